@@ -202,14 +202,14 @@ def audit_command(
     """Judge the log directories of real brokers: which rules they break, and what is damaged."""
 
     def run() -> Report:
-        told = _told(history, received, history_format, history_isolation)
+        reported = _reported(history, received, history_format, history_isolation)
         _require_writable(html)
         if history_trace is not None:
-            import_module("model_tests.traces.client_histories.command").write_trace(history_trace, **told)
+            import_module("model_tests.traces.client_histories.command").write_trace(history_trace, **reported)
         if not paths:
             if not history:
                 raise BadInput("nothing to audit: give log directories, or a client history with --history")
-            report = _provided("model_tests.traces.client_histories.command")(**told, pictured=html is not None)
+            report = _provided("model_tests.traces.client_histories.command")(**reported, pictured=html is not None)
             return _with_page(report, html)
         given = _given(
             profile=None if kafka is None else _release(kafka),
@@ -225,7 +225,7 @@ def audit_command(
             work=None if work is None else str(work),
             pictured=html is not None,
         )
-        report = _provided("model_tests.traces.audit.run")(paths, master=master, crc=crc, **given, **told)
+        report = _provided("model_tests.traces.audit.run")(paths, master=master, crc=crc, **given, **reported)
         return _with_page(report, html)
 
     _judge(run, json_file)
@@ -243,16 +243,16 @@ def _given(**options: object) -> dict[str, object]:
     return {name: value for name, value in options.items() if not (value is None or value is False or value == "")}
 
 
-def _told(history: str, received: str, form: str, isolation: str) -> dict[str, object]:
+def _reported(history: str, received: str, form: str, isolation: str) -> dict[str, object]:
     """What is given about clients, as `run` of the audit takes it."""
     if isolation not in (READ_COMMITTED, READ_UNCOMMITTED):
         raise BadInput(f"--history-isolation is {READ_COMMITTED} or {READ_UNCOMMITTED}, not {isolation!r}")
-    told: dict[str, object] = {name: file for name, file in (("history", history), ("received", received)) if file}
+    reported: dict[str, object] = {name: file for name, file in (("history", history), ("received", received)) if file}
     if form:
-        told["history_form"] = import_module("model_tests.traces.client_histories.reading").form_called(form)
+        reported["history_form"] = import_module("model_tests.traces.client_histories.reading").form_called(form)
     if isolation == READ_UNCOMMITTED:
-        told["read_committed"] = False
-    return told
+        reported["read_committed"] = False
+    return reported
 
 
 def _release(name: str) -> Profile:

@@ -141,13 +141,13 @@ class Cluster:
         message = self.requests.send((producer, node), SentProduce(producer, node, attempt))
         if self.shape.acks == NOBODY_ANSWERS:
             self.producers[producer].receive(attempt, AttemptReply(ErrorCode.NONE))
-            self._histories.tell(producer)
+            self._histories.report(producer)
         return message
 
     def producer_ticks(self, producer: int) -> None:
         """A producer expires batches, settles unresolved ones and bumps its epoch if it must."""
         self.producers[producer].tick(self.clock.now)
-        self._histories.tell(producer)
+        self._histories.report(producer)
 
     def producer_receives(self, message: NetworkMessage[SentReply], leave_copy: bool = False) -> None:
         """An answer reaches its producer."""

@@ -6,7 +6,7 @@ transactions with and without verification, markers of old and new epochs, and a
 
 from typing import Final
 
-from reference.broker.markers import VERSION_WITH_TRANSACTION_VERSION, TxnMarker, told_transaction_version
+from reference.broker.markers import VERSION_WITH_TRANSACTION_VERSION, TxnMarker, reported_transaction_version
 from reference.broker.partition import AppendResult, Partition
 from reference.broker.produce import PartitionAnswer, ProduceRequest, handle_produce
 from reference.broker.producer_append import UNKNOWN_VERSION
@@ -112,9 +112,9 @@ class RawWorld:
             CoordinatorEpoch(max(0, entry.coordinator_epoch + self.tape.pick((0, 1, -1)))),
             self.profile.transaction_version,
         )
-        told = told_transaction_version(marker, version)
-        columns: dict[str, Value] = {"api_version": version, "marker_version": told, "committed": marker.committed}
-        self.append("WriteTxnMarkers", leader, marker.batch(self.clock.now), Origin.COORDINATOR, told, columns)
+        reported = reported_transaction_version(marker, version)
+        columns: dict[str, Value] = {"api_version": version, "marker_version": reported, "committed": marker.committed}
+        self.append("WriteTxnMarkers", leader, marker.batch(self.clock.now), Origin.COORDINATOR, reported, columns)
 
     def coordinator_writes_data(self) -> None:
         """A coordinator appends data whose sequences are not checked, as group coordinators do with offsets.

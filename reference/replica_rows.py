@@ -112,7 +112,7 @@ def record_fault(
         asked: columns of the request that asked for it, if one did.
         topic: of the partition.
     """
-    told: Row = {"error": int(ErrorCode.NONE), **(asked or {})}
+    reported: Row = {"error": int(ErrorCode.NONE), **(asked or {})}
     rows = [
         (place, producer, was, seen)
         for place, known in enumerate(before.known)
@@ -121,7 +121,7 @@ def record_fault(
     unchanged = before.known[node][ABSENT]
     for place, producer, was, seen in rows or [(node, ABSENT, unchanged, unchanged)]:
         where: Row = {"node": node_name(place), "topic": topic, "partition": partition, "producer_id": producer}
-        recorder.record(api, now, was, seen, **where | told)
+        recorder.record(api, now, was, seen, **where | reported)
 
 
 def changes(replica: Partition, known: dict[int, ObservedState]) -> list[tuple[int, ObservedState, ObservedState]]:

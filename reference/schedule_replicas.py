@@ -124,7 +124,7 @@ class ReplicasScheduler(Scheduler):
             return
         self.world.broker_heartbeats(number)
         if node.broker.version < self.world.metadata.version:
-            self.world.controller_tells(number)
+            self.world.controller_reports(number)
 
     def _lag_ms(self) -> int:
         shape = self.world.shape

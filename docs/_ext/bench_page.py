@@ -50,7 +50,7 @@ class Figure:
         return f"{self.figure:,.0f}" if abs(self.figure) >= 1000 else f"{self.figure:,.2f}"
 
     @property
-    def told(self) -> str:
+    def reported(self) -> str:
         """The figure, its target, and whether it is met."""
         return f"{self.amount} {self.unit}, {self.target}: {'met' if self.met else 'missed'}"
 
@@ -100,13 +100,13 @@ def svg_of(figures: list[Figure]) -> str:
     """Bars as long as the figures are multiples of their targets, twice at most, and a line where the target is."""
     barred = [(figure, part) for figure in figures if (part := figure.part) is not None]
     height, width = TOP + ROW * len(barred) + 16, LEFT + 2 * WIDE + RIGHT
-    told = "; ".join(f"{figure.what}: {figure.told}" for figure, _ in barred)
+    reported = "; ".join(f"{figure.what}: {figure.reported}" for figure, _ in barred)
     return "\n".join(
         (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
             'role="img" aria-labelledby="title description">',
             '<title id="title">Figures beside their targets</title>',
-            f'<desc id="description">{escape(told)}</desc>',
+            f'<desc id="description">{escape(reported)}</desc>',
             f"<style>{STYLE}</style>",
             '<rect class="ground" width="100%" height="100%"/>',
             '<text class="title" x="16" y="24">Figures as multiples of their targets</text>',
@@ -123,7 +123,7 @@ def _bar(y: int, figure: Figure, part: float) -> Iterator[str]:
     length = min(part, 2) * WIDE
     yield f'<text x="{LEFT - 8}" y="{y + 13}" text-anchor="end">{escape(figure.what)}</text>'
     yield f'<rect class="head" x="{LEFT}" y="{y}" width="{length:.1f}" height="{ROW - 8}"/>'
-    yield f'<text class="{odd}" x="{LEFT + 2 * WIDE + 12}" y="{y + 13}">{escape(figure.told)}</text>'
+    yield f'<text class="{odd}" x="{LEFT + 2 * WIDE + 12}" y="{y + 13}">{escape(figure.reported)}</text>'
 
 
 class Benchmarks(SphinxDirective):

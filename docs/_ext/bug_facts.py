@@ -118,8 +118,8 @@ def _cases(found: JudgedBug) -> Iterator[Facts]:
 def _replay(found: JudgedBug) -> Facts | None:
     if found.replay is None:
         return None
-    told = {"with": found.replay.defective, "without": found.replay.true}
-    return {where: str(run.broken or run.refused) for where, run in told.items()}
+    reported = {"with": found.replay.defective, "without": found.replay.true}
+    return {where: str(run.broken or run.refused) for where, run in reported.items()}
 
 
 if __name__ == "__main__":

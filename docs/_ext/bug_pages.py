@@ -1,6 +1,6 @@
 """The known bugs on the page: `bugs` states each with verdicts and drawing, `bug-index` lists them in one table.
 
-`bug-told` shows one counterexample as the command line does.
+`bug-reported` shows one counterexample as the command line does.
 """
 
 from bug_facts import Facts, facts
@@ -79,7 +79,7 @@ def replayed(found: Facts) -> dict[str, nodes.Node]:
     return {"With the defect": nodes.Text(replay["with"]), "Without it": nodes.Text(replay["without"])}
 
 
-class BugTold(SphinxDirective):
+class BugReported(SphinxDirective):
     """The shortest counterexample of one bug, as text."""
 
     required_arguments = 1
@@ -97,5 +97,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Register the directives."""
     app.add_directive("bugs", KnownBugs)
     app.add_directive("bug-index", BugIndex)
-    app.add_directive("bug-told", BugTold)
+    app.add_directive("bug-reported", BugReported)
     return {"parallel_read_safe": False, "parallel_write_safe": True}

@@ -26,13 +26,15 @@ def words(name: str) -> str:
     return name.lower().replace("_", " ")
 
 
-def told(members: type[Enum]) -> dict[str, str]:
+def reported(members: type[Enum]) -> dict[str, str]:
     """What the source says of each member, by name; where it says nothing, the name in words.
 
     Raises:
         ValueError: the source does not have the members one a line.
     """
-    found = {each["name"]: each["told"] or words(each["name"]) for each in MEMBER.finditer(inspect.getsource(members))}
+    found = {
+        each["name"]: each["reported"] or words(each["name"]) for each in MEMBER.finditer(inspect.getsource(members))
+    }
     if list(found) != [member.name for member in members]:
         raise ValueError(f"{members.__name__} does not have its members one a line")
     return found
@@ -43,7 +45,7 @@ class DrainRules(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Render the table."""
-        rows = [(name, says) for name, says in told(Hold).items()]
+        rows = [(name, says) for name, says in reported(Hold).items()]
         return [table([("rule", "the batch waits because"), *rows], (30, 70), code=0)]
 
 
@@ -65,7 +67,7 @@ class ErrorMeanings(SphinxDirective):
             (listed(nodes.literal("", error.name) for error in errors), *(words(meaning.name) for meaning in meanings))
             for meanings, errors in alike().items()
         ]
-        meant = [(words(name), says) for name, says in told(ErrorHandling).items() if words(name) != says]
+        meant = [(words(name), says) for name, says in reported(ErrorHandling).items() if words(name) != says]
         return [
             table([head, *rows], (), kind="cells"),
             table([("word", "the producer's answer"), *meant], (20, 80)),

@@ -218,14 +218,14 @@ def error_text(error: object) -> str:
 def spans(releases: set[str]) -> str:
     """Releases as stretches of their order, as `2.0 to 2.4`."""
     ordered = [name for name in PROFILES if name != SPLIT_OUT_OF_ORDER.name]
-    told = []
+    reported = []
     for inside, stretch in groupby(ordered, releases.__contains__):
         names = list(stretch)
         if inside:
-            told.append(names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}")
+            reported.append(names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}")
     if SPLIT_OUT_OF_ORDER.name in releases and NEWEST.name not in releases:
-        told.append(SPLIT_OUT_OF_ORDER.name)
-    return ", ".join(told)
+        reported.append(SPLIT_OUT_OF_ORDER.name)
+    return ", ".join(reported)
 
 
 class GuardsOfDecision(SphinxDirective):

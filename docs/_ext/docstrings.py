@@ -43,25 +43,27 @@ def _items(lines: list[str]) -> nodes.Node:
             texts.append([ITEM.sub("", line)])
         else:
             texts[-1].append(line.strip())
-    told = nodes.container("", nodes.paragraph("", "", prose(" ".join(texts[0])))) if texts[0] else nodes.container()
-    told += nodes.bullet_list(
+    reported = (
+        nodes.container("", nodes.paragraph("", "", prose(" ".join(texts[0])))) if texts[0] else nodes.container()
+    )
+    reported += nodes.bullet_list(
         "", *(nodes.list_item("", nodes.paragraph("", "", prose(" ".join(text)))) for text in texts[1:])
     )
-    return told
+    return reported
 
 
 def _section(heading: str, text: str) -> nodes.Node:
     entries = list(_entries(text))
-    told = nodes.container("", nodes.paragraph("", heading, classes=["api-part"]), classes=["api-section"])
+    reported = nodes.container("", nodes.paragraph("", heading, classes=["api-part"]), classes=["api-section"])
     if not entries:
-        told += nodes.paragraph("", "", prose(" ".join(text.split())))
-        return told
+        reported += nodes.paragraph("", "", prose(" ".join(text.split())))
+        return reported
     items = nodes.definition_list()
     for name, about in entries:
         term = nodes.term("", "", nodes.literal("", name))
         items += nodes.definition_list_item("", term, nodes.definition("", nodes.paragraph("", "", prose(about))))
-    told += items
-    return told
+    reported += items
+    return reported
 
 
 def _entries(text: str) -> Iterator[tuple[str, str]]:

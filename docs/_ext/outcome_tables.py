@@ -1,4 +1,4 @@
-"""Finite behaviour on the page: `cells` shows a table of EndTxn, `told-errors` what clients are told for an error."""
+"""Finite behaviour on the page: `cells` shows a table of EndTxn, `reported-errors` the errors that clients get."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -72,37 +72,37 @@ def _marked(value: int, other: int) -> Cell:
     return nodes.inline("", cell_text(value), classes=[f"cell-{kind}", *(["cell-differs"] if value != other else [])])
 
 
-TELLINGS: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
-    "produce": verification.told,
-    "txn-offset-commit": partial(committing.told, profile=NEWEST),
-    "txn-offset-commit-before-4.0": partial(committing.told, profile=KAFKA_3_9),
+RENAMED_ERRORS: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
+    "produce": verification.reported,
+    "txn-offset-commit": partial(committing.reported, profile=NEWEST),
+    "txn-offset-commit-before-4.0": partial(committing.reported, profile=KAFKA_3_9),
 }
 NEWEST_VERSION: Final = 99
 """Later than every version of a request at which something changes."""
 
 
-class ToldErrors(SphinxDirective):
+class ReportedErrors(SphinxDirective):
     """What a client gets instead of the error of the transaction's coordinator, by version of its request."""
 
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
         """Render the errors of the request that the argument names."""
-        if self.arguments[0] not in TELLINGS:
-            raise self.error(f"errors are told to {', '.join(TELLINGS)}, not to {self.arguments[0]!r}")
-        renamed = told_otherwise(TELLINGS[self.arguments[0]])
+        if self.arguments[0] not in RENAMED_ERRORS:
+            raise self.error(f"errors are shown for {', '.join(RENAMED_ERRORS)}, not for {self.arguments[0]!r}")
+        renamed = reported_otherwise(RENAMED_ERRORS[self.arguments[0]])
         return [table([("error", "answered as", "in versions"), *renamed], (40, 40, 20), code=0)]
 
 
-def told_otherwise(telling: Callable[[Any, Any], Any]) -> list[tuple[str, str, str]]:
-    """Every error that is told as another one, and in which versions of the request."""
+def reported_otherwise(answered: Callable[[Any, Any], Any]) -> list[tuple[str, str, str]]:
+    """Every error that is answered as another one, and in which versions of the request."""
     found = []
     for met in ErrorCode:
-        by_version = [(version, ErrorCode(telling(met.value, version))) for version in range(NEWEST_VERSION)]
-        for told, stretch in groupby(by_version, lambda pair: pair[1]):
+        by_version = [(version, ErrorCode(answered(met.value, version))) for version in range(NEWEST_VERSION)]
+        for reported, stretch in groupby(by_version, lambda pair: pair[1]):
             versions = [version for version, _ in stretch]
-            if told is not met:
-                found.append((met.name, told.name, _versions(versions[0], versions[-1])))
+            if reported is not met:
+                found.append((met.name, reported.name, _versions(versions[0], versions[-1])))
     return found
 
 
@@ -115,5 +115,5 @@ def _versions(first: int, last: int) -> str:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the directives."""
     app.add_directive("cells", CellsOfTable)
-    app.add_directive("told-errors", ToldErrors)
+    app.add_directive("reported-errors", ReportedErrors)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -60,10 +60,10 @@ def described(module: str) -> Described:
 def unsaid(module: str) -> Iterator[tuple[str, str]]:
     """Functions and methods with many arguments, and each argument that their text does not tell."""
     found = described(module)
-    told = {public.line: public for public in found.names if public.kind in ("function", "method")}
+    reported = {public.line: public for public in found.names if public.kind in ("function", "method")}
     for node in ast.walk(ast.parse(found.path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.FunctionDef) and node.lineno in told and len(arguments(node)) >= MANY:
-            public = told[node.lineno]
+        if isinstance(node, ast.FunctionDef) and node.lineno in reported and len(arguments(node)) >= MANY:
+            public = reported[node.lineno]
             yield from ((public.name, each) for each in arguments(node) if f"    {each}: " not in public.text)
 
 
@@ -98,8 +98,8 @@ def _signature(node: ast.FunctionDef | ast.ClassDef, kind: str) -> str:
         return f"({', '.join(map(ast.unparse, node.bases))})" if node.bases else ""
     found = signature_from_ast(_Plain().visit(node))
     bound = kind in ("method", "property") and not any(ast.unparse(m) == "staticmethod" for m in node.decorator_list)
-    told = stringify_signature(found.replace(parameters=list(found.parameters.values())[bound:]))
-    return told.partition("()")[2] if kind == "property" else told
+    reported = stringify_signature(found.replace(parameters=list(found.parameters.values())[bound:]))
+    return reported.partition("()")[2] if kind == "property" else reported
 
 
 class _Plain(ast.NodeTransformer):

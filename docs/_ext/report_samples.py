@@ -42,11 +42,15 @@ GIVEN: Final[Mapping[object, object]] = {
     Any: ANYTHING,
     Figure: ANYTHING,
 }
-NOT_REPORTED: Final[Mapping[str, object]] = {"Told": object, "Tally": object, "ClusterSide": object}
+NOT_REPORTED: Final[Mapping[str, object]] = {
+    "TransactionEvidence": object,
+    "AttemptTally": object,
+    "ClusterSide": object,
+}
 """Types that only a type checker imports, of fields that no report has."""
 
 SPECIAL: Final[Mapping[object, Mapping[str, Any]]] = {
-    PartitionVerdict: {"told": None, "cluster": None, "tallies": ()},
+    PartitionVerdict: {"reported": None, "cluster": None, "tallies": ()},
     AuditReport: {"shown": ListedTransactions(all_of_them=True)},
     Obligation: {"verdict": Proved()},
 }

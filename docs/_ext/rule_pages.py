@@ -10,7 +10,7 @@ from docutils import nodes
 from references import ProjectDomain, reference, section
 from rule_code import excerpts
 from rule_formulas import formulas_of
-from rule_results import evidence_table, results_of_rule, told
+from rule_results import evidence_table, reported, results_of_rule
 from run_results import Evidence, results
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
@@ -62,7 +62,7 @@ class RuleIndex(SphinxDirective):
         return [nodes.paragraph("", run), table([head, *rows], (18, 46, 18, 18), kind="index")]
 
     def _row(self, rule: Rule, found: Evidence) -> tuple[Cell, ...]:
-        kinds = [_kind(layer, told(layer, found.get(layer))[0]) for layer in owed_by(rule)]
+        kinds = [_kind(layer, reported(layer, found.get(layer))[0]) for layer in owed_by(rule)]
         kinds += [_kind(layer, "waived") for layer in waived_by(rule)]
         name = reference(self.env, "rule", rule.id)
         return name, rule.statement, listed(kinds), listed(bugs_of(rule, self.env))

@@ -23,12 +23,12 @@ def evidence_table(rule: Rule, found: Evidence) -> nodes.table:
     """What the rule owes, what the last run found, and which checks are marked with it."""
     rows: list[tuple[Cell, ...]] = [("evidence", "result", "figures", "checked by")]
     for layer in owed_by(rule):
-        rows.append((str(layer), *told(layer, found.get(layer)), checked_by(rule, layer)))
+        rows.append((str(layer), *reported(layer, found.get(layer)), checked_by(rule, layer)))
     rows += [(str(layer), "waived", reason, "") for layer, reason in waived_by(rule).items()]
     return table(rows, (14, 14, 32, 40), kind="evidence")
 
 
-def told(layer: Layer, result: Mapping[str, Any] | None) -> tuple[str, str]:
+def reported(layer: Layer, result: Mapping[str, Any] | None) -> tuple[str, str]:
     """The verdict and its figures in words."""
     if result is None or not result["count"]:
         return (str(result["verdict"]) if result else "not run"), ""

@@ -53,7 +53,7 @@ def supports(decision: str, guard: str, answer: str) -> Iterator[str]:
     yield from (SHOWN[by_cell[release]] if release in by_cell else "" for release in RELEASES)
 
 
-def told(row: SourceRow) -> str:
+def reported(row: SourceRow) -> str:
     """Where a row's answer is known from, and what is so instead."""
     place = f"{row.at} ({', '.join(paths(row))})" if row.at else ""
     recorded = f"recorded sessions of {row.note}" if row.support is Support.RECORDING else row.note
@@ -122,7 +122,7 @@ def _cell(support: str) -> Cell:
 
 def _rows(decision: str) -> nodes.table:
     body: list[tuple[Cell, ...]] = [
-        (nodes.literal("", row.guard), row.answer, spanned(row), told(row))
+        (nodes.literal("", row.guard), row.answer, spanned(row), reported(row))
         for row in rows()
         if row.decision == decision
     ]

@@ -37,11 +37,13 @@ def sentences() -> Mapping[str, str]:
     """
     attributes = cleandoc(Profile.__doc__ or "").partition("Attributes:\n")[2]
     items = re.split(r"^    (?=\w+: )", attributes, flags=re.MULTILINE)
-    told = {name: " ".join(text.split()) for name, _, text in (item.partition(": ") for item in items if item.strip())}
-    wrong = set(told) ^ {NAME, *BEHAVIOURS}
-    if wrong or not all(told.values()):
+    reported = {
+        name: " ".join(text.split()) for name, _, text in (item.partition(": ") for item in items if item.strip())
+    }
+    wrong = set(reported) ^ {NAME, *BEHAVIOURS}
+    if wrong or not all(reported.values()):
         raise ValueError(f"spec.versions.Profile does not document its fields one by one: {', '.join(sorted(wrong))}")
-    return told
+    return reported
 
 
 def before(profile: Profile) -> Profile | None:
@@ -134,14 +136,14 @@ def _capital(sentence: str) -> str:
 
 def _changes(name: str) -> nodes.paragraph:
     changed = [
-        f"{profile.name}: {_told(getattr(profile, name))}"
+        f"{profile.name}: {_reported(getattr(profile, name))}"
         for profile in PROFILES.values()
         if (old := before(profile)) is None or getattr(old, name) != getattr(profile, name)
     ]
     return nodes.paragraph("", "; ".join(changed), classes=["changes"])
 
 
-def _told(value: object) -> str:
+def _reported(value: object) -> str:
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
 
 

@@ -76,8 +76,8 @@ def _renamed(table: pa.Table, copy: int) -> Iterator[tuple[str, pa.ChunkedArray]
         there = pc.not_equal(table[name], "")
         yield name, pc.if_else(there, pc.binary_join_element_wise(table[name], mark, "~"), table[name])
     span = pc.max(table[_WORLD]).as_py() + 1
-    told = pc.greater_equal(table[_WORLD], 0)
-    yield _WORLD, pc.if_else(told, pc.add(table[_WORLD], pc.multiply(whose, span)), table[_WORLD])
+    reported = pc.greater_equal(table[_WORLD], 0)
+    yield _WORLD, pc.if_else(reported, pc.add(table[_WORLD], pc.multiply(whose, span)), table[_WORLD])
     for name in _IDS:
         there = pc.greater_equal(table[name], 0)
         yield name, pc.if_else(there, pc.add(table[name], pc.multiply(whose, _ID_SPACE)), table[name])

@@ -60,7 +60,7 @@ class CoordinatorWorld:
         self.shut_out: set[int] = set()
         self.in_doubt: dict[int, bool] = {}
         self.recovering: set[int] = set()
-        self.wrongly_told: GhostViolation | None = None
+        self.wrongly_reported: GhostViolation | None = None
 
     @property
     def acts(self) -> Mapping[str, Callable[..., None]]:
@@ -178,10 +178,10 @@ class CoordinatorWorld:
     def broken(self) -> GhostViolation | None:
         """The first of what may be broken about one id."""
         entry = self.coordinator.states.find(ID)
-        if self.wrongly_told is not None or entry is None:
-            return self.wrongly_told
+        if self.wrongly_reported is not None or entry is None:
+            return self.wrongly_reported
         locked = self._stuck(entry) or self._never_times_out(entry)
-        return self._last_epoch_told() or self._burnt(entry) or locked or self._self_fenced()
+        return self._last_epoch_reported() or self._burnt(entry) or locked or self._self_fenced()
 
     def instead(self) -> str:
         """What the coordinator knows, and what it answers an instance now."""
@@ -189,9 +189,9 @@ class CoordinatorWorld:
         if entry is None:
             return "the id is unknown"
         known = entry.metadata
-        told = f"the id is {known.state.name} with producer id {known.producer_id} and epoch {known.epoch}"
+        reported = f"the id is {known.state.name} with producer id {known.producer_id} and epoch {known.epoch}"
         answers = [answer for answer in map(self._would_answer, self.identities.values()) if answer]
-        return ", ".join([told, *answers])
+        return ", ".join([reported, *answers])
 
     def _would_answer(self, identity: ProducerIdentity) -> str:
         try:
@@ -200,7 +200,7 @@ class CoordinatorWorld:
             return f"and AddPartitionsToTxn of {tuple(identity)} is answered {refusal.code.name}"
         return ""
 
-    def _last_epoch_told(self) -> GhostViolation | None:
+    def _last_epoch_reported(self) -> GhostViolation | None:
         for instance, identity in self.identities.items():
             if identity.epoch >= MAX_EPOCH and instance not in self.open:
                 text = f"instance {instance} was told epoch {identity.epoch}, which is kept for fencing"
@@ -280,11 +280,11 @@ class CoordinatorWorld:
 
     def _answered(self, instance: int, commit: bool, identity: ProducerIdentity) -> None:
         if commit and instance in self.replaced:
-            self.wrongly_told = GhostViolation(
+            self.wrongly_reported = GhostViolation(
                 rules.FENCE_ZOMBIE_CANNOT_COMMIT, f"instance {instance}, which was replaced, is told of its commit"
             )
         if commit and instance in self.torn:
-            self.wrongly_told = GhostViolation(
+            self.wrongly_reported = GhostViolation(
                 rules.TXN_CLIENT_VERDICT, f"instance {instance} is told of a commit, and a part of it was aborted"
             )
         self.open.discard(instance)

@@ -106,7 +106,7 @@ class OffsetsWorld(_Group):
 
     def broken(self) -> GhostViolation | None:
         """The group's offset is of a transaction that is not committed, or the offset of one that is has gone."""
-        offset = self._told()
+        offset = self._reported()
         committed = {number for number, outcome in enumerate(self.outcomes) if outcome}
         if offset >= 0 and offset not in committed:
             text = f"the group's offset is that of transaction {offset}, which is undecided"
@@ -119,9 +119,9 @@ class OffsetsWorld(_Group):
 
     def instead(self) -> str:
         """The offset that is told."""
-        return f"the group's offset is that of transaction {self._told()}"
+        return f"the group's offset is that of transaction {self._reported()}"
 
-    def _told(self) -> int:
+    def _reported(self) -> int:
         return self.groups.fetch_offsets(GROUP, (INPUT,), False)[INPUT].offset
 
     def _epoch(self, transaction: int) -> Epoch:

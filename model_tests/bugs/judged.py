@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import starmap
 
-from model_tests.bugs.narration import told
+from model_tests.bugs.narration import reported
+from model_tests.bugs.narrations import NARRATIONS
 from model_tests.bugs.on_reference import Replay, repeated, replayed
 from model_tests.bugs.searching import SearchResult, searched, searched_as_formulas
-from model_tests.bugs.tellings import TELLINGS
 from model_tests.bugs.world import CarriedOut
 from model_tests.diagrams.events import Sequence
 from spec.bugs.bug import Bug, ExpectedAnswer, SearchCase
@@ -46,7 +46,7 @@ class JudgedBug:
     def diagram(self) -> Sequence | None:
         """The shortest counterexample; None where there is none."""
         found = self.found[0]
-        return told(self.bug, found.case, found.trace, TELLINGS[found.case.instance.of]) if found.trace else None
+        return reported(self.bug, found.case, found.trace, NARRATIONS[found.case.instance.of]) if found.trace else None
 
     @property
     def failures(self) -> tuple[str, ...]:

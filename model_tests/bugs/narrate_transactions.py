@@ -75,8 +75,8 @@ def coordinator_bumps(moment: Moment) -> Iterator[Event]:
     yield from _bump(moment, transaction)
     yield from _fate(fate)
     if fate == DURABLE:
-        told = moment.after.next_identity(transaction).producer_epoch
-        yield DrawnMessage(COORDINATOR, _client(moment, transaction), f"epoch {told}")
+        reported = moment.after.next_identity(transaction).producer_epoch
+        yield DrawnMessage(COORDINATOR, _client(moment, transaction), f"epoch {reported}")
 
 
 def bump_meets_open_transaction(moment: Moment) -> Iterator[Event]:

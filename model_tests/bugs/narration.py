@@ -27,7 +27,7 @@ class Moment:
         return self.happening.at
 
 
-Teller: TypeAlias = Callable[[Moment], Iterator[Event]]
+Reporter: TypeAlias = Callable[[Moment], Iterator[Event]]
 Preface: TypeAlias = Callable[[SearchCase], Iterator[Event]]
 
 
@@ -47,22 +47,22 @@ class ActionNarration:
     """
 
     participants: tuple[str, ...]
-    actions: Mapping[str, Teller]
+    actions: Mapping[str, Reporter]
     preface: Preface = nothing_first
 
 
-def told(bug: Bug, case: SearchCase, trace: Trace, telling: ActionNarration) -> Sequence:
+def reported(bug: Bug, case: SearchCase, trace: Trace, event: ActionNarration) -> Sequence:
     """The counterexample of a bug as a diagram."""
     system = case.instance.searched()
     states = walked(system, instance_of(system, case.instance.sizes), trace)
     moments = [
         Moment(before, happening, after) for (before, after), happening in zip(pairwise(states), trace, strict=True)
     ]
-    first, *others = (tuple(telling.actions[moment.happening.action](moment)) for moment in moments)
-    steps = ((*telling.preface(case), *first), *others)
+    first, *others = (tuple(event.actions[moment.happening.action](moment)) for moment in moments)
+    steps = ((*event.preface(case), *first), *others)
     return Sequence(
         f"{bug.name}: {bug.title} ({case.profile})",
-        participants_of(steps, telling.participants),
+        participants_of(steps, event.participants),
         steps,
         Ending(bug.rule.id, f"it is no longer so that {_continued(case.asked(system).sentence)}"),
     )

@@ -87,8 +87,8 @@ class BugReport:
         wide(console).print(_verdicts((self.judged,), named=False))
         if self.judged.unrolled is not None:
             unrolled = self.judged.unrolled
-            told = f"Bounded search: {unrolled.got} at depth {unrolled.depth}, in {unrolled.seconds:.1f} s."
-            console.print(told, highlight=False)
+            reported = f"Bounded search: {unrolled.got} at depth {unrolled.depth}, in {unrolled.seconds:.1f} s."
+            console.print(reported, highlight=False)
         for case in bug.mended:
             if case.why:
                 console.print(f"In {case.profile} {case.why}.", highlight=False, markup=False)

@@ -14,7 +14,7 @@ class AppendAnswer:
 
     error: ErrorCode
     base_offset: int = -1
-    append_time_told: bool = False
+    append_time_reported: bool = False
     log_start_offset: int = -1
 
 

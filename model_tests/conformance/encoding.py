@@ -81,7 +81,9 @@ def state_as_recorded(seen: ObservableState, recorded: Json, name: Name) -> Json
         "producers": {**on_partitions, **_offsets_producers(seen, recorded.get("producers", {}), name)},
         "offsets": {partition: {"hw": view.hw, "lso": view.lso} for partition, view in seen.partitions.items()},
         "transactions": {each: _transaction(seen.transactions.get(each), name) for each in asked},
-        "groups": {group: _group(seen.groups.get(group), told) for group, told in recorded.get("groups", {}).items()},
+        "groups": {
+            group: _group(seen.groups.get(group), reported) for group, reported in recorded.get("groups", {}).items()
+        },
     }
 
 
@@ -108,7 +110,7 @@ def _appended(part: AppendAnswer) -> dict[str, Any]:
     return {
         **_error(part.error),
         "base_offset": part.base_offset,
-        "log_append_time": "set" if part.append_time_told else -1,
+        "log_append_time": "set" if part.append_time_reported else -1,
         "log_start_offset": part.log_start_offset,
     }
 

@@ -176,7 +176,7 @@ class OnReference:
 
     def write_marker(self, marker: RecordedMarker, version: int) -> MarkerWritten:
         """Write a marker in a coordinator's place."""
-        told = TxnMarker(
+        reported = TxnMarker(
             ProducerId(int(marker.producer_id)),
             Epoch(marker.producer_epoch),
             marker.committed,
@@ -184,8 +184,8 @@ class OnReference:
             marker.transaction_version,
         )
         partitions = {name: self._groups.partition(name) for name in marker.partitions}
-        errors = {name: self._broker.write_marker(found, told, version) for name, found in partitions.items()}
-        return MarkerWritten(told.producer_id, errors)
+        errors = {name: self._broker.write_marker(found, reported, version) for name, found in partitions.items()}
+        return MarkerWritten(reported.producer_id, errors)
 
     def _number(self, partition: str) -> int:
         return self._numbers.get(partition, NOWHERE)

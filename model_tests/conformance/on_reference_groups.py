@@ -25,7 +25,7 @@ from model_tests.conformance.requests import (
     Request,
 )
 from reference.broker import group_api, transaction_api
-from reference.broker.group_requests import FetchedOffset as Told
+from reference.broker.group_requests import FetchedOffset as Reported
 from reference.broker.group_requests import (
     JoinAnswer,
     JoinRequest,
@@ -130,7 +130,7 @@ class ReferenceGroups:
         self._number(request.group)
         partitions = [named(name) for name in request.partitions]
         answer = group_api.handle_offset_fetch(self._broker.groups, request.group, partitions, request.require_stable)
-        parts = {names_of([partition])[0]: _told(found) for partition, found in answer.partitions.items()}
+        parts = {names_of([partition])[0]: _reported(found) for partition, found in answer.partitions.items()}
         return OffsetsFetched(answer.error, parts)
 
     def join(self, request: JoinSync) -> RecordedJoin:
@@ -158,7 +158,7 @@ class ReferenceGroups:
         committed = self._broker.groups.fetch_offsets(group, partitions, require_stable=False)
         stable = self._broker.groups.fetch_offsets(group, partitions, require_stable=True)
         return {
-            names_of([partition])[0]: SeenOffset(committed[partition].offset, _told(stable[partition]))
+            names_of([partition])[0]: SeenOffset(committed[partition].offset, _reported(stable[partition]))
             for partition in partitions
         }
 
@@ -178,5 +178,5 @@ def _committed(errors: dict[TopicPartition, ErrorCode]) -> OffsetsCommitted:
     return OffsetsCommitted({names_of([partition])[0]: error for partition, error in errors.items()})
 
 
-def _told(found: Told) -> FetchedOffsetAnswer:
+def _reported(found: Reported) -> FetchedOffsetAnswer:
     return FetchedOffsetAnswer(found.error, found.offset)

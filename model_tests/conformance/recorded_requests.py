@@ -31,7 +31,7 @@ from model_tests.conformance.requests import (
     WriteTxnMarkers,
 )
 
-TELLS_VERSION_SINCE: Final = 2
+REPORTS_VERSION_SINCE: Final = 2
 """First version of WriteTxnMarkers whose markers say of which transaction version they are."""
 
 MOST_RECORDS: Final = 100_000  # of one batch: more is a damaged recording
@@ -153,7 +153,7 @@ def _marker(part: SessionFields, version: int) -> RecordedMarker:
         part.flag("committed"),
         part.integer("coordinator_epoch", -(2**31), 2**31 - 1),
         part.texts("partitions"),
-        part.integer("transaction_version", -(2**7), 2**7 - 1) if version >= TELLS_VERSION_SINCE else 0,
+        part.integer("transaction_version", -(2**7), 2**7 - 1) if version >= REPORTS_VERSION_SINCE else 0,
     )
 
 

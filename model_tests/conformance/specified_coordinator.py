@@ -178,7 +178,7 @@ class Coordinator:
             timed_out = completing.is_timed_out(each, self.now)
             if timed_out or name == transactional_id:
                 guard = "timed_out" if timed_out else "within_timeout"
-                self.ruled += (Ruled(name, guard, (rules.TXN_TIMEOUT,), _told(each)),)
+                self.ruled += (Ruled(name, guard, (rules.TXN_TIMEOUT,), _reported(each)),)
             if timed_out:
                 self._remember(name, completing.fence(each), registered)
                 self._abort(name)
@@ -259,10 +259,10 @@ class Coordinator:
 
     def _rule(self, name: str, before: TransactionEntry, transition: Transition, checks: tuple[Guard, ...]) -> None:
         if transition.branch == PASSED:
-            ruled = Ruled(name, "passed", (rules.TXN_LEGAL_TRANSITION,), _told(before), checks)
+            ruled = Ruled(name, "passed", (rules.TXN_LEGAL_TRANSITION,), _reported(before), checks)
         else:
             deciding, over = checks[transition.branch - 1], checks[: transition.branch - 1]
-            ruled = Ruled(name, deciding.name, (deciding.rule,), _told(before), over)
+            ruled = Ruled(name, deciding.name, (deciding.rule,), _reported(before), over)
         self.ruled += (ruled,)
 
 
@@ -282,7 +282,7 @@ def _ending(profile: Profile) -> tuple[Guard, ...]:
     return ending.guards(TransactionEntry(), EndRequest(ABSENT, ABSENT, commits=False, bumps=False), profile)
 
 
-def _told(entry: TransactionEntry) -> str:
+def _reported(entry: TransactionEntry) -> str:
     return f"{state_name(entry)} {entry.producer_id}/{entry.producer_epoch}" if entry.known else "nothing known"
 
 

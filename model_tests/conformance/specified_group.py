@@ -108,8 +108,8 @@ class Group:
         """What OffsetFetch and DescribeProducers show."""
         pending = (partition for held in self.memory.pending.values() for partition in held)
         shown = dict.fromkeys((*self.memory.committed, *pending))
-        told = {partition: self._seen(partition, without) for partition in shown}
-        return SeenGroup(told, self.partition.seen().producers)
+        reported = {partition: self._seen(partition, without) for partition in shown}
+        return SeenGroup(reported, self.partition.seen().producers)
 
     def _seen(self, partition: str, without: frozenset[str]) -> SeenOffset:
         committed = self.fetch(partition, stable=False, without=without)

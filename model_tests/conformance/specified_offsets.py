@@ -78,7 +78,7 @@ class SpecifiedGroups:
         generation = joined.entry.generation
         synced = groups.sync(joined.entry, group.claim(generation, member, request.group_instance_id), self._profile)
         group.entry = synced.entry
-        self.ruled += (Ruled(request.group, "joined", (rules.OFFSETS_GENERATION_FENCE,), _told(group)),)
+        self.ruled += (Ruled(request.group, "joined", (rules.OFFSETS_GENERATION_FENCE,), _reported(group)),)
         return RecordedJoin(ErrorCode(synced.error), member, generation)
 
     def commit_in_transaction(self, request: RecordedTxnOffsetCommit) -> OffsetsCommitted:
@@ -97,12 +97,12 @@ class SpecifiedGroups:
         """Tell offsets of a group."""
         group = self._group(request.group)
         stable = offsets.asks_stable(request.version, request.require_stable)
-        told = {name: group.fetch(name, stable=stable, without=self._without) for name in request.partitions}
+        reported = {name: group.fetch(name, stable=stable, without=self._without) for name in request.partitions}
         about = (rules.OFFSETS_STABLE_FETCH,) if stable else ()
-        for name, reply in told.items():
-            guard = "undecided" if reply.error else "told"
+        for name, reply in reported.items():
+            guard = "undecided" if reply.error else "reported"
             self.ruled += (Ruled(f"{request.group} {name}", guard, about),)
-        return OffsetsFetched(ErrorCode.NONE, {name: fetched(reply) for name, reply in told.items()})
+        return OffsetsFetched(ErrorCode.NONE, {name: fetched(reply) for name, reply in reported.items()})
 
     def mark(self, name: str, marker: MarkerRequest, *, commits: bool, caught_up: bool = True) -> SpecifiedDecision:
         """Append a marker to an offsets partition, and end what its producer has pending there, now or later."""
@@ -165,7 +165,7 @@ class SpecifiedGroups:
         if decided.branch == PASSED:
             logged = self._append(request.group, batch, guarded=verified is not None)
             appended = logged.reply.appended
-            error = committing.told(logged.reply.error, request.version, self._profile)
+            error = committing.reported(logged.reply.error, request.version, self._profile)
             group.hold(producer, _entries(said, batch), self._profile, appended=appended)
         group.entry = groups.after_commit(group.entry, self._profile, recorded=appended, transactional=True)
         return int(error)
@@ -219,7 +219,7 @@ class SpecifiedGroups:
     ) -> None:
         guard = coordinator.names_of(checks)[decided.branch]
         about = accepting if decided.branch == PASSED else (checks[decided.branch - 1].rule,)
-        self.ruled += (Ruled(group, f"commit {guard}", about, _told(self._group(group))),)
+        self.ruled += (Ruled(group, f"commit {guard}", about, _reported(self._group(group))),)
 
 
 _MEMBERS: Final = (rules.OFFSETS_GENERATION_FENCE,)
@@ -245,6 +245,6 @@ def _entries(said: Sequence[tuple[str, int]], batch: AppendRequest) -> dict[str,
     return {name: OffsetEntry(offset, batch.base_offset + place) for place, (name, offset) in enumerate(said)}
 
 
-def _told(group: Group) -> str:
+def _reported(group: Group) -> str:
     state = GroupState(group.entry.state).name.title().replace("_", "")
     return f"{state} at generation {group.entry.generation}" if group.entry.known else "no group"

@@ -46,7 +46,7 @@ class SpecifiedProduce:
             return _worded(producing.refused(admission))
         refusal = refusals.get(batch.partition, ErrorCode.NONE.value)
         if refusal != ErrorCode.NONE:
-            answered = verification.told(refusal, request.version, self.profile)
+            answered = verification.reported(refusal, request.version, self.profile)
             self.decided += (Ruled(batch.partition, "not_verified", (rules.TXN_REGISTERED_BEFORE_DATA,)),)
             return AppendAnswer(ErrorCode(answered))
         partition, guarded = self.partitions[batch.partition], batch.partition in refusals
@@ -106,4 +106,4 @@ class SpecifiedProduce:
 
 
 def _worded(reply: ProduceReply) -> AppendAnswer:
-    return AppendAnswer(ErrorCode(reply.error), reply.base_offset, reply.append_time_told, reply.log_start_offset)
+    return AppendAnswer(ErrorCode(reply.error), reply.base_offset, reply.append_time_reported, reply.log_start_offset)

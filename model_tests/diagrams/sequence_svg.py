@@ -160,15 +160,15 @@ class _SvgDrawing:
 
 def description_of(sequence: Sequence) -> str:
     """The diagram in sentences, for those who do not see it."""
-    told = [
-        f"{number}. {'; '.join(_told(event) for event in step)}."
+    reported = [
+        f"{number}. {'; '.join(_reported(event) for event in step)}."
         for number, step in enumerate(sequence.steps, start=sequence.first)
         if step
     ]
-    return " ".join([*told, f"In the end: {sequence.ending.label}."])
+    return " ".join([*reported, f"In the end: {sequence.ending.label}."])
 
 
-def _told(event: Event) -> str:
+def _reported(event: Event) -> str:
     match event:
         case DrawnMessage():
             return f"{event.sender} to {event.receiver}: {event.label}"

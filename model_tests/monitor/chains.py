@@ -58,12 +58,12 @@ class _Chain:
     def add(self, row: Row) -> LinkArguments:
         """The step with what came before it, which it joins."""
         self.faults += links.is_break(row)
-        told = {
+        reported = {
             "faults": self.faults,
             "previous_faults": self.previous_faults,
             "accepted_faults": self.accepted_faults,
         }
-        step = LinkArguments(row, self.previous, self.accepted, told)
+        step = LinkArguments(row, self.previous, self.accepted, reported)
         self.previous, self.previous_faults = row, self.faults
         if row["appended"] and not row["control"] and row["origin"] >= 0:
             self.accepted, self.accepted_faults = row, self.faults
@@ -119,11 +119,11 @@ class Chains:
             return None
         key, identity = _id_of(row), _identity_of(row)
         previous = self._of_ids.get(key)
-        told = {"has_previous": previous is not None, "handed_out_before": identity in self._handed_out}
+        reported = {"has_previous": previous is not None, "handed_out_before": identity in self._handed_out}
         self._of_ids[key] = row
         if identity_judge()(row)[0]:
             self._handed_out.add(identity)
-        return LinkArguments(row, previous or NOTHING, NOTHING, told)
+        return LinkArguments(row, previous or NOTHING, NOTHING, reported)
 
     def of_new_id(self, row: Row) -> LinkArguments | None:
         """A step that hands out a new producer id with the one before it that handed out the same; none of others."""

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from model_tests.reports import BadInput
 from model_tests.traces.coordinator_verdicts import NEEDED as NEEDED_OF_COORDINATORS
 from model_tests.traces.files_at import NDJSON, PARQUET, trace_files
-from model_tests.traces.history_links import TELLINGS
+from model_tests.traces.history_links import EVENT_KINDS
 from model_tests.traces.schema import Row, arrow_schema, complete, ndjson_line, read_ndjson, record_batch, text_of
 from model_tests.traces.trace_files import INTEGERS, NEEDED, TOO_WIDE, UNJUDGEABLE, WIDEST
 from spec.protocol.coordinator_steps import DECISIONS
@@ -119,7 +119,7 @@ def _completed(row: Row, path: Path) -> Row:
             where = f"{path}, trace {row['trace']}, step {row['step']}"
             raise BadInput(f"{where}: without {_some(missing)}, which no step of a coordinator can be judged without")
     whole = complete(said)
-    if "delivered" not in said and TELLINGS.get(row["api"]) in (EventKind.TAKEN, EventKind.ANSWERED):
+    if "delivered" not in said and EVENT_KINDS.get(row["api"]) in (EventKind.TAKEN, EventKind.ANSWERED):
         whole["delivered"] = (
             None  # whether the application was given the batch is not known, which is not that it was not
         )

@@ -19,7 +19,7 @@ from spec.vocabulary import ABSENT
 LINK_ARGUMENTS: Final = ("row", "previous", "accepted", "chain")
 """What a judge of links is given: the step, the one before it, the last batch accepted, and facts of the chain."""
 
-HISTORY_ARGUMENTS: Final = ("told", "previous", "mark")
+HISTORY_ARGUMENTS: Final = ("reported", "previous", "mark")
 """What a judge of histories is given: a telling, the one before it on its chain, and the latest mark."""
 
 OF_CHAIN: Final = frozenset(("faults", "previous_faults", "accepted_faults", "has_previous", "handed_out_before"))
@@ -77,7 +77,7 @@ def history_judge(number: int) -> Compiled:
 def _place_in_history(column: str) -> Place:
     if column == "latest":
         return "mark", column
-    return ("previous", column.removeprefix("previous_")) if column.startswith("previous_") else ("told", column)
+    return ("previous", column.removeprefix("previous_")) if column.startswith("previous_") else ("reported", column)
 
 
 @cache

@@ -59,8 +59,10 @@ class LocalReport:
         console.print(f"{self.traces} traces, {self.steps} steps, {self.seconds:.1f} s, {rate}", highlight=False)
         if self.monitored:
             known = sum(rule.known for rule in self.rules)
-            told = f"every step judged: {len(self.rules)} rules at stake, {known} known violations outside of a domain"
-            console.print(told, highlight=False)
+            reported = (
+                f"every step judged: {len(self.rules)} rules at stake, {known} known violations outside of a domain"
+            )
+            console.print(reported, highlight=False)
         for violation in self.violations:
             console.print(str(violation), style="red", markup=False, highlight=False)
         if not self.violations:

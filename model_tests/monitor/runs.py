@@ -72,14 +72,14 @@ class SeededRun:
     @property
     def command(self) -> str:
         """The command that makes and judges the trace again; what the seed chooses anyway is left out."""
-        told = [f"eos replay --seed {self.seed}"]
+        reported = [f"eos replay --seed {self.seed}"]
         if self.workload != workload_of(self.seed):
-            told.append(f"--workload {self.workload}")
+            reported.append(f"--workload {self.workload}")
         if self.profile != _chosen_by(self.seed):
-            told.append(f"--profile {self.profile.name} --transaction-version {self.profile.transaction_version}")
+            reported.append(f"--profile {self.profile.name} --transaction-version {self.profile.transaction_version}")
         if self.steps != STEPS:
-            told.append(f"--steps {self.steps}")
-        return " ".join(told)
+            reported.append(f"--steps {self.steps}")
+        return " ".join(reported)
 
 
 @dataclass(frozen=True, slots=True)

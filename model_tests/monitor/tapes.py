@@ -11,7 +11,7 @@ from model_tests.reports import BadInput
 _KINDS = {"seed": int, "workload": str, "profile": str, "transaction_version": int, "steps": int, "tape": list}
 
 
-def told(run: SeededRun, choices: Sequence[int]) -> dict[str, object]:
+def reported(run: SeededRun, choices: Sequence[int]) -> dict[str, object]:
     """The run and its choices as plain JSON values."""
     return {
         "seed": run.seed,

@@ -177,11 +177,11 @@ def never_idle(entry: TransactionEntry, since: Timestamp) -> bool:
     return False
 
 
-TOLD_DONE: Final = dict(BY_RESULT) | {
+REPORTED_DONE: Final = dict(BY_RESULT) | {
     TransactionState.COMPLETE_ABORT: (End.DONE, End.DONE),
     TransactionState.PREPARE_ABORT: (End.WAIT, End.WAIT),
 }
-TOLD_DONE_AGAIN: Final = dict(BY_RETRY) | {
+REPORTED_DONE_AGAIN: Final = dict(BY_RETRY) | {
     TransactionState.COMPLETE_ABORT: (End.DONE, End.PREPARE_EMPTY, End.DONE, End.INVALID),
     TransactionState.PREPARE_ABORT: (End.WAIT, End.FENCED, End.WAIT, End.FENCED),
 }
@@ -206,7 +206,7 @@ OF_COORDINATOR: Final = (
     Planted(
         "a commit after the abort is told done",
         rules.TXN_CLIENT_VERDICT,
-        (Patch(end_txn, "BY_RESULT", TOLD_DONE), Patch(end_txn, "BY_RETRY", TOLD_DONE_AGAIN)),
+        (Patch(end_txn, "BY_RESULT", REPORTED_DONE), Patch(end_txn, "BY_RETRY", REPORTED_DONE_AGAIN)),
     ),
     defect(
         "the end of a transaction bumps no epoch",

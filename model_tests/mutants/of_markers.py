@@ -62,8 +62,10 @@ def flip(owed: PendingMarkers, write: WriteMarker) -> bool:
     """Commits are told as aborts."""
 
     def flipped(partition: TopicPartition, marker: TxnMarker) -> ErrorCode | None:
-        told = TxnMarker(marker.producer_id, marker.epoch, False, marker.coordinator_epoch, marker.transaction_version)
-        return write(partition, told)
+        reported = TxnMarker(
+            marker.producer_id, marker.epoch, False, marker.coordinator_epoch, marker.transaction_version
+        )
+        return write(partition, reported)
 
     return _send_markers(owed, flipped)
 

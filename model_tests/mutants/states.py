@@ -66,7 +66,7 @@ def count_all(listed: Sequence[DecisionMutant], places: Iterable[JudgedCall]) ->
     occasions = watched(places)
     true = {place.name: _explored(place.name)[0] for place in occasions.seconds}
     for mutant in listed:
-        met = sorted(occasions.telling(mutant), key=lambda place: true[place.name])
+        met = sorted(occasions.distinguishing(mutant), key=lambda place: true[place.name])
         found = [counted(mutant, place.name, true[place.name]) for place in islice(met, FEW)]
         if found:
             yield next((each for each in found if each.difference or each.how), found[0])

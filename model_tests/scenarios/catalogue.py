@@ -45,10 +45,10 @@ CHAPTERS: Final = (
 
 SCENARIOS: Final[Mapping[str, Scenario[Any]]] = MappingProxyType(
     {
-        name: told
+        name: reported
         for chapter in CHAPTERS
-        for name, told in REGISTERED.items()
-        if told.play.__module__ == chapter.__name__
+        for name, reported in REGISTERED.items()
+        if reported.play.__module__ == chapter.__name__
     }
 )
 """Every scenario by name."""

@@ -24,8 +24,8 @@ def run(name: str = "", *, everything: bool = False, svg: Path | None = None) ->
         return _one(name, svg)
     if svg is not None:
         raise BadInput("--svg draws one scenario: say which, as in `eos scenarios lost-acknowledgement --svg FILE`")
-    told = tuple(SCENARIOS.values())
-    return ScenariosReport(told, tuple(map(judged, told)) if everything else ())
+    reported = tuple(SCENARIOS.values())
+    return ScenariosReport(reported, tuple(map(judged, reported)) if everything else ())
 
 
 def _one(name: str, svg: Path | None) -> Report:

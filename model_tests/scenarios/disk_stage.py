@@ -92,7 +92,7 @@ class DiskStage:
             [value.encode()], producer_id=PRODUCER_ID, epoch=0, base_sequence=sequence, timestamp=self.now
         )
         asked = (PRODUCER, sequence, len(self.story.steps))
-        self.story.tell(PRODUCER, BROKER, f"Produce {value}: sequence {sequence}", part_of=asked)
+        self.story.report(PRODUCER, BROKER, f"Produce {value}: sequence {sequence}", part_of=asked)
         try:
             result = self.partition.append(batch)
         except Refusal as refusal:
@@ -102,7 +102,7 @@ class DiskStage:
             done = known if result.duplicate else f"appends it at offset {result.first_offset}"
             self.story.note(BROKER, done)
             answer, mark = f"offset {result.first_offset}", Mark.PLAIN
-        self.story.tell(BROKER, PRODUCER, answer, mark if heard else Mark.LOST, asked)
+        self.story.report(BROKER, PRODUCER, answer, mark if heard else Mark.LOST, asked)
         return answer
 
     def roll(self) -> None:
@@ -156,7 +156,7 @@ class DiskStage:
 
     def looked_up(self, offset: int) -> dict[str, str | int]:
         """How a Fetch finds its offset: the segment, where its index says to begin, what is read from there on."""
-        self.story.tell(READER, BROKER, f"Fetch from offset {offset}", part_of=offset)
+        self.story.report(READER, BROKER, f"Fetch from offset {offset}", part_of=offset)
         segment = next(each for each in reversed(self.partition.disk.segments) if each.base_offset <= offset)
         entry = segment.index.entry_before(offset)
         begin = 0 if entry is None else entry.position
@@ -166,7 +166,7 @@ class DiskStage:
         name = segment.path(file_names.LOG).name
         self.story.note(BROKER, f"opens {name}, at byte {begin} by its index; passes over {passed} batch")
         record = "".join((each.value or b"").decode() for each in batch.records())
-        self.story.tell(BROKER, READER, record, part_of=offset)
+        self.story.report(BROKER, READER, record, part_of=offset)
         return {"segment": name, "scan begins at byte": begin, "batches passed over": passed, "record": record}
 
     def repaired(self, kind: RepairKind) -> list[str]:

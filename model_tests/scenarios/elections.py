@@ -223,8 +223,8 @@ def stale_controller(stage: ReplicasStage) -> Facts:
         stage.nodes[1].broker.hear(0, late, stage.clock.now)
     except Refusal as refusal:
         outcomes["a broker answers"] = refusal.code.name
-        stage.story.tell(CONTROLLER, broker(1), "LeaderAndIsr of the former controller", part_of="order")
-        stage.story.tell(broker(1), CONTROLLER, refusal.code.name, Mark.REFUSED, "order")
+        stage.story.report(CONTROLLER, broker(1), "LeaderAndIsr of the former controller", part_of="order")
+        stage.story.report(broker(1), CONTROLLER, refusal.code.name, Mark.REFUSED, "order")
     try:
         former.keep(0, former.metadata.partitions[0])
     except Refusal as refusal:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from model_tests.diagrams.events import Mark
-from model_tests.scenarios.group_words import group_answer_words, group_request_words, is_told_of_group
+from model_tests.scenarios.group_words import group_answer_words, group_request_words, is_reported_of_group
 from model_tests.scenarios.noted_transactions import NotedTransactions
 from model_tests.scenarios.transaction_words import GROUPS
 from reference.client.consumer import Consumer
@@ -68,18 +68,18 @@ class GroupStage(NotedTransactions, PipelineWorld):
     def group_receives(self, message: NetworkMessage[FromMember], leave_copy: bool = False) -> None:
         """A consumer's request arrives."""
         asked = message.payload
-        if is_told_of_group(asked.request):
+        if is_reported_of_group(asked.request):
             exchange = (asked.member, asked.number)
-            self.story.tell(self._name_of(asked), GROUPS, group_request_words(asked.request), Mark.PLAIN, exchange)
+            self.story.report(self._name_of(asked), GROUPS, group_request_words(asked.request), Mark.PLAIN, exchange)
         super().group_receives(message, leave_copy)
 
     def member_receives(self, message: NetworkMessage[ToMember]) -> None:
         """An answer arrives."""
         asked, answer = message.payload
-        if is_told_of_group(asked.request, answer):
+        if is_reported_of_group(asked.request, answer):
             mark = Mark.PLAIN if error_of(answer) in (ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED) else Mark.REFUSED
             exchange = (asked.member, asked.number)
-            self.story.tell(GROUPS, self._name_of(asked), group_answer_words(answer), mark, exchange)
+            self.story.report(GROUPS, self._name_of(asked), group_answer_words(answer), mark, exchange)
         super().member_receives(message)
 
     def broker_receives(self, message: NetworkMessage[Request], leave_copy: bool = False) -> None:

@@ -16,7 +16,7 @@ from reference.client.group_exchange import (
 from spec.vocabulary import NO_OFFSET, ErrorCode
 
 
-def is_told_of_group(request: GroupRequest, answer: GroupAnswer | None = None) -> bool:
+def is_reported_of_group(request: GroupRequest, answer: GroupAnswer | None = None) -> bool:
     """Whether an exchange belongs to the story: heartbeats do only where they are refused."""
     if isinstance(request, FindCoordinator):
         return False
@@ -41,8 +41,8 @@ def group_request_words(request: GroupRequest) -> str:
         case OffsetFetch(partitions=partitions):
             return f"OffsetFetch {', '.join(f'{topic}-{number}' for topic, number in partitions)}"
         case OffsetCommit(offsets=offsets):
-            told = (f"{topic}-{number} up to {each.offset}" for (topic, number), each in offsets.items())
-            return f"OffsetCommit {', '.join(told)}"
+            reported = (f"{topic}-{number} up to {each.offset}" for (topic, number), each in offsets.items())
+            return f"OffsetCommit {', '.join(reported)}"
 
 
 def claim_words(claim: MemberClaim) -> str:
@@ -58,9 +58,10 @@ def group_answer_words(answer: GroupAnswer) -> str:
         case SyncAnswer(error=ErrorCode.NONE, assignment=assignment):
             partitions = decode_assignment(assignment).partitions
             return ", ".join(f"{topic}-{number}" for topic, number in partitions) or "no partitions"
-        case OffsetsAnswer(error=ErrorCode.NONE, partitions=told):
+        case OffsetsAnswer(error=ErrorCode.NONE, partitions=reported):
             return ", ".join(
-                f"{topic}-{number}: {offset_words(each.error, each.offset)}" for (topic, number), each in told.items()
+                f"{topic}-{number}: {offset_words(each.error, each.offset)}"
+                for (topic, number), each in reported.items()
             )
         case _:
             error = error_of(answer)

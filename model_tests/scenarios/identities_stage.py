@@ -62,7 +62,7 @@ class NotedBlocks(BlockAllocator):
     def read(self) -> BlockRecord:
         """A broker reads the record."""
         found, meanwhile = super().read(), self.meanwhile
-        self._story.tell(RECORD, self.claimant, f"version {found.version}: free from {found.first}")
+        self._story.report(RECORD, self.claimant, f"version {found.version}: free from {found.first}")
         if meanwhile is not None:
             self.meanwhile = None
             meanwhile()
@@ -71,9 +71,9 @@ class NotedBlocks(BlockAllocator):
     def write(self, read: BlockRecord, first: int) -> bool:
         """A broker writes the record, if it is still the one that was read."""
         granted = super().write(read, first)
-        self._story.tell(self.claimant, RECORD, f"if version {read.version}: free from {first}", part_of=read)
+        self._story.report(self.claimant, RECORD, f"if version {read.version}: free from {first}", part_of=read)
         mark = Mark.PLAIN if granted else Mark.REFUSED
-        self._story.tell(RECORD, self.claimant, "written" if granted else "another version", mark, read)
+        self._story.report(RECORD, self.claimant, "written" if granted else "another version", mark, read)
         self.too_late += not granted
         return granted
 
@@ -113,11 +113,11 @@ class IdentitiesStage:
         """A producer asks a broker for an identity; the producer id, or the error."""
         producer, before = f"producer at {broker(node)}", self.record.claimant
         self.record.claimant = broker(node)
-        self.story.tell(producer, broker(node), "InitProducerId")
-        told, mark = self._answer(node)
-        self.story.tell(broker(node), producer, told if mark else f"producer id {told}", mark)
+        self.story.report(producer, broker(node), "InitProducerId")
+        reported, mark = self._answer(node)
+        self.story.report(broker(node), producer, reported if mark else f"producer id {reported}", mark)
         self.record.claimant = before
-        return told
+        return reported
 
     def _answer(self, node: int) -> tuple[str, Mark]:
         denied = self.authorizer.check_producer_id(USER, None)

@@ -91,7 +91,7 @@ class LogStage:
             )
             partition.append(batch, guard=self._verified(partition))
             self._sequence += 1
-            self.story.tell(PRODUCER, LOG, f"{key} = {value}")
+            self.story.report(PRODUCER, LOG, f"{key} = {value}")
 
     def _verified(self, partition: DiskPartition) -> int:
         """The coordinator has agreed that the producer's transaction has the partition."""
@@ -101,7 +101,7 @@ class LogStage:
     def commit(self, partition: DiskPartition) -> None:
         """The marker of the transaction."""
         write_marker(partition, TxnMarker(PRODUCER_ID, EPOCH, True, CoordinatorEpoch(0)), 1, self.now)
-        self.story.tell(PRODUCER, LOG, "COMMIT marker")
+        self.story.report(PRODUCER, LOG, "COMMIT marker")
 
     def roll(self, partition: DiskPartition) -> None:
         """A new segment begins."""
@@ -121,5 +121,5 @@ class LogStage:
             if not result.batches:
                 break
             values += [(each.record.value or b"").decode() for each in consumer.receive(T0, result)]
-        self.story.tell(LOG, READER, ", ".join(values) or "nothing")
+        self.story.report(LOG, READER, ", ".join(values) or "nothing")
         return values

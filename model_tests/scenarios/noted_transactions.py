@@ -10,7 +10,7 @@ from model_tests.scenarios.transaction_words import (
     answer_words,
     coordinator,
     error_of,
-    is_told,
+    is_reported,
     partition_name,
     receiver_of,
     request_words,
@@ -75,29 +75,29 @@ class NotedTransactions(TransactionWorld):
     def broker_receives(self, message: NetworkMessage[Request], leave_copy: bool = False) -> None:
         """A request arrives."""
         request = message.payload
-        if is_told(request.body):
+        if is_reported(request.body):
             late = Mark.PLAIN if request.number in self.wires.open else Mark.LATE
-            self._tell_request(request, Mark.AGAIN if message.copy else late)
+            self._report_request(request, Mark.AGAIN if message.copy else late)
         before = self._memory()
         super().broker_receives(message, leave_copy)
         self._note_states(before)
 
     def sender_receives(self, message: NetworkMessage[Response], leave_copy: bool = False) -> None:
         """An answer arrives."""
-        if is_told(message.payload.request.body) and message.payload.request.number in self.wires.open:
-            self._tell_answer(message.payload)
+        if is_reported(message.payload.request.body) and message.payload.request.number in self.wires.open:
+            self._report_answer(message.payload)
         before = self._memory()
         super().sender_receives(message, leave_copy)
         self._note_states(before)
 
     def request_is_lost(self, message: NetworkMessage[Request]) -> None:
         """A request is lost."""
-        self._tell_request(message.payload, Mark.LOST)
+        self._report_request(message.payload, Mark.LOST)
         super().request_is_lost(message)
 
     def reply_is_lost(self, message: NetworkMessage[Response]) -> None:
         """An answer is lost."""
-        self._tell_answer(message.payload, Mark.LOST)
+        self._report_answer(message.payload, Mark.LOST)
         super().reply_is_lost(message)
 
     def coordinator_fails_over(self, partition: int, node: int, *, loads: bool = True) -> None:
@@ -143,15 +143,15 @@ class NotedTransactions(TransactionWorld):
         self.story.remark(coordinator(node), "looks at the clock")
         self._note_states(before)
 
-    def _tell_request(self, request: Request, mark: Mark) -> None:
+    def _report_request(self, request: Request, mark: Mark) -> None:
         words, receiver = request_words(request.body, self.names), receiver_of(request.body, request.node)
-        self.story.tell(self._sender(request.sender), receiver, words, mark, request.number)
+        self.story.report(self._sender(request.sender), receiver, words, mark, request.number)
 
-    def _tell_answer(self, response: Response, mark: Mark = Mark.PLAIN) -> None:
+    def _report_answer(self, response: Response, mark: Mark = Mark.PLAIN) -> None:
         request, answer = response
         refused = Mark.PLAIN if error_of(answer) is ErrorCode.NONE else Mark.REFUSED
         who, to = receiver_of(request.body, request.node), self._sender(request.sender)
-        self.story.tell(who, to, answer_words(answer), mark or refused, request.number)
+        self.story.report(who, to, answer_words(answer), mark or refused, request.number)
 
     def _sender(self, sender: Sender) -> str:
         match sender:

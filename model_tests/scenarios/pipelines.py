@@ -106,7 +106,7 @@ def consumed(stage: TransactionStage) -> Consumer:
     """A consumer that starts where its group is, and reads to the end."""
     consumer = Consumer([T0])
     stage.readers.consumer_starts(consumer, GROUP)
-    stage.told_read(consumer, T0, stage.name_of(stage.instances[-1]))
+    stage.reported_read(consumer, T0, stage.name_of(stage.instances[-1]))
     return consumer
 
 
@@ -136,7 +136,7 @@ def commit_offsets(stage: TransactionStage, transformer: ApplicationRun, consume
     """Commit what was read, outside of any transaction."""
     offsets = consumer.consumed()
     stage.readers.consumer_commits(GROUP, offsets)
-    stage.story.tell(stage.name_of(transformer), GROUPS, f"OffsetCommit t-0 up to {offsets[T0].offset}")
+    stage.story.report(stage.name_of(transformer), GROUPS, f"OffsetCommit t-0 up to {offsets[T0].offset}")
 
 
 def output(stage: TransactionStage) -> Facts:

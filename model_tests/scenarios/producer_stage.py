@@ -154,14 +154,14 @@ class ProducerStage(Cluster):
     @property
     def promised(self) -> list[str]:
         """The values of which the application was told that they are in the log."""
-        return self._told(True)
+        return self._reported(True)
 
     @property
     def failed(self) -> list[str]:
         """The values of which the application was told that they may not be."""
-        return self._told(False)
+        return self._reported(False)
 
-    def _told(self, outcome: bool) -> list[str]:
+    def _reported(self, outcome: bool) -> list[str]:
         history = [batch for producer in self.producers for _, batch in producer.history]
         return [value.decode() for batch in history if batch.outcome is outcome for value in batch.values]
 
@@ -179,7 +179,7 @@ class ProducerStage(Cluster):
         mark = self._mark(message)
         answer = super().broker_receives(message, leave_copy)
         self.answers.append(answer.error.name)
-        self.story.tell(self.name_of(request.producer), broker(request.node), asked(request), mark, arrival)
+        self.story.report(self.name_of(request.producer), broker(request.node), asked(request), mark, arrival)
         if answer.duplicate:
             self.story.note(broker(request.node), "knows the batch, and appends nothing")
         elif answer.error is ErrorCode.NONE:
@@ -190,18 +190,18 @@ class ProducerStage(Cluster):
 
     def producer_receives(self, message: NetworkMessage[SentReply], leave_copy: bool = False) -> None:
         """An answer arrives."""
-        self._tell_answer(message.payload, Mark.PLAIN)
+        self._report_answer(message.payload, Mark.PLAIN)
         super().producer_receives(message, leave_copy)
 
     def request_is_lost(self, message: NetworkMessage[SentProduce]) -> None:
         """A request is lost."""
         request = message.payload
-        self.story.tell(self.name_of(request.producer), broker(request.node), asked(request), Mark.LOST)
+        self.story.report(self.name_of(request.producer), broker(request.node), asked(request), Mark.LOST)
         super().request_is_lost(message)
 
     def reply_is_lost(self, message: NetworkMessage[SentReply]) -> None:
         """An answer is lost."""
-        self._tell_answer(message.payload, Mark.LOST)
+        self._report_answer(message.payload, Mark.LOST)
         super().reply_is_lost(message)
 
     def follower_fetches(self, partition: int, node: int) -> None:
@@ -211,7 +211,7 @@ class ProducerStage(Cluster):
         super().follower_fetches(partition, node)
         if batch is not None:
             said = ", ".join(values_of(batch))
-            self.story.tell(broker(replicated.leader_node), broker(node), f"copies {said}", part_of=("copy", node))
+            self.story.report(broker(replicated.leader_node), broker(node), f"copies {said}", part_of=("copy", node))
         if not was_insync and node in replicated.insync:
             (self.story.remark if batch is None else self.story.note)(broker(node), "is in sync again")
 
@@ -224,30 +224,30 @@ class ProducerStage(Cluster):
         """The leader is another."""
         former = self.partitions[partition].leader_node
         super().leader_fails_over(partition, node)
-        self._tell_election(former, node, "elected from the in-sync set")
+        self._report_election(former, node, "elected from the in-sync set")
 
     def unclean_leader_election(self, partition: int, node: int) -> None:
         """The leader is one that was not in sync."""
         former = self.partitions[partition].leader_node
         super().unclean_leader_election(partition, node)
-        self._tell_election(former, node, "elected although it is not in sync")
+        self._report_election(former, node, "elected although it is not in sync")
 
     def producer_state_expires(self, node: int) -> None:
         """A broker forgets its silent producers."""
         super().producer_state_expires(node)
         self.story.remark(broker(node), "forgets the producer (producer.id.expiration.ms)")
 
-    def _tell_election(self, former: int, node: int, how: str) -> None:
+    def _report_election(self, former: int, node: int, how: str) -> None:
         if former != node:
             self.story.remark(broker(former), "fails; when it is back it drops what the new leader does not have")
         self.story.remark(broker(node), f"leads: {how}")
 
-    def _tell_answer(self, response: SentReply, mark: Mark) -> None:
+    def _report_answer(self, response: SentReply, mark: Mark) -> None:
         request, reply = response
         refused = reply.error is not ErrorCode.NONE
         text = reply.error.name if refused else f"offset {reply.offset}"
         mark = mark or (Mark.REFUSED if refused else Mark.PLAIN)
-        self.story.tell(broker(request.node), self.name_of(request.producer), text, mark, self._exchange(request))
+        self.story.report(broker(request.node), self.name_of(request.producer), text, mark, self._exchange(request))
 
     def _exchange(self, request: SentProduce) -> tuple[int, int]:
         return request.producer, request.attempt.number

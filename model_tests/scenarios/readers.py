@@ -127,7 +127,7 @@ def one_range_per_producer(stage: TransactionStage) -> Facts:
     right = stage.shows(T0)
     wrong = [called(record, stage.names) for record in kept_by_one_range(answer)]
     stage.story.remark("another reader", "keeps one aborted range for each producer id")
-    stage.story.tell(partition_name(T0), "another reader", ", ".join(wrong))
+    stage.story.report(partition_name(T0), "another reader", ", ".join(wrong))
     return {
         "log": stage.written(T0),
         "aborted in the answer": listed,
@@ -152,7 +152,7 @@ def seek_into_the_middle(stage: TransactionStage) -> Facts:
     consumer.seek(T0, 1)
     return {
         "from the beginning": stage.shows(T0),
-        "from offset 1": stage.told_read(consumer, T0, "another reader"),
+        "from offset 1": stage.reported_read(consumer, T0, "another reader"),
     }
 
 

@@ -25,7 +25,7 @@ def draw_step(story: Storyboard, row: Row, log: PartitionLog | None) -> None:
             story.note(at, ErrorCode(int(row["error"])).name)
         case "ReplicaFetch" if row["appended"]:
             leader = broker(int(str(row["client"]).rpartition("-")[2]))
-            story.tell(leader, at, f"copies {copied(row, log)}", part_of=("copy", number))
+            story.report(leader, at, f"copies {copied(row, log)}", part_of=("copy", number))
         case "ReplicaTruncate" if row["after_log_end"] != row["before_log_end"] and row["producer_id"] == -1:
             story.remark(at, f"drops what it has from offset {row['truncated_to']} on")
         case "BrokerFenced":
@@ -34,11 +34,11 @@ def draw_step(story: Storyboard, row: Row, log: PartitionLog | None) -> None:
             story.remark(at, elected(row))
         case "AlterPartition" if row["error"] == 0:
             sizes = f"{row['proposed_size']} in sync instead of {row['insync_size']}"
-            story.tell(broker(int(row["broker"])), at, f"AlterPartition: {sizes}")
+            story.report(broker(int(row["broker"])), at, f"AlterPartition: {sizes}")
         case "AlterPartition":
             error = ErrorCode(int(row["error"])).name
-            story.tell(broker(int(row["broker"])), at, "AlterPartition", part_of="proposal")
-            story.tell(at, broker(int(row["broker"])), error, Mark.REFUSED, "proposal")
+            story.report(broker(int(row["broker"])), at, "AlterPartition", part_of="proposal")
+            story.report(at, broker(int(row["broker"])), error, Mark.REFUSED, "proposal")
         case "ReplicaLagCheck" if row["proposed"]:
             story.remark(at, f"broker {row['broker']} lags (replica.lag.time.max.ms)")
         case "ControllerElection":

@@ -252,21 +252,21 @@ class ReplicasStage(ReplicasWorld):
 
     def message_arrives(self, message: NetworkMessage[ReplicaMessage], leave_copy: bool = False) -> None:
         """A message arrives."""
-        self._tell(message, Mark.PLAIN)
+        self._report(message, Mark.PLAIN)
         super().message_arrives(message, leave_copy)
         self._draw_rows()
 
     def message_is_lost(self, message: NetworkMessage[ReplicaMessage]) -> None:
         """A message is lost."""
-        self._tell(message, Mark.LOST)
+        self._report(message, Mark.LOST)
         super().message_is_lost(message)
 
-    def _tell(self, message: NetworkMessage[ReplicaMessage], mark: Mark) -> None:
+    def _report(self, message: NetworkMessage[ReplicaMessage], mark: Mark) -> None:
         sent = message.payload
         node = broker(int((sent.receiver if isinstance(sent.body, ReplicaProduce) else sent.sender).rpartition("-")[2]))
         if isinstance(sent.body, ReplicaProduce):
             exchange = (sent.body.producer, sent.body.attempt.number)
-            self.story.tell(self.name_of(sent.body.producer), node, asked(sent.body), mark, exchange)
+            self.story.report(self.name_of(sent.body.producer), node, asked(sent.body), mark, exchange)
         elif isinstance(sent.body, BatchAnswer):
             asking, reply = sent.body.asked, sent.body.reply
             refused = reply.error is not ErrorCode.NONE
@@ -275,7 +275,7 @@ class ReplicasStage(ReplicasWorld):
             text = reply.error.name if refused else f"offset {reply.offset}"
             mark = mark or (Mark.REFUSED if refused else Mark.PLAIN)
             exchange = (asking.producer, asking.attempt.number)
-            self.story.tell(node, self.name_of(asking.producer), text, mark, exchange)
+            self.story.report(node, self.name_of(asking.producer), text, mark, exchange)
 
     def controller_checks_sessions(self) -> None:
         """The controller fences who is silent."""

@@ -74,11 +74,11 @@ class ScenarioReport:
 
     def print(self, console: Console) -> None:
         """Title, story, diagram, facts."""
-        told = self.outcome.scenario
-        console.print(Text(f"{told.name}: {told.title}", "bold"))
-        console.print(told.story, highlight=False, markup=False)
-        shown = "; ".join(SUBJECTS[item] for item in told.items)
-        console.print(f"Setting: {told.setting.words}.\nShows: {shown}.\n", highlight=False, markup=False)
+        reported = self.outcome.scenario
+        console.print(Text(f"{reported.name}: {reported.title}", "bold"))
+        console.print(reported.story, highlight=False, markup=False)
+        shown = "; ".join(SUBJECTS[item] for item in reported.items)
+        console.print(f"Setting: {reported.setting.words}.\nShows: {shown}.\n", highlight=False, markup=False)
         console.print(text_of(self.outcome.diagram), highlight=False, markup=False, soft_wrap=True)
         wide(console).print(_facts(self.outcome))
         _print_failures(console, self.outcome.failures)

@@ -43,9 +43,9 @@ def right_to_an_id(stage: TransactionStage) -> Facts:
     stage.brokers.authorizer.allow(AUTHOR, AclOperation.WRITE, Resource.TRANSACTIONAL_ID, ID)
     after = int(stage.known(ID).epoch)
     stage.end(owner)
-    told = stranger.initialized
+    reported = stranger.initialized
     return {
-        "the stranger is told": told.error.name if told and told.error else "nothing",
+        "the stranger is told": reported.error.name if reported and reported.error else "nothing",
         "epoch at the coordinator, before and after": [before, after],
         "the owner, in the end": standing(owner),
         "visible": stage.shows(T0),

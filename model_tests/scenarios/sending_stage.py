@@ -100,7 +100,7 @@ class SendingStage:
         calls = self.producer.sender.run(self.clock.now)
         for call in calls:
             self.requests.append("; ".join(f"t-{a.partition}: {names_of(a.records.records())}" for a in call.attempts))
-            self.story.tell(PRODUCER, BROKER, f"Produce {self.requests[-1]}", Mark.PLAIN, call.number)
+            self.story.report(PRODUCER, BROKER, f"Produce {self.requests[-1]}", Mark.PLAIN, call.number)
         return calls
 
     def answer(self, call: ProduceCall) -> None:
@@ -110,9 +110,9 @@ class SendingStage:
             reply = replies[attempt.partition]
             if reply.error is ErrorCode.NONE:
                 self._ends[attempt.partition] += attempt.records.record_count
-            told = f"offset {reply.offset}" if reply.error is ErrorCode.NONE else reply.error.name
+            reported = f"offset {reply.offset}" if reply.error is ErrorCode.NONE else reply.error.name
             mark = Mark.PLAIN if reply.error is ErrorCode.NONE else Mark.REFUSED
-            self.story.tell(BROKER, PRODUCER, f"t-{attempt.partition}: {told}", mark, call.number)
+            self.story.report(BROKER, PRODUCER, f"t-{attempt.partition}: {reported}", mark, call.number)
         self.producer.sender.receive(call, replies, self.clock.now)
 
     def _reply(self, partition: int, size: int) -> AttemptReply:

@@ -31,7 +31,7 @@ class Storyboard:
         finally:
             self._offstage = before
 
-    def tell(self, sender: str, receiver: str, text: str, mark: Mark = Mark.PLAIN, part_of: Hashable = None) -> None:
+    def report(self, sender: str, receiver: str, text: str, mark: Mark = Mark.PLAIN, part_of: Hashable = None) -> None:
         """A message; the answer to what was told last is drawn in the same step.
 
         Args:

@@ -164,12 +164,12 @@ class TransactionStage(NotedTransactions):
 
     def shows(self, partition: TopicPartition, isolation: int = READ_COMMITTED, reader: str = "reader") -> list[str]:
         """The same, by somebody in the story."""
-        return self.told_read(Consumer([partition], isolation), partition, reader)
+        return self.reported_read(Consumer([partition], isolation), partition, reader)
 
-    def told_read(self, consumer: Consumer, partition: TopicPartition, reader: str = "reader") -> list[str]:
+    def reported_read(self, consumer: Consumer, partition: TopicPartition, reader: str = "reader") -> list[str]:
         """A consumer reads on; it is part of the story."""
         values = self.fetch(consumer, partition)
-        self.story.tell(partition_name(partition), reader, ", ".join(values) or "nothing")
+        self.story.report(partition_name(partition), reader, ", ".join(values) or "nothing")
         return values
 
     def fetch(self, consumer: Consumer, partition: TopicPartition) -> list[str]:

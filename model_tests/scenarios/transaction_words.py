@@ -49,7 +49,7 @@ def receiver_of(body: Body, node: int) -> str:
             return coordinator(node)
 
 
-def is_told(body: Body) -> bool:
+def is_reported(body: Body) -> bool:
     """Whether a request belongs to the story: who coordinates and what brokers ask one another does not."""
     return not isinstance(body, Verify) and not (
         isinstance(body, CoordinatorCall) and isinstance(body.request, FindCoordinator)
@@ -83,8 +83,8 @@ def coordinator_request_words(request: CoordinatorRequest) -> str:
         case AddOffsets(group=group):
             return f"AddOffsetsToTxn {group}"
         case TxnOffsetCommit(offsets=offsets):
-            told = (f"{partition_name(partition)} up to {each.offset}" for partition, each in offsets.items())
-            return f"TxnOffsetCommit {', '.join(told)}"
+            reported = (f"{partition_name(partition)} up to {each.offset}" for partition, each in offsets.items())
+            return f"TxnOffsetCommit {', '.join(reported)}"
         case EndTxn(producer=producer, commit=commit):
             return f"EndTxn {OUTCOMES[commit]}: epoch {producer.epoch}"
 

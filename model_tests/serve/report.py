@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from model_tests.reports import HOLDS, NOTHING_JUDGED, VIOLATED
-from model_tests.traces.branch_coverage import Coverage, told
+from model_tests.traces.branch_coverage import Coverage, reported
 from model_tests.traces.check_report import SHOWN, RuleCount, StepViolation
 
 
@@ -72,7 +72,7 @@ class ServeReport:
         console.print(f"transactions: {outcomes}", highlight=False)
         judged = ", ".join(f"{count.rule} {count.judged}" for count in self.rules) or "none"
         console.print(f"rules judged: {judged}", highlight=False)
-        for line in told(self.coverage):
+        for line in reported(self.coverage):
             console.print(line, markup=False, highlight=False)
         if self.closed:
             console.print(f"{self.closed} connections closed because of what came over them", highlight=False)

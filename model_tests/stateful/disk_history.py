@@ -40,14 +40,22 @@ class Header(NamedTuple):
 
 def header_of(batch: RecordBatch) -> Header:
     """What is still told of a producer when the records of its batch are gone."""
-    told = Header(batch.producer_id, batch.producer_epoch)
-    return told if batch.is_control else told._replace(last_sequence=batch.last_sequence, last_offset=batch.last_offset)
+    reported = Header(batch.producer_id, batch.producer_epoch)
+    return (
+        reported
+        if batch.is_control
+        else reported._replace(last_sequence=batch.last_sequence, last_offset=batch.last_offset)
+    )
 
 
-def last_told_by(producer_id: int, known: LoggedProducer) -> Header:
+def last_reported_by(producer_id: int, known: LoggedProducer) -> Header:
     """The header that must stay of an active producer: its newest data, or else a marker with its epoch."""
-    told = Header(producer_id, known.epoch)
-    return told._replace(last_sequence=known.window[-1][0], last_offset=known.window[-1][1]) if known.window else told
+    reported = Header(producer_id, known.epoch)
+    return (
+        reported._replace(last_sequence=known.window[-1][0], last_offset=known.window[-1][1])
+        if known.window
+        else reported
+    )
 
 
 class EndedTransaction(NamedTuple):
@@ -74,7 +82,7 @@ class AcceptedRecord(NamedTuple):
     transactional: bool
 
 
-def told_by(batch: RecordBatch, known: LoggedProducer) -> LoggedProducer:
+def reported_by(batch: RecordBatch, known: LoggedProducer) -> LoggedProducer:
     """What is known of the batch's producer after the batch."""
     same = batch.producer_epoch == known.epoch
     window = known.window if same else ()
@@ -92,7 +100,7 @@ def replayed(batches: Iterable[RecordBatch], producers: Producers) -> Producers:
     """What is known after more batches."""
     after = dict(producers)
     for batch in batches:
-        known = told_by(batch, after.get(batch.producer_id, LoggedProducer()))
+        known = reported_by(batch, after.get(batch.producer_id, LoggedProducer()))
         if batch.producer_id != NOTHING and known != LoggedProducer():
             after[batch.producer_id] = known
     return after

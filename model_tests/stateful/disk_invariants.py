@@ -3,7 +3,14 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from model_tests.stateful.disk_history import NOTHING, EndedTransaction, Header, LoggedProducer, Producers, last_told_by
+from model_tests.stateful.disk_history import (
+    NOTHING,
+    EndedTransaction,
+    Header,
+    LoggedProducer,
+    Producers,
+    last_reported_by,
+)
 from model_tests.stateful.rule_counts import Ledger
 from reference.broker.partition import FetchResult
 from reference.log.batch import RecordBatch
@@ -182,14 +189,14 @@ class RecoveredState:
     """What a partition knows after it was read from disk, and what snapshots and log tell.
 
     Attributes:
-        told: what may be known, one for each trusted snapshot, or one for the log alone.
+        reported: what may be known, one for each trusted snapshot, or one for the log alone.
         warned: that nothing is known was said.
         expected_warning: no message and no snapshot is left, but some were.
     """
 
     said: str
     producers: Producers
-    told: tuple[Producers, ...]
+    reported: tuple[Producers, ...]
     warned: bool
     expected_warning: bool
     circumstances: Circumstances
@@ -198,10 +205,10 @@ class RecoveredState:
 @evidences(rules.SEQ_STATE_RECOVERABLE, Layer.STATEFUL)
 def seq_state_recoverable(derived: RecoveredState, ledger: Ledger) -> None:
     """What is known is what a snapshot and the log behind it tell; the window may be smaller."""
-    agrees = any(is_shrunk(derived.producers, told) for told in derived.told)
+    agrees = any(is_shrunk(derived.producers, reported) for reported in derived.reported)
     holds = agrees and (derived.warned or not derived.expected_warning)
-    said = f"known {derived.producers}, told {derived.told}, warned {derived.warned}; {derived.said}"
-    if derived.producers or derived.expected_warning or derived.told != ({},):
+    said = f"known {derived.producers}, told {derived.reported}, warned {derived.warned}; {derived.said}"
+    if derived.producers or derived.expected_warning or derived.reported != ({},):
         ledger.expect(rules.SEQ_STATE_RECOVERABLE, holds, said, derived.circumstances)
 
 
@@ -219,21 +226,23 @@ class Cleaned:
 @evidences(rules.SEQ_STATE_RECOVERABLE, Layer.STATEFUL)
 def cleaning_keeps_producers(cleaned: Cleaned, ledger: Ledger) -> None:
     """Cleaning does not undo fencing, nor does it forget the last sequence of an active producer."""
-    wanted = {last_told_by(producer_id, known) for producer_id, known in cleaned.known.items()} & cleaned.before
+    wanted = {last_reported_by(producer_id, known) for producer_id, known in cleaned.known.items()} & cleaned.before
     if wanted:
         said = f"the log no longer tells {sorted(wanted - cleaned.after)}; {cleaned.said}"
         ledger.expect(rules.SEQ_STATE_RECOVERABLE, wanted <= cleaned.after, said, cleaned.circumstances)
 
 
-def is_shrunk(producers: Producers, told: Producers) -> bool:
+def is_shrunk(producers: Producers, reported: Producers) -> bool:
     """Whether all is as it is told, but for older batches of windows."""
-    return producers.keys() == told.keys() and all(_shrunk(known, told[pid]) for pid, known in producers.items())
+    return producers.keys() == reported.keys() and all(
+        _shrunk(known, reported[pid]) for pid, known in producers.items()
+    )
 
 
-def _shrunk(known: LoggedProducer, told: LoggedProducer) -> bool:
-    if known._replace(window=()) != told._replace(window=()):
+def _shrunk(known: LoggedProducer, reported: LoggedProducer) -> bool:
+    if known._replace(window=()) != reported._replace(window=()):
         return False
-    return known.window[-1:] == told.window[-1:] and is_part(known.window, told.window)
+    return known.window[-1:] == reported.window[-1:] and is_part(known.window, reported.window)
 
 
 def is_part(some: Iterable[object], whole: Iterable[object]) -> bool:

@@ -143,7 +143,7 @@ class DiskWorld:
                 found[int(offset)] = knowledge(snapshot_file.decode(data))
         return found
 
-    def told(
+    def reported(
         self, snapshots: dict[int, Producers | None], end: int, log: Sequence[RecordBatch], checked: bool
     ) -> tuple[Producers, ...]:
         """What may be known at an offset: a snapshot and the log behind it, or the log alone if there is none.
@@ -157,10 +157,10 @@ class DiskWorld:
         bases = {int(segment.base_offset) for segment in disk.segments}
         lasting = usable.keys() & bases or (newest in usable and newest > max(bases))
         anew = checked or any(repair.kind is RepairKind.REBUILT_INDEX for repair in self.partition.repairs)
-        told = [replayed((b for b in log if offset <= b.base_offset < end), was) for offset, was in usable.items()]
+        reported = [replayed((b for b in log if offset <= b.base_offset < end), was) for offset, was in usable.items()]
         behind_start = [b for b in log if b.last_offset >= disk.log_start and b.base_offset < end]
         alone = (replayed(behind_start, {}), replayed((b for b in log if b.base_offset < end), {}))
-        return tuple(told) if lasting and not anew else (*told, *alone)
+        return tuple(reported) if lasting and not anew else (*reported, *alone)
 
     def derives(
         self,
@@ -185,16 +185,16 @@ class DiskWorld:
         end, start = int(disk.log_end), int(disk.log_start)
         producers = knowledge(self.partition.state.producers)
         whole = list(disk.batches) == [batch for batch in survivors if batch.last_offset >= start]
-        told = self.told(snapshots, end, log, checked)
+        reported = self.reported(snapshots, end, log, checked)
         warned = any(repair.kind is RepairKind.NO_STATE for repair in self.partition.repairs)
         bases = {int(segment.base_offset) for segment in disk.segments}
         upgraded = upgraded and not (snapshots.keys() & bases or max(snapshots, default=NOTHING) > max(bases))
-        nothing_left = opened and not producers and end > 0 and (start == end or (upgraded and any(told)))
-        told = ({}, *told) if upgraded else told
-        self.recovered(producers, told if whole else (), warned, nothing_left)
+        nothing_left = opened and not producers and end > 0 and (start == end or (upgraded and any(reported)))
+        reported = ({}, *reported) if upgraded else reported
+        self.recovered(producers, reported if whole else (), warned, nothing_left)
         for offset, found in self.snapshots().items():
             if found != snapshots.get(offset) and not upgraded:
-                self.recovered(found or {}, self.told(snapshots, offset, log, checked), True, False)
+                self.recovered(found or {}, self.reported(snapshots, offset, log, checked), True, False)
         self.retained = self.retained and not (upgraded and self.known and not producers)
         self.history.loses(end)
         self.known, self.floor = producers, NOTHING
@@ -204,9 +204,11 @@ class DiskWorld:
         self.vague = list(self.unreplicated)
         self.cleaned = min(self.cleaned, end)
 
-    def recovered(self, producers: Producers, told: tuple[Producers, ...], warned: bool, nothing_left: bool) -> None:
+    def recovered(
+        self, producers: Producers, reported: tuple[Producers, ...], warned: bool, nothing_left: bool
+    ) -> None:
         """Hold what is known after reading against what was there to be read."""
-        seen = invariants.RecoveredState(self.said, producers, told, warned, nothing_left, self.circumstances)
+        seen = invariants.RecoveredState(self.said, producers, reported, warned, nothing_left, self.circumstances)
         invariants.seq_state_recoverable(seen, self.ledger)
 
     # --- looking ----------------------------------------------------------------------------------------------
@@ -221,8 +223,8 @@ class DiskWorld:
         self.recovered(knowledge(self.partition.state.producers), (self.known,), True, False)
         for offset in set(map(int, self.partition.disk.snapshots.offsets())) - self.snapshots_seen:
             self.snapshots_seen.add(offset)
-            told = self.known if offset == self.partition.log_end else self.known_at.get(offset, {})
-            self.recovered(self.snapshots().get(offset) or {}, (told,), True, False)
+            reported = self.known if offset == self.partition.log_end else self.known_at.get(offset, {})
+            self.recovered(self.snapshots().get(offset) or {}, (reported,), True, False)
 
     def offsets(self) -> invariants.OffsetsSnapshot:
         """What the partition shows of its offsets, and what they should be."""

@@ -19,7 +19,7 @@ class StreamInLog:
 
     Attributes:
         placed: ordinals and batches of the stream, in log order.
-        newly_told: batches acknowledged since the last look.
+        newly_reported: batches acknowledged since the last look.
         faults: what went wrong in the world.
         doing: the latest events, for messages.
     """
@@ -27,7 +27,7 @@ class StreamInLog:
     stream: ProducerStream
     history: StreamHistory
     placed: tuple[tuple[int, RecordBatch], ...]
-    newly_told: int
+    newly_reported: int
     faults: FaultsSoFar
     doing: str
 
@@ -55,9 +55,9 @@ def seq_exactly_once(written: StreamInLog, ledger: Ledger) -> None:
         if batch.outcome and (copies[ordinal] != 1 or batch.offset not in (-1, offsets[ordinal]))
     ]
     wrong += [f"#{ordinal} is there {times} times" for ordinal, times in copies.items() if times > 1]
-    for _ in range(written.newly_told - 1):
+    for _ in range(written.newly_reported - 1):
         ledger.expect(rule, True, "")
-    if written.newly_told or wrong:
+    if written.newly_reported or wrong:
         known = circumstances(written.history, written.faults)
         ledger.expect(rule, not wrong, f"{'; '.join(wrong)}: {written}", known)
 

@@ -106,9 +106,10 @@ class ObservedAppend:
         batch, known = self.batch, self.known
         window = ", ".join(f"{r.first_sequence}..{r.last_sequence}@{r.first_offset}" for r in known.window)
         as_duplicate = " as duplicate" if self.answer.duplicate else ""
-        told = f"{self.answer.error.name} at {self.answer.base_offset}..{self.answer.last_offset}"
+        reported = f"{self.answer.error.name} at {self.answer.base_offset}..{self.answer.last_offset}"
         return (
             f"{self.by} sent producer {batch.producer_id} epoch {batch.producer_epoch} sequence {batch.base_sequence} "
             f"({batch.record_count} records, {self.profile.name}); the log knows epoch {known.epoch}, "
-            f"window [{window}], end {self.log_end}; answered {told}{as_duplicate}, {len(self.grown)} batches appended"
+            f"window [{window}], end {self.log_end}; answered {reported}{as_duplicate}, "
+            f"{len(self.grown)} batches appended"
         )

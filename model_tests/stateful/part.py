@@ -210,7 +210,7 @@ def failures_of(
     try:
         run_state_machine_as_test(accounted, settings=chosen)
     except Exception as error:  # noqa: BLE001  # whatever stops the machine is a failure of this part, told in its report
-        return [told(cause) for cause in causes(error)]
+        return [reported(cause) for cause in causes(error)]
     return []
 
 
@@ -221,7 +221,7 @@ def causes(error: BaseException) -> list[BaseException]:
     return [error]
 
 
-def told(error: BaseException) -> LedgerEntry | str:
+def reported(error: BaseException) -> LedgerEntry | str:
     """The rule that broke, or one line about an error that is none."""
     if isinstance(error, RuleViolated):
         return error.violation

@@ -149,9 +149,9 @@ class PipelineRun(PipelineWorld):
         self._wait_for_work(choose.below(6))
         working = [worker for worker in self.workers if worker.works]
         if working:
-            worker, tells = choose.pick(self._busy() or working), choose.below(3) == 0
-            self.happens(f"worker {worker.number} {'leaves' if tells else 'crashes'} in {worker.phase.name}")
-            (self.worker_leaves if tells else self.worker_crashes)(worker)
+            worker, reports = choose.pick(self._busy() or working), choose.below(3) == 0
+            self.happens(f"worker {worker.number} {'leaves' if reports else 'crashes'} in {worker.phase.name}")
+            (self.worker_leaves if reports else self.worker_crashes)(worker)
 
     def worker_gives_up(self, number: int) -> None:
         """The program of a worker will fail in the middle of its next transaction, and try again."""

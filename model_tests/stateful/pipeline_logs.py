@@ -67,7 +67,7 @@ class Generations:
 
     Attributes:
         members: ids of each generation's members.
-        answered: the newest generation that members were told of since the present coordinator was elected.
+        reported: the newest generation that members were told of since the present coordinator was elected.
         recorded: the newest one in the log.
     """
 

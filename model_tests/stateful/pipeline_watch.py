@@ -71,9 +71,9 @@ class PipelineWatch:
             self._replies_seen = reply.number
             self._answered(reply.payload)
         self.generations.looks(batches)
-        for told in new(self.world.group_requests.replies.in_transit, self._group_replies_seen):
-            self._group_replies_seen = told.number
-            self._member_answered(told.payload)
+        for reported in new(self.world.group_requests.replies.in_transit, self._group_replies_seen):
+            self._group_replies_seen = reported.number
+            self._member_answered(reported.payload)
         for name, outcomes in self.outcomes.items():
             if outcomes.looks(self.world.brokers.partitions[name].leader.log.batches):
                 self.has_one_outcome()
@@ -89,8 +89,8 @@ class PipelineWatch:
                 if set(partitions.values()) == {ErrorCode.NONE}:
                     self.comes_from_a_member(claim)
 
-    def _member_answered(self, told: ToMember) -> None:
-        match told.asked.request, told.answer:
+    def _member_answered(self, reported: ToMember) -> None:
+        match reported.asked.request, reported.answer:
             case JoinRequest() as asked, JoinAnswer(error=ErrorCode.NONE, member_id=member_id, generation=generation):
                 self.generations.joined(generation, member_id, asked.group_instance_id)
             case OffsetCommit(claim=claim), dict(answers) if set(answers.values()) == {ErrorCode.NONE}:
@@ -113,7 +113,7 @@ class PipelineWatch:
     @evidences(rules.OFFSETS_STABLE_FETCH, Layer.STATEFUL)
     def is_stable(self, answer: OffsetsAnswer) -> None:
         """A member that was assigned partitions is told no offset that an open transaction may change."""
-        self.offsets.told(GROUP, answer, require_stable=True)
+        self.offsets.reported(GROUP, answer, require_stable=True)
 
     @evidences(rules.TXN_ATOMIC, Layer.STATEFUL)
     def has_one_outcome(self) -> None:

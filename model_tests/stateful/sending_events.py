@@ -200,10 +200,10 @@ class SendingRun(SendingWorld):
         self.looks()
         for value, record in self.handed.items():
             places = [offset for offset, found in self._logs[record.partition].order if found == value]
-            told = record.offset in (-1, *places)
+            reported = record.offset in (-1, *places)
             said = f"{value!r}: outcome {record.outcome} {record.failure}, offset {record.offset}, found at {places}"
             fails = record.outcome is False
-            self._expect(rules.SEQ_EXACTLY_ONCE, fails or (record.outcome is True and bool(places) and told), said)
+            self._expect(rules.SEQ_EXACTLY_ONCE, fails or (record.outcome is True and bool(places) and reported), said)
 
     def _expect(self, rule: Rule, holds: bool, said: str) -> None:
         where = f"{self.profile.name}, {self.shape}; after {'; '.join(self._doing)}"

@@ -165,7 +165,7 @@ class ApplicationPool(WatchedWorld):
             return
         consumer = Consumer([INPUT])
         answer = self.readers.consumer_starts(consumer, GROUP)
-        self.groups.told(GROUP, answer, require_stable=True)
+        self.groups.reported(GROUP, answer, require_stable=True)
         fetched = answer.partitions.get(INPUT)
         if answer.error is not ErrorCode.NONE or fetched is None or fetched.error is not ErrorCode.NONE:
             return
@@ -175,8 +175,8 @@ class ApplicationPool(WatchedWorld):
             return
         end = consumer.positions[INPUT]
         self.happens(f"instance {instance.number} begins, and has read {start} to {end}")
-        told = self.application_begins(instance)
-        owner = Owner(instance.number, told.ordinal)
+        reported = self.application_begins(instance)
+        owner = Owner(instance.number, reported.ordinal)
         self.groups.passages[owner], self.groups.claims[owner] = Passage(start, end), claim
         self.application_sends(instance, self.partitions[1 + choose.below(len(self.partitions) - 1)], len(received))
         self.application_sends_offsets(instance, GROUP, consumer.consumed(), claim)

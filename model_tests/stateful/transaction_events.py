@@ -170,7 +170,7 @@ class TransactionEvents(NetworkEvents):
         stable = number % 2 == 0
         self.happens("a consumer asks for offsets")
         answer = self.readers.consumer_starts(Consumer(self.partitions), GROUP, require_stable=stable)
-        self.groups.told(GROUP, answer, stable)
+        self.groups.reported(GROUP, answer, stable)
 
     def consumer_commits(self, number: int) -> None:
         """A consumer commits offsets outside of any transaction."""

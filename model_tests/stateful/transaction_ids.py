@@ -74,8 +74,8 @@ def holds_the_end(answer: IdentityAnswer, first: int, given: set[int], ledger: L
     """An id is new and not beyond the last, or there is an error and no id."""
     error, producer = answer
     if error is not ErrorCode.NONE:
-        told = error is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS and producer == NOBODY
-        ledger.expect(rules.IDS_EXHAUSTION, told, f"past the last id a producer is told {answer}")
+        reported = error is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS and producer == NOBODY
+        ledger.expect(rules.IDS_EXHAUSTION, reported, f"past the last id a producer is told {answer}")
         return
     in_range = first <= producer.producer_id <= LAST
     if not in_range:

@@ -103,11 +103,11 @@ class LoggedPartition:
                 written.ended_by = None
 
     def _marks(self, batch: RecordBatch, decided: CoordinatedTransaction | None) -> None:
-        told = batch.marker()
-        if told is None:
+        reported = batch.marker()
+        if reported is None:
             return
-        commits = told.control_type == ControlType.COMMIT
-        marker = LoggedMarker(self.name, batch, commits, told.coordinator_epoch, decided, self.watch.step)
+        commits = reported.control_type == ControlType.COMMIT
+        marker = LoggedMarker(self.name, batch, commits, reported.coordinator_epoch, decided, self.watch.step)
         self.epochs_rise(marker)
         ended = [written for written in self.open() if written.batch.producer_id == batch.producer_id]
         self.markers.append(marker)

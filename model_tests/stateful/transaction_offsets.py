@@ -108,7 +108,7 @@ class OffsetsPartition:
 
     @evidences(rules.OFFSETS_STABLE_FETCH, Layer.STATEFUL)
     @evidences(rules.OFFSETS_ATOMIC, Layer.STATEFUL)
-    def told(self, group: str, answer: OffsetsAnswer, require_stable: bool) -> None:
+    def reported(self, group: str, answer: OffsetsAnswer, require_stable: bool) -> None:
         """A fetch tells what counts; a stable one tells nothing that an open transaction may change."""
         for partition, fetched in answer.partitions.items():
             if answer.error is not ErrorCode.NONE:

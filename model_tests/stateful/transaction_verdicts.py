@@ -41,7 +41,7 @@ class Verdicts:
         self.instances: Sequence[ApplicationRun] = ()
         self.given: dict[ProducerIdentity, Given] = {}
         self.outcomes: dict[Owner, list[LoggedBatch]] = {}
-        self._told: set[Owner] = set()
+        self._reported: set[Owner] = set()
 
     def transaction(self, owner: Owner) -> ClientTransaction:
         """A transaction as its application sees it."""
@@ -63,8 +63,10 @@ class Verdicts:
         for instance in self.instances:
             if instance.transactions:
                 owner = Owner(instance.number, len(instance.transactions) - 1)
-                if owner not in self._told and (instance.transaction.is_committed or instance.transaction.is_aborted):
-                    self._told.add(owner)
+                if owner not in self._reported and (
+                    instance.transaction.is_committed or instance.transaction.is_aborted
+                ):
+                    self._reported.add(owner)
                     self.verdict(owner)
 
     def answered(self, asked: CoordinatorRequest, answer: CoordinatorAnswer, cause: Cause) -> None:
@@ -128,19 +130,19 @@ class Verdicts:
     @evidences(rules.TXN_CLIENT_VERDICT, Layer.STATEFUL)
     def verdict(self, owner: Owner) -> None:
         """After commit said OK nothing acknowledged is aborted; after abort said OK nothing is committed."""
-        told, ended = self.transaction(owner), self.outcomes.get(owner, [])
-        if not ended or not (told.is_committed or told.is_aborted):
+        reported, ended = self.transaction(owner), self.outcomes.get(owner, [])
+        if not ended or not (reported.is_committed or reported.is_aborted):
             return
-        wrong = [each for each in ended if each.is_committed != told.is_committed and self._counts(told, each)]
-        said = f"{owner} was told COMMIT {told.is_committed}: " + ", ".join(map(str, wrong))
+        wrong = [each for each in ended if each.is_committed != reported.is_committed and self._counts(reported, each)]
+        said = f"{owner} was told COMMIT {reported.is_committed}: " + ", ".join(map(str, wrong))
         self.watch.expect(rules.TXN_CLIENT_VERDICT, not wrong, said)
 
-    def _counts(self, told: ClientTransaction, written: LoggedBatch) -> bool:
+    def _counts(self, reported: ClientTransaction, written: LoggedBatch) -> bool:
         """What nobody acknowledged may be missing from what was committed."""
-        if told.is_aborted or written.partition.topic == OFFSETS_TOPIC:
+        if reported.is_aborted or written.partition.topic == OFFSETS_TOPIC:
             return True
         values = [record.value for record in written.batch.records()]
-        return any(sent.is_acknowledged and sent.batch.values[0] in values for sent in told.batches)
+        return any(sent.is_acknowledged and sent.batch.values[0] in values for sent in reported.batches)
 
     def at_rest(self, placed: Sequence[LoggedBatch]) -> None:
         """When nothing is under way: all that was to be committed is there, committed, once, offsets too."""
@@ -151,12 +153,16 @@ class Verdicts:
                 for record in written.batch.records():
                     committed[record.value or b""] = committed.get(record.value or b"", 0) + 1
         for instance in self.instances:
-            for told in instance.transactions:
-                if told.is_committed:
-                    lacking = [value for value in told.values() if committed.get(value) != 1]
-                    said = f"transaction {told.ordinal} of instance {instance.number} is committed without {lacking}"
+            for reported in instance.transactions:
+                if reported.is_committed:
+                    lacking = [value for value in reported.values() if committed.get(value) != 1]
+                    said = (
+                        f"transaction {reported.ordinal} of instance {instance.number} is committed without {lacking}"
+                    )
                     self.watch.expect(rules.TXN_CLIENT_VERDICT, not lacking, said)
-                    if told.offsets:
-                        there = Owner(instance.number, told.ordinal) in with_offsets
-                        said = f"transaction {told.ordinal} of instance {instance.number} is committed without offsets"
+                    if reported.offsets:
+                        there = Owner(instance.number, reported.ordinal) in with_offsets
+                        said = (
+                            f"transaction {reported.ordinal} of instance {instance.number} is committed without offsets"
+                        )
                         self.watch.expect(rules.OFFSETS_ATOMIC, there, said)

@@ -199,13 +199,18 @@ class ObservedCluster:
     def look_at_logs(self) -> None:
         """Hold every leader's log against the rules of the log, where something has changed."""
         for number, replicated in enumerate(self.partitions):
-            told = self.told(number)
-            seen = (replicated.leader_node, len(replicated.leader.log), replicated.leader.log_end, sum(told.values()))
+            reported = self.reported(number)
+            seen = (
+                replicated.leader_node,
+                len(replicated.leader.log),
+                replicated.leader.log_end,
+                sum(reported.values()),
+            )
             if self._seen.get(number) != seen:
                 self._seen[number] = seen
-                self.look_at_log(number, replicated.leader, told)
+                self.look_at_log(number, replicated.leader, reported)
 
-    def told(self, partition: int) -> dict[ProducerStream, int]:
+    def reported(self, partition: int) -> dict[ProducerStream, int]:
         """How many batches of each stream of a partition were acknowledged."""
         return {
             stream: sum(batch.outcome is True for batch in history.batches)
@@ -213,7 +218,7 @@ class ObservedCluster:
             if stream.partition == partition
         }
 
-    def look_at_log(self, partition: int, leader: Partition, told: dict[ProducerStream, int]) -> None:
+    def look_at_log(self, partition: int, leader: Partition, reported: dict[ProducerStream, int]) -> None:
         """Hold one leader's log against the rules of the log."""
         for stream, placed in self.streams.in_log(partition, leader.log).items():
             history = self.streams.histories[stream]
@@ -221,11 +226,11 @@ class ObservedCluster:
                 stream,
                 history,
                 tuple(placed),
-                told[stream] - history.checked,
+                reported[stream] - history.checked,
                 self.faults,
                 "; ".join(self.doing),
             )
-            history.checked = told[stream]
+            history.checked = reported[stream]
             for invariant in LOG_INVARIANTS.values():
                 invariant(written, self.ledger)
 

@@ -66,7 +66,7 @@ def share_of(covered: Iterable[Coverage]) -> float:
     return 1 - sum(missed for _, missed in counted) / reachable if reachable else 0.0
 
 
-def told(covered: Sequence[Coverage]) -> Iterator[str]:
+def reported(covered: Sequence[Coverage]) -> Iterator[str]:
     """The batch in a line, a line for each decision with its branches, and a line for each release."""
     if not covered:
         return
@@ -100,13 +100,13 @@ def coverage(met: Iterable[BranchTally]) -> tuple[Coverage, ...]:
 
 def _of(profile: str, hits: Mapping[tuple[str, str], int], branches: Branches) -> Coverage:
     reachable = [(decision, branch) for decision, found in branches.items() for branch in found]
-    told: dict[str, dict[str, int]] = {}
+    reported: dict[str, dict[str, int]] = {}
     for (decision, branch), count in hits.items():
-        told.setdefault(decision, {})[branch] = count
+        reported.setdefault(decision, {})[branch] = count
     return Coverage(
         profile,
         len(reachable),
-        told,
+        reported,
         tuple(f"{decision}.{branch}" for decision, branch in reachable if not hits.get((decision, branch))),
         tuple(f"{decision}.{branch}" for decision, branch in hits if branch not in branches.get(decision, (branch,))),
     )

@@ -37,7 +37,7 @@ _NO_VERDICT: Final[Mapping[str, Term]] = {"kind": "", "branch": 0, "judged": 0, 
 _ITS_VERDICT: Final = "its_verdict"
 _FIT: Final = "fit"
 _ROWS: Final = "rows"
-_TOLD: Final = "told"
+_REPORTED: Final = "reported"
 _OF_NOBODY: Final = "of_nobody"
 """The api of a step that is on no chain."""
 _OF_TRACE: Final = ("unfit", "unclean", "faults", "complete")
@@ -96,7 +96,7 @@ def _with_rows(sheet: Sheet, rows: Those, *, fit: bool) -> dict[str, Value]:
         "anew": choose(begins_anew(sheet.column), 1, 0),
         "world_ms": sheet.column("world_ms"),
         _OF_NOBODY: GuardedValue(of_nobody, sheet.column("api")),
-        _TOLD: history_columns.told(sheet),
+        _REPORTED: history_columns.reported(sheet),
         _ROWS: rows,
     }
 
@@ -186,7 +186,7 @@ def _on_chains(steps: DataFrame) -> DataFrame:
             F.col(f"row.{name}").alias(name)
             for name in (chains.OF_KEY, chains.CHAIN, chains.LEFT, chains.AT, chains.MARK)
         ),
-        F.when(is_history, F.col(_TOLD)).otherwise(F.col(f"row.{chains.FOUND}")).alias(chains.FOUND),
+        F.when(is_history, F.col(_REPORTED)).otherwise(F.col(f"row.{chains.FOUND}")).alias(chains.FOUND),
         F.when(history_columns.is_in_session(chain), F.col(SESSION)).otherwise(F.lit(0)).alias("session"),
         F.when(chain == chains.ITSELF, _verdict_of("{}"))
         .when(chain == chains.OF_REPLICATION, _verdict_of("also_{}"))

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from model_tests.reports import HOLDS, NOTHING_JUDGED, VIOLATED
 from model_tests.traces import unjudged_steps
-from model_tests.traces.branch_coverage import Coverage, told
+from model_tests.traces.branch_coverage import Coverage, reported
 from model_tests.traces.files_at import Quarantined
 
 SHOWN: Final = 5
@@ -53,14 +53,14 @@ class JudgeSample:
         asked: how many were wanted.
         put: how many there were.
         differing: on how many it does not agree.
-        told: the first of them, and in what they differ.
+        reported: the first of them, and in what they differ.
     """
 
     judge: str
     asked: int
     put: int
     differing: int
-    told: tuple[str, ...]
+    reported: tuple[str, ...]
 
     def __str__(self) -> str:
         """The sample in a line."""
@@ -141,13 +141,13 @@ class CheckReport:
         for known in self.known:
             outside = f"known: {known.count} x {known.rule}, outside of its domain ({known.assumption})"
             console.print(outside, markup=False, highlight=False)
-        for line in told(self.coverage):
+        for line in reported(self.coverage):
             console.print(line, markup=False, highlight=False)
-        for line in unjudged_steps.told(self.passed_over):
+        for line in unjudged_steps.reported(self.passed_over):
             console.print(line, markup=False, highlight=False)
         for sample in self.samples:
             console.print(str(sample), style="red" if sample.differing else "", markup=False, highlight=False)
-            for differing in sample.told[:SHOWN]:
+            for differing in sample.reported[:SHOWN]:
                 console.print(differing, style="red", markup=False, highlight=False)
         for aside in self.quarantined:
             console.print(f"set aside: {aside.count} x {aside.reason} ({aside.where})", markup=False, highlight=False)

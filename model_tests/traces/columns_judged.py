@@ -31,8 +31,8 @@ from model_tests.traces.follower_links import FOLLOWER_LINK
 from model_tests.traces.formulas import Sheet, columns_read
 from model_tests.traces.history_links import (
     COLUMN_OF,
+    EVENT_KINDS,
     HISTORY_CHAINS,
-    TELLINGS,
     begins_anew,
     check_of_history,
 )
@@ -90,9 +90,9 @@ def _read(row: Row) -> Iterator[frozenset[str]]:
         yield _of_links(NEW_ID_LINK) | columns_read(hands_out_new_id(Sheet().column)) | frozenset(NEW_ID)
     if is_change_of_id(row):
         yield _of_links(OPEN_LINK) | columns_read(changes_id(Sheet().column)) | frozenset(BY_ID)
-    telling = TELLINGS.get(row["api"])
-    if telling is not None:
-        yield _of_telling(telling)
+    event = EVENT_KINDS.get(row["api"])
+    if event is not None:
+        yield _of_event(event)
     if fault_of(row.__getitem__):
         yield columns_read(fault_of(Sheet().column))
 
@@ -100,8 +100,10 @@ def _read(row: Row) -> Iterator[frozenset[str]]:
 @cache
 def columns_of_histories() -> frozenset[str]:
     """The columns on which anything depends that is said of what clients tell: the faults of a trace among them."""
-    told = (_of_telling(telling) for telling in EventKind)
-    return frozenset[str]().union(*told, columns_read(fault_of(Sheet().column)), histories.READ, inferred_faults.READ)
+    reported = (_of_event(event) for event in EventKind)
+    return frozenset[str]().union(
+        *reported, columns_read(fault_of(Sheet().column)), histories.READ, inferred_faults.READ
+    )
 
 
 @cache
@@ -140,23 +142,23 @@ def _without_moment(column: str) -> str:
     return column
 
 
-_COLUMNS: Final[Mapping[str, str]] = MappingProxyType({**COLUMN_OF, "telling": "api"})
+_COLUMNS: Final[Mapping[str, str]] = MappingProxyType({**COLUMN_OF, "event": "api"})
 
 
 @cache
-def _of_telling(telling: EventKind) -> frozenset[str]:
+def _of_event(event: EventKind) -> frozenset[str]:
     found = set(columns_read(begins_anew(Sheet().column)))
     for chain in HISTORY_CHAINS.values():
-        if telling not in chain.tellings:
+        if event not in chain.events:
             continue
         asked = set[str]()
 
         def of(name: str, asked: set[str] = asked) -> Term:
             asked.add(name)
-            return telling.value if name == "telling" else BY_NAME[name].absent
+            return event.value if name == "event" else BY_NAME[name].absent
 
         chain.members(of), chain.at(of), chain.mark(of), [text(of) for text in chain.texts if callable(text)]
-        found |= (asked - {"telling", "step"}) | {text for text in chain.texts if isinstance(text, str)}
+        found |= (asked - {"event", "step"}) | {text for text in chain.texts if isinstance(text, str)}
         found |= set(chain.numbers)
         for link in chain.links:
             check = check_of_history(link, Sheet().column)

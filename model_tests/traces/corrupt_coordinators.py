@@ -62,8 +62,8 @@ def _with_other_outcome(row: Row) -> dict[str, Any]:
 def _counted_on(change: int) -> Callable[[Row], dict[str, Any]]:
     def identity(row: Row) -> dict[str, Any]:
         producer, epoch = row["before_txn_producer_id"], row["before_txn_epoch"] + change
-        told = {"reply_producer_id": producer, "reply_epoch": epoch}
-        return {"after_txn_producer_id": producer, "after_txn_epoch": epoch, **told}
+        reported = {"reply_producer_id": producer, "reply_epoch": epoch}
+        return {"after_txn_producer_id": producer, "after_txn_epoch": epoch, **reported}
 
     return identity
 

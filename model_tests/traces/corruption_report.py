@@ -30,8 +30,8 @@ MOST_SHOWN: Final = 5
 """What is unseen most often that is printed of each kind; the JSON has all."""
 
 _NOTICED: Final = (REPORTED, SET_ASIDE)
-_NOT_TOLD: Final = tuple(missing.value for missing in MissingEvidence)
-_OUTCOMES: Final = (*_NOTICED, KNOWN, *_NOT_TOLD, UNSEEN)
+_NOT_REPORTED: Final = tuple(missing.value for missing in MissingEvidence)
+_OUTCOMES: Final = (*_NOTICED, KNOWN, *_NOT_REPORTED, UNSEEN)
 _TRIES: Final = 4
 """Draws of a step after which a trace is left that cannot be corrupted in some way."""
 
@@ -134,7 +134,7 @@ class CorruptionReport:
             table.add_column(heading, width=max(5, *map(len, heading.split())))
         for kind in CorruptionKind:
             counts = [self.count(outcome, kind) for outcome in (*_NOTICED, KNOWN)]
-            counts += [sum(self.count(outcome, kind) for outcome in _NOT_TOLD), self.count(UNSEEN, kind)]
+            counts += [sum(self.count(outcome, kind) for outcome in _NOT_REPORTED), self.count(UNSEEN, kind)]
             without_harm = sum(self.count(reason.value, kind) for reason in Reason)
             rate = self.rate(kind)
             table.add_row(kind.value, *map(str, (*counts, without_harm)), "-" if rate is None else f"{rate:.0%}")

@@ -25,13 +25,17 @@ from spec.vocabulary import ABSENT
 SOLVER: Final = "z3"
 REFERENCE: Final = "reference"
 
-TOLD: Final = 20
+REPORTED: Final = 20
 """Steps or traces that differ of which the report tells."""
 
 _DIFFERENCE: Final = T.StructType(
-    [T.StructField("trace", T.LongType()), T.StructField("step", T.LongType()), T.StructField("told", T.StringType())]
+    [
+        T.StructField("trace", T.LongType()),
+        T.StructField("step", T.LongType()),
+        T.StructField("reported", T.StringType()),
+    ]
 )
-_ARROW: Final = pa.schema([("trace", pa.int64()), ("step", pa.int64()), ("told", pa.string())])
+_ARROW: Final = pa.schema([("trace", pa.int64()), ("step", pa.int64()), ("reported", pa.string())])
 
 
 def to_the_solver(steps: DataFrame, count: int, seed: int = 0) -> JudgeSample:
@@ -71,9 +75,9 @@ def to_the_reference(steps: DataFrame, count: int, seed: int = 0) -> JudgeSample
 
 def _sample(name: str, asked: int, found: DataFrame) -> JudgeSample:
     rows = found.orderBy("trace", "step").collect()
-    differing = [row for row in rows if row["told"]]
-    told = tuple(f"trace {row['trace']}, step {row['step']}: {row['told']}" for row in differing[:TOLD])
-    return JudgeSample(name, asked, len(rows), len(differing), told)
+    differing = [row for row in rows if row["reported"]]
+    reported = tuple(f"trace {row['trace']}, step {row['step']}: {row['reported']}" for row in differing[:REPORTED])
+    return JudgeSample(name, asked, len(rows), len(differing), reported)
 
 
 def _spread(chosen: DataFrame) -> DataFrame:
@@ -85,16 +89,16 @@ def _solved(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         rows = batch.to_pylist()
         wrong = {(row["trace"], row["step"]) for row in disagreements(rows, INTEGERS)}
-        told = dict.fromkeys(wrong, "the solver decides otherwise than Python")
-        told |= {(row["trace"], row["step"]): f"by the columns {said}" for row, said in differing_verdicts(rows)}
-        yield _batch([(row["trace"], row["step"], told.get((row["trace"], row["step"]), "")) for row in rows])
+        reported = dict.fromkeys(wrong, "the solver decides otherwise than Python")
+        reported |= {(row["trace"], row["step"]): f"by the columns {said}" for row, said in differing_verdicts(rows)}
+        yield _batch([(row["trace"], row["step"], reported.get((row["trace"], row["step"]), "")) for row in rows])
 
 
 def _made_again(table: pa.Table) -> pa.Table:
     rows = table.sort_by("step").select(arrow_schema().names).to_pylist()
     seed = rows[0]["trace"]
-    step, told = difference(rows, trace_of(seed, len(rows)))
-    return pa.Table.from_batches([_batch([(seed, step, told)])])
+    step, reported = difference(rows, trace_of(seed, len(rows)))
+    return pa.Table.from_batches([_batch([(seed, step, reported)])])
 
 
 def difference(rows: list[dict[str, Any]], again: list[Any]) -> tuple[int, str]:

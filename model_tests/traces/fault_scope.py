@@ -50,7 +50,7 @@ def verdicts_of(histories: Histories, looked_at: Callable[[], Iterable[Row]] | N
     """
     hidden: Sequence[Happened] | None = None
     for judged in histories.judged():
-        _, at_stake, violated = history_judge(judged.number)(*_told(judged))
+        _, at_stake, violated = history_judge(judged.number)(*_reported(judged))
         faults = reaching(histories.happened, judged) if violated else 0
         if violated and _may_be_excused(violated, judged.row["profile"], judged.row["transaction_version"], faults):
             if hidden is None:
@@ -92,8 +92,8 @@ def _is_elsewhere(fault: Happened, judged: JudgedEvent) -> bool:
     return at_one and (fault.topic, fault.partition) != (judged.row["topic"], judged.row["partition"])
 
 
-def _told(judged: JudgedEvent) -> tuple[Mapping[str, Any], ...]:
-    return judged.told, judged.previous, {"latest": judged.latest}
+def _reported(judged: JudgedEvent) -> tuple[Mapping[str, Any], ...]:
+    return judged.reported, judged.previous, {"latest": judged.latest}
 
 
 @cache

@@ -52,12 +52,12 @@ def progress_after(scalar: Scalar) -> ReplicationProgress:
     gives: Term = all_of(
         scalar("caught_up_ms") >= 0, scalar("error") == ErrorCode.NONE.value, negate(scalar("answered_end") >= 0)
     )
-    told = electing.progressed(before, scalar("offset"), scalar("before_log_end"), scalar("time_ms"))
+    reported = electing.progressed(before, scalar("offset"), scalar("before_log_end"), scalar("time_ms"))
     return ReplicationProgress(
-        choose(gives, told.end, before.end),
-        choose(gives, told.last_fetch, before.last_fetch),
-        choose(gives, told.leader_end_then, before.leader_end_then),
-        choose(gives, told.caught_up, before.caught_up),
+        choose(gives, reported.end, before.end),
+        choose(gives, reported.last_fetch, before.last_fetch),
+        choose(gives, reported.leader_end_then, before.leader_end_then),
+        choose(gives, reported.caught_up, before.caught_up),
     )
 
 

@@ -11,9 +11,9 @@ from model_tests.monitor.compiled import Compiled, compiled
 from model_tests.traces.formulas import Sheet
 from model_tests.traces.history_links import (
     COLUMN_OF,
+    EVENT_KINDS,
     HISTORY_CHAINS,
     NAMES,
-    TELLINGS,
     HistoryChain,
     Of,
     begins_anew,
@@ -28,7 +28,7 @@ from spec.protocol.judge import RuleCheck
 from spec.protocol.judge_history import ClientEvent, EventKind
 from spec.vocabulary import ABSENT
 
-NOTHING_TOLD: Final[Mapping[str, Any]] = {
+NOTHING_REPORTED: Final[Mapping[str, Any]] = {
     field.name: getattr(ClientEvent(), field.name) for field in fields(ClientEvent)
 }
 """The telling before the first."""
@@ -43,8 +43,8 @@ READ: Final = frozenset(
 """Columns of a step that are looked at here, whatever it tells."""
 
 _CHAINS_OF: Final[Mapping[EventKind, tuple[tuple[int, HistoryChain], ...]]] = {
-    telling: tuple((number, chain) for number, chain in HISTORY_CHAINS.items() if telling in chain.tellings)
-    for telling in EventKind
+    event: tuple((number, chain) for number, chain in HISTORY_CHAINS.items() if event in chain.events)
+    for event in EventKind
 }
 
 
@@ -57,7 +57,7 @@ class _Member(NamedTuple):
 
     at: int
     step: int
-    told: Mapping[str, Any]
+    reported: Mapping[str, Any]
     mark: int | None
     row: Row
 
@@ -71,7 +71,7 @@ class JudgedEvent(NamedTuple):
 
     number: int
     row: Row
-    told: Mapping[str, Any]
+    reported: Mapping[str, Any]
     previous: Mapping[str, Any]
     latest: int
     until: int
@@ -80,7 +80,7 @@ class JudgedEvent(NamedTuple):
         """The value by the name that the rules have for it."""
         if name == "latest":
             return self.latest
-        return self.previous[name.removeprefix("previous_")] if name.startswith("previous_") else self.told[name]
+        return self.previous[name.removeprefix("previous_")] if name.startswith("previous_") else self.reported[name]
 
     def checks(self) -> Iterator[tuple[str, RuleCheck]]:
         """Name and check of every rule of the chain."""
@@ -122,18 +122,18 @@ class Histories:
             self.faults |= fault
             if fault:
                 self.happened.append(Happened(row["step"], fault, row["topic"], row["partition"]))
-        telling = TELLINGS.get(row["api"])
-        if telling is None or (telling is EventKind.TAKEN and row["delivered"] is None):
+        event = EVENT_KINDS.get(row["api"])
+        if event is None or (event is EventKind.TAKEN and row["delivered"] is None):
             return
         self._resets += bool(_anew()(row)[0])
-        told: Mapping[str, Any] = {}
-        for number, chain in _CHAINS_OF[telling]:
-            is_member, marks, mark, *key = _place_of(number, telling)(row)
+        reported: Mapping[str, Any] = {}
+        for number, chain in _CHAINS_OF[event]:
+            is_member, marks, mark, *key = _place_of(number, event)(row)
             if is_member and (self.only is None or (number, *key) in self.only):
-                told = told or self._told(row, telling)
+                reported = reported or self._reported(row, event)
                 session = self._resets if chain.in_session else 0
-                at = chain.at(_with_telling(row, telling))
-                member = _Member(at, row["step"], told, mark if marks else None, row)
+                at = chain.at(_with_event(row, event))
+                member = _Member(at, row["step"], reported, mark if marks else None, row)
                 self._members[number, *key, session].append(member)
 
     def _lost(self, row: Row) -> int:
@@ -145,41 +145,41 @@ class Histories:
     def judged(self) -> Iterator[JudgedEvent]:
         """Every telling on every chain that it is on."""
         for key, members in self._members.items():
-            previous, latest, until = NOTHING_TOLD, ABSENT, ABSENT
+            previous, latest, until = NOTHING_REPORTED, ABSENT, ABSENT
             for member in sorted(members, key=lambda each: each[:2]):
                 until = max(until, member.step)
-                yield JudgedEvent(int(str(key[0])), member.row, member.told, previous, latest, until)
-                previous, latest = member.told, latest if member.mark is None else member.mark
+                yield JudgedEvent(int(str(key[0])), member.row, member.reported, previous, latest, until)
+                previous, latest = member.reported, latest if member.mark is None else member.mark
 
-    def _told(self, row: Row, telling: EventKind) -> Mapping[str, Any]:
-        told: dict[str, Any] = dict(zip(COLUMN_OF, _columns_told(row), strict=True))
-        told["telling"] = telling.value
+    def _reported(self, row: Row, event: EventKind) -> Mapping[str, Any]:
+        reported: dict[str, Any] = dict(zip(COLUMN_OF, _columns_reported(row), strict=True))
+        reported["event"] = event.value
         if row["delivered"] is None:
-            told |= {"batch_count": ABSENT, "delivered": False}
+            reported |= {"batch_count": ABSENT, "delivered": False}
         for name in NAMES:
-            told[name] = number_of(self.names, told[name])
-        return told
+            reported[name] = number_of(self.names, reported[name])
+        return reported
 
 
 def is_on_chain(row: Row) -> bool:
     """Whether a step tells something that is held against other tellings."""
-    telling = TELLINGS.get(row["api"])
-    if telling is None or (telling is EventKind.TAKEN and row["delivered"] is None):
+    event = EVENT_KINDS.get(row["api"])
+    if event is None or (event is EventKind.TAKEN and row["delivered"] is None):
         return False
-    return any(_place_of(number, telling)(row)[0] for number, _ in _CHAINS_OF[telling])
+    return any(_place_of(number, event)(row)[0] for number, _ in _CHAINS_OF[event])
 
 
 def key_on(number: int, row: Row) -> Key:
     """The key of the chain of this number that a row is on."""
-    _, _, _, *key = _place_of(number, TELLINGS[row["api"]])(row)
+    _, _, _, *key = _place_of(number, EVENT_KINDS[row["api"]])(row)
     return number, *key
 
 
-def _with_telling(row: Row, telling: EventKind) -> Of:
-    return lambda name: telling.value if name == "telling" else row[name]
+def _with_event(row: Row, event: EventKind) -> Of:
+    return lambda name: event.value if name == "event" else row[name]
 
 
-_columns_told: Final = itemgetter(*COLUMN_OF.values())
+_columns_reported: Final = itemgetter(*COLUMN_OF.values())
 
 
 @cache
@@ -188,12 +188,12 @@ def _anew() -> Compiled:
 
 
 @cache
-def _place_of(number: int, telling: EventKind) -> Compiled:
+def _place_of(number: int, event: EventKind) -> Compiled:
     """Of a row that tells this: whether it is on a chain of the number, its mark there, and the chain's key."""
     sheet, chain = Sheet(), HISTORY_CHAINS[number]
 
     def of(name: str) -> Term:
-        return telling.value if name == "telling" else sheet.column(name)
+        return event.value if name == "event" else sheet.column(name)
 
     marks, mark = chain.mark(of)
     key = [text(of) if callable(text) else of(text) for text in chain.texts] + [of(name) for name in chain.numbers]

@@ -10,10 +10,10 @@ from model_tests.traces import chains
 from model_tests.traces.formulas import Sheet
 from model_tests.traces.history_links import (
     COLUMN_OF,
+    EVENT_KINDS,
     HISTORY,
     HISTORY_CHAINS,
     NAMES,
-    TELLINGS,
     HistoryChain,
     Of,
     check_of_history,
@@ -27,13 +27,13 @@ from spec.algebra import Term, all_of, any_of, choose
 from spec.protocol.judge_history import NOBODY, ClientEvent, EventKind
 from spec.vocabulary import ABSENT
 
-TELLING: Final = "telling"
+EVENT: Final = "event"
 LATEST: Final = "latest"
 
 FIRST: Final = min(HISTORY_CHAINS)
 """The first number of a chain of what clients tell; no other chain has a higher one."""
 
-_FIELDS: Final = (TELLING, *COLUMN_OF)
+_FIELDS: Final = (EVENT, *COLUMN_OF)
 _OF_NODES: Final = frozenset((EventKind.ANSWERED, EventKind.LISTED))
 _BESIDE: Final = frozenset((EventKind.ASKED, EventKind.FOUND))
 """What steps tell that are on chains of nodes, too."""
@@ -44,13 +44,16 @@ _BOOLEANS: Final = frozenset(
 )
 
 
-def telling(sheet: Sheet) -> Term:
+def event(sheet: Sheet) -> Term:
     """What a step tells, absent where nothing.
 
     A request tells something only if it is of a client's transaction, a batch that was read only if it is said whether
     the application was given it.
     """
-    apis = {value: [api for api, told in TELLINGS.items() if told is value] for value in set(TELLINGS.values())}
+    apis = {
+        value: [api for api, reported in EVENT_KINDS.items() if reported is value]
+        for value in set(EVENT_KINDS.values())
+    }
     found: Term = ABSENT
     for value, names in apis.items():
         only = sheet.column("transaction") >= 0 if value is EventKind.ASKED else True
@@ -59,10 +62,10 @@ def telling(sheet: Sheet) -> Term:
     return found
 
 
-def told(sheet: Sheet) -> Value:
+def reported(sheet: Sheet) -> Value:
     """What a step tells, as integers in the order of the fields of `ClientEvent`; null where nothing."""
     fields = (_integer(sheet, name) for name in COLUMN_OF)
-    return GuardedValue(telling(sheet) >= 0, Integers((telling(sheet), *fields)))
+    return GuardedValue(event(sheet) >= 0, Integers((event(sheet), *fields)))
 
 
 def _integer(sheet: Sheet, name: str) -> Term:
@@ -85,21 +88,21 @@ def rows_of_step(sheet: Sheet) -> tuple[tuple[Term, Those], tuple[Term, Those], 
     of_clients = Those((itself, chains.row_at_place(sheet), *_rows(sheet, _OF_CLIENTS)))
     of_readers = Those((itself, chains.row_on_log(sheet), *_rows(sheet, _OF_NODES)))
     of_nodes = Those((itself, *chains.rows_of_step(sheet), *_rows(sheet, _BESIDE)))
-    return (_tells(sheet, _OF_CLIENTS), of_clients), (_tells(sheet, _OF_NODES), of_readers), of_nodes
+    return (_reports(sheet, _OF_CLIENTS), of_clients), (_reports(sheet, _OF_NODES), of_readers), of_nodes
 
 
-def _tells(sheet: Sheet, tellings: frozenset[EventKind]) -> Term:
-    return any_of(*(telling(sheet) == each.value for each in sorted(tellings)))
+def _reports(sheet: Sheet, events: frozenset[EventKind]) -> Term:
+    return any_of(*(event(sheet) == each.value for each in sorted(events)))
 
 
-def _rows(sheet: Sheet, tellings: frozenset[EventKind]) -> chains.Rows:
+def _rows(sheet: Sheet, events: frozenset[EventKind]) -> chains.Rows:
     def of(name: str) -> Term:
-        return telling(sheet) if name == TELLING else sheet.column(name)
+        return event(sheet) if name == EVENT else sheet.column(name)
 
     for number, chain in HISTORY_CHAINS.items():
-        here = tellings & chain.tellings
+        here = events & chain.events
         if here:
-            yield all_of(_tells(sheet, here), chain.members(of)), _row(sheet, number, chain, of)
+            yield all_of(_reports(sheet, here), chain.members(of)), _row(sheet, number, chain, of)
 
 
 def _row(sheet: Sheet, number: int, chain: HistoryChain, of: Of) -> NamedValues:

@@ -22,7 +22,7 @@ HISTORY: Final = "history"
 ANSWERED: Final = "ConsumerFetch"
 RESUMED: Final = "ClientFetchOffsets"
 
-TELLINGS: Final[Mapping[str, EventKind]] = MappingProxyType(
+EVENT_KINDS: Final[Mapping[str, EventKind]] = MappingProxyType(
     {
         "ClientSend": EventKind.SENT,
         "ClientAcknowledged": EventKind.ACKNOWLEDGED,
@@ -48,10 +48,10 @@ TELLINGS: Final[Mapping[str, EventKind]] = MappingProxyType(
 """What a row tells, by its api."""
 
 COLUMN_OF: Final = MappingProxyType(
-    {field.name: field.name for field in fields(ClientEvent) if field.name != "telling"}
+    {field.name: field.name for field in fields(ClientEvent) if field.name != "event"}
     | {"name": "transactional_id", "last_stable": "before_last_stable", "known_offset": "before_committed_offset"}
 )
-"""The column of each field of a telling but `telling` itself, which follows from the api."""
+"""The column of each field of a telling but `event` itself, which follows from the api."""
 
 NAMES: Final = frozenset(("client", "name", "writer"))
 """Fields that hold names, as numbers."""
@@ -63,7 +63,7 @@ _MOST_TRANSACTIONS: Final = 2**STEP_BITS
 """More than any client has in a trace."""
 
 Of = Callable[[str], Term]
-"""The value of a column of a row, by its name; of `telling`, too."""
+"""The value of a column of a row, by its name; of `event`, too."""
 
 
 def begins_anew(of: Of) -> Term:
@@ -94,7 +94,7 @@ class HistoryChain:
     """The tellings on one kind of key, and the rules between them.
 
     Attributes:
-        tellings: that may be on such a key.
+        events: that may be on such a key.
         members: which of them are.
         texts: the part of the key that is text; a function where it is not the same column for all.
         numbers: columns of the key that hold integers.
@@ -104,7 +104,7 @@ class HistoryChain:
     """
 
     links: tuple[HistoryLink, ...]
-    tellings: frozenset[EventKind]
+    events: frozenset[EventKind]
     members: Callable[[Of], Term]
     texts: tuple[str | Callable[[Of], Term], ...]
     numbers: tuple[str, ...]
@@ -113,8 +113,8 @@ class HistoryChain:
     in_session: bool = False
 
 
-def _is(of: Of, *tellings: EventKind) -> Term:
-    return any_of(*(of("telling") == telling.value for telling in tellings))
+def _is(of: Of, *events: EventKind) -> Term:
+    return any_of(*(of("event") == event.value for event in events))
 
 
 def _is_placed(of: Of) -> Term:
@@ -124,7 +124,7 @@ def _is_placed(of: Of) -> Term:
 
 
 def _course(of: Of) -> Term:
-    ended = choose(of("committed"), Course.COMMIT_TOLD.value, Course.ABORT_TOLD.value)
+    ended = choose(of("committed"), Course.COMMIT_REPORTED.value, Course.ABORT_REPORTED.value)
     asked = choose(of("committed"), Course.COMMIT_ASKED.value, Course.ABORT_ASKED.value)
     return choose(_is(of, EventKind.ENDED), ended, choose(_is(of, EventKind.ENDING), asked, Course.BEGUN.value))
 
@@ -184,9 +184,9 @@ def _of_committed_reader(of: Of) -> Term:
 
 def _is_decided_offset(of: Of) -> Term:
     """An offset of a group that a client was told to be committed, or that no transaction may change."""
-    told = any_of(_is(of, EventKind.MOVED), all_of(_is(of, EventKind.ENDED), of("committed")))
+    reported = any_of(_is(of, EventKind.MOVED), all_of(_is(of, EventKind.ENDED), of("committed")))
     found = all_of(_is(of, EventKind.FOUND), negate(of("offset_pending")))
-    return all_of(of("error") == ErrorCode.NONE.value, any_of(all_of(told, of("offset") >= 0), found))
+    return all_of(of("error") == ErrorCode.NONE.value, any_of(all_of(reported, of("offset") >= 0), found))
 
 
 def _has_effect(of: Of) -> Term:
@@ -223,7 +223,7 @@ HISTORY_CHAINS: Final[Mapping[int, HistoryChain]] = MappingProxyType(
         TRANSACTION: HistoryChain(
             _links(
                 history.all_or_nothing,
-                history.as_told_to_client,
+                history.as_reported_to_client,
                 history.as_asked_by_client,
                 history.offsets_with_outputs,
             ),
@@ -280,7 +280,7 @@ HISTORY_CHAINS: Final[Mapping[int, HistoryChain]] = MappingProxyType(
             mark=lambda of: (_is(of, EventKind.BEGUN), of("transaction")),
         ),
         HANDED_OVER: HistoryChain(
-            _links(history.told_once),
+            _links(history.reported_once),
             frozenset((EventKind.SENT, EventKind.ACKNOWLEDGED, EventKind.FAILED, EventKind.TAKEN)),
             lambda of: negate(of("writer") == ""),
             ("topic", "writer"),
@@ -346,14 +346,14 @@ HISTORY_CHAINS: Final[Mapping[int, HistoryChain]] = MappingProxyType(
 """Every chain by its number."""
 
 
-def told_of(scalar: Of) -> ClientEvent:
+def reported_of(scalar: Of) -> ClientEvent:
     """The telling whose fields are what `scalar` says for their names."""
     return ClientEvent(**{field.name: scalar(field.name) for field in fields(ClientEvent)})
 
 
 def check_of_history(link: HistoryLink, scalar: Of) -> RuleCheck:
     """What a link holds a telling against: its fields, those of the one before with `previous_`, and `latest`."""
-    return link.check(told_of(scalar), told_of(lambda name: scalar(f"previous_{name}")), scalar("latest"))
+    return link.check(reported_of(scalar), reported_of(lambda name: scalar(f"previous_{name}")), scalar("latest"))
 
 
 def number_of(names: dict[str, int], name: Any) -> int:

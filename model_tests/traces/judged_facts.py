@@ -45,7 +45,7 @@ def facts_of(rows: Sequence[Row]) -> Facts:
         found[row["step"]] |= {*_of_step(row), *_of_links(chains, row)}
     names = {number: name for name, number in histories.names.items()}
     for judged in histories.judged():
-        found[judged.row["step"]] |= set(_of_telling(judged, names))
+        found[judged.row["step"]] |= set(_of_event(judged, names))
     return {step: frozenset(facts) for step, facts in found.items()}
 
 
@@ -84,7 +84,7 @@ def _columns(link: AnyLink) -> tuple[str, ...]:
     return tuple(sorted(link.columns))
 
 
-def _of_telling(judged: JudgedEvent, names: Mapping[int, Any]) -> Iterator[Fact]:
+def _of_event(judged: JudgedEvent, names: Mapping[int, Any]) -> Iterator[Fact]:
     for link in HISTORY_CHAINS[judged.number].links:
         if check_of_history(link, judged.scalar).at_stake:
             values = ((column, judged.scalar(column)) for column in _fields(link))

@@ -16,7 +16,7 @@ from model_tests.monitor.files import read_trace
 from model_tests.monitor.monitor import Monitor, rule_counts
 from model_tests.monitor.runs import Played, SeededRun, run_of
 from model_tests.monitor.shrink import SECONDS
-from model_tests.monitor.tapes import read_tape, told
+from model_tests.monitor.tapes import read_tape, reported
 from model_tests.reports import HOLDS, NOTHING_JUDGED, VIOLATED, BadInput
 from model_tests.traces import unjudged_steps
 from model_tests.traces.check_report import RuleCount, StepViolation
@@ -70,7 +70,7 @@ class ReplayReport:
             "known": {count.rule: count.known for count in self.rules if count.known},
             "violations": [str(violation) for violation in self.violations],
             "passed_over": dict(self.passed_over),
-            "run": None if self.run is None else told(self.run, self.tape),
+            "run": None if self.run is None else reported(self.run, self.tape),
             "rows": [dict(row) for row in self.shown],
         }
 
@@ -96,7 +96,7 @@ class ReplayReport:
             f"{judged} steps judged, {len(self.rules)} rules at stake, {len(self.violations)} violations, {known} known"
         )
         console.print(counted, highlight=False)
-        for line in unjudged_steps.told(self.passed_over):
+        for line in unjudged_steps.reported(self.passed_over):
             console.print(line, markup=False, highlight=False)
         if len(self.rows) < self.steps:
             console.print(f"shrunk from {self.steps} steps to {len(self.rows)}", highlight=False)

@@ -127,8 +127,8 @@ class TraceDirectory:
             raise BadInput(f"{self.path / BEGUN} cannot be read: choose another directory") from None
         for name, value in begun.items():
             if before.get(name) != value:
-                told = f"{name} {_short(before.get(name))}, not {_short(value)}"
-                raise BadInput(f"{self.path} was begun with {told}: its traces go on as they began, or elsewhere")
+                reported = f"{name} {_short(before.get(name))}, not {_short(value)}"
+                raise BadInput(f"{self.path} was begun with {reported}: its traces go on as they began, or elsewhere")
 
 
 @contextmanager

@@ -140,8 +140,10 @@ def late(steps: DataFrame) -> Iterator[Quarantined]:
         steps: every step that was read, with its file.
     """
     before = F.lag("world_ms").over(Window.partitionBy("trace").orderBy("step"))
-    told = steps.where(is_judgeable()).withColumn("late", before > F.col("world_ms")).where("late and world_ms >= 0")
-    yield from _set_aside(told.groupBy(F.lit(LATE).alias(REASON)))
+    reported = (
+        steps.where(is_judgeable()).withColumn("late", before > F.col("world_ms")).where("late and world_ms >= 0")
+    )
+    yield from _set_aside(reported.groupBy(F.lit(LATE).alias(REASON)))
 
 
 def cut(steps: DataFrame) -> Iterator[Quarantined]:

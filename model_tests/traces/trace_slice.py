@@ -20,7 +20,7 @@ from model_tests.traces.columns_judged import columns_of_histories
 from model_tests.traces.coordinator_links import ID_LINK, IDENTITY
 from model_tests.traces.explain import KEYS
 from model_tests.traces.histories import Key, key_on
-from model_tests.traces.history_links import HISTORY, HISTORY_CHAINS, TELLINGS, begins_anew
+from model_tests.traces.history_links import EVENT_KINDS, HISTORY, HISTORY_CHAINS, begins_anew
 from model_tests.traces.schema import BY_NAME, Row
 from model_tests.traces.step_assumptions import came_back_shorter, fault_of
 from model_tests.traces.trace_files import rows_in, table_of
@@ -123,7 +123,7 @@ def _alike(kind: str, chain: int) -> Iterator[_Alike]:
     if kind == HISTORY:
         of_chain = HISTORY_CHAINS[chain]
         named = (name for name in of_chain.texts if isinstance(name, str))
-        apis = tuple(api for api, telling in TELLINGS.items() if telling in of_chain.tellings)
+        apis = tuple(api for api, event in EVENT_KINDS.items() if event in of_chain.events)
         yield ("trace", *named, *of_chain.numbers), apis
     else:
         yield KEYS.get(kind, _ITSELF[0]), ()

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from model_tests.traces.chains import CHAINS, of_kind
 from model_tests.traces.equivalent_traces import Reason, changed_epochs, leaves_as_found, shows_no_change
 from model_tests.traces.explain import KEYS, is_on, is_same_key
-from model_tests.traces.histories import NOTHING_TOLD, Histories
+from model_tests.traces.histories import NOTHING_REPORTED, Histories
 from model_tests.traces.history_links import ANSWERED, HISTORY_CHAINS, begins_anew
 from model_tests.traces.judged_facts import Facts, facts_of
 from model_tests.traces.log_links import LOG_LINK
@@ -70,12 +70,12 @@ class RuleInputDifference(NamedTuple):
 
 def difference(true: Sequence[Row], found: RandomlyCorruptedTrace) -> RuleInputDifference:
     """In what the two accounts differ, to the rules."""
-    before, told = _facts_of_true(_Kept(true)), _told_in_place(true, found)
-    after = facts_of([row for _, row in told])
+    before, reported = _facts_of_true(_Kept(true)), _reported_in_place(true, found)
+    after = facts_of([row for _, row in reported])
     changed = {found.place} if found.kind in (CorruptionKind.RETIME, CorruptionKind.RELABEL) else set()
     gained, lost, own = set[str](), set[str](), False
     put = Counter[str]()
-    for place, row in told:
+    for place, row in reported:
         was, now = before.get(2 * place, frozenset()), after[row["step"]]
         names, names_now = {name for name, _ in was}, {name for name, _ in now}
         put.update(names)
@@ -99,7 +99,7 @@ def _as_first(rows: Sequence[Row], place: int) -> set[str]:
     for each in rows:
         histories.add(each)
     for judged in histories.judged():
-        if judged.row["step"] == row["step"] and judged.previous is NOTHING_TOLD:
+        if judged.row["step"] == row["step"] and judged.previous is NOTHING_REPORTED:
             names |= {link.name for link in HISTORY_CHAINS[judged.number].links}
     return names
 
@@ -122,7 +122,7 @@ def why_unseen(true: Sequence[Row], found: RandomlyCorruptedTrace) -> Reason | M
         return _NOT_CHANGING[found.kind] if left_as_found else MissingEvidence.UNSHOWN
     if found.kind is CorruptionKind.DROP and _at_a_turn(true, found.place):
         return MissingEvidence.TURN
-    if found.kind is CorruptionKind.DROP and row["api"] == SENT and not _is_told_of(true, row):
+    if found.kind is CorruptionKind.DROP and row["api"] == SENT and not _is_reported_of(true, row):
         first, last = (_sent(true, row)[place]["step"] == row["step"] for place in (0, -1))
         if first or last:
             return MissingEvidence.LAST_SENT if last else MissingEvidence.BEGINNING
@@ -171,7 +171,7 @@ def _sent(true: Sequence[Row], row: Row) -> list[Row]:
     return [other for other in true if other["api"] == SENT and other["writer"] == row["writer"]]
 
 
-def _is_told_of(true: Sequence[Row], row: Row) -> bool:
+def _is_reported_of(true: Sequence[Row], row: Row) -> bool:
     """Whether a client is told later what has become of what was handed over, or takes it."""
     later = (other for other in true[row["step"] + 1 :] if other["writer"] == row["writer"] and not other["node"])
     return any(other["first_record"] == row["first_record"] for other in later)
@@ -200,7 +200,7 @@ def _at_a_turn(true: Sequence[Row], place: int) -> bool:
 _NOT_CHANGING: Final = {CorruptionKind.DROP: Reason.OBSERVED, CorruptionKind.DUPLICATE: Reason.REPEATED}
 
 
-def _told_in_place(true: Sequence[Row], found: RandomlyCorruptedTrace) -> list[tuple[int, Row]]:
+def _reported_in_place(true: Sequence[Row], found: RandomlyCorruptedTrace) -> list[tuple[int, Row]]:
     """The corrupted steps with the places that they have in the true trace, numbered so that steps alike are alike."""
     places = list(range(len(true)))
     if found.kind is CorruptionKind.DROP:

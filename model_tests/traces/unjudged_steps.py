@@ -42,7 +42,7 @@ def counted_in(counts: Iterable[tuple[str, int]]) -> dict[str, int]:
     return dict(found.most_common())
 
 
-def told(counts: Mapping[str, int]) -> Iterator[str]:
+def reported(counts: Mapping[str, int]) -> Iterator[str]:
     """Them in a line, the most frequent first; nothing where there are none."""
     if counts:
         said = [f"{count} x {api or 'no api'}" for api, count in list(counts.items())[:SHOWN]]

@@ -72,7 +72,7 @@ def test_one_rule_is_shown_with_all_that_is_known_of_it() -> None:
     assert all(word in shown.output for word in ("wrapping after 2^31-1", "KIP-98", "any circumstances", "conformance"))
 
 
-def test_an_unknown_rule_is_told_with_the_rules_that_come_near() -> None:
+def test_an_unknown_rule_is_reported_with_the_rules_that_come_near() -> None:
     """A typo is one line with what was meant."""
     shown = RUN.invoke(cli.app, ["rules", "seq.sucessor"])
 
@@ -99,7 +99,7 @@ def test_a_report_is_written_where_json_says(provide: Callable[[Callable[..., Re
     assert {"judged": 3} == json.loads((tmp_path / "report.json").read_text())
 
 
-def test_a_report_with_nowhere_to_go_is_told_before_the_work(
+def test_a_report_with_nowhere_to_go_is_reported_before_the_work(
     provide: Callable[[Callable[..., Report]], None], tmp_path: Path
 ) -> None:
     """An unwritable `--json FILE` is one line, and nothing runs for it."""
@@ -275,7 +275,7 @@ def test_what_there_is_not_is_one_line_and_exits_with_2(arguments: list[str]) ->
     [('openjdk version "1.8.0_392"', "1.8.0_392"), ('openjdk version "11.0.2" 2019-01-15', "11.0.2"), ("", "none")],
     ids=["8", "11", "none"],
 )
-def test_an_old_java_is_told_in_one_line(
+def test_an_old_java_is_reported_in_one_line(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, says: str, found: str
 ) -> None:
     """Without a recent Java a Spark command says what was found and how to get one."""

@@ -98,9 +98,9 @@ def test_an_interrupted_write_leaves_the_table_as_it_was(tmp_path: Path) -> None
 def test_a_digest_is_of_what_the_code_says() -> None:
     """Comments, docstrings and layout are nothing that a row is about."""
     plain = parsed("def f(a):\n    return a < 1\n")
-    told = parsed('def f(a):\n    """Says more."""\n    # and more\n    return (a  <  1)\n')
+    reported = parsed('def f(a):\n    """Says more."""\n    # and more\n    return (a  <  1)\n')
 
-    assert digest(plain) == digest(told)
+    assert digest(plain) == digest(reported)
     assert digest(plain) != digest(parsed("def f(a):\n    return a <= 1\n"))
 
 

@@ -60,7 +60,7 @@ def test_java_is_asked_for_before_anything_is_installed(clone: Path, target: str
     assert not (clone / ".venv").exists()
 
 
-def test_an_unknown_profile_is_told_with_those_that_exist(clone: Path) -> None:
+def test_an_unknown_profile_is_reported_with_those_that_exist(clone: Path) -> None:
     """A typo in PROFILE is one line, before anything else."""
     done = make(clone, "verify", "PROFILE=fast")
 

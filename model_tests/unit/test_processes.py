@@ -30,13 +30,13 @@ def is_alive(process: int) -> bool:
 
 def test_a_process_ends_with_the_one_that_started_it(tmp_path: Path) -> None:
     """Killed, it can say nothing to those that work for it."""
-    script, told = tmp_path / "starts_one.py", tmp_path / "pid"
+    script, reported = tmp_path / "starts_one.py", tmp_path / "pid"
     script.write_text(_STARTS_ONE)
-    parent = subprocess.Popen([sys.executable, script, told], env=os.environ | {"PYTHONPATH": str(Path.cwd())})
+    parent = subprocess.Popen([sys.executable, script, reported], env=os.environ | {"PYTHONPATH": str(Path.cwd())})
     until = monotonic() + PATIENCE
-    while not (told.exists() and told.read_text()) and monotonic() < until:
+    while not (reported.exists() and reported.read_text()) and monotonic() < until:
         sleep(0.05)
-    worker = int(told.read_text())
+    worker = int(reported.read_text())
     assert is_alive(worker)
 
     parent.send_signal(signal.SIGKILL)
@@ -49,17 +49,17 @@ def test_a_process_ends_with_the_one_that_started_it(tmp_path: Path) -> None:
 
 def test_an_interrupted_parent_waits_for_nothing_and_only_it_says_so(tmp_path: Path) -> None:
     """A terminal interrupts every process of the group: the workers say nothing, and end."""
-    script, told = tmp_path / "starts_one.py", tmp_path / "pid"
+    script, reported = tmp_path / "starts_one.py", tmp_path / "pid"
     script.write_text(_STARTS_ONE)
     parent = subprocess.Popen(
-        [sys.executable, script, told],
+        [sys.executable, script, reported],
         env=os.environ | {"PYTHONPATH": str(Path.cwd())},
         start_new_session=True,
         stderr=subprocess.PIPE,
         text=True,
     )
     until = monotonic() + PATIENCE
-    while not (told.exists() and told.read_text()) and monotonic() < until:
+    while not (reported.exists() and reported.read_text()) and monotonic() < until:
         sleep(0.05)
 
     os.killpg(parent.pid, signal.SIGINT)
@@ -67,4 +67,4 @@ def test_an_interrupted_parent_waits_for_nothing_and_only_it_says_so(tmp_path: P
 
     assert said.count("Traceback") == 1
     assert said.endswith("KeyboardInterrupt\n")
-    assert not is_alive(int(told.read_text()))
+    assert not is_alive(int(reported.read_text()))

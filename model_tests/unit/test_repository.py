@@ -83,7 +83,11 @@ def test_files_name_no_place_of_their_making() -> None:
 def test_every_test_says_what_behaviour_it_shows() -> None:
     """A test's docstring is one sentence: it is what a reader has when the test fails."""
     silent = [
-        f"{m.name}.{test.name}" for m in modules() if m.is_test for test in functions_of_tests(m) if not is_told(test)
+        f"{m.name}.{test.name}"
+        for m in modules()
+        if m.is_test
+        for test in functions_of_tests(m)
+        if not is_reported(test)
     ]
 
     assert [] == silent
@@ -101,7 +105,7 @@ def functions_of_tests(module: Module) -> Iterator[ast.FunctionDef]:
     return (function for function in functions if function.name.startswith("test_"))
 
 
-def is_told(test: ast.FunctionDef) -> bool:
+def is_reported(test: ast.FunctionDef) -> bool:
     return bool(ast.get_docstring(test))
 
 

@@ -56,7 +56,7 @@ LIVELOCKS: Final[Mapping[str, tuple[str, TransactionKnobs]]] = MappingProxyType(
             quiet(NEWEST, completion_is_of_operation=False, bounds=replace(_ONE, coordinators=2)),
         ),
         "KAFKA-16352: a fenced client asks for ever": (
-            "fenced_is_told",
+            "fenced_is_reported",
             quiet(NEWEST, completion_is_of_operation=False, times_out=True, bounds=replace(_ONE, coordinators=2)),
         ),
         "KAFKA-19367: fences use up the last epoch": (

@@ -139,15 +139,15 @@ def controlled(broken: Instanced, violates: str, deepest: int) -> Control:
         deepest: a violation deeper than this is left to explicit search alone, and the detail says so.
     """
     claim = broken.system.claim(violates)
-    told = partial(Control, broken.name, claim.rule, "violated", system=broken.system.name)
+    reported = partial(Control, broken.name, claim.rule, "violated", system=broken.system.name)
     explicit = explore(broken.system, broken.finite, [claim]).verdict
     if not isinstance(explicit, Refuted):
-        return told("holds", f"explicit search: {explicit}")
+        return reported("holds", f"explicit search: {explicit}")
     deep = explicit.depth
     if deep > deepest:
-        return told("violated", f"depth {deep} by explicit search: {explicit}")
+        return reported("violated", f"depth {deep} by explicit search: {explicit}")
     found = search(broken.plain, broken.finite, deep, [broken.plain.claim(violates)], stride=deep).verdict
     if not isinstance(found, Refuted) or found.depth != deep:
         detail = f"explicit search at depth {deep}, bounded search: {found}"
-        return told("searches disagree", detail)
-    return told("violated", f"depth {deep} by explicit and bounded search: {explicit}")
+        return reported("searches disagree", detail)
+    return reported("violated", f"depth {deep} by explicit and bounded search: {explicit}")

@@ -178,13 +178,13 @@ def earlier(rule: Rule, version: int, systems: Iterable[ProvedSystem]) -> Earlie
     tried = tuple(systems)
     obligations = tuple(o for proved in tried for o in proved.beneath(rule))
     assumed = in_order(assumption for proved in tried for assumption in proved.system.assumptions)
-    told = Earlier(rule, version, obligations, assumptions=assumed)
-    if not told.open:
-        return replace(told, run=_of_control(rule, IN_PLACE[rule])) if rule in IN_PLACE else told
-    found = run_against(rule, _instance(told, verified=True), told.open)
+    reported = Earlier(rule, version, obligations, assumptions=assumed)
+    if not reported.open:
+        return replace(reported, run=_of_control(rule, IN_PLACE[rule])) if rule in IN_PLACE else reported
+    found = run_against(rule, _instance(reported, verified=True), reported.open)
     if found:
-        return replace(told, run=found)
-    return replace(told, run=_unverified(told), searched=found.searched)
+        return replace(reported, run=found)
+    return replace(reported, run=_unverified(reported), searched=found.searched)
 
 
 def _of_control(rule: Rule, control: InPlace) -> ViolatingRun:
@@ -194,23 +194,23 @@ def _of_control(rule: Rule, control: InPlace) -> ViolatingRun:
     return run_against(rule, control.instance(), open_among(beneath), control.name)
 
 
-def _unverified(told: Earlier) -> ViolatingRun | None:
+def _unverified(reported: Earlier) -> ViolatingRun | None:
     """A run with partition verification off, and what of its steps is not proved there."""
-    instance = _instance(told, verified=False)
-    found = run_against(told.rule, instance, (), UNVERIFIED)
+    instance = _instance(reported, verified=False)
+    found = run_against(reported.rule, instance, (), UNVERIFIED)
     if not found:
         return None
-    system = proved(replace(UNBOUNDED, profile=_under(UNBOUNDED.profile, told.version, verified=False)))
-    return run_against(told.rule, instance, open_along(system, instance, found.trace), UNVERIFIED)
+    system = proved(replace(UNBOUNDED, profile=_under(UNBOUNDED.profile, reported.version, verified=False)))
+    return run_against(reported.rule, instance, open_along(system, instance, found.trace), UNVERIFIED)
 
 
 def _under(profile: Profile, version: int, *, verified: bool) -> Profile:
     return replace(profile.under(version), partition_verification=verified)
 
 
-def _instance(told: Earlier, *, verified: bool) -> Instanced:
-    knobs = INSTANCES.get(told.rule, USUAL)
-    return _instanced(replace(knobs, profile=_under(knobs.profile, told.version, verified=verified)))
+def _instance(reported: Earlier, *, verified: bool) -> Instanced:
+    knobs = INSTANCES.get(reported.rule, USUAL)
+    return _instanced(replace(knobs, profile=_under(knobs.profile, reported.version, verified=verified)))
 
 
 def _instanced(knobs: TransactionKnobs) -> Instanced:

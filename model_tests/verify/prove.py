@@ -107,8 +107,8 @@ class ProofReport:
             if not result.passed:
                 console.print(f"{result.rule.id}: {result.detail}", markup=False)
         for control in self.controls:
-            told = "ok" if control.passed else f"got {control.got}"
-            console.print(f"control {control.name} ({control.rule.id}): {told}, {control.detail}", markup=False)
+            reported = "ok" if control.passed else f"got {control.got}"
+            console.print(f"control {control.name} ({control.rule.id}): {reported}, {control.detail}", markup=False)
         for line in (*(line for each in self.earlier for line in each.lines()), *self.vacuous, *self._assumed()):
             console.print(line, markup=False, soft_wrap=True)
         for line in self.notes:

@@ -137,7 +137,7 @@ class AddPartitionsToTxnManager(Generic[Waits]):
         batch = self.in_flight.pop(node)
         answered = ((asker.who, answers[name]) for name, asker in batch.askers.items())
         return [
-            VerificationAnswer(who, None if refusal is None else as_told(refusal, batch.supported))
+            VerificationAnswer(who, None if refusal is None else as_reported(refusal, batch.supported))
             for who, refusal in answered
         ]
 
@@ -151,7 +151,7 @@ class AddPartitionsToTxnManager(Generic[Waits]):
         return [VerificationAnswer(asker.who, refusal) for asker in self.in_flight.pop(node).askers.values()]
 
 
-def as_told(refusal: Refusal, supported: Supported) -> Refusal:
+def as_reported(refusal: Refusal, supported: Supported) -> Refusal:
     """A coordinator's refusal as the requests that wait can be told it."""
     if refusal.code is ErrorCode.PRODUCER_FENCED:
         return InvalidProducerEpoch(refusal.rule or rules.FENCE_STALE_EPOCH, **refusal.values)

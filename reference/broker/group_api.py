@@ -7,7 +7,7 @@ from typing import ClassVar, Final, NamedTuple
 
 from reference.broker.coordinator_errors import CoordinatorNotAvailable
 from reference.broker.group_coordinator import NOT_FOUND_SINCE, GroupCoordinator, TransactionalCommit
-from reference.broker.group_errors import told as told_to_member
+from reference.broker.group_errors import reported as reported_to_member
 from reference.broker.group_requests import NOBODY, FetchedOffset, MemberClaim, Offsets
 from reference.broker.ids import ProducerIdentity
 from reference.broker.transaction_metadata import TopicPartition
@@ -43,9 +43,9 @@ class OffsetsVerification(ProduceVerification):
         """Whether the broker asks about offsets; some releases ask about data alone."""
         return self.profile.partition_verification and self.profile.commits_verified
 
-    def told(self, refusal: Refusal) -> Refusal:
+    def reported(self, refusal: Refusal) -> Refusal:
         """The coordinator's refusal, as it was told to the requests that waited for it, in words that groups have."""
-        return told_to_member(refusal, self.profile)
+        return reported_to_member(refusal, self.profile)
 
 
 Answers = dict[TopicPartition, ErrorCode]
@@ -75,10 +75,10 @@ def handle_txn_offset_commit(
         )
 
     answers = committed(request.offsets, existing, commit)
-    return {partition: told(request.version, error) for partition, error in answers.items()}
+    return {partition: reported(request.version, error) for partition, error in answers.items()}
 
 
-def told(version: int, error: ErrorCode) -> ErrorCode:
+def reported(version: int, error: ErrorCode) -> ErrorCode:
     """The error as a client of the version of TxnOffsetCommit knows it."""
     if error is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS and version < LOADING_SINCE:
         return CoordinatorNotAvailable.code

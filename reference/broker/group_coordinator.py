@@ -42,7 +42,7 @@ from reference.broker.group_requests import (
 )
 from reference.broker.group_shards import GroupShards, Shard
 from reference.broker.ids import ProducerIdentity
-from reference.broker.markers import TxnMarker, told_transaction_version
+from reference.broker.markers import TxnMarker, reported_transaction_version
 from reference.broker.transaction_log import Skipped
 from reference.broker.transaction_metadata import TopicPartition
 from reference.clock import Clock
@@ -205,8 +205,11 @@ class GroupCoordinator:
     def _records(self, group: str, offsets: Offsets) -> list[tuple[Key, bytes | None]]:
         now = self.clock.now
         return [
-            (OffsetKey(group, partition), OffsetValue(told.offset, told.metadata, now, told.leader_epoch).encode())
-            for partition, told in offsets.items()
+            (
+                OffsetKey(group, partition),
+                OffsetValue(reported.offset, reported.metadata, now, reported.leader_epoch).encode(),
+            )
+            for partition, reported in offsets.items()
         ]
 
     def _heard_of(self, group: ClassicGroup, claim: MemberClaim) -> None:
@@ -243,7 +246,7 @@ class GroupCoordinator:
         except Refusal as refusal:
             raise NotLeaderOrFollower(partition=number) from refusal
         batch = marker.batch(self.clock.now)
-        transaction_version = told_transaction_version(marker, version)
+        transaction_version = reported_transaction_version(marker, version)
         placed = shard.partition.append(batch, Origin.COORDINATOR, marker_version=transaction_version)
         if self._profile.offsets_lag_marker:
             self.decided.append(PendingOffsets(shard.offsets, marker.producer_id, marker.committed))

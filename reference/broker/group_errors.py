@@ -117,7 +117,7 @@ BY_SCALA: Final[Mapping[ErrorCode, type[Refusal]]] = MappingProxyType(
 """The same of GroupMetadataManager (before 4.0); in both, any other error is told as it is."""
 
 
-def told(refusal: Refusal, profile: Profile) -> Refusal:
+def reported(refusal: Refusal, profile: Profile) -> Refusal:
     """A refusal of the offsets partition as a member of a group can be told it."""
     named = (BY_SCALA if profile.scala_group_errors else BY_RECORDS).get(refusal.code)
     return refusal if named is None else named(log=refusal.code.name)

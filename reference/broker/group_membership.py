@@ -127,9 +127,9 @@ class Membership:
         self._prepare(group)
 
     def _joined(self, group: ClassicGroup, member: Member) -> JoinAnswer:
-        told = group.told() if group.is_leader(member) else ()
+        reported = group.reported() if group.is_leader(member) else ()
         return JoinAnswer(
-            ErrorCode.NONE, member.member_id, group.generation, group.protocol, group.leader or NO_MEMBER, told
+            ErrorCode.NONE, member.member_id, group.generation, group.protocol, group.leader or NO_MEMBER, reported
         )
 
     def _give_up(self, member: Member, error: ErrorCode) -> None:

@@ -161,7 +161,7 @@ class ClassicGroup:
         """Whether the member assigns."""
         return member.member_id == self.leader
 
-    def told(self) -> tuple[JoinedMember, ...]:
+    def reported(self) -> tuple[JoinedMember, ...]:
         """The members as the leader is told of them."""
         return tuple(
             JoinedMember(each.member_id, each.group_instance_id, each.subscription(self.protocol))

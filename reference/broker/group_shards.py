@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from reference.broker.coordinator_errors import CoordinatorLoadInProgress, NotCoordinator
-from reference.broker.group_errors import told
+from reference.broker.group_errors import reported
 from reference.broker.group_log import NOT_TRANSACTIONAL, LoadedGroups, OffsetsTopic, records_batch, replay
 from reference.broker.group_metadata import ClassicGroup
 from reference.broker.group_offsets import GroupOffsets
@@ -69,7 +69,7 @@ class Shard:
         try:
             placed = self.partition.append(batch, Origin.COORDINATOR, guard)
         except Refusal as refusal:
-            raise told(refusal, self.profile) from refusal
+            raise reported(refusal, self.profile) from refusal
         self.follow(batch, placed.first_offset)
 
     def follow(self, batch: RecordBatch, offset: Offset) -> None:

@@ -40,10 +40,10 @@ def write_marker(partition: Partition, marker: TxnMarker, version: int, now: Tim
         Refusal: the marker is stale; nothing has changed.
     """
     return partition.append(
-        marker.batch(now), Origin.COORDINATOR, marker_version=told_transaction_version(marker, version)
+        marker.batch(now), Origin.COORDINATOR, marker_version=reported_transaction_version(marker, version)
     )
 
 
-def told_transaction_version(marker: TxnMarker, version: int) -> int:
+def reported_transaction_version(marker: TxnMarker, version: int) -> int:
     """The transaction version as the request's version can carry it; else 0."""
     return marker.transaction_version if version >= VERSION_WITH_TRANSACTION_VERSION else 0

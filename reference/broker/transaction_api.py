@@ -48,7 +48,7 @@ class AddPartitionsRequest:
     verify_only: bool = False
 
 
-def told(profile: Profile, api: str, version: int, error: ErrorCode) -> ErrorCode:
+def reported(profile: Profile, api: str, version: int, error: ErrorCode) -> ErrorCode:
     """The error as a client of the version knows it.
 
     Args:
@@ -82,7 +82,7 @@ def handle_init_producer_id(
         given = None if transactional_id is None else expected_identity(expected)
         identity = coordinator.init_producer_id(transactional_id, timeout_ms, given)
     except Refusal as refusal:
-        return IdentityAnswer(told(coordinator.profile, "InitProducerId", version, refusal.code))
+        return IdentityAnswer(reported(coordinator.profile, "InitProducerId", version, refusal.code))
     return IdentityAnswer(ErrorCode.NONE, identity)
 
 
@@ -109,7 +109,7 @@ def handle_add_partitions(
     try:
         return _added_or_verified(coordinator, request)
     except Refusal as refusal:
-        error = told(coordinator.profile, "AddPartitionsToTxn", request.version, refusal.code)
+        error = reported(coordinator.profile, "AddPartitionsToTxn", request.version, refusal.code)
         return dict.fromkeys(request.partitions, error)
 
 
@@ -151,7 +151,7 @@ def handle_add_offsets(
     try:
         coordinator.add_partitions(transactional_id, producer, (offsets_partition,))
     except Refusal as refusal:
-        return told(coordinator.profile, "AddOffsetsToTxn", version, refusal.code)
+        return reported(coordinator.profile, "AddOffsetsToTxn", version, refusal.code)
     return ErrorCode.NONE
 
 
@@ -177,7 +177,7 @@ def handle_end_txn(
     try:
         identity = coordinator.end_txn(asked)
     except Refusal as refusal:
-        return IdentityAnswer(told(coordinator.profile, "EndTxn", version, refusal.code))
+        return IdentityAnswer(reported(coordinator.profile, "EndTxn", version, refusal.code))
     return IdentityAnswer(ErrorCode.NONE, identity if bumps else NOBODY)
 
 

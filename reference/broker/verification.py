@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar, Final
 
-from reference.broker.add_partitions_manager import Supported, as_told
+from reference.broker.add_partitions_manager import Supported, as_reported
 from reference.broker.coordinator_errors import TransactionAbortable
 from reference.broker.ids import ProducerIdentity
 from reference.broker.partition import Partition
@@ -27,7 +27,7 @@ ABORTABLE_SINCE: Final = 11
 ADDS_SINCE: Final = 12
 """First version of Produce whose partitions the broker itself puts into the transaction (KIP-890, part 2)."""
 
-TOLD: Final[Mapping[ErrorCode, type[Refusal]]] = MappingProxyType(
+REPORTED: Final[Mapping[ErrorCode, type[Refusal]]] = MappingProxyType(
     {
         ErrorCode.NETWORK_EXCEPTION: NotEnoughReplicas,
         ErrorCode.COORDINATOR_LOAD_IN_PROGRESS: NotEnoughReplicas,
@@ -127,7 +127,7 @@ class ProduceVerification:
         try:
             self._ask_coordinator(transactional_id, self.names[number], producer)
         except Refusal as refusal:
-            raise self.told(as_told(refusal, self.supported)) from refusal
+            raise self.reported(as_reported(refusal, self.supported)) from refusal
 
     def _ask_coordinator(self, transactional_id: str, partition: TopicPartition, producer: ProducerIdentity) -> None:
         if self.adds:
@@ -135,13 +135,13 @@ class ProduceVerification:
             return
         check_registered(self.coordinator, transactional_id, producer, partition)
 
-    def told(self, refusal: Refusal) -> Refusal:
+    def reported(self, refusal: Refusal) -> Refusal:
         """The coordinator's refusal, as it was told to the requests that waited for it, in words that Produce has."""
         if refusal.code is ErrorCode.CONCURRENT_TRANSACTIONS and not self.adds:
             return NotEnoughReplicas(rules.TXN_REGISTERED_BEFORE_DATA, **refusal.values)
         if refusal.code is ErrorCode.NETWORK_EXCEPTION and not self.profile.network_exception_converted:
             return refusal
-        named = TOLD.get(refusal.code)
+        named = REPORTED.get(refusal.code)
         return refusal if named is None else named(refusal.rule, **refusal.values) if refusal.rule else named()
 
 

@@ -260,7 +260,7 @@ class GroupConsumer:
 
     def _start_from(self, answer: OffsetsAnswer) -> None:
         """Go on where the group is; what an open transaction may still change is asked for again."""
-        told = {partition: each for partition, each in answer.partitions.items() if partition in self.unknown}
-        unstable = self.consumer.start_from(OffsetsAnswer(answer.error, told))
-        failed = {partition for partition, each in told.items() if each.error is not ErrorCode.NONE}
-        self.unknown -= told.keys() - failed - set(unstable)
+        reported = {partition: each for partition, each in answer.partitions.items() if partition in self.unknown}
+        unstable = self.consumer.start_from(OffsetsAnswer(answer.error, reported))
+        failed = {partition for partition, each in reported.items() if each.error is not ErrorCode.NONE}
+        self.unknown -= reported.keys() - failed - set(unstable)

@@ -334,5 +334,5 @@ class TransactionManager:
         self, producer: ProducerIdentity, group: str, offsets: Offsets, claim: MemberClaim
     ) -> TxnOffsetCommit:
         version = self.versions.txn_offset_commit
-        told = claim if version >= CLAIMS_SINCE else NOT_A_MEMBER
-        return TxnOffsetCommit(version, self.transactional_id, producer, group, offsets, told)
+        reported = claim if version >= CLAIMS_SINCE else NOT_A_MEMBER
+        return TxnOffsetCommit(version, self.transactional_id, producer, group, offsets, reported)

@@ -21,7 +21,7 @@ from reference.replication.refusals import (
 from spec.versions import Profile
 from spec.vocabulary import ABSENT, ErrorCode, Timestamp
 
-TellOfPartition = Callable[[str, int, Row], None]
+ReportOfPartition = Callable[[str, int, Row], None]
 """Takes a decision by name, the partition (-1 none), and the columns that say what was known and decided."""
 
 
@@ -40,7 +40,7 @@ class ControllerConfig:
     min_insync: int = 1
 
 
-def untold(_api: str, _partition: int, _columns: Row) -> None:
+def unreported(_api: str, _partition: int, _columns: Row) -> None:
     """Nobody listens."""
 
 
@@ -53,7 +53,7 @@ class Controller(ABC):
         changed: partitions of which brokers have not been told the newest state.
     """
 
-    __slots__ = ("_tell", "changed", "config", "epoch", "metadata", "node", "profile")
+    __slots__ = ("_report", "changed", "config", "epoch", "metadata", "node", "profile")
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class Controller(ABC):
         node: int,
         metadata: Metadata,
         config: ControllerConfig,
-        tell: TellOfPartition = untold,
+        report: ReportOfPartition = unreported,
     ) -> None:
         """A controller that has not been elected."""
         self.profile = profile
@@ -70,7 +70,7 @@ class Controller(ABC):
         self.config = config
         self.epoch = ABSENT
         self.changed: list[int] = []
-        self._tell = tell
+        self._report = report
 
     # --- being the controller ---------------------------------------------------------------------------------
 
@@ -78,7 +78,7 @@ class Controller(ABC):
         """Be elected: under the next epoch, with all that the store has; then everybody is told."""
         before = self.metadata.controller_epoch
         self.metadata.controller_epoch = self.epoch = before + 1
-        self.tell("ControllerElection", controller_epoch=before, controller_epoch_after=self.epoch)
+        self.report("ControllerElection", controller_epoch=before, controller_epoch_after=self.epoch)
         self.begin(now)
         self.changed = list(self.metadata.partitions)
 
@@ -86,10 +86,10 @@ class Controller(ABC):
     def begin(self, now: Timestamp) -> None:
         """Look after what happened while there was no controller."""
 
-    def tell(self, api: str, partition: int = ABSENT, /, **columns: Value) -> None:
+    def report(self, api: str, partition: int = ABSENT, /, **columns: Value) -> None:
         """Tell of a decision."""
         row: Row = {"error": int(ErrorCode.NONE), "controller_epoch": self.epoch}
-        self._tell(api, partition, row | columns)
+        self._report(api, partition, row | columns)
 
     def word_of(self, partition: int) -> LeaderAndIsr:
         """What brokers are told of a partition."""
@@ -141,11 +141,11 @@ class Controller(ABC):
         known = self.metadata.brokers[broker]
         self.metadata.brokers[broker] = replace(known, last_contact=now, **changes)
 
-    def tell_broker(self, api: str, broker: int, **columns: Value) -> None:
+    def report_broker(self, api: str, broker: int, **columns: Value) -> None:
         """Tell of what becomes of a broker."""
         known, limit = self.metadata.brokers[broker], self.config.session_timeout_ms
         columns |= {"broker": broker, "broker_epoch": known.epoch, "session_timeout_ms": limit}
-        self.tell(api, last_contact_ms=known.last_contact, **columns)
+        self.report(api, last_contact_ms=known.last_contact, **columns)
 
     # --- partitions -------------------------------------------------------------------------------------------
 
@@ -178,7 +178,7 @@ class Controller(ABC):
         self.changed.append(partition)
         return self.metadata.put(partition, state)
 
-    def tell_election(
+    def report_election(
         self,
         partition: int,
         election: ElectionReason,
@@ -189,7 +189,7 @@ class Controller(ABC):
     ) -> None:
         """Tell of an election whose outcome is written."""
         now = self.metadata.partitions[partition]
-        self.tell(
+        self.report(
             "LeaderElection",
             partition,
             **candidate_columns(candidates),
@@ -238,7 +238,7 @@ class Controller(ABC):
         except Refusal as refusal:
             answer = Altered(refusal.code)
         now, registered = self.metadata.partitions[partition], self.metadata.brokers.get(asked.broker)
-        self.tell(
+        self.report(
             "AlterPartition",
             partition,
             error=int(answer.error),

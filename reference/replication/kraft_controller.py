@@ -32,7 +32,7 @@ class KRaftController(Controller):
         self.metadata.check_controller(self.epoch)
         known = broker in self.metadata.brokers
         self.metadata.register(broker, fenced=True, now=now)
-        self.tell_broker("BrokerRegistration", broker, clean_shutdown=clean)
+        self.report_broker("BrokerRegistration", broker, clean_shutdown=clean)
         if known and not clean and self.profile.eligible_leader_replicas:
             self.change_all(ElectionReason.ONLINE, gone=frozenset({broker}), damaged=frozenset({broker}))
         elif known:
@@ -52,12 +52,12 @@ class KRaftController(Controller):
             self.touch(broker, now, shutting_down=True)
             if not known.shutting_down:
                 self.metadata.version += 1
-                self.tell_broker("ControlledShutdown", broker)
+                self.report_broker("ControlledShutdown", broker)
                 self.change_all(ElectionReason.CONTROLLED_SHUTDOWN, gone=frozenset({broker}))
         elif known.fenced:
             self.touch(broker, now, fenced=False)
             self.metadata.version += 1
-            self.tell_broker("BrokerUnfenced", broker)
+            self.report_broker("BrokerUnfenced", broker)
             self.elect_where_nobody_leads()
         else:
             self.touch(broker, now)
@@ -68,7 +68,7 @@ class KRaftController(Controller):
         for broker in self.silent(now):
             self.metadata.brokers[broker] = replace(self.metadata.brokers[broker], fenced=True)
             self.metadata.version += 1
-            self.tell_broker("BrokerFenced", broker)
+            self.report_broker("BrokerFenced", broker)
             self.change_all(ElectionReason.ONLINE, gone=frozenset({broker}))
 
     # --- partitions -------------------------------------------------------------------------------------------
@@ -126,7 +126,7 @@ class KRaftController(Controller):
             state = self.keep(partition, state)
         if elected.broker != former.leader or election is ElectionReason.PREFERRED:
             shown = ElectionReason.UNCLEAN if elected.uncleanly else election
-            self.tell_election(partition, shown, candidates, elected, former, unclean)
+            self.report_election(partition, shown, candidates, elected, former, unclean)
         return state
 
     def outcome(

@@ -214,7 +214,7 @@ class Leadership:
         if least > known and not (self.profile.high_watermark_needs_min_isr and self.lacks_insync):
             log.advance_high_watermark(least)
         if self.watch.is_open:
-            self.tell_high_watermark(before, least, now)
+            self.report_high_watermark(before, least, now)
         return log.high_watermark > known
 
     def holding_back(self, now: Timestamp) -> list[int]:
@@ -231,7 +231,7 @@ class Leadership:
         end = self.replica.log.log_end
         return progress.is_caught_up(end, now, self.config.lag_max_ms) and self.is_eligible(broker)
 
-    def tell_high_watermark(self, before: ObservedState, least: Offset, now: Timestamp) -> None:
+    def report_high_watermark(self, before: ObservedState, least: Offset, now: Timestamp) -> None:
         """Tell of the high watermark, whether it has risen or not, and how far the followers are."""
         insync, joining, maximal = [self.replica.log.log_end], [self.replica.log.log_end], self.maximal
         for broker, progress in self.followers.items():
@@ -262,7 +262,7 @@ class Leadership:
         if counts:
             self.count(asked.follower, asked.offset, asked.broker_epoch, now)
         if self.watch.is_open:
-            self.tell_fetch(before, asked, answer, progress)
+            self.report_fetch(before, asked, answer, progress)
         return answer, self.consider(asked.follower, progress, now) if counts else None
 
     def answer(self, asked: FetchRequest) -> FollowerFetchResult:
@@ -293,7 +293,7 @@ class Leadership:
             self.raise_high_watermark(now)
         return proposal
 
-    def tell_fetch(
+    def report_fetch(
         self, before: ObservedState, asked: FetchRequest, answer: FollowerFetchResult, progress: FollowerProgress
     ) -> None:
         """Tell of a fetch: what was asked, what was known of the follower before, and what is now.

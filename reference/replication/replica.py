@@ -25,7 +25,7 @@ from reference.replication.messages import (
 )
 from reference.replication.refusals import FencedLeaderEpoch, UnknownLeaderEpoch
 from reference.replication.replica_log import ReplicaLog
-from reference.replication.watch import ReplicationWatch, Tell
+from reference.replication.watch import ReplicationWatch, Report
 from spec.versions import Profile
 from spec.vocabulary import ABSENT, ErrorCode, LeaderEpoch, Offset, Timestamp
 
@@ -75,12 +75,14 @@ class Replica:
         "watch",
     )
 
-    def __init__(self, profile: Profile, node: int, log: Partition, config: ReplicaConfig, tell: Tell | None = None):
+    def __init__(
+        self, profile: Profile, node: int, log: Partition, config: ReplicaConfig, report: Report | None = None
+    ):
         """A replica on broker `node` that has not heard who leads."""
         self.profile = profile
         self.node = node
         self.replica_log = ReplicaLog(log)
-        self.watch = ReplicationWatch(log, tell)
+        self.watch = ReplicationWatch(log, report)
         self._config = config
         self._askings = count(1)
         self.delayed: list[Delayed] = []
@@ -270,7 +272,7 @@ class Replica:
         self.delayed = [each for each, error in verdicts if error is None]
         answered = [(each, error) for each, error in verdicts if error is not None]
         for each, error in answered:
-            self._tell_acknowledged(each, error)
+            self._report_acknowledged(each, error)
         return [(each.asker, error) for each, error in answered]
 
     def verdict(self, delayed: Delayed, now: Timestamp) -> ErrorCode | None:
@@ -282,7 +284,7 @@ class Replica:
             return ErrorCode.NONE if enough else ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
         return ErrorCode.REQUEST_TIMED_OUT if now >= delayed.deadline else None
 
-    def _tell_acknowledged(self, delayed: Delayed, error: ErrorCode) -> None:
+    def _report_acknowledged(self, delayed: Delayed, error: ErrorCode) -> None:
         self.watch.decided(
             "DelayedProduce",
             self.watch.before(),

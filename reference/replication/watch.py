@@ -7,43 +7,43 @@ from reference.broker.producer_entry import UNKNOWN_PRODUCER
 from reference.recorder import NOWHERE, ObservedState, Row, Value, observe
 from spec.vocabulary import ABSENT
 
-Tell = Callable[[str, ObservedState, ObservedState, Row], None]
+Report = Callable[[str, ObservedState, ObservedState, Row], None]
 """Takes a decision by name, the replica before and after it, and the columns that say what was known and decided."""
 
 
 class ReplicationWatch:
     """Tells of the decisions about one replica, if anybody listens."""
 
-    __slots__ = ("_log", "_tell")
+    __slots__ = ("_log", "_report")
 
-    def __init__(self, log: Partition, tell: Tell | None = None) -> None:
+    def __init__(self, log: Partition, report: Report | None = None) -> None:
         """A watch over the replica with that log."""
         self._log = log
-        self._tell = tell
+        self._report = report
 
     @property
     def is_open(self) -> bool:
         """Whether anybody listens; if not, there is nothing to tell."""
-        return self._tell is not None
+        return self._report is not None
 
     def before(self, producer_id: int = ABSENT) -> ObservedState:
         """The replica and one producer on it, before a decision."""
-        return NOWHERE if self._tell is None else observe(self._log, producer_id)
+        return NOWHERE if self._report is None else observe(self._log, producer_id)
 
     def decided(self, api: str, before: ObservedState, /, **columns: Value) -> None:
         """Tell of a decision; where it is one about a producer, the columns say which."""
-        if self._tell is not None:
-            self._tell(api, before, observe(self._log, int(columns.get("producer_id", ABSENT))), columns)
+        if self._report is not None:
+            self._report(api, before, observe(self._log, int(columns.get("producer_id", ABSENT))), columns)
 
     def producers(self) -> dict[int, ObservedState]:
         """The log under -1, and every producer that the replica knows, before a decision that may change all."""
-        if self._tell is None:
+        if self._report is None:
             return {ABSENT: NOWHERE}
         return {producer: observe(self._log, producer) for producer in (ABSENT, *self._log.state.producers)}
 
     def changed(self, api: str, before: Mapping[int, ObservedState], /, **columns: Value) -> None:
         """Tell of each producer whose state a decision has changed, beside the decision itself."""
-        for producer in sorted({*before, *self._log.state.producers} - {ABSENT} if self._tell else ()):
+        for producer in sorted({*before, *self._log.state.producers} - {ABSENT} if self._report else ()):
             was, log = before.get(producer), observe(self._log, producer)
             entry = UNKNOWN_PRODUCER if was is None else was.entry
             if entry != log.entry:

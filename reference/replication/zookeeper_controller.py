@@ -33,7 +33,7 @@ class ZooKeeperController(Controller):
         if known is not None and not known.fenced:
             self.broker_has_gone(broker)
         registered = self.metadata.register(broker, fenced=False, now=now)
-        self.tell_broker("BrokerRegistration", broker, clean_shutdown=clean)
+        self.report_broker("BrokerRegistration", broker, clean_shutdown=clean)
         self.elect_where_nobody_leads()
         return registered.epoch
 
@@ -56,7 +56,7 @@ class ZooKeeperController(Controller):
             return
         if not known.shutting_down:
             self.metadata.version += 1
-            self.tell_broker("ControlledShutdown", broker)
+            self.report_broker("ControlledShutdown", broker)
             for partition in self.with_insync(broker):
                 self.relieve(partition, broker)
             return
@@ -78,7 +78,7 @@ class ZooKeeperController(Controller):
         for broker in self.silent(now):
             self.metadata.brokers[broker] = replace(self.metadata.brokers[broker], fenced=True)
             self.metadata.version += 1
-            self.tell_broker("BrokerFenced", broker)
+            self.report_broker("BrokerFenced", broker)
             self.broker_has_gone(broker)
 
     def broker_has_gone(self, broker: int) -> None:
@@ -109,7 +109,7 @@ class ZooKeeperController(Controller):
             insync = frozenset({elected.broker}) if elected.uncleanly else former.insync & alive
             self.keep(partition, next_leader(replace(former, insync=insync), elected.broker))
         shown = ElectionReason.UNCLEAN if elected.uncleanly else ElectionReason.ONLINE
-        self.tell_election(partition, shown, candidates, elected, former, unclean)
+        self.report_election(partition, shown, candidates, elected, former, unclean)
 
     def take_out(self, partition: int, broker: int) -> None:
         """A broker that is gone is no longer in sync; the last one stays, so that it is known whom to wait for."""
@@ -130,7 +130,7 @@ class ZooKeeperController(Controller):
         if elected.broker != NO_LEADER:
             insync = former.insync - {broker}
             self.keep(partition, next_leader(replace(former, insync=insync), elected.broker))
-        self.tell_election(partition, ElectionReason.CONTROLLED_SHUTDOWN, candidates, elected, former, False)
+        self.report_election(partition, ElectionReason.CONTROLLED_SHUTDOWN, candidates, elected, former, False)
 
     def elect_preferred(self, partition: int) -> None:
         """Give a partition back to the first of its assignment.
@@ -144,7 +144,7 @@ class ZooKeeperController(Controller):
         self.check_preferred(former, candidates)
         elected = Elected(candidates[0].broker)
         self.keep(partition, next_leader(former, elected.broker))
-        self.tell_election(partition, ElectionReason.PREFERRED, candidates, elected, former, False)
+        self.report_election(partition, ElectionReason.PREFERRED, candidates, elected, former, False)
 
     # --- proposals of leaders ---------------------------------------------------------------------------------
 

@@ -87,7 +87,7 @@ class Applications:
         if instance.alive:
             instance.alive = False
             self.living.remove(instance)
-            instance.untold.forget()
+            instance.unreported.forget()
             self.history.note("ClientCrash", instance.client, {"transactional_id": instance.transactional_id})
         for request in self.wires.waiting(ClientSender(instance.number)):
             self.wires.give_up(request)
@@ -96,7 +96,7 @@ class Applications:
         """An application asks for its producer id."""
         result = instance.initialized = instance.producer.init_transactions()
         named: Row = {"transactional_id": instance.transactional_id}
-        self.history.calls(instance.client, instance.untold, "ClientInitTransactions", result, named)
+        self.history.calls(instance.client, instance.unreported, "ClientInitTransactions", result, named)
         return result
 
     def application_begins(self, instance: ApplicationRun) -> ClientTransaction:
@@ -114,7 +114,7 @@ class Applications:
         sent = SentBatch(partition, batch, instance.ordinal, instance.records)
         instance.records += count
         instance.transaction.batches.append(sent)
-        self.history.hands_over(instance.client, instance.untold, sent, session_columns(instance))
+        self.history.hands_over(instance.client, instance.unreported, sent, session_columns(instance))
         return sent
 
     def application_sends_offsets(
@@ -134,7 +134,7 @@ class Applications:
         instance.transaction.offsets.append(SentOffsets(group, offsets, result))
         member: Row = {"group": group, "generation": claim.generation, "member": claim.member_id}
         named, parts = session_columns(instance) | member, [committed_columns(*each) for each in offsets.items()]
-        self.history.calls(instance.client, instance.untold, "ClientSendOffsets", result, named, parts)
+        self.history.calls(instance.client, instance.unreported, "ClientSendOffsets", result, named, parts)
         return result
 
     def application_commits(self, instance: ApplicationRun) -> PendingResult:
@@ -149,14 +149,14 @@ class Applications:
         instance.transaction.commits = commits
         instance.transaction.result = result
         named = session_columns(instance) | ended_columns(instance.transaction) | {"committed": commits}
-        self.history.calls(instance.client, instance.untold, "ClientEndTransaction", result, named)
-        self._tell(instance)
+        self.history.calls(instance.client, instance.unreported, "ClientEndTransaction", result, named)
+        self._report(instance)
         return result
 
-    def _tell(self, instance: ApplicationRun) -> None:
+    def _report(self, instance: ApplicationRun) -> None:
         """An application is told what has become of its batches and calls."""
-        if instance.alive and instance.untold.is_over:
-            self.history.tells(instance.client, instance.untold, session_columns(instance))
+        if instance.alive and instance.unreported.is_over:
+            self.history.reports(instance.client, instance.unreported, session_columns(instance))
 
     # --- producers --------------------------------------------------------------------------------------------
 
@@ -167,7 +167,7 @@ class Applications:
             What was sent; None if nothing need be.
         """
         outgoing = instance.producer.poll()
-        self._tell(instance)
+        self._report(instance)
         if outgoing is None:
             return None
         to = node if outgoing.node == NO_NODE else outgoing.node
@@ -194,7 +194,7 @@ class Applications:
     def producer_ticks(self, instance: ApplicationRun) -> None:
         """A producer gives up batches that took too long, and drops what cannot be committed any more."""
         instance.producer.tick(self.clock.now)
-        self._tell(instance)
+        self._report(instance)
 
     def _send(self, instance: ApplicationRun, node: int, body: Body) -> Request:
         return self.wires.send(ClientSender(instance.number), node, body)
@@ -214,7 +214,7 @@ class Applications:
                 producer.receive(attempt, reply)
                 if reply.error in STALE_LEADER:
                     self._refresh_leader(instance, partition)
-        self._tell(instance)
+        self._report(instance)
 
     def client_loses(self, instance: ApplicationRun, request: Request) -> None:
         """A producer gives up a request, and will send it again."""
@@ -224,7 +224,7 @@ class Applications:
             case Produce(partition=partition, attempt=attempt):
                 instance.producer.lose(attempt)
                 self._refresh_leader(instance, partition)
-        self._tell(instance)
+        self._report(instance)
 
     def _refresh_leader(self, instance: ApplicationRun, partition: TopicPartition) -> None:
         """A producer learns who leads, unless batches are still under way to the leader it knows."""

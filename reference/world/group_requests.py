@@ -92,7 +92,7 @@ class GroupRequests:
             case FindCoordinator(coordinator=kind, key=key):
                 self._reply(asked, self.brokers.found_coordinator(asked.node, kind, key))
             case Heartbeat() | LeaveGroup() as request:
-                self._reply(asked, told(groups, request))
+                self._reply(asked, reported(groups, request))
             case OffsetCommit(group=group, claim=claim, offsets=offsets):
                 self._reply(asked, handle_offset_commit(groups, group, offsets, claim, self.brokers.partitions))
             case OffsetFetch(group=group, partitions=partitions, require_stable=stable):
@@ -102,7 +102,7 @@ class GroupRequests:
         self.replies.send((asked.member, asked.node), ToMember(asked, answer))
 
 
-def told(groups: GroupCoordinator, request: Heartbeat | LeaveGroup) -> ErrorCode:
+def reported(groups: GroupCoordinator, request: Heartbeat | LeaveGroup) -> ErrorCode:
     """The answer to a request that changes nothing but the member's own place."""
     try:
         if isinstance(request, Heartbeat):

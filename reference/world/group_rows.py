@@ -45,8 +45,8 @@ def observed(coordinator: GroupCoordinator, group: str, partitions: Iterable[Top
 
 def state_columns(before: Row, after: Row) -> Row:
     """A group's generation and one of its offsets, before and after a request."""
-    told: Row = {f"before_{name}": before[name] for name in _STATE}
-    return told | {f"after_{name}": after[name] for name in _STATE} | {"offset_pending": before["pending"]}
+    reported: Row = {f"before_{name}": before[name] for name in _STATE}
+    return reported | {f"after_{name}": after[name] for name in _STATE} | {"offset_pending": before["pending"]}
 
 
 def fetch_columns(group: str, partition: TopicPartition, stable: bool, answer: FetchedOffset) -> Row:
@@ -58,8 +58,8 @@ def fetch_columns(group: str, partition: TopicPartition, stable: bool, answer: F
         stable: whether the request wants no offset that may still change (KIP-447).
         answer: for the partition.
     """
-    told: Row = {"isolation": int(stable), "offset": answer.offset, "error": int(answer.error)}
-    return of_group(group, partition) | told
+    reported: Row = {"isolation": int(stable), "offset": answer.offset, "error": int(answer.error)}
+    return of_group(group, partition) | reported
 
 
 def commit_columns(
@@ -67,7 +67,7 @@ def commit_columns(
 ) -> Row:
     """TxnOffsetCommit: whose offset it is, by producer, member and generation, and what was answered."""
     producer_id, epoch = asked.producer
-    told: Row = {
+    reported: Row = {
         "producer_id": producer_id,
         "producer_epoch": epoch,
         "generation": asked.claim.generation,
@@ -75,4 +75,4 @@ def commit_columns(
         "offset": asked.offsets[partition].offset,
         "error": int(answers[partition]),
     }
-    return of_group(asked.group, partition) | told
+    return of_group(asked.group, partition) | reported

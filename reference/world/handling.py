@@ -170,10 +170,10 @@ class Handling:
             self._go_on(parked, CoordinatorNotAvailable())
             return
         question = Question(asked.transactional_id, asked.producer, (asked.partition,), parked.verification.supported)
-        told = self.brokers.nodes[number].manager.ask(node, question, parked)
+        reported = self.brokers.nodes[number].manager.ask(node, question, parked)
         self._ask_coordinators(number)
-        if told is not None:
-            self._go_on(*told)
+        if reported is not None:
+            self._go_on(*reported)
 
     def _ask_coordinators(self, number: int) -> None:
         """Send what a node has to ask, a request to each coordinator to which none is under way."""
@@ -191,12 +191,12 @@ class Handling:
             return
         del asking.questions[question.node]
         if answer is None:
-            told = asking.manager.failed(question.node, NetworkException())
+            reported = asking.manager.failed(question.node, NetworkException())
         elif answer.refusal is not None:
-            told = asking.manager.failed(question.node, answer.refusal)
+            reported = asking.manager.failed(question.node, answer.refusal)
         else:
-            told = asking.manager.answered(question.node, answer.answers)
-        for each in told:
+            reported = asking.manager.answered(question.node, answer.answers)
+        for each in reported:
             self._go_on(*each)
         self._ask_coordinators(number)
 
@@ -204,8 +204,8 @@ class Handling:
         request = parked.request
         match request.body:
             case Produce() as asked:
-                told = None if refusal is None else parked.verification.told(refusal)
-                self.appends.append(request, asked, parked.guard, told)
+                reported = None if refusal is None else parked.verification.reported(refusal)
+                self.appends.append(request, asked, parked.guard, reported)
             case CoordinatorCall(request=TxnOffsetCommit() as committed):
                 self._commit_offsets(request, committed, parked, refusal)
 

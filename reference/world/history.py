@@ -63,7 +63,7 @@ class Call(NamedTuple):
 
 
 @dataclass(slots=True)
-class Untold:
+class Unreported:
     """What a client waits to be told."""
 
     batches: list[SentBatch] = field(default_factory=list)
@@ -109,53 +109,59 @@ class HistoryRows:
         """A client calls or is told something."""
         self._recorder.add(api, self._clock.now, {"client": client, **columns})
 
-    def hands_over(self, client: str, untold: Untold, sent: SentBatch, columns: Row) -> None:
+    def hands_over(self, client: str, unreported: Unreported, sent: SentBatch, columns: Row) -> None:
         """A batch is handed over; `columns` say of which producer it is.
 
         Args:
             client: its name in the history.
-            untold: what it waits to be told.
+            unreported: results that it waits for.
             sent: the batch, with its partition.
             columns: that say of which producer it is.
         """
-        untold.batches.append(sent)
+        unreported.batches.append(sent)
         self.note("ClientSend", client, columns | sent_columns(client, sent))
 
     def calls(
-        self, client: str, untold: Untold, api: str, result: PendingResult, columns: Row, parts: Sequence[Row] = ()
+        self,
+        client: str,
+        unreported: Unreported,
+        api: str,
+        result: PendingResult,
+        columns: Row,
+        parts: Sequence[Row] = (),
     ) -> None:
         """A call begins, with a row for each of its parts; one that joins a call under way is that call.
 
         Args:
             client: its name in the history.
-            untold: what it waits to be told.
+            unreported: results that it waits for.
             api: what is called.
             result: what it will come to.
             columns: of every row of the call.
             parts: further columns, a row for each part; one row if there are none.
         """
-        if all(call.result is not result for call in untold.calls):
+        if all(call.result is not result for call in unreported.calls):
             for part in parts or ({},):
                 self.note(api, client, columns | part)
-            untold.calls.append(Call(f"{api}Answered", result, columns))
+            unreported.calls.append(Call(f"{api}Answered", result, columns))
 
-    def tells(self, client: str, untold: Untold, columns: Row) -> None:
+    def reports(self, client: str, unreported: Unreported, columns: Row) -> None:
         """The client is told what has become of its batches and calls; `columns` say whose they are."""
-        for sent in untold.decided_batches():
-            self._tells_of_batch(client, sent, columns)
-        for call in untold.returned_calls():
+        for sent in unreported.decided_batches():
+            self._reports_of_batch(client, sent, columns)
+        for call in unreported.returned_calls():
             self.note(call.api, client, columns | call.columns | {"error": int(call.result.error or ErrorCode.NONE)})
 
-    def _tells_of_batch(self, client: str, sent: SentBatch, columns: Row) -> None:
-        batch, told = sent.batch, columns | sent_columns(client, sent)
+    def _reports_of_batch(self, client: str, sent: SentBatch, columns: Row) -> None:
+        batch, reported = sent.batch, columns | sent_columns(client, sent)
         if batch.outcome:
             first = batch.offset
             last = NO_OFFSET if first == NO_OFFSET else first + batch.record_count - 1
             answer: Row = {"error": int(ErrorCode.NONE), "first_offset": first, "last_offset": last}
-            self.note("ClientAcknowledged", client, told | answer)
+            self.note("ClientAcknowledged", client, reported | answer)
         else:
             error = ErrorCode.UNKNOWN_SERVER_ERROR if batch.error is None else batch.error
-            self.note("ClientSendFailed", client, told | {"error": int(error)})
+            self.note("ClientSendFailed", client, reported | {"error": int(error)})
 
 
 def sent_columns(client: str, sent: SentBatch) -> Row:

@@ -8,7 +8,7 @@ from reference.broker.ids import ProducerIdentity
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.coordinator_channel import PendingResult
 from reference.client.transactional_producer import TransactionalProducer
-from reference.world.history import INSTANCE, SentBatch, Untold, values_of
+from reference.world.history import INSTANCE, SentBatch, Unreported, values_of
 from spec.vocabulary import ErrorCode
 
 
@@ -79,7 +79,7 @@ class ApplicationRun:
     transactions: list[ClientTransaction] = field(default_factory=list)
     initialized: PendingResult | None = None
     records: int = 0
-    untold: Untold = field(default_factory=Untold)
+    unreported: Unreported = field(default_factory=Unreported)
 
     @property
     def client(self) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from reference.broker.ids import ProducerIdentity
-from reference.broker.markers import TxnMarker, told_transaction_version
+from reference.broker.markers import TxnMarker, reported_transaction_version
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.coordinator_channel import CoordinatorAnswer
 from reference.client.coordinator_requests import CoordinatorRequest
@@ -73,7 +73,7 @@ class WriteMarker(NamedTuple):
     @property
     def marker_version(self) -> int:
         """The transaction version, as far as the request can say it."""
-        return told_transaction_version(self.marker, self.version)
+        return reported_transaction_version(self.marker, self.version)
 
 
 class Verify(NamedTuple):

@@ -91,7 +91,7 @@ class AnsweredVerification(OffsetsVerification):
             Refusal: the coordinator said no.
         """
         if self.refusal is not None:
-            raise copy(self.told(self.refusal))  # it is kept, and would keep the frames that it goes through
+            raise copy(self.reported(self.refusal))  # it is kept, and would keep the frames that it goes through
         return self.guard
 
 

@@ -76,8 +76,8 @@ class PartitionReaders:
             return
         record_fetch(self._recorder, now, node, asked, observe(leader), ErrorCode.NONE, result)
         columns = asked_columns(key, offset, consumer.isolation)
-        for told in taken(result.batches, consumer.receive(key, result)):
-            self._history.note("ClientFetched", reader_name(reader), columns | told)
+        for reported in taken(result.batches, consumer.receive(key, result)):
+            self._history.note("ClientFetched", reader_name(reader), columns | reported)
 
     def is_refused(self, reader: int, partition: int, node: int, now: Timestamp, error: ErrorCode, named: Row) -> None:
         """A reader asks a node that does not answer it; `named` is what its request says beside the rest.

@@ -18,7 +18,7 @@ from reference.world.history import (
     HistoryRows,
     RecordOrigin,
     SentBatch,
-    Untold,
+    Unreported,
     values_of,
 )
 from reference.world.messages import Plain, Produce, Request, Response
@@ -47,7 +47,7 @@ class PlainApplication:
     acks: int
     known_leaders: dict[TopicPartition, int]
     records: int = 0
-    untold: Untold = field(default_factory=Untold)
+    unreported: Unreported = field(default_factory=Unreported)
 
     @property
     def client(self) -> str:
@@ -106,7 +106,7 @@ class PlainApplications:
     def crash(self, application: PlainApplication) -> None:
         """An application is gone; what it has sent is still under way."""
         self.living.remove(application)
-        application.untold.forget()
+        application.unreported.forget()
         self._history.note("ClientCrash", application.client, {})
         for request in self._wires.waiting(Plain(application.number)):
             self._wires.give_up(request)
@@ -118,7 +118,7 @@ class PlainApplications:
         sent = SentBatch(partition, batch, first_record=application.records, acks=application.acks)
         application.records += count
         self._history.hands_over(
-            application.client, application.untold, sent, identity_columns(application.producer.identity)
+            application.client, application.unreported, sent, identity_columns(application.producer.identity)
         )
         return sent
 
@@ -148,14 +148,14 @@ class PlainApplications:
         if application.acks == NOBODY_ANSWERS:
             self._wires.give_up(request)
             application.producer.receive(attempt, AttemptReply(ErrorCode.NONE))
-            self._tell(application)
+            self._report(application)
         return request
 
     def tick(self) -> None:
         """Every producer gives up batches that took too long, and goes up an epoch if it must."""
         for application in self.living:
             application.producer.tick(self._clock.now)
-            self._tell(application)
+            self._report(application)
 
     # --- what producers hear ----------------------------------------------------------------------------------
 
@@ -166,7 +166,7 @@ class PlainApplications:
                 application.producer.receive(attempt, reply)
                 if reply.error in STALE_LEADER:
                     self._refresh_leader(application, partition)
-        self._tell(application)
+        self._report(application)
 
     def lose(self, application: PlainApplication, request: Request) -> None:
         """A producer gives up a request, and will send it again."""
@@ -174,7 +174,7 @@ class PlainApplications:
             case Produce(partition=partition, attempt=attempt):
                 application.producer.lose(attempt)
                 self._refresh_leader(application, partition)
-        self._tell(application)
+        self._report(application)
 
     # --- inside -----------------------------------------------------------------------------------------------
 
@@ -186,6 +186,8 @@ class PlainApplications:
         if not any(attempt.partition == number for attempt in application.producer.on_wire.values()):
             application.known_leaders[partition] = self._brokers.leader_of(partition)
 
-    def _tell(self, application: PlainApplication) -> None:
-        if application.untold.is_over and application in self.living:
-            self._history.tells(application.client, application.untold, identity_columns(application.producer.identity))
+    def _report(self, application: PlainApplication) -> None:
+        if application.unreported.is_over and application in self.living:
+            self._history.reports(
+                application.client, application.unreported, identity_columns(application.producer.identity)
+            )

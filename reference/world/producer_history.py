@@ -8,13 +8,13 @@ from reference.client.partition_queue import ProducerBatch
 from reference.client.producer import IdempotentProducer
 from reference.recorder import Row
 from reference.replica_rows import TOPIC
-from reference.world.history import NO_TRANSACTION, PRODUCER, HistoryRows, SentBatch, Untold, origin_of, values_of
+from reference.world.history import NO_TRANSACTION, PRODUCER, HistoryRows, SentBatch, Unreported, origin_of, values_of
 
 
 class ProducerHistory:
     """The producers of a world, by number; their applications never crash."""
 
-    __slots__ = ("_acks", "_history", "_made", "_producers", "_untold")
+    __slots__ = ("_acks", "_history", "_made", "_producers", "_unreported")
 
     def __init__(self, history: HistoryRows, producers: Sequence[IdempotentProducer], acks: Sequence[int]) -> None:
         """All applications start.
@@ -28,7 +28,7 @@ class ProducerHistory:
         self._producers = producers
         self._acks = acks
         self._made = [0] * len(producers)
-        self._untold = [Untold() for _ in producers]
+        self._unreported = [Unreported() for _ in producers]
         for number, each in enumerate(acks):
             history.note("ClientStart", producer_name(number), {"acks": each})
 
@@ -42,15 +42,15 @@ class ProducerHistory:
         """An application has handed over a batch."""
         first = origin_of(batch.values[0]).first_record
         sent = SentBatch(TopicPartition(TOPIC, partition), batch, first_record=first, acks=self._acks[producer])
-        client, untold = producer_name(producer), self._untold[producer]
-        self._history.hands_over(client, untold, sent, identity_columns(self._producers[producer].identity))
+        client, unreported = producer_name(producer), self._unreported[producer]
+        self._history.hands_over(client, unreported, sent, identity_columns(self._producers[producer].identity))
 
-    def tell(self, producer: int) -> None:
+    def report(self, producer: int) -> None:
         """An application is told what it has waited for, if that is decided."""
-        untold = self._untold[producer]
-        if untold.is_over:
+        unreported = self._unreported[producer]
+        if unreported.is_over:
             identity = self._producers[producer].identity
-            self._history.tells(producer_name(producer), untold, identity_columns(identity))
+            self._history.reports(producer_name(producer), unreported, identity_columns(identity))
 
 
 def producer_name(number: int) -> str:

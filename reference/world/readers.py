@@ -87,9 +87,9 @@ class Consumers:
         answer = self._fetched(consumer, group, require_stable)
         for partition in sorted(consumer.assigned):
             fetched = answer.partitions.get(partition, FetchedOffset(answer.error))
-            told: Row = {"offset": fetched.offset, "isolation": int(require_stable), "error": int(fetched.error)}
-            told |= noted_by(fetched.metadata)
-            self._history.note("ClientFetchOffsets", self.name_of(consumer), of_group(group, partition) | told)
+            reported: Row = {"offset": fetched.offset, "isolation": int(require_stable), "error": int(fetched.error)}
+            reported |= noted_by(fetched.metadata)
+            self._history.note("ClientFetchOffsets", self.name_of(consumer), of_group(group, partition) | reported)
         consumer.start_from(answer)
         return answer
 
@@ -126,8 +126,8 @@ class Consumers:
         received: tuple[Delivered, ...],
     ) -> None:
         asked = asked_columns(partition, offset, consumer.isolation)
-        for told in taken(result.batches, received):
-            self._history.note("ClientFetched", self.name_of(consumer), asked | told)
+        for reported in taken(result.batches, received):
+            self._history.note("ClientFetched", self.name_of(consumer), asked | reported)
 
 
 def note_commit(
@@ -143,9 +143,9 @@ def note_commit(
         answers: by partition.
     """
     for partition, error in answers.items():
-        told: Row = {"offset": offsets[partition].offset, "error": int(error)}
-        told |= {"generation": claim.generation, "member": claim.member_id}
-        history.note("ClientCommitOffsets", group, of_group(group, partition) | told)
+        reported: Row = {"offset": offsets[partition].offset, "error": int(error)}
+        reported |= {"generation": claim.generation, "member": claim.member_id}
+        history.note("ClientCommitOffsets", group, of_group(group, partition) | reported)
 
 
 def record_offset_fetch(

@@ -61,13 +61,13 @@ class ReplicasWorld(ReplicasBase):
     def producer_sends(self, producer: int, partition: int) -> NetworkMessage[ReplicaMessage]:
         """A producer sends its next batch to the broker that it takes for the leader."""
         broker, asked = self.clients.send(producer, partition)
-        self._histories.tell(producer)
+        self._histories.report(producer)
         return self._send(producer_name(producer), node_name(broker), partition, asked)
 
     def producer_ticks(self, producer: int) -> None:
         """A producer expires batches, settles unresolved ones and bumps its epoch if it must."""
         self.clients.producers[producer].tick(self.clock.now)
-        self._histories.tell(producer)
+        self._histories.report(producer)
 
     def producer_gives_up(self, producer: int, attempt: Attempt) -> None:
         """A producer waits no longer for an answer; its request is still under way."""
@@ -122,7 +122,7 @@ class ReplicasWorld(ReplicasBase):
 
     def _producer_receives(self, answered: BatchAnswer, partition: int) -> None:
         self.clients.receive(answered)
-        self._histories.tell(answered.asked.producer)
+        self._histories.report(answered.asked.producer)
         if answered.reply.error is ErrorCode.NOT_LEADER_OR_FOLLOWER:
             self.clients.hear(answered.asked.producer, partition, self.leader_of(partition))
 
@@ -171,7 +171,7 @@ class ReplicasWorld(ReplicasBase):
                 except Refusal as refusal:
                     if refusal.code is ErrorCode.STALE_BROKER_EPOCH:
                         self._send(sent.receiver, sent.sender, ABSENT, HeartbeatAnswer(refusal.code))
-        self._tell_brokers()
+        self._report_brokers()
 
     # --- brokers ----------------------------------------------------------------------------------------------
 
@@ -235,7 +235,7 @@ class ReplicasWorld(ReplicasBase):
         machine = self.nodes[node]
         machine.start(lost_batches)
         self._register(machine, clean)
-        self._tell_brokers()
+        self._report_brokers()
 
     def broker_pauses(self, node: int) -> None:
         """A process stands still; what it thinks that it is, it still is when it goes on."""
@@ -264,16 +264,16 @@ class ReplicasWorld(ReplicasBase):
     def controller_checks_sessions(self) -> None:
         """Brokers that were not heard of for too long are fenced."""
         self.controller.check_sessions(self.clock.now)
-        self._tell_brokers()
+        self._report_brokers()
 
     def controller_is_elected(self, number: int) -> None:
         """Another controller; the one before goes on for a while, and changes nothing any more."""
         self.active = number
         self.controller.take_office(self.clock.now)
-        self._tell_brokers(again=True)
+        self._report_brokers(again=True)
 
     def preferred_leader_is_elected(self, partition: int) -> None:
         """An administrator, or the controller's timer, asks for the preferred leader."""
         with suppress(Refusal):
             self.controller.elect_preferred(partition)
-        self._tell_brokers()
+        self._report_brokers()

@@ -67,14 +67,16 @@ class ReplicasBase:
         allocator = BlockAllocator()
         self.nodes = [self._node(number, allocator) for number in range(self.shape.brokers)]
         self._producing = ProduceHandling(self.shape.request_timeout_ms, self._send)
-        self._told_version = ABSENT
+        self._reported_version = ABSENT
         self._begin()
 
     def _controller(self, number: int) -> Controller:
         kind = KRaftController if self.profile.quorum_controller else ZooKeeperController
         shape = self.shape
         config = ControllerConfig(shape.session_timeout_ms, shape.unclean_allowed, shape.min_insync)
-        return kind(self.profile, number, self.metadata, config, lambda *told: self._controller_decides(number, *told))
+        return kind(
+            self.profile, number, self.metadata, config, lambda *reported: self._controller_decides(number, *reported)
+        )
 
     def _node(self, number: int, allocator: BlockAllocator) -> BrokerNode:
         hosted = [each for each in range(self.shape.partitions) if number in self.shape.assignment(each)]
@@ -87,7 +89,9 @@ class ReplicasBase:
         lag = self.profile.replica_lag_time_max_ms if shape.lag_max_ms is None else shape.lag_max_ms
         log = Partition(self.profile, leads=False, alone=False, expiration_ms=shape.expiration_ms)
         config = ReplicaConfig(shape.min_insync, lag, shape.fetched_batches)
-        return Replica(self.profile, node, log, config, lambda *told: self._broker_decides(node, partition, *told))
+        return Replica(
+            self.profile, node, log, config, lambda *reported: self._broker_decides(node, partition, *reported)
+        )
 
     def _begin(self) -> None:
         self.controller.take_office(self.clock.now)
@@ -95,7 +99,7 @@ class ReplicasBase:
             self._register(node, clean=True)
         for partition in range(self.shape.partitions):
             self.controller.create(partition, self.shape.assignment(partition))
-        self._told_version = self.metadata.version
+        self._reported_version = self.metadata.version
         for node in self.nodes:
             for partition in node.broker.replicas:
                 node.broker.hear(partition, self.controller.word_of(partition), node.now)
@@ -142,26 +146,26 @@ class ReplicasBase:
             return
         answer = self.controller.alter_partition(partition, proposal)
         node.broker.altered(partition, proposal, answer, node.now)
-        self._tell_brokers()
+        self._report_brokers()
 
     def _register(self, node: BrokerNode, clean: bool) -> None:
         node.broker.registered(self.controller.register(node.number, clean, self.clock.now))
         with suppress(Refusal):
             self.controller.heartbeat(node.number, node.broker.epoch, False, self.clock.now)
-        self._tell_brokers()
+        self._report_brokers()
 
-    def controller_tells(self, node: int) -> None:
+    def controller_reports(self, node: int) -> None:
         """The controller tells a broker once more what it should know."""
         for partition in self.nodes[node].broker.replicas:
             word = self.controller.word_of(partition)
             self._send(controller_name(self.active), node_name(node), partition, word)
 
-    def _tell_brokers(self, again: bool = False) -> None:
-        if (self.metadata.version == self._told_version and not again) or not self.metadata.partitions:
+    def _report_brokers(self, again: bool = False) -> None:
+        if (self.metadata.version == self._reported_version and not again) or not self.metadata.partitions:
             return
-        self._told_version = self.metadata.version
+        self._reported_version = self.metadata.version
         for node in range(len(self.nodes)):
-            self.controller_tells(node)
+            self.controller_reports(node)
 
 
 def controller_name(number: int) -> str:

@@ -127,9 +127,9 @@ class SendingWorld:
         """Somebody says who leads; the leader of a partition with batches under way is found out later."""
         under_way = {attempt.partition for call in self.producer.sender.calls.values() for attempt in call.attempts}
         known = self.producer.sender.leaders
-        told = self._leaders()
+        reported = self._leaders()
         self.producer.sender.learn(
-            [known[number] if number in under_way else leader for number, leader in enumerate(told)]
+            [known[number] if number in under_way else leader for number, leader in enumerate(reported)]
         )
 
     # --- the network ------------------------------------------------------------------------------------------

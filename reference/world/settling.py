@@ -64,7 +64,7 @@ def busy(world: TransactionWorld) -> bool:
     owing = any(owes_as_leader(world, node) for node in range(world.shape.nodes))
     behind = any(replicated.behind() for replicated in world.brokers.partitions.values())
     working = any(instance.producer.may_poll() or instance.producer.is_incomplete for instance in living(world))
-    plain = any(each.untold.batches or each.producer.needs_producer_id for each in world.plain.living)
+    plain = any(each.unreported.batches or each.producer.needs_producer_id for each in world.plain.living)
     return bool(under_way) or owing or behind or working or plain
 
 

@@ -205,8 +205,8 @@ class TraceSteps:
 
     def identified(self, node: int, client: str, identity: ProducerIdentity) -> None:
         """A producer without transactional id was given a producer id."""
-        told: Row = {"reply_producer_id": identity.producer_id, "reply_epoch": identity.epoch, "error": 0}
-        self._record("InitProducerId", node, {"client": client, **told})
+        reported: Row = {"reply_producer_id": identity.producer_id, "reply_epoch": identity.epoch, "error": 0}
+        self._record("InitProducerId", node, {"client": client, **reported})
 
     def asked(
         self,

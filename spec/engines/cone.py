@@ -28,8 +28,8 @@ class Relation:
 
     def given(self, known: Sequence[tuple[Term, Term]]) -> "Relation":
         """The relation where these scalars have these values."""
-        guard, *told = simplified([self.guard, *self.after, *self.asked], known)
-        return replace(self, guard=guard, after=told[: len(self.after)], asked=told[len(self.after) :])
+        guard, *reported = simplified([self.guard, *self.after, *self.asked], known)
+        return replace(self, guard=guard, after=reported[: len(self.after)], asked=reported[len(self.after) :])
 
     def only(self, kept: Sequence[int]) -> "Relation":
         """The relation of the scalars at these places."""
@@ -44,8 +44,8 @@ class Relation:
 def narrowed(relation: Relation) -> Relation:
     """The same question about fewer scalars; it has the same answer."""
     fixed = _fixed(relation)
-    told = relation.given([(relation.before[k], relation.initial[k]) for k in fixed])
-    return told.only(sorted(_asked_about(told)))
+    reported = relation.given([(relation.before[k], relation.initial[k]) for k in fixed])
+    return reported.only(sorted(_asked_about(reported)))
 
 
 def _fixed(relation: Relation) -> set[int]:

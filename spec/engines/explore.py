@@ -186,7 +186,7 @@ class _Search:
         steps.reverse()
         if self._symmetry is None:
             return tuple(happening for happening, _ in steps)
-        return self._symmetry.told(steps)
+        return self._symmetry.reported(steps)
 
 
 def _expected(asked: Claim | Goal, at: Point) -> Work:

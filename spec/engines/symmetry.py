@@ -40,7 +40,7 @@ class Symmetry:
                 best, number = renamed, other
         return best, number
 
-    def told(self, steps: Iterable[tuple[Happening, int]]) -> Trace:
+    def reported(self, steps: Iterable[tuple[Happening, int]]) -> Trace:
         """A trace of representatives in the names of one run.
 
         Args:

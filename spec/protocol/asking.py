@@ -85,7 +85,7 @@ def guards(waiting: PendingVerification, producer_epoch: Term) -> tuple[Guard, .
     )
 
 
-def told(error: Term, queued: Queued) -> Term:
+def reported(error: Term, queued: Queued) -> Term:
     """The coordinator's answer in the words of whoever was first, which are not always those of the asker."""
     known = any_of(
         queued.version >= verification.ABORTABLE_SINCE, negate(error == ErrorCode.TRANSACTION_ABORTABLE.value)

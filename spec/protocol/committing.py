@@ -43,7 +43,7 @@ FIRST_SEQUENCE: Final = 0
 Kafka asks the transaction's coordinator about the batch without a sequence, which is compared with none either.
 """
 
-TOLD: Final = MappingProxyType(
+REPORTED: Final = MappingProxyType(
     {
         ErrorCode.NETWORK_EXCEPTION: ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.COORDINATOR_NOT_AVAILABLE,
@@ -64,7 +64,7 @@ AddPartitionsToTxnManager, which words the answer of the transaction's coordinat
 """
 
 
-SCALA_TOLD: Final = MappingProxyType(
+SCALA_REPORTED: Final = MappingProxyType(
     {
         ErrorCode.NETWORK_EXCEPTION: ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.COORDINATOR_NOT_AVAILABLE,
@@ -130,7 +130,7 @@ def transactional_guards(group: GroupEntry, request: CommitRequest, profile: Pro
         "unverified",
         rules.TXN_REGISTERED_BEFORE_DATA,
         all_of(profile.commits_verified, negate(request.verification_error == ErrorCode.NONE.value)),
-        told(request.verification_error, request.version, profile),
+        reported(request.verification_error, request.version, profile),
     )
     members = commit_guards(
         group, request.claim, profile, transactional=True, not_found=request.version >= TXN_NOT_FOUND_SINCE
@@ -160,7 +160,7 @@ def plain_guards(group: GroupEntry, request: CommitRequest, profile: Profile) ->
     return commit_guards(group, request.claim, profile, transactional=False, not_found=not_found)
 
 
-def told(error: Term, version: Term, profile: Profile) -> Term:
+def reported(error: Term, version: Term, profile: Profile) -> Term:
     """An error of the partition or of the transaction's coordinator, as TxnOffsetCommit of this version tells it.
 
     Args:
@@ -168,7 +168,7 @@ def told(error: Term, version: Term, profile: Profile) -> Term:
         version: of the request.
         profile: the release.
     """
-    table = SCALA_TOLD if profile.scala_group_errors else TOLD
+    table = SCALA_REPORTED if profile.scala_group_errors else REPORTED
     unknown = all_of(error == ErrorCode.TRANSACTION_ABORTABLE.value, version < ABORTABLE_SINCE)
     renamed = error
     for met, known in table.items():

@@ -322,26 +322,26 @@ def unless_failed(
     """
     failed = all_of(appends, is_one_of(step.error, NOT_LOGGED))
     elsewhere = all_of(negate(any_of(step.before.known, step.after.known)), is_one_of(step.error, ELSEWHERE))
-    untold = any_of(failed, elsewhere)
+    unreported = any_of(failed, elsewhere)
     return StepResult(
         outcome.branch,
         outcome.checks,
-        choose(untold, step.error, outcome.error),
+        choose(unreported, step.error, outcome.error),
         IdAndEpoch(
-            choose(untold, ABSENT, outcome.answered.producer_id),
-            choose(untold, ABSENT, outcome.answered.producer_epoch),
+            choose(unreported, ABSENT, outcome.answered.producer_id),
+            choose(unreported, ABSENT, outcome.answered.producer_epoch),
         ),
         choose_entry(elsewhere, step.before, choose_entry(failed, rolled_back, outcome.entry)),
-        choose(untold, are_partitions_kept(step), outcome.partitions),
+        choose(unreported, are_partitions_kept(step), outcome.partitions),
     )
 
 
 def not_logged(error: Term) -> Term:
     """An error of the coordinator's log, as the client is told it."""
-    told = error
+    reported = error
     for met, known in LOGGED_AS.items():
-        told = choose(error == met.value, known.value, told)
-    return told
+        reported = choose(error == met.value, known.value, reported)
+    return reported
 
 
 def is_one_of(error: Term, errors: tuple[ErrorCode, ...]) -> Term:

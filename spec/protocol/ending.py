@@ -198,10 +198,10 @@ def cell(entry: TransactionEntry, request: EndRequest, profile: Profile) -> Term
     commits = choose(request.commits, _COMMIT, _ABORT)
     bumped = look_up(table, (entry.state, commits, choose(retry, _RETRY, _CURRENT)), _STATE)
     plain = look_up(WITHOUT_BUMP, (entry.state, commits), _STATE)
-    return choose(tells_retries(entry, request, profile), bumped, plain)
+    return choose(reports_retries(entry, request, profile), bumped, plain)
 
 
-def tells_retries(entry: TransactionEntry, request: EndRequest, profile: Profile) -> Term:
+def reports_retries(entry: TransactionEntry, request: EndRequest, profile: Profile) -> Term:
     """Whether an epoch one lower means a repetition: under version 2, and not while a fence is under way."""
     by = entry.client_version >= BUMPING if profile.retry_by_stored_version else request.bumps
     return all_of(by, negate(is_fencing(entry)))
@@ -209,13 +209,13 @@ def tells_retries(entry: TransactionEntry, request: EndRequest, profile: Profile
 
 def is_retry(entry: TransactionEntry, request: EndRequest, profile: Profile) -> Term:
     """The request has the epoch before the bump."""
-    return all_of(tells_retries(entry, request, profile), entry.producer_epoch == request.producer_epoch + 1)
+    return all_of(reports_retries(entry, request, profile), entry.producer_epoch == request.producer_epoch + 1)
 
 
 def is_retry_of_rotation(entry: TransactionEntry, request: EndRequest, profile: Profile) -> Term:
     """The request has the last epoch of the producer id before the rotation."""
     return all_of(
-        tells_retries(entry, request, profile),
+        reports_retries(entry, request, profile),
         entry.previous_producer_id == request.producer_id,
         request.producer_epoch == profile.max_epoch - 1,
         entry.producer_epoch == 0,
@@ -231,7 +231,7 @@ def is_valid_epoch(entry: TransactionEntry, request: EndRequest, profile: Profil
     after = any_of(retry, is_retry_of_rotation(entry, request, profile), all_of(profile.empty_abort_accepted, current))
     ended = is_in(entry, TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)
     by_state = choose(is_preparing(entry), retry, choose(ended, after, current))
-    return choose(tells_retries(entry, request, profile), by_state, plain)
+    return choose(reports_retries(entry, request, profile), by_state, plain)
 
 
 def is_ahead(entry: TransactionEntry, request: EndRequest, profile: Profile) -> Term:
@@ -259,12 +259,12 @@ def overflows(entry: TransactionEntry, request: EndRequest, profile: Profile) ->
 
 def answered(transition: Transition, request: EndRequest, profile: Profile) -> IdAndEpoch:
     """Producer id and epoch that a client of version 2 is told for its next transaction; else -1."""
-    told = all_of(request.bumps, transition.error == ErrorCode.NONE.value)
+    reported = all_of(request.bumps, transition.error == ErrorCode.NONE.value)
     target = transition.target
     next_one = all_of(profile.exhausted_reply_is_next, transition.appends, target.next_producer_id >= 0)
     return IdAndEpoch(
-        choose(told, choose(next_one, target.next_producer_id, target.producer_id), ABSENT),
-        choose(told, choose(next_one, 0, target.producer_epoch), ABSENT),
+        choose(reported, choose(next_one, target.next_producer_id, target.producer_id), ABSENT),
+        choose(reported, choose(next_one, 0, target.producer_epoch), ABSENT),
     )
 
 

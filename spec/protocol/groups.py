@@ -115,8 +115,8 @@ def commit_guards(
     fenced = any_of(plain, profile.commits_fenced_by_generation)
     unnamed = all_of(negate(is_checked(entry, claim)), negate(_is_simple(entry, claim)))
     created = all_of(transactional, profile.commit_creates_group)
-    told = all_of(not_found, profile.group_not_found_has_code)
-    absent = choose(told, ErrorCode.GROUP_ID_NOT_FOUND.value, ErrorCode.ILLEGAL_GENERATION.value)
+    reported = all_of(not_found, profile.group_not_found_has_code)
+    absent = choose(reported, ErrorCode.GROUP_ID_NOT_FOUND.value, ErrorCode.ILLEGAL_GENERATION.value)
     compared = _compared(entry, claim, profile, transactional)
     members = (
         *_member_guards(claim, compared, profile),
@@ -180,8 +180,8 @@ def epoch_guards(claim: EpochClaim, version: Term, profile: Profile, *, transact
     """
     fence, nameless = rules.OFFSETS_GENERATION_FENCE, all_of(claim.epoch < 0, negate(claim.named))
     checked = negate(any_of(all_of(claim.epoch < 0, claim.group_empty), all_of(transactional, nameless)))
-    told = any_of(negate(transactional), version >= STALE_EPOCH_SINCE)
-    generations = any_of(claim.classic, negate(told))
+    reported = any_of(negate(transactional), version >= STALE_EPOCH_SINCE)
+    generations = any_of(claim.classic, negate(reported))
     stale = choose(generations, ErrorCode.ILLEGAL_GENERATION.value, ErrorCode.STALE_MEMBER_EPOCH.value)
     since = all_of(profile.old_member_epoch_commits, claim.assigned_since >= 0, claim.epoch >= claim.assigned_since)
     too_old = all_of(negate(transactional), negate(claim.classic), version < EPOCHS_SINCE)

@@ -132,7 +132,7 @@ def judge_leader_watermark(step: LeaderWatermarkStep, profile: Profile) -> Judge
 class FollowerWatermarkStep:
     """A follower is told its leader's high watermark."""
 
-    told: Term
+    reported: Term
     log_start: Term
     log_end: Term
     after: Term
@@ -140,7 +140,7 @@ class FollowerWatermarkStep:
 
 def judge_follower_watermark(step: FollowerWatermarkStep, _: Profile) -> Judged:
     """It is taken over, as far as the log goes."""
-    expected = repl.follower_high_watermark(step.told, step.log_end, step.log_start)
+    expected = repl.follower_high_watermark(step.reported, step.log_end, step.log_start)
     return ABSENT, (RuleCheck(BOUNDS, True, expected == step.after),)
 
 
@@ -273,11 +273,11 @@ def judge_election(step: ElectionStep, profile: Profile) -> Judged:
 class HearingStep:
     """A replica hears who leads: the epoch that it is told, and the one that it knew before and knows now."""
 
-    told: Term
+    reported: Term
     before: Term
     after: Term
 
 
 def judge_hearing(step: HearingStep, _: Profile) -> Judged:
     """Leader epochs never go back at a replica."""
-    return ABSENT, (RuleCheck(AGREEMENT, True, all_of(step.after == step.told, step.after >= step.before)),)
+    return ABSENT, (RuleCheck(AGREEMENT, True, all_of(step.after == step.reported, step.after >= step.before)),)

@@ -62,7 +62,7 @@ class ProduceReply:
 
     error: Term
     base_offset: Term
-    append_time_told: Term  # the answer has a time of appending
+    append_time_reported: Term  # the answer has a time of appending
     log_start_offset: Term
 
 
@@ -126,7 +126,7 @@ def names() -> tuple[str, ...]:
 
 def refused(admission: ProduceAdmission) -> ProduceReply:
     """The answer where the log was not asked."""
-    return ProduceReply(admission.error, ABSENT, append_time_told=False, log_start_offset=ABSENT)
+    return ProduceReply(admission.error, ABSENT, append_time_reported=False, log_start_offset=ABSENT)
 
 
 def answered(request: PartitionProduce, reply: AppendReply, log_start: Term) -> ProduceReply:
@@ -135,8 +135,8 @@ def answered(request: PartitionProduce, reply: AppendReply, log_start: Term) -> 
     The time of appending is told for a resend alone, because with the client's own timestamps only the
     cached batch has another one than the client sent.
     """
-    told_start = choose(request.version >= LOG_START_SINCE, log_start, ABSENT)
-    return ProduceReply(reply.error, reply.first_offset, reply.duplicate, told_start)
+    reported_start = choose(request.version >= LOG_START_SINCE, log_start, ABSENT)
+    return ProduceReply(reply.error, reply.first_offset, reply.duplicate, reported_start)
 
 
 def recovered(entry: ProducerEntry, profile: Profile) -> ProducerEntry:

@@ -120,8 +120,8 @@ def verified(transition: Transition, registered: Term, profile: Profile) -> Term
         profile: the release; whether it has a code for a transaction that has to be aborted.
     """
     absent = all_of(transition.error == ErrorCode.NONE.value, negate(registered))
-    told = ErrorCode.TRANSACTION_ABORTABLE if profile.abortable_has_code else ErrorCode.INVALID_TXN_STATE
-    return choose(absent, told.value, transition.error)
+    reported = ErrorCode.TRANSACTION_ABORTABLE if profile.abortable_has_code else ErrorCode.INVALID_TXN_STATE
+    return choose(absent, reported.value, transition.error)
 
 
 def refused_together(error: Term, partition_exists: Term, all_exist: Term) -> Term:

@@ -185,12 +185,14 @@ def truncated_to(replica: ReturningReplica, leader: EpochEnd, own: EpochEnd, pro
     """
     if not profile.truncates_by_leader_epoch:
         return replica.high_watermark
-    told = _smaller(leader.end, replica.log_end)
+    reported = _smaller(leader.end, replica.log_end)
     if profile.truncation_names_epoch:
         named = negate(any_of(leader.epoch == ABSENT, own.epoch == ABSENT))
-        further_back = choose(own.epoch == leader.epoch, _smaller(own.end, told), _smaller(own.end, replica.log_end))
-        told = choose(named, further_back, told)
-    return choose(leader.end == ABSENT, _smaller(replica.high_watermark, replica.log_end), told)
+        further_back = choose(
+            own.epoch == leader.epoch, _smaller(own.end, reported), _smaller(own.end, replica.log_end)
+        )
+        reported = choose(named, further_back, reported)
+    return choose(leader.end == ABSENT, _smaller(replica.high_watermark, replica.log_end), reported)
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,9 +230,9 @@ def holds_back(*, in_sync: Term, proposed: Term, caught_up: Term) -> Term:
     return any_of(in_sync, proposed, caught_up)
 
 
-def follower_high_watermark(told: Term, log_end: Term, log_start: Term = 0) -> Term:
+def follower_high_watermark(reported: Term, log_end: Term, log_start: Term = 0) -> Term:
     """A follower takes over the leader's high watermark, as far as its own log goes; so it may fall on a follower."""
-    return choose(told < log_start, log_start, _smaller(told, log_end))
+    return choose(reported < log_start, log_start, _smaller(reported, log_end))
 
 
 @dataclass(frozen=True, slots=True)

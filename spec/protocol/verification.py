@@ -111,7 +111,7 @@ def after_append(
     )
 
 
-def told(error: Term, version: Term, profile: Profile = NEWEST) -> Term:
+def reported(error: Term, version: Term, profile: Profile = NEWEST) -> Term:
     """The error that a producer of this version of Produce gets for the coordinator's refusal.
 
     Args:

@@ -74,10 +74,10 @@ def _named(error: Any) -> frozenset[str]:
     return frozenset((*(ErrorCode(code).name for code in constants_of(error)), *((AS_MET,) if is_open(error) else ())))
 
 
-def _renamed(told: Callable[[int], Any]) -> Answers:
+def _renamed(reported: Callable[[int], Any]) -> Answers:
     """For each error code that is told as another one, in some version of the request, what it is told as."""
-    found = {code.name.lower(): _named(told(code.value)) - {code.name} for code in ErrorCode}
-    return MappingProxyType({name: told_as for name, told_as in found.items() if told_as})
+    found = {code.name.lower(): _named(reported(code.value)) - {code.name} for code in ErrorCode}
+    return MappingProxyType({name: reported_as for name, reported_as in found.items() if reported_as})
 
 
 def _said_of(facts: Mapping[str, Callable[[int], Any]]) -> Answers:
@@ -162,7 +162,7 @@ DECISIONS: Final[Mapping[str, Decided]] = MappingProxyType(
             append.guards(PRODUCER, _any(AppendRequest), profile, _any(MetVerification))
         ),
         "question-to-coordinator": lambda _: answers_of(asking.guards(_any(asking.PendingVerification), ANYTHING)),
-        "verification": lambda profile: _renamed(lambda error: verification.told(error, ANYTHING, profile)),
+        "verification": lambda profile: _renamed(lambda error: verification.reported(error, ANYTHING, profile)),
         "init-producer-id": lambda profile: answers_of(ids.guards(ENTRY, _any(ids.InitRequest), profile)),
         "add-partitions": lambda profile: answers_of(registering.guards(ENTRY, _any(registering.AddRequest), profile)),
         "partition-of-add-partitions": _verified,
@@ -173,7 +173,7 @@ DECISIONS: Final[Mapping[str, Decided]] = MappingProxyType(
         "marker-answered": lambda _: _said_of({"done": completing.is_done, "given up": completing.is_given_up}),
         "txn-offset-commit": lambda profile: answers_of(committing.transactional_guards(GROUP, COMMIT, profile)),
         "errors-of-txn-offset-commit": lambda profile: _renamed(
-            lambda error: committing.told(error, ANYTHING, profile)
+            lambda error: committing.reported(error, ANYTHING, profile)
         ),
         "offset-commit": lambda profile: answers_of(committing.plain_guards(GROUP, COMMIT, profile)),
         "commit-to-consumer-group": _of_consumer_group,

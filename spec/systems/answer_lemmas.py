@@ -77,17 +77,17 @@ def producer_understands(of: VersionedError) -> Term:
 
     No version is told a word that it does not know, or that belongs to coordinators.
     """
-    told = verification.told(of.error, of.version)
+    reported = verification.reported(of.error, of.version)
     abortable = ErrorCode.TRANSACTION_ABORTABLE.value
     return all_of(
-        same(_is_one_of(told, _RETRIED), _is_one_of(of.error, _RETRIED)),
-        same(told == 0, of.error == 0),
-        same(_is_fatal(told), _is_fatal(of.error)),
-        negate(_is_one_of(told, _OF_COORDINATORS)),
-        negate(told == ErrorCode.PRODUCER_FENCED.value),
-        implies(told == abortable, of.version >= 11),
-        implies(told == ErrorCode.CONCURRENT_TRANSACTIONS.value, of.version >= 12),
-        implies(all_of(of.error == abortable, of.version >= 11), told == abortable),
+        same(_is_one_of(reported, _RETRIED), _is_one_of(of.error, _RETRIED)),
+        same(reported == 0, of.error == 0),
+        same(_is_fatal(reported), _is_fatal(of.error)),
+        negate(_is_one_of(reported, _OF_COORDINATORS)),
+        negate(reported == ErrorCode.PRODUCER_FENCED.value),
+        implies(reported == abortable, of.version >= 11),
+        implies(reported == ErrorCode.CONCURRENT_TRANSACTIONS.value, of.version >= 12),
+        implies(all_of(of.error == abortable, of.version >= 11), reported == abortable),
     )
 
 
@@ -97,7 +97,7 @@ def committer_understands(profile: Profile, of: VersionedError) -> Term:
     Only a group whose coordinator is another one has to be found anew, or one that was too slow since 4.0. No version
     is told a word that it does not know, or that belongs to logs, but for the one that 4.0 and later let through.
     """
-    told = committing.told(of.error, of.version, profile)
+    reported = committing.reported(of.error, of.version, profile)
     abortable = ErrorCode.TRANSACTION_ABORTABLE.value
     through = () if profile.scala_group_errors else (ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,)
     slow = () if profile.scala_group_errors else (ErrorCode.REQUEST_TIMED_OUT,)
@@ -108,13 +108,13 @@ def committer_understands(profile: Profile, of: VersionedError) -> Term:
         *(code for code in of_logs if code in _RETRIED and code is not ErrorCode.NETWORK_EXCEPTION),
     )
     return all_of(
-        same(_is_one_of(told, _RETRIED), _is_one_of(of.error, _RETRIED)),
-        same(_is_one_of(told, _TO_FIND_ANEW), _is_one_of(of.error, moved)),
-        same(told == 0, of.error == 0),
-        same(_is_fatal(told), _is_fatal(of.error)),
-        negate(_is_one_of(told, (*of_logs, ErrorCode.PRODUCER_FENCED))),
-        implies(told == abortable, of.version >= 4),
-        implies(all_of(of.error == abortable, of.version >= 4), told == abortable),
+        same(_is_one_of(reported, _RETRIED), _is_one_of(of.error, _RETRIED)),
+        same(_is_one_of(reported, _TO_FIND_ANEW), _is_one_of(of.error, moved)),
+        same(reported == 0, of.error == 0),
+        same(_is_fatal(reported), _is_fatal(of.error)),
+        negate(_is_one_of(reported, (*of_logs, ErrorCode.PRODUCER_FENCED))),
+        implies(reported == abortable, of.version >= 4),
+        implies(all_of(of.error == abortable, of.version >= 4), reported == abortable),
     )
 
 
@@ -127,7 +127,7 @@ class Together:
     all_exist: Term = True
 
 
-def partitions_are_told_their_fate(of: Together) -> Term:
+def partitions_are_reported_their_fate(of: Together) -> Term:
     """Partitions join a transaction together or not at all, while offsets are committed of those that are there.
 
     Whoever asks for a partition that is not there is told so of that one.
@@ -199,7 +199,7 @@ def answer_facts() -> tuple[Fact, ...]:
         stated(producer_understands, rules.TXN_REGISTERED_BEFORE_DATA, refused),
         stated(committer_understands, rules.TXN_REGISTERED_BEFORE_DATA, refused, NEWEST),
         stated(committer_understands, rules.TXN_REGISTERED_BEFORE_DATA, refused, KAFKA_3_9),
-        stated(partitions_are_told_their_fate, rules.TXN_REGISTERED_BEFORE_DATA, (("of", Together),)),
+        stated(partitions_are_reported_their_fate, rules.TXN_REGISTERED_BEFORE_DATA, (("of", Together),)),
         stated(marker_is_taken_or_given_up, rules.TXN_MARKER_ONCE, marking, NEWEST),
         stated(marker_has_the_clients_version, rules.TXN_MARKER_ONCE, marking, NEWEST),
     )

@@ -396,9 +396,9 @@ CLEANS_BELOW_THE_STABLE: Final = Assumption(
     "the cleaner knows from the index which transactions are aborted, and cleans below the last stable offset",
     no_control="what lies above the last stable offset is undecided, and no claim of the system speaks of it",
 )
-PASSES_TELL_TRANSACTIONS_APART: Final = Assumption(
+PASSES_REPORT_TRANSACTIONS_APART: Final = Assumption(
     46,
-    "passes_tell_transactions_apart",
+    "passes_report_transactions_apart",
     "each pass tells the transactions of the log apart, as long as their markers are there",
     no_control="which marker is whose is a ghost of the system, by which its claims are stated",
 )

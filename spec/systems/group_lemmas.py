@@ -238,12 +238,12 @@ class OffsetsFetchInput:
 def stable_offset_is_decided(committed: OffsetEntry, fetch: OffsetsFetchInput) -> Term:
     """Whoever asks for stable offsets, as versions from 7 on can, is told none while a transaction has one pending."""
     stable = offsets.asks_stable(fetch.version, fetch.required)
-    told = offsets.fetch(committed, fetch.any_pending, stable=stable)
+    reported = offsets.fetch(committed, fetch.any_pending, stable=stable)
     waits = all_of(fetch.required, fetch.version >= 7, fetch.any_pending)
     return all_of(
-        same(negate(told.error == 0), waits),
-        implies(waits, told.offset == ABSENT),
-        implies(negate(waits), told.offset == committed.offset),
+        same(negate(reported.error == 0), waits),
+        implies(waits, reported.offset == ABSENT),
+        implies(negate(waits), reported.offset == committed.offset),
     )
 
 

@@ -49,13 +49,15 @@ def log_is_asked_about_what_is_whole(of: ProduceAroundLog) -> Term:
     Whoever is refused before is told an error, and nothing about the log.
     """
     admission = produce.admit(of.request)
-    told = produce.refused(admission)
+    reported = produce.refused(admission)
     known = any_of(of.acks == -1, of.acks == 0, of.acks == 1)
     of_transaction = implies(of.any_transactional, of.names_transaction)
     whole = all_of(of.partition_exists, of.batch_count == 1, of_transaction, negate(of.producers_mixed), known)
-    silent = all_of(told.base_offset == ABSENT, told.log_start_offset == ABSENT, negate(told.append_time_told))
+    silent = all_of(
+        reported.base_offset == ABSENT, reported.log_start_offset == ABSENT, negate(reported.append_time_reported)
+    )
     return all_of(
-        same(produce.is_admitted(admission), whole), implies(negate(whole), all_of(silent, negate(told.error == 0)))
+        same(produce.is_admitted(admission), whole), implies(negate(whole), all_of(silent, negate(reported.error == 0)))
     )
 
 
@@ -84,15 +86,15 @@ def produce_is_answered_truly(
     Versions from 5 on also tell where the log begins, by which a producer knows what the broker has forgotten.
     """
     decided = append.append(entry, request, profile, seen)
-    told = produce.answered(of.request, decided.reply, of.log_start)
+    reported = produce.answered(of.request, decided.reply, of.log_start)
     appended, duplicate = decided.reply.appended, decided.reply.duplicate
     return all_of(
-        same(told.error == 0, any_of(appended, duplicate)),
-        implies(appended, told.base_offset == request.base_offset),
-        implies(negate(told.error == 0), told.base_offset == ABSENT),
-        same(told.append_time_told, duplicate),
-        implies(of.version >= 5, told.log_start_offset == of.log_start),
-        implies(of.version < 5, told.log_start_offset == ABSENT),
+        same(reported.error == 0, any_of(appended, duplicate)),
+        implies(appended, reported.base_offset == request.base_offset),
+        implies(negate(reported.error == 0), reported.base_offset == ABSENT),
+        same(reported.append_time_reported, duplicate),
+        implies(of.version >= 5, reported.log_start_offset == of.log_start),
+        implies(of.version < 5, reported.log_start_offset == ABSENT),
     )
 
 

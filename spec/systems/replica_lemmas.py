@@ -28,15 +28,15 @@ class ProduceInput:
 def acknowledged_is_committed(of: ProduceInput) -> Term:
     """Whoever waits for all is told that records are there exactly once they are committed, by enough replicas."""
     asked = Produce(of.acks, of.in_sync, of.min_in_sync)
-    admitted, told = repl.admitted(asked), repl.acknowledged(asked, of.high_watermark, of.required)
+    admitted, reported = repl.admitted(asked), repl.acknowledged(asked, of.high_watermark, of.required)
     waits, enough = of.acks == ACKS_ALL, of.in_sync >= of.min_in_sync
     known = any_of(waits, of.acks == ACKS_LEADER, of.acks == ACKS_NONE)
     committed = all_of(enough, of.high_watermark >= of.required)
     return all_of(
         same(admitted.granted, all_of(known, implies(waits, enough))),
-        same(told.granted, implies(waits, committed)),
+        same(reported.granted, implies(waits, committed)),
         same(admitted.granted, admitted.error == 0),
-        same(told.granted, told.error == 0),
+        same(reported.granted, reported.error == 0),
     )
 
 
@@ -77,12 +77,14 @@ class WatermarkMessage:
     log_end: Term = 0
 
 
-def told_high_watermark_is_in_the_log(told: WatermarkMessage) -> Term:
+def reported_high_watermark_is_in_the_log(reported: WatermarkMessage) -> Term:
     """A follower takes over what it is told, but for what is not in its log."""
-    taken = repl.follower_high_watermark(told.high_watermark, told.log_end, told.log_start)
-    inside = all_of(told.log_start <= told.high_watermark, told.high_watermark <= told.log_end)
-    within = all_of(told.log_start <= taken, taken <= told.log_end, implies(inside, taken == told.high_watermark))
-    return implies(told.log_start <= told.log_end, within)
+    taken = repl.follower_high_watermark(reported.high_watermark, reported.log_end, reported.log_start)
+    inside = all_of(reported.log_start <= reported.high_watermark, reported.high_watermark <= reported.log_end)
+    within = all_of(
+        reported.log_start <= taken, taken <= reported.log_end, implies(inside, taken == reported.high_watermark)
+    )
+    return implies(reported.log_start <= reported.log_end, within)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,18 +107,18 @@ def nothing_is_kept_that_the_leader_lacks(profile: Profile, of: EpochEndInput) -
     returning = repl.ReturningReplica(of.log_end, of.high_watermark)
     leader, own = EpochEnd(of.leader_epoch, of.leader_end), EpochEnd(of.own_epoch, of.own_end)
     kept = repl.truncated_to(returning, leader, own, profile)
-    tells = all_of(profile.truncates_by_leader_epoch, of.leader_end >= 0)
-    names = all_of(tells, profile.truncation_names_epoch, of.leader_epoch >= 0, of.own_epoch >= 0)
+    reports = all_of(profile.truncates_by_leader_epoch, of.leader_end >= 0)
+    names = all_of(reports, profile.truncation_names_epoch, of.leader_epoch >= 0, of.own_epoch >= 0)
     shared, apart = all_of(names, of.own_epoch == of.leader_epoch), all_of(names, of.own_epoch < of.leader_epoch)
     ends = (of.log_end, of.leader_end, of.own_end)
     return implies(
         _are_ends(of),
         all_of(
             kept <= of.log_end,
-            implies(all_of(tells, negate(apart)), kept <= of.leader_end),
+            implies(all_of(reports, negate(apart)), kept <= of.leader_end),
             implies(shared, all_of(kept <= of.own_end, any_of(*(kept == end for end in ends)))),
             implies(apart, kept == of.own_end),
-            implies(negate(tells), kept == of.high_watermark),
+            implies(negate(reports), kept == of.high_watermark),
         ),
     )
 
@@ -176,7 +178,7 @@ def replica_facts() -> tuple[Fact, ...]:
     return (
         stated(acknowledged_is_committed, rules.REPL_COMMITTED_SURVIVES, (("of", ProduceInput),)),
         stated(high_watermark_waits_for_all, bounds, (("of", CountedReplica),)),
-        stated(told_high_watermark_is_in_the_log, bounds, (("told", WatermarkMessage),)),
+        stated(reported_high_watermark_is_in_the_log, bounds, (("reported", WatermarkMessage),)),
         stated(records_continue_the_followers_log, agreement, (("of", FollowerFetchInput),)),
         *(
             stated(nothing_is_kept_that_the_leader_lacks, agreement, (("of", EpochEndInput),), profile)

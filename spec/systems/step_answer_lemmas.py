@@ -33,7 +33,7 @@ def end_is_what_was_asked_for(profile: Profile, before: TransactionEntry, step: 
     Since version 5 that raises its epoch; before, it does not. The markers are still to come.
     """
     outcome = end(recorded(before, step), profile)
-    entry, told = outcome.entry, negate(is_one_of(step.error, (*UNLOGGED, *ELSEWHERE)))
+    entry, reported = outcome.entry, negate(is_one_of(step.error, (*UNLOGGED, *ELSEWHERE)))
     committed, aborted = is_in(entry, *_OF_COMMIT), is_in(entry, *_OF_ABORT)
     as_asked = all_of(implies(step.commits, committed), implies(negate(step.commits), aborted))
     own = all_of(before.producer_id == step.producer_id, before.producer_epoch == step.producer_epoch)
@@ -44,7 +44,7 @@ def end_is_what_was_asked_for(profile: Profile, before: TransactionEntry, step: 
     ends = all_of(outcome.error == 0, raised)
     markers_wait = implies(step.known_after, same(outcome.partitions, step.partitions_after == step.partitions))
     return implies(
-        all_of(is_of_somebody(before), told),
+        all_of(is_of_somebody(before), reported),
         all_of(
             implies(outcome.error == 0, as_asked),
             implies(all_of(own, is_open, usual, known), all_of(ends, markers_wait)),
@@ -58,7 +58,7 @@ def open_transaction_is_aborted_first(profile: Profile, before: TransactionEntry
     Who gets an identity finds nothing open.
     """
     outcome = initialize(recorded(before, step), profile)
-    entry, told = outcome.entry, negate(is_one_of(step.error, (*UNLOGGED, *ELSEWHERE)))
+    entry, reported = outcome.entry, negate(is_one_of(step.error, (*UNLOGGED, *ELSEWHERE)))
     is_open = all_of(before.known, is_in(before, State.ONGOING), before.pending == ABSENT)
     anew = all_of(step.expected_id == ABSENT, step.expected_epoch == ABSENT, step.timeout >= 1)
     usual = all_of(before.producer_epoch < profile.max_epoch - 1, step.timeout < 1000)
@@ -66,7 +66,7 @@ def open_transaction_is_aborted_first(profile: Profile, before: TransactionEntry
     aborted = all_of(waits, is_in(entry, State.PREPARE_ABORT), is_raised(before, entry.producer_epoch))
     given = all_of(outcome.error == 0, negate(outcome.answered.producer_id == ABSENT))
     return implies(
-        all_of(is_of_somebody(before), told),
+        all_of(is_of_somebody(before), reported),
         all_of(implies(all_of(is_open, anew, usual), aborted), implies(given, is_in(entry, State.EMPTY))),
     )
 
@@ -76,13 +76,13 @@ def fenced_clients_know_the_word(profile: Profile, before: TransactionEntry, ste
     fenced, older = ErrorCode.PRODUCER_FENCED.value, ErrorCode.INVALID_PRODUCER_EPOCH.value
     asked = recorded(before, step)
     added, ended, handed = (decide(asked, profile).error for decide in (register, end, initialize))
-    told = negate(is_one_of(step.error, (*UNLOGGED, *ELSEWHERE)))
+    reported = negate(is_one_of(step.error, (*UNLOGGED, *ELSEWHERE)))
     stale = all_of(before.known, before.producer_id == step.producer_id, step.producer_epoch < before.producer_epoch)
-    at_rest = all_of(before.pending == ABSENT, is_of_somebody(before), told)
+    at_rest = all_of(before.pending == ABSENT, is_of_somebody(before), reported)
     return all_of(
-        implies(all_of(told, added == fenced), step.version >= 2),
-        implies(all_of(told, ended == fenced), step.version >= 2),
-        implies(all_of(told, handed == fenced), step.version >= 4),
+        implies(all_of(reported, added == fenced), step.version >= 2),
+        implies(all_of(reported, ended == fenced), step.version >= 2),
+        implies(all_of(reported, handed == fenced), step.version >= 4),
         implies(all_of(at_rest, stale), any_of(added == fenced, all_of(added == older, step.version < 2))),
     )
 

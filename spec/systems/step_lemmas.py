@@ -107,8 +107,8 @@ ELSEWHERE: Final = (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_LOAD_IN_PRO
 def outcome_is_kept(decide: Decide, profile: Profile, before: TransactionEntry, step: CoordinatorStepInput) -> Term:
     """A decided transaction stays decided, or is complete with that outcome; and a decision is to be completed."""
     entry = decide(recorded(before, step), profile).entry
-    settled = all_of(*(implies(is_in(before, told), is_in(entry, told, done)) for told, done in _OUTCOMES))
-    owes = all_of(*(implies(is_in(entry, told), entry.pending == done.value) for told, done in _OUTCOMES))
+    settled = all_of(*(implies(is_in(before, reported), is_in(entry, reported, done)) for reported, done in _OUTCOMES))
+    owes = all_of(*(implies(is_in(entry, reported), entry.pending == done.value) for reported, done in _OUTCOMES))
     decides = all_of(is_preparing(entry), negate(is_preparing(before)))
     return implies(is_of_a_state(before), all_of(settled, implies(decides, owes)))
 
@@ -124,12 +124,12 @@ def loss_changes_nothing(
     lost = is_one_of(step.error, UNLOGGED)
     stranger = all_of(negate(before.known), negate(step.known_after), is_one_of(step.error, ELSEWHERE))
     state = before.state == outcome.entry.state
-    told = all_of(lost, outcome.error == step.error)
+    reported = all_of(lost, outcome.error == step.error)
     return implies(
         is_of_a_state(before),
         all_of(
             implies(lost, state),
-            implies(told, outcome.answered.producer_id == ABSENT),
+            implies(reported, outcome.answered.producer_id == ABSENT),
             implies(stranger, all_of(outcome.error == step.error, negate(outcome.entry.known))),
         ),
     )
@@ -168,15 +168,15 @@ def question_changes_nothing(profile: Profile, before: TransactionEntry, step: C
 def partitions_join_what_is_open(profile: Profile, before: TransactionEntry, step: CoordinatorStepInput) -> Term:
     """A producer adds partitions to its own transaction, which is open then; AddOffsetsToTxn is never of version 2."""
     for_offsets, by_client = add_offsets(recorded(before, step), profile), register(recorded(before, step), profile)
-    told = negate(is_one_of(step.error, (*UNLOGGED, *ELSEWHERE)))
+    reported = negate(is_one_of(step.error, (*UNLOGGED, *ELSEWHERE)))
     own = all_of(before.producer_id == step.producer_id, before.producer_epoch == step.producer_epoch)
-    joined = all_of(told, any_of(by_client.error == 0, for_offsets.error == 0))
+    joined = all_of(reported, any_of(by_client.error == 0, for_offsets.error == 0))
     adds = negate(_is_same(for_offsets.entry, before))
     return all_of(
         implies(joined, all_of(before.known, own)),
-        implies(all_of(told, by_client.error == 0), is_in(by_client.entry, State.ONGOING)),
-        implies(all_of(told, for_offsets.error == 0), is_in(for_offsets.entry, State.ONGOING)),
-        implies(all_of(told, adds, for_offsets.error == 0), for_offsets.entry.client_version == 0),
+        implies(all_of(reported, by_client.error == 0), is_in(by_client.entry, State.ONGOING)),
+        implies(all_of(reported, for_offsets.error == 0), is_in(for_offsets.entry, State.ONGOING)),
+        implies(all_of(reported, adds, for_offsets.error == 0), for_offsets.entry.client_version == 0),
         same(by_client.error == 0, for_offsets.error == 0),
     )
 
@@ -206,7 +206,7 @@ def late_transactions_are_aborted(profile: Profile, before: TransactionEntry, st
 def last_marker_completes(profile: Profile, before: TransactionEntry, step: CoordinatorStepInput) -> Term:
     """A transaction is complete once its last partition has its marker, and not before; and has no partitions then."""
     outcome = marked(recorded(before, step), profile)
-    owed = any_of(*(all_of(is_in(before, told), before.pending == done.value) for told, done in _OUTCOMES))
+    owed = any_of(*(all_of(is_in(before, reported), before.pending == done.value) for reported, done in _OUTCOMES))
     timely = all_of(before.update_time <= step.updated_after, step.updated_after <= step.now)
     rests = is_at_rest(replace(before, state=step.state_after))
     done = all_of(owed, timely, rests, step.partitions <= 1)
@@ -229,8 +229,8 @@ def only_ids_at_rest_expire(profile: Profile, before: TransactionEntry, step: Co
 def new_coordinator_goes_on(profile: Profile, before: TransactionEntry, step: CoordinatorStepInput) -> Term:
     """A new coordinator knows the state that the log has, and goes on with what is decided, and with nothing else."""
     entry = load(recorded(before, step), profile).entry
-    owes = [all_of(step.state_after == told.value, entry.pending == done.value) for told, done in _OUTCOMES]
-    decided = any_of(*(step.state_after == told.value for told, _ in _OUTCOMES))
+    owes = [all_of(step.state_after == reported.value, entry.pending == done.value) for reported, done in _OUTCOMES]
+    decided = any_of(*(step.state_after == reported.value for reported, _ in _OUTCOMES))
     kept = all_of(entry.state == step.state_after, entry.producer_id == step.fresh_id, entry.last_epoch == ABSENT)
     return all_of(kept, implies(decided, any_of(*owes)), implies(negate(decided), entry.pending == ABSENT))
 

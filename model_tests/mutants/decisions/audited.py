@@ -22,7 +22,7 @@ OF_NOBODY: Final = "a producer of nobody"
 COORDINATED: Final = "v-torn"
 """A case with every partition of its coordinators' log."""
 
-Told: TypeAlias = frozenset[tuple[object, ...]]
+Reported: TypeAlias = frozenset[tuple[object, ...]]
 """What is told of logs, each fact with the rule that answers for it first."""
 
 
@@ -38,16 +38,16 @@ class AuditedLog:
     def __init__(self, name: str) -> None:
         """The directory is found when it is first audited."""
         self._name = name
-        self._true: Told | None = None
+        self._true: Reported | None = None
 
     def __call__(self) -> tuple[str, ...]:
         """The rules that are named where they hold, or no longer named where they do not."""
-        told = self._told()
+        reported = self._reported()
         if self._true is None:
-            self._true = told
-        return tuple(sorted({str(rule) for rule, *_ in told ^ self._true}))
+            self._true = reported
+        return tuple(sorted({str(rule) for rule, *_ in reported ^ self._true}))
 
-    def _told(self) -> Told:
+    def _reported(self) -> Reported:
         """Findings; and what a broker can be asked: how far a reader may read, and what it is given."""
         history = journal(self._name) if self._name in AUDITED else ""
         report = run([_logs() / self._name], history=history)

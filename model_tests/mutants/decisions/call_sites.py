@@ -73,7 +73,7 @@ class Occasions:
     seconds: dict[JudgedCall, float] = field(default_factory=dict)
     _true: dict[DecisionFunction, list[object]] = field(default_factory=dict)
 
-    def telling(self, mutant: DecisionMutant) -> Iterator[JudgedCall]:
+    def distinguishing(self, mutant: DecisionMutant) -> Iterator[JudgedCall]:
         """The places in which the mutant may decide otherwise, then those in which it does, each once."""
         seen: set[JudgedCall] = set()
         listed = (place for call, _ in self.otherwise(mutant) for place in self.calls[mutant.of][call])
@@ -86,7 +86,7 @@ class Occasions:
         """Whether the decision was asked anything."""
         return decision in self.calls or decision in self.unlisted
 
-    def telling_above(self, mutant: DecisionMutant) -> Iterator[JudgedCall]:
+    def distinguishing_above(self, mutant: DecisionMutant) -> Iterator[JudgedCall]:
         """The places in which a decision that uses the mutant decides otherwise, the outermost decision first."""
         seen: set[JudgedCall] = set()
         for user in reversed(above(mutant.of)):

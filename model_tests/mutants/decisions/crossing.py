@@ -42,7 +42,7 @@ class CrossingCell:
         place: where it sees it.
         rules: ids of the rules that it names there; of a search that names none, what can no longer happen.
         put: mutants that were put to the layer.
-        telling: those of them that decide otherwise somewhere in it.
+        distinguishing: those of them that decide otherwise somewhere in it.
         met: how often one of them was judged.
     """
 
@@ -53,7 +53,7 @@ class CrossingCell:
     place: str = ""
     rules: tuple[str, ...] = ()
     put: int = 0
-    telling: int = 0
+    distinguishing: int = 0
     met: int = 0
     seconds: float = 0.0
 
@@ -142,49 +142,49 @@ def _cell(decision: str, layer: str, occasions: Occasions, mutants: Sequence[Dec
     cell = CrossingCell(decision, layer, Sight.UNREAD)
     if any(occasions.reads(mutant.of) for mutant in mutants):
         cell = replace(cell, sight=Sight.ALIKE)
-        for effort, telling in _ways(layer, occasions):
-            cell = _looked_for(cell, mutants, telling, effort)
+        for effort, find in _ways(layer, occasions):
+            cell = _looked_for(cell, mutants, find, effort)
             if cell.sight is Sight.SEEN:
                 break
     return replace(cell, seconds=round(time.monotonic() - started, 3))
 
 
-Telling: TypeAlias = Callable[[DecisionMutant], Iterator[JudgedCall]]
+FindCalls: TypeAlias = Callable[[DecisionMutant], Iterator[JudgedCall]]
 """Where a mutant is put to a layer."""
 
 
-def _ways(layer: str, occasions: Occasions) -> Iterator[tuple[CrossingEffort, Telling]]:
+def _ways(layer: str, occasions: Occasions) -> Iterator[tuple[CrossingEffort, FindCalls]]:
     """How a mutant is looked for: where it decides otherwise, where what uses it does, and then in more places."""
     if layer in OF_FEW_PLACES:
         effort = OF_ONE.get(layer, OF_FEW)
-        yield effort, occasions.telling if layer in QUICK_FIRST else partial(_quick_first, occasions)
+        yield effort, occasions.distinguishing if layer in QUICK_FIRST else partial(_quick_first, occasions)
     else:
         first, again = OF_MANY
-        yield first, occasions.telling
-        yield first, occasions.telling_above
+        yield first, occasions.distinguishing
+        yield first, occasions.distinguishing_above
         yield again, partial(_anywhere, occasions)
 
 
 def _anywhere(occasions: Occasions, mutant: DecisionMutant) -> Iterator[JudgedCall]:
     """Its places in an order drawn at random: the first ones may all decide otherwise without use of it."""
-    places = list(occasions.telling(mutant))
+    places = list(occasions.distinguishing(mutant))
     random.Random(mutant.name).shuffle(places)
     return iter(places)
 
 
 def _quick_first(occasions: Occasions, mutant: DecisionMutant) -> Iterator[JudgedCall]:
-    return iter(sorted(occasions.telling(mutant), key=occasions.seconds.__getitem__))
+    return iter(sorted(occasions.distinguishing(mutant), key=occasions.seconds.__getitem__))
 
 
 def _looked_for(
-    cell: CrossingCell, mutants: Sequence[DecisionMutant], telling: Telling, effort: CrossingEffort
+    cell: CrossingCell, mutants: Sequence[DecisionMutant], find: FindCalls, effort: CrossingEffort
 ) -> CrossingCell:
     """The cell after some mutants were put to the layer, up to the first for which it names a rule."""
-    told = 0
+    reported = 0
     for number, mutant in enumerate(mutants[: effort.most], start=1):
-        places = list(islice(telling(mutant), effort.places))
-        told += bool(places)
-        cell = replace(cell, put=max(cell.put, number), telling=max(cell.telling, told))
+        places = list(islice(find(mutant), effort.places))
+        reported += bool(places)
+        cell = replace(cell, put=max(cell.put, number), distinguishing=max(cell.distinguishing, reported))
         for place in places:
             named, _ = judged(mutant, place)
             cell = replace(cell, met=cell.met + 1)
@@ -192,9 +192,9 @@ def _looked_for(
                 cell = replace(cell, sight=Sight.SEEN, mutant=mutant.name, place=place.name, rules=named)
             if names_a_rule(cell.rules):
                 return cell
-        if told == effort.mutants:
+        if reported == effort.mutants:
             break
-    return replace(cell, sight=Sight.UNSEEN) if cell.telling and cell.sight is Sight.ALIKE else cell
+    return replace(cell, sight=Sight.UNSEEN) if cell.distinguishing and cell.sight is Sight.ALIKE else cell
 
 
 def names_a_rule(named: Sequence[str]) -> bool:

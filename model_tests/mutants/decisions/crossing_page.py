@@ -123,7 +123,7 @@ def _unnamed(cells: Sequence[CrossingCell]) -> Iterator[str]:
     yield f"## Read, and no rule named: {len(left)}"
     yield ""
     for cell in left:
-        tried = f"{cell.telling} of {cell.put} mutants decide otherwise there, judged {cell.met} times"
+        tried = f"{cell.distinguishing} of {cell.put} mutants decide otherwise there, judged {cell.met} times"
         yield f"- `{cell.decision}`, {cell.layer} ({tried}): {why_unnamed(cell)}"
     yield ""
 

@@ -28,7 +28,7 @@ NAMES_ONLY: Final = frozenset(
         "records._cached",
         "records._a_record",
         "records._example",
-        "coordinator_steps.Outcome.names",
+        "coordinator_steps.StepResult.names",
     }
 )
 """Functions that list names, or take records apart: no answer and no state depends on them."""

@@ -66,10 +66,10 @@ def hunt(found: HuntResult, mutant: DecisionMutant, layer: str, occasions: Occas
     started = time.monotonic()
     met, broke = found.met, found.place
     named: tuple[str, ...] = ()
-    telling = occasions.telling(mutant)
+    places = occasions.distinguishing(mutant)
     if layer in OF_FEW_PLACES:
-        telling = iter(sorted(telling, key=occasions.seconds.__getitem__))
-    for place in islice(telling, MOST.get(layer)):
+        places = iter(sorted(places, key=occasions.seconds.__getitem__))
+    for place in islice(places, MOST.get(layer)):
         met += 1
         named, how = judged(mutant, place)
         broke = broke or (f"{place.name}: {how}" if how else "")
@@ -134,10 +134,10 @@ def explained(found: HuntResult, mutant: DecisionMutant, examples: Examples, sea
     if same:
         return replace(found, fate=MutantFate.EQUIVALENT, place=str(same), seconds=seconds)
     if searched and not found.met:
-        return replace(found, fate=MutantFate.UNREACHABLE, place=never_told(searched), seconds=seconds)
+        return replace(found, fate=MutantFate.UNREACHABLE, place=never_reported(searched), seconds=seconds)
     return replace(found, seconds=seconds)
 
 
-def never_told(calls: int) -> str:
+def never_reported(calls: int) -> str:
     """Why a mutant is unreachable that decides alike in so many calls of the searches."""
     return f"decides alike in all {calls:,} different calls of the searches, and wherever else it was met"

@@ -232,8 +232,8 @@ def numbered(names: Iterable[str]) -> list[str]:
     for name in (listed := list(names)):
         counts[name] = counts.get(name, 0) + 1
     met: dict[str, int] = {}
-    told = []
+    reported = []
     for name in listed:
         met[name] = met.get(name, 0) + 1
-        told.append(name if met[name] == 1 else f"{name} ({met[name]})")
-    return told
+        reported.append(name if met[name] == 1 else f"{name} ({met[name]})")
+    return reported

@@ -18,7 +18,7 @@ from typing import Final
 from model_tests.mutants.decisions.call_sites import JudgedCall, Occasions, watched
 from model_tests.mutants.decisions.equivalence import Examples, equivalent
 from model_tests.mutants.decisions.functions import DecisionFunction
-from model_tests.mutants.decisions.hunting import EXHAUSTIVE, MADE_UP, HuntResult, MutantFate, Progress, never_told
+from model_tests.mutants.decisions.hunting import EXHAUSTIVE, MADE_UP, HuntResult, MutantFate, Progress, never_reported
 from model_tests.mutants.decisions.layers import KNOWN_BUGS, LAYERS, PROOFS, SEARCHES, TESTS, TRACES
 from model_tests.mutants.decisions.made import DecisionMutant, by_name
 from model_tests.mutants.decisions.own_tests import tested
@@ -104,7 +104,7 @@ class _Met:
     def __init__(self, mutants: Iterable[DecisionMutant]) -> None:
         self._mutants = tuple(mutants)
         self._examples = Examples()
-        self._told: dict[DecisionMutant, str] = {}
+        self._reported: dict[DecisionMutant, str] = {}
         self._calls: Counter[DecisionMutant] = Counter()
         self.about = self._decisions()
 
@@ -117,8 +117,8 @@ class _Met:
         for mutant in self._mutants:
             if layer in EXHAUSTIVE:
                 self._calls[mutant] += len(occasions.calls.get(mutant.of, {}))
-            if next(occasions.telling(mutant), None) is not None:
-                self._told.setdefault(mutant, layer)
+            if next(occasions.distinguishing(mutant), None) is not None:
+                self._reported.setdefault(mutant, layer)
 
     def explained(self, found: HuntResult, mutant: DecisionMutant) -> Again:
         """Why nothing kills the mutant: as the table says, or not at all."""
@@ -127,7 +127,7 @@ class _Met:
             why = str(equivalent(mutant, self._examples) or "")
         else:
             calls = self._calls[mutant]
-            why = never_told(calls) if calls and mutant not in self._told else ""
+            why = never_reported(calls) if calls and mutant not in self._reported else ""
         return Again(found, why, round(time.monotonic() - started, 3))
 
 
@@ -139,8 +139,8 @@ def main(layers: Made) -> int:
         _say(str(each))
     _say(f"{len(again) - len(lost)} of {len(again)} survivors are explained")
     if not lost:
-        told = [replace(each, place=again[each.mutant].why) if each.mutant in again else each for each in read()]
-        write(told)
+        reported = [replace(each, place=again[each.mutant].why) if each.mutant in again else each for each in read()]
+        write(reported)
     return 1 if lost else 0
 
 

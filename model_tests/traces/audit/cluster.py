@@ -128,12 +128,14 @@ def _elections(controller: Controlled, logs: Sequence["AuditedTransactionLog"]) 
         name, own = losses.get(finding.offset, ("", None))
         if own is not None and finding.severity is Severity.KNOWN:
             where = f"; in {name} it goes on at offset {own.offset}"
-            lost = f": records are lost {own.told()}" if own.is_shown else ", nothing here shows that more was there"
+            lost = (
+                f": records are lost {own.reported()}" if own.is_shown else ", nothing here shows that more was there"
+            )
             finding = replace(finding, message=f"{finding.message}{where}{lost}")
         yield finding
     for offset, (name, loss) in sorted(losses.items()):
         if loss.again and loss.is_shown:
-            message = f"{loss.election}: its broker lost records of {name} {loss.told()}"
+            message = f"{loss.election}: its broker lost records of {name} {loss.reported()}"
             yield Finding(
                 rules.REPL_COMMITTED_SURVIVES, Severity.KNOWN, offset, ABSENT, ABSENT, message, "", "", "election"
             )
@@ -158,7 +160,7 @@ def unexplained(
     return [bad for bad in damage if places.get(bad.path) not in wrong]
 
 
-def told_once(logs: Sequence["AuditedTransactionLog"]) -> list["AuditedTransactionLog"]:
+def reported_once(logs: Sequence["AuditedTransactionLog"]) -> list["AuditedTransactionLog"]:
     """The logs; what several replicas of a partition show alike is a finding of the one that is furthest."""
     held = list(logs)
     replicas: dict[tuple[str, str, int], list[int]] = {}
@@ -175,7 +177,7 @@ def told_once(logs: Sequence["AuditedTransactionLog"]) -> list["AuditedTransacti
 
 
 def _reach(log: "AuditedTransactionLog") -> tuple[int, int]:
-    here = log.verdict.told.here if log.verdict.told is not None else None
+    here = log.verdict.reported.here if log.verdict.reported is not None else None
     return (here.last_leader_epoch, here.end) if here is not None else (ABSENT, ABSENT)
 
 

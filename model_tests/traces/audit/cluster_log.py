@@ -35,7 +35,7 @@ def with_cluster(
         epochs: its leader-epoch checkpoint.
         profile: the release.
     """
-    here = verdict.told.here if verdict.told is not None else None
+    here = verdict.reported.here if verdict.reported is not None else None
     if here is None:
         return verdict
     cleaned_to = max(here.cleaned_to, log.cleaned_to)

@@ -51,8 +51,8 @@ def controlled(logs: Sequence["AuditedTransactionLog"]) -> dict[str, Controlled]
                 best[cluster] = (number, history)
     found = {}
     for cluster, (number, history) in best.items():
-        told = history.partitions if history.knows_leaders else ()
-        partitions = {(one.topic, one.partition): one for one in told}
+        reported = history.partitions if history.knows_leaders else ()
+        partitions = {(one.topic, one.partition): one for one in reported}
         own = {other: (log, _own(partitions, log)) for other, log in enumerate(logs) if cluster_of(log.path) == cluster}
         behind = frozenset(other for other, (log, partition) in own.items() if _is_behind(log, partition))
         led = {other: _led(other, own, behind=other in behind) for other, one in own.items() if _is_covered(*one)}

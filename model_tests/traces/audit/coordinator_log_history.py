@@ -11,7 +11,7 @@ from model_tests.traces.audit.coordinator_log_changes import (
     PREPARED,
     CoordinatorLink,
 )
-from model_tests.traces.audit.coordinator_log_keys import ToldOfId, judged_id, put_right
+from model_tests.traces.audit.coordinator_log_keys import ReportedOfId, judged_id, put_right
 from model_tests.traces.audit.findings import Finding
 from model_tests.traces.audit.holes import Holes
 from model_tests.traces.logs.coordinator_log import StateRecord
@@ -119,13 +119,13 @@ def history(
     by_id: dict[str, list[StateRecord]] = {}
     for record in records:
         by_id.setdefault(record.transactional_id, []).append(record)
-    told = {name: judged_id(own, missing, whole=whole) for name, own in by_id.items()}
-    findings = put_right(told, missing, whole=whole)
+    reported = {name: judged_id(own, missing, whole=whole) for name, own in by_id.items()}
+    findings = put_right(reported, missing, whole=whole)
     transactions: list[CoordinatorTransaction] = []
     identities: list[HeldProducerId] = []
-    unbroken = {producer_id for own in told.values() for broken, producer_id in _named(own) if not broken}
+    unbroken = {producer_id for own in reported.values() for broken, producer_id in _named(own) if not broken}
     judged = 0
-    for name, own in told.items():
+    for name, own in reported.items():
         findings += own.findings
         judged += own.judged
         transactions += _transactions(own.links)
@@ -134,7 +134,7 @@ def history(
     return known, findings
 
 
-def _identities(name: str, own: ToldOfId, unbroken: Collection[int]) -> Iterator[HeldProducerId]:
+def _identities(name: str, own: ReportedOfId, unbroken: Collection[int]) -> Iterator[HeldProducerId]:
     """The producer ids of one id; one that a broken record alone says it has is another's if that has it unbroken."""
     unread = any(record.unread for record in own.records[-1:]) or _has_later_hole(own.links)
     first = {one.value.producer_id: one for one in reversed(own.records) if one.value is not None}
@@ -146,7 +146,7 @@ def _identities(name: str, own: ToldOfId, unbroken: Collection[int]) -> Iterator
             yield HeldProducerId(producer_id, name, unread, ALWAYS, False, *at, sound=not own.findings)
 
 
-def _named(own: ToldOfId) -> list[tuple[bool, int]]:
+def _named(own: ReportedOfId) -> list[tuple[bool, int]]:
     """The producer ids that the records of one id name, and whether the record is broken."""
     return [(link.broken, link.record.value.producer_id) for link in own.links if link.record.value is not None]
 

@@ -17,7 +17,7 @@ _MOST_TRIED: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
-class ToldOfId:
+class ReportedOfId:
     """What the records of one id say, and what of it is broken; `judged` changes of state were looked at."""
 
     records: Sequence[StateRecord]
@@ -31,11 +31,11 @@ class ToldOfId:
         return sum(one.severity is Severity.VIOLATION for one in self.findings)
 
 
-def judged_id(records: Sequence[StateRecord], missing: Holes, *, whole: bool) -> ToldOfId:
+def judged_id(records: Sequence[StateRecord], missing: Holes, *, whole: bool) -> ReportedOfId:
     """The records of one id, every change between them judged."""
     links = list(_linked(records, missing, whole=whole))
     findings, judged = judge_changes(links)
-    return ToldOfId(records, links, findings, judged)
+    return ReportedOfId(records, links, findings, judged)
 
 
 def _linked(records: Iterable[StateRecord], missing: Holes, *, whole: bool) -> Iterator[CoordinatorLink]:
@@ -50,15 +50,15 @@ def _linked(records: Iterable[StateRecord], missing: Holes, *, whole: bool) -> I
         before, unread = record.row, False
 
 
-def put_right(told: dict[str, ToldOfId], missing: Holes, *, whole: bool) -> list[Finding]:
+def put_right(reported: dict[str, ReportedOfId], missing: Holes, *, whole: bool) -> list[Finding]:
     """One finding for each record that is broken where its key puts it, and missing at the id whose producer it names.
 
-    The ids are told anew in `told`, as they are with the record in its place.
+    The ids are told anew in `reported`, as they are with the record in its place.
     """
-    owners = _owners(told)
+    owners = _owners(reported)
     foreign = [
         (record, owners[record.value.producer_id])
-        for name, own in told.items()
+        for name, own in reported.items()
         for record in own.records
         if record.value is not None and owners[record.value.producer_id] != name
     ]
@@ -66,25 +66,25 @@ def put_right(told: dict[str, ToldOfId], missing: Holes, *, whole: bool) -> list
     for record, there in foreign[:_MOST_TRIED]:
         here = record.transactional_id
         moved = replace(record, transactional_id=there)
-        kept = [one for one in told[here].records if one.offset != record.offset]
-        fuller = sorted([*told[there].records, moved], key=lambda one: one.offset)
+        kept = [one for one in reported[here].records if one.offset != record.offset]
+        fuller = sorted([*reported[there].records, moved], key=lambda one: one.offset)
         after = {here: judged_id(kept, missing, whole=whole), there: judged_id(fuller, missing, whole=whole)}
-        if _blamed(after, after) < _blamed(told, after):
+        if _blamed(after, after) < _blamed(reported, after):
             found.append(_misplaced(record, there))
-            told |= after
+            reported |= after
     return found
 
 
-def _owners(told: Mapping[str, ToldOfId]) -> dict[int, str]:
+def _owners(reported: Mapping[str, ReportedOfId]) -> dict[int, str]:
     """By producer id the transactional id of which most records have it."""
     counts = Counter(
-        (one.value.producer_id, name) for name, own in told.items() for one in own.records if one.value is not None
+        (one.value.producer_id, name) for name, own in reported.items() for one in own.records if one.value is not None
     )
     return {producer_id: name for (producer_id, name), _ in reversed(counts.most_common())}
 
 
-def _blamed(told: Mapping[str, ToldOfId], names: Iterable[str]) -> int:
-    return sum(told[name].blamed for name in names)
+def _blamed(reported: Mapping[str, ReportedOfId], names: Iterable[str]) -> int:
+    return sum(reported[name].blamed for name in names)
 
 
 def _misplaced(record: StateRecord, owner: str) -> Finding:

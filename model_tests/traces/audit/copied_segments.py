@@ -16,7 +16,7 @@ from model_tests.traces.logs.kafka_log_segment import SegmentDamage, SegmentRang
 if TYPE_CHECKING:
     from model_tests.traces.audit.transactions import AuditedTransactionLog
 
-_TELLING: Final = 4
+_EVENT: Final = 4
 """So many blocks of batches, offsets and checksums, are alike by no chance; as many others must be told apart."""
 
 _AT_ODDS: Final = 2
@@ -80,8 +80,8 @@ def _alike(
             inside = np.zeros(len(alike), np.bool_)
             inside[-(-segment.base // width) : segment.end // width if segment.end >= 0 else len(alike)] = True
             here, elsewhere = np.flatnonzero(inside & filled), np.flatnonzero(~inside & filled)
-            telling = min(len(here), len(elsewhere)) >= _TELLING
-            if telling and alike[here[:-1]].all() and not alike[elsewhere].any():  # the last ends with the file
+            event = min(len(here), len(elsewhere)) >= _EVENT
+            if event and alike[here[:-1]].all() and not alike[elsewhere].any():  # the last ends with the file
                 yield other, segment
 
 

@@ -89,7 +89,7 @@ class PartitionVerdict:
         judged: rule id to the number of batches that the rule was held against.
         unjudged: batches whose predecessors lie in unreadable bytes, so that nothing can be said of their sequence.
         cleaned: whether the log cleaner has been here.
-        told: what the log tells of transactions, to be joined with what others tell.
+        reported: what the log tells of transactions, to be joined with what others tell.
         cluster: what the log tells of the cluster, as a replica or as the controller's log.
         tallies: what became of the records that clients were told are in it.
     """
@@ -104,6 +104,6 @@ class PartitionVerdict:
     judged: Mapping[str, int] = field(default_factory=dict)
     unjudged: int = 0
     cleaned: bool = False
-    told: "TransactionEvidence | None" = None
+    reported: "TransactionEvidence | None" = None
     cluster: "ClusterSide | None" = None
     tallies: "tuple[AttemptTally, ...]" = ()

@@ -50,22 +50,22 @@ MOVED: Final = (
 def apart(log: "AuditedTransactionLog") -> "AuditedTransactionLog":
     """The log by itself, joined with no other."""
     left = tuple(one for one in log.verdict.findings if one.rule not in _BY_NAME)
-    return replace(log, verdict=replace(log.verdict, findings=left, told=None, cluster=None))
+    return replace(log, verdict=replace(log.verdict, findings=left, reported=None, cluster=None))
 
 
 def at_partition(log: "AuditedTransactionLog", partition: int) -> "AuditedTransactionLog":
     """The log of clients as that of another partition of its topic; what brokers say of its name is not of it."""
-    return replace(apart(log), partition=partition, verdict=replace(apart(log).verdict, told=log.verdict.told))
+    return replace(apart(log), partition=partition, verdict=replace(apart(log).verdict, reported=log.verdict.reported))
 
 
 def _as_partition(log: "AuditedTransactionLog", partition: int) -> "AuditedTransactionLog":
     """The log of another partition of the coordinator."""
-    told = log.verdict.told
-    if told is None or told.coordinated is None:
+    reported = log.verdict.reported
+    if reported is None or reported.coordinated is None:
         return log
-    own = replace(told, coordinated=replace(told.coordinated, partition=partition))
+    own = replace(reported, coordinated=replace(reported.coordinated, partition=partition))
     alone = apart(log)
-    return replace(alone, partition=partition, verdict=replace(alone.verdict, told=own))
+    return replace(alone, partition=partition, verdict=replace(alone.verdict, reported=own))
 
 
 def _of_another_topic(
@@ -100,9 +100,11 @@ def _most(names: Counter[str]) -> str:
 def _of_another_coordinator(logs: Sequence[tuple[int, "AuditedTransactionLog"]]) -> Iterator[tuple[int, int, int]]:
     """Logs of which all ids belong to one other partition, with that and how many there are."""
     known = {
-        number: (told.coordinated.partition, told.coordinated.ids)
+        number: (reported.coordinated.partition, reported.coordinated.ids)
         for number, log in logs
-        if (told := log.verdict.told) is not None and told.coordinated is not None and told.coordinated.ids
+        if (reported := log.verdict.reported) is not None
+        and reported.coordinated is not None
+        and reported.coordinated.ids
     }
     count = coordinator_count(list(known.values()))
     for number, (partition, ids) in known.items() if count else ():

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 Findings = Sequence[tuple[Finding, ...]]
 
-_TELLING: Final = 8
+_EVENT: Final = 8
 """So many transactions of which no marker is here make it no chance, if so much is broken that is not without them."""
 
 _EXPLAINED: Final = 8
@@ -34,12 +34,12 @@ def without_foreign(
         findings: of each, joined with the coordinator's.
         join: the same of such logs.
     """
-    odd = _broken(findings) >= _TELLING
+    odd = _broken(findings) >= _EVENT
     foreign = [number for number, log in enumerate(logs) if odd and _has_none_here(log, transactions)]
     if not foreign:
         return list(logs), []
     held = [
-        replace(log, verdict=replace(log.verdict, told=None)) if n in foreign else log for n, log in enumerate(logs)
+        replace(log, verdict=replace(log.verdict, reported=None)) if n in foreign else log for n, log in enumerate(logs)
     ]
     if _broken(join(held)) > _broken(findings) // _EXPLAINED:
         return list(logs), []
@@ -54,14 +54,14 @@ _WHAT: Final = (
 
 def _has_none_here(log: "AuditedTransactionLog", transactions: "TransactionsReport") -> bool:
     """Whether a log is a coordinator's, and none of the markers here is of one of its transactions."""
-    told = log.verdict.told
-    if told is None or told.coordinated is None:
+    reported = log.verdict.reported
+    if reported is None or reported.coordinated is None:
         return False
-    tells = set(told.coordinated.transactions)
-    own = [one.one for one in transactions.judged if one.one.known.completed and one.one.known in tells]
+    reports = set(reported.coordinated.transactions)
+    own = [one.one for one in transactions.judged if one.one.known.completed and one.one.known in reports]
     markers = ((ended.marker, one.known) for one in own for ended in one.ended)
     here = any(is_of(one, of) and one.outcome == of.outcome and is_near(one, of) for one, of in markers)
-    return sum(bool(one.ended or one.gaps) for one in own) >= _TELLING and not here
+    return sum(bool(one.ended or one.gaps) for one in own) >= _EVENT and not here
 
 
 def _broken(findings: Findings) -> int:

@@ -146,7 +146,7 @@ class _Fold:
             if key in own:
                 own[key] = pending_after_tombstone(own[key], self.profile, deleted=False)
 
-    def told(self) -> Iterator[GroupOffset]:
+    def reported(self) -> Iterator[GroupOffset]:
         """What holds at the end of the log."""
         for key in self.seen:
             entry = self.committed.get(key, NO_OFFSET)
@@ -180,7 +180,7 @@ def group_offsets(partition: int, log: GroupLog, batches: Batches, profile: Prof
             fold.marker(producer_id, commits=int(batches.control_type[row]) == ControlType.COMMIT.value)
         for one in by_row.get(row, ()):
             fold.record(one, producer_id, epoch, transactional=bool(batches.transactional[row]))
-    return PartitionGroupOffsets(partition, tuple(fold.told()), dict(log.passed_over))
+    return PartitionGroupOffsets(partition, tuple(fold.reported()), dict(log.passed_over))
 
 
 def _ends(batches: Batches) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":

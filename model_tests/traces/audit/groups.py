@@ -61,10 +61,10 @@ def groups_of(logs: Sequence["AuditedTransactionLog"]) -> GroupsReport:
     """The offsets of all groups; of the replicas of a partition the furthest tells."""
     best: dict[tuple[str, int], tuple[tuple[int, int], PartitionGroupOffsets]] = {}
     for log in logs:
-        told, side = log.verdict.told, log.verdict.cluster
-        if told is None or side is None or side.groups is None:
+        reported, side = log.verdict.reported, log.verdict.cluster
+        if reported is None or side is None or side.groups is None:
             continue
-        place, reach = (cluster_of(log.path), log.partition), (told.here.last_leader_epoch, told.here.end)
+        place, reach = (cluster_of(log.path), log.partition), (reported.here.last_leader_epoch, reported.here.end)
         if place not in best or reach > best[place][0]:
             best[place] = reach, side.groups
     passed: Counter[str] = Counter()

@@ -54,7 +54,7 @@ class JournalTransaction:
     transactional_id: str
     number: int | None
     line: int
-    told: ReportedEnd
+    reported: ReportedEnd
     acknowledged: int = 0
     offsets: bool = False
 
@@ -166,7 +166,7 @@ def _add(reading: _JournalReading, line: int, event: dict[str, Any]) -> None:
     elif kind == "send_offsets" and event["ok"]:
         reading.attempts[_attempt(reading, line, event)].offsets = True
     elif kind in ("commit", "abort"):
-        reading.attempts[_attempt(reading, line, event)].told = (
+        reading.attempts[_attempt(reading, line, event)].reported = (
             ReportedEnd(kind) if event["ok"] else ReportedEnd.UNKNOWN
         )
 
@@ -175,9 +175,9 @@ def _attempt(reading: _JournalReading, line: int, event: dict[str, Any]) -> int:
     """Number of the attempt that an event belongs to."""
     key = (event["p"], event["txn"])
     if key not in reading.current:
-        told = ReportedEnd.NO_TRANSACTION if event["txn"] is None else ReportedEnd.UNKNOWN
+        reported = ReportedEnd.NO_TRANSACTION if event["txn"] is None else ReportedEnd.UNKNOWN
         reading.current[key] = len(reading.attempts)
         reading.attempts.append(
-            JournalTransaction(event["p"], reading.ids.get(event["p"], ""), event["txn"], line, told)
+            JournalTransaction(event["p"], reading.ids.get(event["p"], ""), event["txn"], line, reported)
         )
     return reading.current[key]

@@ -38,9 +38,9 @@ def audit_history(
 def _replicas(logs: Sequence[AuditedTransactionLog], led: Mapping[int, Led]) -> list[TalliedLog]:
     """Of each partition the replica that is furthest."""
     places = places_of(
-        (number, log.topic, log.partition, log.verdict.told.here)
+        (number, log.topic, log.partition, log.verdict.reported.here)
         for number, log in enumerate(logs)
-        if log.verdict.told is not None and log.verdict.tallies
+        if log.verdict.reported is not None and log.verdict.tallies
     )
     first = {(place.topic, place.partition): place.log for place in reversed(places)}
     return [

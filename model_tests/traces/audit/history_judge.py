@@ -104,9 +104,9 @@ def judge_history(
     fates: Counter[str] = Counter()
     for number, places in by_attempt.items():
         for place in places:
-            fates[f"{history.attempts[number].told}: {place.fate.name.lower()}"] += place.tally.count
+            fates[f"{history.attempts[number].reported}: {place.fate.name.lower()}"] += place.tally.count
     total = sum(len(one.offsets) for one in history.acknowledged.values())
-    attempts = Counter(one.told.value for one in history.attempts)
+    attempts = Counter(one.reported.value for one in history.attempts)
     return HistoryReport(attempts, fates, total - sum(fates.values())), found
 
 
@@ -124,22 +124,22 @@ def _judge(
     own = identities.get(attempt.transactional_id)
     others = [place for place in places if own and place.tally.producer_id >= 0 and place.tally.producer_id not in own]
     if wrong:
-        yield _finding(_rule(attempt), history, number, wrong, _told(attempt), _severity(attempt))
+        yield _finding(_rule(attempt), history, number, wrong, _reported(attempt), _severity(attempt))
     elif others:
-        what = f"{_told(attempt)} at offsets that now have records of another producer"
+        what = f"{_reported(attempt)} at offsets that now have records of another producer"
         yield _finding(_rule(attempt), history, number, others, what, Severity.VIOLATION)
-    elif attempt.told is ReportedEnd.UNKNOWN and _is_torn(places):
+    elif attempt.reported is ReportedEnd.UNKNOWN and _is_torn(places):
         what = "the client does not know the outcome; some of its records are committed, others aborted"
         yield _finding(rules.TXN_ATOMIC, history, number, places, what, Severity.VIOLATION)
 
 
 def _contradicts(attempt: JournalTransaction, place: TallyInLog, hanging: set[tuple[int, int]]) -> bool:
-    if attempt.told is ReportedEnd.COMMITTED:
+    if attempt.reported is ReportedEnd.COMMITTED:
         said = (place.log.log, place.tally.producer_id) in hanging
         return place.fate in (RecordFate.ABORTED, RecordFate.LOST) or (place.fate is RecordFate.OPEN and not said)
-    if attempt.told is ReportedEnd.ABORTED:
+    if attempt.reported is ReportedEnd.ABORTED:
         return place.fate in (RecordFate.VISIBLE, RecordFate.COMMITTED)
-    return attempt.told is ReportedEnd.NO_TRANSACTION and place.fate in (RecordFate.ABORTED, RecordFate.LOST)
+    return attempt.reported is ReportedEnd.NO_TRANSACTION and place.fate in (RecordFate.ABORTED, RecordFate.LOST)
 
 
 def _is_torn(places: Sequence[TallyInLog]) -> bool:
@@ -148,21 +148,21 @@ def _is_torn(places: Sequence[TallyInLog]) -> bool:
 
 
 def _rule(attempt: JournalTransaction) -> Rule:
-    return rules.SEQ_EXACTLY_ONCE if attempt.told is ReportedEnd.NO_TRANSACTION else rules.TXN_CLIENT_VERDICT
+    return rules.SEQ_EXACTLY_ONCE if attempt.reported is ReportedEnd.NO_TRANSACTION else rules.TXN_CLIENT_VERDICT
 
 
 def _severity(attempt: JournalTransaction) -> Severity:
     """Outside transactions the journal does not say whether the producer waited for all replicas."""
-    return Severity.SUSPICIOUS if attempt.told is ReportedEnd.NO_TRANSACTION else Severity.VIOLATION
+    return Severity.SUSPICIOUS if attempt.reported is ReportedEnd.NO_TRANSACTION else Severity.VIOLATION
 
 
-def _told(attempt: JournalTransaction) -> str:
+def _reported(attempt: JournalTransaction) -> str:
     return {
         ReportedEnd.COMMITTED: "the client was told that it is committed; records acknowledged in it are",
         ReportedEnd.ABORTED: "the client was told that it is aborted; records acknowledged in it are",
         ReportedEnd.UNKNOWN: "records acknowledged in it, of unknown outcome, are",
         ReportedEnd.NO_TRANSACTION: "records acknowledged outside transactions are",
-    }[attempt.told]
+    }[attempt.reported]
 
 
 def _finding(
@@ -204,7 +204,7 @@ def _taken(place: TallyInLog, acks: Acknowledged | None) -> Loss | None:
 
 def _took(losses: Iterable[Loss]) -> str:
     """Which elections lost what."""
-    return "; ".join(dict.fromkeys(f"{loss.election} lost records {loss.told()}" for loss in losses))
+    return "; ".join(dict.fromkeys(f"{loss.election} lost records {loss.reported()}" for loss in losses))
 
 
 def _acknowledged_twice(history: ClientJournal, logs: Sequence[TalliedLog]) -> Iterator[tuple[int, Finding]]:

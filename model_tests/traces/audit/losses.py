@@ -47,7 +47,7 @@ class Loss:
         """Something that was there before is shown to be gone."""
         return self.until > self.offset
 
-    def told(self) -> str:
+    def reported(self) -> str:
         """From where to where records were lost, and what shows it."""
         if not self.is_shown:
             return f"from offset {self.offset} on; how far nothing here shows"

@@ -43,8 +43,8 @@ def undecided(breaks: Iterable[Break], around: Surroundings) -> list[Finding]:
         producers = _producers(broken.request for broken in group)
         of = "one producer" if len(producers) == 1 else f"{len(producers)} producers"
         count = f"{len(group)} batches of {of}, this the first" if len(group) > 1 else "the batch"
-        told = _finding(group[0], Severity.UNDECIDED, f"{count}: {_why(doubt, around)}; {_what(group[0])}")
-        findings.append(replace(told, others=producers))
+        reported = _finding(group[0], Severity.UNDECIDED, f"{count}: {_why(doubt, around)}; {_what(group[0])}")
+        findings.append(replace(reported, others=producers))
     return findings
 
 

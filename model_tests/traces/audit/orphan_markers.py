@@ -39,7 +39,7 @@ def is_later(producer: ProducerTransactions, identity: HeldProducerId, known_unt
 
 
 def judge_loose(
-    producer: ProducerTransactions, identity: HeldProducerId, known_until_ms: int, told: Reach = UNREACHED
+    producer: ProducerTransactions, identity: HeldProducerId, known_until_ms: int, reported: Reach = UNREACHED
 ) -> Iterator[Located]:
     """Markers and data of a known producer id that belong to none of its transactions.
 
@@ -47,7 +47,7 @@ def judge_loose(
         producer: with what the partitions have of it.
         identity: whose producer id it is.
         known_until_ms: up to when any coordinator's log here tells anything.
-        told: how far each log is known to go.
+        reported: how far each log is known to go.
     """
     newest = producer.transactions[-1].known if producer.transactions else None
     yield from judge_alone(producer, [ended for ended in producer.loose if may_be_unknown(producer, ended)])
@@ -65,7 +65,7 @@ def judge_loose(
         if newest is not None and newest.doubtful and not newest.completed:
             continue
         doubt = LATER_THAN if run.first_ms > known_until_ms else ""
-        if may_be_copied_earlier(producer, identity, place, before, told):
+        if may_be_copied_earlier(producer, identity, place, before, reported):
             doubt = EARLIER_THAN
         yield _hanging(place, run, before, newest, doubt)
 

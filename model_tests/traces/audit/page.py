@@ -84,7 +84,7 @@ def page(report: AuditReport) -> str:
         .from_string(template)
         .render(
             report=report,
-            findings=tuple(_told(report)),
+            findings=tuple(_reported(report)),
             clients=report.clients,
             cases=tuple(_cases(report.clients)),
             classes=tuple((one, MEANINGS[one.kind]) for one in report.clients.classes if any(one.counts.values())),
@@ -97,7 +97,7 @@ def page(report: AuditReport) -> str:
     )
 
 
-def _told(report: AuditReport) -> Iterator[PageFinding]:
+def _reported(report: AuditReport) -> Iterator[PageFinding]:
     """Every finding, the worst first; the first of them with their stories."""
     worst_first = sorted(report.findings, key=lambda one: list(Severity).index(one[1].severity))
     for number, (one, finding) in enumerate(worst_first):
@@ -114,8 +114,8 @@ def _cases(clients: ClientsReport) -> Iterator[PageAnomaly]:
         for case, picture in zip(one.cases, one.stories or (None,) * len(one.cases), strict=True)
     ]
     drawn.sort(key=lambda each: list(Severity).index(each[0].severity))
-    for number, (case, told) in enumerate(drawn):
-        picture = Markup("") if told is None else _distinct(svg_of(told), f"-client{number}")
+    for number, (case, reported) in enumerate(drawn):
+        picture = Markup("") if reported is None else _distinct(svg_of(reported), f"-client{number}")
         yield PageAnomaly(case, MEANINGS[case.kind], picture)
 
 
@@ -129,18 +129,18 @@ def _distinct(svg: str, number: object) -> Markup:
 
 def _pictured(report: AuditReport) -> Iterator[Pictured]:
     """Every partition; with its line those with findings or open transactions first, as far as there is room."""
-    told = _told_of_partitions(report.clients)
+    reported = _reported_of_partitions(report.clients)
     listed = sorted(report.audited, key=lambda one: not (one.verdict.findings or one.verdict.open_transactions))
     for number, one in enumerate(listed):
         here, name, picture = report.here.get(one.path), report.label(one), Markup("")
-        found = (*one.verdict.findings, *told.get(_name(one), ()))
+        found = (*one.verdict.findings, *reported.get(_name(one), ()))
         if (here or found) and number < MOST_TIMELINES:
             line = timeline(name, one.verdict.offsets, here or NOTHING_HERE, found)
             picture = Markup(svg_of_timeline(line))
         yield Pictured(name, one, picture)
 
 
-def _told_of_partitions(clients: ClientsReport) -> dict[str, list[Finding]]:
+def _reported_of_partitions(clients: ClientsReport) -> dict[str, list[Finding]]:
     """By the name of a partition the cases of clients that name it, each at its first offset."""
     found: dict[str, list[Finding]] = defaultdict(list)
     for one in clients.classes:

@@ -179,17 +179,17 @@ def _line(one: AuditedPartition, finding: Finding) -> str:
 def _disagreements(logs: Iterable[AuditedPartition], directory: Path) -> list[str]:
     """Partitions of which the broker said something else than the audit."""
     return [
-        f"{_root(one.path, directory)} {name}: audited {_as_observed(one)}, the broker said {_told(seen)}"
+        f"{_root(one.path, directory)} {name}: audited {_as_observed(one)}, the broker said {_reported(seen)}"
         for one, name, seen in _observed(logs, directory)
-        if _as_observed(one) != _told(seen)
+        if _as_observed(one) != _reported(seen)
     ]
 
 
 def _observed(
     logs: Iterable[AuditedPartition], directory: Path
 ) -> list[tuple[AuditedPartition, str, ObservedPartition]]:
-    told = {recording: observed(recording) for recording in RECORDED}
-    named = [(one, f"{one.topic}-{one.partition}", told[_root(one.path, directory)]) for one in logs]
+    reported = {recording: observed(recording) for recording in RECORDED}
+    named = [(one, f"{one.topic}-{one.partition}", reported[_root(one.path, directory)]) for one in logs]
     return [(one, name, seen[name]) for one, name, seen in named if name in seen]
 
 
@@ -198,7 +198,7 @@ def _as_observed(one: AuditedPartition) -> tuple[int, int, int, int]:
     return at.log_start, at.last_stable, at.log_end, one.verdict.visible_records
 
 
-def _told(seen: ObservedPartition) -> tuple[int, int, int, int]:
+def _reported(seen: ObservedPartition) -> tuple[int, int, int, int]:
     return seen.log_start, seen.lso, seen.log_end, seen.delivered
 
 
@@ -240,8 +240,8 @@ def _figures(wholes: Sequence[AuditReport], cases: AuditReport, directory: Path)
         "acknowledged": sum(whole.history.judged for whole in wholes),
         "findings": {severity.value: sum(one.severity is severity for one in findings) for severity in Severity},
         "compared_with_broker": len(seen),
-        "lso_agrees": sum(one.verdict.offsets.last_stable == told.lso for one, _, told in seen),
-        "visible_agrees": sum(one.verdict.visible_records == told.delivered for one, _, told in seen),
+        "lso_agrees": sum(one.verdict.offsets.last_stable == reported.lso for one, _, reported in seen),
+        "visible_agrees": sum(one.verdict.visible_records == reported.delivered for one, _, reported in seen),
         "defects": len(_audited_cases(cases, directory)),
         "seconds": round(sum(whole.seconds for whole in wholes) + cases.seconds, 3),
     }

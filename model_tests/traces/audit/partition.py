@@ -101,7 +101,7 @@ def conclude(
         judged=_judged(decisions, log) | judged_beside,
         unjudged=sum(broken.doubt == UNREADABLE for broken in judged.breaks),
         cleaned=around.cleaned_to > 0 or log.totals.rewritten > 0,
-        told=TransactionEvidence(summarized(log, missing, around, offsets.log_end)),
+        reported=TransactionEvidence(summarized(log, missing, around, offsets.log_end)),
     )
     return verdict, _beyond(logged.asked, log, wanted)
 

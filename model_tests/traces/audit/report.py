@@ -181,7 +181,7 @@ class AuditReport:
                 where.append(f"\nproducer {finding.producer_id} epoch {finding.producer_epoch}", style="default")
             if finding.transactional_id:
                 where.append(f"\n{finding.transactional_id}", style="default")
-            table.add_row(where, Text(_told(finding)))
+            table.add_row(where, Text(_reported(finding)))
         return table
 
     def _damage(self) -> Table:
@@ -202,7 +202,7 @@ class AuditReport:
         )
 
 
-def _told(finding: Finding) -> str:
+def _reported(finding: Finding) -> str:
     """The message, the step that failed, and what can be done."""
     step = f"\nfailed step: {finding.step}" if finding.step else ""
     remedy = f"\nremedy: {finding.remedy}" if finding.remedy else ""

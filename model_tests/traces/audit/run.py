@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Final
 
 from model_tests.reports import BadInput
-from model_tests.traces.audit.cluster import audit_cluster, told_once, unexplained
+from model_tests.traces.audit.cluster import audit_cluster, reported_once, unexplained
 from model_tests.traces.audit.combine_parts import Judged
 from model_tests.traces.audit.controller_view import controlled, with_clients
 from model_tests.traces.audit.findings import PartitionVerdict
@@ -147,8 +147,8 @@ def _here(
     listing: Listing, verdicts: Mapping[int, tuple[PartitionVerdict, list[SegmentDamage]]]
 ) -> dict[str, PartitionTransactions]:
     """What each log tells of its own transactions, by path."""
-    told = ((log.path, verdicts[number][0].told) for number, log in enumerate(listing.logs))
-    return {path: one.here for path, one in told if one is not None}
+    reported = ((log.path, verdicts[number][0].reported) for number, log in enumerate(listing.logs))
+    return {path: one.here for path, one in reported if one is not None}
 
 
 def _require_bodies(given: Restored, *, deep: bool) -> None:
@@ -161,12 +161,12 @@ def _as_given(report: AuditReport, given: Restored) -> AuditReport:
     """The report with the paths that the user gave, and with what could not be read of dumps."""
     if not given.dumps and not given.damage:
         return report
-    damage = [*given.damage, *(replace(each, path=given.told(each.path)) for each in report.damage)]
+    damage = [*given.damage, *(replace(each, path=given.reported(each.path)) for each in report.damage)]
     return replace(
         report,
-        audited=tuple(replace(each, path=given.told(each.path)) for each in report.audited),
+        audited=tuple(replace(each, path=given.reported(each.path)) for each in report.audited),
         damage=tuple(sorted(damage, key=lambda one: (one.path, one.position))),
-        here={given.told(path): one for path, one in report.here.items()},
+        here={given.reported(path): one for path, one in report.here.items()},
     )
 
 
@@ -194,7 +194,7 @@ def _report(
         for number, log in enumerate(listing.logs)
     ]
     logs, misnamed = by_their_content(given, controlled(given))
-    logs = told_once(logs)
+    logs = reported_once(logs)
     controllers = with_clients(controlled(logs), logs, journal)
     transactions, findings = audit_transactions(logs, controllers)
     segments = [log.segments for log in listing.logs]
@@ -203,15 +203,15 @@ def _report(
         transactions, findings = audit_transactions(logs, controllers)
     of_folders = [*listing.damage, *unread(log.path for log in listing.logs), *misnamed, *misplaced]
     damage = [*of_folders, *(bad for number in verdicts for bad in verdicts[number][1])]
-    told = HistoryReport()
+    reported = HistoryReport()
     if journal is not None:
         led = {number: own for one in controllers.values() for number, own in one.led.items()}
-        told, findings = audit_history(journal, logs, transactions, findings, led)
+        reported, findings = audit_history(journal, logs, transactions, findings, led)
     cluster, findings = audit_cluster(logs, findings, controllers)
     findings = chosen_findings(logs, with_offsets(logs, findings), shown, transactions)
     audited = [
         AuditedPartition(
-            one.path, one.topic, one.partition, replace(one.verdict, findings=found, told=None, cluster=None)
+            one.path, one.topic, one.partition, replace(one.verdict, findings=found, reported=None, cluster=None)
         )
         for one, found in zip(given, findings, strict=True)
     ]
@@ -223,7 +223,7 @@ def _report(
         seconds=time.monotonic() - began,
         transactions=transactions,
         shown=shown,
-        history=told,
+        history=reported,
         cluster=cluster,
         groups=groups_of(logs),
     )

@@ -40,7 +40,7 @@ class SnapshotMismatch:
     lacking: Lacking = Lacking.NOWHERE
 
 
-def told(snapshot: DerivedFile, wrong: Sequence[SnapshotMismatch], snapshots: Iterable[DerivedFile]) -> Finding:
+def reported(snapshot: DerivedFile, wrong: Sequence[SnapshotMismatch], snapshots: Iterable[DerivedFile]) -> Finding:
     """What is wrong with a snapshot, of one producer or more; `snapshots` are all of the log."""
     name, first = Path(snapshot.path).name, min(wrong, key=lambda one: one.offset)
     if len(wrong) == 1:

@@ -10,7 +10,7 @@ import numpy as np
 from model_tests.traces.audit.findings import Finding, Severity
 from model_tests.traces.audit.partition_context import PartitionContext
 from model_tests.traces.audit.reread import RereadRequest
-from model_tests.traces.audit.snapshot_findings import Lacking, SnapshotMismatch, told
+from model_tests.traces.audit.snapshot_findings import Lacking, SnapshotMismatch, reported
 from model_tests.traces.logs.kafka_log_batches import Integers
 from model_tests.traces.logs.kafka_log_derived import DerivedFile
 from spec import rules
@@ -71,7 +71,7 @@ def judge_state(log: PartitionContext, snapshots: list[DerivedFile]) -> StateJud
             result.doubt(f"the log ends at offset {log.end}, its tail was lost or cut off", snapshot.number, what)
         elif snapshot.number > log.begin:
             wrong = _judge_snapshot(log, places, snapshot, result)
-            result.findings += [told(snapshot, wrong, snapshots)] if wrong else []
+            result.findings += [reported(snapshot, wrong, snapshots)] if wrong else []
     return result
 
 

@@ -37,10 +37,10 @@ def story(
     """
     producer = f"producer {finding.producer_id}"
     known = _transaction(finding, judged)
-    told = list(_around(here, finding, producer, where) if known is None else _of_transaction(known, producer))
-    if finding.producer_id < 0 or not told:
+    reported = list(_around(here, finding, producer, where) if known is None else _of_transaction(known, producer))
+    if finding.producer_id < 0 or not reported:
         return None
-    steps = [(each.event,) for each in sorted(told, key=lambda one: one.at)]
+    steps = [(each.event,) for each in sorted(reported, key=lambda one: one.at)]
     partitions = dict.fromkeys(who for (event,) in steps for who in event.said)
     order = (producer, *(name for name in partitions if name not in (producer, COORDINATOR)), COORDINATOR)
     title = f"{finding.rule.id} at {where}, offset {finding.offset}"
@@ -86,12 +86,12 @@ def _of_transaction(judged: JudgedTransaction, producer: str) -> Iterator[StoryE
 
 def _around(here: PartitionTransactions, finding: Finding, producer: str, where: str) -> Iterator[StoryEvent]:
     """What the producer's data and markers in the partition were before the finding, and after it."""
-    told = [StoryEvent(run.first_offset, _data(run, producer, where)) for run in here.runs if _is_its(run, finding)]
-    told += [StoryEvent(one.offset, _marker(one, where)) for one in here.markers if _is_its(one, finding)]
-    told.sort(key=lambda one: one.at)
-    before = [one for one in told if one.at <= finding.offset]
+    reported = [StoryEvent(run.first_offset, _data(run, producer, where)) for run in here.runs if _is_its(run, finding)]
+    reported += [StoryEvent(one.offset, _marker(one, where)) for one in here.markers if _is_its(one, finding)]
+    reported.sort(key=lambda one: one.at)
+    before = [one for one in reported if one.at <= finding.offset]
     yield from before[-AROUND:]
-    yield from [one for one in told if one.at > finding.offset][:AROUND]
+    yield from [one for one in reported if one.at > finding.offset][:AROUND]
 
 
 def _is_its(part: DataRun | AuditedMarker, finding: Finding) -> bool:

@@ -19,7 +19,7 @@ Findings = Sequence[tuple[Finding, ...]]
 _AT_ODDS: Final = (rules.TXN_MARKER_ONCE, rules.TXN_REGISTERED_BEFORE_DATA)
 """Rules that a partition breaks when the coordinator speaks of another under its name."""
 
-_TELLING: Final = 2
+_EVENT: Final = 2
 """So many transactions for each folder make it no chance that other names explain them."""
 
 _EXPLAINED: Final = 4
@@ -66,7 +66,7 @@ def _candidates(logs: Sequence["AuditedTransactionLog"], findings: Findings) -> 
         for numbers in combinations(odd, size):
             own = [logs[number].partition for number in numbers]
             topics = {(PurePath(logs[number].path).parent, logs[number].topic) for number in numbers}
-            if len(topics) == 1 and sum(odd[number] for number in numbers) >= _TELLING * size:
+            if len(topics) == 1 and sum(odd[number] for number in numbers) >= _EVENT * size:
                 others = (each for each in permutations(own) if not any(map(eq, own, each)))
                 yield from (dict(zip(numbers, each, strict=True)) for each in others)
 

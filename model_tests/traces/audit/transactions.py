@@ -92,7 +92,7 @@ def audit_transactions(
     """
     clusters: dict[str, list[int]] = {}
     for number, log in enumerate(logs):
-        if log.verdict.told is not None:
+        if log.verdict.reported is not None:
             clusters.setdefault(cluster_of(log.path), []).append(number)
     reports, found = [], []
     for cluster, numbers in clusters.items():
@@ -105,11 +105,11 @@ def audit_transactions(
 def _cluster(
     logs: Sequence[AuditedTransactionLog], numbers: Iterable[int], controller: Controlled | None
 ) -> tuple[TransactionsReport, list[Located]]:
-    told = [(number, logs[number], logs[number].verdict.told) for number in numbers]
-    histories = furthest((number, one.coordinated, one.here) for number, _, one in told if one and one.coordinated)
+    reported = [(number, logs[number], logs[number].verdict.reported) for number in numbers]
+    histories = furthest((number, one.coordinated, one.here) for number, _, one in reported if one and one.coordinated)
     known = [history for _, history in histories]
     places = places_of(
-        ((number, log.topic, log.partition, one.here) for number, log, one in told if one and log.topic != TOPIC),
+        ((number, log.topic, log.partition, one.here) for number, log, one in reported if one and log.topic != TOPIC),
         controller.led if controller is not None else {},
         controller.behind if controller is not None else frozenset(),
     )
@@ -127,7 +127,7 @@ def _judge(
     identities = {identity.producer_id: identity for history in known for identity in history.identities}
     whole = all_coordinators(known)
     until = max((history.known_until_ms for history in known), default=ABSENT)
-    told = reach_of(producers, known)
+    reported = reach_of(producers, known)
     judged: list[JudgedTransaction] = []
     found: list[Located] = []
     missing: Counter[str] = Counter()
@@ -138,8 +138,8 @@ def _judge(
             found += judge_unknown(producer, whole, until)
             continue
         others = unended(producer.transactions)
-        judged += [_with_absent(judge_transaction(one, told, others), given) for one in producer.transactions]
-        found += judge_loose(producer, identity, until, told)
+        judged += [_with_absent(judge_transaction(one, reported, others), given) for one in producer.transactions]
+        found += judge_loose(producer, identity, until, reported)
         if is_later(producer, identity, until):
             missing[LATER] += 1
     judged, found = with_misnamed(judged, [ended for producer in producers for ended in producer.loose], found)
@@ -212,7 +212,7 @@ def _merged(logs: Sequence[AuditedTransactionLog], found: Iterable[Located]) -> 
 
 
 def _consequences(log: AuditedTransactionLog, held: list[Finding]) -> list[Finding]:
-    return with_consequences(held, log.verdict.told.here.runs) if log.verdict.told is not None else held
+    return with_consequences(held, log.verdict.reported.here.runs) if log.verdict.reported is not None else held
 
 
 def doubtful(report: TransactionsReport) -> list[JudgedTransaction]:

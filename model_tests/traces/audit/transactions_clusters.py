@@ -12,7 +12,7 @@ from spec.protocol import finding
 
 _MOST_PARTITIONS: Final = 1024
 
-_TELLING: Final = 4
+_EVENT: Final = 4
 """So many ids beside others of their folder make it no chance that they belong together."""
 
 
@@ -107,7 +107,7 @@ def coordinator_count(here: Sequence[tuple[int, Sequence[str]]]) -> int:
     least = max((partition for partition, _ in here), default=0) + 1
     counts = range(least, _MOST_PARTITIONS)
     at = {name: partition for partition, ids in here for name in ids}
-    if sum(len(ids) - 1 for _, ids in here) < _TELLING or any(_agrees(at, count) for count in counts):
+    if sum(len(ids) - 1 for _, ids in here) < _EVENT or any(_agrees(at, count) for count in counts):
         return 0
     return next((count for count in counts if all(_together(ids, count) for _, ids in here)), 0)
 

@@ -20,12 +20,12 @@ COPY_AGAIN: Final = "nothing in the log is later than the end of the transaction
 
 
 @evidences(rules.TXN_MARKER_ONCE, Layer.AUDIT)
-def without_marker(one: JoinedTransaction, missing: list[str], told: Reach) -> Iterator[Located]:
+def without_marker(one: JoinedTransaction, missing: list[str], reported: Reach) -> Iterator[Located]:
     """Registered partitions of a completed transaction that have no marker."""
     if not one.known.completed:
         return
     for gap in one.gaps:
-        excuse = _excuse(gap) or ("" if told.is_after(one.known, gap) else COPY_AGAIN)
+        excuse = _excuse(gap) or ("" if reported.is_after(one.known, gap) else COPY_AGAIN)
         if excuse:
             missing.append(f"{gap.place.name}: {excuse}")
             continue
@@ -63,7 +63,7 @@ def _missing_marker(one: JoinedTransaction, gap: Gap) -> Located:
     if split:
         message += "; the outputs are visible, the input offsets are not"
     place, finding = located(
-        gap.place, rule, told_at(gap), known, message, "WriteTxnMarkers", remedy, severity=severity
+        gap.place, rule, reported_at(gap), known, message, "WriteTxnMarkers", remedy, severity=severity
     )
     return place, replace(finding, until=gap.before)
 
@@ -88,7 +88,7 @@ def _taken(known: CoordinatorTransaction, gap: Gap) -> str:
             return (
                 f"{loss.election} took the marker away: broker {holder.leader} led in leader epoch {holder.epoch} when "
                 f"the transaction ended, and broker {loss.elected}, {how}, goes on at offset {loss.offset}: records "
-                f"are lost {loss.told()}"
+                f"are lost {loss.reported()}"
             )
     return ""
 
@@ -138,7 +138,7 @@ def _decided_ms(known: CoordinatorTransaction) -> int:
     return known.prepared_ms if known.prepared_ms != ABSENT else known.completed_ms
 
 
-def told_at(gap: Gap) -> int:
+def reported_at(gap: Gap) -> int:
     """The offset of the finding that a marker is missing."""
     if gap.runs:
         return gap.runs[0].first_offset

@@ -51,13 +51,13 @@ class JudgedTransaction:
 
 
 def judge_transaction(
-    one: JoinedTransaction, told: Reach = UNREACHED, others: frozenset[tuple[int, int]] = NONE
+    one: JoinedTransaction, reported: Reach = UNREACHED, others: frozenset[tuple[int, int]] = NONE
 ) -> JudgedTransaction:
     """The verdict on a transaction that the coordinator's log tells of.
 
     Args:
         one: with what the partitions have of it.
-        told: how far each log is known to go.
+        reported: how far each log is known to go.
         others: log and first offset of data that other transactions have there, and no marker (`unended`).
     """
     missing: list[str] = []
@@ -70,7 +70,7 @@ def judge_transaction(
         *_repeated(one, missing),
         *(finding for ended in one.ended for finding in _wrong_marker(one.known, ended)),
         *(finding for ended in one.ended if not ended.again for finding in _wrong_data(one, ended, others)),
-        *without_marker(one, missing, told),
+        *without_marker(one, missing, reported),
     ]
     return JudgedTransaction(one, _status(one, found), (*found, *copied_here(one)), tuple(dict.fromkeys(missing)))
 

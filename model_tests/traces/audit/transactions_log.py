@@ -42,11 +42,11 @@ def with_transactions(
     log: LogFolder, batches: Batches, around: Surroundings, verdict: PartitionVerdict, damage: list[SegmentDamage]
 ) -> PartitionVerdict:
     """The verdict with what the log tells of transactions; damage in the records is added to `damage`."""
-    if verdict.told is None:
+    if verdict.reported is None:
         return verdict
-    here = with_damage(verdict.told.here, damage, batches)
+    here = with_damage(verdict.reported.here, damage, batches)
     if log.topic != TOPIC or not len(batches):
-        return replace(verdict, told=TransactionEvidence(here))
+        return replace(verdict, reported=TransactionEvidence(here))
     states, skipped, bad = read_states(log, batches)
     missing = _without_records(_without_segments(holes(batches, around), batches), batches, states)
     known, findings = history(log.partition, states, missing, whole=around.first_base == 0)
@@ -69,7 +69,7 @@ def with_transactions(
         verdict,
         findings=tuple(sorted((*verdict.findings, *findings), key=lambda one: (one.offset, one.rule.id))),
         judged=judged,
-        told=TransactionEvidence(here, replace(known, whole=whole, identities=identities, known_until_ms=until)),
+        reported=TransactionEvidence(here, replace(known, whole=whole, identities=identities, known_until_ms=until)),
     )
 
 

@@ -19,16 +19,16 @@ from model_tests.traces.audit.transactions_summary import (
 )
 
 
-def plain_told(told: TransactionEvidence) -> dict[str, object]:
+def plain_reported(reported: TransactionEvidence) -> dict[str, object]:
     """What a log tells of transactions, as plain values."""
-    here = told.here
+    here = reported.here
     plain = {name: getattr(here, name) for name in PartitionTransactions.__dataclass_fields__}
     plain["runs"] = packed(here.runs, RUN_FIELDS)
     plain["markers"] = packed(here.markers, MARKER_FIELDS)
-    return {"here": plain, "coordinated": _plain_history(told.coordinated) if told.coordinated else None}
+    return {"here": plain, "coordinated": _plain_history(reported.coordinated) if reported.coordinated else None}
 
 
-def told_of(plain: dict[str, Any]) -> TransactionEvidence:
+def reported_of(plain: dict[str, Any]) -> TransactionEvidence:
     """The same again."""
     here = plain["here"]
     here["runs"] = tuple(DataRun(*row) for row in unpacked(here["runs"], RUN_FIELDS))

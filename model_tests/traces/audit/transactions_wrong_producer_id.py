@@ -6,7 +6,7 @@ from dataclasses import replace
 from model_tests.traces.audit.coordinator_log_history import CoordinatorTransaction
 from model_tests.traces.audit.findings import Severity
 from model_tests.traces.audit.transaction_findings import Located, located, outcome_word
-from model_tests.traces.audit.transactions_gaps import told_at
+from model_tests.traces.audit.transactions_gaps import reported_at
 from model_tests.traces.audit.transactions_join import Gap, MarkedData
 from model_tests.traces.audit.transactions_judge import JudgedTransaction
 from model_tests.traces.audit.transactions_match import is_near, is_of
@@ -49,7 +49,7 @@ def with_misnamed(
 
 def _is_of_gap(each: Located, gap: Gap) -> bool:
     place, finding = each
-    is_there = place is gap.place and finding.offset == told_at(gap)
+    is_there = place is gap.place and finding.offset == reported_at(gap)
     return is_there and finding.step == "WriteTxnMarkers" and finding.severity is Severity.VIOLATION
 
 

@@ -26,7 +26,11 @@ def may_be_unknown(producer: ProducerTransactions, ended: MarkedData) -> bool:
 
 
 def may_be_copied_earlier(
-    producer: ProducerTransactions, identity: HeldProducerId, place: LogIndex, before: MarkedData | None, told: Reach
+    producer: ProducerTransactions,
+    identity: HeldProducerId,
+    place: LogIndex,
+    before: MarkedData | None,
+    reported: Reach,
 ) -> bool:
     """Whether data without a marker may be of a transaction that is missing, its log copied before that was complete.
 
@@ -37,7 +41,7 @@ def may_be_copied_earlier(
         identity: the transactional id that has the producer id.
         place: the log with the data.
         before: the producer's last marker before the data there; none if there is none.
-        told: until when each log is known.
+        reported: until when each log is known.
     """
     first = _neighbours(producer, place, before.marker.offset + 1)[0] if before is not None else ABSENT
     known = [one.known for one in producer.transactions]
@@ -48,7 +52,7 @@ def may_be_copied_earlier(
         offset, at_ms = identity.first_offset, identity.first_ms
     else:
         return False
-    return not told.is_later(place, identity.transactional_id, offset, at_ms)
+    return not reported.is_later(place, identity.transactional_id, offset, at_ms)
 
 
 def _neighbours(producer: ProducerTransactions, place: LogIndex, offset: int) -> tuple[int, int]:

@@ -113,8 +113,8 @@ class VerdictTasks:
         self.divided_from = int(options.get("divided_from", _DIVIDED_FROM))
         self.asked = asked_of(options.get("asked", "{}"))
         self.listed, self.listing = listed, options.get("listing", "")
-        told = {name: value for name, value in options.items() if name not in _WHERE}
-        self.kept = ResultCache(options.get("work", ""), json.dumps(told, sort_keys=True))
+        reported = {name: value for name, value in options.items() if name not in _WHERE}
+        self.kept = ResultCache(options.get("work", ""), json.dumps(reported, sort_keys=True))
 
     def tasks(self) -> Sequence[Task]:
         """Tasks of about the same size, the largest first."""

@@ -12,7 +12,7 @@ from model_tests.traces.audit.findings import LogBounds, OpenTransaction, Partit
 from model_tests.traces.audit.history_log import AttemptTally
 from model_tests.traces.audit.reading import PartialLog
 from model_tests.traces.audit.reread import RereadRequest
-from model_tests.traces.audit.transactions_wire import packed, plain_told, told_of, unpacked
+from model_tests.traces.audit.transactions_wire import packed, plain_reported, reported_of, unpacked
 from model_tests.traces.logs.kafka_log_segment import SegmentDamage
 
 TALLY_FIELDS: Final = tuple(part.name for part in fields(AttemptTally))
@@ -31,7 +31,7 @@ def encode(verdict: PartitionVerdict, damage: list[SegmentDamage]) -> str:
             "damage": [asdict(one) for one in damage],
             "tallies": packed(verdict.tallies, TALLY_FIELDS),
             "cluster": plain_side(verdict.cluster) if verdict.cluster is not None else None,
-            "told": plain_told(verdict.told) if verdict.told is not None else None,
+            "reported": plain_reported(verdict.reported) if verdict.reported is not None else None,
         }
     )
 
@@ -43,7 +43,7 @@ def decode(text: str) -> tuple[PartitionVerdict, list[SegmentDamage]]:
     plain["offsets"] = LogBounds(**plain["offsets"])
     plain["open_transactions"] = tuple(OpenTransaction(**one) for one in plain["open_transactions"])
     plain["tallies"] = tuple(AttemptTally(*row) for row in unpacked(plain["tallies"], TALLY_FIELDS))
-    plain["told"] = told_of(plain["told"]) if plain["told"] is not None else None
+    plain["reported"] = reported_of(plain["reported"]) if plain["reported"] is not None else None
     plain["cluster"] = side_of(plain["cluster"]) if plain["cluster"] is not None else None
     plain["findings"] = tuple(finding_of(one) for one in plain["findings"])
     return PartitionVerdict(**plain), damage

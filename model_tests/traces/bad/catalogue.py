@@ -77,7 +77,7 @@ BAD: Final = (
     _history(rules.LSO_READ_COMMITTED, edits.an_aborted_batch_delivered),
     _history(rules.LSO_ABORTED_INDEX, edits.an_aborted_batch_delivered),
     _history(rules.OFFSETS_ATOMIC, edits.an_offset_before_its_end),
-    _history(rules.OFFSETS_STABLE_FETCH, edits.an_undecided_offset_told),
+    _history(rules.OFFSETS_STABLE_FETCH, edits.an_undecided_offset_reported),
     _history(rules.OFFSETS_GENERATION_FENCE, edits.a_past_member_commits),
     _step(rules.REPL_HW_BOUNDS, "a leader's watermark is too high"),
     _defect(rules.REPL_COMMITTED_SURVIVES, "acks=all without replication"),

@@ -16,17 +16,17 @@ _WHERE: Final = ("client", "topic", "partition")
 
 def a_producer_id_twice(rows: Sequence[Row]) -> FalseRows | None:
     """Applications with two transactional ids are told the same producer id."""
-    told = [r for r in rows if r["api"] == "ClientInitTransactionsAnswered" and not r["error"]]
-    others = [r for r in told if r["transactional_id"] != told[0]["transactional_id"]]
-    return _changed(rows, others[0], producer_id=told[0]["producer_id"]) if others else None
+    reported = [r for r in rows if r["api"] == "ClientInitTransactionsAnswered" and not r["error"]]
+    others = [r for r in reported if r["transactional_id"] != reported[0]["transactional_id"]]
+    return _changed(rows, others[0], producer_id=reported[0]["producer_id"]) if others else None
 
 
 def a_batch_read_twice(rows: Sequence[Row]) -> FalseRows | None:
     """A reader is given one acknowledged batch for another, and so the one twice and the other never."""
-    told = {_of(r, _OF_BATCH) for r in rows if r["api"] == "ClientAcknowledged" and r["acks"] != 0}
+    reported = {_of(r, _OF_BATCH) for r in rows if r["api"] == "ClientAcknowledged" and r["acks"] != 0}
     given: dict[object, Row] = {}
     for row in _given(rows):
-        if _of(row, _OF_BATCH) not in told:
+        if _of(row, _OF_BATCH) not in reported:
             continue
         before = given.setdefault((_of(row, _WHERE), row["record_count"]), row)
         if before is not row:
@@ -43,8 +43,8 @@ def a_partition_left_out(rows: Sequence[Row]) -> FalseRows | None:
         key = row["client"], row["writer"], row["transaction"]
         if _of(first.setdefault(key, row), _WHERE) != _of(row, _WHERE):
             there = (*_WHERE, "writer", "transaction")
-            told = [{**r, **({"delivered": False} if _of(r, there) == _of(row, there) else {})} for r in rows]
-            return told, row["step"]
+            reported = [{**r, **({"delivered": False} if _of(r, there) == _of(row, there) else {})} for r in rows]
+            return reported, row["step"]
     return None
 
 
@@ -83,8 +83,8 @@ def an_abort_that_was_visible(rows: Sequence[Row]) -> FalseRows | None:
         if row["api"] == "ClientEndTransactionAnswered" and row["committed"] and not row["error"]:
             for given in _given(rows):
                 if (given["writer"], given["transaction"]) == _of(row, _OF_TRANSACTION):
-                    told = [{**r, "committed": False} if _is_about_end(r, row) else dict(r) for r in rows]
-                    return told, max(int(given["step"]), int(row["step"]))
+                    reported = [{**r, "committed": False} if _is_about_end(r, row) else dict(r) for r in rows]
+                    return reported, max(int(given["step"]), int(row["step"]))
     return None
 
 
@@ -110,7 +110,7 @@ def an_offset_before_its_end(rows: Sequence[Row]) -> FalseRows | None:
     return None
 
 
-def an_undecided_offset_told(rows: Sequence[Row]) -> FalseRows | None:
+def an_undecided_offset_reported(rows: Sequence[Row]) -> FalseRows | None:
     """A group that has to wait for a transaction is told the offset that the transaction has pending."""
     waits = (r for r in rows if r["api"] == "OffsetFetch" and r["error"] == ErrorCode.UNSTABLE_OFFSET_COMMIT)
     for answer in waits:

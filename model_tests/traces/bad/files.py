@@ -73,8 +73,8 @@ def make_all(only: Sequence[str] = ()) -> Iterator[ExpectedVerdict]:
 
 
 def _note(known: Sequence[ExpectedVerdict]) -> None:
-    told = json.dumps([asdict(each) for each in known], indent=1, ensure_ascii=False)
-    EXPECTED.write_text(f"{told}\n", encoding="utf-8")
+    reported = json.dumps([asdict(each) for each in known], indent=1, ensure_ascii=False)
+    EXPECTED.write_text(f"{reported}\n", encoding="utf-8")
 
 
 def _write(bad: Bad, made: MadeTrace, number: int) -> ExpectedVerdict:
@@ -82,10 +82,10 @@ def _write(bad: Bad, made: MadeTrace, number: int) -> ExpectedVerdict:
     found = [violation for violation in violations(false) if violation.rule == bad.rule.id]
     if not found or violations(true):
         raise ValueError(f"{bad.rule.id}: the trace or its twin is not judged as it should be")
-    told = ExpectedVerdict(bad.rule.id, number, found[0].step, found[0].guard, bad.how, made.origin)
-    write_ndjson(false, told.file)
-    write_ndjson(true, told.twin)
-    return told
+    reported = ExpectedVerdict(bad.rule.id, number, found[0].step, found[0].guard, bad.how, made.origin)
+    write_ndjson(false, reported.file)
+    write_ndjson(true, reported.twin)
+    return reported
 
 
 def readme() -> str:

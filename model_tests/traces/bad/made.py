@@ -133,8 +133,8 @@ def by_edit(edit: Edit, workload: str) -> Maker:
     def make(rule: Rule) -> MadeTrace:
         for seed in seeds_of(len(SEEDS) // len(WORKLOADS), 0, workload):
             true = trace_of(seed)
-            told = edit(true)
-            found = _shortest(rule, numbered(told[0]), told[1]) if told else None
+            reported = edit(true)
+            found = _shortest(rule, numbered(reported[0]), reported[1]) if reported else None
             if found:
                 return MadeTrace(found, tuple(true[: len(found)]), found[-1]["step"], f"eos replay --seed {seed}")
         raise LookupError(f"{rule.id}: no trace of these seeds can be told so")

@@ -7,7 +7,7 @@ import numpy as np
 from model_tests.traces.audit.history import Acknowledged, ClientJournal, JournalTransaction, Partition, ReportedEnd
 from model_tests.traces.client_histories.operations import OperationResult, Operations
 
-_TOLD: Final = {
+_REPORTED: Final = {
     OperationResult.OK: ReportedEnd.COMMITTED,
     OperationResult.INFO: ReportedEnd.UNKNOWN,
     OperationResult.FAIL: ReportedEnd.ABORTED,
@@ -47,7 +47,7 @@ def _attempt(history: Operations, row: int, count: int) -> JournalTransaction | 
     outcome, name = OperationResult(int(history.outcome[row])), history.names[history.name[row]]
     producer, index = str(history.processes[history.process[row]]), int(history.index[row])
     if name in _IN_TRANSACTION:
-        return JournalTransaction(producer, "", index, index, _TOLD[outcome], count)
+        return JournalTransaction(producer, "", index, index, _REPORTED[outcome], count)
     return (
         JournalTransaction(producer, "", None, index, ReportedEnd.NO_TRANSACTION, count)
         if outcome is OperationResult.OK

@@ -32,9 +32,9 @@ def as_trace(history: Operations, number: int = 0, *, read_committed: bool = Tru
     """The rows of a history, as the trace of a number, in the order in which its operations begin and end."""
     order, isolation = log_order(history), READ_COMMITTED if read_committed else READ_UNCOMMITTED
     events = sorted([*_written(order), *_read(order, isolation)], key=lambda event: event[0])
-    told = {"schema": 1, "trace": number, "profile": NEWEST.name, "transaction_version": 2}
+    reported = {"schema": 1, "trace": number, "profile": NEWEST.name, "transaction_version": 2}
     for step, (at, columns) in enumerate(events):
-        yield complete({**told, "step": step, "time_ms": at, "acks": NO_ACKS, **columns})
+        yield complete({**reported, "step": step, "time_ms": at, "acks": NO_ACKS, **columns})
 
 
 def _client(history: Operations, operation: int) -> str:
@@ -51,10 +51,10 @@ class _Senders:
 
     def __init__(self, order: LogOrder) -> None:
         self._order = order
-        self._number = _ordinals(order.history.process[order.sent.told.operation])
+        self._number = _ordinals(order.history.process[order.sent.reported.operation])
         self._transaction = np.full(len(order.history), -1, np.int64)
         transactions = order.history.atomic & (order.history.invoked > 0)
-        writes = np.unique(order.sent.told.operation[transactions[order.sent.told.operation]])
+        writes = np.unique(order.sent.reported.operation[transactions[order.sent.reported.operation]])
         self._transaction[writes] = _ordinals(order.history.process[writes])
         self._by_record = _last_of(order.sent.record, order.once)
         self.by_place = _last_of(np.where(order.placed, order.sent.place, -1), order.placed)
@@ -72,7 +72,7 @@ class _Senders:
         """Who made the record, and in which transaction."""
         if row < 0:
             return {"record_count": 1}
-        history, operation = self._order.history, int(self._order.sent.told.operation[row])
+        history, operation = self._order.history, int(self._order.sent.reported.operation[row])
         transaction = self.transaction(operation)
         return {
             "writer": _client(history, operation),
@@ -105,7 +105,7 @@ def _last_of(numbers: Integers, chosen: Facts) -> Integers:
 
 
 def _written(order: LogOrder) -> Iterator[_Event]:
-    history, sent, senders = order.history, order.sent.told, _Senders(order)
+    history, sent, senders = order.history, order.sent.reported, _Senders(order)
     rows = np.argsort(sent.operation, kind="stable")
     starts = np.searchsorted(sent.operation[rows], np.arange(len(history) + 1)).tolist()
     for operation in np.unique(sent.operation).tolist():
@@ -125,14 +125,14 @@ def _written(order: LogOrder) -> Iterator[_Event]:
             batch = {**client, **senders.columns(row), **_place(history, int(sent.key[row]))}
             yield int(history.invoked[operation]), {"api": "ClientSend", **batch}
             offset = int(sent.offset[row]) if order.took_effect[operation] else -1
-            yield from ((ends, each) for each in _told_of(batch, outcome, offset, is_transaction))
+            yield from ((ends, each) for each in _reported_of(batch, outcome, offset, is_transaction))
         if is_transaction:
             yield ends, {"api": "ClientEndTransaction", **call}
         if is_transaction and outcome is not OperationResult.INFO:
             yield ends, {"api": "ClientEndTransactionAnswered", **call, "error": int(ErrorCode.NONE)}
 
 
-def _told_of(batch: _Columns, outcome: OperationResult, offset: int, is_transaction: bool) -> Iterator[_Columns]:
+def _reported_of(batch: _Columns, outcome: OperationResult, offset: int, is_transaction: bool) -> Iterator[_Columns]:
     if outcome is not OperationResult.FAIL and offset >= 0:
         found = {"first_offset": offset, "last_offset": offset, "error": int(ErrorCode.NONE)}
         yield {"api": "ClientAcknowledged", **batch, **found}
@@ -147,7 +147,7 @@ def _read(order: LogOrder, isolation: int) -> Iterator[_Event]:
     history, given, senders = order.history, order.given, _Senders(order)
     before, broken = _reads_before(order)
     for row in np.flatnonzero(given.spot >= 0).tolist():
-        operation, key = int(given.told.operation[row]), int(given.told.key[row])
+        operation, key = int(given.reported.operation[row]), int(given.reported.key[row])
         at = int(history.completed[operation])
         reader = {"client": _client(history, operation), "isolation": isolation, **_place(history, key)}
         if broken[row]:
@@ -157,7 +157,7 @@ def _read(order: LogOrder, isolation: int) -> Iterator[_Event]:
             for columns in _passed(order, senders, last, int(given.place[row])):
                 yield at, {"api": "ClientFetched", **reader, **columns}
         record = senders.columns(senders.of_given(int(given.record[row]), int(given.place[row])))
-        offset = int(given.told.offset[row])
+        offset = int(given.reported.offset[row])
         yield at, {"api": "ClientFetched", **reader, **record, **_range(offset, offset), "delivered": True}
 
 
@@ -178,20 +178,20 @@ def _passed(order: LogOrder, senders: _Senders, last: int, place: int) -> Iterat
 
 def _reads_before(order: LogOrder) -> tuple[Integers, Facts]:
     """Of given records the one before of the same process and key, and where it need not be followed by this one."""
-    history, told = order.history, order.given.told
+    history, reported = order.history, order.given.reported
     rows = np.flatnonzero(order.given.spot >= 0)
-    process = history.process[told.operation[rows]]
-    rows = rows[np.lexsort((rows, told.key[rows], process))]
-    before, broken = np.full(len(told), -1, np.int64), np.ones(len(told), np.bool_)
+    process = history.process[reported.operation[rows]]
+    rows = rows[np.lexsort((rows, reported.key[rows], process))]
+    before, broken = np.full(len(reported), -1, np.int64), np.ones(len(reported), np.bool_)
     if len(rows) > 1:
         first, second = rows[:-1], rows[1:]
-        same = (told.key[first] == told.key[second]) & (
-            history.process[told.operation[first]] == history.process[told.operation[second]]
+        same = (reported.key[first] == reported.key[second]) & (
+            history.process[reported.operation[first]] == history.process[reported.operation[second]]
         )
         first, second = first[same], second[same]
         before[second] = first
-        kept = np.isin(history.via[told.operation[second]], (Via.ASSIGN.value, Via.TRACKED.value))
-        kept &= history.outcome[told.operation[first]] == OperationResult.OK.value
-        kept |= told.operation[first] == told.operation[second]
-        broken[second] = ~kept | (breaks_between(history, told, first, second) > 0)
+        kept = np.isin(history.via[reported.operation[second]], (Via.ASSIGN.value, Via.TRACKED.value))
+        kept &= history.outcome[reported.operation[first]] == OperationResult.OK.value
+        kept |= reported.operation[first] == reported.operation[second]
+        broken[second] = ~kept | (breaks_between(history, reported, first, second) > 0)
     return before, broken

@@ -5,20 +5,20 @@ import numpy as np
 from model_tests.traces.client_histories.operations import NEVER, Facts, Integers, OperationRecords, Operations
 
 
-def broken_within(history: Operations, told: OperationRecords, rows: Integers) -> Facts:
+def broken_within(history: Operations, reported: OperationRecords, rows: Integers) -> Facts:
     """Of rows: the partition was given or taken away during the row's own operation."""
-    at = history.completed[told.operation[rows]]
+    at = history.completed[reported.operation[rows]]
     counts = _Counts(history)
-    own: Facts = counts.broken(told, rows, at) > counts.broken(told, rows, at - 1)
+    own: Facts = counts.broken(reported, rows, at) > counts.broken(reported, rows, at - 1)
     return own
 
 
-def breaks_between(history: Operations, told: OperationRecords, before: Integers, after: Integers) -> Integers:
+def breaks_between(history: Operations, reported: OperationRecords, before: Integers, after: Integers) -> Integers:
     """Of pairs of rows of one process and key: how often it stopped reading on between them, both ends included."""
     counts = _Counts(history)
-    first = history.completed[told.operation[before]] - 1
-    last = history.completed[told.operation[after]]
-    return counts.all(told, after, last) - counts.all(told, after, first)
+    first = history.completed[reported.operation[before]] - 1
+    last = history.completed[reported.operation[after]]
+    return counts.all(reported, after, last) - counts.all(reported, after, first)
 
 
 class _Counts:
@@ -34,19 +34,19 @@ class _Counts:
         self._kept = np.sort(self._at(self._pair(history.kept.process, history.kept.key), history.kept.at))
         self._reset = np.sort(self._at(history.reset.process, history.reset.at))
 
-    def broken(self, told: OperationRecords, rows: Integers, at: Integers) -> Integers:
+    def broken(self, reported: OperationRecords, rows: Integers, at: Integers) -> Integers:
         """Explicit losses of the rows' partitions."""
-        return self._upto(self._broken, self._pair_of(told, rows), at)
+        return self._upto(self._broken, self._pair_of(reported, rows), at)
 
-    def all(self, told: OperationRecords, rows: Integers, at: Integers) -> Integers:
+    def all(self, reported: OperationRecords, rows: Integers, at: Integers) -> Integers:
         """Losses and new beginnings that did not go on with the partition."""
-        pair = self._pair_of(told, rows)
-        process = self._history.process[told.operation[rows]]
+        pair = self._pair_of(reported, rows)
+        process = self._history.process[reported.operation[rows]]
         anew = self._upto(self._reset, process, at) - self._upto(self._kept, pair, at)
         return anew + self._upto(self._broken, pair, at)
 
-    def _pair_of(self, told: OperationRecords, rows: Integers) -> Integers:
-        return self._pair(self._history.process[told.operation[rows]], told.key[rows])
+    def _pair_of(self, reported: OperationRecords, rows: Integers) -> Integers:
+        return self._pair(self._history.process[reported.operation[rows]], reported.key[rows])
 
     def _pair(self, process: Integers, key: Integers) -> Integers:
         return process * self._keys + key

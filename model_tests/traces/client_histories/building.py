@@ -175,14 +175,14 @@ class Building:
         )
 
     def _value(self, value: object) -> int:
-        return UNKNOWN if value is NOT_TOLD else self._values.number(value)
+        return UNKNOWN if value is NOT_REPORTED else self._values.number(value)
 
 
-NOT_TOLD: Final = object()
+NOT_REPORTED: Final = object()
 """In place of a value: the history does not tell it."""
 
 
-def told_offset(offset: object) -> int:
+def reported_offset(offset: object) -> int:
     """An offset of a history, -1 where there is none.
 
     Raises:

@@ -35,8 +35,8 @@ def run(
     form = history_form or form_of(history)
     if form is Form.JOURNAL and not received:
         raise BadInput(f"{history} is a journal, which tells of no reader: give --received, or the logs")
-    told = read_operations(history, form, received)
-    clients = report_on(told, history, read_committed=read_committed, pictured=pictured)
+    reported = read_operations(history, form, received)
+    clients = report_on(reported, history, read_committed=read_committed, pictured=pictured)
     return AuditReport((), (), (), (), time.monotonic() - began, clients=clients)
 
 
@@ -57,8 +57,8 @@ def write_trace(
         raise BadInput("--history-trace writes the history of --history; there is none")
     if file.suffix != ".ndjson":
         raise BadInput(f"{file}: a trace is called something.ndjson")
-    told = read_operations(history, history_form, received)
-    write_ndjson(as_trace(told, read_committed=read_committed), file)
+    reported = read_operations(history, history_form, received)
+    write_ndjson(as_trace(reported, read_committed=read_committed), file)
 
 
 def beside_logs(

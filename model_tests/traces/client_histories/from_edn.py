@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
 
-from model_tests.traces.client_histories.building import Building, told_offset
+from model_tests.traces.client_histories.building import Building, reported_offset
 from model_tests.traces.client_histories.edn import UnreadForm, forms
 from model_tests.traces.client_histories.operations import OperationResult, Operations, Via
 
@@ -146,12 +146,12 @@ def _polled(given: object) -> list[tuple[bool, object, int, object]]:
     return [(False, key, *_pair(pair)) for key, pairs in given.items() for pair in pairs or ()]
 
 
-def _offset_and_value(told: object) -> tuple[int, object]:
+def _offset_and_value(reported: object) -> tuple[int, object]:
     """The offset and the value of a record that was sent: a pair once it is known."""
-    return _pair(told) if isinstance(told, tuple) and len(told) == 2 else (-1, told)
+    return _pair(reported) if isinstance(reported, tuple) and len(reported) == 2 else (-1, reported)
 
 
 def _pair(pair: object) -> tuple[int, object]:
     if not isinstance(pair, tuple) or len(pair) != 2:
         raise ValueError("no pair of offset and value")
-    return told_offset(pair[0]), pair[1]
+    return reported_offset(pair[0]), pair[1]

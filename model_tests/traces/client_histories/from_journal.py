@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from model_tests.traces.audit.history import ClientJournal, ReportedEnd
-from model_tests.traces.client_histories.building import NOT_TOLD, Building
+from model_tests.traces.client_histories.building import NOT_REPORTED, Building
 from model_tests.traces.client_histories.operations import OperationResult, Operations, Via
 from model_tests.traces.logs.kafka_log_batches import Integers
 
@@ -28,18 +28,18 @@ def from_journal(journal: ClientJournal, received: Mapping[tuple[str, int], Inte
     operations: list[int] = []
     for attempt in journal.attempts:
         building.tick()
-        process, outcome = building.process(attempt.producer), _OUTCOMES[attempt.told]
-        is_transaction = attempt.told is not ReportedEnd.NO_TRANSACTION
+        process, outcome = building.process(attempt.producer), _OUTCOMES[attempt.reported]
+        is_transaction = attempt.reported is not ReportedEnd.NO_TRANSACTION
         name = "transaction" if is_transaction else "sends"
         operations.append(building.operation(process, attempt.line, outcome, name, building.now, atomic=is_transaction))
     for key, acknowledged in journal.acknowledged.items():
         for offset, attempt_number in zip(acknowledged.offsets.tolist(), acknowledged.attempts.tolist(), strict=True):
-            building.sends(operations[attempt_number], 0, key, offset, NOT_TOLD)
+            building.sends(operations[attempt_number], 0, key, offset, NOT_REPORTED)
     reader = building.process(READER)
     building.begins_anew(reader, Via.ASSIGN, received, at_start=True)
     for number, (key, offsets) in enumerate(received.items(), start=1):
         building.tick()
         operation = building.operation(reader, number, OperationResult.OK, "reads", 0)
         for offset in offsets.tolist():
-            building.gives(operation, 0, key, offset, NOT_TOLD)
+            building.gives(operation, 0, key, offset, NOT_REPORTED)
     return building.built()

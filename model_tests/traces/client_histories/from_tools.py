@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from model_tests.traces.client_histories.building import NOT_TOLD, Building, told_offset
+from model_tests.traces.client_histories.building import NOT_REPORTED, Building, reported_offset
 from model_tests.traces.client_histories.operations import OperationResult, Operations, Via
 
 _SUMMARIES: Final = "polls tell no more than their first and last offset, and have gaps"
@@ -77,9 +77,9 @@ class _Program:
 
     def _event(self, event: Mapping[str, Any]) -> None:
         name = event.get("name", "")
-        told = self._events.get(name)
-        if told is not None:
-            told(event)
+        reported = self._events.get(name)
+        if reported is not None:
+            reported(event)
         else:
             what = name if name in _PASSED_OVER else "event of another kind"
             self._building.passes_over(COPIER if "totalProcessed" in event else what)
@@ -100,17 +100,17 @@ class _Program:
 
     def _consumed(self, event: Mapping[str, Any]) -> None:
         """The end of a poll: a summary, behind the records themselves if they are printed at all."""
-        told = {key for key, _, _ in self._taken}
+        reported = {key for key, _, _ in self._taken}
         summaries = [_summary(part) for part in event["partitions"]]
         for key, count, first, last in summaries:
-            if key in told:
+            if key in reported:
                 continue
             if count < last - first + 1:
-                self._taken.append((key, first, NOT_TOLD))
+                self._taken.append((key, first, NOT_REPORTED))
                 self._building.partial[_SUMMARIES] = None
                 self._breaks([key])
                 first = last
-            self._taken += ((key, offset, NOT_TOLD) for offset in range(first, last + 1))
+            self._taken += ((key, offset, NOT_REPORTED) for offset in range(first, last + 1))
         self.polled()
 
     def _moves(self, event: Mapping[str, Any]) -> None:
@@ -131,12 +131,12 @@ def _partition(event: Mapping[str, Any]) -> tuple[str, int]:
 
 
 def _offset(offset: object) -> int:
-    return told_offset(offset)
+    return reported_offset(offset)
 
 
 def _summary(part: Mapping[str, Any]) -> tuple[tuple[str, int], int, int, int]:
     """Partition, records, first and last offset of a part of a poll."""
-    count, first, last = part["count"], told_offset(part["minOffset"]), told_offset(part["maxOffset"])
+    count, first, last = part["count"], reported_offset(part["minOffset"]), reported_offset(part["maxOffset"])
     if isinstance(count, bool) or not isinstance(count, int) or not 0 < count <= min(_MOST_IN_ONE, last - first + 1):
         raise ValueError("a poll whose count and offsets do not agree")
     return _partition(part), count, first, last

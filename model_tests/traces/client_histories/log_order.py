@@ -38,7 +38,7 @@ class Rows:
         place: in the order of the logs, -1 where it is not known.
     """
 
-    told: OperationRecords
+    reported: OperationRecords
     record: Integers
     spot: Integers
     place: Integers
@@ -71,7 +71,7 @@ class LogOrder:
     @property
     def given_ok(self) -> Facts:
         """Of given records: their reader succeeded."""
-        succeeded: Facts = self.outcome_of(self.given.told) == OperationResult.OK.value
+        succeeded: Facts = self.outcome_of(self.given.reported) == OperationResult.OK.value
         return succeeded
 
     def outcome_of(self, records: OperationRecords) -> Integers:
@@ -135,15 +135,15 @@ def _spots(sent: OperationRecords, given: OperationRecords) -> tuple[Integers, I
 def _numbered(keys: tuple[Integers, Integers], seconds: tuple[Integers, Integers]) -> tuple[Integers, Integers]:
     """Numbers of the pairs of two columns, in their order; -1 where the second is absent."""
     key, second = np.concatenate(keys), np.concatenate(seconds)
-    told = np.flatnonzero(second >= 0)
-    first, rank = key[told], second[told]
+    reported = np.flatnonzero(second >= 0)
+    first, rank = key[reported], second[reported]
     width = 1 + _last(rank)
     if (1 + _last(first)) * width > _WIDEST:
         different, rank = np.unique(rank, return_inverse=True)
         width = max(1, len(different))
     pair = _dense(first * width + rank)
     number = np.full(len(key), NOWHERE, np.int64)
-    number[told] = pair
+    number[reported] = pair
     return number[: len(keys[0])], number[len(keys[0]) :]
 
 
@@ -229,11 +229,11 @@ def _place_of_spots(sent: Integers, given: Integers, spots: int) -> Integers:
     return np.where(is_place, np.cumsum(is_place) - 1, NOWHERE)
 
 
-def _of_places(*told: tuple[OperationRecords, Integers]) -> tuple[Integers, Integers]:
+def _of_places(*reported: tuple[OperationRecords, Integers]) -> tuple[Integers, Integers]:
     """Key and offset of each place."""
-    places = 1 + _last(*(place for _, place in told))
+    places = 1 + _last(*(place for _, place in reported))
     key, offset = np.zeros(places, np.int64), np.zeros(places, np.int64)
-    for records, place in told:
+    for records, place in reported:
         here = place >= 0
         key[place[here]] = records.key[here]
         offset[place[here]] = records.offset[here]

@@ -72,17 +72,17 @@ def _writes(order: LogOrder) -> _Edges:
     linked = (
         np.flatnonzero((first >= 0) & (second >= 0) & (order.key[:-1] == order.key[1:])) if len(order.key) else first
     )
-    sent = order.sent.told
+    sent = order.sent.reported
     first, second = first[linked], second[linked]
     return _apart(_Edges(sent.operation[first], sent.operation[second], sent.key[second], sent.value[second]))
 
 
 def _reads(order: LogOrder) -> _Edges:
     """From who sent a record to whom it was given."""
-    senders = np.flatnonzero(order.once & (order.sent.record >= 0) & order.took_effect[order.sent.told.operation])
+    senders = np.flatnonzero(order.once & (order.sent.record >= 0) & order.took_effect[order.sent.reported.operation])
     sender = np.full(2 + max(int(one.record.max(initial=-1)) for one in (order.sent, order.given)), -1, np.int64)
-    sender[order.sent.record[senders]] = order.sent.told.operation[senders]
-    given = order.given.told
+    sender[order.sent.record[senders]] = order.sent.reported.operation[senders]
+    given = order.given.reported
     source = sender[order.given.record]
     rows = np.flatnonzero(source >= 0)
     source = source[rows]
@@ -160,13 +160,13 @@ def _cases(
 ) -> AnomalyCases:
     words = Describing(order)
 
-    def describe(case: int, told: Severity) -> Anomaly:
+    def describe(case: int, reported: Severity) -> Anomaly:
         circle = circles[case]
         steps = list(zip(circle, [*circle[1:], circle[0]], strict=True))
         rows = [int(np.flatnonzero((edges.source == a) & (edges.target == b))[0]) for a, b in steps[:8]]
         message = "; ".join(_edge(words, edges, row) for row in rows)
         values = [int(edges.value[row]) for row in rows]
-        return words.anomaly(kind, told, int(edges.key[rows[0]]), (), values, circle[:8], message)
+        return words.anomaly(kind, reported, int(edges.key[rows[0]]), (), values, circle[:8], message)
 
     return AnomalyCases(kind, severity, describe, len(edges.source))
 
@@ -213,12 +213,12 @@ def _of_time(
 ) -> AnomalyCases:
     words = Describing(order)
 
-    def describe(case: int, told: Severity) -> Anomaly:
+    def describe(case: int, reported: Severity) -> Anomaly:
         given, began = int(rows[case]), int(latest[case])
         edge = int(np.flatnonzero(reads.target == given)[0])
         first, second = words.called(given, began)
         message = f"{first} had ended before {second} began, and rests on what that one sent"
         value = int(reads.value[edge])
-        return words.anomaly(kind, told, int(reads.key[edge]), (), (value,), (given, began), message)
+        return words.anomaly(kind, reported, int(reads.key[edge]), (), (value,), (given, began), message)
 
     return AnomalyCases(kind, of_severity(len(rows), severity), describe, len(reads.source))

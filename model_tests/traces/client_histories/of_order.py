@@ -58,9 +58,9 @@ class _Runs:
 
 def _by_operation_and_key(rows: Rows) -> tuple[Integers, Facts]:
     """The rows in the order of operation and key, each as told, and which of them begin another pair."""
-    keys = 1 + int(rows.told.key.max(initial=0))
-    order = np.argsort(rows.told.operation * keys + rows.told.key, kind="stable")
-    return order, first_of_runs(rows.told.operation[order], rows.told.key[order])
+    keys = 1 + int(rows.reported.key.max(initial=0))
+    order = np.argsort(rows.reported.operation * keys + rows.reported.key, kind="stable")
+    return order, first_of_runs(rows.reported.operation[order], rows.reported.key[order])
 
 
 def _within(order: LogOrder) -> Iterator[AnomalyCases]:
@@ -72,7 +72,7 @@ def _within(order: LogOrder) -> Iterator[AnomalyCases]:
         joined = np.flatnonzero(~first)
         pairs = _pairs(rows, sorted_rows[joined - 1], sorted_rows[joined])
         if rows is order.given:
-            pairs = pairs.where(~broken_within(order.history, rows.told, pairs.after))
+            pairs = pairs.where(~broken_within(order.history, rows.reported, pairs.after))
         skips, back = pairs.where(pairs.distance > 1), pairs.where(pairs.distance < 1)
         yield _cases(order, rows, kinds[0], skips, of_severity(len(skips.after), skipping), len(joined))
         yield _cases(order, rows, kinds[1], back, of_severity(len(back.after), VIOLATION), len(joined))
@@ -83,25 +83,25 @@ def _runs(rows: Rows, chosen: Facts) -> _Runs:
     starts = np.flatnonzero(first)
     ends = np.append(starts[1:], len(sorted_rows))[: len(starts)] - 1
     runs = _Runs(sorted_rows[starts], sorted_rows[ends])
-    here = chosen[rows.told.operation[runs.first]]
+    here = chosen[rows.reported.operation[runs.first]]
     return _Runs(runs.first[here], runs.last[here])
 
 
 def _polls(order: LogOrder) -> Iterator[AnomalyCases]:
     history, rows = order.history, order.given
     runs = _runs(rows, np.ones(len(history), np.bool_))
-    operation = rows.told.operation[runs.first]
+    operation = rows.reported.operation[runs.first]
     ok = history.outcome[operation] == OperationResult.OK.value
     at, before = _previous(order, rows, runs, ok)
     pairs = _pairs(rows, runs.last[before], runs.first[at])
-    pairs = pairs.where(breaks_between(history, rows.told, pairs.before, pairs.after) == 0)
+    pairs = pairs.where(breaks_between(history, rows.reported, pairs.before, pairs.after) == 0)
     resumed = _goes_on_behind(rows, runs, *_previous(order, rows, runs, np.ones(len(ok), np.bool_)), pairs.after)
     for kind, chosen in (
         (AnomalyKind.POLL_SKIP, pairs.distance > 1),
         (AnomalyKind.NONMONOTONIC_POLL, pairs.distance < 1),
     ):
         found = pairs.where(chosen)
-        severity = _by_via(order, rows.told.operation[found.after])
+        severity = _by_via(order, rows.reported.operation[found.after])
         if kind is AnomalyKind.POLL_SKIP:
             severity = np.where(resumed[chosen] & (severity == VIOLATION), SUSPICIOUS, severity)
         yield _cases(order, rows, kind, found, severity, len(at))
@@ -109,7 +109,7 @@ def _polls(order: LogOrder) -> Iterator[AnomalyCases]:
 
 def _goes_on_behind(rows: Rows, runs: _Runs, at: Integers, directly: Integers, after: Integers) -> Facts:
     """Reads that go on right behind what an operation was given that did not succeed, and was not wound back."""
-    place = np.full(len(rows.told), -2, np.int64)
+    place = np.full(len(rows.reported), -2, np.int64)
     place[runs.first[at]] = rows.place[runs.last[directly]]
     follows: Facts = place[after] + 1 == rows.place[after]
     return follows
@@ -124,7 +124,7 @@ def _by_via(order: LogOrder, operation: Integers) -> Integers:
 
 def _previous(order: LogOrder, rows: Rows, runs: _Runs, counts: Facts) -> tuple[Integers, Integers]:
     """Runs, in the order of operations, with the last one before of the same process and key that counts."""
-    operation, key = rows.told.operation[runs.first], rows.told.key[runs.first]
+    operation, key = rows.reported.operation[runs.first], rows.reported.key[runs.first]
     process = order.history.process[operation]
     keys = 1 + int(key.max(initial=0))
     sorted_runs = np.argsort(process * keys + key, kind="stable")
@@ -152,18 +152,18 @@ def _cases(
     words = Describing(order)
     verb = "sent" if rows is order.sent else "was given"
 
-    def describe(case: int, told: Severity) -> Anomaly:
+    def describe(case: int, reported: Severity) -> Anomaly:
         ends = (int(pairs.before[case]), int(pairs.after[case]))
-        values = tuple(int(rows.told.value[row]) for row in ends)
+        values = tuple(int(rows.reported.value[row]) for row in ends)
         offsets = tuple(int(order.offset[rows.place[row]]) for row in ends)
-        operations = tuple(dict.fromkeys(int(rows.told.operation[row]) for row in ends))
+        operations = tuple(dict.fromkeys(int(rows.reported.operation[row]) for row in ends))
         called = words.called(*operations)
         then = "then" if len(called) == 1 else f"then {called[1]}:"
         message = (
             f"{called[0]} {verb} {words.record(values[0])} at offset {offsets[0]}, {then} "
             f"{words.record(values[1])} at offset {offsets[1]}{_between(int(pairs.distance[case]))}"
         )
-        return words.anomaly(kind, told, int(rows.told.key[ends[0]]), offsets, values, operations, message)
+        return words.anomaly(kind, reported, int(rows.reported.key[ends[0]]), offsets, values, operations, message)
 
     return AnomalyCases(kind, severity, describe, judged)
 

@@ -33,7 +33,7 @@ def of_transactions(order: LogOrder, *, read_committed: bool) -> Iterator[Anomal
 def _has(order: LogOrder, rows: Facts) -> Facts:
     """Operations with such a row among those that they sent."""
     found = np.zeros(len(order.history), np.bool_)
-    found[order.sent.told.operation[rows]] = True
+    found[order.sent.reported.operation[rows]] = True
     return found
 
 
@@ -46,7 +46,7 @@ def _member(order: LogOrder) -> Facts:
 def _torn(order: LogOrder, gone: Facts, *, read_committed: bool) -> AnomalyCases:
     history = order.history
     failed = history.outcome == OperationResult.FAIL.value
-    aborted = np.zeros(len(order.sent.told), np.bool_)
+    aborted = np.zeros(len(order.sent.reported), np.bool_)
     aborted[aborted_reads(order)[1]] = True
     of_committed = _has(order, order.seen) & _has(order, gone) & order.took_effect
     of_aborted = _has(order, aborted) & _has(order, ~order.seen) & failed
@@ -55,20 +55,20 @@ def _torn(order: LogOrder, gone: Facts, *, read_committed: bool) -> AnomalyCases
     grave = VIOLATION if read_committed else SUSPICIOUS
     severity = np.where(committed, absent_is(history), grave)
 
-    def describe(case: int, told: Severity) -> Anomaly:
+    def describe(case: int, reported: Severity) -> Anomaly:
         operation = int(operations[case])
-        own = order.sent.told.operation == operation
+        own = order.sent.reported.operation == operation
         seen, missed = (
             np.flatnonzero(own & order.seen),
             np.flatnonzero(own & (gone if committed[case] else ~order.seen)),
         )
-        return _parted(order, told, operation, seen, missed)
+        return _parted(order, reported, operation, seen, missed)
 
     return AnomalyCases(AnomalyKind.TORN, severity, describe, int(_has(order, order.seen).sum()))
 
 
-def _parted(order: LogOrder, told: Severity, operation: int, seen: Integers, missed: Integers) -> Anomaly:
-    words, sent = Describing(order), order.sent.told
+def _parted(order: LogOrder, reported: Severity, operation: int, seen: Integers, missed: Integers) -> Anomaly:
+    words, sent = Describing(order), order.sent.reported
     (writer,) = words.called(operation)
     aborted = "" if order.took_effect[operation] else ", which is aborted,"
     behind = ", though readers went on behind it" if order.took_effect[operation] else ""
@@ -78,39 +78,39 @@ def _parted(order: LogOrder, told: Severity, operation: int, seen: Integers, mis
     )
     rows = [int(seen[0]), int(missed[0])]
     offsets, values = sent.offset[rows].tolist(), sent.value[rows].tolist()
-    return words.anomaly(AnomalyKind.TORN, told, int(sent.key[missed[0]]), offsets, values, (operation,), message)
+    return words.anomaly(AnomalyKind.TORN, reported, int(sent.key[missed[0]]), offsets, values, (operation,), message)
 
 
 def _at(order: LogOrder, words: Describing, row: int) -> str:
-    sent = order.sent.told
+    sent = order.sent.reported
     offset = f" offset {sent.offset[row]}" if sent.offset[row] >= 0 else ""
     return f"{words.record(int(sent.value[row]))} of {words.key(int(sent.key[row]))}{offset}"
 
 
 def _consumed(order: LogOrder) -> Facts:
     """Given records of transactions that read for a group and have outputs."""
-    sends = _has(order, np.ones(len(order.sent.told), np.bool_))
+    sends = _has(order, np.ones(len(order.sent.reported), np.bool_))
     consumes = _member(order) & order.history.atomic & sends
-    found: Facts = consumes[order.given.told.operation]
+    found: Facts = consumes[order.given.reported.operation]
     return found
 
 
 def _without_outputs(order: LogOrder, gone: Facts) -> AnomalyCases:
     consumes = np.zeros(len(order.history), np.bool_)
-    consumes[order.given.told.operation[_consumed(order)]] = True
+    consumes[order.given.reported.operation[_consumed(order)]] = True
     operations = np.flatnonzero(consumes & order.took_effect & _has(order, gone))
     words = Describing(order)
 
-    def describe(case: int, told: Severity) -> Anomaly:
+    def describe(case: int, reported: Severity) -> Anomaly:
         operation = int(operations[case])
-        row = int(np.flatnonzero((order.sent.told.operation == operation) & gone)[0])
-        given = int(np.flatnonzero(order.given.told.operation == operation)[-1])
+        row = int(np.flatnonzero((order.sent.reported.operation == operation) & gone)[0])
+        given = int(np.flatnonzero(order.given.reported.operation == operation)[-1])
         (writer,) = words.called(operation)
-        up_to = f"{words.key(int(order.given.told.key[given]))} offset {order.given.told.offset[given]}"
+        up_to = f"{words.key(int(order.given.reported.key[given]))} offset {order.given.reported.offset[given]}"
         message = f"{writer} consumed up to {up_to}, and its output {_at(order, words, row)} is lost"
-        sent = order.sent.told
+        sent = order.sent.reported
         return words.anomaly(
-            *(AnomalyKind.OFFSETS_WITHOUT_OUTPUTS, told, int(sent.key[row]), (int(sent.offset[row]),)),
+            *(AnomalyKind.OFFSETS_WITHOUT_OUTPUTS, reported, int(sent.key[row]), (int(sent.offset[row]),)),
             *((int(sent.value[row]),), (operation,), message),
         )
 
@@ -121,11 +121,11 @@ def _without_outputs(order: LogOrder, gone: Facts) -> AnomalyCases:
 def _of_aborted(order: LogOrder) -> AnomalyCases:
     given, history = order.given, order.history
     consumed = _consumed(order) & (given.place >= 0)
-    outcome = order.outcome_of(given.told)
+    outcome = order.outcome_of(given.reported)
     bound = np.full(len(history.keys), -1, np.int64)
-    group = _member(order)[given.told.operation] & (outcome == OperationResult.OK.value) & (given.place >= 0)
-    np.maximum.at(bound, given.told.key[group], given.place[group])
-    aborted = consumed & (outcome == OperationResult.FAIL.value) & (given.place < bound[given.told.key])
+    group = _member(order)[given.reported.operation] & (outcome == OperationResult.OK.value) & (given.place >= 0)
+    np.maximum.at(bound, given.reported.key[group], given.place[group])
+    aborted = consumed & (outcome == OperationResult.FAIL.value) & (given.place < bound[given.reported.key])
     rows = np.flatnonzero(aborted & ~among(given.place, given.place[order.given_ok]))
     return _of_given(
         order,
@@ -140,8 +140,8 @@ def _of_aborted(order: LogOrder) -> AnomalyCases:
 def _consumed_twice(order: LogOrder) -> AnomalyCases:
     given = order.given
     rows = np.flatnonzero(_consumed(order) & order.given_ok & (given.place >= 0))
-    sorted_rows = rows[np.lexsort((given.told.operation[rows], given.place[rows]))]
-    place, operation = given.place[sorted_rows], given.told.operation[sorted_rows]
+    sorted_rows = rows[np.lexsort((given.reported.operation[rows], given.place[rows]))]
+    place, operation = given.place[sorted_rows], given.reported.operation[sorted_rows]
     again = np.flatnonzero((place[1:] == place[:-1]) & (operation[1:] != operation[:-1])) + 1
     return _of_given(
         order,
@@ -164,13 +164,13 @@ def _of_given(
     before: Integers | None = None,
 ) -> AnomalyCases:
     """Cases about records that were given, with the operations that they were given to."""
-    words, told = Describing(order), order.given.told
+    words, reported = Describing(order), order.given.reported
 
     def describe(case: int, how: Severity) -> Anomaly:
         chosen = [int(one[case]) for one in (rows, before) if one is not None]
         row = chosen[0]
-        operations = [int(told.operation[one]) for one in chosen]
-        key, offset, value = int(told.key[row]), int(told.offset[row]), int(told.value[row])
+        operations = [int(reported.operation[one]) for one in chosen]
+        key, offset, value = int(reported.key[row]), int(reported.offset[row]), int(reported.value[row])
         where = f"{words.record(value)} of {words.key(key)} offset {offset} "
         message = where + what.format(*words.called(*operations))
         return words.anomaly(kind, how, key, (offset,), (value,), operations, message)

@@ -178,14 +178,14 @@ def _assumed(*, read_committed: bool) -> tuple[str, ...]:
 
 
 def _undecidable(order: LogOrder) -> dict[str, int]:
-    told = {
+    reported = {
         "records whose value was sent more than once": int((~order.once).sum()),
         "given records that nobody is known to have sent": int(
             ((order.given.record >= 0) & ~among(order.given.record, order.sent.record)).sum()
         ),
-        "sent records whose offset is not told": int((order.sent.told.offset < 0).sum()),
+        "sent records whose offset is not told": int((order.sent.reported.offset < 0).sum()),
     }
-    return {what: count for what, count in told.items() if count}
+    return {what: count for what, count in reported.items() if count}
 
 
 def _class(cases: AnomalyCases, pictured: LogOrder | None) -> ClassReport:

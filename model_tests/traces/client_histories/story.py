@@ -23,13 +23,16 @@ _UNKNOWN: Final = "; nobody knows whether it happened"
 
 def story_of(case: Anomaly, order: LogOrder) -> events.Sequence | None:
     """The story of a case; nothing where none of its operations has a record."""
-    told = _Told(case, order)
-    rows = sorted({*case.rows, *told.readers()}, key=told.time)
-    steps = [step for step in (tuple(told.step(row)) for row in rows) if step]
+    reported = _Reported(case, order)
+    rows = sorted({*case.rows, *reported.readers()}, key=reported.time)
+    steps = [step for step in (tuple(reported.step(row)) for row in rows) if step]
     if not steps:
         return None
     said = dict.fromkeys(who for step in steps for event in step for who in event.said)
-    order_of = (*(who for who in said if who in told.processes), *(who for who in said if who not in told.processes))
+    order_of = (
+        *(who for who in said if who in reported.processes),
+        *(who for who in said if who not in reported.processes),
+    )
     title = f"{case.kind} at {_partition(case.key)}"
     return events.Sequence(title, participants_of(steps, order_of), tuple(steps), ending(case))
 
@@ -42,13 +45,13 @@ def ending(case: Anomaly) -> Ending:
     return Ending("", f"{rule}, {case.severity}: {case.message}")
 
 
-class _Told:
+class _Reported:
     """What is told of the operations of one case."""
 
     def __init__(self, case: Anomaly, order: LogOrder) -> None:
         self._case, self._order, self._history = case, order, order.history
         self.processes: set[str] = set()
-        sent = order.sent.record[np.isin(order.sent.told.operation, case.rows)]
+        sent = order.sent.record[np.isin(order.sent.reported.operation, case.rows)]
         self._records = np.unique(sent[sent >= 0])
 
     def time(self, row: int) -> int:
@@ -59,7 +62,7 @@ class _Told:
     def readers(self) -> list[int]:
         """The first other operations that were given what those of the case sent."""
         given = self._order.given
-        readers = given.told.operation[among(given.record, self._records)]
+        readers = given.reported.operation[among(given.record, self._records)]
         return [row for row in dict.fromkeys(readers.tolist()) if row not in self._case.rows][:READERS]
 
     def step(self, row: int) -> Iterator[Event]:
@@ -80,7 +83,7 @@ class _Told:
 
     def _of(self, rows: Rows, row: int) -> list[int]:
         """Records of an operation, those that the case is about first."""
-        numbers: Sequence[int] = np.flatnonzero(rows.told.operation == row).tolist()
+        numbers: Sequence[int] = np.flatnonzero(rows.reported.operation == row).tolist()
         return sorted(numbers, key=lambda number: not self._is_about(rows, number))
 
     def _is_about(self, rows: Rows, number: int) -> bool:
@@ -88,18 +91,18 @@ class _Told:
             return True
         if self._key(rows, number) != self._case.key:
             return False
-        return int(rows.told.offset[number]) in self._case.offsets or self._value(rows, number) in self._case.values
+        return int(rows.reported.offset[number]) in self._case.offsets or self._value(rows, number) in self._case.values
 
     def _key(self, rows: Rows, number: int) -> str:
-        return written(self._history.keys[rows.told.key[number]])
+        return written(self._history.keys[rows.reported.key[number]])
 
     def _value(self, rows: Rows, number: int) -> str:
-        value = int(rows.told.value[number])
+        value = int(rows.reported.value[number])
         return written(self._history.values[value]) if value >= 0 else "a record"
 
     def _sends(self, number: int, process: str, named: str, outcome: OperationResult) -> DrawnMessage:
         rows = self._order.sent
-        offset = int(rows.told.offset[number])
+        offset = int(rows.reported.offset[number])
         at = f", told offset {offset}" if offset >= 0 else ""
         text = f"{named} sends {self._value(rows, number)}{at}"
         if outcome is OperationResult.FAIL:
@@ -109,7 +112,7 @@ class _Told:
 
     def _gives(self, number: int, process: str, named: str) -> DrawnMessage:
         rows = self._order.given
-        offset = int(rows.told.offset[number])
+        offset = int(rows.reported.offset[number])
         at = f" at offset {offset}" if offset >= 0 else ""
         text = f"{named} is given {self._value(rows, number)}{at}"
         return DrawnMessage(_partition(self._key(rows, number)), process, text)

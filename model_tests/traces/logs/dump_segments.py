@@ -60,7 +60,7 @@ class Restored:
         """What is taken for granted where dumps stand for logs."""
         return (DUMPED,) if self.dumps else ()
 
-    def told(self, path: str) -> str:
+    def reported(self, path: str) -> str:
         """A path as the user knows it: of a segment that was made, or of its folder, the dump's."""
         inside = (dump for made, dump in self.dumps.items() if made == path or made.startswith(path + os.sep))
         return next(inside, path)
@@ -244,8 +244,8 @@ class _SegmentWriter:
             marker = EndTransactionMarker(ControlType[dumped.marker], CoordinatorEpoch(dumped.coordinator_epoch))
             return encode_records([marker_record(marker)])
         if self._topic == STATES_TOPIC and len(dumped.records) == count:
-            told = ((self._states.get(each.offset), each.offset - dumped.base_offset) for each in dumped.records)
-            return encode_records(encoded(state, delta) for state, delta in told)
+            reported = ((self._states.get(each.offset), each.offset - dumped.base_offset) for each in dumped.records)
+            return encode_records(encoded(state, delta) for state, delta in reported)
         if self._topic.startswith("__"):
             return encode_records(Record(delta, 0, UNDECODED, None) for delta in range(count))
         return b""

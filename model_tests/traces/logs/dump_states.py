@@ -67,23 +67,23 @@ def _decoded(dumped: DumpedRecord) -> State:
         return name, None if payload is None else _from_json(int(payload["version"]), payload["data"])
     if not dumped.key.startswith(_KEY):
         raise ValueError(dumped.key)
-    told = _VALUE.fullmatch(dumped.payload)
-    if told is None and dumped.payload not in ("<DELETE>", ""):
+    reported = _VALUE.fullmatch(dumped.payload)
+    if reported is None and dumped.payload not in ("<DELETE>", ""):
         raise ValueError(dumped.payload)
-    return dumped.key.removeprefix(_KEY), None if told is None else _from_text(told)
+    return dumped.key.removeprefix(_KEY), None if reported is None else _from_text(reported)
 
 
-def _from_text(told: re.Match[str]) -> TransactionValue:
+def _from_text(reported: re.Match[str]) -> TransactionValue:
     """As it was printed; when the transaction began is not known yet."""
-    state = _STATES[told["state"]]
+    state = _STATES[reported["state"]]
     return TransactionValue(
         version=0,
-        producer_id=ProducerId(int(told["id"])),
-        epoch=Epoch(int(told["epoch"])),
-        timeout_ms=int(told["timeout"]),
+        producer_id=ProducerId(int(reported["id"])),
+        epoch=Epoch(int(reported["epoch"])),
+        timeout_ms=int(reported["timeout"]),
         status=int(state),
-        partitions=None if state is TransactionState.EMPTY else _partitions(told["partitions"]),
-        updated_ms=Timestamp(int(told["updated"])),
+        partitions=None if state is TransactionState.EMPTY else _partitions(reported["partitions"]),
+        updated_ms=Timestamp(int(reported["updated"])),
         started_ms=Timestamp(ABSENT),
     )
 

@@ -143,19 +143,19 @@ class _DumpReader:
 
     def _record(self, number: int, text: str) -> None:
         """A record of the batch before it, in whatever spelling."""
-        told = _fields(_head(text))
+        reported = _fields(_head(text))
         try:
-            record = _dumped(text, told)
+            record = _dumped(text, reported)
         except (KeyError, ValueError):
             self.done.append(UnreadLine(number, "a record without an offset"))
             return
         if self.batch is not None:
-            self.batch = _with_record(self.batch, record, told)
+            self.batch = _with_record(self.batch, record, reported)
 
     def _record_alone(self, number: int, text: str) -> None:
         """A record that tells of its batch itself: of the batch before it, if that lies in the same place."""
-        told = _fields(_head(text))
-        own = _batch_of_record(number, told)
+        reported = _fields(_head(text))
+        own = _batch_of_record(number, reported)
         if own is None:
             self.end_batch()
             why = "a message before record batches (magic 2), or one of which not every number can be read"
@@ -165,11 +165,11 @@ class _DumpReader:
             own = replace(self.batch, last_offset=own.last_offset, count=self.batch.count + 1)
         else:
             self.end_batch()
-        self.batch = _with_record(own, _dumped(text, told), told)
+        self.batch = _with_record(own, _dumped(text, reported), reported)
 
 
-def _dumped(text: str, told: Mapping[str, str]) -> DumpedRecord:
-    return DumpedRecord(int(told["offset"]), _matched(_KEY, text), _matched(_PAYLOAD, text))
+def _dumped(text: str, reported: Mapping[str, str]) -> DumpedRecord:
+    return DumpedRecord(int(reported["offset"]), _matched(_KEY, text), _matched(_PAYLOAD, text))
 
 
 def _head(text: str) -> str:
@@ -177,12 +177,12 @@ def _head(text: str) -> str:
     return text.partition(" payload: ")[0].partition(" key: ")[0]
 
 
-def _with_record(batch: DumpedBatch, record: DumpedRecord, told: Mapping[str, str]) -> DumpedBatch:
+def _with_record(batch: DumpedBatch, record: DumpedRecord, reported: Mapping[str, str]) -> DumpedBatch:
     batch = replace(batch, records=(*batch.records, record))
-    if "endTxnMarker" not in told:
+    if "endTxnMarker" not in reported:
         return batch
-    epoch = int(told.get("coordinatorEpoch", ABSENT))
-    return replace(batch, control=True, marker=told["endTxnMarker"], coordinator_epoch=epoch)
+    epoch = int(reported.get("coordinatorEpoch", ABSENT))
+    return replace(batch, control=True, marker=reported["endTxnMarker"], coordinator_epoch=epoch)
 
 
 def _fields(text: str) -> dict[str, str]:
@@ -194,48 +194,48 @@ def _matched(pattern: re.Pattern[str], text: str) -> str:
     return "" if found is None else found[1]
 
 
-def _batch(number: int, told: Mapping[str, str]) -> DumpedBatch | None:
+def _batch(number: int, reported: Mapping[str, str]) -> DumpedBatch | None:
     """The batch of a line of its own."""
     try:
-        count = told.get("count", str(ABSENT))
+        count = reported.get("count", str(ABSENT))
         return replace(
-            _shared(number, told, int(told["baseOffset"]), int(told["baseSequence"])),
-            last_offset=int(told["lastOffset"]),
+            _shared(number, reported, int(reported["baseOffset"]), int(reported["baseSequence"])),
+            last_offset=int(reported["lastOffset"]),
             count=ABSENT if count == "null" else int(count),
-            leader_epoch=int(told.get("partitionLeaderEpoch", ABSENT)),
-            control=told.get("isControl", "false") == "true",
-            cleaned=told.get("deleteHorizonMs", _NO_HORIZON) != _NO_HORIZON,
+            leader_epoch=int(reported.get("partitionLeaderEpoch", ABSENT)),
+            control=reported.get("isControl", "false") == "true",
+            cleaned=reported.get("deleteHorizonMs", _NO_HORIZON) != _NO_HORIZON,
         )
     except (KeyError, ValueError):
         return None
 
 
-def _batch_of_record(number: int, told: Mapping[str, str]) -> DumpedBatch | None:
+def _batch_of_record(number: int, reported: Mapping[str, str]) -> DumpedBatch | None:
     """The batch of a record that tells about its batch itself."""
     try:
-        return _shared(number, told, int(told["offset"]), int(told["sequence"]))
+        return _shared(number, reported, int(reported["offset"]), int(reported["sequence"]))
     except (KeyError, ValueError):
         return None
 
 
-def _shared(number: int, told: Mapping[str, str], base_offset: int, base_sequence: int) -> DumpedBatch:
+def _shared(number: int, reported: Mapping[str, str], base_offset: int, base_sequence: int) -> DumpedBatch:
     """What both spellings tell, as a batch of one record."""
-    if told.get("magic", "2") != "2":
-        raise ValueError(f"magic {told['magic']}")
+    if reported.get("magic", "2") != "2":
+        raise ValueError(f"magic {reported['magic']}")
     return DumpedBatch(
         line=number,
         base_offset=base_offset,
         last_offset=base_offset,
         count=1,
         base_sequence=base_sequence,
-        producer_id=int(told["producerId"]),
-        producer_epoch=int(told["producerEpoch"]),
+        producer_id=int(reported["producerId"]),
+        producer_epoch=int(reported["producerEpoch"]),
         leader_epoch=ABSENT,
-        transactional=told["isTransactional"] == "true",
+        transactional=reported["isTransactional"] == "true",
         control=False,
         cleaned=False,
-        append_time="LogAppendTime" in told,
-        timestamp=next((int(told[name]) for name in _TIMES if name in told), ABSENT),
-        valid=told.get("isvalid", "true") == "true",
-        position=int(told.get("position", ABSENT)),
+        append_time="LogAppendTime" in reported,
+        timestamp=next((int(reported[name]) for name in _TIMES if name in reported), ABSENT),
+        valid=reported.get("isvalid", "true") == "true",
+        position=int(reported.get("position", ABSENT)),
     )

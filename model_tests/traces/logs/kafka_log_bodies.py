@@ -145,14 +145,14 @@ class _Comparison:
         elsewhere &= ~self._has(DELETE_HORIZON)[records.batch]
         for row in np.flatnonzero(elsewhere).tolist():
             base, delta = int(self._base[records.batch[row]]), int(records.timestamp_delta[row])
-            told = f"base timestamp {base}, the first record's is {base + delta}"
-            yield self._of(records, row, BodyCheck.BASE_TIMESTAMP, told)
+            reported = f"base timestamp {base}, the first record's is {base + delta}"
+            yield self._of(records, row, BodyCheck.BASE_TIMESTAMP, reported)
 
     def _max_timestamps(self, rows: Integers) -> Iterator[BodyDamage]:
         """The largest timestamp of the header is that of its records, where the client's times count."""
-        latest, told = self._base[rows] + self._latest[rows], self._batches.max_timestamp[rows]
-        for place in np.flatnonzero(latest != told).tolist():
-            message = f"max timestamp {told[place]}, the latest record's is {latest[place]}"
+        latest, reported = self._base[rows] + self._latest[rows], self._batches.max_timestamp[rows]
+        for place in np.flatnonzero(latest != reported).tolist():
+            message = f"max timestamp {reported[place]}, the latest record's is {latest[place]}"
             yield BodyDamage(int(rows[place]), BodyCheck.MAX_TIMESTAMP, message)
 
     def _of(self, records: RecordBatchColumns, row: int, check: BodyCheck, message: str) -> BodyDamage:
@@ -164,8 +164,8 @@ def _base_timestamps(content: bytes, positions: Integers) -> Integers:
     if not len(positions):
         return np.empty(0, np.int64)
     places = (positions + _BASE_TIMESTAMP_AT)[:, None] + np.arange(8)
-    told: Integers = np.frombuffer(content, np.uint8)[places].view(">i8")[:, 0].astype(np.int64)
-    return told
+    reported: Integers = np.frombuffer(content, np.uint8)[places].view(">i8")[:, 0].astype(np.int64)
+    return reported
 
 
 def _begins(batch: Integers, before: int) -> Facts:

@@ -146,8 +146,8 @@ def _wrong(body: Body, position: int, found: int, length: int) -> Iterator[BodyD
     if body.count < 0:
         yield BodyDamage(body.batch, BodyCheck.RECORD_COUNT, f"the header counts {body.count} records")
     elif found < body.count and (length < 0 or length > left):
-        told = f"its length is {length}, {left} bytes are left of the body"
-        yield BodyDamage(body.batch, BodyCheck.RECORD_LENGTH, told, found)
+        reported = f"its length is {length}, {left} bytes are left of the body"
+        yield BodyDamage(body.batch, BodyCheck.RECORD_LENGTH, reported, found)
     elif found < body.count:
         counted = f"the header counts {body.count} records, the body ends after {found}"
         yield BodyDamage(body.batch, BodyCheck.RECORD_COUNT, counted)

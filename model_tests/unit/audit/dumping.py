@@ -63,8 +63,8 @@ def _record(position: int, crc: int, batch: RecordBatch, record: Record, folder:
         text = f"| {at} {time} {lengths} sequence: {sequence} headerKeys: []"
     if batch.is_control:
         marker = batch.marker()
-        told = "" if marker is None else f"{marker.control_type.name} coordinatorEpoch: {marker.coordinator_epoch}"
-        return f"{text} endTxnMarker: {told}"
+        reported = "" if marker is None else f"{marker.control_type.name} coordinatorEpoch: {marker.coordinator_epoch}"
+        return f"{text} endTxnMarker: {reported}"
     if folder.startswith("__transaction_state"):
         return f"{text} {_state(record)}"
     return f"{text} payload: isvalid: false baseOffset: 99 producerId: 7"

@@ -73,18 +73,18 @@ def found(broker: Path) -> list[Finding]:
 
 
 @pytest.mark.parametrize("change", [not_marked, without_id, without_epoch])
-def test_a_broken_marker_is_one_finding_with_all_entries_that_tell_of_it(broker: Path, change: Change) -> None:
+def test_a_broken_marker_is_one_finding_with_all_entries_that_report_of_it(broker: Path, change: Change) -> None:
     """Whichever it is: other producers' entries, whose last stable offset it seems to hold back, and the snapshot."""
     sound = segment_of(broker).read_bytes()
-    telling = 0
+    event = 0
     for number in range(20):
         segment_of(broker).write_bytes(changed(sound, number, change, control=True))
 
         findings = found(broker)
 
         assert len(findings) == 1, (number, findings)
-        telling += "; and so" in findings[0].message
-    assert telling > (0 if change is without_epoch else 10)
+        event += "; and so" in findings[0].message
+    assert event > (0 if change is without_epoch else 10)
 
 
 @pytest.mark.parametrize("change", [without_id, outside])
@@ -94,15 +94,15 @@ def test_data_of_nobody_is_one_finding_with_the_entries_that_its_transaction_has
     """What its producer lacks says where it is; an aborted index lists it, or begins with it, and so do others'."""
     shutil.copytree(recordings / KAFKA_3_9 / "orders-0", tmp_path / PARTITION)
     sound = segment_of(tmp_path).read_bytes()
-    telling = 0
+    event = 0
     for number in range(0, 145, 5):
         segment_of(tmp_path).write_bytes(changed(sound, number, change, control=False))
 
         findings = found(tmp_path)
 
         assert len(findings) <= 1, (number, findings)
-        telling += sum("; and so" in one.message for one in findings)
-    assert telling > 0
+        event += sum("; and so" in one.message for one in findings)
+    assert event > 0
 
 
 @pytest.mark.parametrize("change", [not_marked, without_id, without_epoch])

@@ -69,7 +69,7 @@ def test_data_that_may_hang_is_shown_as_a_doubt(tmp_path: Path) -> None:
     assert f"--topic a --partition 0 --start-offset {doubt.offset}" in doubt.remedy
 
 
-def test_a_log_that_was_closed_tells_everything(tmp_path: Path) -> None:
+def test_a_log_that_was_closed_reports_everything(tmp_path: Path) -> None:
     """Flushed up to its end, the coordinator's log has no later record: the marker is nobody's."""
     cluster = WrittenCluster()
     cluster.init("tx", 7)

@@ -10,7 +10,7 @@ from model_tests.traces.audit.report import AuditReport
 from model_tests.traces.audit.run import run
 from model_tests.unit.audit.test_audit_consequences import changed, not_marked
 
-TOLD = "that one's segment was copied over it"
+REPORTED = "that one's segment was copied over it"
 
 
 def partitions(recordings: Path, directory: Path, *names: str) -> Path:
@@ -25,16 +25,16 @@ def segments(broker: Path, name: str) -> list[Path]:
     return sorted((broker / name).glob("*.log"))
 
 
-def told(report: AuditReport) -> list[tuple[str, str]]:
+def reported(report: AuditReport) -> list[tuple[str, str]]:
     """Which segments are said to be another's."""
-    return [(bad.path, bad.message.partition(",")[0]) for bad in report.damage if TOLD in bad.message]
+    return [(bad.path, bad.message.partition(",")[0]) for bad in report.damage if REPORTED in bad.message]
 
 
 @pytest.mark.parametrize(
     ("own", "other", "number"),
     [("orders-0", "orders-1", 0), ("payments-1", "orders-2", 0), ("crash-0", "crash-1", 3), ("crash-2", "crash-1", 12)],
 )
-def test_a_segment_of_another_partition_is_told_as_that(
+def test_a_segment_of_another_partition_is_reported_as_that(
     recordings: Path, tmp_path: Path, own: str, other: str, number: int
 ) -> None:
     """Of the same topic or another, the first segment or a later one."""
@@ -45,10 +45,10 @@ def test_a_segment_of_another_partition_is_told_as_that(
     report = run([broker])
 
     assert report.findings == ()
-    assert told(report) == [(str(path), f"its batches are those of {other}")]
+    assert reported(report) == [(str(path), f"its batches are those of {other}")]
 
 
-def test_what_is_broken_before_it_is_told_as_ever(recordings: Path, tmp_path: Path) -> None:
+def test_what_is_broken_before_it_is_reported_as_ever(recordings: Path, tmp_path: Path) -> None:
     """A marker in the first segment is not marked as one."""
     broker = partitions(recordings, tmp_path, "crash-0", "crash-1")
     own = segments(broker, "crash-0")
@@ -58,7 +58,7 @@ def test_what_is_broken_before_it_is_told_as_ever(recordings: Path, tmp_path: Pa
     report = run([broker])
 
     assert [finding.rule.id for _, finding in report.findings] == ["seq.well_formed"]
-    assert len(told(report)) == 1
+    assert len(reported(report)) == 1
 
 
 def test_partitions_whose_clients_sent_alike_are_none_of_each_other(recordings: Path, tmp_path: Path) -> None:
@@ -72,4 +72,4 @@ def test_partitions_whose_clients_sent_alike_are_none_of_each_other(recordings: 
     report = run([broker])
 
     assert [finding.rule.id for _, finding in report.findings] == ["seq.well_formed"] * 2
-    assert told(report) == []
+    assert reported(report) == []

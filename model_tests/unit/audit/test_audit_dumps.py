@@ -84,7 +84,7 @@ def test_a_dump_shows_what_its_log_shows(
     assert of_dumps.damage == ()
 
 
-def test_states_of_version_2_are_told_from_what_the_decoder_prints(recordings: Path, tmp_path: Path) -> None:
+def test_states_of_version_2_are_reported_from_what_the_decoder_prints(recordings: Path, tmp_path: Path) -> None:
     """The decoder prints neither the version of a client nor when a transaction began: no false finding."""
     source = recordings / KAFKA_4_0
 

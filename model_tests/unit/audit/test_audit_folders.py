@@ -68,7 +68,7 @@ def test_folders_of_one_topic_that_changed_names_are_named_and_nothing_else_is(
 
 
 @pytest.mark.slow
-def test_three_folders_of_one_topic_that_changed_names_are_told_as_what_they_are(broker: Path) -> None:
+def test_three_folders_of_one_topic_that_changed_names_are_reported_as_what_they_are(broker: Path) -> None:
     """No two of them changed places."""
     before = audited(broker).transactions.counts
     for old, new in (("0", "x"), ("1", "0"), ("2", "1"), ("x", "2")):

@@ -32,7 +32,7 @@ def audited(cluster: WrittenCluster, other: WrittenCluster, directory: Path) -> 
 
 
 @pytest.mark.parametrize("aborted", [3, 5])
-def test_a_coordinators_log_of_another_cluster_is_told_as_that(tmp_path: Path, aborted: int) -> None:
+def test_a_coordinators_log_of_another_cluster_is_reported_as_that(tmp_path: Path, aborted: int) -> None:
     """It has the same ids and producer ids, and no marker agrees with it."""
     report = audited(story(0, 2), story(HOUR_MS, aborted), tmp_path)
 
@@ -50,7 +50,7 @@ def test_a_coordinator_whose_clock_is_wrong_by_an_hour_is_of_this_cluster(tmp_pa
     assert report.transactions.counts == {"committed": 13, "aborted": 7}
 
 
-def test_where_much_is_broken_otherwise_it_is_told_as_ever(tmp_path: Path) -> None:
+def test_where_much_is_broken_otherwise_it_is_reported_as_ever(tmp_path: Path) -> None:
     """Every marker of the one partition says the other outcome, and those of the other agree with the coordinator."""
     cluster = story(0, 3)
     for number, batch in enumerate(cluster.logs[A]):

@@ -17,7 +17,7 @@ from model_tests.unit.audit.written_cluster import ABORT, COMMIT, WrittenCluster
 PRODUCER = {"ev": "producer", "p": "one", "tid": "tx"}
 
 
-def told(events: list[dict[str, Any]], path: Path) -> str:
+def reported(events: list[dict[str, Any]], path: Path) -> str:
     """A journal of these events."""
     with gzip.open(path, "wt") as file:
         file.writelines(json.dumps(event) + "\n" for event in events)
@@ -51,14 +51,14 @@ def both() -> list[dict[str, Any]]:
 
 def judged(tmp_path: Path, cluster: WrittenCluster, events: list[dict[str, Any]]) -> list[tuple[str, str, int]]:
     directory = cluster.write(tmp_path / "logs")
-    return found(run([directory], history=told(events, tmp_path / "journal.gz")))
+    return found(run([directory], history=reported(events, tmp_path / "journal.gz")))
 
 
 def test_a_true_journal_holds(tmp_path: Path) -> None:
     """What was committed is visible, what was aborted is not; every acknowledgement is counted."""
     directory = begun().write(tmp_path / "logs")
 
-    report = run([directory], history=told(both(), tmp_path / "journal.gz"))
+    report = run([directory], history=reported(both(), tmp_path / "journal.gz"))
 
     assert found(report) == []
     assert report.history.fates == {"commit: visible": 3, "abort: aborted": 3}
@@ -70,7 +70,9 @@ def test_a_true_journal_holds(tmp_path: Path) -> None:
     [(5, "a-0", 0), (10, "a-0", 2)],
     ids=["abort that is committed", "commit that is aborted"],
 )
-def test_another_outcome_than_the_client_was_told_is_found(tmp_path: Path, event: int, place: str, offset: int) -> None:
+def test_another_outcome_than_the_client_was_reported_is_found(
+    tmp_path: Path, event: int, place: str, offset: int
+) -> None:
     """At the first acknowledged record of the transaction."""
     events = both()
     events[event] = {**events[event], "ev": "abort" if events[event]["ev"] == "commit" else "commit"}
@@ -112,9 +114,9 @@ def test_names_and_numbers_may_be_used_again(tmp_path: Path) -> None:
     """A new producer, and a new begin, leave what came before with an unknown outcome."""
     events = [PRODUCER, begin(1), ack(1, A, 0), begin(1), ack(1, A, 2), ended(1, "abort"), PRODUCER, ack(1, A, 3)]
 
-    attempts = read_history(told(events, tmp_path / "journal.gz")).attempts
+    attempts = read_history(reported(events, tmp_path / "journal.gz")).attempts
 
-    assert [one.told for one in attempts] == [ReportedEnd.UNKNOWN, ReportedEnd.ABORTED, ReportedEnd.UNKNOWN]
+    assert [one.reported for one in attempts] == [ReportedEnd.UNKNOWN, ReportedEnd.ABORTED, ReportedEnd.UNKNOWN]
 
 
 @pytest.mark.parametrize(

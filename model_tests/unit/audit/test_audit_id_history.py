@@ -63,7 +63,7 @@ def expired_while_open(cluster: WrittenCluster) -> None:
     cluster.record("tx", None)
 
 
-def told(story: Story, directory: Path) -> tuple[AuditReport, int]:
+def reported(story: Story, directory: Path) -> tuple[AuditReport, int]:
     """The audit of what begins with a story, and the offset of the coordinator's last record."""
     cluster = begun()
     story(cluster)
@@ -82,7 +82,7 @@ def told(story: Story, directory: Path) -> tuple[AuditReport, int]:
 )
 def test_a_broken_history_of_an_id_is_found_at_its_record(tmp_path: Path, story: Story, rule: str) -> None:
     """Each change of state is held against the coordinator's decisions."""
-    report, last = told(story, tmp_path)
+    report, last = reported(story, tmp_path)
 
     assert found(report) == [(rule, "__transaction_state-0", last)]
 
@@ -107,7 +107,7 @@ def expired_unwritten(cluster: WrittenCluster) -> None:
 )
 def test_what_a_refused_append_would_explain_is_undecided(tmp_path: Path, story: Story, rule: str) -> None:
     """An append may be answered with an error although its record is in the log: the coordinator then goes back."""
-    report, last = told(story, tmp_path)
+    report, last = reported(story, tmp_path)
 
     ((_, finding),) = report.findings
     assert (finding.rule.id, finding.severity, finding.offset) == (rule, Severity.UNDECIDED, last)

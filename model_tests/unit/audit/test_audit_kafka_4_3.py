@@ -44,7 +44,7 @@ def test_partitions_are_elected_again_from_their_last_leader(healthy: AuditRepor
     assert "132 of the last leader" in cluster.in_one_line()
 
 
-def test_every_transaction_is_told(healthy: AuditReport) -> None:
+def test_every_transaction_is_reported(healthy: AuditReport) -> None:
     """As the coordinator's log has them; one was left open, and holds two of the partitions that are here."""
     held = [line for one in healthy.audited for line in held_back(healthy.label(one), one)]
 
@@ -79,7 +79,7 @@ def test_a_complete_without_a_marker_is_named_with_what_ends_it(recordings: Path
     assert report.exit_code == VIOLATED
 
 
-def test_the_partition_that_is_held_back_is_told_with_the_command(recordings: Path) -> None:
+def test_the_partition_that_is_held_back_is_reported_with_the_command(recordings: Path) -> None:
     """From offset 0 on, for which id, and what ends it."""
     report = run([recordings / MARKER_BUG])
 
@@ -105,7 +105,9 @@ def _in_version(brokers: Path, record: ControllerRecord, kind: bytes, version: i
     with_change(brokers, CONTROLLER_LOG, max(base for base in starts if base <= record.offset), change, *NODES)
 
 
-def test_records_of_unknown_versions_are_told_and_no_violation_rests_on_them(recordings: Path, tmp_path: Path) -> None:
+def test_records_of_unknown_versions_are_reported_and_no_violation_rests_on_them(
+    recordings: Path, tmp_path: Path
+) -> None:
     """The registration with which broker 2 came back cannot be read: nothing says whether it was alive."""
     brokers = shutil.copytree(recordings / MARKER_BUG_STOPPED, tmp_path / "cluster")
     comes_back = BrokerChange(2, fenced=True, shutting_down=False)

@@ -127,7 +127,7 @@ USED_AGAIN = acknowledged((13, 0), (14, 0), (15, 0), (17, 1), (15, 2), (16, 2), 
     ],
     ids=["used again", "not shown", "the log ends there", "by a later leader", "elsewhere"],
 )
-def test_what_clients_were_told_shows_what_an_election_lost(
+def test_what_clients_were_reported_shows_what_an_election_lost(
     loss: Loss, acks: Acknowledged, log_end: int, lost: list[tuple[int, int]]
 ) -> None:
     """What was acknowledged before the elected leader's first record at an offset that had been given away."""
@@ -167,7 +167,7 @@ def test_a_lost_record_is_known_only_where_the_election_is_shown_to_have_lost_it
     assert ("lost records" in ours[0].message) is (severity is Severity.KNOWN)
 
 
-def test_offsets_that_an_election_gave_twice_are_told_apart_from_others() -> None:
+def test_offsets_that_an_election_gave_twice_are_reported_apart_from_others() -> None:
     """One finding for those that it explains, another for those that nothing does."""
     acks = acknowledged((10, 0), (10, 1), (15, 0), (17, 1), (15, 2), (17, 2))
     log = TalliedLog(0, "a-0", "a", 0, (), (LOSS,), 30)
@@ -201,7 +201,7 @@ def test_another_replica_shows_what_an_election_lost(
 
     assert (loss.offset, loss.epoch_end, loss.until) == (15, 20, until)
     assert loss.is_shown is (until != ABSENT)
-    assert ("broker 3, which still has them in leader epoch 4" in loss.told()) is loss.is_shown
+    assert ("broker 3, which still has them in leader epoch 4" in loss.reported()) is loss.is_shown
 
 
 def test_who_led_when() -> None:

@@ -103,7 +103,7 @@ def test_what_the_cleaner_left_is_no_missing_segment(recordings: Path, copied: P
     assert (compacted.damage, unknown.damage) == ((), ())
 
 
-def test_where_no_checkpoint_tells_of_the_cleaner_a_segment_may_be_missing(copied: Path) -> None:
+def test_where_no_checkpoint_reports_of_the_cleaner_a_segment_may_be_missing(copied: Path) -> None:
     """Said once for a log, with what would tell; the log cleaner leaves holes inside segments, too."""
     remove(copied / "crash-0", 2, 5)
     (copied / "cleaner-offset-checkpoint").unlink()

@@ -72,7 +72,7 @@ def test_a_marker_of_one_that_has_it_is_one_finding_away_from_its_place(
     assert away > 4
 
 
-def test_data_of_an_open_transaction_that_it_ends_is_told_with_it(tmp_path: Path) -> None:
+def test_data_of_an_open_transaction_that_it_ends_is_reported_with_it(tmp_path: Path) -> None:
     """It is registered, and its own marker comes next, which ends nothing."""
     (finding,) = found(copied(0, 1, 9), tmp_path)
 

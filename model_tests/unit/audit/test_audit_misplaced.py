@@ -42,7 +42,7 @@ def test_a_coordinators_record_under_the_key_of_another_id_is_one_finding(
     assert named > 20
 
 
-def test_after_a_record_under_another_key_both_histories_are_told_as_they_were(tmp_path: Path) -> None:
+def test_after_a_record_under_another_key_both_histories_are_reported_as_they_were(tmp_path: Path) -> None:
     """Nothing of their transactions is in doubt."""
     cluster = two_producers(2)
     at = next(at for at, batch in enumerate(cluster.coordinator) if identified(batch)[1].status == 2)
@@ -114,7 +114,7 @@ def test_a_marker_that_is_not_marked_as_one_is_one_finding(tmp_path: Path, versi
     assert lacking > 2
 
 
-def test_one_that_leaves_its_transaction_open_tells_the_command_that_ends_it(tmp_path: Path) -> None:
+def test_one_that_leaves_its_transaction_open_reports_the_command_that_ends_it(tmp_path: Path) -> None:
     """Where readers of committed records wait, too."""
     cluster = two_producers(0)
     number = max(number for number, batch in enumerate(cluster.logs[A]) if batch.is_control)

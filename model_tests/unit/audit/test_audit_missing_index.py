@@ -81,7 +81,7 @@ def test_a_segment_without_any_index_is_recovered_whole(broker: Path) -> None:
 
 
 @pytest.mark.parametrize("left", [1, 33, 35])
-def test_what_an_index_lost_with_its_end_its_damage_tells(tmp_path: Path, left: int) -> None:
+def test_what_an_index_lost_with_its_end_its_damage_reports(tmp_path: Path, left: int) -> None:
     """A copy that ended within an entry: those behind are no violation."""
     index = cut_index(tmp_path, left)
 

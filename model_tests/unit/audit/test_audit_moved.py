@@ -23,7 +23,7 @@ def stream(count: int = 14) -> list[RecordBatch]:
     return before + [data(2 * number, 2, epoch=1) for number in range(count - NEXT_EPOCH)]
 
 
-def told(batches: list[RecordBatch]) -> list[Finding]:
+def reported(batches: list[RecordBatch]) -> list[Finding]:
     """What the partition alone shows."""
     return list(audit_batches(log_of(*batches)).findings)
 
@@ -36,7 +36,7 @@ def test_a_batch_that_comes_late_is_one_finding(number: int, by: int) -> None:
     late = batches.pop(number)
     batches.insert(number + by, late)
 
-    (finding,) = told(batches)
+    (finding,) = reported(batches)
 
     last_of_its_epoch = number == NEXT_EPOCH - 1 and finding.rule.id == "fence.stale_epoch"
     assert finding.late or last_of_its_epoch or number == 0
@@ -50,7 +50,7 @@ def test_a_batch_that_comes_early_is_one_finding(number: int, by: int) -> None:
     early = batches.pop(number + by)
     batches.insert(number, early)
 
-    (finding,) = told(batches)
+    (finding,) = reported(batches)
 
     assert finding.offset in (2 * number, 2 * number + 2)
 
@@ -61,7 +61,7 @@ def test_a_malformed_batch_in_its_place_is_not_said_to_belong_elsewhere(transact
     batches = [data(2 * number, 2, transactional=transactional) for number in range(4)]
     batches[2] = batches[2]._replace(record_count=3)
 
-    (finding,) = told([each for one in batches for each in ((one, marker()) if transactional else (one,))])
+    (finding,) = reported([each for one in batches for each in ((one, marker()) if transactional else (one,))])
 
     assert "has 3 records at 2 offsets" in finding.message
     assert "belongs" not in finding.message
@@ -75,7 +75,7 @@ def test_two_wrong_sequences_are_two_findings(number: int, after: int) -> None:
     for place, by in ((number, 1), (number + after, -1)):
         batches[place] = batches[place]._replace(base_sequence=Sequence(batches[place].base_sequence + by))
 
-    findings = told(batches)
+    findings = reported(batches)
 
     assert [finding.offset for finding in findings] == [2 * number, 2 * (number + after)]
 

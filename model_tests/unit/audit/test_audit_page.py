@@ -15,7 +15,7 @@ from model_tests.traces.audit.story import story
 from model_tests.traces.audit.timeline import COLUMNS, TransactionFate, svg_of_timeline, timeline
 from model_tests.traces.audit.transactions_summary import AuditedMarker, DataRun, PartitionTransactions
 from model_tests.traces.client_histories.anomalies import MEANINGS, Anomaly, AnomalyKind
-from model_tests.traces.client_histories.command import run as told
+from model_tests.traces.client_histories.command import run as reported
 from model_tests.traces.client_histories.report import ClassReport, ClientsReport
 from model_tests.unit.source_files import ROOT
 from spec import rules
@@ -94,13 +94,13 @@ def test_a_line_is_drawn_for_who_reads_it_aloud_and_for_an_empty_log() -> None:
     assert empty.count("<rect") == 4
 
 
-def test_a_story_tells_what_the_producer_did_around_the_finding() -> None:
+def test_a_story_reports_what_the_producer_did_around_the_finding() -> None:
     """Data and markers of its producer, in the order of the log, and nobody else's."""
-    told = story(finding(151), "orders-0", HERE, ())
+    reported = story(finding(151), "orders-0", HERE, ())
 
-    assert told is not None
-    assert told.participants == ("producer 7", "orders-0", "coordinator")
-    texts = [getattr(event, "text", "") for (event,) in told.steps]
+    assert reported is not None
+    assert reported.participants == ("producer 7", "orders-0", "coordinator")
+    texts = [getattr(event, "text", "") for (event,) in reported.steps]
     assert texts == [
         "epoch 1: offsets 100 to 149, 40 records",
         "COMMIT at 150, epoch 1, coordinator epoch 3",
@@ -133,7 +133,7 @@ def test_the_page_needs_nothing_from_outside(torn: AuditReport) -> None:
     assert len(names) == len(set(names))
 
 
-def test_the_page_tells_what_an_operator_needs(torn: AuditReport) -> None:
+def test_the_page_reports_what_an_operator_needs(torn: AuditReport) -> None:
     """The rule, where, the cause, the step, what to do, the transaction's story, and a line for each partition."""
     text = page(torn)
 
@@ -174,9 +174,9 @@ HISTORIES = sorted(
 
 
 @pytest.mark.parametrize("path", HISTORIES, ids=lambda path: path.stem)
-def test_what_clients_were_told_has_its_story(path: Path) -> None:
+def test_what_clients_were_reported_has_its_story(path: Path) -> None:
     """Of each class the case, what it means, and who sent and was given what; no log is needed for it."""
-    report = told(str(path), pictured=True)
+    report = reported(str(path), pictured=True)
 
     text = page(report)
 
@@ -196,7 +196,7 @@ def test_what_clients_were_told_has_its_story(path: Path) -> None:
 def test_the_story_of_a_torn_transaction_shows_who_read_on() -> None:
     """What was sent where, and who was given a part of it."""
     (path,) = (path for path in HISTORIES if path.stem == "torn-transaction")
-    (one,) = (one for one in told(str(path), pictured=True).clients.classes if one.kind is AnomalyKind.TORN)
+    (one,) = (one for one in reported(str(path), pictured=True).clients.classes if one.kind is AnomalyKind.TORN)
 
     (drawn,) = one.stories
 
@@ -212,10 +212,10 @@ def test_the_story_of_a_torn_transaction_shows_who_read_on() -> None:
 
 def test_only_violations_are_said_to_violate(torn: AuditReport) -> None:
     """The last line of a story names the rule, and what is not sure of it."""
-    told_of = story(finding(151, Severity.UNDECIDED), "orders-0", HERE, ())
+    reported_of = story(finding(151, Severity.UNDECIDED), "orders-0", HERE, ())
 
-    assert told_of is not None
-    assert told_of.ending.label == "seq.successor, undecided: base sequence 5 after 3 <b>"
+    assert reported_of is not None
+    assert reported_of.ending.label == "seq.successor, undecided: base sequence 5 after 3 <b>"
 
 
 def test_cases_of_clients_lie_on_the_line_of_their_partition(torn: AuditReport) -> None:

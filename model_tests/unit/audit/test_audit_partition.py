@@ -270,7 +270,7 @@ def test_a_log_start_above_the_end_is_a_doubt_where_the_tail_is_missing(recovery
         ),
     ],
 )
-def test_a_malformed_batch_is_told_by_its_values(changed: dict[str, int], expected: str) -> None:
+def test_a_malformed_batch_is_reported_by_its_values(changed: dict[str, int], expected: str) -> None:
     """In the words of a log dump, not as what the audit holds in memory."""
     batches = log_of(data(0), data(1), data(2))
     for column, value in changed.items():

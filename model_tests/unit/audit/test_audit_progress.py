@@ -33,7 +33,7 @@ def looked_at(terminal: bool, seconds: float) -> str:
     return str(console.file.getvalue())  # type: ignore[attr-defined]  # the file is the one above
 
 
-def test_an_audit_tells_bytes_partitions_and_rate() -> None:
+def test_an_audit_reports_bytes_partitions_and_rate() -> None:
     """By the tasks that are done; a stage that has ended is passed over."""
     assert tasks_done(Running()) == (2, 8)
     assert said(1_000_000, 4_000_000, 12, (2, 8), 2.0) == (

@@ -49,7 +49,7 @@ CREATED = PartitionChange(
 )
 
 
-def told(
+def reported(
     *batches: Change | list[Change], profile: Profile = NEWEST, unread: Sequence[UnreadRecords] = ()
 ) -> tuple[ControllerHistory, list[tuple[Any, ...]]]:
     """The history of a topic of one partition after these batches, and what is found in it."""
@@ -105,7 +105,7 @@ def test_the_recorded_history_is_what_another_reader_saw(recordings: Path) -> No
 
 def test_clean_elections_and_changes_of_the_set_are_no_findings() -> None:
     """A leader dies, one in sync follows, the dead one returns and leads again by preference."""
-    history, found = told(
+    history, found = reported(
         [changed(leader=2, in_sync=(2, 3)), fenced(1)],
         back(1),
         changed(in_sync=(2, 3, 1)),
@@ -140,7 +140,7 @@ def test_what_an_election_may_not_do_is_found(
     batches: tuple[Change | list[Change], ...], severity: Severity, word: str
 ) -> None:
     """At the record, with who and why; an unclean election that is recorded as one is known."""
-    history, found = told(*batches)
+    history, found = reported(*batches)
 
     assert found == [("repl.committed_survives", severity, 10 * len(batches))]
     assert word in history.findings[0].message
@@ -150,8 +150,8 @@ def test_the_last_member_stays_before_kip_966() -> None:
     """An empty in-sync set is for releases with eligible leader replicas."""
     gone = changed(leader=ABSENT, in_sync=())
 
-    assert told(gone, profile=NEWEST)[1] == []
-    assert told(gone, profile=KAFKA_3_9)[1] == [("repl.committed_survives", Severity.VIOLATION, 10)]
+    assert reported(gone, profile=NEWEST)[1] == []
+    assert reported(gone, profile=KAFKA_3_9)[1] == [("repl.committed_survives", Severity.VIOLATION, 10)]
 
 
 def test_an_eligible_replica_leads_where_nobody_is_in_sync() -> None:
@@ -160,8 +160,8 @@ def test_an_eligible_replica_leads_where_nobody_is_in_sync() -> None:
     alone = changed(leader=1, in_sync=(1,), eligible=(2,))
     elected = changed(leader=2, in_sync=(2,), eligible=())
 
-    assert told(empty, elected, profile=NEWEST)[1] == []
-    assert told(alone, [elected, fenced(1)], profile=NEWEST)[1] == []
+    assert reported(empty, elected, profile=NEWEST)[1] == []
+    assert reported(alone, [elected, fenced(1)], profile=NEWEST)[1] == []
 
 
 @pytest.mark.parametrize("recovering", [None, True])
@@ -169,7 +169,7 @@ def test_an_eligible_replica_waits_while_another_is_in_sync(recovering: bool | N
     """It is not elected beside a live member, as the preferred leader or otherwise (KIP-966)."""
     beside = changed(leader=3, in_sync=(3,), eligible=(1, 2))
 
-    history, found = told(beside, changed(leader=1, in_sync=(1,), eligible=(2, 3), recovering=recovering))
+    history, found = reported(beside, changed(leader=1, in_sync=(1,), eligible=(2, 3), recovering=recovering))
 
     assert found == [("repl.committed_survives", Severity.VIOLATION, 20)]
     assert "as an eligible replica, though of those in sync (3) one is alive" in history.findings[0].message
@@ -182,7 +182,7 @@ AGAIN: list[Change] = [back(1), changed(leader=1, in_sync=(1,), last_known=(), r
 
 def test_the_last_leader_is_elected_again_where_both_sets_are_empty() -> None:
     """It has what it appended, and nothing says that its broker lost any of it: no finding, and no unclean election."""
-    history, found = told(GONE, AGAIN)
+    history, found = reported(GONE, AGAIN)
 
     (partition,) = history.partitions
     assert found == []
@@ -194,7 +194,7 @@ def test_a_recovery_state_is_named_only_where_it_changes() -> None:
     """A partition that recovers already is elected again without it, as often as its broker comes back."""
     unnamed: list[Change] = [back(1), changed(leader=1, in_sync=(1,), last_known=())]
 
-    history, found = told(GONE, AGAIN, GONE, unnamed, GONE, unnamed)
+    history, found = reported(GONE, AGAIN, GONE, unnamed, GONE, unnamed)
 
     assert found == []
     assert [one.epoch for one in history.partitions[0].again] == [2, 4, 6]
@@ -217,7 +217,7 @@ def test_what_is_no_election_of_the_last_leader(
     batches: tuple[Change | list[Change], ...], severity: Severity | None
 ) -> None:
     """The state has to be RECOVERING, and the record before has to name the leader as the last one."""
-    _, found = told(*batches)
+    _, found = reported(*batches)
 
     assert [(rule, how) for rule, how, _ in found] == ([("repl.committed_survives", severity)] if severity else [])
 
@@ -237,7 +237,7 @@ UNREAD = UnreadRecords("RegisterBroker", 5, 4, 2, 15, 17)
 )
 def test_what_depends_on_records_that_are_not_read_is_undecided(unread: UnreadRecords, severity: Severity) -> None:
     """They are told by kind, version, count and place, and a finding after the first of them is a doubt."""
-    history, found = told(fenced(2), changed(leader=2), unread=[unread])
+    history, found = reported(fenced(2), changed(leader=2), unread=[unread])
 
     assert ("repl.committed_survives", Severity.UNDECIDED, max(unread.first, 0)) in found
     assert ("repl.committed_survives", severity, 20) in found
@@ -247,26 +247,26 @@ def test_what_depends_on_records_that_are_not_read_is_undecided(unread: UnreadRe
 
 def test_who_leads_is_unknown_only_after_records_that_may_say_it() -> None:
     """Records of brokers do not, records of an unknown kind may."""
-    assert told(unread=[UNREAD])[0].knows_leaders
-    assert not told(unread=[replace(UNREAD, kind="PartitionChange")])[0].knows_leaders
-    assert not told(unread=[replace(UNREAD, kind="kind 30")])[0].knows_leaders
+    assert reported(unread=[UNREAD])[0].knows_leaders
+    assert not reported(unread=[replace(UNREAD, kind="PartitionChange")])[0].knows_leaders
+    assert not reported(unread=[replace(UNREAD, kind="kind 30")])[0].knows_leaders
 
 
 def test_a_leader_epoch_that_falls_is_found() -> None:
     """A record that tells the whole state again may not go back."""
     again = PartitionChange(TOPIC, 0, 1, (1, 2, 3), (1, 2, 3), False, (), (), 0)
 
-    assert told(changed(leader=2), again)[1] == [("repl.prefix_agreement", Severity.VIOLATION, 20)]
+    assert reported(changed(leader=2), again)[1] == [("repl.prefix_agreement", Severity.VIOLATION, 20)]
 
 
 def test_events_that_share_a_batch_are_in_no_order() -> None:
     """A broker that is elected, and fenced later in the same batch, was alive."""
-    assert told([changed(leader=2), changed(leader=3, in_sync=(1, 3)), fenced(2)])[1] == []
+    assert reported([changed(leader=2), changed(leader=3, in_sync=(1, 3)), fenced(2)])[1] == []
 
 
 def test_an_aborted_metadata_transaction_changed_nothing() -> None:
     """Records between begin and abort are passed over, those before an end take effect."""
-    history, found = told(
+    history, found = reported(
         [Bracket("begin"), changed(leader=4), Bracket("abort")],
         [Bracket("begin"), changed(leader=3), Bracket("end")],
     )
@@ -280,7 +280,7 @@ def test_a_deleted_topic_is_forgotten() -> None:
     other = UUID(int=8)
     made = PartitionChange(other, 0, 3, (3,), (3,), False, (), (), 0)
 
-    history, found = told([RemovedTopic(TOPIC)], [NewTopic(other, "a"), made])
+    history, found = reported([RemovedTopic(TOPIC)], [NewTopic(other, "a"), made])
 
     assert found == []
     assert [(one.topic, len(one.leaderships)) for one in history.partitions] == [("a", 1)]

@@ -189,8 +189,8 @@ def test_what_entries_say_of_a_marker_that_the_log_lacks_is_one_finding(log: Log
         producer_id = batches.producer_id.copy()
         producer_id[marker] = ABSENT
         verdict = audit_batches(replace(batches, producer_id=producer_id), surroundings(log), derived=derived)
-        told = [one.message for one in verdict.findings if one.rule is rules.LSO_ABORTED_INDEX]
-        if any("says first offset" in message for message in told):
-            counts.append(len(told))
+        reported = [one.message for one in verdict.findings if one.rule is rules.LSO_ABORTED_INDEX]
+        if any("says first offset" in message for message in reported):
+            counts.append(len(reported))
 
     assert set(counts) == {1}

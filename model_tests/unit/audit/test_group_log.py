@@ -70,7 +70,7 @@ def test_keys_and_values_are_read_in_every_version(
     assert read_offset(value.encode()) == value.offset
 
 
-def test_other_records_are_told_by_name() -> None:
+def test_other_records_are_reported_by_name() -> None:
     """A group's generation, records of KIP-848, and kinds that nobody knows yet."""
     assert read_offset(FLEXIBLE) == 9
     assert read_offset_key(writer.encode_key(writer.GroupKey("g"))) == "GroupMetadata"

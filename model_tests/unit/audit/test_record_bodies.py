@@ -256,7 +256,7 @@ def found_in(findings: Iterable[tuple[object, Finding]]) -> list[tuple[str, int,
     return [(one.guard, one.offset, one.message) for _, one in findings if one.rule is rules.SEQ_WELL_FORMED]
 
 
-def test_a_divided_log_tells_the_same(tmp_path: Path) -> None:
+def test_a_divided_log_reports_the_same(tmp_path: Path) -> None:
     """Each segment read by a task of its own."""
     divided = Divided(written(tmp_path), deep="true")
 

@@ -23,7 +23,7 @@ from model_tests.unit.audit.written import data, encoded, placed, write_segment
 
 AUDIT = """
 import sys, time
-from model_tests.traces.audit.result_cache import Kept
+from model_tests.traces.audit.result_cache import ResultCache
 from model_tests.traces.audit.log import audit_log, surroundings
 from model_tests.traces.audit.wire import encode
 from model_tests.traces.logs.kafka_log_folders import list_logs
@@ -33,7 +33,7 @@ def judged(log):
     return encode(*audit_log(log, surroundings(log))).encode()
 
 for log in list_logs([sys.argv[1]]).logs:
-    Kept(sys.argv[2], "").found(log, "", lambda: judged(log))
+    ResultCache(sys.argv[2], "").found(log, "", lambda: judged(log))
 """
 
 
@@ -160,7 +160,7 @@ def test_what_clients_know_is_a_part_of_the_name() -> None:
 def test_shipped_code_has_the_same_digest(tmp_path: Path) -> None:
     """Executors import the project from an archive: what they keep is of the same code, and found again."""
     shipped = archive(Path(result_cache.__file__).parents[3], tmp_path / "shipped.zip")
-    script = "from model_tests.traces.audit import kept; print(kept.__file__, kept._code())"
+    script = "from model_tests.traces.audit import result_cache; print(result_cache.__file__, result_cache._code())"
     said = subprocess.run(
         [sys.executable, "-c", script],
         cwd=tmp_path,

@@ -45,7 +45,7 @@ def test_another_producer_id_in_a_snapshot_is_one_finding(log: LogFolder) -> Non
     assert f"says producer {right + 500}, the log {right}" in finding.message
 
 
-def test_an_unknown_producer_beside_one_that_is_left_out_is_told_with_both_counted(log: LogFolder) -> None:
+def test_an_unknown_producer_beside_one_that_is_left_out_is_reported_with_both_counted(log: LogFolder) -> None:
     """They are not the same one where anything else differs."""
     rows = taken_at(log, SNAPSHOT).rows.copy()
     rows["producer_id"][1] += 500

@@ -7,7 +7,7 @@ from model_tests.unit.audit.test_audit_on_spark import printed
 from model_tests.unit.audit.written import data, marker, write_segment
 
 
-def test_a_partition_that_is_held_back_is_told_with_offset_and_producer(tmp_path: Path) -> None:
+def test_a_partition_that_is_held_back_is_reported_with_offset_and_producer(tmp_path: Path) -> None:
     """An open transaction holds what is behind it; where nothing is open, and where nothing is, there is no line."""
     write_segment(tmp_path / "held-0", [data(0), data(1, transactional=True), data(2, transactional=True)])
     write_segment(tmp_path / "free-0", [data(0), data(1, transactional=True), marker()])

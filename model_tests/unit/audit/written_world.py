@@ -38,9 +38,9 @@ def clean_worlds(profile: Profile, faults: FaultRates, turns: int, first: int) -
 
 def is_clean(world: TransactionWorld) -> bool:
     """Whether nobody ended a transaction by hand and no election was unclean; what was recorded is forgotten."""
-    told = [(row["api"], row["client"]) for row in world.recorder.rows]
+    reported = [(row["api"], row["client"]) for row in world.recorder.rows]
     world.recorder.forget()
-    return not any(api == "UncleanLeaderElection" or (api, who) == ("WriteTxnMarkers", ADMIN) for api, who in told)
+    return not any(api == "UncleanLeaderElection" or (api, who) == ("WriteTxnMarkers", ADMIN) for api, who in reported)
 
 
 def run_world(seed: int, profile: Profile, turns: int, faults: FaultRates) -> TransactionWorld:
@@ -130,9 +130,11 @@ def write_broker(
     for (topic, number), batches in logs.items():
         folder, start = broker / f"{topic}-{number}", starts.get((topic, number), 0)
         clean_to[topic, number] = write_log(folder, profile, tuple(batches), start, cleaned=cleaned)
-    told_by = {LOG_STARTS: starts, HIGH_WATERMARKS: watermarks} | ({CLEANED: clean_to} if cleaned else {})
-    for name, told in told_by.items():
-        lines = [PartitionOffset(topic, number, Offset(offset)) for (topic, number), offset in told.items() if offset]
+    reported_by = {LOG_STARTS: starts, HIGH_WATERMARKS: watermarks} | ({CLEANED: clean_to} if cleaned else {})
+    for name, reported in reported_by.items():
+        lines = [
+            PartitionOffset(topic, number, Offset(offset)) for (topic, number), offset in reported.items() if offset
+        ]
         (broker / name).write_bytes(encode_offsets(lines))
 
 

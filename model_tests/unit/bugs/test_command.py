@@ -30,16 +30,16 @@ def test_a_bug_is_found_by_its_name_or_number(name: str) -> None:
     assert BUGS["KAFKA-17507"] is bug_called(name)
 
 
-def test_one_bug_is_told_drawn_and_written(tmp_path: Path) -> None:
+def test_one_bug_is_reported_drawn_and_written(tmp_path: Path) -> None:
     """Mechanism, verdicts, diagram and replay on the console; the SVG and the entries as files."""
     svg, report = tmp_path / "bug.svg", tmp_path / "bug.json"
 
-    told = runner.invoke(app, ["bugs", "17507", "--svg", str(svg), "--json", str(report)])
+    reported = runner.invoke(app, ["bugs", "17507", "--svg", str(svg), "--json", str(report)])
 
-    assert HOLDS == told.exit_code
-    assert "TxnOffsetCommit of transaction" in told.output
-    assert "offsets.atomic is violated" in told.output
-    assert "On the reference with the defect: offsets.atomic" in told.output
+    assert HOLDS == reported.exit_code
+    assert "TxnOffsetCommit of transaction" in reported.output
+    assert "offsets.atomic is violated" in reported.output
+    assert "On the reference with the defect: offsets.atomic" in reported.output
     assert svg.read_text().startswith("<svg")
     assert ["violated", "holds", "holds"] == [entry["got"] for entry in json.loads(report.read_text())]
 
@@ -66,8 +66,8 @@ def test_all_are_judged_only_when_asked_for(monkeypatch: pytest.MonkeyPatch, tmp
     few = {name: BUGS[name] for name in ("KAFKA-15784", "KAFKA-17507")}
     monkeypatch.setattr(command, "BUGS", few)
 
-    told = runner.invoke(app, ["bugs", "--json", str(tmp_path / "all.json")])
+    reported = runner.invoke(app, ["bugs", "--json", str(tmp_path / "all.json")])
 
-    assert HOLDS == told.exit_code
+    assert HOLDS == reported.exit_code
     names = [entry["name"] for entry in json.loads((tmp_path / "all.json").read_text())]
     assert ["KAFKA-15784"] * 4 + ["KAFKA-17507"] * 3 == names

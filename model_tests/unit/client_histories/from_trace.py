@@ -35,9 +35,9 @@ def as_edn(rows: Sequence[Row]) -> str:
     """Transactions as operations from begin to end, other batches as sends; readers that see committed records only."""
     writing = _HistoryWriting(left_out=set(_not_exact(rows)))
     for row in rows:
-        told = _TELLS.get(row["api"])
-        if told is not None:
-            told(writing, row)
+        reported = _REPORTS.get(row["api"])
+        if reported is not None:
+            reported(writing, row)
     for client in list(writing.open):
         _ends(writing, client, "info")
     for (client, _), (outcome, value) in sorted(writing.plain.items()):
@@ -115,7 +115,7 @@ def _goes_elsewhere(writing: _HistoryWriting, row: Row) -> None:
         writing.left_out.add(row["client"])
 
 
-_TELLS = {
+_REPORTS = {
     "ClientBeginTransaction": _begins,
     "ClientSend": _batch,
     "ClientAcknowledged": _batch,

@@ -34,9 +34,9 @@ def judged(text: str, *, read_committed: bool = True) -> ClientsReport:
     return report_on(from_edn(text.splitlines(keepends=True)), "history.edn", read_committed=read_committed)
 
 
-def found(told: ClientsReport) -> dict[AnomalyKind, dict[Severity, int]]:
+def found(reported: ClientsReport) -> dict[AnomalyKind, dict[Severity, int]]:
     """Of each class that has cases how many, by severity."""
-    counted = ((one.kind, {how: count for how, count in one.counts.items() if count}) for one in told.classes)
+    counted = ((one.kind, {how: count for how, count in one.counts.items() if count}) for one in reported.classes)
     return {kind: counts for kind, counts in counted if counts}
 
 
@@ -45,20 +45,20 @@ def test_a_class_is_found_under_its_name(kind: AnomalyKind) -> None:
     """With the severity that it has where nothing excuses it."""
     severity = Severity.SUSPICIOUS if kind in LEGAL else Severity.UNDECIDED if kind in OPEN else Severity.VIOLATION
 
-    told = report(kind.value)
+    reported = report(kind.value)
 
-    assert set(found(told)) == {kind} | FOLLOWS.get(kind, set())
-    assert found(told)[kind] == {severity: 1}
-    assert told.is_violated == (severity is Severity.VIOLATION)
+    assert set(found(reported)) == {kind} | FOLLOWS.get(kind, set())
+    assert found(reported)[kind] == {severity: 1}
+    assert reported.is_violated == (severity is Severity.VIOLATION)
 
 
 @pytest.mark.parametrize("kind", AnomalyKind)
 def test_its_clean_twin_has_none(kind: AnomalyKind) -> None:
     """The same history but for what is wrong in it; it was looked at, too."""
-    told = report(f"{kind.value}.clean")
+    reported = report(f"{kind.value}.clean")
 
-    assert found(told) == {}
-    assert next(one.judged for one in told.classes if one.kind is kind) > 0
+    assert found(reported) == {}
+    assert next(one.judged for one in reported.classes if one.kind is kind) > 0
 
 
 def test_there_is_a_history_of_every_class_and_no_other() -> None:
@@ -134,10 +134,10 @@ def test_values_that_are_sent_twice_decide_nothing() -> None:
     again = SENT.replace("11", "10")
     read = "{:type :ok, :f :poll, :value [[:poll {1 [[0 10] [1 10] [2 12]]}]], :process 1, :index 6}"
 
-    told = judged(again + read)
+    reported = judged(again + read)
 
-    assert found(told) == {AnomalyKind.DUPLICATE: {Severity.UNDECIDED: 1}}
-    assert told.undecidable == {"records whose value was sent more than once": 2}
+    assert found(reported) == {AnomalyKind.DUPLICATE: {Severity.UNDECIDED: 1}}
+    assert reported.undecidable == {"records whose value was sent more than once": 2}
 
 
 @pytest.mark.parametrize("kind", [AnomalyKind.ABORTED_READ, AnomalyKind.PRECOMMITTED_READ, AnomalyKind.READ_CYCLE])

@@ -19,14 +19,14 @@ from model_tests.unit.client_histories.test_from_tools import PRODUCED, consumed
 SHOWS: Final[Mapping[AnomalyKind, str]] = {
     AnomalyKind.DUPLICATE: "one_place",
     AnomalyKind.INCONSISTENT_OFFSETS: "read_place",
-    AnomalyKind.ABORTED_READ: "as_told_to_client",
+    AnomalyKind.ABORTED_READ: "as_reported_to_client",
     AnomalyKind.NONMONOTONIC_SEND: "in_order_sent",
     AnomalyKind.INT_NONMONOTONIC_SEND: "in_order_sent",
     AnomalyKind.NONMONOTONIC_POLL: "reads_on",
     AnomalyKind.INT_NONMONOTONIC_POLL: "reads_on",
-    AnomalyKind.POLL_SKIP: "as_told_to_client",
-    AnomalyKind.INT_POLL_SKIP: "as_told_to_client",
-    AnomalyKind.READ_CYCLE_REALTIME: "told_once",
+    AnomalyKind.POLL_SKIP: "as_reported_to_client",
+    AnomalyKind.INT_POLL_SKIP: "as_reported_to_client",
+    AnomalyKind.READ_CYCLE_REALTIME: "reported_once",
 }
 """Classes that a group rule sees, and the check that does; the others are about several readers, or legal."""
 
@@ -73,9 +73,9 @@ def test_histories_of_true_traces_stay_true() -> None:
 
 def test_the_lines_of_system_tests_are_a_trace_too(tmp_path: Path) -> None:
     """Whole in every column, so that they can be written and read again."""
-    told = history(producer=PRODUCED, consumer=[moved("assigned"), consumed(2, 0, 1), consumed(2, 2, 3)])
+    reported = history(producer=PRODUCED, consumer=[moved("assigned"), consumed(2, 0, 1), consumed(2, 2, 3)])
 
-    rows = list(as_trace(told))
+    rows = list(as_trace(reported))
     write_ndjson(rows, tmp_path / "trace.ndjson")
 
     assert list(read_ndjson(tmp_path / "trace.ndjson")) == rows

@@ -62,14 +62,14 @@ def test_numbers_are_partitions_of_the_one_topic(world: tuple[list[Path], str], 
     assert len(topics) == 1
     numbered = re.sub(r'"[^"/]*-(\d+)"', r"\1", text)
 
-    told = run(brokers, history=written(text, tmp_path)).history
+    reported = run(brokers, history=written(text, tmp_path)).history
     by_number = run(brokers, history=written(numbered, tmp_path))
     contrary = run(brokers, history=written(contradicted(numbered), tmp_path))
     (brokers[0] / "other-0").mkdir()
     (brokers[0] / "other-0" / f"{0:020}.log").write_bytes(b"")
     several = run(brokers, history=written(numbered, tmp_path)).history
 
-    assert told == by_number.history
+    assert reported == by_number.history
     assert violations(by_number) == set()
     assert violations(contrary) == {"txn.client_verdict"}
-    assert (several.judged, several.not_given) == (0, told.judged)
+    assert (several.judged, several.not_given) == (0, reported.judged)

@@ -18,7 +18,7 @@ from model_tests.traces.client_histories.anomalies import MEANINGS, AnomalyKind
 from model_tests.traces.client_histories.command import run
 from model_tests.traces.client_histories.reading import Form, form_of
 from model_tests.traces.schema import read_ndjson
-from model_tests.unit.audit.test_audit_history import both, told
+from model_tests.unit.audit.test_audit_history import both, reported
 from model_tests.unit.audit.test_audit_transactions import begun
 from model_tests.unit.client_histories.test_anomalies import HISTORIES
 from model_tests.unit.client_histories.test_as_trace import broken
@@ -48,7 +48,7 @@ def test_a_clean_history_holds() -> None:
     assert "3 records sent, 3 given: 0 violation" in output
 
 
-def test_an_anomaly_is_told_with_rule_operations_and_offsets(tmp_path: Path) -> None:
+def test_an_anomaly_is_reported_with_rule_operations_and_offsets(tmp_path: Path) -> None:
     """In the terminal and with --json."""
     code, output = audited("--history", str(HISTORIES / "lost-write.edn"), "--json", str(tmp_path / "report.json"))
 
@@ -150,7 +150,7 @@ def test_a_history_is_written_as_a_trace(tmp_path: Path) -> None:
     code, _ = audited("--history", str(HISTORIES / "poll-skip.edn"), "--history-trace", str(trace))
 
     assert code == VIOLATED
-    assert "as_told_to_client" in broken(read_ndjson(trace))[0]
+    assert "as_reported_to_client" in broken(read_ndjson(trace))[0]
     assert audited("--history-trace", str(trace))[0] == NOTHING_JUDGED
     assert audited("--history", str(HISTORIES / "G0.edn"), "--history-trace", "trace")[0] == NOTHING_JUDGED
 
@@ -226,7 +226,7 @@ def test_keys_that_name_no_partition_are_counted_and_not_joined(tmp_path: Path) 
 
 def test_a_journal_beside_logs_is_judged_by_the_logs_alone(tmp_path: Path) -> None:
     """It tells of no reader."""
-    report = run_audit([begun().write(tmp_path / "logs")], history=told(both(), tmp_path / "journal.gz"))
+    report = run_audit([begun().write(tmp_path / "logs")], history=reported(both(), tmp_path / "journal.gz"))
 
     assert not report.clients
     assert report.exit_code == HOLDS
@@ -277,6 +277,8 @@ def test_the_page_of_the_docs_shows_what_is_printed(monkeypatch: pytest.MonkeyPa
 def test_the_page_of_the_docs_has_every_class() -> None:
     """With its rule and its meaning."""
     page = PAGE.read_text()
-    rows = [f"| `{kind}` | {{rule}}`{told.rule.id}` | {told.statement} |" for kind, told in MEANINGS.items()]
+    rows = [
+        f"| `{kind}` | {{rule}}`{reported.rule.id}` | {reported.statement} |" for kind, reported in MEANINGS.items()
+    ]
 
     assert [row for row in rows if row not in page] == []

@@ -49,11 +49,11 @@ def test_a_whole_history_has_no_anomaly() -> None:
     """With records, or with a summary of each poll that has no gap."""
     verbose = [moved("assigned"), record("0", 0), record("1", 1), consumed(2, 0, 1), consumed(2, 2, 3)]
 
-    told = history(producer=PRODUCED, consumer=verbose)
+    reported = history(producer=PRODUCED, consumer=verbose)
 
-    assert (len(told.sent), len(told.given), told.partial) == (4, 4, ())
-    assert found(report_on(told, "x")) == {}
-    assert told.passed_over == {"startup_complete": 1, "tool_data": 1}
+    assert (len(reported.sent), len(reported.given), reported.partial) == (4, 4, ())
+    assert found(report_on(reported, "x")) == {}
+    assert reported.passed_over == {"startup_complete": 1, "tool_data": 1}
 
 
 BROKEN: Final = {Severity.VIOLATION: 1}
@@ -90,13 +90,13 @@ def test_what_a_consumer_prints_is_held_against_what_was_sent(
     assert found(report_on(history(producer=PRODUCED, consumer=[moved("assigned"), *polls]), "x")) == expected
 
 
-def test_a_poll_with_gaps_of_which_only_the_ends_are_told_decides_nothing() -> None:
+def test_a_poll_with_gaps_of_which_only_the_ends_are_reported_decides_nothing() -> None:
     """Whether the records between were given is in no line."""
-    told = history(producer=PRODUCED, consumer=[moved("assigned"), consumed(3, 0, 3)])
+    reported = history(producer=PRODUCED, consumer=[moved("assigned"), consumed(3, 0, 3)])
 
-    assert told.partial == ("polls tell no more than their first and last offset, and have gaps",)
+    assert reported.partial == ("polls tell no more than their first and last offset, and have gaps",)
     assert Severity.VIOLATION not in {
-        severity for counts in found(report_on(told, "x")).values() for severity in counts
+        severity for counts in found(report_on(reported, "x")).values() for severity in counts
     }
 
 
@@ -111,10 +111,10 @@ def test_a_send_of_which_nobody_knows_is_no_loss() -> None:
         "message": "y",
     }
 
-    told = report_on(history(producer=[*PRODUCED, failed], consumer=[moved("assigned"), consumed(4, 0, 3)]), "x")
+    reported = report_on(history(producer=[*PRODUCED, failed], consumer=[moved("assigned"), consumed(4, 0, 3)]), "x")
 
-    assert found(told) == {}
-    assert told.operations == {"ok": 5, "info": 1, "fail": 0}
+    assert found(reported) == {}
+    assert reported.operations == {"ok": 5, "info": 1, "fail": 0}
 
 
 @pytest.mark.parametrize(
@@ -133,11 +133,11 @@ def test_a_line_that_cannot_be_read_is_counted(line: str) -> None:
     """What it told is missing; the lines around it count."""
     lines = [json.dumps(sent("0", 0)), line, json.dumps(sent("1", 1))]
 
-    told = from_tools([("producer", lines)])
+    reported = from_tools([("producer", lines)])
 
-    assert sum(told.aside.values()) == 1
-    assert len(told.sent) == 2
-    assert told.partial == ("lines that cannot be read are left out",)
+    assert sum(reported.aside.values()) == 1
+    assert len(reported.sent) == 2
+    assert reported.partial == ("lines that cannot be read are left out",)
 
 
 def test_what_is_no_json_and_what_names_no_record_is_passed_over() -> None:
@@ -149,7 +149,7 @@ def test_what_is_no_json_and_what_names_no_record_is_passed_over() -> None:
         '{"weather": "fine"}',
     ]
 
-    told = from_tools([("copier", lines)])
+    reported = from_tools([("copier", lines)])
 
-    assert told.passed_over == {"line that is no JSON": 1, COPIER: 2, "event of another kind": 1}
-    assert (told.aside, told.partial) == ({}, ())
+    assert reported.passed_over == {"line that is no JSON": 1, COPIER: 2, "event of another kind": 1}
+    assert (reported.aside, reported.partial) == ({}, ())

@@ -17,12 +17,12 @@ from model_tests.traces.logs.kafka_log_folders import list_logs
 from model_tests.unit.client_histories.test_anomalies import found
 from spec.vocabulary import ControlType
 
-Told = tuple[ClientJournal, dict[tuple[str, int], Integers]]
+Reported = tuple[ClientJournal, dict[tuple[str, int], Integers]]
 
 LEGAL = {AnomalyKind.INT_SEND_SKIP, AnomalyKind.WRITE_CYCLE, AnomalyKind.UNSEEN}
 
 
-def told(recordings: Path, recording: str) -> Told:
+def reported(recordings: Path, recording: str) -> Reported:
     """What clients were told of the topics that are not compacted, and the records visible in their logs."""
     given: dict[tuple[str, int], Integers] = {}
     for log in list_logs([str(recordings / recording)]).logs:
@@ -49,7 +49,7 @@ def _only(
 
 def test_a_real_history_has_no_anomaly(recordings: Path) -> None:
     """Committed, aborted, fenced and of unknown outcome: what was told is what is visible."""
-    report = report_on(from_journal(*told(recordings, KAFKA_4_0)), KAFKA_4_0)
+    report = report_on(from_journal(*reported(recordings, KAFKA_4_0)), KAFKA_4_0)
 
     assert set(found(report)) <= LEGAL
     assert not report.is_violated
@@ -58,9 +58,9 @@ def test_a_real_history_has_no_anomaly(recordings: Path) -> None:
 
 def test_a_record_that_is_kept_from_the_reader_is_lost_and_its_transaction_torn(recordings: Path) -> None:
     """The acknowledged record of a real transaction, taken out of what was read."""
-    history, given = told(recordings, KAFKA_4_0)
+    history, given = reported(recordings, KAFKA_4_0)
     key, own = next((key, own) for key, own in history.acknowledged.items() if key[0] == "orders")
-    committed = [history.attempts[number].told.value == "commit" for number in own.attempts.tolist()]
+    committed = [history.attempts[number].reported.value == "commit" for number in own.attempts.tolist()]
     offset = own.offsets[committed.index(True) + 1]
     given[key] = given[key][given[key] != offset]
 

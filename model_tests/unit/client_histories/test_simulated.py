@@ -44,10 +44,10 @@ def test_true_traces_break_no_promise() -> None:
         for row in rows:
             histories.add(row)
         if not histories.faults:
-            told = judged(as_edn(rows))
-            judged_records += told.records
-            assert not told.damage
-            wrong[seed] = {kind for kind, counts in found(told).items() if Severity.VIOLATION in counts}
+            reported = judged(as_edn(rows))
+            judged_records += reported.records
+            assert not reported.damage
+            wrong[seed] = {kind for kind, counts in found(reported).items() if Severity.VIOLATION in counts}
 
     assert {seed: kinds for seed, kinds in wrong.items() if kinds} == {}
     assert judged_records > 500

@@ -13,7 +13,7 @@ from model_tests.conformance.side_by_side import outcomes
 from model_tests.unit.conformance.written import restart, session
 
 WAITS = {"committed": 4, "stable": "UNSTABLE_OFFSET_COMMIT"}
-TOLD = {"committed": 4, "stable": 4}
+REPORTED = {"committed": 4, "stable": 4}
 LAGGING_ONES = ("main-C-00327", "main-C-00496", "nover-C-00033")
 
 
@@ -25,7 +25,7 @@ def after(view: dict[str, Any], first: int | str) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     ("view", "first", "lags"),
-    [(WAITS, -1, True), (WAITS, "open", False), (TOLD, -1, False), (TOLD, "open", False)],
+    [(WAITS, -1, True), (WAITS, "open", False), (REPORTED, -1, False), (REPORTED, "open", False)],
 )
 def test_a_group_lags_that_waits_for_no_open_transaction(view: dict[str, Any], first: int | str, lags: bool) -> None:
     """Its partition has the marker already."""
@@ -43,7 +43,7 @@ def test_only_a_release_that_may_lag_does(build: str, lags: bool, aside: bool) -
     """The group coordinator of 4.0 does the marker's work with it; an observation that was put aside counts."""
     seen = after(WAITS, -1)
     shown = {"after": {**seen, "groups": {}}, "groups_racy": seen["groups"]} if aside else {"after": seen}
-    steps = ({**restart(), **shown}, {**restart(), "after": after(deepcopy(TOLD), -1)})
+    steps = ({**restart(), **shown}, {**restart(), "after": after(deepcopy(REPORTED), -1)})
 
     read = session_of(session(*steps, kafka=build))
 

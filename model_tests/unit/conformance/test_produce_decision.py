@@ -31,7 +31,7 @@ def test_the_first_guard_in_order_decides(request_: PartitionProduce, guard: str
     assert (admission.error == ErrorCode.NONE.value) == (guard == "admitted")
 
 
-def test_the_log_start_is_told_since_version_5_and_only_by_the_log() -> None:
+def test_the_log_start_is_reported_since_version_5_and_only_by_the_log() -> None:
     """Before version 5, or when the log was not asked, it is -1."""
     reply = AppendReply(0, 7, 8, duplicate=True, appended=False)
 
@@ -39,7 +39,7 @@ def test_the_log_start_is_told_since_version_5_and_only_by_the_log() -> None:
 
     assert starts == [-1, -1, 3, 3]
     assert refused(admit(PartitionProduce(9, acks=5))).log_start_offset == -1
-    assert answered(PartitionProduce(9), reply, 3).append_time_told is True
+    assert answered(PartitionProduce(9), reply, 3).append_time_reported is True
 
 
 def test_a_restart_leaves_the_newest_batch() -> None:

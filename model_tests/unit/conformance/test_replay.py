@@ -40,17 +40,17 @@ def test_every_judged_step_is_counted_once(tmp_path: Path) -> None:
     )
 
     report = run([file])
-    told: dict[str, Any] = json.loads(json.dumps(report.to_json()))
+    reported: dict[str, Any] = json.loads(json.dumps(report.to_json()))
 
-    assert (told["sessions"], told["steps"], told["agreed"], told["undecided"]) == (2, 4, 2, 1)
-    distinct = {(each["session"], each["step"]) for each in told["disagreed"]}
+    assert (reported["sessions"], reported["steps"], reported["agreed"], reported["undecided"]) == (2, 4, 2, 1)
+    distinct = {(each["session"], each["step"]) for each in reported["disagreed"]}
     assert distinct == {("one", 1)}
-    assert told["agreed"] + told["undecided"] + len(distinct) == told["steps"]
-    assert [each["by"] for each in told["disagreed"]] == ["specification", "reference"]
-    assert told["disagreed"][0]["expected"] == {"response.base_offset": 5}
-    assert told["disagreed"][0]["got"] == {"response.base_offset": 0}
-    assert [(each["session"], each["step"]) for each in told["undecided_steps"]] == [("one", 2)]
-    assert told["unsupported"] == {"sessions": 1, "steps": 2, "apis": {"DeleteGroups": 1}, "families": {"A": 1}}
+    assert reported["agreed"] + reported["undecided"] + len(distinct) == reported["steps"]
+    assert [each["by"] for each in reported["disagreed"]] == ["specification", "reference"]
+    assert reported["disagreed"][0]["expected"] == {"response.base_offset": 5}
+    assert reported["disagreed"][0]["got"] == {"response.base_offset": 0}
+    assert [(each["session"], each["step"]) for each in reported["undecided_steps"]] == [("one", 2)]
+    assert reported["unsupported"] == {"sessions": 1, "steps": 2, "apis": {"DeleteGroups": 1}, "families": {"A": 1}}
     assert report.exit_code == 1
 
 
@@ -99,7 +99,7 @@ def test_sessions_that_cannot_be_judged_are_no_agreement(tmp_path: Path) -> None
     assert "nothing could be judged" in printed(report)
 
 
-def test_damage_is_told_and_the_rest_judged(tmp_path: Path) -> None:
+def test_damage_is_reported_and_the_rest_judged(tmp_path: Path) -> None:
     """A missing path and a good file: the file is judged, the path is one line, and the exit says so."""
     file = written(tmp_path / "a.ndjson", session(init()))
 

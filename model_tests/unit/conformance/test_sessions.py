@@ -73,8 +73,8 @@ def test_every_profile_says_which_requests_it_takes() -> None:
     assert all(first <= last for taken in TAKEN.values() for first, last in taken.values())
 
 
-@pytest.mark.parametrize(("version", "tells"), [(1, 0), (2, 2)])
-def test_markers_say_their_transaction_version_since_version_2(version: int, tells: int) -> None:
+@pytest.mark.parametrize(("version", "reports"), [(1, 0), (2, 2)])
+def test_markers_say_their_transaction_version_since_version_2(version: int, reports: int) -> None:
     """Before, the field is not there, and the marker counts as one of version 0."""
     written = {"producer_id": "pid0", "producer_epoch": 1, "committed": True, "coordinator_epoch": 0, "partitions": []}
     step = {
@@ -87,7 +87,7 @@ def test_markers_say_their_transaction_version_since_version_2(version: int, tel
     request = session_of(session(step, kafka="4.3")).steps[0].request
 
     assert isinstance(request, WriteTxnMarkers)
-    assert [tells] == [marker.transaction_version for marker in request.markers]
+    assert [reports] == [marker.transaction_version for marker in request.markers]
     del written["committed"]
     with pytest.raises(MalformedSession, match="step 0 request marker 0: committed is missing"):
         session_of(session({**step, "request": {"markers": [written]}}, kafka="4.3"))

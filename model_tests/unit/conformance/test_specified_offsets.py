@@ -108,11 +108,11 @@ def test_a_refused_append_drops_what_was_pending_until_the_next_restart() -> Non
     side.answer(held(8, epoch=2))
 
     refused = error(side, held(7, epoch=1))
-    told = fetched(side, stable=True)
+    reported = fetched(side, stable=True)
     side.answer(Restart(clean=True))
 
     assert refused is ErrorCode.INVALID_PRODUCER_EPOCH
-    assert told == FetchedOffsetAnswer(ErrorCode.NONE, -1)
+    assert reported == FetchedOffsetAnswer(ErrorCode.NONE, -1)
     assert fetched(side, stable=True) == UNSTABLE
 
 

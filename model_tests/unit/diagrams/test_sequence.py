@@ -55,7 +55,7 @@ def test_arrows_point_where_messages_go() -> None:
     assert arrow_below("narrow").index("◀") == arrow_below("EndTxn abort").index("│") + 1
 
 
-def test_a_late_message_is_told_from_a_plain_one() -> None:
+def test_a_late_message_is_reported_from_a_plain_one() -> None:
     """It is marked in words and drawn with another line."""
     assert "╌" in arrow_below("EndTxn abort (late)")
     assert "╌" not in arrow_below("EndTxn abort")
@@ -116,7 +116,7 @@ def test_a_long_title_makes_lines_and_no_wider_drawing() -> None:
     assert all(float(str(line.get("y"))) < head for line in lines)
 
 
-def test_the_description_tells_the_steps_in_sentences() -> None:
+def test_the_description_reports_the_steps_in_sentences() -> None:
     """For those who do not see the drawing."""
     assert "1. client to coordinator: EndTxn abort; coordinator: PREPARE_ABORT." in description_of(DIAGRAM)
     assert description_of(DIAGRAM).endswith("In the end: txn.no_crosstalk is violated: a late one ended it.")

@@ -18,26 +18,26 @@ class Silent(Enum):
 
 
 @pytest.mark.parametrize("members", [Hold, ErrorHandling])
-def test_every_member_is_told_of(members: type[Enum]) -> None:
+def test_every_member_is_reported_of(members: type[Enum]) -> None:
     """By the comment beside it, in the order of the source; without one by its own words."""
-    told = client_tables.told(members)
+    reported = client_tables.reported(members)
 
-    assert [member.name for member in members] == list(told)
-    assert all(told.values())
+    assert [member.name for member in members] == list(reported)
+    assert all(reported.values())
 
 
-def test_a_comment_is_what_is_told() -> None:
+def test_a_comment_is_what_is_reported() -> None:
     """And a name says itself where there is none."""
-    told = client_tables.told(Hold)
+    reported = client_tables.reported(Hold)
 
-    assert "a batch expired whose fate is not known" == told["UNRESOLVED"]
-    assert "no producer id" == told["NO_PRODUCER_ID"]
+    assert "a batch expired whose fate is not known" == reported["UNRESOLVED"]
+    assert "no producer id" == reported["NO_PRODUCER_ID"]
 
 
 def test_members_that_cannot_be_read_are_named() -> None:
     """The page would leave them out."""
     with pytest.raises(ValueError, match="Silent does not have its members one a line"):
-        client_tables.told(Silent)
+        client_tables.reported(Silent)
 
 
 def test_every_error_is_in_one_row() -> None:

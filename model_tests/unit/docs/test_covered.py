@@ -22,7 +22,7 @@ def test_every_subject_has_its_place(covered: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "told"),
+    ("changed", "reported"),
     [
         ({"rules": ("seq.never",)}, "subject 4: there is no rule 'seq.never'"),
         ({"code": ("reference/nothing.py",)}, "subject 4: there is no file reference/nothing.py"),
@@ -31,13 +31,13 @@ def test_every_subject_has_its_place(covered: Any) -> None:
     ],
 )
 def test_what_is_not_there_is_named(
-    covered: Any, monkeypatch: pytest.MonkeyPatch, changed: dict[str, object], told: str
+    covered: Any, monkeypatch: pytest.MonkeyPatch, changed: dict[str, object], reported: str
 ) -> None:
     """With the number of its subject."""
     places = dict(covered.PLACES) | {4: covered.PLACES[4]._replace(**changed)}
     monkeypatch.setattr(covered, "PLACES", places)
 
-    assert [told] == list(covered.misplaced())
+    assert [reported] == list(covered.misplaced())
 
 
 def test_a_subject_without_a_place_is_named(covered: Any, monkeypatch: pytest.MonkeyPatch) -> None:

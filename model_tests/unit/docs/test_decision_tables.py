@@ -22,7 +22,7 @@ OPEN = formulas.symbol("entry", "open")
 
 
 @pytest.mark.parametrize(
-    ("fact", "told"),
+    ("fact", "reported"),
     [
         (EPOCH < SENT, "entry.epoch < batch.epoch"),
         (negate(EPOCH < SENT), "entry.epoch ≥ batch.epoch"),
@@ -45,9 +45,9 @@ OPEN = formulas.symbol("entry", "open")
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_a_formula_is_told_as_it_is_read(fact: object, told: str) -> None:
+def test_a_formula_is_reported_as_it_is_read(fact: object, reported: str) -> None:
     """Brackets stand where they change the meaning, constants are gone, numbers of states have their names."""
-    assert told == formulas.worded(fact)
+    assert reported == formulas.worded(fact)
 
 
 def test_every_check_of_the_append_is_a_row() -> None:
@@ -78,7 +78,7 @@ def test_a_check_of_some_releases_names_them() -> None:
     assert "PRODUCER_FENCED; INVALID_PRODUCER_EPOCH (0.11 to 2.5)" == of_coordinator["epoch_other"].answers
 
 
-def test_another_order_of_checks_is_told() -> None:
+def test_another_order_of_checks_is_reported() -> None:
     """Before 2.4 a commit is told of a rebalance before it is held against the group."""
     orders = tables.other_orders(tables.DECISIONS["offset-commit"])
 
@@ -108,17 +108,17 @@ def test_a_table_shows_every_cell(name: str) -> None:
     assert {"prepares", "answered again"} <= {outcomes.cell_text(value) for value in cells.values()}
 
 
-@pytest.mark.parametrize("request_name", outcomes.TELLINGS)
-def test_errors_that_are_told_otherwise_are_listed_by_version(request_name: str) -> None:
+@pytest.mark.parametrize("request_name", outcomes.RENAMED_ERRORS)
+def test_errors_that_are_reported_otherwise_are_listed_by_version(request_name: str) -> None:
     """A row holds in every version that it names, and in no other."""
-    telling = outcomes.TELLINGS[request_name]
+    event = outcomes.RENAMED_ERRORS[request_name]
 
-    for met, told, versions in outcomes.told_otherwise(telling):
-        oldest = telling(ErrorCode[met].value, 0)
-        assert (oldest == ErrorCode[told].value) == (versions == "all" or versions.startswith("up to"))
+    for met, reported, versions in outcomes.reported_otherwise(event):
+        oldest = event(ErrorCode[met].value, 0)
+        assert (oldest == ErrorCode[reported].value) == (versions == "all" or versions.startswith("up to"))
 
 
-def test_releases_are_told_as_stretches() -> None:
+def test_releases_are_reported_as_stretches() -> None:
     """Neighbours are joined; a proposal is named only where no release has what it has."""
     assert "0.11, 2.4 to 2.7" == tables.spans({"0.11", "2.4", "2.5", "2.7"})
     assert "0.11 to 4.4" == tables.spans(set(PROFILES))

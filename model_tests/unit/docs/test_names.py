@@ -84,10 +84,10 @@ def test_a_rule_is_stated_with_all_that_is_known_of_it(build: Any, no_results: P
     """Statement, formulas, code, and the results of the run with controls and mutants; the inventory has it."""
     no_results.write_text(json.dumps(a_report()))
 
-    told, site = build(index=stating(KNOWN) + f"\nSee {{rule}}`{KNOWN}`.\n")
+    reported, site = build(index=stating(KNOWN) + f"\nSee {{rule}}`{KNOWN}`.\n")
 
     page = (site / "index.html").read_text()
-    assert told == ""
+    assert reported == ""
     known = (
         "examples 12,345",
         "a gap is let through",
@@ -112,7 +112,7 @@ def test_without_a_run_nothing_is_claimed(build: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("page", "told"),
+    ("page", "reported"),
     [
         ("# Nothing\n", f"rule {KNOWN} is stated 0 times in the docs, not once"),
         (stating(KNOWN, KNOWN), f"rule {KNOWN} is stated 2 times in the docs, not once"),
@@ -121,15 +121,15 @@ def test_without_a_run_nothing_is_claimed(build: Any) -> None:
     ],
     ids=["no page", "two pages", "unknown rule stated", "unknown rule named"],
 )
-def test_a_rule_is_stated_exactly_once(build: Any, page: str, told: str) -> None:
+def test_a_rule_is_stated_exactly_once(build: Any, page: str, reported: str) -> None:
     """A warning, which is an error where the site is built, has the rule's name."""
     warned, _ = build(index=page)
 
-    assert told in warned
+    assert reported in warned
 
 
 @pytest.mark.parametrize(
-    ("changed", "told"),
+    ("changed", "reported"),
     [
         ({"sources": "feedfeed"}, r"is stale: it is of commit 0123456789ab \(sources feedfeed\), and the sources here"),
         ({"rules": [{"id": "seq.never", "evidence": {}}]}, "has results of 'seq.never', which is no rule"),
@@ -139,12 +139,12 @@ def test_a_rule_is_stated_exactly_once(build: Any, page: str, told: str) -> None
     ids=["other sources", "unknown rule", "unknown rule of a control", "cut off"],
 )
 def test_results_of_something_else_stop_the_build(
-    build: Any, no_results: Path, changed: dict[str, object], told: str
+    build: Any, no_results: Path, changed: dict[str, object], reported: str
 ) -> None:
     """In one line that says what to do."""
     no_results.write_text(json.dumps(a_report(**changed)))
 
-    with pytest.raises(run_results.Unusable, match=told):
+    with pytest.raises(run_results.Unusable, match=reported):
         build(index=stating(KNOWN))
 
 
@@ -218,14 +218,16 @@ def test_every_rule_has_a_page_of_its_own_chapter() -> None:
 def test_every_formula_is_latex() -> None:
     """Each formula of a check or a claim can be set as mathematics, and says the same signs."""
     formulas = [claim.formula for claim in claims.stated() if claim.formula]
-    formulas += [row.formula for each in rule_formulas.checks_by_rule().values() for _, row in each if not told(row)]
+    formulas += [
+        row.formula for each in rule_formulas.checks_by_rule().values() for _, row in each if not reported(row)
+    ]
 
     assert len(formulas) > 100
     assert all(tex2mathml(latex.latex(formula)) for formula in formulas)
     assert r"\mathit{a.b} \le 1 \lor \lnot ( \mathit{c\_d} = \bot )" == latex.latex("a.b ≤ 1 or not (c_d absent)")
 
 
-def told(row: Any) -> bool:
+def reported(row: Any) -> bool:
     return "“" in row.formula or row.formula == "the table says so"
 
 
@@ -235,18 +237,18 @@ def test_a_sign_that_no_formula_has_is_named() -> None:
         latex.latex("a % b")
 
 
-def test_a_claim_is_told_with_its_arrow() -> None:
+def test_a_claim_is_reported_with_its_arrow() -> None:
     """For all its arguments, what follows from what; a change of the claim changes the page."""
-    (told,) = (c.formula for c in claims.stated() if c.name == "same_outcome_everywhere")
+    (reported,) = (c.formula for c in claims.stated() if c.name == "same_outcome_everywhere")
 
-    assert told.startswith("∀ transaction, partition, batch, partition\N{PRIME}, batch\N{PRIME}: ")
-    assert " ⇒ outcome(" in told
+    assert reported.startswith("∀ transaction, partition, batch, partition\N{PRIME}, batch\N{PRIME}: ")
+    assert " ⇒ outcome(" in reported
     broken = idempotence().theorems[0]
     assert "written(stream, position)" in str(broken.holds(claims.symbolic(idempotence()), *named("spq")))
 
 
 def named(letters: str) -> list[Any]:
-    return [extension("formulas").Formula({"s": "stream", "p": "position"}.get(x, x)) for x in letters]
+    return [extension("formulas").TextFormula({"s": "stream", "p": "position"}.get(x, x)) for x in letters]
 
 
 def test_every_rule_is_done_by_something() -> None:
@@ -255,7 +257,7 @@ def test_every_rule_is_done_by_something() -> None:
 
 
 @pytest.mark.parametrize(
-    ("done_by", "found", "told"),
+    ("done_by", "found", "reported"),
     [
         ({"seq.order": ("reference/gone.py: gone",)}, {}, "not there: seq.order: reference/gone.py: gone"),
         ({}, {"seq.order": []}, "no function of the reference serves seq.order"),
@@ -263,10 +265,10 @@ def test_every_rule_is_done_by_something() -> None:
     ids=["a function that is gone", "a rule without one"],
 )
 def test_code_that_is_not_there_is_named(
-    monkeypatch: pytest.MonkeyPatch, done_by: dict[str, tuple[str, ...]], found: dict[str, list[Any]], told: str
+    monkeypatch: pytest.MonkeyPatch, done_by: dict[str, tuple[str, ...]], found: dict[str, list[Any]], reported: str
 ) -> None:
     """So that a page never shows less than it says."""
     monkeypatch.setattr(rule_code, "DONE_BY", done_by)
 
-    with pytest.raises(ValueError, match=told):
+    with pytest.raises(ValueError, match=reported):
         rule_code.require_all(found)

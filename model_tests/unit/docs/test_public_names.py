@@ -96,9 +96,9 @@ def test_sections_of_a_docstring_are_lists() -> None:
 
     assert "One batch." == first.astext()
     terms = [term.astext() for section in (attributes, raised) for term in section.findall(nodes.term)]
-    told = [text.astext() for section in (attributes, raised) for text in section.findall(nodes.definition)]
+    reported = [text.astext() for section in (attributes, raised) for text in section.findall(nodes.definition)]
     assert ["size", "ValueError"] == terms
-    assert ["of all, in bytes.", "there is none."] == told
+    assert ["of all, in bytes.", "there is none."] == reported
 
 
 def test_lists_and_examples_of_a_docstring_stay_so() -> None:

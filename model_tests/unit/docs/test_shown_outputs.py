@@ -85,12 +85,12 @@ def test_the_tutorial_unpacks_a_log_that_is_there() -> None:
 def test_the_command_for_a_rule_prints_it() -> None:
     """The rule that the front page asks for is there, with what it says it has, and so is that of the tutorial."""
     assert output_of(README, f"{EOS} rules seq.duplicate_window") == []
-    told = printed("rules", "seq.duplicate_window")
+    reported = printed("rules", "seq.duplicate_window")
     shown = output_of(TUTORIAL, f"{EOS} rules txn.no_crosstalk")
     assert shown
     assert [] == not_printed(shown, printed("rules", "txn.no_crosstalk"))
 
-    assert all(word in told for word in ("statement", "source", "domain", "evidence"))
+    assert all(word in reported for word in ("statement", "source", "domain", "evidence"))
 
 
 def test_the_front_page_counts_the_bugs_that_are_found() -> None:
@@ -145,11 +145,11 @@ def test_the_proof_fails_as_the_guide_says(monkeypatch: pytest.MonkeyPatch) -> N
 
     guards = claims.guards
     monkeypatch.setattr(claims, "guards", without_version)
-    told = " ".join(printed("prove", "ids.unique").split())
+    reported = " ".join(printed("prove", "ids.unique").split())
 
     text = (GUIDES / "failed-proof.md").read_text(encoding="utf-8")
     shown = text.partition("```text\n")[2].partition("```")[0].split("ids.unique: ")
     lines = [" ".join(line.split()) for part in shown for line in part.partition(" ...")[0].split("\nburnt")]
     assert "no_id_twice is violated after" in " ".join(lines)
-    assert [] == [line for line in lines if line not in told]
-    assert "burnt is never reached" in told
+    assert [] == [line for line in lines if line not in reported]
+    assert "burnt is never reached" in reported

@@ -37,10 +37,10 @@ def test_the_page_counts_what_nothing_supports() -> None:
     assert page.counts()[-1] == f"{known().count()[Support.UNSUPPORTED]} supported by nothing"
 
 
-def test_a_row_tells_method_file_and_what_is_so_instead() -> None:
+def test_a_row_reports_method_file_and_what_is_so_instead() -> None:
     """A row without a method tells its recording."""
     wrong = SourceRow("append", "x", "NONE", "2.4", "2.5", Support.WRONG, "Log.read", ("a",), (), "no error")
     recorded = SourceRow("append", "x", "NONE", "3.9.0", "3.9.0", Support.RECORDING, note="3.9.0")
 
-    assert page.told(wrong) == "wrong: no error; Log.read (core/src/main/scala/kafka/log/Log.scala)"
-    assert page.told(recorded) == "recorded sessions of 3.9.0"
+    assert page.reported(wrong) == "wrong: no error; Log.read (core/src/main/scala/kafka/log/Log.scala)"
+    assert page.reported(recorded) == "recorded sessions of 3.9.0"

@@ -82,7 +82,7 @@ def test_what_is_written_is_read_again(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "write", "told"),
+    ("name", "write", "reported"),
     [
         ("cut.ndjson", without_end, "line 12: not JSON"),
         ("list.ndjson", lambda file: file.write_text("[1]\n"), "line 1: a list, not an object"),
@@ -123,12 +123,12 @@ def test_what_is_written_is_read_again(name: str, tmp_path: Path) -> None:
     ids=lambda value: value if isinstance(value, str) and "." in value and " " not in value else "",
 )
 def test_a_damaged_or_foreign_file_is_one_clear_line(
-    name: str, write: Callable[[Path], None], told: str, tmp_path: Path
+    name: str, write: Callable[[Path], None], reported: str, tmp_path: Path
 ) -> None:
     """It says which file, where in it, and what is wrong."""
     write(tmp_path / name)
 
-    with pytest.raises(BadInput, match=told) as bad:
+    with pytest.raises(BadInput, match=reported) as bad:
         read_trace(tmp_path / name)
 
     assert name in str(bad.value)

@@ -58,13 +58,13 @@ def test_each_node_and_each_id_has_its_own_steps() -> None:
     assert [[], [], []] == broken
 
 
-def test_what_an_application_is_told_of_an_id_is_no_state_of_it() -> None:
+def test_what_an_application_is_reported_of_an_id_is_no_state_of_it() -> None:
     """Rows of clients are at no node, and say nothing of what a coordinator knows."""
-    told = a_step(api="ClientBeginTransaction", node="", transactional_id="payments", client="instance-0")
+    reported = a_step(api="ClientBeginTransaction", node="", transactional_id="payments", client="instance-0")
 
     monitor = Monitor()
 
-    for row in (told, told):
+    for row in (reported, reported):
         monitor.judge(row)
 
     assert not monitor.findings
@@ -169,7 +169,7 @@ def of_follower(end: int, fetched: int, **columns: Any) -> Row:
     return at_log(9, 9, **{**asked, **known, **columns})
 
 
-def test_a_leader_knows_of_a_follower_what_its_last_fetch_has_told() -> None:
+def test_a_leader_knows_of_a_follower_what_its_last_fetch_has_reported() -> None:
     """A Fetch that is told twice, or not at all, is seen at the next; where logs part none tells anything."""
     first, second = of_follower(5, 200), of_follower(7, 300, time_ms=400, offset=9, caught_up_ms=400)
     parted = of_follower(5, 200, answered_end=4, answered_epoch=2)

@@ -148,9 +148,9 @@ def test_an_eligible_leader_beside_one_in_sync_is_named(
 
     eligible_waits(stage)
 
-    told = [row for row in map(complete, stage.recorder.rows) if row["api"] == "LeaderElection"]
-    assert len(told) == 3
-    assert broken == [f"{row['election']} {rule}" for row in told for rule in broken_in(NEWEST, row)]
+    reported = [row for row in map(complete, stage.recorder.rows) if row["api"] == "LeaderElection"]
+    assert len(reported) == 3
+    assert broken == [f"{row['election']} {rule}" for row in reported for rule in broken_in(NEWEST, row)]
 
 
 def test_offsets_that_are_appended_are_judged_as_an_append_alone() -> None:

@@ -35,7 +35,7 @@ def test_what_the_seed_chooses_anyway_is_not_said() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "reported"),
     [
         ({"seed": -1}, "no seed -1"),
         ({"seed": 2**63}, "no seed 9223372036854775808"),
@@ -45,7 +45,7 @@ def test_what_the_seed_chooses_anyway_is_not_said() -> None:
     ],
     ids=["negative seed", "seed too large", "workload", "profile", "transaction version"],
 )
-def test_what_there_is_not_is_one_clear_line(given: dict[str, Any], told: str) -> None:
+def test_what_there_is_not_is_one_clear_line(given: dict[str, Any], reported: str) -> None:
     """It says what was asked for, and what there is."""
-    with pytest.raises(BadInput, match=told):
+    with pytest.raises(BadInput, match=reported):
         run_of(**given)

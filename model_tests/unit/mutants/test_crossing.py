@@ -70,8 +70,8 @@ def test_no_layer_is_blind_without_a_reason() -> None:
     left = unnamed(read_cells())
 
     assert [(cell.decision, cell.layer) for cell in left if not why_unnamed(cell)] == []
-    told = {(name, cell.layer) for cell in left for name in (cell.decision, cell.decision.partition(".")[0])}
-    assert set(UNNAMED) - told == set()
+    reported = {(name, cell.layer) for cell in left for name in (cell.decision, cell.decision.partition(".")[0])}
+    assert set(UNNAMED) - reported == set()
 
 
 def test_a_sample_of_the_cells_is_seen_again() -> None:
@@ -108,7 +108,7 @@ def test_a_layer_that_names_a_rule_sees_the_decision() -> None:
         pytest.param(lambda: None, Sight.UNREAD, id="not asked at all"),
     ],
 )
-def test_a_layer_that_names_none_is_told_by_what_it_asks(asks: Callable[[], object], sight: Sight) -> None:
+def test_a_layer_that_names_none_is_reported_by_what_it_asks(asks: Callable[[], object], sight: Sight) -> None:
     """Whether mutants decide otherwise there, or the decision is not read."""
     cell = cell_in(JudgedCall("quiet", lambda: (asks(), ())[1]))
 
@@ -182,7 +182,7 @@ def test_what_one_layer_alone_sees_it_names(mutant: str, layer: str, place: str,
     assert (true, judged(by_name()[mutant], own)) == ((), ((rule,), ""))
 
 
-def test_the_page_tells_who_sees_what() -> None:
+def test_the_page_reports_who_sees_what() -> None:
     """A rule, a goal, nothing."""
     cells = [
         CrossingCell("lso.smaller", "a", Sight.SEEN, LARGER, "here", (BOUNDS,)),
@@ -190,10 +190,10 @@ def test_the_page_tells_who_sees_what() -> None:
         CrossingCell("lso.smaller", "c", Sight.SEEN, LARGER, "there", ("goal never happens",)),
     ]
 
-    told = page(cells)
+    reported = page(cells)
 
-    assert "| `lso.smaller` | lso.bounds |  | goal |" in told
-    assert f"{ENOUGH} layers or more, 0 by one," in told
+    assert "| `lso.smaller` | lso.bounds |  | goal |" in reported
+    assert f"{ENOUGH} layers or more, 0 by one," in reported
 
 
 def test_cells_are_read_as_they_were_written(tmp_path: Path) -> None:

@@ -97,7 +97,7 @@ def test_a_mutant_is_met_by_whatever_name_the_decision_is_bound() -> None:
     assert not verification.is_refused_unasked(entry, request, NEWEST)
 
 
-def test_the_solver_tells_which_mutant_is_the_same_for_all_inputs() -> None:
+def test_the_solver_reports_which_mutant_is_the_same_for_all_inputs() -> None:
     """Of two equal offsets either is the smaller one."""
     examples = Examples()
     examples.learn(offset_calls())
@@ -107,7 +107,7 @@ def test_the_solver_tells_which_mutant_is_the_same_for_all_inputs() -> None:
     assert proved == (Sameness(("lso.smaller",), questions=1), None)
 
 
-def test_what_no_place_tells_apart_is_not_killed() -> None:
+def test_what_no_place_reports_apart_is_not_killed() -> None:
     """A layer says nothing of a mutant that decides alike in all of its places."""
     found = hunt(HuntResult(SMALLER, MutationKind.FLIP), by_name()[SMALLER], "offsets", offset_calls())
 
@@ -127,17 +127,17 @@ def test_a_hunt_says_what_became_of_each() -> None:
     assert found[0].rules == (BOUNDS,)
 
 
-def test_the_page_names_whom_nothing_tells_apart() -> None:
+def test_the_page_names_whom_nothing_reports_apart() -> None:
     """With the count of every fate."""
     table = [
         HuntResult(LARGER, MutationKind.OFF_BY_ONE, MutantFate.KILLED, "searches", "4 and 5", (BOUNDS,)),
         HuntResult(SMALLER, MutationKind.FLIP),
     ]
 
-    told = page(table)
+    reported = page(table)
 
-    assert "| killed by searches | 1 |" in told
-    assert f"- `{SMALLER}`: nothing tells it apart" in told
+    assert "| killed by searches | 1 |" in reported
+    assert f"- `{SMALLER}`: nothing tells it apart" in reported
 
 
 def test_a_table_is_read_as_it_was_written(tmp_path: Path) -> None:

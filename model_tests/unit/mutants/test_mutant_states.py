@@ -52,10 +52,10 @@ def test_the_page_says_what_each_does(tmp_path: Path) -> None:
     found = (MutantCounts("ids.a", two, 10, 12), MutantCounts("seq.b", two, 10, 10, "more than counted"))
     write(found, tmp_path / "states.json")
 
-    told = page(read(tmp_path / "states.json"))
+    reported = page(read(tmp_path / "states.json"))
 
-    assert "| opens states | 1 |" in told
-    ids, seq = told.split("\n## ")[1:]
+    assert "| opens states | 1 |" in reported
+    ids, seq = reported.split("\n## ")[1:]
     assert ("ids", "seq") == (ids.split()[0], seq.split()[0])
     assert "| `ids.a` | ids, two brokers | 10 | 12 | +2 |" in ids
     assert "| `seq.b` | ids, two brokers | 10 |  | more than counted |" in seq

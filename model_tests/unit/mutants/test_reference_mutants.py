@@ -50,7 +50,7 @@ def test_a_defect_is_gone_afterwards() -> None:
     assert before is ProducerAppend.evict
 
 
-def test_a_survivor_is_told_by_name() -> None:
+def test_a_survivor_is_reported_by_name() -> None:
     """A change that breaks nothing is reported as a survivor."""
     found = hunt(Planted("harmless", rules.SEQ_ORDER, ()), range(3))
 

@@ -53,12 +53,12 @@ def test_a_mutant_that_is_no_longer_equivalent_is_named() -> None:
     assert f"{LARGER}: no longer equivalent" == str(found)
 
 
-def test_what_is_never_told_apart_is_searched_again() -> None:
+def test_what_is_never_reported_apart_is_searched_again() -> None:
     """A marker below the high watermark is replicated under both."""
     assert "decides alike in all 1 different calls" in again(AT_THE_HIGH_WATERMARK, MutantFate.UNREACHABLE).why
 
 
-def test_a_mutant_that_is_told_apart_is_not_unreachable() -> None:
+def test_a_mutant_that_is_reported_apart_is_not_unreachable() -> None:
     """A marker at the high watermark is replicated under the mutant alone."""
     assert "" == again(AT_THE_HIGH_WATERMARK, MutantFate.UNREACHABLE, high_watermark=4).why
 

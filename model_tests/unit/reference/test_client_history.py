@@ -29,19 +29,19 @@ def by_batch(rows: list[Row], *apis: str) -> dict[Batch, list[Row]]:
     return found
 
 
-def test_a_batch_is_handed_over_once_and_told_of_once(traces: list[list[Row]]) -> None:
+def test_a_batch_is_handed_over_once_and_reported_of_once(traces: list[list[Row]]) -> None:
     """An application hears of each batch at most once, after it has sent it, and brokers see no other batch."""
-    told_of = 0
+    reported_of = 0
     for rows in traces:
         sent = by_batch(rows, "ClientSend")
-        told = by_batch(rows, "ClientAcknowledged", "ClientSendFailed")
-        told_of += len(told)
+        reported = by_batch(rows, "ClientAcknowledged", "ClientSendFailed")
+        reported_of += len(reported)
 
-        assert {1} == {len(each) for each in (*sent.values(), *told.values())}
-        assert all(int(sent[batch][0]["step"]) < int(answers[0]["step"]) for batch, answers in told.items())
+        assert {1} == {len(each) for each in (*sent.values(), *reported.values())}
+        assert all(int(sent[batch][0]["step"]) < int(answers[0]["step"]) for batch, answers in reported.items())
         assert by_batch(rows, "Produce", "ClientFetched").keys() - {("", -1)} <= sent.keys()
 
-    assert told_of > 100
+    assert reported_of > 100
 
 
 def test_an_acknowledgement_is_that_of_a_leader(traces: list[list[Row]]) -> None:
@@ -76,7 +76,7 @@ def test_a_call_returns_once(traces: list[list[Row]]) -> None:
     assert ends[ErrorCode.NONE] > 20
 
 
-def test_what_is_delivered_under_read_committed_is_never_told_to_be_aborted(traces: list[list[Row]]) -> None:
+def test_what_is_delivered_under_read_committed_is_never_reported_to_be_aborted(traces: list[list[Row]]) -> None:
     """A batch that a reader of committed data was given is of no transaction whose abort was answered with success."""
     given = 0
     for rows in traces[2::4]:  # the newest version: under the others the network can break this

@@ -78,11 +78,11 @@ def test_an_unclean_election_loses_what_the_new_leader_lacks() -> None:
     cluster = Cluster(shape=Shape(producers=1, nodes=2))
     appended(cluster)
     cluster.follower_leaves_insync(0, 1)
-    told = acknowledged(cluster)
+    reported = acknowledged(cluster)
 
     cluster.unclean_leader_election(0, 1)
 
     partition = cluster.partitions[0]
-    assert (True, [0, 0]) == (told, [replica.log_end for replica in partition.replicas])
+    assert (True, [0, 0]) == (reported, [replica.log_end for replica in partition.replicas])
     assert (1, {1}) == (partition.leader_node, set(partition.insync))
     assert "UncleanLeaderElection" == cluster.recorder.rows[-1]["api"]

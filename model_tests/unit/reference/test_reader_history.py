@@ -62,7 +62,7 @@ def lost_or_doubled(rows: Sequence[Row]) -> list[Row]:
 
 
 @pytest.mark.parametrize("workload", WITH_PRODUCERS)
-def test_an_application_is_told_once_of_what_it_has_handed_over_once(workload: str) -> None:
+def test_an_application_is_reported_once_of_what_it_has_handed_over_once(workload: str) -> None:
     """A batch is known by its writer and its first record, in the rows of its client as in those of brokers."""
     answers = 0
     for rows in traces(workload):
@@ -115,7 +115,7 @@ def test_a_batch_that_is_appended_twice_is_seen_by_a_reader(idempotent: bool) ->
     assert (not idempotent) == bool(found)
 
 
-def test_readers_of_anything_tell_what_is_committed() -> None:
+def test_readers_of_anything_report_what_is_committed() -> None:
     """What a marker ends, as one reader sees it, decides what the other one is given."""
     compared, withheld = 0, 0
     for rows in filter(is_clean, traces("raw")):

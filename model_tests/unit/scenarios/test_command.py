@@ -27,16 +27,16 @@ def test_the_list_has_every_scenario_and_plays_none() -> None:
     assert [] == run().to_json()
 
 
-def test_one_scenario_is_told_drawn_and_written(tmp_path: Path) -> None:
+def test_one_scenario_is_reported_drawn_and_written(tmp_path: Path) -> None:
     """Story, diagram and facts on the console; the SVG and the entry as files."""
     svg, report = tmp_path / "run.svg", tmp_path / "run.json"
 
-    told = runner.invoke(app, ["scenarios", NAME.upper(), "--svg", str(svg), "--json", str(report)])
+    reported = runner.invoke(app, ["scenarios", NAME.upper(), "--svg", str(svg), "--json", str(report)])
 
-    assert HOLDS == told.exit_code
-    assert "knows the batch, and appends" in told.output
-    assert "Setting: Kafka 4.4, acks=all, idempotent." in told.output
-    assert "told as written" in told.output
+    assert HOLDS == reported.exit_code
+    assert "knows the batch, and appends" in reported.output
+    assert "Setting: Kafka 4.4, acks=all, idempotent." in reported.output
+    assert "told as written" in reported.output
     assert svg.read_text().startswith("<svg")
     facts = {"log": ["a"], "told as written": ["a"]}
     entry = {"name": NAME, "items": [1, 4, 5], "expected": facts, "observed": facts, "holds": True}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from model_tests.scenarios.group_words import group_answer_words, group_request_words, is_told_of_group
+from model_tests.scenarios.group_words import group_answer_words, group_request_words, is_reported_of_group
 from reference.broker.group_api import OffsetsAnswer
 from reference.broker.group_requests import (
     FetchedOffset,
@@ -74,13 +74,13 @@ def test_answers(answer: GroupAnswer, expected: str) -> None:
     assert expected == group_answer_words(answer)
 
 
-def test_what_is_told() -> None:
+def test_what_is_reported() -> None:
     """Heartbeats are told where they are refused, and who coordinates never is."""
     beat = Heartbeat("g", CLAIM)
 
     assert [False, False, True] == [
-        is_told_of_group(beat),
-        is_told_of_group(beat, ErrorCode.NONE),
-        is_told_of_group(beat, ErrorCode.REBALANCE_IN_PROGRESS),
+        is_reported_of_group(beat),
+        is_reported_of_group(beat, ErrorCode.NONE),
+        is_reported_of_group(beat, ErrorCode.REBALANCE_IN_PROGRESS),
     ]
-    assert not is_told_of_group(FindCoordinator(CoordinatorType.GROUP, "g"))
+    assert not is_reported_of_group(FindCoordinator(CoordinatorType.GROUP, "g"))

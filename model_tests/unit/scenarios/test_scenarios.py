@@ -40,16 +40,16 @@ def test_a_scenario_ends_as_expected(name: str) -> None:
 @pytest.mark.parametrize("item", OWED)
 def test_a_subject_is_shown(item: int) -> None:
     """By one scenario at least, and as what it is about first of all."""
-    assert any(item == told.items[0] for told in SCENARIOS.values())
+    assert any(item == reported.items[0] for reported in SCENARIOS.values())
 
 
-def test_every_chapter_is_told_in_the_order_in_which_it_is_written() -> None:
+def test_every_chapter_is_reported_in_the_order_in_which_it_is_written() -> None:
     """No scenario is left out, and the variant without idempotence comes first."""
     names = list(SCENARIOS)
 
     assert set(REGISTERED) == set(SCENARIOS)
     assert ["lost-acknowledgement", "lost-acknowledgement-idempotent", "lost-request"] == names[:3]
-    assert {chapter.__name__ for chapter in CHAPTERS} == {told.play.__module__ for told in SCENARIOS.values()}
+    assert {chapter.__name__ for chapter in CHAPTERS} == {reported.play.__module__ for reported in SCENARIOS.values()}
 
 
 @pytest.mark.parametrize("name", ["lost-acknowledgement", "coordinator-after-prepare", "compaction"])
@@ -98,11 +98,11 @@ DEFECTS = [
 ]
 
 
-@pytest.mark.parametrize(("owner", "name", "instead", "told"), DEFECTS)
-def test_a_defect_of_the_reference_is_seen(owner: object, name: str, instead: object, told: str) -> None:
+@pytest.mark.parametrize(("owner", "name", "instead", "reported"), DEFECTS)
+def test_a_defect_of_the_reference_is_seen(owner: object, name: str, instead: object, reported: str) -> None:
     """The facts are those of the run: with a defect they are others."""
     with patch.object(owner, name, instead):
-        outcome = judged(SCENARIOS[told])
+        outcome = judged(SCENARIOS[reported])
 
     assert not outcome.holds
     assert "the run stops" not in outcome.observed
@@ -113,16 +113,16 @@ def test_a_run_that_cannot_go_on_is_not_as_expected() -> None:
     with patch.object(TransactionCoordinator, "load", nothing):
         outcome = judged(SCENARIOS["coordinator-after-prepare"])
 
-    assert {"the run stops": "begin while the producer waits for Operation.INIT_TRANSACTIONS"} == outcome.observed
+    assert {"the run stops": "begin while the producer waits for ClientCall.INIT_TRANSACTIONS"} == outcome.observed
     assert not outcome.holds
 
 
 def test_a_missing_fact_is_a_failure() -> None:
     """As is one that nobody has asked for."""
-    told = SCENARIOS["lost-acknowledgement"]
-    outcome = judged(told)
+    reported = SCENARIOS["lost-acknowledgement"]
+    outcome = judged(reported)
 
-    silent = type(outcome)(told, {"log": ["a", "a"], "weather": "fine"}, outcome.diagram)
+    silent = type(outcome)(reported, {"log": ["a", "a"], "weather": "fine"}, outcome.diagram)
 
     assert not silent.holds
     assert (
@@ -135,7 +135,7 @@ def test_a_missing_fact_is_a_failure() -> None:
     ("name", "items", "refused"),
     [("lost-acknowledgement", (1,), "two scenarios are called"), ("another", (1, 99), "not all are subjects")],
 )
-def test_a_scenario_that_cannot_be_told(name: str, items: tuple[int, ...], refused: str) -> None:
+def test_a_scenario_that_cannot_be_reported(name: str, items: tuple[int, ...], refused: str) -> None:
     """A name that is taken, and a subject that there is not."""
     register = scenario(name, "title", items=items, story="", setting=OfProducers(), expected={})
 

@@ -7,10 +7,10 @@ from model_tests.scenarios.storyboard import Storyboard
 def test_an_answer_is_drawn_with_its_request() -> None:
     """And so is what is noted in between; the next exchange is the next step."""
     story = Storyboard()
-    story.tell("producer", "broker", "Produce", part_of=1)
+    story.report("producer", "broker", "Produce", part_of=1)
     story.note("broker", "appends it")
-    story.tell("broker", "producer", "offset 0", part_of=1)
-    story.tell("producer", "broker", "Produce", Mark.LOST, part_of=2)
+    story.report("broker", "producer", "offset 0", part_of=1)
+    story.report("producer", "broker", "Produce", Mark.LOST, part_of=2)
 
     asked, noted = DrawnMessage("producer", "broker", "Produce"), Note("broker", "appends it")
     answered, lost = (
@@ -23,9 +23,9 @@ def test_an_answer_is_drawn_with_its_request() -> None:
 def test_an_answer_after_something_else_is_a_step_of_its_own() -> None:
     """Time goes downwards only."""
     story = Storyboard()
-    story.tell("producer", "broker", "Produce", part_of=1)
+    story.report("producer", "broker", "Produce", part_of=1)
     story.remark("broker", "fails")
-    story.tell("broker", "producer", "offset 0", part_of=1)
+    story.report("broker", "producer", "offset 0", part_of=1)
 
     assert [1, 1, 1] == [len(step) for step in story.steps]
 
@@ -33,7 +33,7 @@ def test_an_answer_after_something_else_is_a_step_of_its_own() -> None:
 def test_a_remark_begins_a_step() -> None:
     """What is noted after it belongs to it."""
     story = Storyboard()
-    story.tell("producer", "broker", "Produce", part_of=1)
+    story.report("producer", "broker", "Produce", part_of=1)
     story.remark("broker", "looks at the clock")
     story.note("broker", "forgets the producer")
 
@@ -46,7 +46,7 @@ def test_what_is_offstage_is_not_drawn() -> None:
     with story.offstage():
         with story.offstage():
             story.note("broker", "starts")
-        story.tell("producer", "broker", "InitProducerId")
+        story.report("producer", "broker", "InitProducerId")
     story.remark("producer", "has a producer id")
 
     assert ((Note("producer", "has a producer id"),),) == story.steps

@@ -2,7 +2,7 @@
 
 import pytest
 
-from model_tests.scenarios.transaction_words import answer_words, error_of, is_told, partition_name, request_words
+from model_tests.scenarios.transaction_words import answer_words, error_of, is_reported, partition_name, request_words
 from reference.broker.coordinator_errors import NotCoordinator
 from reference.broker.ids import ProducerIdentity
 from reference.broker.markers import TxnMarker
@@ -30,7 +30,7 @@ MARKER = TxnMarker(ProducerId(7), Epoch(4), False, CoordinatorEpoch(1))
 def test_a_request(body: Body, words: str) -> None:
     """By Kafka's name, with what tells it from others."""
     assert words == request_words(body, {})
-    assert is_told(body)
+    assert is_reported(body)
 
 
 @pytest.mark.parametrize(
@@ -41,9 +41,9 @@ def test_a_request(body: Body, words: str) -> None:
     ],
     ids=["find", "verify"],
 )
-def test_what_is_not_told(body: Body) -> None:
+def test_what_is_not_reported(body: Body) -> None:
     """Who coordinates, and what brokers ask one another."""
-    assert not is_told(body)
+    assert not is_reported(body)
 
 
 @pytest.mark.parametrize(

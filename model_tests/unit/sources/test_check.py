@@ -135,7 +135,7 @@ def test_a_file_that_is_not_there_is_found(clone: Path, monkeypatch: pytest.Monk
     ]
 
 
-def test_releases_that_no_clone_has_are_told(clone: Path) -> None:
+def test_releases_that_no_clone_has_are_reported(clone: Path) -> None:
     """What could not be looked at is not taken for fine."""
     assert "3.6" not in unseen(Clones([clone]))
     assert "4.3" in unseen(Clones([clone]))

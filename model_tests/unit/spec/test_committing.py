@@ -11,9 +11,9 @@ from spec.protocol.committing import (
     commit_in_transaction,
     of_partition,
     plain_guards,
+    reported,
     to_append,
     to_append_plain,
-    told,
     transactional_guards,
 )
 from spec.protocol.coordinator import names_of
@@ -104,9 +104,9 @@ def test_without_its_guard_a_commit_passes(guard: str) -> None:
         (ErrorCode.INVALID_PRODUCER_EPOCH, 4, ErrorCode.INVALID_PRODUCER_EPOCH),
     ],
 )
-def test_how_an_error_is_told(error: ErrorCode, version: int, expected: ErrorCode) -> None:
+def test_how_an_error_is_reported(error: ErrorCode, version: int, expected: ErrorCode) -> None:
     """A group's client knows errors of coordinators; a transition under way is told as it is, unlike to Produce."""
-    assert expected == told(error.value, version, NEWEST)
+    assert expected == reported(error.value, version, NEWEST)
 
 
 @pytest.mark.parametrize(
@@ -119,10 +119,10 @@ def test_how_an_error_is_told(error: ErrorCode, version: int, expected: ErrorCod
         (ErrorCode.INVALID_FETCH_SIZE, ErrorCode.INVALID_COMMIT_OFFSET_SIZE),
     ],
 )
-def test_how_the_coordinator_before_4_0_tells_it(error: ErrorCode, expected: ErrorCode) -> None:
+def test_how_the_coordinator_before_4_0_reports_it(error: ErrorCode, expected: ErrorCode) -> None:
     """GroupMetadataManager has words of its own, which the coordinator of 4.0 and later does not use."""
-    assert expected == told(error.value, 4, KAFKA_3_9)
-    assert expected != told(error.value, 4, NEWEST)
+    assert expected == reported(error.value, 4, KAFKA_3_9)
+    assert expected != reported(error.value, 4, NEWEST)
 
 
 @pytest.mark.parametrize(
@@ -135,13 +135,13 @@ def test_a_plain_commit_to_no_group(version: int, error: ErrorCode) -> None:
     assert taken(GroupEntry(), CommitRequest(version)) == PASSED
 
 
-def test_a_transactional_commit_to_no_group_is_told_so_since_version_6() -> None:
+def test_a_transactional_commit_to_no_group_is_reported_so_since_version_6() -> None:
     """Before, it is one of a past generation."""
-    told_so = [
+    reported_so = [
         commit_in_transaction(GroupEntry(), CommitRequest(version, claim=PAST), NEWEST).error for version in (5, 6)
     ]
 
-    assert told_so == [ErrorCode.ILLEGAL_GENERATION, ErrorCode.GROUP_ID_NOT_FOUND]
+    assert reported_so == [ErrorCode.ILLEGAL_GENERATION, ErrorCode.GROUP_ID_NOT_FOUND]
 
 
 def test_a_plain_commit_may_be_of_a_group_without_name() -> None:

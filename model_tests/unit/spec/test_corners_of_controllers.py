@@ -157,7 +157,7 @@ def test_how_far_a_returning_replica_goes_back(leader: EpochEnd, own: EpochEnd, 
     assert repl.truncated_to(ReturningReplica(9, 2), leader, own) == expected
 
 
-@pytest.mark.parametrize(("told", "expected"), [(2, 3), (3, 3), (4, 4), (10, 9)])
-def test_a_followers_high_watermark_is_within_its_log(told: int, expected: int) -> None:
+@pytest.mark.parametrize(("reported", "expected"), [(2, 3), (3, 3), (4, 4), (10, 9)])
+def test_a_followers_high_watermark_is_within_its_log(reported: int, expected: int) -> None:
     """Neither below its start nor above its end."""
-    assert repl.follower_high_watermark(told, 9, 3) == expected
+    assert repl.follower_high_watermark(reported, 9, 3) == expected

@@ -48,7 +48,7 @@ def test_a_transition_under_way_comes_before_the_outcome() -> None:
     assert end(before, ending(commits=True, bumps=False), SNAPSHOT_4_0).error == ErrorCode.CONCURRENT_TRANSACTIONS
 
 
-def test_a_commit_that_meets_a_fence_is_told_of_the_fence() -> None:
+def test_a_commit_that_meets_a_fence_is_reported_of_the_fence() -> None:
     """Though the epoch could not be raised either."""
     profile = replace(NEWEST, last_epoch_recovers=False)
     before = entry(ONGOING, pending=FENCING, producer_epoch=LAST)

@@ -62,12 +62,12 @@ def test_a_record_that_the_log_refused_leaves_the_id_as_it_was(met: ErrorCode) -
 @pytest.mark.parametrize("met", OF_GROUPS_BEFORE_4_0)
 def test_an_error_of_the_offsets_log_as_the_client_reads_it(met: ErrorCode) -> None:
     """Each error by itself, in the words of the group coordinator before 4.0."""
-    assert OF_GROUPS_BEFORE_4_0[met] == committing.told(met.value, 3, KAFKA_3_9)
+    assert OF_GROUPS_BEFORE_4_0[met] == committing.reported(met.value, 3, KAFKA_3_9)
 
 
 def test_a_commit_that_timed_out_is_retried_at_the_coordinator_since_4_0() -> None:
     """CoordinatorOperationExceptionHelper has a word for it, and none for replicas that are lost after the append."""
-    assert ErrorCode.REQUEST_TIMED_OUT == committing.told(ErrorCode.REQUEST_TIMED_OUT.value, 3, KAFKA_3_9)
-    assert ErrorCode.COORDINATOR_NOT_AVAILABLE == committing.told(ErrorCode.REQUEST_TIMED_OUT.value, 5, NEWEST)
+    assert ErrorCode.REQUEST_TIMED_OUT == committing.reported(ErrorCode.REQUEST_TIMED_OUT.value, 3, KAFKA_3_9)
+    assert ErrorCode.COORDINATOR_NOT_AVAILABLE == committing.reported(ErrorCode.REQUEST_TIMED_OUT.value, 5, NEWEST)
     after = ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
-    assert after == committing.told(after.value, 5, NEWEST)
+    assert after == committing.reported(after.value, 5, NEWEST)

@@ -18,7 +18,7 @@ from spec.protocol.verification import (
     after_append,
     asked,
     is_refused_unasked,
-    told,
+    reported,
 )
 from spec.versions import KAFKA_2_0, KAFKA_3_9_UNVERIFIED, KAFKA_4_0, NEWEST, SPLIT_OUT_OF_ORDER, Profile
 from spec.vocabulary import MAX_SEQUENCE, ErrorCode, Origin
@@ -199,7 +199,7 @@ def test_nothing_asked_stays_so() -> None:
 )
 def test_an_absent_coordinator_is_retried(error: ErrorCode) -> None:
     """A producer knows NOT_ENOUGH_REPLICAS as an error to retry."""
-    assert told(error.value, ADDS_SINCE) == ErrorCode.NOT_ENOUGH_REPLICAS
+    assert reported(error.value, ADDS_SINCE) == ErrorCode.NOT_ENOUGH_REPLICAS
 
 
 # --- around the log -------------------------------------------------------------------------------------------
@@ -225,7 +225,7 @@ def test_before_the_log_the_first_check_decides(changes: dict[str, int], first: 
     assert admissions()[admit(asked_for).branch] == first
 
 
-def test_the_log_start_is_told_since_version_5() -> None:
+def test_the_log_start_is_reported_since_version_5() -> None:
     """Before, the answer has no place for it."""
     reply = AppendReply(0, 7, 7, duplicate=False, appended=True)
 

@@ -19,14 +19,14 @@ FOLLOWS = Leading(leads=False, epoch=4, log_start=0, log_end=9)
 LEADS = Leading(leads=True, epoch=4, log_start=0, log_end=9)
 
 
-def test_an_unknown_leader_epoch_is_told_before_that_nobody_leads() -> None:
+def test_an_unknown_leader_epoch_is_reported_before_that_nobody_leads() -> None:
     """The broker has not heard of the election yet."""
     refused = repl.fetched(FOLLOWS, FollowerFetch(5, 3), EpochEnd())
 
     assert refused.error == ErrorCode.UNKNOWN_LEADER_EPOCH
 
 
-def test_who_is_refused_is_told_nothing_of_the_log() -> None:
+def test_who_is_refused_is_reported_nothing_of_the_log() -> None:
     """Not that it diverges, either."""
     refused = repl.fetched(FOLLOWS, FollowerFetch(4, 8, last_epoch=3), EpochEnd(2, 5))
 
@@ -43,10 +43,10 @@ def test_when_a_follower_diverges(end: EpochEnd, expected: bool) -> None:
     assert repl.fetched(LEADS, FollowerFetch(4, 5, last_epoch=3), end).diverges is expected
 
 
-@pytest.mark.parametrize(("told", "end", "expected"), [(4, 5, 4), (5, 4, 4), (5, 5, 5)])
-def test_a_follower_knows_its_leaders_high_watermark(told: int, end: int, expected: int) -> None:
+@pytest.mark.parametrize(("reported", "end", "expected"), [(4, 5, 4), (5, 4, 4), (5, 5, 5)])
+def test_a_follower_knows_its_leaders_high_watermark(reported: int, end: int, expected: int) -> None:
     """As far as its own log goes."""
-    assert repl.follower_high_watermark(told, end) == expected
+    assert repl.follower_high_watermark(reported, end) == expected
 
 
 def test_a_replica_without_the_leaders_epoch_goes_as_far_as_the_leader_says() -> None:

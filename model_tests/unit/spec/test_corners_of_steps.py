@@ -139,7 +139,7 @@ def test_an_abort_without_a_next_epoch_leaves_the_fence_alone() -> None:
 
 
 @pytest.mark.parametrize("error", [0, NOT_TAKEN])
-def test_an_init_whose_abort_fails_is_told_so(error: int) -> None:
+def test_an_init_whose_abort_fails_is_reported_so(error: int) -> None:
     """No record was on its way, so that no log can have refused it."""
     outcome = DECISIONS["InitProducerId"](step(EXHAUSTED, ASKED, error=error), SNAPSHOT_4_0)
 

@@ -65,13 +65,13 @@ SEEN = (
     ),
     ("verification.UNAVAILABLE: without NOT_COORDINATOR", "producer_understands", "txn.registered_before_data"),
     (
-        "committing.told: known.value is never chosen where error == met.value",
+        "committing.reported: known.value is never chosen where error == met.value",
         "committer_understands",
         "txn.registered_before_data",
     ),
     (
         "committing.of_partition: error is never chosen where partition_exists",
-        "partitions_are_told_their_fate",
+        "partitions_are_reported_their_fate",
         "txn.registered_before_data",
     ),
     (
@@ -180,7 +180,7 @@ SEEN = (
     ("repl.holds_back: proposed dropped of any_of", "high_watermark_waits_for_all", "repl.hw_bounds"),
     (
         "repl.follower_high_watermark: log_start is never chosen where told < log_start",
-        "told_high_watermark_is_in_the_log",
+        "reported_high_watermark_is_in_the_log",
         "repl.hw_bounds",
     ),
     (
@@ -216,7 +216,7 @@ SEEN = (
 
 
 @pytest.mark.parametrize(("mutant", "name", "rule"), SEEN, ids=lambda each: str(each).partition(":")[0])
-def test_a_broken_decision_is_told_by_its_rule(mutant: str, name: str, rule: str) -> None:
+def test_a_broken_decision_is_reported_by_its_rule(mutant: str, name: str, rule: str) -> None:
     """An input shows it."""
     with by_name()[mutant].in_place():
         found = [fact for fact in FAMILIES[name] if isinstance(prove_fact(fact).verdict, Refuted)]

@@ -113,6 +113,6 @@ def test_too_many_states_are_an_error() -> None:
         ({0: [1, 2], 1: [3], 2: [3], 3: [4], 4: [3, 5], 5: []}, [{5}, {3, 4}, {1}, {2}, {0}]),
     ],
 )
-def test_components_are_told_apart(successors: dict[int, list[int]], expected: list[set[int]]) -> None:
+def test_components_are_reported_apart(successors: dict[int, list[int]], expected: list[set[int]]) -> None:
     """Each before those that lead to it."""
     assert expected == [set(component) for component in components(successors)]

@@ -174,7 +174,7 @@ def test_old_clients_know_a_fence_by_another_name() -> None:
     """Before version 4 it is INVALID_PRODUCER_EPOCH."""
     fenced = ErrorCode.PRODUCER_FENCED.value
 
-    told = [worded(fenced, version, FENCED_SINCE) for version in (3, 4)]
+    reported = [worded(fenced, version, FENCED_SINCE) for version in (3, 4)]
 
-    assert told == [ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.PRODUCER_FENCED]
+    assert reported == [ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.PRODUCER_FENCED]
     assert worded(ErrorCode.INVALID_REQUEST.value, 3, FENCED_SINCE) == ErrorCode.INVALID_REQUEST

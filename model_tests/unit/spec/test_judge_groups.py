@@ -30,7 +30,7 @@ def broken(judged: Judged) -> set[Rule]:
     ],
     ids=["stable", "undecided", "dirty", "none", "told although undecided", "another", "refused although decided"],
 )
-def test_a_stable_offset_is_told_only_once_it_is_decided(step: OffsetFetchStep, holds: bool) -> None:
+def test_a_stable_offset_is_reported_only_once_it_is_decided(step: OffsetFetchStep, holds: bool) -> None:
     """And it is the one that the group has committed."""
     assert (set() if holds else {rules.OFFSETS_STABLE_FETCH}) == broken(judge_offset_fetch(step, NEWEST))
 

@@ -65,7 +65,7 @@ def test_without_its_guard_a_marker_makes_true_what_it_must_not(
         (NO_OFFSET, True, True, "undecided", ErrorCode.UNSTABLE_OFFSET_COMMIT, -1),
     ],
 )
-def test_what_a_fetch_tells(
+def test_what_a_fetch_reports(
     committed: OffsetEntry, pending: bool, stable: bool, guard: str, error: ErrorCode, offset: int
 ) -> None:
     """A stable one waits for whatever is pending; another tells the last committed offset."""
@@ -75,7 +75,7 @@ def test_what_a_fetch_tells(
     assert (error, offset) == (reply.error, reply.offset)
 
 
-def test_without_its_guard_a_stable_fetch_tells_what_may_still_change() -> None:
+def test_without_its_guard_a_stable_fetch_reports_what_may_still_change() -> None:
     """The guard is of the rule of stable fetches."""
     assert fetch(EARLY, True, stable=True, without=frozenset({"undecided"})).offset == EARLY.offset
     assert [check.rule for check in fetch_guards(True, True)] == [rules.OFFSETS_STABLE_FETCH]

@@ -91,12 +91,12 @@ def test_offsets_are_the_same_in_the_solver_as_in_python(numbers: Numbers, profi
         (old, old_term), (new, new_term) = drawn.record(OffsetEntry), drawn.record(OffsetEntry)
         fact, fact_term = drawn.fact()
         applied, left = apply(old, new, commits=fact), pending_after(old, new, profile, appended=fact)
-        told = fetch(old, fact, stable=True)
+        reported = fetch(old, fact, stable=True)
         applied_term = apply(old_term, new_term, commits=fact_term)
         left_term = pending_after(old_term, new_term, profile, appended=fact_term)
-        told_term = fetch(old_term, fact_term, stable=True)
+        reported_term = fetch(old_term, fact_term, stable=True)
 
         assert applied.branch == drawn.of(applied_term.branch)
         assert list(flatten(applied.committed)) == [(n, drawn.of(term)) for n, term in flatten(applied_term.committed)]
         assert list(flatten(left)) == [(name, drawn.of(term)) for name, term in flatten(left_term)]
-        assert (told.error, told.offset) == (drawn.of(told_term.error), drawn.of(told_term.offset))
+        assert (reported.error, reported.offset) == (drawn.of(reported_term.error), drawn.of(reported_term.offset))

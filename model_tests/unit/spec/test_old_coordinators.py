@@ -93,7 +93,7 @@ def test_an_end_with_a_lower_epoch_is_refused_in_every_release(profile: Profile)
     assert not transition.appends
 
 
-def test_of_a_repetition_no_higher_epoch_is_told_before_2_6() -> None:
+def test_of_a_repetition_no_higher_epoch_is_reported_before_2_6() -> None:
     """Nothing is written for it."""
     before = entry(TransactionState.COMPLETE_COMMIT, client_version=0)
     request = ending(commits=True, epoch=EPOCH + 1, bumps=False)
@@ -262,7 +262,7 @@ def test_before_2_4_an_assignment_is_held_against_a_dead_group(profile: Profile,
 
 
 @EACH
-def test_a_rebalance_is_told_to_members_alone_since_2_4(profile: Profile) -> None:
+def test_a_rebalance_is_reported_to_members_alone_since_2_4(profile: Profile) -> None:
     """Before, to whoever commits outside transactions, of a past generation too."""
     awaiting = group(GroupState.COMPLETING_REBALANCE)
     last = since(KAFKA_2_4)[profile.name]

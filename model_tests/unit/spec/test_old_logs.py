@@ -269,8 +269,8 @@ def test_offsets_that_nobody_verified(profile: Profile, decides: str) -> None:
 )
 def test_a_coordinator_that_is_not_reached(profile: Profile, answered: ErrorCode) -> None:
     """3.6 passes on that it is not; any other absence is renamed there, too."""
-    assert answered == verification.told(ErrorCode.NETWORK_EXCEPTION.value, 9, profile)
-    assert verification.told(ErrorCode.NOT_COORDINATOR.value, 9, profile) == ErrorCode.NOT_ENOUGH_REPLICAS
+    assert answered == verification.reported(ErrorCode.NETWORK_EXCEPTION.value, 9, profile)
+    assert verification.reported(ErrorCode.NOT_COORDINATOR.value, 9, profile) == ErrorCode.NOT_ENOUGH_REPLICAS
 
 
 # --- replicas -------------------------------------------------------------------------------------------------

@@ -67,7 +67,7 @@ def test_the_first_partition_begins_the_transaction() -> None:
     assert second.target.start_time == 500
 
 
-def test_who_verifies_is_told_of_each_partition() -> None:
+def test_who_verifies_is_reported_of_each_partition() -> None:
     """What is not in the transaction is abortable; an error goes to all."""
     asked = request(verify_only=True)
     seen = register(entry(ONGOING), asked, NEWEST)

@@ -53,17 +53,17 @@ def begun(before: TransactionEntry, profile: Profile, version: int = 4) -> Trans
 
 
 @pytest.mark.parametrize(
-    ("profile", "previous", "told"),
+    ("profile", "previous", "reported"),
     [(KAFKA_4_0, PRODUCER, ErrorCode.PRODUCER_FENCED), (KAFKA_4_1, FRESH, MAPPING), (NEWEST, FRESH, MAPPING)],
 )
-def test_a_late_end_by_the_producer_id_before(profile: Profile, previous: int, told: ErrorCode) -> None:
+def test_a_late_end_by_the_producer_id_before(profile: Profile, previous: int, reported: ErrorCode) -> None:
     """Adding a partition overwrites the id before since 4.1, so that a late EndTxn of it is of nobody's."""
     before = begun(rotated(profile), profile)
 
     late = end(before, ending(commits=True, epoch=LAST - 1), profile)
 
     assert (FRESH, 0, previous) == (before.producer_id, before.producer_epoch, before.previous_producer_id)
-    assert told == late.error
+    assert reported == late.error
 
 
 @pytest.mark.parametrize(("profile", "first"), [(KAFKA_4_0, False), (KAFKA_4_1, True), (NEWEST, True)])
@@ -184,7 +184,7 @@ def test_offsets_of_no_producer_are_asked_about() -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "told"),
+    ("error", "reported"),
     [
         (ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND, ErrorCode.COORDINATOR_NOT_AVAILABLE),
         (ErrorCode.REQUEST_TIMED_OUT, ErrorCode.COORDINATOR_NOT_AVAILABLE),
@@ -194,22 +194,24 @@ def test_offsets_of_no_producer_are_asked_about() -> None:
         (ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.FENCED_LEADER_EPOCH),
     ],
 )
-def test_an_error_of_the_coordinators_log_is_passed_on_unless_it_has_a_word(error: ErrorCode, told: ErrorCode) -> None:
+def test_an_error_of_the_coordinators_log_is_passed_on_unless_it_has_a_word(
+    error: ErrorCode, reported: ErrorCode
+) -> None:
     """TransactionStateManager.appendTransactionToLog: what it has no word for is told as it is."""
-    assert told == not_logged(error.value)
+    assert reported == not_logged(error.value)
 
 
 # --- questions to coordinators --------------------------------------------------------------------------------
 
 
-def test_the_same_epoch_asks_again_and_the_one_before_is_told_to() -> None:
+def test_the_same_epoch_asks_again_and_the_one_before_is_reported_to() -> None:
     """A client that retries is asked for once; the copy that waited comes back with an error to retry."""
     queued = queue(PendingVerification(any_request=True, version=12, same_id=True, producer_epoch=3), 3, 12)
 
     assert (ErrorCode.NETWORK_EXCEPTION, ErrorCode.NONE) == (queued.waiting_error, queued.asker_error)
 
 
-def test_a_rotated_producer_is_told_that_it_is_fenced() -> None:
+def test_a_rotated_producer_is_reported_that_it_is_fenced() -> None:
     """Epochs are compared without the producer id: (8, 0) after (7, 32766) looks like a stale one."""
     old, new = PendingVerification(any_request=True, version=12, same_id=True, producer_epoch=LAST - 1), 0
 
@@ -227,9 +229,9 @@ def test_all_in_a_request_are_answered_as_the_first_one() -> None:
     abortable = ErrorCode.TRANSACTION_ABORTABLE.value
 
     assert (0, 10, 11) == (beside.branch, beside.version, alone.version)
-    assert ErrorCode.INVALID_TXN_STATE == asking.told(abortable, beside)
-    assert ErrorCode.TRANSACTION_ABORTABLE == asking.told(abortable, alone)
-    assert ErrorCode.CONCURRENT_TRANSACTIONS == asking.told(ErrorCode.CONCURRENT_TRANSACTIONS.value, beside)
+    assert ErrorCode.INVALID_TXN_STATE == asking.reported(abortable, beside)
+    assert ErrorCode.TRANSACTION_ABORTABLE == asking.reported(abortable, alone)
+    assert ErrorCode.CONCURRENT_TRANSACTIONS == asking.reported(ErrorCode.CONCURRENT_TRANSACTIONS.value, beside)
 
 
 # --- members of consumer groups -------------------------------------------------------------------------------
@@ -253,13 +255,13 @@ def test_an_older_member_epoch_commits_since_4_3(profile: Profile, error: int) -
     assert STALE == held(replace(MEMBER, assigned_since=-1), 9, profile, transactional=False)
 
 
-def test_how_a_stale_member_is_told_so() -> None:
+def test_how_a_stale_member_is_reported_so() -> None:
     """Classic members know generations alone, as TxnOffsetCommit does before version 6."""
     stale = replace(MEMBER, epoch=3)
 
     assert ErrorCode.ILLEGAL_GENERATION == held(replace(stale, classic=True), 9, NEWEST, transactional=False)
-    told = [held(stale, version, NEWEST, transactional=True) for version in (5, 6)]
-    assert [ErrorCode.ILLEGAL_GENERATION, STALE] == told
+    reported = [held(stale, version, NEWEST, transactional=True) for version in (5, 6)]
+    assert [ErrorCode.ILLEGAL_GENERATION, STALE] == reported
 
 
 def test_who_needs_no_member_epoch() -> None:

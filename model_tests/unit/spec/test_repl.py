@@ -66,7 +66,9 @@ def test_a_follower_fetches_within_the_leaders_log(offset: int, inside: bool) ->
 @pytest.mark.parametrize(
     ("last_epoch", "offset", "end"), [(2, 15, EpochEnd(1, 10)), (1, 12, EpochEnd(1, 10)), (1, 30, EpochEnd(1, 10))]
 )
-def test_a_follower_with_other_records_is_told_so_and_gets_none(last_epoch: int, offset: int, end: EpochEnd) -> None:
+def test_a_follower_with_other_records_is_reported_so_and_gets_none(
+    last_epoch: int, offset: int, end: EpochEnd
+) -> None:
     """Its last epoch ended earlier, or never was in the leader's log; that comes before any offset out of range."""
     reply = fetched(LEADER, FollowerFetch(3, offset, last_epoch), end)
 
@@ -133,10 +135,10 @@ def test_the_high_watermark_waits_for_whoever_may_lead(
     assert waits == holds_back(in_sync=in_sync, proposed=proposed, caught_up=caught_up)
 
 
-@pytest.mark.parametrize(("told", "end", "known"), [(5, 8, 5), (8, 5, 5)])
-def test_a_follower_knows_the_high_watermark_as_far_as_its_log_goes(told: int, end: int, known: int) -> None:
+@pytest.mark.parametrize(("reported", "end", "known"), [(5, 8, 5), (8, 5, 5)])
+def test_a_follower_knows_the_high_watermark_as_far_as_its_log_goes(reported: int, end: int, known: int) -> None:
     """What it is told may be beyond what it has."""
-    assert known == follower_high_watermark(told, end)
+    assert known == follower_high_watermark(reported, end)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from spec.protocol.verification import (
     is_asked,
     is_refused_unasked,
     met,
-    told,
+    reported,
 )
 from spec.versions import KAFKA_3_9, KAFKA_3_9_UNVERIFIED, NEWEST
 from spec.vocabulary import ErrorCode
@@ -93,6 +93,8 @@ def test_a_marker_leaves_alone_what_the_next_transaction_asked() -> None:
         (ErrorCode.NONE, 9, ErrorCode.NONE),
     ],
 )
-def test_a_producer_is_told_in_the_words_of_its_version(error: ErrorCode, version: int, expected: ErrorCode) -> None:
+def test_a_producer_is_reported_in_the_words_of_its_version(
+    error: ErrorCode, version: int, expected: ErrorCode
+) -> None:
     """What the coordinator says is not what the client hears."""
-    assert expected == told(error.value, version)
+    assert expected == reported(error.value, version)

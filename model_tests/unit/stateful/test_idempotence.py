@@ -81,9 +81,9 @@ def test_a_violation_becomes_a_result() -> None:
     assert (RuleVerdict.VIOLATED, "[seq.order] by invariant: the order is [1, 0]") == (found.verdict, found.detail)
 
 
-def test_an_error_that_is_no_violation_is_told_too() -> None:
+def test_an_error_that_is_no_violation_is_reported_too() -> None:
     """A machine that stops by itself is a failure in one line, not a rule's."""
-    assert "the machine stopped: ValueError: no" == part.told(ValueError("no\nmore"))
+    assert "the machine stopped: ValueError: no" == part.reported(ValueError("no\nmore"))
 
 
 def test_the_machine_and_runs_from_a_tape_have_the_same_events() -> None:

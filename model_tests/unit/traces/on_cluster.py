@@ -53,8 +53,8 @@ def main(master: str, out: Path) -> None:
     found = executors(context)
     Thread(target=lose, args=(found[0][0], out), daemon=True).start()
     report = simulate.run(traces=160, seed=12, out=out, steps=150, master=master)
-    told = {"executors": found, "after": executors(context), "report": report.to_json(), "driver": os.getpid()}
-    (out / "_told.json").write_text(json.dumps(told))
+    reported = {"executors": found, "after": executors(context), "report": report.to_json(), "driver": os.getpid()}
+    (out / "_reported.json").write_text(json.dumps(reported))
 
 
 if __name__ == "__main__":

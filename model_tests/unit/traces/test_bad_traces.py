@@ -18,7 +18,7 @@ EXPECTED: Final = expected()
 MOST_BYTES: Final = 1_000_000
 
 
-def told(each: ExpectedVerdict) -> tuple[int, int, str, str]:
+def reported(each: ExpectedVerdict) -> tuple[int, int, str, str]:
     return (each.trace, each.step, each.rule, each.guard)
 
 
@@ -45,7 +45,7 @@ def test_the_monitor_names_the_rule_at_its_step(each: ExpectedVerdict) -> None:
     """No step before is false, and the guard is told."""
     found = violations(rows_of(each.file))
 
-    assert told(each) in [(v.trace, v.step, v.rule, v.guard) for v in found]
+    assert reported(each) in [(v.trace, v.step, v.rule, v.guard) for v in found]
     assert each.step == min(v.step for v in found)
 
 
@@ -85,7 +85,7 @@ def test_the_check_names_the_rule_at_its_step(each: ExpectedVerdict, report: Che
     """As the monitor does."""
     found = {(v.trace, v.step, v.rule, v.guard) for v in report.violations}
 
-    assert told(each) in found
+    assert reported(each) in found
 
 
 @pytest.mark.xdist_group("spark")

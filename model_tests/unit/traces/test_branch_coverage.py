@@ -12,7 +12,7 @@ from model_tests.monitor.monitor import StepFinding
 from model_tests.monitor.runs import run_of
 from model_tests.reports import BadInput
 from model_tests.traces import branch_coverage
-from model_tests.traces.branch_coverage import SHOWN, BranchTally, Coverage, coverage, share_of, told
+from model_tests.traces.branch_coverage import SHOWN, BranchTally, Coverage, coverage, reported, share_of
 from model_tests.traces.branch_names import table
 from model_tests.traces.check_report import CheckReport
 from model_tests.traces.part import not_shown
@@ -79,13 +79,13 @@ def test_what_is_not_met_is_unreached() -> None:
     assert "append.appended" not in of_newest.unreached
 
 
-def test_what_a_batch_reached_is_told_by_decision_and_by_release() -> None:
+def test_what_a_batch_reached_is_reported_by_decision_and_by_release() -> None:
     """How often each branch decided, the share of all, and for each release what is missing."""
     covered = coverage(
         [BranchTally("row", "4.3", 0, 7), BranchTally("row", "0.11", 0, 2), BranchTally("InitProducerId", "4.3", 1, 3)]
     )
 
-    share, of_append, of_ids, *releases = told(covered)
+    share, of_append, of_ids, *releases = reported(covered)
 
     assert f"{share_of(covered):.1%}" in share
     assert "append: appended 9" == of_append
@@ -108,8 +108,8 @@ def test_a_batch_that_shows_little_fails_by_name(effort: RunEffort, fails: int) 
     """Of its branches hardly one, and of what is known nothing, which a small batch need not show."""
     poor = CheckReport(1, 1, 1.0, (), (), (), (), coverage=coverage([BranchTally("row", "4.3", 0, 1)]))
 
-    told_of = list(not_shown(poor, effort))
+    reported_of = list(not_shown(poor, effort))
 
-    assert fails == len(told_of)
-    assert "append.duplicate (4.3)" in told_of[0]
-    assert "txn.no_crosstalk" in told_of[-1] or effort is RunEffort.QUICK
+    assert fails == len(reported_of)
+    assert "append.duplicate (4.3)" in reported_of[0]
+    assert "txn.no_crosstalk" in reported_of[-1] or effort is RunEffort.QUICK

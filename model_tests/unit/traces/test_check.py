@@ -68,13 +68,13 @@ def test_a_false_answer_is_named_with_its_values(false_answer: tuple[Path, Row, 
 
 def test_the_report_as_json_has_what_is_documented(false_answer: tuple[Path, Row, CheckReport]) -> None:
     """Names of the report, of a rule's count, of a branch, and of a violation with all that it says."""
-    told = json.loads(json.dumps(false_answer[2].to_json()))
+    reported = json.loads(json.dumps(false_answer[2].to_json()))
 
-    assert {"traces", "steps", "seconds", "rules", "violations", "branches", "quarantined"} <= told.keys()
-    assert {"rule", "judged", "violations", "known"} == told["rules"][0].keys()
-    assert {"decision", "branch", "hits"} <= told["branches"][0].keys()
+    assert {"traces", "steps", "seconds", "rules", "violations", "branches", "quarantined"} <= reported.keys()
+    assert {"rule", "judged", "violations", "known"} == reported["rules"][0].keys()
+    assert {"decision", "branch", "hits"} <= reported["branches"][0].keys()
     violation = {"trace", "step", "rule", "guard", "values", "got", "allowed", "replay"}
-    assert violation == told["violations"][0].keys()
+    assert violation == reported["violations"][0].keys()
 
 
 def test_lines_are_judged_and_one_that_is_no_json_is_set_aside(true_rows: Rows, tmp_path: Path) -> None:

@@ -46,13 +46,13 @@ def _false(traces: Sequence[list[dict[str, Any]]], number: int, change: Any, cla
 def _places(number: int) -> list[dict[str, Any]]:
     log = {"schema": 1, "profile": "4.3", "transaction_version": 2, "topic": "t", "trace": number}
     batch = {**log, "client": "c", "first_offset": 0, "last_offset": 0, "first_record": 0, "record_count": 1}
-    told = [
+    reported = [
         {**batch, "api": "ClientAcknowledged", "partition": partition, "writer": writer}
         for partition in (0, 1)
         for writer in ("one", "other")
     ]
-    unsaid = [{**each, "api": "ClientFetched", "writer": "third", "isolation": 0} for each in told]
-    steps = (dict(complete({**row, "step": step})) for step, row in enumerate((*told, *unsaid)))
+    unsaid = [{**each, "api": "ClientFetched", "writer": "third", "isolation": 0} for each in reported]
+    steps = (dict(complete({**row, "step": step})) for step, row in enumerate((*reported, *unsaid)))
     return [{**row, "delivered": None} for row in steps]
 
 
@@ -96,7 +96,7 @@ def test_crosstalk_is_known_before_version_2_and_a_violation_under_it(report: Ch
     assert any(known.rule == "txn.no_crosstalk" and known.assumption == "version_2" for known in report.known)
 
 
-def test_a_batch_that_is_kept_from_a_reader_is_named_with_what_was_told(report: CheckReport) -> None:
+def test_a_batch_that_is_kept_from_a_reader_is_named_with_what_was_reported(report: CheckReport) -> None:
     """Trace, step, rule, check, values, and the command that shows it again."""
     found = {v.rule: v for v in report.violations if v.trace == HIDDEN}
 
@@ -124,7 +124,7 @@ def test_of_a_trace_that_lacks_steps_no_history_is_judged(tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
-def test_nothing_is_held_against_a_step_that_is_told_twice(tmp_path: Path) -> None:
+def test_nothing_is_held_against_a_step_that_is_reported_twice(tmp_path: Path) -> None:
     """Nobody knows which of the two is true; told once, what is wrong in it is seen in the step after it."""
     wrong, twice = list[dict[str, Any]](), list[dict[str, Any]]()
     for seed in SEEDS[:4]:

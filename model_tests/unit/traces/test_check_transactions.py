@@ -42,10 +42,10 @@ def with_an_identity_twice(rows: Sequence[Row]) -> tuple[list[dict[str, Any]], i
     """The trace in which a later InitProducerId of an id answers with what an earlier one got."""
     answered = [r for r in rows if r["api"] == "InitProducerId" and r["error"] == ErrorCode.NONE]
     first = answered[0]
-    told = {name: first[name] for name in ("reply_producer_id", "reply_epoch")}
+    reported = {name: first[name] for name in ("reply_producer_id", "reply_epoch")}
     later = (r for r in answered[1:] if r["transactional_id"] == first["transactional_id"])
-    false = next(r for r in later if [r["before_txn_producer_id"], r["before_txn_epoch"]] != list(told.values()))
-    return [{**r, "trace": REPEATED, **(told if r is false else {})} for r in rows], false["step"]
+    false = next(r for r in later if [r["before_txn_producer_id"], r["before_txn_epoch"]] != list(reported.values()))
+    return [{**r, "trace": REPEATED, **(reported if r is false else {})} for r in rows], false["step"]
 
 
 def with_an_id_forgotten(rows: Sequence[Row]) -> tuple[list[dict[str, Any]], int]:
@@ -54,11 +54,11 @@ def with_an_id_forgotten(rows: Sequence[Row]) -> tuple[list[dict[str, Any]], int
     pairs = ((earlier, later) for at, later in enumerate(changed) for earlier in reversed(changed[:at]))
     ids = ((earlier, later) for earlier, later in pairs if earlier["transactional_id"] == later["transactional_id"])
     left, found = next(each for each in ids if each[1]["api"] == "InitProducerId" and each[1]["reply_producer_id"] >= 0)
-    told = {
+    reported = {
         left["step"]: {"after_txn_state": TransactionState.ONGOING.value},
         found["step"]: {"before_txn_state": -1},
     }
-    return [{**r, "trace": FORGOTTEN, **told.get(r["step"], {})} for r in rows], found["step"]
+    return [{**r, "trace": FORGOTTEN, **reported.get(r["step"], {})} for r in rows], found["step"]
 
 
 @pytest.fixture(scope="module")

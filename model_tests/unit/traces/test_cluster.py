@@ -82,14 +82,14 @@ def test_executors_get_the_code_and_one_that_is_lost_changes_nothing(tmp_path: P
         timeout=PATIENCE,
     )
 
-    told = json.loads((out / "_told.json").read_text())
-    before, after = ({executor for executor, *_ in told[moment]} for moment in ("executors", "after"))
+    reported = json.loads((out / "_reported.json").read_text())
+    before, after = ({executor for executor, *_ in reported[moment]} for moment in ("executors", "after"))
     assert 2 == len(before)
     assert min(before) not in after
-    assert told["driver"] not in before | after
-    assert all(ARCHIVE in source and source.endswith("/spec/__init__.py") for _, source, _ in told["executors"])
-    assert all(library.endswith(f"libraries/{LIBRARY}.py") for *_, library in told["executors"])
-    assert 160 * 150 == told["report"]["steps"]
+    assert reported["driver"] not in before | after
+    assert all(ARCHIVE in source and source.endswith("/spec/__init__.py") for _, source, _ in reported["executors"])
+    assert all(library.endswith(f"libraries/{LIBRARY}.py") for *_, library in reported["executors"])
+    assert 160 * 150 == reported["report"]["steps"]
     files = sorted(out.glob("*/*.parquet"))
     assert 8 == len(files)
     for file in files:

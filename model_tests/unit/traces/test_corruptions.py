@@ -154,9 +154,11 @@ def test_headings_are_whole_in_a_narrow_terminal() -> None:
     CorruptionReport(60, 0, 1.0, (CorruptionCount("duplicate", "", "Produce", REPORTED, 500, ""),), ()).print(console)
 
     assert isinstance(console.file, io.StringIO)
-    told = console.file.getvalue()
-    assert all(word in told for word in ("corruption", "reported", "aside", "outside", "unseen", "harmless", "rate"))
-    assert "…" not in told
+    reported = console.file.getvalue()
+    assert all(
+        word in reported for word in ("corruption", "reported", "aside", "outside", "unseen", "harmless", "rate")
+    )
+    assert "…" not in reported
 
 
 def test_what_is_not_noticed_fails_by_name() -> None:

@@ -71,10 +71,10 @@ def test_the_solver_disagrees_with_a_verdict_that_is_not_the_one(true_rows: list
     false = [{**row, name: row[name] + 1} for row, name in zip(true, VERDICT, strict=False)]
 
     assert [] == list(differing_verdicts(true))
-    told = [said for _, said in differing_verdicts(false)]
+    reported = [said for _, said in differing_verdicts(false)]
     assert [
         f"{name} is {row[name]}, the solver has {row[name] - 1}" for row, name in zip(false, VERDICT, strict=True)
-    ] == told
+    ] == reported
 
 
 @pytest.mark.slow
@@ -89,5 +89,5 @@ def test_samples_are_drawn_and_judged_on_the_executors(true_rows: list[dict[str,
     solved = cross_check.to_the_solver(steps, 12)
 
     assert (2, 1) == (again.put, again.differing)
-    assert again.told[0].startswith(f"trace {NEWEST_PRODUCERS + 4}, step 30: world_ms is ")
-    assert (12, 0, ()) == (solved.put, solved.differing, solved.told)
+    assert again.reported[0].startswith(f"trace {NEWEST_PRODUCERS + 4}, step 30: world_ms is ")
+    assert (12, 0, ()) == (solved.put, solved.differing, solved.reported)

@@ -8,7 +8,7 @@ import pytest
 from model_tests.monitor.monitor import Monitor
 from model_tests.traces.columns_judged import columns_of_histories
 from model_tests.traces.fault_scope import reaching, violations_counted
-from model_tests.traces.histories import NOTHING_TOLD, Histories, JudgedEvent, key_on
+from model_tests.traces.histories import NOTHING_REPORTED, Histories, JudgedEvent, key_on
 from model_tests.traces.history_links import CALLS, PLACE, TRANSACTION
 from model_tests.traces.inferred_faults import Happened, hidden_faults
 from model_tests.traces.schema import Row, complete
@@ -20,7 +20,7 @@ from spec.vocabulary import ABSENT
 PRODUCERS: Final = WORKLOADS.index("producers")
 
 
-def told_again(rows: Sequence[Row], place: int) -> list[dict[str, Any]]:
+def reported_again(rows: Sequence[Row], place: int) -> list[dict[str, Any]]:
     """The trace in which a reader takes a batch twice."""
     twice = [*rows[: place + 1], rows[place], *rows[place + 1 :]]
     return [{**row, "step": step} for step, row in enumerate(twice)]
@@ -61,23 +61,23 @@ def broken(rows: Sequence[Row]) -> dict[str, int]:
     return {count.rule: 0 for count in monitor.rule_counts() if count.known} | dict.fromkeys(found, 1)
 
 
-def test_what_was_told_before_a_fault_is_claimed(forgetful: tuple[list[Row], int]) -> None:
+def test_what_was_reported_before_a_fault_is_claimed(forgetful: tuple[list[Row], int]) -> None:
     """The same false word is a violation before the fault, and lies outside of the domain after it."""
     rows, forgotten = forgetful
     early, late = taken(rows)[0], taken(rows)[-1]
 
     assert early < forgotten < late
     assert {} == broken(rows)
-    assert {"lso.read_committed": 1} == broken(told_again(rows, early))
-    assert {"lso.read_committed": 0} == broken(told_again(rows, late))
+    assert {"lso.read_committed": 1} == broken(reported_again(rows, early))
+    assert {"lso.read_committed": 0} == broken(reported_again(rows, late))
 
 
 def test_what_is_counted_again_is_what_the_monitor_says(forgetful: tuple[list[Row], int]) -> None:
     """Spark's counts of a trace with faults are replaced by these."""
     rows, forgotten = forgetful
 
-    (early,) = violations_counted(whole(told_again(rows, taken(rows)[0])))
-    (late,) = violations_counted(whole(told_again(rows, taken(rows)[-1])))
+    (early,) = violations_counted(whole(reported_again(rows, taken(rows)[0])))
+    (late,) = violations_counted(whole(reported_again(rows, taken(rows)[-1])))
 
     assert (0, Fault.FORGOTTEN) == (early["faults"], late["faults"])
     assert early["step"] < forgotten < late["step"]
@@ -102,7 +102,7 @@ def test_a_fault_reaches_from_its_step_on_and_some_only_their_partition(
 ) -> None:
     """A transaction has several partitions; what a producer is refused on one may change what it does on others."""
     row = complete({"topic": "t", "partition": partition, "step": 10})
-    judged = JudgedEvent(chain, row, NOTHING_TOLD, NOTHING_TOLD, ABSENT, until)
+    judged = JudgedEvent(chain, row, NOTHING_REPORTED, NOTHING_REPORTED, ABSENT, until)
 
     assert (fault if reaches else 0) == reaching([Happened(40, fault, "t", 0)], judged)
 

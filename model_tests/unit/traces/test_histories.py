@@ -65,7 +65,7 @@ def test_true_traces_hold_and_every_rule_that_owes_a_trace_check_is_at_stake(tra
     assert {rule.id for rule in RULES.values() if "T" in rule.owes} <= judged
 
 
-def test_no_check_of_what_clients_tell_is_idle(traces: Sequence[Rows]) -> None:
+def test_no_check_of_what_clients_report_is_idle(traces: Sequence[Rows]) -> None:
     """Each is at stake in some of the traces."""
     at_stake = set[str]()
     for rows in traces[: TRACES // 2]:
@@ -127,11 +127,13 @@ def visible_though_aborted(rows: Rows) -> bool:
 
 def _in_one_of_two(rows: Rows, *, delivered: bool) -> bool:
     taken = [row for row in rows if _taken(row, delivered=delivered)]
-    told = {
+    reported = {
         (r["client"], r["transaction"]) for r in rows if r["api"] == "ClientEndTransactionAnswered" and not r["error"]
     }
     counts = Counter((row["client"], row["writer"], row["transaction"]) for row in taken)
-    row = next((r for r in taken if counts[r["client"], r["writer"], r["transaction"]] > 1 and _owner(r) in told), None)
+    row = next(
+        (r for r in taken if counts[r["client"], r["writer"], r["transaction"]] > 1 and _owner(r) in reported), None
+    )
     if row is None:
         return False
     row["delivered"] = not delivered
@@ -211,11 +213,11 @@ def marker_lost(rows: Rows) -> bool:
 
 def given_out_twice(rows: Rows) -> bool:
     """Two transactional ids are told one producer id."""
-    told = [r for r in rows if r["api"] == "ClientInitTransactionsAnswered" and not r["error"]]
-    other = next((r for r in told if r["transactional_id"] != told[0]["transactional_id"]), None)
+    reported = [r for r in rows if r["api"] == "ClientInitTransactionsAnswered" and not r["error"]]
+    other = next((r for r in reported if r["transactional_id"] != reported[0]["transactional_id"]), None)
     if other is None:
         return False
-    other["producer_id"] = told[0]["producer_id"]
+    other["producer_id"] = reported[0]["producer_id"]
     return True
 
 
@@ -224,14 +226,14 @@ def zombie_commits(rows: Rows) -> bool:
     given = {_owner(row) for row in rows if _taken(row)}
     wanted = (r for r in rows if r["api"] == "ClientEndTransaction" and r["committed"])
     call = next((r for r in wanted if (r["client"], r["transaction"]) in given and r["step"] > 5), None)
-    told = (
+    reported = (
         None
         if call is None
         else _first(rows, lambda r: r["api"] == "ClientInitTransactionsAnswered" and not r["error"])
     )
-    if call is None or told is None or told["step"] > call["step"]:
+    if call is None or reported is None or reported["step"] > call["step"]:
         return False
-    told.update(producer_id=call["producer_id"], producer_epoch=call["producer_epoch"] + 1)
+    reported.update(producer_id=call["producer_id"], producer_epoch=call["producer_epoch"] + 1)
     return True
 
 
@@ -258,9 +260,15 @@ def offset_of_an_aborted_transaction(rows: Rows) -> bool:
 
 def committed_offset_lost(rows: Rows) -> bool:
     """A group's coordinator finds no offset, after an application was told that one is committed."""
-    told = _first(rows, lambda r: r["api"] == "ClientEndTransactionAnswered" and r["committed"] and _has_offset(r))
-    later = [] if told is None else [r for r in rows[told["step"] :] if r["api"] == "OffsetFetch" and not r["error"]]
-    found = [r for r in later if told is not None and all(r[key] == told[key] for key in ("topic", "partition"))]
+    reported = _first(rows, lambda r: r["api"] == "ClientEndTransactionAnswered" and r["committed"] and _has_offset(r))
+    later = (
+        []
+        if reported is None
+        else [r for r in rows[reported["step"] :] if r["api"] == "OffsetFetch" and not r["error"]]
+    )
+    found = [
+        r for r in later if reported is not None and all(r[key] == reported[key] for key in ("topic", "partition"))
+    ]
     for row in found:
         row.update(before_committed_offset=-1, offset=-1)
     return bool(found)
@@ -351,10 +359,10 @@ def identified_twice(rows: Rows) -> bool:
         (read_at_another_place, rules.SEQ_EXACTLY_ONCE, "one_place"),
         (read_at_another_place, rules.LSO_READ_COMMITTED, "reads_on"),
         (hidden_though_committed, rules.TXN_ATOMIC, "all_or_nothing"),
-        (hidden_though_committed, rules.TXN_CLIENT_VERDICT, "as_told_to_client"),
+        (hidden_though_committed, rules.TXN_CLIENT_VERDICT, "as_reported_to_client"),
         (hidden_though_committed, rules.LSO_READ_COMMITTED, "visible_as_decided"),
         (visible_though_aborted, rules.TXN_ATOMIC, "all_or_nothing"),
-        (visible_though_aborted, rules.TXN_CLIENT_VERDICT, "as_told_to_client"),
+        (visible_though_aborted, rules.TXN_CLIENT_VERDICT, "as_reported_to_client"),
         (visible_though_aborted, rules.LSO_ABORTED_INDEX, "aborted_is_listed"),
         (hidden_though_committed, rules.TXN_ONE_OUTCOME, "one_outcome"),
         (asked_to_abort, rules.TXN_NO_CROSSTALK, "as_asked_by_client"),
@@ -378,7 +386,7 @@ def identified_twice(rows: Rows) -> bool:
     ],
     ids=lambda value: getattr(value, "__name__", str(getattr(value, "id", value))),
 )
-def test_a_false_telling_is_named(clean: Sequence[Rows], change: Change, rule: rules.Rule, check: str) -> None:
+def test_a_false_event_is_named(clean: Sequence[Rows], change: Change, rule: rules.Rule, check: str) -> None:
     """In a trace that broke nothing before, the rule and the check name what is false."""
     copies = ([dict(row) for row in rows] for rows in clean)
     false = (rows for rows in copies if change(rows))
@@ -390,18 +398,20 @@ def test_a_false_telling_is_named(clean: Sequence[Rows], change: Change, rule: r
     ("moved", "found", "stays"),
     [(None, 7, True), (None, 6, False), (None, -1, False), (3, 3, True), (3, 2, False)],
 )
-def test_a_group_finds_what_was_last_told_to_be_committed(moved: int | None, found: int, stays: bool) -> None:
+def test_a_group_finds_what_was_last_reported_to_be_committed(moved: int | None, found: int, stays: bool) -> None:
     """Nothing lower than the offset of a transaction that was told to be committed, or that a consumer went back to."""
     place = {"group": "g", "topic": "t", "partition": 0, "profile": "4.3", "transaction_version": 2, "error": 0}
-    told = [{"api": "ClientEndTransactionAnswered", "client": "a", "transaction": 0, "committed": True, "offset": 7}]
-    told += [] if moved is None else [{"api": "ClientCommitOffsets", "client": "g", "offset": moved}]
+    reported = [
+        {"api": "ClientEndTransactionAnswered", "client": "a", "transaction": 0, "committed": True, "offset": 7}
+    ]
+    reported += [] if moved is None else [{"api": "ClientCommitOffsets", "client": "g", "offset": moved}]
     answer = {"api": "OffsetFetch", "node": "broker-0", "offset": found, "before_committed_offset": found}
-    rows = [complete({**place, **each, "step": step}) for step, each in enumerate([*told, answer])]
+    rows = [complete({**place, **each, "step": step}) for step, each in enumerate([*reported, answer])]
 
     assert (("offsets.atomic", "offsets_stay") in broken(rows)) is not stays
 
 
-def test_a_trace_with_a_gap_tells_less_and_nothing_false(traces: Sequence[Rows]) -> None:
+def test_a_trace_with_a_gap_reports_less_and_nothing_false(traces: Sequence[Rows]) -> None:
     """Rows of readers alone are judged among themselves: missing rows narrow what is said."""
     new = set[tuple[str, str]]()
     for rows in traces[:40]:

@@ -146,10 +146,10 @@ def test_a_value_is_taken_from_an_array_or_is_absent_where_that_ends(spark: Spar
     results = {name: sheet.column(name) for name in elements}
     rows: list[dict[str, Any]] = [{"many": [4, 1]}, {"many": [4, 3]}, {"many": [4, None]}, {"many": [4]}, {}]
 
-    told = [row["second"] for row in values(table_of(spark, rows), results, elements=elements)]
+    reported = [row["second"] for row in values(table_of(spark, rows), results, elements=elements)]
     facts = [row["is_one"] for row in values(table_of(spark, rows), results, elements=elements)]
 
-    assert [1, 3, -5, -5, -5] == told
+    assert [1, 3, -5, -5, -5] == reported
     assert [True, False, False, False, False] == facts
 
 
@@ -157,12 +157,12 @@ def test_a_product_is_one_and_whether_a_column_says_anything_is_known(spark: Spa
     """Null is told from what is absent, in integers, facts and text."""
     sheet = Sheet()
     results = {f"has_{name}": sheet.given(name) for name in COLUMNS} | {"product": 3 * sheet.column("n0")}
-    told = {"n0": 5, "f0": False, "t0": ""}
+    reported = {"n0": 5, "f0": False, "t0": ""}
 
-    (found,) = values(table_of(spark, [told]), results)
+    (found,) = values(table_of(spark, [reported]), results)
 
     assert 15 == found.pop("product")
-    assert {f"has_{name}": name in told for name in COLUMNS} == found
+    assert {f"has_{name}": name in reported for name in COLUMNS} == found
 
 
 def test_an_integer_beyond_is_found_in_any_of_the_columns(spark: SparkSession) -> None:
@@ -173,7 +173,7 @@ def test_an_integer_beyond_is_found_in_any_of_the_columns(spark: SparkSession) -
     assert [False, True, True, True, False] == [row["beyond"] for row in values(table_of(spark, rows), beyond)]
 
 
-def test_keys_are_told_apart_by_each_of_their_parts_and_by_their_order(spark: SparkSession) -> None:
+def test_keys_are_reported_apart_by_each_of_their_parts_and_by_their_order(spark: SparkSession) -> None:
     """Texts and integers; what is alike has the same."""
     sheet = Sheet()
     key = {"key": sheet.hashed(7, sheet.column("t0"), sheet.column("t1"), sheet.column("n0"), sheet.column("n1"))}

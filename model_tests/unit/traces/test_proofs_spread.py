@@ -14,12 +14,12 @@ pytestmark = pytest.mark.xdist_group("spark")
 def test_executors_say_what_this_process_says() -> None:
     """Rules are the registered ones, and what was kept is used where the tasks are done."""
     due = tasks(("ids",))
-    told = here(due, Settings(), {})
-    entries = {key: entry for done in told for key, entry in done.answers.items()}
+    reported = here(due, Settings(), {})
+    entries = {key: entry for done in reported for key, entry in done.answers.items()}
 
     apart = on_spark(LOCAL)(due, Settings(), entries)
 
-    assert [[(o.rule, str(o), o.verdict, o.needs) for o in done.obligations] for done in told] == [
+    assert [[(o.rule, str(o), o.verdict, o.needs) for o in done.obligations] for done in reported] == [
         [(o.rule, str(o), o.verdict, o.needs) for o in done.obligations] for done in apart
     ]
     assert entries

@@ -95,7 +95,7 @@ def test_a_trace_is_drawn_into_a_file_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reported"),
     [
         ("{", "not JSON"),
         ("[]", "tells of no run"),
@@ -106,11 +106,11 @@ def test_a_trace_is_drawn_into_a_file_too(tmp_path: Path) -> None:
     ],
     ids=["cut", "list", "file", "part", "tape", "workload"],
 )
-def test_a_report_without_a_run_is_one_clear_line(text: str, told: str, tmp_path: Path) -> None:
+def test_a_report_without_a_run_is_one_clear_line(text: str, reported: str, tmp_path: Path) -> None:
     """It says what is missing."""
     whole: dict[str, Any] = {"seed": 1, "workload": "raw", "profile": "4.3", "transaction_version": 2, "steps": 5}
     changed = {"tape": {**whole, "tape": [1, "a"]}, "workload": {**whole, "workload": "other", "tape": [1]}}
     (tmp_path / "report.json").write_text(json.dumps({"run": changed[text]}) if text in changed else text)
 
-    with pytest.raises(BadInput, match=told):
+    with pytest.raises(BadInput, match=reported):
         run(tape=tmp_path / "report.json")

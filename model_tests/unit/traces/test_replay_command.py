@@ -68,7 +68,9 @@ def test_what_another_reference_made_is_read_where_it_lies(tmp_path: Path, broke
     assert f"eos replay {file} --trace {SEED} --step {broken}" == command(f"file://{file}", broken)
 
 
-@pytest.mark.parametrize(("path", "told"), [("a b.ndjson", "'a b.ndjson' --trace 7"), ("s3a://b/t", "from s3a://b/t")])
-def test_a_path_is_said_so_that_it_can_be_typed(path: str, told: str) -> None:
+@pytest.mark.parametrize(
+    ("path", "reported"), [("a b.ndjson", "'a b.ndjson' --trace 7"), ("s3a://b/t", "from s3a://b/t")]
+)
+def test_a_path_is_said_so_that_it_can_be_typed(path: str, reported: str) -> None:
     """A name with a space is quoted; what is elsewhere is to be fetched first."""
-    assert told in command_of(path)(7, 3)
+    assert reported in command_of(path)(7, 3)

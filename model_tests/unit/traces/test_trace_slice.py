@@ -33,7 +33,7 @@ BACK, TWICE, NAMELESS = 1_000_000, 2_000_000, 3_000_000
 SEEDS: Final = range(40 * len(WORKLOADS))
 
 
-def told_falsely(rows: Sequence[Row], number: int) -> list[Row]:
+def reported_falsely(rows: Sequence[Row], number: int) -> list[Row]:
     """The trace in which the last thing that a reader was given is told again, as of another transaction and epoch."""
     at = max(row["step"] for row in rows if row["api"] == "ClientFetched" and row["writer"])
     again = {**rows[at], "transaction": rows[at]["transaction"] + 1, "committed": not rows[at]["committed"]}
@@ -88,7 +88,7 @@ def traces() -> dict[int, list[Row]]:
     """False ones, by their numbers."""
     simulated = (trace_of(seed) for seed in SEEDS)
     read = [rows for rows in simulated if any(row["api"] == "ClientFetched" and row["writer"] for row in rows)]
-    false = {number: told_falsely(rows, number) for number, rows in enumerate(read)}
+    false = {number: reported_falsely(rows, number) for number, rows in enumerate(read)}
     return {**false, BACK: come_back(BACK), TWICE: handed_out_twice(TWICE), NAMELESS: sent_by_nobody(NAMELESS)}
 
 

@@ -92,7 +92,7 @@ def test_a_step_that_can_be_left_out_unseen_says_why(
     assert first_unseen(traces, fits, wanted) is not None
 
 
-def test_what_a_leader_hears_and_no_later_step_shows_is_not_told(traces: Sequence[Sequence[Row]]) -> None:
+def test_what_a_leader_hears_and_no_later_step_shows_is_not_reported(traces: Sequence[Sequence[Row]]) -> None:
     """It leads on in its epoch, and no rule asks for the partition epoch: without the step the trace may be true."""
 
     def leads_on(row: Row) -> bool:

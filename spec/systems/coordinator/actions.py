@@ -241,20 +241,20 @@ class CoordinatorActions:
             torn=update(state.torn, instance, to=False),
         )
 
-    def _given(self, state: State, instance: Term, identity: IdAndEpoch, told: Term = True) -> dict[str, Term]:
+    def _given(self, state: State, instance: Term, identity: IdAndEpoch, reported: Term = True) -> dict[str, Term]:
         """The identity of an instance, and the newest one that anybody got, where one is told."""
         producer_id, epoch = identity.producer_id, identity.producer_epoch
         return {
             "producer_id": update(
-                state.producer_id, instance, to=choose(told, producer_id, state.producer_id(instance))
+                state.producer_id, instance, to=choose(reported, producer_id, state.producer_id(instance))
             ),
             "producer_epoch": update(
-                state.producer_epoch, instance, to=choose(told, epoch, state.producer_epoch(instance))
+                state.producer_epoch, instance, to=choose(reported, epoch, state.producer_epoch(instance))
             ),
             "given_producer_id": update(
-                state.given_producer_id, to=choose(told, producer_id, state.given_producer_id())
+                state.given_producer_id, to=choose(reported, producer_id, state.given_producer_id())
             ),
-            "given_epoch": update(state.given_epoch, to=choose(told, epoch, state.given_epoch())),
+            "given_epoch": update(state.given_epoch, to=choose(reported, epoch, state.given_epoch())),
         }
 
     def _fenced(self, state: State, transition: Transition) -> State:
@@ -270,27 +270,29 @@ class CoordinatorActions:
         commits = outcome == COMMIT
         asked = self.of(state).end_request(instance, commits)
         transition = self.of(state).ended(instance, commits)
-        told = transition.error == NONE
-        told_commit = all_of(told, commits)
+        reported = transition.error == NONE
+        reported_commit = all_of(reported, commits)
         after = self._written(state, transition).but(
-            alive=update(state.alive, instance, to=told),
+            alive=update(state.alive, instance, to=reported),
             in_transaction=update(state.in_transaction, instance, to=False),
-            told_commit_when_replaced=self._noted(
-                state.told_commit_when_replaced, state.replaced, instance, told_commit
+            reported_commit_when_replaced=self._noted(
+                state.reported_commit_when_replaced, state.replaced, instance, reported_commit
             ),
-            told_commit_when_torn=self._noted(state.told_commit_when_torn, state.torn, instance, told_commit),
+            reported_commit_when_torn=self._noted(
+                state.reported_commit_when_torn, state.torn, instance, reported_commit
+            ),
             torn=update(state.torn, instance, to=False),
         )
         next_one = ending.answered(transition, asked, self.knobs.profile)
         bumped = next_one.producer_id >= 0
         return after.but(
-            **self._given(after, instance, next_one, told=bumped),
+            **self._given(after, instance, next_one, reported=bumped),
             shut_out=update(state.shut_out, instance, to=all_of(state.shut_out(instance), negate(bumped))),
         )
 
     @staticmethod
-    def _noted(before: Function, fact: Function, instance: Term, told_commit: Term) -> Updated:
-        return update(before, instance, to=any_of(before(instance), all_of(told_commit, fact(instance))))
+    def _noted(before: Function, fact: Function, instance: Term, reported_commit: Term) -> Updated:
+        return update(before, instance, to=any_of(before(instance), all_of(reported_commit, fact(instance))))
 
     @staticmethod
     def _faulty(state: State) -> State:

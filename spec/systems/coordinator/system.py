@@ -64,12 +64,12 @@ def newest_identity_is_taken(id_: TransactionalId, instance: Term) -> Term:
 
 def replaced_commits_nothing(id_: TransactionalId, instance: Term) -> Term:
     """No instance that another one has taken over from is told that a transaction of its own is committed."""
-    return negate(id_.of(instance).told_commit_when_replaced())
+    return negate(id_.of(instance).reported_commit_when_replaced())
 
 
 def commit_is_of_the_whole(id_: TransactionalId, instance: Term) -> Term:
     """No instance is told that a transaction is committed of which a part was aborted."""
-    return negate(id_.of(instance).told_commit_when_torn())
+    return negate(id_.of(instance).reported_commit_when_torn())
 
 
 def rotated(id_: TransactionalId, instance: Term) -> Term:

@@ -102,8 +102,8 @@ VARIABLES: Final = (
     Variable("replaced", (INSTANCE,), initial=False),
     Variable("shut_out", (INSTANCE,), initial=False),
     Variable("torn", (INSTANCE,), initial=False),
-    Variable("told_commit_when_replaced", (INSTANCE,), initial=False),
-    Variable("told_commit_when_torn", (INSTANCE,), initial=False),
+    Variable("reported_commit_when_replaced", (INSTANCE,), initial=False),
+    Variable("reported_commit_when_torn", (INSTANCE,), initial=False),
     Variable("given_producer_id", (), ABSENT),
     Variable("given_epoch", (), ABSENT),
 )

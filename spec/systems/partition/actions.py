@@ -222,7 +222,7 @@ class PartitionActions:
         log = self.of(state, partition)
         start, stable = log.log_start(), log.stable()
         return state.but(
-            told=update(state.told, partition, to=stable),
+            reported=update(state.reported, partition, to=stable),
             given=rewrite(state.given, lambda p, o: all_of(p == partition, start <= o, o < stable), lambda *_: True),
         )
 
@@ -256,7 +256,7 @@ class PartitionActions:
             decided_by=rewrite(state.decided_by, undone, lambda *_: ABSENT),
             visible=update(state.visible, partition, to=known),
             copied=update(state.copied, partition, to=choose(copied < to, copied, to)),
-            told=update(state.told, partition, to=0),
+            reported=update(state.reported, partition, to=0),
         )
 
     def append_fails_if(

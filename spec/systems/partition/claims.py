@@ -47,7 +47,7 @@ def what_was_read_stays_decided(log: PartitionView, producer: Term, position: Te
 
 def stable_never_falls(log: PartitionView) -> Term:
     """The last stable offset is not below one that the same leader has told before."""
-    return log.told() <= log.stable()
+    return log.reported() <= log.stable()
 
 
 def open_is_undecided(log: PartitionView, producer: Term) -> Term:
@@ -138,15 +138,15 @@ def open_is_in_log(log: PartitionView, producer: Term, j: Term) -> Term:
     return implies(known, all_of(begins, _undecided_at(log, producer, opened, j)))
 
 
-def told_is_visible(log: PartitionView) -> Term:
+def reported_is_visible(log: PartitionView) -> Term:
     """No last stable offset above the high watermark was told."""
-    return all_of(log.told() >= 0, log.told() <= log.high_watermark())
+    return all_of(log.reported() >= 0, log.reported() <= log.high_watermark())
 
 
-def below_told_is_decided(log: PartitionView, producer: Term, position: Term) -> Term:
+def below_reported_is_decided(log: PartitionView, producer: Term, position: Term) -> Term:
     """Data that begins below a last stable offset that was told is decided, or the log starts not before that."""
     undecided = _undecided_at(log, producer, position, log.visible())
-    return implies(all_of(undecided, log.end(position) < log.told()), log.told() <= log.log_start())
+    return implies(all_of(undecided, log.end(position) < log.reported()), log.reported() <= log.log_start())
 
 
 def given_is_safe(log: PartitionView, offset: Term) -> Term:
@@ -203,8 +203,8 @@ class PartitionClaims:
             self._claim(undecided_is_open, rules.LSO_DECIDED_BELOW, PRODUCER, POSITION, POSITION),
             self._claim(undecided_is_open_now, rules.LSO_DECIDED_BELOW, PRODUCER, POSITION),
             self._claim(open_is_in_log, rules.LSO_DECIDED_BELOW, PRODUCER, POSITION),
-            self._claim(told_is_visible, rules.LSO_MONOTONE),
-            self._claim(below_told_is_decided, rules.LSO_MONOTONE, PRODUCER, POSITION),
+            self._claim(reported_is_visible, rules.LSO_MONOTONE),
+            self._claim(below_reported_is_decided, rules.LSO_MONOTONE, PRODUCER, POSITION),
             self._claim(given_is_safe, rules.LSO_DECIDED_BELOW, OFFSET),
             self._claim(given_is_decided, rules.LSO_DECIDED_BELOW, PRODUCER, POSITION, OFFSET),
             self._claim(epochs_rise, rules.FENCE_EPOCH_MONOTONE, PRODUCER, POSITION, POSITION),

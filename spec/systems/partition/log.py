@@ -93,7 +93,7 @@ VARIABLES: Final = (
     Variable("opened", (PARTITION, PRODUCER, POSITION), ABSENT),
     Variable("decided_by", (PARTITION, PRODUCER, POSITION), ABSENT),
     # ghosts: the greatest last stable offset that this leader told, and the offsets that readers were given
-    Variable("told", (PARTITION,), 0),
+    Variable("reported", (PARTITION,), 0),
     Variable("given", (PARTITION, OFFSET), initial=False),
     # ghosts: the epochs that were known of a producer below a high watermark
     Variable("safe_epoch", (PARTITION, PRODUCER), ABSENT),

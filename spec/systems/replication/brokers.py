@@ -54,7 +54,7 @@ class BrokerActions(ReplicationActionBase):
             view=update(state.view, replica, to=following(self.knobs, epoch, ABSENT)),
             in_sync_seen=row(state.in_sync_seen, replica, lambda _: True),
             known=row(state.known, replica, lambda _: Position()),
-            told=update(state.told, replica, to=0),
+            reported=update(state.reported, replica, to=0),
         )
         if not self.knobs.profile.incarnations_compared:
             return after

@@ -25,7 +25,7 @@ def high_watermark_is_in_every_in_sync_log(world: ReplicationView, leader: Term,
 
 def high_watermark_never_falls(world: ReplicationView, leader: Term) -> Term:
     """A leader's high watermark is not below one that it told in the same epoch."""
-    return given(world.leads(leader), lambda: world.state.told(leader) <= world.state.high_watermark(leader))
+    return given(world.leads(leader), lambda: world.state.reported(leader) <= world.state.high_watermark(leader))
 
 
 def leader_has_what_is_committed(world: ReplicationView, replica: Term, position: Term) -> Term:

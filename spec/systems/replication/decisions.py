@@ -145,13 +145,13 @@ class ControllerActions(ReplicationActionBase):
         goes_on = all_of(leads, view.leader == replica, view.epoch == epoch)
         start = choose(goes_on, view.start, state.length(replica))
         leading = ReplicaView(epoch, replica, start, now.in_sync, ABSENT, outdated)
-        told = choose(goes_on, state.told(replica), choose(leads, state.high_watermark(replica), 0))
+        reported = choose(goes_on, state.reported(replica), choose(leads, state.high_watermark(replica), 0))
         return self._as_follower_before_kip_101(state, replica, leads).but(
             view=update(state.view, replica, to=pick(leads, leading, following(self.knobs, epoch, now.leader))),
             in_sync_seen=row(state.in_sync_seen, replica, lambda other: any_of(negate(leads), in_sync(other))),
             known=row(state.known, replica, lambda other: pick(goes_on, state.known(replica, other), Position())),
             reply=update(state.reply, replica, to=state.reply(replica) if self.knobs.replies_outlive else NO_REPLY),
-            told=update(state.told, replica, to=told),
+            reported=update(state.reported, replica, to=reported),
         )
 
     def _as_follower_before_kip_101(self, state: State, replica: Term, leads: Term) -> State:

@@ -101,13 +101,13 @@ class Logs(ReplicationActionBase):
 
     def leader_raises_high_watermark(self, state: State, leader: Term) -> State:
         """What is below it is committed: readers see it, and producers that wait for all are told so."""
-        raised, told = self.of(state).raised(leader), state.told(leader)
+        raised, reported = self.of(state).raised(leader), state.reported(leader)
 
         def newly(position: Term) -> Term:
             return all_of(position < raised, state.committed(position) == ABSENT)
 
         return state.but(
             high_watermark=update(state.high_watermark, leader, to=raised),
-            told=update(state.told, leader, to=choose(raised > told, raised, told)),
+            reported=update(state.reported, leader, to=choose(raised > reported, raised, reported)),
             committed=rewrite(state.committed, newly, lambda position: state.log(leader, position).batch),
         )

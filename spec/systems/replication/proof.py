@@ -61,7 +61,7 @@ def lengths_are_natural(world: ReplicationView, replica: Term) -> Term:
     return all_of(world.state.length(replica) >= 0, world.state.high_watermark(replica) >= 0)
 
 
-def told_is_not_taken_back(world: ReplicationView, leader: Term) -> Term:
+def reported_is_not_taken_back(world: ReplicationView, leader: Term) -> Term:
     """A leader's high watermark is not below one that it told in the same epoch."""
     return given(leader >= 0, lambda: high_watermark_never_falls(world, leader))
 
@@ -80,7 +80,7 @@ LEMMAS: Final[tuple[tuple[Sentence, tuple[Sort, ...]], ...]] = (
     (leader_counts_itself, (REPLICA,)),
     (leader_awaits_no_reply, (REPLICA,)),
     (watermark_is_in_the_log, (REPLICA,)),
-    (told_is_not_taken_back, (REPLICA,)),
+    (reported_is_not_taken_back, (REPLICA,)),
 )
 """Each lemma, and what it speaks of; the last two are the theorems."""
 

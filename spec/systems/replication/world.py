@@ -177,7 +177,7 @@ def variables(knobs: ReplicationKnobs) -> tuple[Variable, ...]:
         Variable("lost", (), 0),
         # ghosts: the batch that was committed at a position; the highest watermark that a leader told in its epoch
         Variable("committed", (POSITION,), ABSENT),
-        Variable("told", (REPLICA,), 0),
+        Variable("reported", (REPLICA,), 0),
     )
 
 
@@ -224,11 +224,11 @@ class ReplicationView:
 
     def truncated(self, leader: Term, follower: Term) -> Term:
         """The follower's log end after a round of truncation."""
-        told = self.end_for(leader, follower)
-        own = self.epoch_end(follower, told.epoch)
+        reported = self.end_for(leader, follower)
+        own = self.epoch_end(follower, reported.epoch)
         if not self.knobs.profile.truncates_by_leader_epoch:
             return self.state.length(leader)  # its end was cut when it became a follower; what is out of range goes too
-        return repl.truncated_to(self.returning(follower), told, own, self.knobs.profile)
+        return repl.truncated_to(self.returning(follower), reported, own, self.knobs.profile)
 
     def returning(self, replica: Term) -> ReturningReplica:
         """What a replica has that becomes a follower."""

@@ -13,7 +13,7 @@ _FAILOVER: Final = Bounds(transactions=1, coordinators=2)
 OF_KNOBS: Final = (
     broken(
         "KAFKA-6119: a timeout does not raise the epoch",
-        "client_was_told_the_truth",
+        "client_was_reported_the_truth",
         quiet(
             KAFKA_3_9,
             outlive=NOTHING,
@@ -137,7 +137,7 @@ OF_KNOBS: Final = (
     ),
     broken(
         "a late Produce is read, and its client was told of an abort",
-        "reader_sees_what_the_client_was_told",
+        "reader_sees_what_the_client_was_reported",
         quiet(KAFKA_3_9, readers=True, outlive=frozenset({BATCHES}), bounds=TWO),
         outlive=NOTHING,
         left_to_tests=True,

@@ -21,7 +21,7 @@ OF_VERSIONS: Final = (
     ),
     broken(
         "KAFKA-17754: the torn transaction",
-        "client_was_told_the_truth",
+        "client_was_reported_the_truth",
         quiet(KAFKA_3_9, outlive=frozenset({ENDS}), bounds=_THREE_DECISIONS),
         outlive=NOTHING,
     ),

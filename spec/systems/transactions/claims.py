@@ -103,16 +103,16 @@ def open_data_will_be_decided(view: TransactionsView, txn: Term, partition: Term
     return given(is_open, to_come)
 
 
-def client_was_told_the_truth(view: TransactionsView, txn: Term, partition: Term, batch: Term) -> Term:
+def client_was_reported_the_truth(view: TransactionsView, txn: Term, partition: Term, batch: Term) -> Term:
     """Commit was answered OK: no acknowledged batch is aborted. Abort was: none is committed."""
     where = view.data(txn, partition, batch)
-    told = all_of(view.ended(txn), negate(view.is_bump(txn)), where >= DECIDED)
+    reported = all_of(view.ended(txn), negate(view.is_bump(txn)), where >= DECIDED)
 
     def true() -> Term:
         commits = implies(view.acknowledged(txn, partition, batch), view.commits(where - DECIDED))
         return choose(view.end_sent(txn) == COMMIT, commits, view.aborts(where - DECIDED))
 
-    return given(told, true)
+    return given(reported, true)
 
 
 def no_batch_is_skipped(view: TransactionsView, txn: Term, partition: Term, batch: Term) -> Term:
@@ -232,7 +232,7 @@ class TransactionClaims:
             self._claim(marker_has_effect_once, rules.TXN_MARKER_ONCE, DECISION, PARTITION),
             self._claim(open_data_will_be_decided, rules.TXN_REGISTERED_BEFORE_DATA, *message),
             self._claim(marker_leaves_next_guard, rules.TXN_NO_CROSSTALK, TRANSACTION),
-            self._claim(client_was_told_the_truth, rules.TXN_CLIENT_VERDICT, *message),
+            self._claim(client_was_reported_the_truth, rules.TXN_CLIENT_VERDICT, *message),
             self._claim(no_batch_is_skipped, rules.SEQ_ORDER, *message),
             self._claim(zombie_does_not_commit, rules.FENCE_ZOMBIE_CANNOT_COMMIT, *message, INSTANCE),
             self._claim(log_knows_the_decision, rules.TXN_FAILOVER),

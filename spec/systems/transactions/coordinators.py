@@ -99,13 +99,13 @@ class Coordinators(Recording):
         view = self.of(state)
         transition, durable, waits = view.bumped(txn), self._is_taken(fate), negate(state.ended(txn))
         identity = IdAndEpoch(transition.target.producer_id, transition.target.producer_epoch)
-        told = all_of(durable, waits)
+        reported = all_of(durable, waits)
         unsure = all_of(waits, negate(fate == LOST))
         return self._emptied(view, transition, fate).but(
             ended=update(state.ended, txn, to=any_of(durable, state.ended(txn))),
-            next_identity=update(state.next_identity, txn, to=pick(told, identity, state.next_identity(txn))),
-            newest=always(pick(told, identity, pick(unsure, NOBODY, state.newest()))),
-            bumped_by=always(choose(told, txn, state.bumped_by())),
+            next_identity=update(state.next_identity, txn, to=pick(reported, identity, state.next_identity(txn))),
+            newest=always(pick(reported, identity, pick(unsure, NOBODY, state.newest()))),
+            bumped_by=always(choose(reported, txn, state.bumped_by())),
         )
 
     def bump_meets_open_transaction_if(self, state: State, txn: Term) -> Guard:
@@ -158,9 +158,9 @@ class Coordinators(Recording):
 
     def coordinator_adds(self, state: State, txn: Term, partition: Term, fate: Term) -> State:
         """The partition joins the transaction, and the client is told once that is durable."""
-        added, told = self._joined(state, txn, partition, fate)
+        added, reported = self._joined(state, txn, partition, fate)
         was = state.added(txn, partition)
-        return added.but(added=update(state.added, txn, partition, to=choose(told == NONE, ANSWERED, was)))
+        return added.but(added=update(state.added, txn, partition, to=choose(reported == NONE, ANSWERED, was)))
 
     def coordinator_verifies_if(self, state: State, txn: Term, partition: Term, batch: Term, fate: Term) -> Guard:
         """A leader asks about a partition; under version 2 it asks again while a transition is under way."""
@@ -174,10 +174,10 @@ class Coordinators(Recording):
     def coordinator_verifies(self, state: State, txn: Term, partition: Term, batch: Term, fate: Term) -> State:
         """The leader may go on, or the batch is refused; under version 2 the partition joins the transaction."""
         if self.knobs.bumps:
-            after, told = self._joined(state, txn, partition, fate)
+            after, reported = self._joined(state, txn, partition, fate)
         else:
-            after, told = state, self.of(state).verified(txn, partition)
-        phase = choose(told == NONE, CONFIRMED, IDLE)
+            after, reported = state, self.of(state).verified(txn, partition)
+        phase = choose(reported == NONE, CONFIRMED, IDLE)
         return after.but(phase=update(state.phase, txn, partition, batch, to=phase))
 
     def coordinator_ends_if(self, state: State, txn: Term, fate: Term) -> Guard:
@@ -194,13 +194,13 @@ class Coordinators(Recording):
         view = self.of(state)
         transition = view.end_decided(txn)
         identity = ending.answered(transition, view.end_request(txn), self.knobs.profile)
-        told = any_of(negate(transition.appends), self._is_taken(fate))
+        reported = any_of(negate(transition.appends), self._is_taken(fate))
         open_of = choose(is_in(view.remembers(), TransactionState.ONGOING), state.opened(), txn)
         decided = self._decided(view, transition, fate, open_of, txn)
         after = either(transition.appends, decided, state)
-        bumped = all_of(told, identity.producer_epoch >= 0)
+        bumped = all_of(reported, identity.producer_epoch >= 0)
         return after.but(
-            ended=update(state.ended, txn, to=any_of(told, state.ended(txn))),
+            ended=update(state.ended, txn, to=any_of(reported, state.ended(txn))),
             next_identity=update(state.next_identity, txn, to=pick(bumped, identity, state.next_identity(txn))),
             newest=always(pick(all_of(bumped, transition.appends), identity, state.newest())),
         )
@@ -290,9 +290,9 @@ class Coordinators(Recording):
     def deposed_coordinator_answers(self, state: State, txn: Term, partition: Term, batch: Term) -> State:
         """The leader goes on, or refuses the batch; the newest client may be told that it was replaced."""
         view = self.of(state)
-        told = view.added_by_deposed(txn, partition).error
-        wrongly = any_of(self._tells_wrongly(view, txn, told), state.fenced_wrongly(txn))
-        phase = choose(told == NONE, CONFIRMED, IDLE)
+        reported = view.added_by_deposed(txn, partition).error
+        wrongly = any_of(self._reports_wrongly(view, txn, reported), state.fenced_wrongly(txn))
+        phase = choose(reported == NONE, CONFIRMED, IDLE)
         return state.but(
             phase=update(state.phase, txn, partition, batch, to=phase),
             fenced_wrongly=update(state.fenced_wrongly, txn, to=wrongly),

@@ -25,8 +25,8 @@ def offset_is_of_committed(view: TransactionsView, partition: Term) -> Term:
     txn = visible.offset
 
     def committed() -> Term:
-        told = all_of(view.ended(txn), view.end_sent(txn) == ABORT)
-        return all_of(is_committed(view, txn, partition, 0), negate(told))
+        reported = all_of(view.ended(txn), view.end_sent(txn) == ABORT)
+        return all_of(is_committed(view, txn, partition, 0), negate(reported))
 
     return given(visible.present, committed)
 
@@ -57,8 +57,8 @@ def stable_fetch_waits(view: TransactionsView, txn: Term, partition: Term, batch
 
     def waits() -> Term:
         pending = view.pending(view.producer(view.who(txn)), partition)
-        told = fetch(view.group_offset(partition), pending.present, stable=True, without=view.knobs.without)
-        return all_of(told.offset == ABSENT, told.error == ErrorCode.UNSTABLE_OFFSET_COMMIT.value)
+        reported = fetch(view.group_offset(partition), pending.present, stable=True, without=view.knobs.without)
+        return all_of(reported.offset == ABSENT, reported.error == ErrorCode.UNSTABLE_OFFSET_COMMIT.value)
 
     return given(is_open, waits)
 

@@ -50,45 +50,49 @@ def transaction_has_identity(view: LemmaView, txn: Term) -> Term:
     return any_of(begun, nothing)
 
 
-def ended_was_told(view: LemmaView, txn: Term) -> Term:
+def ended_was_reported(view: LemmaView, txn: Term) -> Term:
     """A client is told the next identity when its end is answered, and only then."""
-    return choose(view.ended(txn), all_of(view.end_sent(txn) >= 0, view.is_told(txn)), negate(view.is_told(txn)))
+    return choose(
+        view.ended(txn), all_of(view.end_sent(txn) >= 0, view.is_reported(txn)), negate(view.is_reported(txn))
+    )
 
 
-def told_follows(view: LemmaView, txn: Term) -> Term:
+def reported_follows(view: LemmaView, txn: Term) -> Term:
     """The identity told at the end of a transaction follows its own, and is not later than the newest."""
-    told, identity, last = view.told(txn), view.who(txn), view.knobs.profile.max_epoch - 1
-    next_epoch = all_of(told.producer_id == identity.producer_id, told.producer_epoch == identity.producer_epoch + 1)
-    next_id = all_of(told.producer_id > identity.producer_id, told.producer_epoch == 0)
+    reported, identity, last = view.reported(txn), view.who(txn), view.knobs.profile.max_epoch - 1
+    next_epoch = all_of(
+        reported.producer_id == identity.producer_id, reported.producer_epoch == identity.producer_epoch + 1
+    )
+    next_id = all_of(reported.producer_id > identity.producer_id, reported.producer_epoch == 0)
     follows = choose(identity.producer_epoch == last, next_id, next_epoch)
-    known = all_of(told.producer_epoch <= last, not_later(told, view.frontier()))
-    return implies(view.is_told(txn), all_of(follows, known))
+    known = all_of(reported.producer_epoch <= last, not_later(reported, view.frontier()))
+    return implies(view.is_reported(txn), all_of(follows, known))
 
 
-def newest_was_told_to_the_last(view: LemmaView, txn: Term) -> Term:
+def newest_was_reported_to_the_last(view: LemmaView, txn: Term) -> Term:
     """Where a transaction was ended, only its client was told the identity after it."""
-    newest = same(view.told(txn), view.frontier())
+    newest = same(view.reported(txn), view.frontier())
     last = same(view.who(txn), view.used_up())
-    both = all_of(view.ends(), view.is_told(txn))
+    both = all_of(view.ends(), view.is_reported(txn))
     return implies(both, all_of(implies(newest, last), implies(last, newest)))
 
 
-def newest_is_used_once_told(view: LemmaView, txn: Term) -> Term:
+def newest_is_used_once_reported(view: LemmaView, txn: Term) -> Term:
     """Where a transaction was ended, the identity after it is used only once its client was told."""
     used = all_of(view.ends(), view.owner(txn) >= 0, same(view.who(txn), view.frontier()))
-    return implies(used, view.is_told(view.opened_by(view.decisions() - 1)))
+    return implies(used, view.is_reported(view.opened_by(view.decisions() - 1)))
 
 
-def told_is_nobodys_else(view: LemmaView, one: Term, other: Term) -> Term:
+def reported_is_nobodys_else(view: LemmaView, one: Term, other: Term) -> Term:
     """No two transactions are told the same identity."""
-    both = all_of(view.is_told(one), view.is_told(other), negate(one == other))
-    return implies(both, negate(same(view.told(one), view.told(other))))
+    both = all_of(view.is_reported(one), view.is_reported(other), negate(one == other))
+    return implies(both, negate(same(view.reported(one), view.reported(other))))
 
 
-def told_was_not_given(view: LemmaView, txn: Term, instance: Term) -> Term:
+def reported_was_not_given(view: LemmaView, txn: Term, instance: Term) -> Term:
     """What the end of a transaction tells was given to no instance."""
-    both = all_of(view.is_told(txn), view.is_given(instance))
-    return implies(both, negate(same(view.told(txn), view.handed(instance))))
+    both = all_of(view.is_reported(txn), view.is_given(instance))
+    return implies(both, negate(same(view.reported(txn), view.handed(instance))))
 
 
 def given_is_used_by_its_first(view: LemmaView, txn: Term, instance: Term) -> Term:
@@ -97,9 +101,9 @@ def given_is_used_by_its_first(view: LemmaView, txn: Term, instance: Term) -> Te
     return implies(used, view.current(instance) >= 0)
 
 
-def told_is_used_by_the_next(view: LemmaView, txn: Term, before: Term) -> Term:
+def reported_is_used_by_the_next(view: LemmaView, txn: Term, before: Term) -> Term:
     """A transaction that has the identity told at the end of another one came after it."""
-    used = all_of(view.owner(txn) >= 0, view.is_told(before), same(view.who(txn), view.told(before)))
+    used = all_of(view.owner(txn) >= 0, view.is_reported(before), same(view.who(txn), view.reported(before)))
     return implies(used, negate(view.current(view.owner(before)) == before))
 
 
@@ -112,25 +116,25 @@ def identities_are_apart(view: LemmaView, one: Term, other: Term) -> Term:
 def earlier_instance_is_lower(view: LemmaView, txn: Term, instance: Term) -> Term:
     """Whatever an earlier instance has or is told is earlier than the identity of a later one."""
     later = all_of(view.owner(txn) >= 0, view.owner(txn) < instance, view.is_given(instance))
-    told = implies(view.is_told(txn), earlier(view.told(txn), view.handed(instance)))
-    return implies(later, all_of(earlier(view.who(txn), view.handed(instance)), told))
+    reported = implies(view.is_reported(txn), earlier(view.reported(txn), view.handed(instance)))
+    return implies(later, all_of(earlier(view.who(txn), view.handed(instance)), reported))
 
 
 def overtaken_was_given_and_used(view: LemmaView, instance: Term) -> Term:
     """An overtaken identity is none that an instance is to begin with."""
     waits = all_of(view.is_given(instance), view.current(instance) == ABSENT)
-    return implies(all_of(view.is_overtaken(), waits), negate(same(view.handed(instance), view.last_told())))
+    return implies(all_of(view.is_overtaken(), waits), negate(same(view.handed(instance), view.last_reported())))
 
 
-def overtaken_was_told_and_used(view: LemmaView, txn: Term) -> Term:
+def overtaken_was_reported_and_used(view: LemmaView, txn: Term) -> Term:
     """An overtaken identity is none that an instance is to go on with."""
-    waits = all_of(view.is_told(txn), view.current(view.owner(txn)) == txn)
-    return implies(all_of(view.is_overtaken(), waits), negate(same(view.told(txn), view.last_told())))
+    waits = all_of(view.is_reported(txn), view.current(view.owner(txn)) == txn)
+    return implies(all_of(view.is_overtaken(), waits), negate(same(view.reported(txn), view.last_reported())))
 
 
 def overtaken_has_asked_for_its_end(view: LemmaView, txn: Term) -> Term:
     """The transaction that has an overtaken identity has asked for its end."""
-    used = all_of(view.owner(txn) >= 0, same(view.who(txn), view.last_told()))
+    used = all_of(view.owner(txn) >= 0, same(view.who(txn), view.last_reported()))
     return implies(all_of(view.is_overtaken(), used), view.end_sent(txn) >= 0)
 
 
@@ -142,7 +146,7 @@ def epoch_before_is_one_lower(view: LemmaView) -> Term:
     return any_of(before == ABSENT, first, all_of(epoch > 0, before == epoch - 1))
 
 
-def epoch_before_was_told(view: LemmaView) -> Term:
+def epoch_before_was_reported(view: LemmaView) -> Term:
     """Where there is one and no transaction was ended, the bump that used it up was answered."""
     memory, bump = view.remembers(), view.bumped_by()
     bumped = all_of(is_in(memory, TransactionState.EMPTY), memory.last_epoch >= 0)

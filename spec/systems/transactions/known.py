@@ -42,7 +42,7 @@ class LemmaView(TransactionsView):
         """The identity, its producer id being the only one where epochs do not run out."""
         return self._one_id(identity)
 
-    def told(self, txn: Term) -> IdAndEpoch:
+    def reported(self, txn: Term) -> IdAndEpoch:
         """The identity that the end of a transaction told its client."""
         return self.one_id(self.next_identity(txn))
 
@@ -54,7 +54,7 @@ class LemmaView(TransactionsView):
         """The instance has one."""
         return self.given(instance).producer_epoch >= 0
 
-    def is_told(self, txn: Term) -> Term:
+    def is_reported(self, txn: Term) -> Term:
         """The client was told one."""
         return self.next_identity(txn).producer_epoch >= 0
 
@@ -84,13 +84,13 @@ class LemmaView(TransactionsView):
         found: IdAndEpoch = pick(rotates, IdAndEpoch(memory.next_producer_id, 0), self.held())
         return found
 
-    def last_told(self) -> IdAndEpoch:
+    def last_reported(self) -> IdAndEpoch:
         """The last identity that anyone was told, unless it was fenced since."""
         return self.one_id(self.newest())
 
     def is_overtaken(self) -> Term:
         """It is there, and a decision that nobody was told of has made a newer one."""
-        return all_of(self.newest().producer_epoch >= 0, negate(same(self.last_told(), self.frontier())))
+        return all_of(self.newest().producer_epoch >= 0, negate(same(self.last_reported(), self.frontier())))
 
     def used_up(self) -> IdAndEpoch:
         """Where a transaction was ended: the identity that it had."""

@@ -86,7 +86,7 @@ def is_fenced(view: TransactionsView, txn: Term) -> Term:
     return all_of(is_fencing(view.remembers()), mine, view.asked_for_end(txn))
 
 
-def is_told(view: TransactionsView, txn: Term) -> Term:
+def is_reported(view: TransactionsView, txn: Term) -> Term:
     """Whenever its request arrives now it is answered for good; that the answer is true is another claim."""
     error = view.end_decided(txn).error
     final = (ErrorCode.NONE, *REFUSED)
@@ -140,11 +140,11 @@ def progress(knobs: TransactionKnobs, of: ReleaseDecisions) -> tuple[LivenessCla
             TRANSACTION,
         ),
         claim(
-            "fenced_is_told",
+            "fenced_is_reported",
             rules.FENCE_STALE_EPOCH,
             "A client whose transaction is fenced is answered for good when it asks for the end.",
             is_fenced,
-            is_told,
+            is_reported,
             TRANSACTION,
         ),
     )

@@ -48,7 +48,7 @@ def reader_sees_no_half(view: TransactionsView, reader: Term, txn: Term, p: Term
     return given(both, lambda: view.commits(other - DECIDED))
 
 
-def reader_sees_what_the_client_was_told(
+def reader_sees_what_the_client_was_reported(
     view: TransactionsView, reader: Term, txn: Term, partition: Term, batch: Term
 ) -> Term:
     """Abort was answered OK: such a reader has nothing. Commit was: it has every acknowledged batch it has passed."""
@@ -68,6 +68,6 @@ OF_READERS: Final[tuple[tuple[Callable[..., Term], Rule, tuple[Sort, ...]], ...]
     (received_is_committed, rules.LSO_READ_COMMITTED, _SEEN),
     (nothing_committed_is_passed_over, rules.LSO_DECIDED_BELOW, _SEEN),
     (reader_sees_no_half, rules.TXN_ATOMIC, (*_SEEN, PARTITION, BATCH)),
-    (reader_sees_what_the_client_was_told, rules.TXN_CLIENT_VERDICT, _SEEN),
+    (reader_sees_what_the_client_was_reported, rules.TXN_CLIENT_VERDICT, _SEEN),
 )
 """Each claim, its rule, and what it speaks of."""

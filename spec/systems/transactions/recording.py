@@ -79,14 +79,14 @@ class Recording(TransactionActionBase):
             record_decision=always(choose(in_log, ABSENT, state.record_decision())),
         )
         after = either(transition.appends, grown, state)
-        told = choose(failed, ErrorCode.COORDINATOR_NOT_AVAILABLE.value, transition.error)
-        return after.but(fenced_wrongly=update(state.fenced_wrongly, txn, to=wrongly)), told
+        reported = choose(failed, ErrorCode.COORDINATOR_NOT_AVAILABLE.value, transition.error)
+        return after.but(fenced_wrongly=update(state.fenced_wrongly, txn, to=wrongly)), reported
 
     def _fences_wrongly(self, view: TransactionsView, txn: Term, partition: Term) -> Term:
         """The client with the newest identity of all is told that another one has taken its place."""
-        return self._tells_wrongly(view, txn, view.added_to(txn, partition).error)
+        return self._reports_wrongly(view, txn, view.added_to(txn, partition).error)
 
-    def _tells_wrongly(self, view: TransactionsView, txn: Term, error: Term) -> Term:
+    def _reports_wrongly(self, view: TransactionsView, txn: Term, error: Term) -> Term:
         """An answer tells the client with the newest identity of all that another one has taken its place."""
         return all_of(view.is_fatal(error), view.is_open(txn), view.is_current(view.who(txn)))
 

@@ -80,8 +80,10 @@ class TransactionsView:
     def next_of(self, instance: Term) -> IdAndEpoch:
         """The identity for the instance's next transaction: as the end of its last one told, or as it was."""
         last = self.current(instance)
-        told: IdAndEpoch = pick(self.next_identity(last).producer_epoch >= 0, self.next_identity(last), self.who(last))
-        identity: IdAndEpoch = pick(last == ABSENT, self.given(instance), told)
+        reported: IdAndEpoch = pick(
+            self.next_identity(last).producer_epoch >= 0, self.next_identity(last), self.who(last)
+        )
+        identity: IdAndEpoch = pick(last == ABSENT, self.given(instance), reported)
         return identity
 
     def arrives(self, what: str, txn: Term) -> Term:

@@ -53,7 +53,7 @@ def test_one_request_at_a_time(manager: AddPartitionsToTxnManager[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("later", "told", "error", "stays"),
+    ("later", "reported", "error", "stays"),
     [
         (identity(7, 5), "earlier", ErrorCode.NETWORK_EXCEPTION, "later"),
         (identity(7, 6), "earlier", ErrorCode.INVALID_PRODUCER_EPOCH, "later"),
@@ -62,7 +62,7 @@ def test_one_request_at_a_time(manager: AddPartitionsToTxnManager[str]) -> None:
     ids=["same", "higher", "lower"],
 )
 def test_one_waiting_question_of_each_id(
-    manager: AddPartitionsToTxnManager[str], later: ProducerIdentity, told: str, error: ErrorCode, stays: str
+    manager: AddPartitionsToTxnManager[str], later: ProducerIdentity, reported: str, error: ErrorCode, stays: str
 ) -> None:
     """The higher epoch goes on; of two with the same one the later does, and the earlier may ask again."""
     manager.ask(NODE, question(), "earlier")
@@ -70,7 +70,7 @@ def test_one_waiting_question_of_each_id(
     answer = manager.ask(NODE, question(later), "later")
 
     assert answer is not None
-    assert (told, error, [stays]) == (answer.who, code(answer.refusal), waiting(manager))
+    assert (reported, error, [stays]) == (answer.who, code(answer.refusal), waiting(manager))
 
 
 def test_epochs_of_different_producer_ids_are_compared(manager: AddPartitionsToTxnManager[str]) -> None:
@@ -95,7 +95,7 @@ def test_what_is_under_way_is_not_replaced(manager: AddPartitionsToTxnManager[st
     [(OLD, NEW, ErrorCode.INVALID_TXN_STATE), (NEW, OLD, ErrorCode.TRANSACTION_ABORTABLE)],
     ids=["old-first", "new-first"],
 )
-def test_all_answers_are_told_as_the_first_asker_knows_them(
+def test_all_answers_are_reported_as_the_first_asker_knows_them(
     manager: AddPartitionsToTxnManager[str], first: Supported, then: Supported, error: ErrorCode
 ) -> None:
     """A client may be told an error that its version does not have, or another than its own."""
@@ -104,12 +104,12 @@ def test_all_answers_are_told_as_the_first_asker_knows_them(
     manager.answered(NODE, {"under way": None})
     manager.requests()
 
-    told = manager.answered(NODE, {"a": None, "b": TransactionAbortable(partition=T1)})
+    reported = manager.answered(NODE, {"a": None, "b": TransactionAbortable(partition=T1)})
 
-    assert [("a", ErrorCode.NONE), ("b", error)] == [(who, code(refusal)) for who, refusal in told]
+    assert [("a", ErrorCode.NONE), ("b", error)] == [(who, code(refusal)) for who, refusal in reported]
 
 
-def test_a_fence_is_told_as_a_stale_epoch(manager: AddPartitionsToTxnManager[str]) -> None:
+def test_a_fence_is_reported_as_a_stale_epoch(manager: AddPartitionsToTxnManager[str]) -> None:
     """Producers expect that code in answer to their batches; what else the coordinator says goes through."""
     assert [("first", ErrorCode.INVALID_PRODUCER_EPOCH)] == [
         (who, code(refusal)) for who, refusal in manager.answered(NODE, {"under way": ProducerFenced()})

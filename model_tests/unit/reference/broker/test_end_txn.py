@@ -43,8 +43,8 @@ def ids(cell: tuple[object, ...]) -> str:
     """State, result and, under version 2, retry or not."""
     state, commit, *again = cell
     name = state.name.lower() if isinstance(state, TransactionState) else str(state)
-    told = ["again"] if True in again[:1] else []
-    return "-".join([name, "commit" if commit else "abort", *told])
+    reported = ["again"] if True in again[:1] else []
+    return "-".join([name, "commit" if commit else "abort", *reported])
 
 
 BY_RESULT: Final = (
@@ -189,7 +189,7 @@ def test_pending_comes_first() -> None:
         older.end(identity(7, 1))
 
 
-def test_a_client_before_version_2_is_told_of_its_stale_epoch_first() -> None:
+def test_a_client_before_version_2_is_reported_of_its_stale_epoch_first() -> None:
     """EndTxn up to version 4 looks at the identity before what is pending, in every release."""
     world = CoordinatedBroker(NEWEST)
     world.put(ONGOING).pending = PREPARE_COMMIT

@@ -159,10 +159,10 @@ def test_a_coordinator_elsewhere_or_still_loading() -> None:
 
 def test_members_of_a_coordinator_that_is_loading() -> None:
     """They live on, and who waits for its assignment joins again: the generation that was being made is lost."""
-    world, told = GroupWorld(), list[SyncAnswer]()
+    world, reported = GroupWorld(), list[SyncAnswer]()
     world.groups.shards.begin_loading(0)
 
     world.groups.heartbeat(GROUP, MemberClaim(1, "m-1"))
-    world.groups.sync(SyncRequest(GROUP, MemberClaim(1, "m-1"), {}), told.append)
+    world.groups.sync(SyncRequest(GROUP, MemberClaim(1, "m-1"), {}), reported.append)
 
-    assert [ErrorCode.REBALANCE_IN_PROGRESS] == [answer.error for answer in told]
+    assert [ErrorCode.REBALANCE_IN_PROGRESS] == [answer.error for answer in reported]

@@ -30,22 +30,22 @@ def claim_of(joined: JoinAnswer) -> MemberClaim:
     return MemberClaim(joined.generation, joined.member_id)
 
 
-def test_a_new_member_is_told_its_id_first() -> None:
+def test_a_new_member_is_reported_its_id_first() -> None:
     """It joins again with it, and leads the first generation."""
     world = GroupWorld()
 
-    (told,) = world.join(at_once=False)
-    assert (ErrorCode.MEMBER_ID_REQUIRED, True) == (told.error, told.member_id != "")
-    (joined,) = world.join(told.member_id)
+    (reported,) = world.join(at_once=False)
+    assert (ErrorCode.MEMBER_ID_REQUIRED, True) == (reported.error, reported.member_id != "")
+    (joined,) = world.join(reported.member_id)
 
-    assert (ErrorCode.NONE, told.member_id, 1, told.member_id, "range") == (
+    assert (ErrorCode.NONE, reported.member_id, 1, reported.member_id, "range") == (
         joined.error,
         joined.member_id,
         joined.generation,
         joined.leader,
         joined.protocol,
     )
-    assert [told.member_id] == [member.member_id for member in joined.members]
+    assert [reported.member_id] == [member.member_id for member in joined.members]
 
 
 def test_the_leader_assigns() -> None:

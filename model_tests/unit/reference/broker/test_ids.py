@@ -50,7 +50,7 @@ def test_past_the_last_block_nothing_is_reused() -> None:
     ],
     ids=lambda each: each.name,
 )
-def test_a_producer_is_told_that_there_are_no_ids(
+def test_a_producer_is_reported_that_there_are_no_ids(
     profile: Profile, error: ErrorCode, transactional_id: str | None
 ) -> None:
     """A broker that claims blocks itself fails; one that asks the controller has the client try again."""

@@ -5,7 +5,7 @@ import pytest
 from model_tests.unit.reference.broker.coordinated import ID, T0, T1, TIMEOUT_MS, CoordinatedBroker, identity
 from model_tests.unit.reference.broker.grouped import GroupWorld
 from reference.broker.coordinator_errors import ConcurrentTransactions, InvalidProducerIdMapping, NotCoordinator
-from reference.broker.group_errors import told
+from reference.broker.group_errors import reported
 from reference.broker.partition import Partition
 from reference.broker.transaction_api import (
     AddPartitionsRequest,
@@ -254,9 +254,9 @@ def test_before_2_7_a_fence_has_no_code_of_its_own(profile: Profile, error: Erro
     ],
     ids=lambda error: error.name.lower(),
 )
-def test_what_who_commits_offsets_is_told_of_the_log(error: ErrorCode, scala: ErrorCode, since: ErrorCode) -> None:
+def test_what_who_commits_offsets_is_reported_of_the_log(error: ErrorCode, scala: ErrorCode, since: ErrorCode) -> None:
     """The group coordinator of 4.0 has another table than the one before it."""
-    assert (scala, since) == (told(refusal_of(error), KAFKA_3_9).code, told(refusal_of(error), KAFKA_4_0).code)
+    assert (scala, since) == (reported(refusal_of(error), KAFKA_3_9).code, reported(refusal_of(error), KAFKA_4_0).code)
 
 
 @pytest.mark.parametrize("version", [3, 4], ids=["legacy", "generic"])

@@ -354,7 +354,7 @@ def test_the_log_ahead_of_memory() -> None:
 
 
 @pytest.mark.parametrize(
-    ("refusal", "told"),
+    ("refusal", "reported"),
     [
         (NotEnoughReplicas(), CoordinatorNotAvailable),
         (NotLeaderOrFollower(), NotCoordinator),
@@ -363,12 +363,12 @@ def test_the_log_ahead_of_memory() -> None:
     ],
     ids=["replicas", "leader", "size", "other"],
 )
-def test_what_a_client_is_told_of_the_log(refusal: Refusal, told: type[Refusal]) -> None:
+def test_what_a_client_is_reported_of_the_log(refusal: Refusal, reported: type[Refusal]) -> None:
     """The log's refusals are the coordinator's own trouble; what has no name there is told as it is."""
     world = CoordinatedBroker()
     world.log.faults.append(AppendFault(refusal))
 
-    with pytest.raises(told):
+    with pytest.raises(reported):
         world.init()
 
 

@@ -131,7 +131,7 @@ def test_the_setting_turns_it_off() -> None:
     [(SNAPSHOT_4_0, ErrorCode.INVALID_TXN_STATE), (NEWEST, ErrorCode.INVALID_PRODUCER_EPOCH)],
     ids=["snapshot", "4.3"],
 )
-def test_a_stale_epoch_is_told_first(profile: Profile, error: ErrorCode) -> None:
+def test_a_stale_epoch_is_reported_first(profile: Profile, error: ErrorCode) -> None:
     """Since 4.1 a partition that knows a higher epoch says so without asking the coordinator (KAFKA-18042)."""
     world = CoordinatedBroker(profile)
     world.put(TransactionState.EMPTY, 3)

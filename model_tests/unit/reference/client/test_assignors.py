@@ -32,20 +32,20 @@ ROUND_ROBIN: list[tuple[list[Subscriber], dict[str, int], Wanted]] = [
 ]
 
 
-def told(assigned: dict[str, list[TopicPartition]]) -> Wanted:
+def reported(assigned: dict[str, list[TopicPartition]]) -> Wanted:
     return {member: [f"{topic}{number}" for topic, number in partitions] for member, partitions in assigned.items()}
 
 
 @pytest.mark.parametrize(("members", "counts", "expected"), RANGE)
 def test_by_range(members: list[Subscriber], counts: dict[str, int], expected: Wanted) -> None:
     """Each topic is cut into runs, and the first members have one more of every topic."""
-    assert expected == told(by_range(members, counts))
+    assert expected == reported(by_range(members, counts))
 
 
 @pytest.mark.parametrize(("members", "counts", "expected"), ROUND_ROBIN)
 def test_by_round_robin(members: list[Subscriber], counts: dict[str, int], expected: Wanted) -> None:
     """Partitions of all topics are dealt out in turn, past members that do not want the topic."""
-    assert expected == told(by_round_robin(members, counts))
+    assert expected == reported(by_round_robin(members, counts))
 
 
 @pytest.mark.parametrize("assignor", ASSIGNORS.values(), ids=ASSIGNORS)

@@ -67,8 +67,8 @@ def synced(*partitions: TopicPartition) -> SyncAnswer:
     return SyncAnswer(ErrorCode.NONE, Assignment(partitions).encode())
 
 
-def offsets(**told: FetchedOffset) -> OffsetsAnswer:
-    return OffsetsAnswer(ErrorCode.NONE, {TopicPartition("t", int(name[1:])): each for name, each in told.items()})
+def offsets(**reported: FetchedOffset) -> OffsetsAnswer:
+    return OffsetsAnswer(ErrorCode.NONE, {TopicPartition("t", int(name[1:])): each for name, each in reported.items()})
 
 
 def join(consumer: GroupConsumer, generation: int = 1) -> None:
@@ -204,7 +204,7 @@ def test_after_an_error(consumer: GroupConsumer, asked: MemberRequest, error: Er
         answer(consumer, {T0: error})
     member = consumer.member
 
-    told = (
+    reported = (
         member.claim.generation,
         member.claim.member_id,
         member.needs_rejoin,
@@ -212,7 +212,7 @@ def test_after_an_error(consumer: GroupConsumer, asked: MemberRequest, error: Er
         member.failed,
     )
 
-    assert AFTERWARDS[error] == told
+    assert AFTERWARDS[error] == reported
 
 
 @pytest.mark.parametrize(

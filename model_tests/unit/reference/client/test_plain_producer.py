@@ -26,7 +26,7 @@ def batches_of(cluster: Cluster) -> list[tuple[int, int]]:
     return [(batch.producer_id, batch.base_sequence) for batch in cluster.partitions[0].leader.log]
 
 
-def test_nothing_tells_its_batches_apart() -> None:
+def test_nothing_reports_its_batches_apart() -> None:
     """It needs no producer id, and a batch whose answer is lost is appended again."""
     cluster = Cluster(shape=PLAIN, ordered=False)
     sent(cluster, 1)
@@ -65,7 +65,7 @@ def test_a_batch_that_takes_too_long_delays_no_other() -> None:
     assert 2 == len(cluster.requests.in_transit)
 
 
-def test_an_error_that_no_retry_can_help_is_told() -> None:
+def test_an_error_that_no_retry_can_help_is_reported() -> None:
     """Acks of 2 are refused for good."""
     cluster = Cluster(shape=replace(PLAIN, acks=2), ordered=False)
     sent(cluster, 1)

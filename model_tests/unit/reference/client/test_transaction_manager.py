@@ -59,8 +59,8 @@ def sent(producer: TransactionalProducer) -> Outgoing:
 def answer(producer: TransactionalProducer, reply: CoordinatorAnswer | ErrorCode) -> CoordinatorRequest:
     """Send the next request and answer it; an error alone is that of the request or of each partition."""
     outgoing = sent(producer)
-    told = answer_of(outgoing.request, reply) if isinstance(reply, ErrorCode) else reply
-    producer.answer(outgoing.number, told)
+    reported = answer_of(outgoing.request, reply) if isinstance(reply, ErrorCode) else reply
+    producer.answer(outgoing.number, reported)
     return outgoing.request
 
 

@@ -119,7 +119,7 @@ def test_what_is_written_outside_a_forgotten_transaction_keeps_a_log_closed(tmp_
         opened(tmp_path, log_start=1)
 
 
-def test_a_batch_around_the_log_start_tells_of_its_producer(tmp_path: Path) -> None:
+def test_a_batch_around_the_log_start_reports_of_its_producer(tmp_path: Path) -> None:
     """The log start is inside a batch: its later records can be read, so it is replayed."""
     partition = opened(tmp_path)
     partition.append(data(9, 0, (b"a", b"b", b"c")))

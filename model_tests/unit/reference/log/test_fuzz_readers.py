@@ -111,7 +111,7 @@ def test_a_damaged_segment_gives_only_what_was_written(wrong: list[PlantedDamage
 
 @fuzzed()
 @given(damages(len(SEGMENT), LENGTHS), st.integers(1, 2 * len(SEGMENT)))
-def test_chunks_of_any_size_tell_the_same(scratch: int, wrong: list[PlantedDamage], chunk_size: int) -> None:
+def test_chunks_of_any_size_report_the_same(scratch: int, wrong: list[PlantedDamage], chunk_size: int) -> None:
     """A segment that is read in chunks from its file has the batches and the damage of one that is read at once."""
     data = damaged(SEGMENT, wrong)
     os.ftruncate(scratch, 0)

@@ -294,7 +294,7 @@ def test_a_damaged_snapshot_makes_way_for_an_older_one(stopped: Path, tmp_path: 
     assert (stopped / newest_snapshot.name).read_bytes() == newest_snapshot.read_bytes()
 
 
-def test_without_snapshots_the_log_tells_all(left: Path) -> None:
+def test_without_snapshots_the_log_reports_all(left: Path) -> None:
     """After a crash no snapshot is needed as long as the log is whole."""
     for path in left.glob("*.snapshot"):
         path.unlink()

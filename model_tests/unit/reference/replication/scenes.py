@@ -15,7 +15,7 @@ from reference.replication.messages import (
     PartitionState,
 )
 from reference.replication.replica import Replica
-from reference.replication.watch import Tell
+from reference.replication.watch import Report
 from spec.versions import NEWEST, Profile
 from spec.vocabulary import ErrorCode, LeaderEpoch, Offset, Timestamp
 
@@ -37,10 +37,10 @@ def word(leader: int, epoch: int, version: int = 0, insync: Sequence[int] = THRE
 
 
 def replica(
-    node: int, profile: Profile = NEWEST, config: ReplicaConfig | None = None, tell: Tell | None = None
+    node: int, profile: Profile = NEWEST, config: ReplicaConfig | None = None, report: Report | None = None
 ) -> Replica:
     """A replica that has heard of no leader."""
-    return Replica(profile, node, Partition(profile), config or ReplicaConfig(), tell)
+    return Replica(profile, node, Partition(profile), config or ReplicaConfig(), report)
 
 
 def leader(
@@ -48,10 +48,10 @@ def leader(
     epoch: int = 0,
     profile: Profile = NEWEST,
     config: ReplicaConfig | None = None,
-    tell: Tell | None = None,
+    report: Report | None = None,
 ) -> Replica:
     """A leader with all in sync and an empty log."""
-    made = replica(node, profile, config, tell)
+    made = replica(node, profile, config, report)
     made.take_over(word(node, epoch), NOW)
     return made
 

@@ -167,9 +167,9 @@ def test_who_lost_the_tail_of_its_log_is_not_eligible() -> None:
     made.alter_partition(0, proposal(made, (2,)))
     comes(made, 2, clean=False, now=now)
 
-    told = made._tell
-    assert isinstance(told, ControllerMessages)
-    elections = [columns for api, _, columns in told if api == "LeaderElection"]
+    reported = made._report
+    assert isinstance(reported, ControllerMessages)
+    elections = [columns for api, _, columns in reported if api == "LeaderElection"]
     assert NO_LEADER == elections[-1]["elected"]
     comes(made, 1, now=now)
     assert 1 == made.metadata.partitions[0].leader
@@ -183,9 +183,9 @@ def test_where_nobody_is_eligible_whoever_led_last_leads_uncleanly() -> None:
         now = goes(made, broker, now)
         comes(made, broker, clean=False, now=now)
 
-    told = made._tell
-    assert isinstance(told, ControllerMessages)
-    elections = [columns for api, _, columns in told if api == "LeaderElection"]
+    reported = made._report
+    assert isinstance(reported, ControllerMessages)
+    elections = [columns for api, _, columns in reported if api == "LeaderElection"]
     assert (2, "Unclean") == (elections[-1]["elected"], elections[-1]["election"])
     assert frozenset({2}) == made.metadata.partitions[0].insync
 

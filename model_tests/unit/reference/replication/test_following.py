@@ -55,8 +55,12 @@ def parted(profile: Profile) -> tuple[Replica, Replica]:
 @pytest.mark.parametrize(
     ("profile", "asked"),
     [
-        pytest.param(NEWEST, ["Fetch", "Fetch", "Fetch", "Fetch", "Fetch"], id="with-fetches"),
-        pytest.param(KAFKA_2_5, ["AskEpochEnd", "AskEpochEnd", "Fetch", "Fetch", "Fetch"], id="asking-first"),
+        pytest.param(
+            NEWEST, ["FetchRequest", "FetchRequest", "FetchRequest", "FetchRequest", "FetchRequest"], id="with-fetches"
+        ),
+        pytest.param(
+            KAFKA_2_5, ["AskEpochEnd", "AskEpochEnd", "FetchRequest", "FetchRequest", "FetchRequest"], id="asking-first"
+        ),
     ],
 )
 def test_a_follower_cuts_what_no_other_leader_wrote(profile: Profile, asked: list[str]) -> None:

@@ -128,7 +128,7 @@ def test_a_fetch_that_is_refused(asked: FetchRequest, error: ErrorCode) -> None:
     assert error is answer.error
 
 
-def test_a_follower_with_another_history_is_told_where_it_parts() -> None:
+def test_a_follower_with_another_history_is_reported_where_it_parts() -> None:
     """Its fetch does not count: it does not have what its offset says."""
     made = leader(epoch=0)
     produce(made, 2)
@@ -166,10 +166,10 @@ def test_a_set_that_was_refused_is_dropped_or_waited_for() -> None:
 
 
 @pytest.mark.parametrize("error", [ErrorCode.NONE, ErrorCode.INVALID_UPDATE_VERSION])
-def test_the_answer_to_a_proposal_is_told_as_it_was(error: ErrorCode) -> None:
+def test_the_answer_to_a_proposal_is_reported_as_it_was(error: ErrorCode) -> None:
     """What was asked for, what came of it, and what the leader knows afterwards."""
-    told: list[tuple[str, Row]] = []
-    made = leader(epoch=3, tell=lambda api, _before, _after, columns: told.append((api, columns)))
+    reported: list[tuple[str, Row]] = []
+    made = leader(epoch=3, report=lambda api, _before, _after, columns: reported.append((api, columns)))
     produce(made)
     role(made).shrink(LATER)
     granted = error is ErrorCode.NONE
@@ -189,7 +189,7 @@ def test_the_answer_to_a_proposal_is_told_as_it_was(error: ErrorCode) -> None:
             "insync_size": 2 if granted else 3,
             "proposal_under_way": not granted,
         }
-    ] == [columns for api, columns in told if api == "AlterPartitionAnswer"]
+    ] == [columns for api, columns in reported if api == "AlterPartitionAnswer"]
 
 
 def test_before_2_7_a_refused_write_is_forgotten() -> None:

@@ -38,7 +38,7 @@ Shown = tuple[int, int, frozenset[int]]
 """Leader, leader epoch and in-sync set."""
 
 
-class Retold:
+class Restated:
     """The reference's controller of one recorded partition.
 
     Attributes:
@@ -98,10 +98,10 @@ class Retold:
         return state.leader, state.leader_epoch, state.insync
 
 
-def retold(log: ControllerLog) -> list[Retold]:
+def restated(log: ControllerLog) -> list[Restated]:
     """Every partition of a recorded log, told to the reference."""
     changes = {change["off"]: change for change in leader_changes()}
-    brokers, partitions = Metadata(), dict[tuple[Any, int], Retold]()
+    brokers, partitions = Metadata(), dict[tuple[Any, int], Restated]()
 
     def broker_changes(change: BrokerChange) -> None:
         known = brokers.brokers.get(change.broker)
@@ -124,7 +124,7 @@ def retold(log: ControllerLog) -> list[Retold]:
             elif isinstance(change, PartitionChange):
                 place = (change.topic_id, change.partition)
                 if change.creates:
-                    partitions[place] = Retold(changes[record.offset], change.replicas or (), brokers)
+                    partitions[place] = Restated(changes[record.offset], change.replicas or (), brokers)
                 else:
                     partitions[place].recorded(changes[record.offset])
     return list(partitions.values())
@@ -143,7 +143,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> ControllerLog:
 
 def test_the_reference_decides_as_the_recorded_controller(recorded: ControllerLog) -> None:
     """1473 changes of 34 partitions: fences, returns, shutdowns, unclean elections, proposals, preferred leaders."""
-    partitions = retold(recorded)
+    partitions = restated(recorded)
 
     causes = sum((partition.causes for partition in partitions), Counter[str]())
     assert [] == [found for partition in partitions for found in partition.differing]
@@ -162,10 +162,10 @@ def never_unclean(candidates: Sequence[Candidate], leader: int, _: bool) -> Elec
 
 
 @pytest.mark.parametrize(("elect", "at_least"), [(the_last, 100), (never_unclean, 7)])
-def test_a_controller_that_elects_otherwise_is_told_apart(
+def test_a_controller_that_elects_otherwise_is_reported_apart(
     elect: object, at_least: int, recorded: ControllerLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The recorded changes are not what it would have decided."""
     monkeypatch.setattr(kraft_controller, "present_or_first", elect)
 
-    assert at_least <= sum(len(partition.differing) for partition in retold(recorded))
+    assert at_least <= sum(len(partition.differing) for partition in restated(recorded))

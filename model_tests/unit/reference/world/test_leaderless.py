@@ -11,10 +11,10 @@ from reference.world.transaction_world import TransactionWorld
 from spec.versions import KAFKA_3_9, KAFKA_4_2, KAFKA_4_3, NEWEST, Profile
 from spec.vocabulary import TransactionState
 
-TOLD = TransactionShape(leaderless_is_known=True)
+REPORTED = TransactionShape(leaderless_is_known=True)
 
 
-def decided_without_a_leader(profile: Profile, shape: TransactionShape = TOLD) -> TransactionWorld:
+def decided_without_a_leader(profile: Profile, shape: TransactionShape = REPORTED) -> TransactionWorld:
     """Both partitions have records of a transaction; it is committed while one of them has no leader."""
     world = new_world(profile, shape)
     world.recorder.observer = None

@@ -23,8 +23,8 @@ def test_readers_see_what_is_committed_and_what_is_in_no_transaction() -> None:
     assert {T0: (b"p0/-1/0", b"p1/-1/0"), T1: (b"p0/-1/1",)} == read(world)
 
 
-@pytest.mark.parametrize(("acks", "told"), [(-1, None), (1, True), (0, True)])
-def test_when_a_producer_is_told(acks: int, told: bool | None) -> None:
+@pytest.mark.parametrize(("acks", "reported"), [(-1, None), (1, True), (0, True)])
+def test_when_a_producer_is_reported(acks: int, reported: bool | None) -> None:
     """All waits for the replicas in sync, 1 for the leader, 0 for nobody, not even for the leader's answer."""
     world = new_world(shape=TransactionShape(replicas=2))
     application = world.plain.start(idempotent=False, acks=acks)
@@ -36,8 +36,8 @@ def test_when_a_producer_is_told(acks: int, told: bool | None) -> None:
     for answer in tuple(world.wires.replies.in_transit):
         world.sender_receives(answer)
 
-    assert told is sent.batch.outcome
-    assert (acks == 0) == (sent.batch.offset == -1 and told is True)
+    assert reported is sent.batch.outcome
+    assert (acks == 0) == (sent.batch.offset == -1 and reported is True)
 
 
 def test_a_request_that_is_lost_is_sent_again() -> None:
@@ -61,7 +61,7 @@ def test_a_request_that_is_lost_is_sent_again() -> None:
 
 
 @pytest.mark.parametrize("profile", [KAFKA_0_11, NEWEST], ids=str)
-def test_what_has_crashed_is_told_nothing(profile: object) -> None:
+def test_what_has_crashed_is_reported_nothing(profile: object) -> None:
     """The batch is in the log, and no row says that its client was told so."""
     world = TransactionWorld(profile)  # type: ignore[arg-type]  # ids of the parameters are theirs
     application = world.plain.start(idempotent=False)

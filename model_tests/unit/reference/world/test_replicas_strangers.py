@@ -31,7 +31,7 @@ def grown(seed: int, profile: str) -> ReplicasScheduler:
     return scheduler
 
 
-def told(scheduler: ReplicasScheduler) -> Any:
+def reported(scheduler: ReplicasScheduler) -> Any:
     """What brokers and controllers know of logs, in-sync sets and followers."""
     replicas = [replica for node in scheduler.world.nodes for replica in node.broker.replicas.values()]
     return deepcopy(
@@ -50,7 +50,7 @@ def test_a_stranger_is_refused_and_changes_nothing(profile: str) -> None:
     errors: dict[str, set[int]] = {}
     for seed in range(4):
         scheduler = grown(seed, profile)
-        before, tape = told(scheduler), scheduler.tape
+        before, tape = reported(scheduler), scheduler.tape
         rows = scheduler.recorder.rows
         known = len(rows)
         for _ in range(60):
@@ -61,7 +61,7 @@ def test_a_stranger_is_refused_and_changes_nothing(profile: str) -> None:
                 stranger_produces(scheduler.world, tape, node)
         for row in rows[known:]:
             errors.setdefault(str(row["api"]), set()).add(int(row["error"]))
-        assert before == told(scheduler)
+        assert before == reported(scheduler)
 
     assert {"FetchFollower", "OffsetsForLeaderEpoch", "AlterPartition", "Produce"} == errors.keys()
     assert ErrorCode.NONE not in errors["FetchFollower"] | errors["AlterPartition"] | errors["Produce"]

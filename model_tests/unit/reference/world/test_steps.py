@@ -77,8 +77,8 @@ def test_what_a_row_says(world: TransactionWorld) -> None:
     """The first EndTxn: who asked for what, what the answer was, and what it did."""
     row = next(row for row in world.recorder.rows if row["api"] == "EndTxn")
 
-    told = ("client", "transactional_id", "producer_id", "producer_epoch", "committed", "error")
-    assert ["instance-0", ID, 0, 0, True, ErrorCode.NONE] == [row[column] for column in told]
+    reported = ("client", "transactional_id", "producer_id", "producer_epoch", "committed", "error")
+    assert ["instance-0", ID, 0, 0, True, ErrorCode.NONE] == [row[column] for column in reported]
     assert [TransactionState.ONGOING, TransactionState.PREPARE_COMMIT, TransactionState.COMPLETE_COMMIT] == [
         row["before_txn_state"],
         row["after_txn_state"],

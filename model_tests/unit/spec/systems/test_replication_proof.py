@@ -34,7 +34,7 @@ def test_a_high_watermark_that_may_fall_is_not_proved() -> None:
 
     assert [
         "lengths_are_natural under leader_raises_high_watermark",
-        "told_is_not_taken_back under leader_raises_high_watermark",
+        "reported_is_not_taken_back under leader_raises_high_watermark",
     ] == found
 
 

@@ -75,7 +75,7 @@ CHANGED = {
     ),
     "KAFKA-20310: the next producer id is not in the log": (
         replace(UNBOUNDED, profile=replace(NEWEST, rotation_persisted=False)),
-        "told_follows under coordinator_fails_over",
+        "reported_follows under coordinator_fails_over",
     ),
     "KAFKA-20090: a fence at the last epoch draws no producer id": (
         replace(UNBOUNDED, profile=replace(NEWEST, fence_rotates=False, last_epoch_recovers=False)),
@@ -103,7 +103,7 @@ CHANGED = {
     ),
     "a late bump of one producer id comes at the last epoch of the next one": (
         replace(UNBOUNDED, compared=frozenset()),
-        "overtaken_was_told_and_used under coordinator_bumps",
+        "overtaken_was_reported_and_used under coordinator_bumps",
     ),
     "KAFKA-16352: a late completion takes the next one's place": (
         replace(UNBOUNDED, completion_is_of_operation=False),

@@ -1,4 +1,4 @@
-"""How each system is told, by what it is called."""
+"""The narration of each system, by its name."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -12,7 +12,7 @@ from model_tests.bugs.narrate_producers import CLIENT, EXPIRY, STREAM, VERIFYING
 from model_tests.bugs.narrate_transactions import TRANSACTIONS
 from model_tests.bugs.narration import ActionNarration
 
-TELLINGS: Final[Mapping[str, ActionNarration]] = MappingProxyType(
+NARRATIONS: Final[Mapping[str, ActionNarration]] = MappingProxyType(
     {
         "cleaning": CLEANING,
         "client": CLIENT,
