@@ -10,7 +10,7 @@ from model_tests.bugs.judged import judged
 from model_tests.bugs.report import BugsReport
 from model_tests.conformance.report import ConformReport
 from model_tests.reports import Report
-from model_tests.traces.audit.findings import PartitionVerdict
+from model_tests.traces.audit.partition_verdict import PartitionVerdict
 from model_tests.traces.audit.report import AuditReport
 from model_tests.traces.audit.transactions_report import ListedTransactions
 from model_tests.verify.breaking import Lost, ViolatingRun

@@ -16,8 +16,7 @@ from pyspark.sql import DataFrame
 from model_tests.reports import BadInput
 from model_tests.traces import chains, check_plan, coordinator_verdicts, trace_files, verdicts
 from model_tests.traces.branch_coverage import BranchTally, coverage
-from model_tests.traces.check_plan import Counted
-from model_tests.traces.check_report import BranchCount, CheckReport, KnownCount, RuleCount, StepViolation
+from model_tests.traces.check_report import BranchCount, CheckReport, Counted, KnownCount, RuleCount, StepViolation
 from model_tests.traces.cross_check import to_the_reference, to_the_solver
 from model_tests.traces.explain import explain
 from model_tests.traces.explain_history import explain_history

@@ -1,7 +1,7 @@
 """The plan of the trace check: from steps as they were read to verdicts counted, with one shuffle."""
 
 from collections.abc import Mapping
-from typing import Any, Final, TypeAlias
+from typing import Final
 
 import pyspark.sql.functions as F
 from pyspark.sql import Column, DataFrame, Window
@@ -25,9 +25,6 @@ from model_tests.traces.trace_files import DUPLICATE, LATE, STEP_BITS, UNFIT
 from model_tests.traces.verdicts import KEPT
 from spec.algebra import Term, all_of, any_of, choose, negate
 from spec.versions import PROFILES
-
-Counted: TypeAlias = dict[str, Any]
-"""A row of what is counted, by the names of its columns (`counted`)."""
 
 SHARES: Final = 1024
 """Shares of traces of which each tells the first of its violations of a kind."""

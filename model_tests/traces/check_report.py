@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from rich.console import Console
 from rich.table import Table
@@ -14,6 +14,10 @@ from model_tests.traces.files_at import Quarantined
 
 SHOWN: Final = 5
 """Violations that are printed; the JSON has all that were kept."""
+
+
+Counted: TypeAlias = dict[str, Any]
+"""A row of counts that the plan of the check gives, by the names of its columns."""
 
 
 @dataclass(frozen=True, slots=True)

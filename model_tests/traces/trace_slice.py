@@ -15,7 +15,7 @@ from pyspark.sql import Column, DataFrame
 import model_tests.traces.reading_spark  # noqa: F401  # columns are operands of the formulas from here on
 from model_tests.traces import inferred_faults
 from model_tests.traces.chains import CHAIN
-from model_tests.traces.check_plan import Counted
+from model_tests.traces.check_report import Counted
 from model_tests.traces.columns_judged import columns_of_histories
 from model_tests.traces.coordinator_links import ID_LINK, IDENTITY
 from model_tests.traces.explain import KEYS

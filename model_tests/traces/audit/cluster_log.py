@@ -1,20 +1,25 @@
 """What one log adds to the audit of a cluster: a summary, the controller's history, the offsets of groups."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from model_tests.traces.audit.controller_log_fold import controller_history
 from model_tests.traces.audit.controller_log_history import ControllerHistory
-from model_tests.traces.audit.findings import Finding, PartitionVerdict
+from model_tests.traces.audit.findings import Finding, Severity
 from model_tests.traces.audit.group_log import TOPIC as OFFSETS_TOPIC
 from model_tests.traces.audit.group_log import PartitionGroupOffsets, group_offsets, judge_offsets, read_offsets
 from model_tests.traces.audit.partial_log import Condensed
-from model_tests.traces.audit.replica import ClusterSide, summarized, with_replica
+from model_tests.traces.audit.partition_verdict import PartitionVerdict
+from model_tests.traces.audit.replica import ClusterSide, ReplicaSummary, summarized
 from model_tests.traces.logs.controller_log import TOPIC, read_controller
 from model_tests.traces.logs.kafka_log_batches import Batches
 from model_tests.traces.logs.kafka_log_derived import LeaderEpochFile
-from model_tests.traces.logs.kafka_log_folders import LogFolder
+from model_tests.traces.logs.kafka_log_folders import HIGH_WATERMARK, LogFolder
 from model_tests.traces.logs.kafka_log_segment import SegmentDamage
+from spec import rules
+from spec.evidence import Layer, evidences
 from spec.versions import NEWEST, Profile
+from spec.vocabulary import ABSENT
 
 
 def with_cluster(
@@ -65,3 +70,46 @@ def _controller(log: LogFolder, batches: Batches, damage: list[SegmentDamage], p
     end, epoch = int(batches.last_offset[-1]) + 1, int(batches.leader_epoch[-1])
     history, _ = controller_history(read, end, epoch, int(batches.max_timestamp[-1]), profile)
     return history
+
+
+def with_replica(verdict: PartitionVerdict, side: ClusterSide, *, tail_lost: bool, whole: bool) -> PartitionVerdict:
+    """The verdict with what the log tells of the cluster.
+
+    Args:
+        verdict: the verdict so far.
+        side: what the log tells.
+        tail_lost: bytes at the log's end cannot be read, which says enough.
+        whole: the last segment is the one that the broker appends to, so that the log's end is that of the file.
+    """
+    replica = side.replica
+    found = list(verdict.findings)
+    judged = dict(verdict.judged)
+    if replica is not None and replica.high_watermark != ABSENT and whole and not tail_lost:
+        judged[rules.REPL_HW_BOUNDS.id] = 1
+        beyond = _beyond_end(replica)
+        found = [*(one for one in found if not _says_the_same(one, beyond)), *beyond]
+    order = sorted(found, key=lambda one: (one.offset, one.rule.id))
+    return replace(verdict, findings=tuple(order), judged=judged, cluster=side)
+
+
+@evidences(rules.REPL_HW_BOUNDS, Layer.AUDIT)
+def _beyond_end(replica: ReplicaSummary) -> list[Finding]:
+    """A high watermark above the log's end: what was committed is not there."""
+    if replica.high_watermark <= replica.log_end:
+        return []
+    message = (
+        f"the log ends at offset {replica.log_end}, but {HIGH_WATERMARK} has the high watermark "
+        f"{replica.high_watermark}: committed records are missing, or were not copied"
+    )
+    severity = Severity.VIOLATION
+    if not replica.stopped:
+        message += (
+            "; the broker was not stopped cleanly: a crash of the machine, or a copy while it ran, may explain it"
+        )
+        severity = Severity.UNDECIDED
+    return [Finding(rules.REPL_HW_BOUNDS, severity, replica.log_end, ABSENT, ABSENT, message)]
+
+
+def _says_the_same(finding: Finding, beyond: Sequence[Finding]) -> bool:
+    """The recovery point is beyond the end too, which by itself decides nothing."""
+    return bool(beyond) and finding.rule is rules.LSO_BOUNDS and finding.severity is Severity.UNDECIDED

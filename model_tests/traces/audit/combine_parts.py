@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from model_tests.traces.audit.findings import PartitionVerdict
 from model_tests.traces.audit.log import concluded
 from model_tests.traces.audit.partial_log import Wanted
 from model_tests.traces.audit.partition import conclude
+from model_tests.traces.audit.partition_verdict import PartitionVerdict
 from model_tests.traces.audit.reading import PartialLog
 from model_tests.traces.audit.reread import RereadRequest
 from model_tests.traces.audit.wire import decode, unpacked_part

@@ -12,7 +12,7 @@ from model_tests.traces.audit.replica import ReplicaSummary
 from spec.vocabulary import ABSENT
 
 if TYPE_CHECKING:
-    from model_tests.traces.audit.transactions import AuditedTransactionLog
+    from model_tests.traces.audit.audited_log import AuditedTransactionLog
 
 Name = tuple[str, int]
 

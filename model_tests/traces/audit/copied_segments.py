@@ -14,7 +14,7 @@ from model_tests.traces.logs.kafka_log_batches import Facts
 from model_tests.traces.logs.kafka_log_segment import SegmentDamage, SegmentRange
 
 if TYPE_CHECKING:
-    from model_tests.traces.audit.transactions import AuditedTransactionLog
+    from model_tests.traces.audit.audited_log import AuditedTransactionLog
 
 _EVENT: Final = 4
 """So many blocks of batches, offsets and checksums, are alike by no chance; as many others must be told apart."""

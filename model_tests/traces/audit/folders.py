@@ -12,7 +12,7 @@ from model_tests.traces.logs.kafka_log_segment import SegmentDamage
 from spec import rules
 
 if TYPE_CHECKING:
-    from model_tests.traces.audit.transactions import AuditedTransactionLog
+    from model_tests.traces.audit.audited_log import AuditedTransactionLog
 
 _BY_NAME: Final = (rules.LSO_BOUNDS, rules.REPL_HW_BOUNDS)
 """Rules that are held against what the broker's checkpoints say of a partition of this name."""

@@ -9,7 +9,8 @@ from model_tests.traces.audit.transactions_match import is_near, is_of
 from model_tests.traces.logs.kafka_log_segment import SegmentDamage
 
 if TYPE_CHECKING:
-    from model_tests.traces.audit.transactions import AuditedTransactionLog, TransactionsReport
+    from model_tests.traces.audit.audited_log import AuditedTransactionLog
+    from model_tests.traces.audit.transactions import TransactionsReport
 
 Findings = Sequence[tuple[Finding, ...]]
 

@@ -14,7 +14,7 @@ from spec import rules
 from spec.vocabulary import ABSENT
 
 if TYPE_CHECKING:
-    from model_tests.traces.audit.transactions import AuditedTransactionLog
+    from model_tests.traces.audit.audited_log import AuditedTransactionLog
 
 
 _ABOUT_TRANSACTIONS: Final = (

@@ -3,11 +3,12 @@
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from model_tests.traces.audit.audited_log import AuditedTransactionLog
 from model_tests.traces.audit.findings import Finding, Severity
 from model_tests.traces.audit.history import ClientJournal
 from model_tests.traces.audit.history_judge import HistoryReport, TalliedLog, judge_history
 from model_tests.traces.audit.losses import Led
-from model_tests.traces.audit.transactions import AuditedTransactionLog, TransactionsReport
+from model_tests.traces.audit.transactions import TransactionsReport
 from model_tests.traces.audit.transactions_clusters import places_of
 from spec import rules
 

@@ -2,7 +2,7 @@
 
 import pickle
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import IntEnum, unique
 from hashlib import sha256
 from typing import Final
@@ -10,9 +10,9 @@ from typing import Final
 import numpy as np
 
 import model_tests.traces.reading_numpy  # noqa: F401  # arrays are operands of the decisions from here on
-from model_tests.traces.audit.findings import Finding, LogBounds, PartitionVerdict, Severity
+from model_tests.traces.audit.findings import Finding, LogBounds, Severity
 from model_tests.traces.audit.history import Acknowledged
-from model_tests.traces.audit.summary import Transactions, transactions
+from model_tests.traces.audit.summary import Transactions
 from model_tests.traces.logs.kafka_log_batches import Batches, Facts, Integers
 from spec import rules
 from spec.protocol.lso import is_delivered
@@ -62,19 +62,6 @@ class ClientSide:
 
 
 NOBODY: Final = ClientSide()
-
-
-def with_client(batches: Batches, verdict: PartitionVerdict, client: ClientSide) -> PartitionVerdict:
-    """The verdict with what clients know held against the log."""
-    if client.asks_nothing:
-        return verdict
-    found, at = transactions(batches), verdict.offsets
-    tallies, findings = verdict.tallies, list(verdict.findings)
-    if client.acknowledged is not None:
-        tallies = tallied(batches, found, at, client.acknowledged, cleaned=verdict.cleaned)
-    if client.received is not None:
-        findings += received_findings(batches, found, at, client.received, cleaned=verdict.cleaned)
-    return replace(verdict, tallies=tallies, findings=tuple(findings))
 
 
 def tallied(

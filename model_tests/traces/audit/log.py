@@ -5,14 +5,15 @@ from dataclasses import replace
 import numpy as np
 
 from model_tests.traces.audit.cluster_log import with_cluster
-from model_tests.traces.audit.findings import PartitionVerdict
-from model_tests.traces.audit.history_log import NOBODY, ClientSide, with_client
+from model_tests.traces.audit.history_log import NOBODY, ClientSide, received_findings, tallied
 from model_tests.traces.audit.holes import Surroundings
 from model_tests.traces.audit.indexes import judge_versions
 from model_tests.traces.audit.lost_segments import lost_segments, without_lost
 from model_tests.traces.audit.partial_log import Wanted, uncondensed
 from model_tests.traces.audit.partition import conclude
+from model_tests.traces.audit.partition_verdict import PartitionVerdict
 from model_tests.traces.audit.reading import PartialLog, emptied, read_batches, read_part, read_whole
+from model_tests.traces.audit.summary import transactions
 from model_tests.traces.audit.transactions_log import with_transactions
 from model_tests.traces.logs.controller_log import TOPIC as CONTROLLER
 from model_tests.traces.logs.kafka_log_batches import Batches
@@ -118,3 +119,16 @@ def surroundings(
         by_coordinator=log.by_coordinator,
         producer_expiry_ms=producer_expiry_ms,
     )
+
+
+def with_client(batches: Batches, verdict: PartitionVerdict, client: ClientSide) -> PartitionVerdict:
+    """The verdict with what clients know held against the log."""
+    if client.asks_nothing:
+        return verdict
+    found, at = transactions(batches), verdict.offsets
+    tallies, findings = verdict.tallies, list(verdict.findings)
+    if client.acknowledged is not None:
+        tallies = tallied(batches, found, at, client.acknowledged, cleaned=verdict.cleaned)
+    if client.received is not None:
+        findings += received_findings(batches, found, at, client.received, cleaned=verdict.cleaned)
+    return replace(verdict, tallies=tallies, findings=tuple(findings))

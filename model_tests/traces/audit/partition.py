@@ -7,7 +7,7 @@ import numpy as np
 
 from model_tests.traces.audit.decision import LinkDecisions, decide, scalar_request
 from model_tests.traces.audit.derived_files import judge_beside
-from model_tests.traces.audit.findings import Finding, LogBounds, PartitionVerdict, Severity
+from model_tests.traces.audit.findings import Finding, LogBounds, Severity
 from model_tests.traces.audit.fold import UNREADABLE, Break, LinkFold
 from model_tests.traces.audit.holes import Holes, Surroundings
 from model_tests.traces.audit.links import Links, latest_before, link
@@ -15,6 +15,7 @@ from model_tests.traces.audit.lost_segments import without_lost
 from model_tests.traces.audit.messages import firsts_after_cleaning, undecided, unusual_first, violation
 from model_tests.traces.audit.partial_log import NONE_DROPPED, Condensed, Wanted, uncondensed
 from model_tests.traces.audit.partition_context import PartitionContext
+from model_tests.traces.audit.partition_verdict import PartitionVerdict
 from model_tests.traces.audit.pieces import tally
 from model_tests.traces.audit.reread import RereadRequest
 from model_tests.traces.audit.summary import Transactions, first_unreplicated, open_transactions, transactions

@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 
+from model_tests.traces.audit.audited_log import AuditedTransactionLog
 from model_tests.traces.audit.controller_view import Controlled
 from model_tests.traces.audit.copied_segments import copied_over
 from model_tests.traces.audit.findings import Finding
 from model_tests.traces.audit.foreign_coordinators import without_foreign
 from model_tests.traces.audit.swapped_folders import changed_places
-from model_tests.traces.audit.transactions import AuditedTransactionLog, TransactionsReport, audit_transactions
+from model_tests.traces.audit.transactions import TransactionsReport, audit_transactions
 from model_tests.traces.logs.kafka_log_segment import SegmentDamage, SegmentRange
 
 

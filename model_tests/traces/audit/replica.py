@@ -1,20 +1,17 @@
 """One log as a replica of its partition: what is sent of it so that it can be held against the others."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from model_tests.traces.audit.controller_log_history import ControllerHistory
-from model_tests.traces.audit.findings import Finding, PartitionVerdict, Severity
 from model_tests.traces.audit.group_log import PartitionGroupOffsets
 from model_tests.traces.logs.kafka_log_batches import Batches, Integers
-from model_tests.traces.logs.kafka_log_folders import CLEAN_SHUTDOWN, HIGH_WATERMARK, LogFolder
+from model_tests.traces.logs.kafka_log_folders import CLEAN_SHUTDOWN, LogFolder
 from model_tests.traces.logs.locations import located
-from spec import rules
-from spec.evidence import Layer, evidences
 from spec.vocabulary import ABSENT
 
 Digests = npt.NDArray[np.uint64]
@@ -170,49 +167,6 @@ def blocks_added(first: Blocks, second: Blocks) -> Blocks:
     added[: len(one)] += one
     added[: len(other)] += other
     return Blocks(width, added)
-
-
-def with_replica(verdict: PartitionVerdict, side: ClusterSide, *, tail_lost: bool, whole: bool) -> PartitionVerdict:
-    """The verdict with what the log tells of the cluster.
-
-    Args:
-        verdict: the verdict so far.
-        side: what the log tells.
-        tail_lost: bytes at the log's end cannot be read, which says enough.
-        whole: the last segment is the one that the broker appends to, so that the log's end is that of the file.
-    """
-    replica = side.replica
-    found = list(verdict.findings)
-    judged = dict(verdict.judged)
-    if replica is not None and replica.high_watermark != ABSENT and whole and not tail_lost:
-        judged[rules.REPL_HW_BOUNDS.id] = 1
-        beyond = _beyond_end(replica)
-        found = [*(one for one in found if not _says_the_same(one, beyond)), *beyond]
-    order = sorted(found, key=lambda one: (one.offset, one.rule.id))
-    return replace(verdict, findings=tuple(order), judged=judged, cluster=side)
-
-
-@evidences(rules.REPL_HW_BOUNDS, Layer.AUDIT)
-def _beyond_end(replica: ReplicaSummary) -> list[Finding]:
-    """A high watermark above the log's end: what was committed is not there."""
-    if replica.high_watermark <= replica.log_end:
-        return []
-    message = (
-        f"the log ends at offset {replica.log_end}, but {HIGH_WATERMARK} has the high watermark "
-        f"{replica.high_watermark}: committed records are missing, or were not copied"
-    )
-    severity = Severity.VIOLATION
-    if not replica.stopped:
-        message += (
-            "; the broker was not stopped cleanly: a crash of the machine, or a copy while it ran, may explain it"
-        )
-        severity = Severity.UNDECIDED
-    return [Finding(rules.REPL_HW_BOUNDS, severity, replica.log_end, ABSENT, ABSENT, message)]
-
-
-def _says_the_same(finding: Finding, beyond: Sequence[Finding]) -> bool:
-    """The recovery point is beyond the end too, which by itself decides nothing."""
-    return bool(beyond) and finding.rule is rules.LSO_BOUNDS and finding.severity is Severity.UNDECIDED
 
 
 def _width(log_end: int) -> int:

@@ -12,9 +12,10 @@ from rich.text import Text
 
 from model_tests.reports import HOLDS, NOTHING_JUDGED, VIOLATED
 from model_tests.traces.audit.cluster import ClusterReport
-from model_tests.traces.audit.findings import Finding, PartitionVerdict, Severity
+from model_tests.traces.audit.findings import Finding, Severity
 from model_tests.traces.audit.groups import GroupsReport
 from model_tests.traces.audit.history_judge import HistoryReport
+from model_tests.traces.audit.partition_verdict import PartitionVerdict
 from model_tests.traces.audit.stalled_lso import held_back
 from model_tests.traces.audit.transactions import TransactionsReport
 from model_tests.traces.audit.transactions_report import ListedTransactions, print_transactions, transactions_json

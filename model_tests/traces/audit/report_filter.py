@@ -16,7 +16,8 @@ from model_tests.traces.logs.kafka_log_folders import list_logs
 from spec.vocabulary import ABSENT
 
 if TYPE_CHECKING:
-    from model_tests.traces.audit.transactions import AuditedTransactionLog, TransactionsReport
+    from model_tests.traces.audit.audited_log import AuditedTransactionLog
+    from model_tests.traces.audit.transactions import TransactionsReport
 
 
 def time_of(text: str, option: str) -> int:

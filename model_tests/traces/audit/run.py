@@ -9,10 +9,10 @@ from importlib import import_module
 from typing import Final
 
 from model_tests.reports import BadInput
+from model_tests.traces.audit.audited_log import AuditedTransactionLog
 from model_tests.traces.audit.cluster import audit_cluster, reported_once, unexplained
 from model_tests.traces.audit.combine_parts import Judged
 from model_tests.traces.audit.controller_view import controlled, with_clients
-from model_tests.traces.audit.findings import PartitionVerdict
 from model_tests.traces.audit.folders import by_their_content
 from model_tests.traces.audit.groups import groups_of, with_offsets
 from model_tests.traces.audit.history import ClientJournal, read_received
@@ -21,11 +21,12 @@ from model_tests.traces.audit.history_judge import HistoryReport
 from model_tests.traces.audit.in_process import judged_in_process
 from model_tests.traces.audit.log import DAY_MS
 from model_tests.traces.audit.meta_properties import cluster_of, unread
+from model_tests.traces.audit.partition_verdict import PartitionVerdict
 from model_tests.traces.audit.relabelled_folders import in_their_places
 from model_tests.traces.audit.report import AuditedPartition, AuditReport
 from model_tests.traces.audit.report_filter import chosen_findings, shown_in_words, time_of
 from model_tests.traces.audit.result_cache import directory_for
-from model_tests.traces.audit.transactions import AuditedTransactionLog, audit_transactions
+from model_tests.traces.audit.transactions import audit_transactions
 from model_tests.traces.audit.transactions_report import ListedTransactions
 from model_tests.traces.audit.transactions_summary import PartitionTransactions
 from model_tests.traces.audit.verdict_tasks import bytes_of, only_topic

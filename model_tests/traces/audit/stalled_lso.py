@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from model_tests.traces.audit.findings import Finding, OpenTransaction, PartitionVerdict
+from model_tests.traces.audit.findings import Finding, OpenTransaction
+from model_tests.traces.audit.partition_verdict import PartitionVerdict
 
 
 class JudgedPartition(Protocol):

@@ -12,7 +12,7 @@ from model_tests.traces.logs.kafka_log_segment import SegmentDamage
 from spec import rules
 
 if TYPE_CHECKING:
-    from model_tests.traces.audit.transactions import AuditedTransactionLog
+    from model_tests.traces.audit.audited_log import AuditedTransactionLog
 
 Findings = Sequence[tuple[Finding, ...]]
 

@@ -6,11 +6,12 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Final
 
+from model_tests.traces.audit.audited_log import AuditedTransactionLog
 from model_tests.traces.audit.controller_view import Controlled
 from model_tests.traces.audit.coordinator_epochs import judge_coordinator_epochs
 from model_tests.traces.audit.coordinator_log_history import CoordinatorHistory
 from model_tests.traces.audit.copy_horizon import reach_of
-from model_tests.traces.audit.findings import Finding, PartitionVerdict
+from model_tests.traces.audit.findings import Finding
 from model_tests.traces.audit.meta_properties import cluster_of
 from model_tests.traces.audit.orphan_markers import LATER, is_later, judge_loose, judge_unknown
 from model_tests.traces.audit.transaction_findings import Located, placed_once
@@ -32,16 +33,6 @@ JUDGED: Final = (
     rules.TXN_REGISTERED_BEFORE_DATA,
 )
 """Rules held against every transaction of which the coordinator's log tells."""
-
-
-@dataclass(frozen=True, slots=True)
-class AuditedTransactionLog:
-    """One audited log, as far as transactions need it."""
-
-    path: str
-    topic: str
-    partition: int
-    verdict: PartitionVerdict
 
 
 @dataclass(frozen=True, slots=True)

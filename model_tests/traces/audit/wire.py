@@ -8,8 +8,9 @@ from dataclasses import asdict, fields
 from typing import Any, Final
 
 from model_tests.traces.audit.cluster_wire import finding_of, plain_finding, plain_side, side_of
-from model_tests.traces.audit.findings import LogBounds, OpenTransaction, PartitionVerdict
+from model_tests.traces.audit.findings import LogBounds, OpenTransaction
 from model_tests.traces.audit.history_log import AttemptTally
+from model_tests.traces.audit.partition_verdict import PartitionVerdict
 from model_tests.traces.audit.reading import PartialLog
 from model_tests.traces.audit.reread import RereadRequest
 from model_tests.traces.audit.transactions_wire import packed, plain_reported, reported_of, unpacked

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from model_tests.traces.audit.compaction import condense
-from model_tests.traces.audit.findings import PartitionVerdict
 from model_tests.traces.audit.holes import Surroundings
 from model_tests.traces.audit.partial_log import Condensed, Wanted, follow, nothing, uncondensed
 from model_tests.traces.audit.partition import audit_batches, conclude
+from model_tests.traces.audit.partition_verdict import PartitionVerdict
 from model_tests.traces.audit.reread import RereadRequest
 from model_tests.traces.audit.tables import columns_of
 from model_tests.traces.logs.kafka_log_batches import COLUMNS, CONTROL, TRANSACTIONAL, Batches, dtype_of
