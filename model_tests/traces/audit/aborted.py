@@ -8,9 +8,10 @@ import numpy as np
 
 from model_tests.traces.audit.aborted_entries import flat
 from model_tests.traces.audit.aborted_missing import Unlisted, without_entry, without_file
-from model_tests.traces.audit.findings import Finding, Severity
+from model_tests.traces.audit.findings import Finding
 from model_tests.traces.audit.holes import Holes
 from model_tests.traces.audit.spans import Spans, entries_of, stable_if_begun, stable_in_bulk, stable_without
+from model_tests.traces.client_histories.severity import Severity
 from model_tests.traces.logs.kafka_log_batches import Batches, Facts, Integers
 from model_tests.traces.logs.kafka_log_derived import DerivedFiles
 from spec import rules

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from model_tests.traces.audit.controller_log_history import LeaderEpochEntry, PartitionLeaders
 from model_tests.traces.audit.controller_view import Controlled, Name
-from model_tests.traces.audit.findings import Finding, Severity
+from model_tests.traces.audit.findings import Finding
 from model_tests.traces.audit.losses import Led, Loss
 from model_tests.traces.audit.meta_properties import cluster_of, node_of
 from model_tests.traces.audit.replicas import ComparedReplicas, Copy, compare, merged
+from model_tests.traces.client_histories.severity import Severity
 from model_tests.traces.logs.controller_log import TOPIC, UnreadRecords
 from model_tests.traces.logs.kafka_log_derived import EPOCHS
 from model_tests.traces.logs.kafka_log_segment import SegmentDamage

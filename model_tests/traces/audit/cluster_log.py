@@ -5,12 +5,13 @@ from dataclasses import replace
 
 from model_tests.traces.audit.controller_log_fold import controller_history
 from model_tests.traces.audit.controller_log_history import ControllerHistory
-from model_tests.traces.audit.findings import Finding, Severity
+from model_tests.traces.audit.findings import Finding
 from model_tests.traces.audit.group_log import TOPIC as OFFSETS_TOPIC
 from model_tests.traces.audit.group_log import PartitionGroupOffsets, group_offsets, judge_offsets, read_offsets
 from model_tests.traces.audit.partial_log import Condensed
 from model_tests.traces.audit.partition_verdict import PartitionVerdict
 from model_tests.traces.audit.replica import ClusterSide, ReplicaSummary, summarized
+from model_tests.traces.client_histories.severity import Severity
 from model_tests.traces.logs.controller_log import TOPIC, read_controller
 from model_tests.traces.logs.kafka_log_batches import Batches
 from model_tests.traces.logs.kafka_log_derived import LeaderEpochFile

@@ -19,10 +19,11 @@ from model_tests.traces.audit.changes import (
     recovered,
     with_change,
 )
-from model_tests.traces.audit.findings import Finding, Severity
+from model_tests.traces.audit.findings import Finding
 from model_tests.traces.audit.recorded import CLUSTER, CLUSTER_RUNNING, MARKER_BUG, MARKER_BUG_STOPPED, journal
 from model_tests.traces.audit.report import AuditedPartition, AuditReport
 from model_tests.traces.audit.run import run
+from model_tests.traces.client_histories.severity import Severity
 from model_tests.verify.results import Control
 from spec import rules
 from spec.rules import Rule

@@ -4,9 +4,10 @@ from dataclasses import asdict, fields
 from typing import Any
 
 from model_tests.traces.audit.controller_log_history import ControllerHistory, LeaderEpochEntry, PartitionLeaders
-from model_tests.traces.audit.findings import Finding, Severity
+from model_tests.traces.audit.findings import Finding
 from model_tests.traces.audit.group_log import GroupOffset, PartitionGroupOffsets, Pending
 from model_tests.traces.audit.replica import ClusterSide, ReplicaSummary
+from model_tests.traces.client_histories.severity import Severity
 from model_tests.traces.logs.controller_log import UnreadRecords
 from spec.rules import RULES
 

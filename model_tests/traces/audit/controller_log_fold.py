@@ -14,7 +14,8 @@ from model_tests.traces.audit.controller_log_history import (
     PartitionLeaders,
 )
 from model_tests.traces.audit.controller_log_judge import PartitionBefore, judge_change
-from model_tests.traces.audit.findings import Finding, Severity
+from model_tests.traces.audit.findings import Finding
+from model_tests.traces.client_histories.severity import Severity
 from model_tests.traces.logs.controller_log import ControllerLog, ControllerRecord, UnreadRecords
 from model_tests.traces.logs.controller_log_values import (
     NO_LEADER_CHANGE,

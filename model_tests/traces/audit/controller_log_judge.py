@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from model_tests.traces.audit.findings import Finding, Severity
+from model_tests.traces.audit.findings import Finding
+from model_tests.traces.client_histories.severity import Severity
 from model_tests.traces.logs.controller_log_values import NO_LEADER_CHANGE, PartitionChange
 from spec import rules
 from spec.algebra import Term

@@ -5,10 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from model_tests.traces.audit.controller_log_history import PartitionLeaders
 from model_tests.traces.audit.controller_view import Controlled
 from model_tests.traces.audit.coordinator_log_history import CoordinatorHistory
-from model_tests.traces.audit.findings import Finding, Severity
+from model_tests.traces.audit.findings import Finding
 from model_tests.traces.audit.transaction_findings import Located
 from model_tests.traces.audit.transactions_join import LogIndex
 from model_tests.traces.audit.transactions_summary import AuditedMarker
+from model_tests.traces.client_histories.severity import Severity
 from model_tests.traces.logs.coordinator_log import TOPIC
 from spec import rules
 from spec.evidence import Layer, evidences

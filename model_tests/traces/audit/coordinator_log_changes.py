@@ -4,7 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from model_tests.traces.audit.findings import Finding, Severity
+from model_tests.traces.audit.findings import Finding
+from model_tests.traces.client_histories.severity import Severity
 from model_tests.traces.logs.coordinator_log import StateRecord
 from model_tests.traces.logs.coordinator_log_edges import (
     COMPLETION,

@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from model_tests.traces.audit.coordinator_log_changes import CoordinatorLink, judge_changes
-from model_tests.traces.audit.findings import Finding, Severity
+from model_tests.traces.audit.findings import Finding
 from model_tests.traces.audit.holes import Holes
+from model_tests.traces.client_histories.severity import Severity
 from model_tests.traces.logs.coordinator_log import StateRecord
 from spec import rules
 from spec.vocabulary import ABSENT

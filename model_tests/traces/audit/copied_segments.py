@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from model_tests.traces.audit.findings import Finding, Severity
+from model_tests.traces.audit.findings import Finding
 from model_tests.traces.audit.folders import apart
 from model_tests.traces.audit.meta_properties import cluster_of
 from model_tests.traces.audit.replica import ReplicaSummary, coarser
+from model_tests.traces.client_histories.severity import Severity
 from model_tests.traces.logs.kafka_log_batches import Facts
 from model_tests.traces.logs.kafka_log_segment import SegmentDamage, SegmentRange
 

@@ -1,20 +1,10 @@
 """What an audit finds in one partition: findings by rule, and what was judged."""
 
 from dataclasses import dataclass
-from enum import StrEnum, unique
 
+from model_tests.traces.client_histories.severity import Severity
 from spec.rules import Rule
 from spec.vocabulary import ABSENT
-
-
-@unique
-class Severity(StrEnum):
-    """How sure a finding is, and whether it is a failure."""
-
-    VIOLATION = "violation"  # the rule is broken
-    KNOWN = "known"  # outside the rule's domain, or a known bug of the recorded build
-    SUSPICIOUS = "suspicious"  # legal, but rarely meant
-    UNDECIDED = "undecided"  # what would decide is not in the log
 
 
 @dataclass(frozen=True, slots=True)

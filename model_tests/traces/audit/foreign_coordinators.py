@@ -4,8 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from model_tests.traces.audit.findings import Finding, Severity
+from model_tests.traces.audit.findings import Finding
 from model_tests.traces.audit.transactions_match import is_near, is_of
+from model_tests.traces.client_histories.severity import Severity
 from model_tests.traces.logs.kafka_log_segment import SegmentDamage
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from typing import Final
 
 import numpy as np
 
-from model_tests.traces.audit.findings import Finding, Severity
+from model_tests.traces.audit.findings import Finding
+from model_tests.traces.client_histories.severity import Severity
 from model_tests.traces.logs.coordinator_log import RawRecord, damage_at, raw_records
 from model_tests.traces.logs.group_log_values import GroupOffsetKey, read_offset, read_offset_key
 from model_tests.traces.logs.kafka_log_batches import Batches

@@ -4,12 +4,13 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from model_tests.traces.audit.audited_log import AuditedTransactionLog
-from model_tests.traces.audit.findings import Finding, Severity
+from model_tests.traces.audit.findings import Finding
 from model_tests.traces.audit.history import ClientJournal
 from model_tests.traces.audit.history_judge import HistoryReport, TalliedLog, judge_history
 from model_tests.traces.audit.losses import Led
 from model_tests.traces.audit.transactions import TransactionsReport
 from model_tests.traces.audit.transactions_clusters import places_of
+from model_tests.traces.client_histories.severity import Severity
 from spec import rules
 
 _HANGS = (rules.TXN_MARKER_ONCE, rules.OFFSETS_ATOMIC, rules.TXN_REGISTERED_BEFORE_DATA)

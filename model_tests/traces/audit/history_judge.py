@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from model_tests.traces.audit.findings import Finding, Severity
+from model_tests.traces.audit.findings import Finding
 from model_tests.traces.audit.history import Acknowledged, ClientJournal, JournalTransaction, ReportedEnd
 from model_tests.traces.audit.history_log import AttemptTally, RecordFate
 from model_tests.traces.audit.losses import Flags, Loss, lost_acknowledgements
+from model_tests.traces.client_histories.severity import Severity
 from spec import rules
 from spec.evidence import Layer, evidences
 from spec.rules import Rule

@@ -10,9 +10,10 @@ from typing import Final
 import numpy as np
 
 import model_tests.traces.reading_numpy  # noqa: F401  # arrays are operands of the decisions from here on
-from model_tests.traces.audit.findings import Finding, LogBounds, Severity
+from model_tests.traces.audit.findings import Finding, LogBounds
 from model_tests.traces.audit.history import Acknowledged
 from model_tests.traces.audit.summary import Transactions
+from model_tests.traces.client_histories.severity import Severity
 from model_tests.traces.logs.kafka_log_batches import Batches, Facts, Integers
 from spec import rules
 from spec.protocol.lso import is_delivered

@@ -4,10 +4,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 from itertools import groupby
 
-from model_tests.traces.audit.findings import Finding, Severity
+from model_tests.traces.audit.findings import Finding
 from model_tests.traces.audit.fold import CLEANED, EXPIRED, Break
 from model_tests.traces.audit.holes import Surroundings
 from model_tests.traces.audit.resynchronization import goes_back
+from model_tests.traces.client_histories.severity import Severity
 from spec import rules
 from spec.protocol import fence, seq
 from spec.protocol.records import AppendRequest, ProducerEntry

@@ -5,7 +5,7 @@ from typing import Final
 
 from model_tests.traces.audit.coordinator_log_history import CoordinatorTransaction, HeldProducerId
 from model_tests.traces.audit.copy_horizon import UNREACHED, Reach
-from model_tests.traces.audit.findings import Finding, Severity
+from model_tests.traces.audit.findings import Finding
 from model_tests.traces.audit.transaction_findings import (
     BY_HAND,
     OFFSETS_TOPIC,
@@ -21,6 +21,7 @@ from model_tests.traces.audit.transactions_misplaced import ended_early, is_misp
 from model_tests.traces.audit.transactions_summary import AuditedMarker, DataRun
 from model_tests.traces.audit.uncertainty import may_be_copied_earlier, may_be_unknown
 from model_tests.traces.audit.without_coordinator_log import by_complete_record, judge_alone
+from model_tests.traces.client_histories.severity import Severity
 from spec import rules
 from spec.vocabulary import ControlType, TransactionState
 

@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from model_tests.diagrams.sequence_svg import svg_of
 from model_tests.reports import BadInput
-from model_tests.traces.audit.findings import Finding, Severity
+from model_tests.traces.audit.findings import Finding
 from model_tests.traces.audit.report import AuditedPartition, AuditReport
 from model_tests.traces.audit.story import story
 from model_tests.traces.audit.timeline import svg_of_timeline, timeline
@@ -20,6 +20,7 @@ from model_tests.traces.audit.transactions_report import transactions_json
 from model_tests.traces.audit.transactions_summary import PartitionTransactions
 from model_tests.traces.client_histories.anomalies import MEANINGS, Anomaly, AnomalyMeaning
 from model_tests.traces.client_histories.report import ClientsReport
+from model_tests.traces.client_histories.severity import Severity
 from spec.rules import RULES
 from spec.vocabulary import ABSENT
 

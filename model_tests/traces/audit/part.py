@@ -7,7 +7,7 @@ from typing import Final
 
 from model_tests.traces.audit.cluster_part import JUDGED as OF_A_CLUSTER
 from model_tests.traces.audit.cluster_part import ClusterEvidence, cluster_evidence
-from model_tests.traces.audit.findings import Finding, Severity
+from model_tests.traces.audit.findings import Finding
 from model_tests.traces.audit.recorded import (
     DEFECTS,
     RECORDED,
@@ -21,6 +21,7 @@ from model_tests.traces.audit.recorded import (
 )
 from model_tests.traces.audit.report import AuditedPartition, AuditReport
 from model_tests.traces.audit.run import run
+from model_tests.traces.client_histories.severity import Severity
 from model_tests.traces.logs.kafka_log_segment import SegmentDamage
 from model_tests.verify.results import Control, PartResult, Result, RuleVerdict, RunEffort
 from spec import rules

@@ -7,7 +7,7 @@ import numpy as np
 
 from model_tests.traces.audit.decision import LinkDecisions, decide, scalar_request
 from model_tests.traces.audit.derived_files import judge_beside
-from model_tests.traces.audit.findings import Finding, LogBounds, Severity
+from model_tests.traces.audit.findings import Finding, LogBounds
 from model_tests.traces.audit.fold import UNREADABLE, Break, LinkFold
 from model_tests.traces.audit.holes import Holes, Surroundings
 from model_tests.traces.audit.links import Links, latest_before, link
@@ -21,6 +21,7 @@ from model_tests.traces.audit.reread import RereadRequest
 from model_tests.traces.audit.summary import Transactions, first_unreplicated, open_transactions, transactions
 from model_tests.traces.audit.transactions_summary import TransactionEvidence, summarized
 from model_tests.traces.audit.wrong_producer_id import JudgedBatches, put_right
+from model_tests.traces.client_histories.severity import Severity
 from model_tests.traces.logs.kafka_log_batches import Batches, Facts
 from model_tests.traces.logs.kafka_log_derived import DerivedFiles
 from spec import rules

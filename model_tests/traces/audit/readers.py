@@ -5,10 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from model_tests.traces.audit.aborted_entries import flat
-from model_tests.traces.audit.findings import Finding, Severity
+from model_tests.traces.audit.findings import Finding
 from model_tests.traces.audit.partition_context import PartitionContext
 from model_tests.traces.audit.pieces import ReaderTally
 from model_tests.traces.audit.summary import Transactions
+from model_tests.traces.client_histories.severity import Severity
 from model_tests.traces.logs.kafka_log_batches import Batches, Facts
 from model_tests.traces.logs.kafka_log_derived import DerivedFiles
 from spec import rules

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from model_tests.traces.audit.findings import Finding, Severity
+from model_tests.traces.audit.findings import Finding
+from model_tests.traces.client_histories.severity import Severity
 from model_tests.traces.logs.kafka_log_batches import Batches
 from model_tests.traces.logs.kafka_log_bodies import MOST_OF_A_BODY, judge_bodies
 from model_tests.traces.logs.kafka_log_checks import BodyCheck, BodyDamage

@@ -5,11 +5,12 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from model_tests.traces.audit.controller_log_history import PartitionLeaders
-from model_tests.traces.audit.findings import Finding, Severity
+from model_tests.traces.audit.findings import Finding
 from model_tests.traces.audit.losses import Loss
 from model_tests.traces.audit.replica import ReplicaSummary
 from model_tests.traces.audit.replicas_difference import ReplicaDifference, first_difference
 from model_tests.traces.audit.replicas_epochs import judge_epochs
+from model_tests.traces.client_histories.severity import Severity
 from model_tests.traces.logs.locations import located
 from spec import rules
 from spec.evidence import Layer, evidences

@@ -3,8 +3,9 @@
 from collections.abc import Collection, Iterator, Sequence
 
 from model_tests.traces.audit.controller_log_history import PartitionLeaders
-from model_tests.traces.audit.findings import Finding, Severity
+from model_tests.traces.audit.findings import Finding
 from model_tests.traces.audit.replica import ReplicaSummary
+from model_tests.traces.client_histories.severity import Severity
 from model_tests.traces.logs.kafka_log_derived import EPOCHS
 from spec import rules
 from spec.evidence import Layer, evidences

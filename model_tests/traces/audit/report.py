@@ -12,7 +12,7 @@ from rich.text import Text
 
 from model_tests.reports import HOLDS, NOTHING_JUDGED, VIOLATED
 from model_tests.traces.audit.cluster import ClusterReport
-from model_tests.traces.audit.findings import Finding, Severity
+from model_tests.traces.audit.findings import Finding
 from model_tests.traces.audit.groups import GroupsReport
 from model_tests.traces.audit.history_judge import HistoryReport
 from model_tests.traces.audit.partition_verdict import PartitionVerdict
@@ -21,6 +21,7 @@ from model_tests.traces.audit.transactions import TransactionsReport
 from model_tests.traces.audit.transactions_report import ListedTransactions, print_transactions, transactions_json
 from model_tests.traces.audit.transactions_summary import PartitionTransactions
 from model_tests.traces.client_histories.report import STYLES, ClientsReport
+from model_tests.traces.client_histories.severity import Severity
 from model_tests.traces.logs.kafka_log_segment import SegmentDamage
 from spec import rules
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from model_tests.traces.audit.findings import Finding, Severity
+from model_tests.traces.audit.findings import Finding
+from model_tests.traces.client_histories.severity import Severity
 from model_tests.traces.logs.kafka_log_derived import DerivedFile
 from spec import rules
 from spec.vocabulary import ABSENT

@@ -7,10 +7,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from model_tests.traces.audit.findings import Finding, Severity
+from model_tests.traces.audit.findings import Finding
 from model_tests.traces.audit.partition_context import PartitionContext
 from model_tests.traces.audit.reread import RereadRequest
 from model_tests.traces.audit.snapshot_findings import Lacking, SnapshotMismatch, reported
+from model_tests.traces.client_histories.severity import Severity
 from model_tests.traces.logs.kafka_log_batches import Integers
 from model_tests.traces.logs.kafka_log_derived import DerivedFile
 from spec import rules

@@ -4,10 +4,11 @@ from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from model_tests.diagrams.events import DrawnMessage, Ending, Event, Note, Sequence, participants_of
-from model_tests.traces.audit.findings import Finding, Severity
+from model_tests.traces.audit.findings import Finding
 from model_tests.traces.audit.transaction_findings import outcome_word
 from model_tests.traces.audit.transactions_judge import JudgedTransaction
 from model_tests.traces.audit.transactions_summary import AuditedMarker, DataRun, PartitionTransactions
+from model_tests.traces.client_histories.severity import Severity
 from spec.vocabulary import ABSENT
 
 COORDINATOR: Final = "coordinator"

@@ -6,8 +6,9 @@ from operator import eq
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
-from model_tests.traces.audit.findings import Finding, Severity
+from model_tests.traces.audit.findings import Finding
 from model_tests.traces.audit.folders import MOVED, at_partition
+from model_tests.traces.client_histories.severity import Severity
 from model_tests.traces.logs.kafka_log_segment import SegmentDamage
 from spec import rules
 

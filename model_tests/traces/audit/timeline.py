@@ -6,8 +6,9 @@ from enum import StrEnum, unique
 from typing import Final
 from xml.sax.saxutils import escape, quoteattr
 
-from model_tests.traces.audit.findings import Finding, LogBounds, Severity
+from model_tests.traces.audit.findings import Finding, LogBounds
 from model_tests.traces.audit.transactions_summary import PartitionTransactions
+from model_tests.traces.client_histories.severity import Severity
 from spec.vocabulary import ControlType
 
 COLUMNS: Final = 480

@@ -4,9 +4,10 @@ from collections.abc import Iterable
 from typing import Final
 
 from model_tests.traces.audit.coordinator_log_history import CoordinatorTransaction
-from model_tests.traces.audit.findings import Finding, Severity
+from model_tests.traces.audit.findings import Finding
 from model_tests.traces.audit.transactions_join import LogIndex
 from model_tests.traces.audit.transactions_summary import DataRun
+from model_tests.traces.client_histories.severity import Severity
 from spec.rules import Rule
 from spec.vocabulary import ControlType
 

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from model_tests.traces.audit.findings import Finding, Severity
+from model_tests.traces.audit.findings import Finding
 from model_tests.traces.audit.transactions_summary import DataRun
+from model_tests.traces.client_histories.severity import Severity
 from spec import rules
 from spec.vocabulary import ABSENT
 

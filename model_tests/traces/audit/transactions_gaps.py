@@ -7,10 +7,10 @@ from typing import Final
 from model_tests.traces.audit.controller_log_history import LeaderEpochEntry
 from model_tests.traces.audit.coordinator_log_history import CoordinatorTransaction
 from model_tests.traces.audit.copy_horizon import Reach
-from model_tests.traces.audit.findings import Severity
 from model_tests.traces.audit.losses import Loss
 from model_tests.traces.audit.transaction_findings import OFFSETS_TOPIC, Located, abort_command, located, outcome_word
 from model_tests.traces.audit.transactions_join import Gap, JoinedTransaction, MarkedData
+from model_tests.traces.client_histories.severity import Severity
 from spec import rules
 from spec.evidence import Layer, evidences
 from spec.vocabulary import ABSENT, ControlType

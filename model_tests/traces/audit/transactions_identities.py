@@ -3,10 +3,11 @@
 from collections.abc import Iterator, Sequence
 
 from model_tests.traces.audit.coordinator_log_history import CoordinatorHistory, HeldProducerId
-from model_tests.traces.audit.findings import Finding, Severity
+from model_tests.traces.audit.findings import Finding
 from model_tests.traces.audit.transaction_findings import Located
 from model_tests.traces.audit.transactions_join import LogIndex
 from model_tests.traces.audit.transactions_summary import PartitionTransactions
+from model_tests.traces.client_histories.severity import Severity
 from model_tests.traces.logs.coordinator_log import TOPIC
 from spec import rules
 from spec.vocabulary import ABSENT

@@ -7,12 +7,12 @@ from typing import Final
 
 from model_tests.traces.audit.coordinator_log_history import CoordinatorTransaction
 from model_tests.traces.audit.copy_horizon import UNREACHED, Reach
-from model_tests.traces.audit.findings import Severity
 from model_tests.traces.audit.transaction_findings import BY_HAND, OFFSETS_TOPIC, Located, hidden, located, outcome_word
 from model_tests.traces.audit.transactions_gaps import without_marker
 from model_tests.traces.audit.transactions_join import JoinedTransaction, MarkedData
 from model_tests.traces.audit.transactions_match import is_of
 from model_tests.traces.audit.transactions_misplaced import copied_here
+from model_tests.traces.client_histories.severity import Severity
 from spec import rules
 from spec.evidence import Layer, evidences
 from spec.rules import Rule

@@ -6,10 +6,11 @@ from dataclasses import replace
 import numpy as np
 
 from model_tests.traces.audit.coordinator_log_history import ALWAYS, history
-from model_tests.traces.audit.findings import Finding, Severity
+from model_tests.traces.audit.findings import Finding
 from model_tests.traces.audit.holes import Holes, Surroundings, holes
 from model_tests.traces.audit.partition_verdict import PartitionVerdict
 from model_tests.traces.audit.transactions_summary import TransactionEvidence, with_damage
+from model_tests.traces.client_histories.severity import Severity
 from model_tests.traces.logs.coordinator_log import MALFORMED, TOPIC, StateRecord, read_states
 from model_tests.traces.logs.kafka_log_batches import Batches
 from model_tests.traces.logs.kafka_log_folders import LogFolder

@@ -5,11 +5,12 @@ from dataclasses import replace
 from typing import Final
 
 from model_tests.traces.audit.coordinator_log_history import CoordinatorTransaction
-from model_tests.traces.audit.findings import Finding, Severity
+from model_tests.traces.audit.findings import Finding
 from model_tests.traces.audit.transaction_findings import Located, located, outcome_word
 from model_tests.traces.audit.transactions_join import JoinedTransaction, LogIndex, MarkedData, ProducerTransactions
 from model_tests.traces.audit.transactions_match import is_during, is_of
 from model_tests.traces.audit.transactions_summary import AuditedMarker
+from model_tests.traces.client_histories.severity import Severity
 from spec import rules
 
 _LONGEST_APPEND_MS: Final = 10_000

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from model_tests.traces.audit.coordinator_log_history import CoordinatorTransaction
-from model_tests.traces.audit.findings import Severity
 from model_tests.traces.audit.transaction_findings import Located, located, outcome_word
 from model_tests.traces.audit.transactions_gaps import reported_at
 from model_tests.traces.audit.transactions_join import Gap, MarkedData
@@ -12,6 +11,7 @@ from model_tests.traces.audit.transactions_judge import JudgedTransaction
 from model_tests.traces.audit.transactions_match import is_near, is_of
 from model_tests.traces.audit.transactions_misplaced import found_misplaced, with_lacking
 from model_tests.traces.audit.transactions_summary import AuditedMarker
+from model_tests.traces.client_histories.severity import Severity
 
 
 def with_misnamed(

@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from model_tests.traces.audit.coordinator_log_history import CoordinatorTransaction
-from model_tests.traces.audit.findings import Finding, Severity
+from model_tests.traces.audit.findings import Finding
 from model_tests.traces.audit.transaction_findings import Located, hidden, outcome_word
 from model_tests.traces.audit.transactions_join import MarkedData, ProducerTransactions
 from model_tests.traces.audit.transactions_summary import DataRun
+from model_tests.traces.client_histories.severity import Severity
 from spec import rules
 from spec.protocol.coordinator import BUMPING
 from spec.vocabulary import ControlType

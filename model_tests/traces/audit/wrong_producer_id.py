@@ -7,10 +7,11 @@ from typing import Final
 import numpy as np
 
 from model_tests.traces.audit.decision import LinkDecisions
-from model_tests.traces.audit.findings import Finding, Severity
+from model_tests.traces.audit.findings import Finding
 from model_tests.traces.audit.fold import Break
 from model_tests.traces.audit.links import Links
 from model_tests.traces.audit.resynchronization import next_sequence
+from model_tests.traces.client_histories.severity import Severity
 from model_tests.traces.logs.kafka_log_batches import Batches
 from spec import rules
 from spec.vocabulary import ABSENT

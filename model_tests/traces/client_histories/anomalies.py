@@ -8,9 +8,9 @@ from typing import Final
 
 import numpy as np
 
-from model_tests.traces.audit.findings import Severity
 from model_tests.traces.client_histories.log_order import LogOrder
 from model_tests.traces.client_histories.operations import NEVER, Integers, Operations
+from model_tests.traces.client_histories.severity import Severity
 from spec import rules
 from spec.rules import Rule
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from model_tests.traces.audit.findings import Severity
 from model_tests.traces.client_histories.anomalies import (
     SUSPICIOUS,
     VIOLATION,
@@ -22,6 +21,7 @@ from model_tests.traces.client_histories.anomalies import (
 )
 from model_tests.traces.client_histories.log_order import LogOrder
 from model_tests.traces.client_histories.operations import NEVER, Integers
+from model_tests.traces.client_histories.severity import Severity
 from spec.engines.liveness import components
 
 _PEELINGS = 64

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from model_tests.traces.audit.findings import Severity
 from model_tests.traces.client_histories.anomalies import (
     SUSPICIOUS,
     UNDECIDED,
@@ -20,6 +19,7 @@ from model_tests.traces.client_histories.anomalies import (
 from model_tests.traces.client_histories.breaks import breaks_between, broken_within
 from model_tests.traces.client_histories.log_order import LogOrder, Rows, first_of_runs
 from model_tests.traces.client_histories.operations import Facts, Integers, OperationResult, Via
+from model_tests.traces.client_histories.severity import Severity
 
 
 def of_order(order: LogOrder) -> Iterator[AnomalyCases]:

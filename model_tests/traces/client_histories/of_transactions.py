@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from model_tests.traces.audit.findings import Severity
 from model_tests.traces.client_histories.anomalies import (
     SUSPICIOUS,
     UNDECIDED,
@@ -19,6 +18,7 @@ from model_tests.traces.client_histories.anomalies import (
 from model_tests.traces.client_histories.log_order import LogOrder, among
 from model_tests.traces.client_histories.of_records import aborted_reads, lost
 from model_tests.traces.client_histories.operations import Facts, Integers, OperationResult, Via
+from model_tests.traces.client_histories.severity import Severity
 
 
 def of_transactions(order: LogOrder, *, read_committed: bool) -> Iterator[AnomalyCases]:

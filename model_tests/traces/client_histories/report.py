@@ -11,11 +11,11 @@ from rich.table import Table
 from rich.text import Text
 
 from model_tests.diagrams import events
-from model_tests.traces.audit.findings import Severity
 from model_tests.traces.client_histories.anomalies import MEANINGS, SEVERITIES, Anomaly, AnomalyCases, AnomalyKind
 from model_tests.traces.client_histories.judge import judge
 from model_tests.traces.client_histories.log_order import LogOrder, among, log_order
 from model_tests.traces.client_histories.operations import OperationResult, Operations
+from model_tests.traces.client_histories.severity import Severity
 from model_tests.traces.client_histories.story import story_of
 from spec.rules import Rule
 

@@ -7,10 +7,10 @@ import numpy as np
 
 from model_tests.diagrams import events
 from model_tests.diagrams.events import DrawnMessage, Ending, Event, Mark, Note, participants_of
-from model_tests.traces.audit.findings import Severity
 from model_tests.traces.client_histories.anomalies import MEANINGS, Anomaly, written
 from model_tests.traces.client_histories.log_order import LogOrder, Rows, among
 from model_tests.traces.client_histories.operations import NEVER, OperationResult
+from model_tests.traces.client_histories.severity import Severity
 
 MOST: Final = 6
 """Records of one operation that are told: those that the case is about first."""

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model_tests.traces.audit.decision import CONFIRMED
-from model_tests.traces.audit.findings import Severity
 from model_tests.traces.audit.holes import Surroundings
 from model_tests.traces.audit.partition import audit_batches
+from model_tests.traces.client_histories.severity import Severity
 from model_tests.traces.logs.kafka_log_batches import COLUMNS, CONTROL, TRANSACTIONAL, Batches, dtype_of
 from spec.protocol.append import append
 from spec.protocol.records import AppendRequest, ProducerEntry

@@ -4,11 +4,12 @@ from pathlib import Path
 import pytest
 
 from model_tests.reports import HOLDS
-from model_tests.traces.audit.findings import Finding, Severity
+from model_tests.traces.audit.findings import Finding
 from model_tests.traces.audit.orphan_markers import LATER
 from model_tests.traces.audit.report import AuditReport
 from model_tests.traces.audit.run import run
 from model_tests.traces.audit.transactions_gaps import COPY_AGAIN
+from model_tests.traces.client_histories.severity import Severity
 from model_tests.unit.audit.written_cluster import ABORT, COMMIT, WrittenCluster
 from reference.log.batch import blank_batch, marker_batch
 from reference.log.checkpoint_file import PartitionOffset, encode_offsets

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from model_tests.traces.audit.findings import Severity
 from model_tests.traces.audit.log import audit_log, surroundings
 from model_tests.traces.audit.recorded import RECORDED
+from model_tests.traces.client_histories.severity import Severity
 from model_tests.traces.logs.kafka_log_folders import LogFolder, list_logs
 from model_tests.traces.logs.kafka_log_read import read_checked
 

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from model_tests.reports import HOLDS, NOTHING_JUDGED, VIOLATED
-from model_tests.traces.audit.findings import Severity
 from model_tests.traces.audit.recorded import DEFECTS, KAFKA_4_0
 from model_tests.traces.audit.report import AuditReport
 from model_tests.traces.audit.run import run
+from model_tests.traces.client_histories.severity import Severity
 from model_tests.traces.logs.dump_segments import is_dump
 from model_tests.traces.logs.dump_states import states_of
 from model_tests.traces.logs.dump_text import DumpedBatch, DumpedRecord, UnreadLine, read_dump

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from model_tests.traces.audit.controller_log_history import LeaderEpochEntry
-from model_tests.traces.audit.findings import Severity
 from model_tests.traces.audit.history import Acknowledged, ClientJournal, JournalTransaction, ReportedEnd
 from model_tests.traces.audit.history_judge import TalliedLog, judge_history
 from model_tests.traces.audit.history_log import AttemptTally, RecordFate
@@ -13,6 +12,7 @@ from model_tests.traces.audit.replica import ReplicaSummary
 from model_tests.traces.audit.transactions_join import Gap, JoinedTransaction, LogIndex
 from model_tests.traces.audit.transactions_judge import judge_transaction
 from model_tests.traces.audit.transactions_summary import AuditedMarker, PartitionTransactions
+from model_tests.traces.client_histories.severity import Severity
 from model_tests.unit.audit.test_audit_transactions_judge import KNOWN, RUN, WHOLE
 from spec.vocabulary import ABSENT
 

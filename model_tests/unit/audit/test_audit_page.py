@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from model_tests.reports import BadInput
-from model_tests.traces.audit.findings import Finding, LogBounds, Severity
+from model_tests.traces.audit.findings import Finding, LogBounds
 from model_tests.traces.audit.page import page, write_page
 from model_tests.traces.audit.recorded import DEFECTS
 from model_tests.traces.audit.report import AuditReport
@@ -17,6 +17,7 @@ from model_tests.traces.audit.transactions_summary import AuditedMarker, DataRun
 from model_tests.traces.client_histories.anomalies import MEANINGS, Anomaly, AnomalyKind
 from model_tests.traces.client_histories.command import run as reported
 from model_tests.traces.client_histories.report import ClassReport, ClientsReport
+from model_tests.traces.client_histories.severity import Severity
 from model_tests.unit.source_files import ROOT
 from spec import rules
 from spec.vocabulary import ControlType

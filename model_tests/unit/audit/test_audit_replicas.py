@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from model_tests.traces.audit.cluster_wire import plain_side, side_of
 from model_tests.traces.audit.controller_log_history import LeaderEpochEntry, PartitionLeaders
-from model_tests.traces.audit.findings import Severity
 from model_tests.traces.audit.log import audit_log, read_log, surroundings
 from model_tests.traces.audit.losses import Loss
 from model_tests.traces.audit.recorded import CLUSTER
@@ -15,6 +14,7 @@ from model_tests.traces.audit.replica import ReplicaSummary, blocks_of, coarser,
 from model_tests.traces.audit.replicas import Copy, compare
 from model_tests.traces.audit.replicas_difference import first_difference
 from model_tests.traces.audit.wire import decode, encode
+from model_tests.traces.client_histories.severity import Severity
 from model_tests.traces.logs.kafka_log_folders import list_logs
 from model_tests.unit.audit.written import data, encoded
 from reference.log.batch import RecordBatch

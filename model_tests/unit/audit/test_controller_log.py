@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from model_tests.traces.audit.changes import batches_in
 from model_tests.traces.audit.controller_log_fold import controller_history
 from model_tests.traces.audit.controller_log_history import ControllerHistory
-from model_tests.traces.audit.findings import Severity
 from model_tests.traces.audit.log import read_log
 from model_tests.traces.audit.recorded import CLUSTER, leader_changes
+from model_tests.traces.client_histories.severity import Severity
 from model_tests.traces.logs.controller_log import ControllerLog, ControllerRecord, UnreadRecords, read_controller
 from model_tests.traces.logs.controller_log_values import (
     NO_LEADER_CHANGE,

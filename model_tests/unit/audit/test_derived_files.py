@@ -5,10 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from model_tests.traces.audit.findings import Finding, Severity
+from model_tests.traces.audit.findings import Finding
 from model_tests.traces.audit.indexes import judge_indexes
 from model_tests.traces.audit.log import read_log, surroundings
 from model_tests.traces.audit.partition import audit_batches
+from model_tests.traces.client_histories.severity import Severity
 from model_tests.traces.logs.kafka_log_derived import (
     ABORTED_ENTRY,
     SNAPSHOT_ENTRY,

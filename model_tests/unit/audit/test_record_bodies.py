@@ -11,11 +11,12 @@ from typer.testing import CliRunner
 
 from model_tests.cli import app
 from model_tests.reports import NOTHING_JUDGED, VIOLATED
-from model_tests.traces.audit.findings import Finding, Severity
+from model_tests.traces.audit.findings import Finding
 from model_tests.traces.audit.log import surroundings, wanted_of
 from model_tests.traces.audit.reading import read_part
 from model_tests.traces.audit.record_bodies import NONE_READ, Bodies, bodies_of
 from model_tests.traces.audit.run import run
+from model_tests.traces.client_histories.severity import Severity
 from model_tests.traces.logs import kafka_log_bodies, kafka_log_places
 from model_tests.traces.logs.kafka_log_bodies import judge_bodies
 from model_tests.traces.logs.kafka_log_checks import BodyCheck

@@ -5,10 +5,10 @@ from typing import Final
 
 import pytest
 
-from model_tests.traces.audit.findings import Severity
 from model_tests.traces.client_histories.anomalies import MEANINGS, AnomalyKind
 from model_tests.traces.client_histories.from_edn import from_edn
 from model_tests.traces.client_histories.report import ClientsReport, report_on
+from model_tests.traces.client_histories.severity import Severity
 
 HISTORIES: Final = Path(__file__).parent / "histories"
 

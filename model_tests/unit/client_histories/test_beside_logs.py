@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from model_tests.traces.audit.findings import Severity
 from model_tests.traces.audit.report import AuditReport
 from model_tests.traces.audit.run import run
+from model_tests.traces.client_histories.severity import Severity
 from model_tests.unit.audit.written_world import run_world, write_world
 from model_tests.unit.client_histories.from_trace import as_edn
 from reference.faults import NO_FAULTS

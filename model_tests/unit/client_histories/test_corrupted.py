@@ -9,11 +9,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from model_tests.traces.audit.findings import Severity
 from model_tests.traces.client_histories.anomalies import AnomalyKind
 from model_tests.traces.client_histories.building import Building
 from model_tests.traces.client_histories.operations import OperationResult, Via
 from model_tests.traces.client_histories.report import report_on
+from model_tests.traces.client_histories.severity import Severity
 from model_tests.unit.client_histories.test_anomalies import found
 
 KEYS: Final = ("a-0", "a-1", "b-0")

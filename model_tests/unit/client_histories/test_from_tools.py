@@ -5,11 +5,11 @@ from typing import Any, Final
 
 import pytest
 
-from model_tests.traces.audit.findings import Severity
 from model_tests.traces.client_histories.anomalies import AnomalyKind
 from model_tests.traces.client_histories.from_tools import COPIER, from_tools
 from model_tests.traces.client_histories.operations import Operations
 from model_tests.traces.client_histories.report import report_on
+from model_tests.traces.client_histories.severity import Severity
 from model_tests.unit.client_histories.test_anomalies import found
 
 PLACE: Final = {"topic": "orders", "partition": 0}

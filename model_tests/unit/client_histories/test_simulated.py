@@ -8,8 +8,8 @@ import pytest
 
 from model_tests.mutants.in_transactions import OF_TRANSACTIONS
 from model_tests.mutants.planted import Planted
-from model_tests.traces.audit.findings import Severity
 from model_tests.traces.client_histories.anomalies import AnomalyKind
+from model_tests.traces.client_histories.severity import Severity
 from model_tests.traces.histories import Histories
 from model_tests.traces.simulate import WORKLOADS, trace_of
 from model_tests.unit.client_histories.from_trace import as_edn
