@@ -42,12 +42,12 @@ bench: profile python java $(STAMP) ## ratios measured in one run
 lint: python $(STAMP) ## ruff, mypy --strict, the import contract, tables of results that are stale
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/python -m model_tests.tables
+	$(BIN)/python -m model_tests.mutants.tables
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q model_tests/unit/test_import_contract.py
 
 tables: python java $(STAMP) ## renew the tables of results that `make lint` calls stale; an hour where much has changed
-	$(BIN)/python -m model_tests.traces.reachable
+	$(BIN)/python -m model_tests.judging.reachable
 	$(BIN)/python -m model_tests.mutants.decisions
 	$(BIN)/python -m model_tests.mutants.decisions.cross
 	$(BIN)/python -m model_tests.mutants.states

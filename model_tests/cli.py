@@ -12,9 +12,9 @@ from typing import Annotated, Final, TypeAlias, cast
 import typer
 from rich.console import Console
 
-from model_tests.catalogue import print_catalogue, print_rule, rule_called
-from model_tests.java import require_java
-from model_tests.reports import NOTHING_JUDGED, BadInput, Report, full_disk, lacking_on_executors
+from model_tests.common.java import require_java
+from model_tests.common.reports import NOTHING_JUDGED, BadInput, Report, full_disk, lacking_on_executors
+from model_tests.verify.catalogue import print_catalogue, print_rule, rule_called
 from model_tests.verify.results import DIRECTORY, RunEffort
 from spec.versions import NEWEST, PROFILES, Profile
 
@@ -98,7 +98,7 @@ def prove_command(
             given["kept"] = None
         if master:
             require_java()
-            given["spread"] = import_module("model_tests.traces.proofs_spread").on_spark(master)
+            given["spread"] = import_module("model_tests.spark.proofs_spread").on_spark(master)
         return _provided("model_tests.verify.prove")(rule_called(rule) if rule else None, **given)
 
     _judge(run, json_file)
@@ -205,11 +205,11 @@ def audit_command(
         reported = _reported(history, received, history_format, history_isolation)
         _require_writable(html)
         if history_trace is not None:
-            import_module("model_tests.traces.client_histories.command").write_trace(history_trace, **reported)
+            import_module("model_tests.audit.history_command").write_trace(history_trace, **reported)
         if not paths:
             if not history:
                 raise BadInput("nothing to audit: give log directories, or a client history with --history")
-            report = _provided("model_tests.traces.client_histories.command")(**reported, pictured=html is not None)
+            report = _provided("model_tests.audit.history_command")(**reported, pictured=html is not None)
             return _with_page(report, html)
         given = _given(
             profile=None if kafka is None else _release(kafka),
@@ -225,7 +225,7 @@ def audit_command(
             work=None if work is None else str(work),
             pictured=html is not None,
         )
-        report = _provided("model_tests.traces.audit.run")(paths, master=master, crc=crc, **given, **reported)
+        report = _provided("model_tests.audit.run")(paths, master=master, crc=crc, **given, **reported)
         return _with_page(report, html)
 
     _judge(run, json_file)
@@ -234,7 +234,7 @@ def audit_command(
 def _with_page(report: Report, html: Path | None) -> Report:
     """The report, of which a page is written if one is wanted."""
     if html is not None:
-        import_module("model_tests.traces.audit.page").write_page(report, html)
+        import_module("model_tests.audit.page").write_page(report, html)
     return report
 
 
@@ -249,7 +249,7 @@ def _reported(history: str, received: str, form: str, isolation: str) -> dict[st
         raise BadInput(f"--history-isolation is {READ_COMMITTED} or {READ_UNCOMMITTED}, not {isolation!r}")
     reported: dict[str, object] = {name: file for name, file in (("history", history), ("received", received)) if file}
     if form:
-        reported["history_form"] = import_module("model_tests.traces.client_histories.reading").form_called(form)
+        reported["history_form"] = import_module("model_tests.histories.reading").form_called(form)
     if isolation == READ_UNCOMMITTED:
         reported["read_committed"] = False
     return reported
@@ -270,7 +270,7 @@ def conform_command(
 ) -> None:
     """Replay recorded sessions of real brokers, step by step, on the specification and on the reference."""
     families = tuple(name.strip() for name in family.split(",") if name.strip())
-    _judge(lambda: _provided("model_tests.conformance.replay")(paths, families=families, jobs=jobs), json_file)
+    _judge(lambda: _provided("model_tests.conform.replay")(paths, families=families, jobs=jobs), json_file)
 
 
 @app.command("simulate")
@@ -297,7 +297,7 @@ def simulate_command(
     if local or monitor:
         _judge(lambda: _provided("model_tests.monitor.local")(**arguments, monitored=monitor), json_file)
     else:
-        _judge(lambda: _on_spark("model_tests.traces.simulate")(**arguments, master=master), json_file)
+        _judge(lambda: _on_spark("model_tests.simulate.simulate")(**arguments, master=master), json_file)
 
 
 @app.command("serve")
@@ -360,7 +360,7 @@ def replay_command(
     chosen = {"workload": workload, "profile": profile, "transaction_version": transaction_version}
     where = {"seed": seed, "tape": tape, "trace": trace, "step": step, "steps": steps}
     how = {"shrink_seconds": shrink_seconds, "svg": svg}
-    _judge(lambda: _provided("model_tests.traces.replay")(file, **where, **chosen, **how), json_file)
+    _judge(lambda: _provided("model_tests.replay.replay")(file, **where, **chosen, **how), json_file)
 
 
 @app.command("check")
@@ -383,10 +383,10 @@ def check_command(
 ) -> None:
     """Judge traces on Spark, every step against the specification's decisions."""
     if corrupt:
-        _judge(lambda: _provided("model_tests.traces.corruption_report")(path, corrupt, seed), json_file)
+        _judge(lambda: _provided("model_tests.corruption.corruption_report")(path, corrupt, seed), json_file)
         return
     samples = {"z3_sample": z3_sample, "reference_sample": reference_sample}
-    _judge(lambda: _on_spark("model_tests.traces.check")(path, master=master, **samples), json_file)
+    _judge(lambda: _on_spark("model_tests.check.check")(path, master=master, **samples), json_file)
 
 
 def _provided(module: str) -> Callable[..., Report]:

@@ -5,8 +5,8 @@ from typing import Final
 
 import pytest
 
-from model_tests.java import expect_little
-from model_tests.reports import BadInput
+from model_tests.common.java import expect_little
+from model_tests.common.reports import BadInput
 from model_tests.verify.effort import effort_from_environment, register
 from model_tests.verify.results import RunEffort
 

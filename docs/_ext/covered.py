@@ -44,7 +44,7 @@ PLACES: Final[Mapping[int, SubjectLocation]] = MappingProxyType(
     {
         1: SubjectLocation(
             ("seq.exactly_once", "seq.order"),
-            ("reference/broker/producer_append.py", "reference/client/producer.py"),
+            ("reference/log/producer_append.py", "reference/client/producer.py"),
             ("stateful/test_idempotence.py", "reference/test_cluster.py"),
             "chapters/seq",
         ),
@@ -74,13 +74,13 @@ PLACES: Final[Mapping[int, SubjectLocation]] = MappingProxyType(
         ),
         6: SubjectLocation(
             ("seq.duplicate_window", "seq.window_suffices", "seq.successor", "seq.well_formed"),
-            ("reference/broker/producer_append.py", "reference/broker/validation.py"),
+            ("reference/log/producer_append.py", "reference/log/validation.py"),
             ("reference/broker/test_partition.py", "reference/broker/test_split_out_of_order.py"),
             "chapters/seq",
         ),
         7: SubjectLocation(
             ("seq.state_recoverable",),
-            ("reference/broker/producer_state.py", "reference/log/recovery.py", "reference/log/snapshots.py"),
+            ("reference/log/producer_state.py", "reference/log/recovery.py", "reference/log/snapshots.py"),
             ("reference/log/test_recovery.py", "stateful/test_disk_machine.py"),
             "chapters/seq",
         ),
@@ -89,7 +89,7 @@ PLACES: Final[Mapping[int, SubjectLocation]] = MappingProxyType(
         ),
         9: SubjectLocation(
             ("seq.first", "seq.epoch_reset"),
-            ("reference/client/producer.py", "reference/broker/producer_append.py"),
+            ("reference/client/producer.py", "reference/log/producer_append.py"),
             ("reference/client/test_producer.py", "spec/test_append.py"),
             "versions",
         ),
@@ -107,7 +107,7 @@ PLACES: Final[Mapping[int, SubjectLocation]] = MappingProxyType(
         ),
         12: SubjectLocation(
             ("lso.read_committed", "lso.decided_below", "lso.aborted_index"),
-            ("reference/broker/txn_index.py", "reference/client/completed_fetch.py"),
+            ("reference/log/txn_index.py", "reference/client/completed_fetch.py"),
             ("reference/broker/test_reading.py", "spec/test_lso.py"),
             "chapters/lso",
         ),
@@ -185,7 +185,7 @@ PLACES: Final[Mapping[int, SubjectLocation]] = MappingProxyType(
         ),
         25: SubjectLocation(
             ("seq.first", "txn.no_crosstalk"),
-            ("reference/simulate.py",),
+            ("reference/simulate/simulation.py",),
             ("reference/test_simulate.py", "spec/test_append.py"),
             "versions",
         ),

@@ -6,13 +6,13 @@ from enum import Enum
 from types import UnionType
 from typing import Any, Final, NewType, Union, get_args, get_origin, get_type_hints
 
+from model_tests.audit.partition_verdict import PartitionVerdict
+from model_tests.audit.report import AuditReport
+from model_tests.audit.transactions_report import ListedTransactions
 from model_tests.bugs.judged import judged
 from model_tests.bugs.report import BugsReport
-from model_tests.conformance.report import ConformReport
-from model_tests.reports import Report
-from model_tests.traces.audit.partition_verdict import PartitionVerdict
-from model_tests.traces.audit.report import AuditReport
-from model_tests.traces.audit.transactions_report import ListedTransactions
+from model_tests.common.reports import Report
+from model_tests.conform.report import ConformReport
 from model_tests.verify.breaking import Lost, ViolatingRun
 from model_tests.verify.older_versions import Earlier
 from model_tests.verify.parts import PARTS

@@ -9,7 +9,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 from tables import Cell, prose, table
 
-from reference.trace import AFTER, BEFORE, COLUMNS, HISTORY, REPLICATION, REPLY, REQUEST, STATE, WHERE, Column
+from reference.recording.trace import AFTER, BEFORE, COLUMNS, HISTORY, REPLICATION, REPLY, REQUEST, STATE, WHERE, Column
 
 GROUPS: Final = {
     "where": WHERE,
@@ -45,7 +45,7 @@ def columns(group: Sequence[Column]) -> nodes.table:
 def require_all_columns(app: Sphinx) -> None:
     """The groups on the page are all the columns that there are."""
     if (*WHERE, *REQUEST, *REPLY, *BEFORE, *AFTER, *HISTORY, *REPLICATION) != COLUMNS:
-        raise ValueError("reference.trace has columns that docs/_ext/schema_tables.py does not show")
+        raise ValueError("reference.recording.trace has columns that docs/_ext/schema_tables.py does not show")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -133,7 +133,7 @@ SHARED: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
             "number": "of the batch, from 0.",
             "fate": "how the append to the coordinator's log ends.",
         },
-        "model_tests.conformance": {
+        "model_tests.conform": {
             "step": "as it was recorded.",
             "answer": "of the specification or the reference.",
             "seen": "the state after, as that side has it.",
@@ -150,7 +150,7 @@ SHARED: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
             "values": "of its records.",
             "guarded": "whether the coordinator has agreed to it.",
         },
-        "model_tests.stateful": {
+        "model_tests.machines": {
             "by": "who was asked, for the report.",
             "profile": "the release that the run is of.",
             "batch": "as it was sent.",
@@ -203,7 +203,7 @@ SHARED: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
             "batches": "of the request.",
             "ask": "puts the request to the node.",
         },
-        "model_tests.stateful.transaction_ids": {"first": "id of the block that the run begins with."},
+        "model_tests.machines.transaction_ids": {"first": "id of the block that the run begins with."},
         "model_tests.traces": {
             "log": "of one partition on one broker.",
             "logs": "of all partitions and brokers, in order.",
@@ -279,15 +279,15 @@ SHARED: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
             "file": "to be written.",
             "path": "of the history.",
         },
-        "model_tests.traces.explain": {"kind": "of the verdict.", "step": "number of the step that breaks it."},
-        "model_tests.traces.verdicts": {"kind": "of the verdict."},
-        "model_tests.traces.audit.changes": {"batches": "how many."},
-        "model_tests.traces.audit.controller_log_fold": {"end": "of the controller's log."},
-        "model_tests.traces.audit.transactions_match": {
+        "model_tests.judging.explain": {"kind": "of the verdict.", "step": "number of the step that breaks it."},
+        "model_tests.judging.verdicts": {"kind": "of the verdict."},
+        "model_tests.audit.changes": {"batches": "how many."},
+        "model_tests.audit.controller_log_fold": {"end": "of the controller's log."},
+        "model_tests.audit.transactions_match": {
             "transactions": "in the order of the coordinator's log.",
             "others": "of the producer, which have not registered the partition.",
         },
-        "model_tests.traces.client_histories": {
+        "model_tests.histories": {
             "history": "as columns, or its file.",
             "reported": "records, a row each.",
             "before": "row of the earlier one.",

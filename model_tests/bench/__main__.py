@@ -19,7 +19,7 @@ from model_tests.bench.memory import peak_mebibytes
 from model_tests.bench.simulation import simulations, together
 from model_tests.bench.simulation_memory import TRACES, simulation_memory
 from model_tests.bench.trace_batches import simulated, write_batch
-from model_tests.traces.timing import column_verdicts
+from model_tests.check.timing import column_verdicts
 from model_tests.verify import sources
 from model_tests.verify.effort import effort_from_environment
 from model_tests.verify.results import RunEffort

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Final
 
-from reference.broker.partition import Partition
 from reference.log.batch import RecordBatch, blank_batch
+from reference.log.partition import Partition
 from spec.versions import NEWEST
 
 PRODUCERS: Final = 10

@@ -11,15 +11,15 @@ from pathlib import Path
 from time import perf_counter
 from typing import Final
 
+from model_tests.audit.checksums import Checksums
+from model_tests.audit.kafka_log import KafkaLog
+from model_tests.audit.log import audit_log, surroundings
+from model_tests.audit.run import run
 from model_tests.bench.log_files import client_batches
 from model_tests.bench.memory import computed_seconds
 from model_tests.bench.naive_loop import sound_batches
-from model_tests.traces.audit.checksums import Checksums
-from model_tests.traces.audit.kafka_log import KafkaLog
-from model_tests.traces.audit.log import audit_log, surroundings
-from model_tests.traces.audit.run import run
-from model_tests.traces.logs.kafka_log_folders import list_logs
-from model_tests.traces.session import session
+from model_tests.logs.kafka_log_folders import list_logs
+from model_tests.spark.session import session
 from reference.errors import Impossible
 from reference.log.config import LogConfig
 from reference.log.disk_log import DiskLog

@@ -22,8 +22,8 @@ from typing import Final
 import pyarrow.parquet as pq
 
 from model_tests.bench.memory import computed_seconds, peak_mebibytes
-from model_tests.traces.check import run
-from model_tests.traces.session import session
+from model_tests.check.check import run
+from model_tests.spark.session import session
 from reference.errors import Impossible
 
 _CORES: Final = re.compile(r"local\[(\d+)\]")

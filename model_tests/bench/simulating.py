@@ -13,9 +13,9 @@ from statistics import median
 from time import perf_counter
 from typing import Final
 
-from model_tests.traces import simulate
-from model_tests.traces.simulation_job import write_piece
-from model_tests.traces.trace_directory import Piece
+from model_tests.simulate import simulate
+from model_tests.simulate.simulation_job import write_piece
+from model_tests.simulate.trace_directory import Piece
 from reference.errors import Impossible
 
 _MASTER: Final = "local[1]"

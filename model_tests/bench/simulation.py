@@ -6,7 +6,7 @@ from time import process_time
 from typing import Final
 
 from model_tests.monitor.runs import SeededRun, run_of
-from model_tests.traces.simulate import WORKLOADS
+from model_tests.simulate.simulate import WORKLOADS
 from spec.versions import PROFILES
 
 ROUNDS: Final = 3

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from model_tests.simulate.simulate import trace_of
 from model_tests.traces.schema import BY_NAME, arrow_schema, record_batch
-from model_tests.traces.simulate import trace_of
-from reference.trace import ColumnType
+from reference.recording.trace import ColumnType
 
 SIMULATED: Final = 240
 """Different traces in a batch: each workload under each profile, some of them twice."""

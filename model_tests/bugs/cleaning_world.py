@@ -6,11 +6,11 @@ from typing import Final
 
 from model_tests.bugs.world import GhostViolation
 from reference.broker.markers import TxnMarker, write_marker
-from reference.broker.partition import Partition
-from reference.broker.producer_entry import NO_GUARD
 from reference.log.batch import RecordBatch, data_batch
 from reference.log.cleaned_transactions import CleanedTransactions
 from reference.log.cleaner import BatchCleaner, KeyMap, last_records
+from reference.log.partition import Partition
+from reference.log.producer_entry import NO_GUARD
 from reference.log.record import Record, control_key
 from spec import rules
 from spec.versions import Profile

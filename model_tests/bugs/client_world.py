@@ -5,10 +5,10 @@ from typing import Final
 
 from model_tests.bugs.world import Diverged, GhostViolation, there
 from reference.broker.ids import ProducerIdentity
-from reference.broker.partition import Partition
 from reference.client.partition_queue import ProducerBatch
 from reference.client.producer import Attempt, AttemptReply, IdempotentProducer
 from reference.errors import Refusal
+from reference.log.partition import Partition
 from spec import rules
 from spec.versions import Profile
 from spec.vocabulary import Epoch, ErrorCode, Origin, ProducerId, Timestamp

@@ -8,8 +8,8 @@ from rich.progress import track
 
 from model_tests.bugs.judged import JudgedBug, judged
 from model_tests.bugs.report import BugReport, BugsReport, CatalogueReport
+from model_tests.common.reports import BadInput, Report
 from model_tests.diagrams.svg_file import draw
-from model_tests.reports import BadInput, Report
 from spec.bugs.bug import Bug
 from spec.bugs.catalogue import BUGS
 

@@ -3,14 +3,11 @@
 from typing import Final
 
 from model_tests.bugs import coordinator_world
-from model_tests.mutants.of_client import renumber_backwards
-from model_tests.mutants.planted import Patch, Planted
+from model_tests.mutants.defects.of_client import renumber_backwards
+from model_tests.mutants.defects.planted import Patch, Planted
 from reference.broker import transaction_timeouts
 from reference.broker.end_txn import EndTransaction
 from reference.broker.ids import ProducerIdentity
-from reference.broker.producer_append import ProducerAppend
-from reference.broker.producer_entry import NO_GUARD, ProducerEntry, VerificationEntry
-from reference.broker.producer_state import ProducerState
 from reference.broker.transaction_coordinator import TransactionCoordinator
 from reference.broker.transaction_metadata import TransactionEntry
 from reference.client.partition_queue import PartitionQueue
@@ -18,6 +15,9 @@ from reference.client.producer import IdempotentProducer
 from reference.client.transaction_errors import ErrorHandling, ProducerRequest, meaning
 from reference.log.batch import RecordBatch
 from reference.log.cleaner import BatchCleaner
+from reference.log.producer_append import ProducerAppend
+from reference.log.producer_entry import NO_GUARD, ProducerEntry, VerificationEntry
+from reference.log.producer_state import ProducerState
 from reference.log.record import EndTransactionMarker
 from spec import rules
 from spec.vocabulary import ErrorCode, ProducerId, Timestamp

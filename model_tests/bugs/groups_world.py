@@ -9,10 +9,10 @@ from reference.broker.group_log import OffsetsTopic
 from reference.broker.group_requests import NOBODY, JoinAnswer, JoinRequest, MemberClaim, OffsetAndMetadata, SyncRequest
 from reference.broker.ids import ProducerIdentity
 from reference.broker.markers import TxnMarker
-from reference.broker.producer_entry import NO_GUARD
 from reference.broker.transaction_metadata import BUMPS_EPOCH, TopicPartition
 from reference.clock import Clock
 from reference.errors import Refusal
+from reference.log.producer_entry import NO_GUARD
 from spec import rules
 from spec.versions import Profile
 from spec.vocabulary import NO_SEQUENCE, CoordinatorEpoch, Epoch, Offset, ProducerId

@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping
 
 from model_tests.bugs.world import Diverged, GhostViolation
 from reference.broker.markers import TxnMarker, write_marker
-from reference.broker.partition import Partition
-from reference.broker.producer_entry import NO_GUARD
 from reference.errors import Refusal
 from reference.log.batch import RecordBatch, blank_batch
+from reference.log.partition import Partition
+from reference.log.producer_entry import NO_GUARD
 from spec import rules
 from spec.versions import Profile
 from spec.vocabulary import CoordinatorEpoch, Epoch, Origin, ProducerId, Sequence, Timestamp

@@ -7,12 +7,12 @@ from model_tests.bugs.world import Diverged, GhostViolation
 from reference.broker.end_txn import EndTransaction
 from reference.broker.ids import BlockAllocator, ProducerIdManager
 from reference.broker.markers import TxnMarker, write_marker
-from reference.broker.partition import Partition
 from reference.broker.transaction_coordinator import TransactionCoordinator
 from reference.broker.transaction_log import TransactionLog
 from reference.broker.transaction_metadata import BUMPS_EPOCH, PREPARED, TopicPartition, TransactionMetadata
 from reference.clock import Clock
 from reference.log.batch import blank_batch
+from reference.log.partition import Partition
 from spec import rules
 from spec.versions import Profile
 from spec.vocabulary import CoordinatorEpoch, ErrorCode, Origin, Sequence, TransactionState

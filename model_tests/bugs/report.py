@@ -9,8 +9,8 @@ from rich.text import Text
 
 from model_tests.bugs.judged import JudgedBug
 from model_tests.bugs.searching import SearchResult
+from model_tests.common.reports import HOLDS, VIOLATED, wide
 from model_tests.diagrams.sequence import text_of
-from model_tests.reports import HOLDS, VIOLATED, wide
 from spec.bugs.bug import Bug
 
 

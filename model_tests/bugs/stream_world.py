@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 from model_tests.bugs.world import Diverged, GhostViolation
-from reference.broker.partition import Partition
 from reference.errors import Refusal
 from reference.log.batch import RecordBatch, blank_batch
+from reference.log.partition import Partition
 from spec import rules
 from spec.versions import Profile
 from spec.vocabulary import Origin, Timestamp

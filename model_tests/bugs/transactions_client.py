@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 
 from reference.broker.ids import ProducerIdentity
-from reference.broker.producer_entry import NO_GUARD
 from reference.log.batch import RecordBatch, blank_batch
+from reference.log.producer_entry import NO_GUARD
 
 
 @dataclass(slots=True)

@@ -14,14 +14,14 @@ from reference.broker.coordinator_errors import ConcurrentTransactions, Coordina
 from reference.broker.end_txn import EndTransaction
 from reference.broker.ids import BlockAllocator, ProducerIdentity, ProducerIdManager
 from reference.broker.markers import TxnMarker, write_marker
-from reference.broker.partition import Partition
-from reference.broker.producer_entry import NO_GUARD
 from reference.broker.transaction_coordinator import TransactionCoordinator
 from reference.broker.transaction_log import AppendFault, TransactionLog
 from reference.broker.transaction_metadata import BUMPS_EPOCH, PREPARED, TopicPartition, TransactionMetadata
 from reference.broker.transaction_timeouts import abort_timed_out
 from reference.clock import Clock
 from reference.errors import InvalidProducerEpoch, InvalidTxnState, Refusal
+from reference.log.partition import Partition
+from reference.log.producer_entry import NO_GUARD
 from spec import rules
 from spec.versions import Profile
 from spec.vocabulary import CoordinatorEpoch, ErrorCode, Origin, TransactionState

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
+from model_tests.common.reports import BadInput
 from model_tests.diagrams.events import Sequence
 from model_tests.diagrams.sequence_svg import svg_of
-from model_tests.reports import BadInput
 
 
 def draw(sequence: Sequence, svg: Path) -> None:

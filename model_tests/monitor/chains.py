@@ -5,9 +5,8 @@ from collections.abc import Mapping
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
-from model_tests.monitor.judges import identity_judge, new_id_judge
-from model_tests.traces import follower_links, links, log_links, place_links
-from model_tests.traces.coordinator_links import (
+from model_tests.judging import follower_links, links, log_links, place_links
+from model_tests.judging.coordinator_links import (
     ASKED_FOR,
     AT_NODE,
     BY_ID,
@@ -17,9 +16,10 @@ from model_tests.traces.coordinator_links import (
     OPEN_LINK,
     is_change_of_id,
 )
-from model_tests.traces.follower_links import FOLLOWER_LINK
-from model_tests.traces.log_links import LOG_LINK
-from model_tests.traces.place_links import PLACE_LINK
+from model_tests.judging.follower_links import FOLLOWER_LINK
+from model_tests.judging.judges import identity_judge, new_id_judge
+from model_tests.judging.log_links import LOG_LINK
+from model_tests.judging.place_links import PLACE_LINK
 from model_tests.traces.schema import Row, complete
 from spec.vocabulary import ABSENT
 

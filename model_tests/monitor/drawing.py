@@ -6,8 +6,8 @@ from typing import Final
 
 from model_tests.diagrams import events
 from model_tests.diagrams.events import DrawnMessage, Ending, Event, Mark, Note
-from model_tests.monitor.judges import append_judge, coordinator_judge
-from model_tests.traces.coordinator_verdicts import branch_names, is_coordinators
+from model_tests.judging.coordinator_verdicts import branch_names, is_coordinators
+from model_tests.judging.judges import append_judge, coordinator_judge
 from model_tests.traces.schema import BY_NAME, Row
 from spec.protocol.append import names
 from spec.versions import PROFILES

@@ -10,14 +10,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from model_tests.reports import BadInput
-from model_tests.traces.coordinator_verdicts import NEEDED as NEEDED_OF_COORDINATORS
+from model_tests.common.reports import BadInput
+from model_tests.judging.coordinator_verdicts import NEEDED as NEEDED_OF_COORDINATORS
+from model_tests.judging.history_links import EVENT_KINDS
+from model_tests.judging.trace_files import INTEGERS, NEEDED, TOO_WIDE, UNJUDGEABLE, WIDEST
 from model_tests.traces.files_at import NDJSON, PARQUET, trace_files
-from model_tests.traces.history_links import EVENT_KINDS
 from model_tests.traces.schema import Row, arrow_schema, complete, ndjson_line, read_ndjson, record_batch, text_of
-from model_tests.traces.trace_files import INTEGERS, NEEDED, TOO_WIDE, UNJUDGEABLE, WIDEST
+from spec.judging.judge_history import EventKind
 from spec.protocol.coordinator_steps import DECISIONS
-from spec.protocol.judge_history import EventKind
 from spec.versions import PROFILES
 
 _NAMED: Final = 5

@@ -11,14 +11,14 @@ from typing import Final
 from rich.console import Console
 from rich.progress import track
 
+from model_tests.common.reports import HOLDS, VIOLATED, BadInput
+from model_tests.judging.check_report import RuleCount, StepViolation
 from model_tests.monitor.files import trace_writer
 from model_tests.monitor.monitor import StepFinding, rule_counts
 from model_tests.monitor.runs import Played, run_of
-from model_tests.reports import HOLDS, VIOLATED, BadInput
-from model_tests.traces.check_report import RuleCount, StepViolation
+from model_tests.simulate.simulate import STEPS, seeds_of
 from model_tests.traces.files_at import NDJSON, PARQUET
 from model_tests.traces.schema import Row
-from model_tests.traces.simulate import STEPS, seeds_of
 
 FILE: Final = "traces.parquet"
 """The file in a directory that is asked for."""

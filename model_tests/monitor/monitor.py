@@ -5,32 +5,32 @@ from collections.abc import Iterable, Iterator
 from functools import cache, partial
 from typing import Any, NamedTuple
 
-from model_tests.monitor.chains import Chains, LinkArguments
-from model_tests.monitor.judges import (
+from model_tests.judging.chains import check_of, of_kind
+from model_tests.judging.check_report import RuleCount, StepViolation
+from model_tests.judging.coordinator_links import ID_LINK, NEW_ID_LINK, OPEN_LINK
+from model_tests.judging.coordinator_verdicts import is_coordinators
+from model_tests.judging.explain import explain_coordinator, explain_link, explain_step
+from model_tests.judging.explain_history import explain_judged
+from model_tests.judging.explain_replication import explain_replication
+from model_tests.judging.fault_scope import verdicts_of
+from model_tests.judging.follower_links import FOLLOWER_LINK
+from model_tests.judging.histories import Histories
+from model_tests.judging.history_links import HISTORY
+from model_tests.judging.judges import (
     append_judge,
     coordinator_judge,
     link_judge,
     place_in_link,
     replication_judge,
 )
-from model_tests.traces.chains import check_of, of_kind
-from model_tests.traces.check_report import RuleCount, StepViolation
-from model_tests.traces.coordinator_links import ID_LINK, NEW_ID_LINK, OPEN_LINK
-from model_tests.traces.coordinator_verdicts import is_coordinators
-from model_tests.traces.explain import explain_coordinator, explain_link, explain_step
-from model_tests.traces.explain_history import explain_judged
-from model_tests.traces.explain_replication import explain_replication
-from model_tests.traces.fault_scope import verdicts_of
-from model_tests.traces.follower_links import FOLLOWER_LINK
-from model_tests.traces.histories import Histories
-from model_tests.traces.history_links import HISTORY
-from model_tests.traces.log_links import LOG_LINK
-from model_tests.traces.place_links import PLACE_LINK
-from model_tests.traces.replication_verdicts import KIND, is_of_replication
+from model_tests.judging.log_links import LOG_LINK
+from model_tests.judging.place_links import PLACE_LINK
+from model_tests.judging.replication_verdicts import KIND, is_of_replication
+from model_tests.judging.step_assumptions import Fault, claimed_in
+from model_tests.judging.verdicts import LINK, ROW, rules_in
+from model_tests.monitor.chains import Chains, LinkArguments
 from model_tests.traces.schema import Row
-from model_tests.traces.step_assumptions import Fault, claimed_in
-from model_tests.traces.verdicts import LINK, ROW, rules_in
-from spec.protocol.judge import RuleCheck
+from spec.judging.judge import RuleCheck
 from spec.rules import RULES, Rule
 from spec.versions import PROFILES
 from spec.vocabulary import ABSENT

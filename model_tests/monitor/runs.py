@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from model_tests.common.reports import BadInput
+from model_tests.judging.check_report import StepViolation
 from model_tests.monitor.monitor import DecisionMismatch, Monitor, StepFinding
 from model_tests.monitor.shrink import SECONDS, Failure, shrunk
-from model_tests.reports import BadInput
-from model_tests.traces.check_report import StepViolation
+from model_tests.simulate.simulate import STEPS, WORKLOADS, profile_of, version_of, workload_of
 from model_tests.traces.schema import Row
-from model_tests.traces.simulate import STEPS, WORKLOADS, profile_of, version_of, workload_of
-from reference.simulate import simulate
+from reference.simulate.simulation import simulate
 from reference.tape import Tape
 from spec.versions import PROFILES, Profile
 

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from model_tests.common.reports import BadInput
 from model_tests.monitor.runs import SeededRun, run_of
-from model_tests.reports import BadInput
 
 _KINDS = {"seed": int, "workload": str, "profile": str, "transaction_version": int, "steps": int, "tape": list}
 

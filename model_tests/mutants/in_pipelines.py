@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from model_tests.mutants.hunting import SEEDS, hunted, without_defect
-from model_tests.mutants.planted import Planted
-from model_tests.stateful.pipeline_runs import run_pipeline
+from model_tests.machines.pipeline_runs import run_pipeline
+from model_tests.mutants.defects.hunting import SEEDS, hunted, without_defect
+from model_tests.mutants.defects.planted import Planted
 from model_tests.verify.results import PlantedDefect
 
 

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Final
 
-from model_tests.conformance.bundled import sample, sessions_in
-from model_tests.conformance.report import SessionDisagreement
-from model_tests.conformance.sessions import Session
-from model_tests.conformance.side_by_side import REFERENCE, disagreements
-from model_tests.mutants.planted import Planted
+from model_tests.conform.bundled import sample, sessions_in
+from model_tests.conform.report import SessionDisagreement
+from model_tests.conform.sessions import Session
+from model_tests.conform.side_by_side import REFERENCE, disagreements
+from model_tests.mutants.defects.planted import Planted
 from model_tests.verify.results import PlantedDefect
 
 GROUPS: Final = ("C", "EC", "FC")

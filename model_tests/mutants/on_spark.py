@@ -15,10 +15,11 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from model_tests.mutants.planted import Patch, Planted
+from model_tests.check import check
+from model_tests.machines.rule_counts import Ledger
+from model_tests.mutants.defects.planted import Patch, Planted
 from model_tests.mutants.reference import run_once
-from model_tests.stateful.rule_counts import Ledger
-from model_tests.traces import check, simulate
+from model_tests.simulate import simulate
 from model_tests.traces.schema import Row, arrow_schema
 from model_tests.verify.results import PlantedDefect
 from spec import rules

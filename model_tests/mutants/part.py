@@ -6,7 +6,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from model_tests.derived import complaints
+from model_tests.common.derived import complaints
+from model_tests.machines.rule_counts import Ledger
+from model_tests.machines.tape_runs import ANYWHERE
 from model_tests.mutants.decisions.crossing_table import CROSSING, read_cells
 from model_tests.mutants.decisions.made import by_name
 from model_tests.mutants.decisions.made import mutants as made
@@ -15,21 +17,19 @@ from model_tests.mutants.decisions.replayed_kills import showable, shown
 from model_tests.mutants.decisions.survivors import explained_again, survivors
 from model_tests.mutants.decisions.table import TABLE as DECISIONS
 from model_tests.mutants.decisions.table import counted, not_hunted, read
+from model_tests.mutants.defects.of_disk import OF_DISK
+from model_tests.mutants.defects.of_groups import OF_GROUPS
+from model_tests.mutants.defects.of_pipelines import OF_PIPELINES
+from model_tests.mutants.defects.of_replicas import OF_REPLICAS, hunt_in_replicas, true_replicas
+from model_tests.mutants.defects.of_sending import OF_SENDING, hunt_in_sending, true_sending
+from model_tests.mutants.defects.planted import Planted
 from model_tests.mutants.in_pipelines import hunt_in_pipelines, true_pipelines
 from model_tests.mutants.in_sessions import hunt_in_sessions
 from model_tests.mutants.in_transactions import OF_TRANSACTIONS, hunt_in_transactions, true_transactions
-from model_tests.mutants.of_disk import OF_DISK
-from model_tests.mutants.of_groups import OF_GROUPS
-from model_tests.mutants.of_pipelines import OF_PIPELINES
-from model_tests.mutants.of_replicas import OF_REPLICAS, hunt_in_replicas, true_replicas
-from model_tests.mutants.of_sending import OF_SENDING, hunt_in_sending, true_sending
 from model_tests.mutants.on_disk import hunt_on_disk, true_disk
 from model_tests.mutants.on_spark import BROKEN, OF_THE_LOG, broken_guard
-from model_tests.mutants.planted import Planted
 from model_tests.mutants.reference import PLANTED, hunt, run_once
 from model_tests.mutants.states import TABLE as STATES
-from model_tests.stateful.rule_counts import Ledger
-from model_tests.stateful.tape_runs import ANYWHERE
 from model_tests.verify.results import PartResult, PlantedDefect, RunEffort
 from spec.rules import Rule
 

@@ -4,13 +4,13 @@ import time
 from collections.abc import Iterable
 from typing import Final
 
-from model_tests.mutants.of_append import OF_APPEND
-from model_tests.mutants.of_client import OF_CLIENT
-from model_tests.mutants.of_replication import OF_REPLICATION
-from model_tests.mutants.of_window import OF_WINDOW
-from model_tests.mutants.planted import Planted
-from model_tests.stateful.rule_counts import Ledger, LedgerEntry
-from model_tests.stateful.tape_runs import ANYWHERE, Terrain, run
+from model_tests.machines.rule_counts import Ledger, LedgerEntry
+from model_tests.machines.tape_runs import ANYWHERE, Terrain, run
+from model_tests.mutants.defects.of_append import OF_APPEND
+from model_tests.mutants.defects.of_client import OF_CLIENT
+from model_tests.mutants.defects.of_replication import OF_REPLICATION
+from model_tests.mutants.defects.of_window import OF_WINDOW
+from model_tests.mutants.defects.planted import Planted
 from model_tests.verify.results import PlantedDefect
 
 PLANTED: Final[tuple[Planted, ...]] = (*OF_APPEND, *OF_WINDOW, *OF_REPLICATION, *OF_CLIENT)

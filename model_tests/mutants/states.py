@@ -14,7 +14,7 @@ from pathlib import Path
 from random import Random
 from typing import Final
 
-from model_tests.derived import DerivedTable, Texts
+from model_tests.common.derived import DerivedTable, Texts
 from model_tests.mutants.decisions.call_sites import JudgedCall, watched
 from model_tests.mutants.decisions.made import DecisionMutant, by_name, mutants
 from model_tests.mutants.decisions.places import searched

@@ -5,7 +5,7 @@ from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Any, Final
 
-from model_tests.reports import BadInput
+from model_tests.common.reports import BadInput
 from model_tests.scenarios import (
     comparison,
     coordinators,

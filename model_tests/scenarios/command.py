@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from model_tests.common.reports import BadInput, Report
 from model_tests.diagrams.svg_file import draw
-from model_tests.reports import BadInput, Report
 from model_tests.scenarios.catalogue import SCENARIOS, scenario_called
 from model_tests.scenarios.judged import judged
 from model_tests.scenarios.report import ScenarioReport, ScenariosReport

@@ -6,7 +6,7 @@ from model_tests.scenarios.coordinators import ID, opened
 from model_tests.scenarios.scenario import Facts, scenario
 from model_tests.scenarios.transaction_stage import T0, T1, OfTransactions, TransactionStage, is_marker_for
 from model_tests.scenarios.transaction_words import coordinator
-from reference.broker.partition import READ_UNCOMMITTED
+from reference.log.partition import READ_UNCOMMITTED
 from reference.world.transaction_shape import TransactionShape
 
 SETTING: Final = OfTransactions()

@@ -11,7 +11,7 @@ from model_tests.scenarios.transaction_stage import (
     is_end,
     is_marker_for,
 )
-from reference.broker.partition import READ_UNCOMMITTED
+from reference.log.partition import READ_UNCOMMITTED
 from reference.world.instances import ApplicationRun
 from spec.vocabulary import ControlType, ErrorCode
 

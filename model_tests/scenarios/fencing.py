@@ -4,7 +4,7 @@ from typing import Final
 
 from model_tests.scenarios.scenario import Facts, scenario
 from model_tests.scenarios.transaction_stage import T0, OfTransactions, TransactionStage
-from reference.broker.partition import READ_UNCOMMITTED
+from reference.log.partition import READ_UNCOMMITTED
 from reference.world.instances import ApplicationRun
 
 ID: Final = "payments"

@@ -10,12 +10,12 @@ from typing import Final
 from model_tests.diagrams.events import Event
 from model_tests.scenarios.storyboard import Storyboard
 from reference.broker.markers import TxnMarker, write_marker
-from reference.broker.partition import READ_COMMITTED
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.consumer import Consumer
 from reference.log.batch import data_batch
 from reference.log.config import LogConfig
 from reference.log.disk_partition import DiskPartition
+from reference.log.partition import READ_COMMITTED
 from reference.log.record import Record
 from spec.versions import NEWEST, Profile
 from spec.vocabulary import CoordinatorEpoch, Epoch, ProducerId, Sequence, Timestamp

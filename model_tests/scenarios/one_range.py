@@ -6,8 +6,8 @@ takes the aborted transactions of an answer one after the other.
 
 from collections.abc import Iterator
 
-from reference.broker.partition import FetchResult
 from reference.client.completed_fetch import ends_aborted
+from reference.log.partition import FetchResult
 from reference.log.record import Record
 from spec.vocabulary import ProducerId
 

@@ -5,8 +5,8 @@ from typing import Final
 from model_tests.scenarios.scenario import Facts, scenario
 from model_tests.scenarios.transaction_stage import T0, T1, OfTransactions, TransactionStage
 from model_tests.scenarios.transaction_words import GROUPS
-from reference.broker.partition import READ_UNCOMMITTED
 from reference.client.consumer import Consumer
+from reference.log.partition import READ_UNCOMMITTED
 from reference.world.instances import ApplicationRun
 from spec.versions import NEWEST
 

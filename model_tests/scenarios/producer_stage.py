@@ -7,12 +7,12 @@ from model_tests.diagrams.events import Event, Mark
 from model_tests.scenarios.storyboard import Storyboard
 from reference.broker.ids import ProducerIdentity
 from reference.broker.produce import PartitionAnswer
-from reference.broker.producer_state import PRODUCER_EXPIRATION_MS
-from reference.cluster import Cluster, SentProduce, SentReply
 from reference.errors import Impossible
 from reference.log.batch import RecordBatch
+from reference.log.producer_state import PRODUCER_EXPIRATION_MS
 from reference.network import NetworkMessage
-from reference.shape import Shape
+from reference.simulate.cluster import Cluster, SentProduce, SentReply
+from reference.simulate.shape import Shape
 from spec.versions import NEWEST, Profile
 from spec.vocabulary import NO_PRODUCER_ID, ErrorCode
 

@@ -7,10 +7,10 @@ from model_tests.scenarios.one_range import kept_by_one_range
 from model_tests.scenarios.scenario import Facts, scenario
 from model_tests.scenarios.transaction_stage import T0, T1, OfTransactions, TransactionStage
 from model_tests.scenarios.transaction_words import called, partition_name
-from reference.broker.partition import READ_COMMITTED, READ_UNCOMMITTED
-from reference.broker.txn_index import AbortedTxn
 from reference.client.consumer import Consumer
 from reference.log.config import LogConfig
+from reference.log.partition import READ_COMMITTED, READ_UNCOMMITTED
+from reference.log.txn_index import AbortedTxn
 from spec.vocabulary import Timestamp
 
 ID: Final = "payments"

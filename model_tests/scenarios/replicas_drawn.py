@@ -6,7 +6,7 @@ from model_tests.diagrams.events import Mark
 from model_tests.scenarios.producer_stage import broker, values_of
 from model_tests.scenarios.storyboard import Storyboard
 from reference.log.partition_log import PartitionLog
-from reference.recorder import Row
+from reference.recording.recorder import Row
 from spec.vocabulary import ErrorCode
 
 CONTROLLER: Final = "controller"

@@ -9,7 +9,7 @@ from model_tests.scenarios.producer_stage import ACKS, ROUNDS, broker, values_of
 from model_tests.scenarios.replicas_drawn import CONTROLLER, draw_step
 from model_tests.scenarios.storyboard import Storyboard
 from reference.network import NetworkMessage
-from reference.recorder import Row
+from reference.recording.recorder import Row
 from reference.replication.messages import AlterPartition, FetchRequest
 from reference.world.replicas import ReplicasWorld
 from reference.world.replicas_messages import BatchAnswer, FollowerFetchAnswer, ReplicaMessage, ReplicaProduce

@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from model_tests.common.reports import HOLDS, VIOLATED, wide
 from model_tests.diagrams.sequence import text_of
-from model_tests.reports import HOLDS, VIOLATED, wide
 from model_tests.scenarios.judged import ScenarioResult, in_words
 from model_tests.scenarios.scenario import Facts, Scenario
 from model_tests.scenarios.subjects import SUBJECTS

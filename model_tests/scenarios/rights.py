@@ -6,10 +6,10 @@ from model_tests.scenarios.fencing import ID, standing
 from model_tests.scenarios.identities_stage import TOPICS, USER, IdentitiesStage, OfIdentities
 from model_tests.scenarios.scenario import Facts, scenario
 from model_tests.scenarios.transaction_stage import T0, OfTransactions, TransactionStage
-from reference.broker.partition import READ_UNCOMMITTED
 from reference.broker.transaction_metadata import TopicPartition
-from reference.replica_rows import TOPIC
+from reference.log.partition import READ_UNCOMMITTED
 from reference.world.authorization import THE_CLUSTER, AclOperation, Resource
+from reference.world.replica_rows import TOPIC
 from reference.world.transaction_shape import TransactionShape
 
 CLOSED: Final = "closed"

@@ -11,14 +11,14 @@ from model_tests.scenarios.transaction_words import (
     coordinator,
     partition_name,
 )
-from reference.broker.partition import READ_COMMITTED
 from reference.broker.transaction_metadata import TopicPartition, TransactionMetadata
 from reference.client.consumer import Consumer
 from reference.client.coordinator_requests import EndTxn
 from reference.log.batch import value_batch
-from reference.replica_rows import TOPIC
+from reference.log.partition import READ_COMMITTED
 from reference.world.instances import ApplicationRun
 from reference.world.messages import CoordinatorCall, Request, Verify, WriteMarker
+from reference.world.replica_rows import TOPIC
 from reference.world.settling import PAUSE_MS, busy, living, send_all
 from reference.world.transaction_shape import TransactionShape
 from spec.versions import NEWEST, Profile

@@ -13,12 +13,12 @@ from typing import Final, TextIO
 
 import typer
 
-from model_tests.reports import BadInput
+from model_tests.common.reports import BadInput
+from model_tests.judging.branch_coverage import coverage
 from model_tests.serve.defects import broken
 from model_tests.serve.judging import TRACE_FILE, Judge
 from model_tests.serve.report import Requests, ServeReport
 from model_tests.serve.wire_log import WIRE_LOG, WireLog, repeated
-from model_tests.traces.branch_coverage import coverage
 from reference.server.faults import PROFILES as FAULTS
 from reference.server.faults import WireFaults
 from reference.server.listener import Server

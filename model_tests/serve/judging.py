@@ -7,10 +7,10 @@ from typing import Final, TextIO, TypeAlias
 
 from model_tests.diagrams.events import Ending
 from model_tests.diagrams.sequence import text_of
+from model_tests.judging.branch_coverage import BranchTally
+from model_tests.judging.check_report import RuleCount, StepViolation
 from model_tests.monitor.drawing import sequence_of
 from model_tests.monitor.monitor import Monitor
-from model_tests.traces.branch_coverage import BranchTally
-from model_tests.traces.check_report import RuleCount, StepViolation
 from model_tests.traces.schema import Row, ndjson_line
 from spec.vocabulary import TransactionState
 

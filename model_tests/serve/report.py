@@ -7,9 +7,9 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from model_tests.reports import HOLDS, NOTHING_JUDGED, VIOLATED
-from model_tests.traces.branch_coverage import Coverage, reported
-from model_tests.traces.check_report import SHOWN, RuleCount, StepViolation
+from model_tests.common.reports import HOLDS, NOTHING_JUDGED, VIOLATED
+from model_tests.judging.branch_coverage import Coverage, reported
+from model_tests.judging.check_report import SHOWN, RuleCount, StepViolation
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TextIO
 
-from model_tests.reports import BadInput
+from model_tests.common.reports import BadInput
 from reference.server.handlers import handle
 from reference.server.service import Call, Endpoint, Service, Settings
 from reference.wire.codec import MalformedRequest, decode_header, decode_request

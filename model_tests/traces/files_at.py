@@ -10,9 +10,9 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from model_tests.reports import BadInput
+from model_tests.common.reports import BadInput
 from model_tests.traces.schema import BY_NAME
-from reference.trace import ColumnType
+from reference.recording.trace import ColumnType
 
 _LINES: Final = (".ndjson", ".jsonl", ".json")
 NDJSON: Final = (*_LINES, *(f"{ending}.gz" for ending in _LINES))

@@ -1,4 +1,4 @@
-"""The trace schema as Arrow, Spark and NDJSON know it; the columns themselves are `reference.trace`'s."""
+"""The trace schema as Arrow, Spark and NDJSON know it; the columns themselves are `reference.recording.trace`'s."""
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -14,13 +14,13 @@ from typing import Any, Final, TextIO, cast
 import pyarrow as pa
 from pyspark.sql import types as T
 
-from model_tests.reports import BadInput
-from reference.trace import COLUMNS, Column, ColumnType
+from model_tests.common.reports import BadInput
+from reference.recording.trace import COLUMNS, Column, ColumnType
 from spec.algebra import choose
+from spec.judging.judge import AppendStep
 from spec.protocol.coordinator import TransactionEntry
 from spec.protocol.coordinator_steps import CoordinatorStep, StepInput
 from spec.protocol.ending import IdAndEpoch
-from spec.protocol.judge import AppendStep
 from spec.protocol.records import AppendReply, AppendRequest, MetVerification, ProducerEntry, build, scalars
 
 Row = Mapping[str, Any]

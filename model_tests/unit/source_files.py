@@ -25,6 +25,11 @@ class Module:
         return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
     @property
+    def folder(self) -> str:
+        """The package that it is in; a package is in itself."""
+        return self.name if self.path.name == "__init__.py" else self.name.rpartition(".")[0]
+
+    @property
     def is_test(self) -> bool:
         """Whether it is a test or serves tests only."""
         return self.name.startswith("model_tests.unit") or self.path.name.startswith(("test_", "conftest"))

@@ -14,8 +14,9 @@ from pyspark.errors import PythonException
 from rich.console import Console
 from typer.testing import CliRunner
 
-from model_tests import cli, java
-from model_tests.reports import HOLDS, NOTHING_JUDGED, VIOLATED, BadInput, Report, lacking_on_executors
+from model_tests import cli
+from model_tests.common import java
+from model_tests.common.reports import HOLDS, NOTHING_JUDGED, VIOLATED, BadInput, Report, lacking_on_executors
 from spec.rules import RULES
 
 RUN: Final = CliRunner()

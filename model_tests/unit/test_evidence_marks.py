@@ -2,7 +2,7 @@
 
 import pytest
 
-from model_tests.traces.history_links import HISTORY_CHAINS
+from model_tests.judging.history_links import HISTORY_CHAINS
 from model_tests.verify.coverage import owed
 from model_tests.verify.marks import marks
 from model_tests.verify.modules import import_production_modules
@@ -43,6 +43,6 @@ def test_history_checks_are_marked_with_the_rule_that_they_judge() -> None:
     wrong = [
         link.name
         for link in links
-        if f"spec.protocol.judge_history.{link.name}" not in marks().get((link.rule.id, Layer.TRACE), ())
+        if f"spec.judging.judge_history.{link.name}" not in marks().get((link.rule.id, Layer.TRACE), ())
     ]
     assert wrong == []

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from graphlib import CycleError, TopologicalSorter
 from typing import Final
 
 import pytest
@@ -17,6 +18,20 @@ SHARED: Final = (*PURE, "spec.versions")
 
 PLAIN: Final = frozenset(sys.stdlib_module_names) | {"crc32c", "cramjam"} | set(PACKAGES)
 """What the specification (its engines aside) and the reference are made of."""
+
+ON_SPARK: Final = (
+    "spec.readings.reading_spark",
+    "model_tests.audit",
+    "model_tests.check",
+    "model_tests.judging",
+    "model_tests.simulate",
+    "model_tests.spark",
+    "model_tests.traces",
+)
+"""What may run on Spark."""
+
+ENTRIES: Final = ("model_tests.cli", "model_tests.conftest", "model_tests.__main__")
+"""Where commands and tests start: they import every command."""
 
 WIRE: Final = "reference.wire.codec"
 """The one module that knows the library of the wire protocol."""
@@ -77,9 +92,45 @@ def test_only_engines_know_the_solver() -> None:
     assert {} == offences(outside("spec.engines"), "z3")
 
 
-def test_only_traces_know_spark() -> None:
-    """PySpark is imported in model_tests.traces alone."""
-    assert {} == offences(outside("model_tests.traces"), "pyspark")
+def test_few_folders_know_spark() -> None:
+    """PySpark is imported where traces, logs and simulations are spread, and in one reading."""
+    assert {} == offences(outside(*ON_SPARK), "pyspark")
+
+
+def cycle_in(graph: dict[str, set[str]]) -> list[str]:
+    """A cycle of the graph, empty where there is none."""
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def test_no_folder_imports_one_that_imports_it() -> None:
+    """Folders are layers: the imports among them have no cycle, and so none among modules either."""
+    graph: dict[str, set[str]] = {}
+    names = {module.name: module.folder for module in production()}
+    for module in production():
+        if module.name not in ENTRIES:
+            found = {names[name] for name in module.imports if name in names} - {module.folder, *PACKAGES}
+            graph.setdefault(module.folder, set()).update(found)
+
+    assert [] == cycle_in(graph)
+
+
+@pytest.mark.parametrize(
+    ("package", "strangers"),
+    [
+        ("reference.log", ("reference.broker", "reference.world", "reference.client", "reference.replication")),
+        ("reference.broker", ("reference.world", "reference.client", "reference.simulate")),
+        ("reference.world", ("reference.simulate",)),
+        ("model_tests.audit", ("spec.engines", "reference.simulate", "reference.world")),
+        ("spec.protocol", ("spec.judging", "spec.systems", "spec.engines", "spec.readings")),
+    ],
+)
+def test_no_layer_knows_one_above(package: str, strangers: tuple[str, ...]) -> None:
+    """A log knows no broker, a broker no world, and an audit neither solver nor simulator."""
+    assert {} == offences(inside(package), *strangers)
 
 
 def test_only_the_codec_knows_the_wire_library() -> None:
@@ -90,8 +141,8 @@ def test_only_the_codec_knows_the_wire_library() -> None:
 
 
 def test_specification_and_reference_need_only_python() -> None:
-    """Outside the engines, spec and reference are made of the standard library (with CRC-32C and the codecs)."""
-    others = ("spec.engines", WIRE)
+    """Outside engines and readings, spec and reference are made of the standard library (with CRC-32C and the codecs)."""
+    others = ("spec.engines", "spec.readings", WIRE)
     plain = tuple(module for module in inside("spec", "reference") if not within(module.name, others))
     found = {module.name: {name.partition(".")[0] for name in module.imports} - PLAIN for module in plain}
 

@@ -9,7 +9,7 @@ from typing import Final
 from hypothesis import HealthCheck, settings
 from hypothesis.database import DirectoryBasedExampleDatabase
 
-from model_tests.reports import BadInput
+from model_tests.common.reports import BadInput
 from model_tests.verify.results import RunEffort
 
 EXAMPLES: Final = {RunEffort.QUICK: 60, RunEffort.DEFAULT: 150, RunEffort.DEEP: 5000}

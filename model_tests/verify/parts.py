@@ -52,13 +52,11 @@ PARTS: Final = (
     ),
     PartOfRun("bugs", "model_tests.bugs.part:evidence", (), _shares(quick=5, default=40)),
     PartOfRun("scenarios", "model_tests.scenarios.part:evidence", (), _shares(quick=5, default=5)),
-    PartOfRun("stateful", "model_tests.stateful.part:evidence", (Layer.STATEFUL,), _shares(quick=15, default=45)),
+    PartOfRun("stateful", "model_tests.machines.part:evidence", (Layer.STATEFUL,), _shares(quick=15, default=45)),
     PartOfRun("mutants", "model_tests.mutants.part:evidence", (), _shares(quick=20, default=40)),
-    PartOfRun("traces", "model_tests.traces.part:evidence", (Layer.TRACE,), _shares(quick=30, default=45)),
-    PartOfRun(
-        "conformance", "model_tests.conformance.part:evidence", (Layer.CONFORMANCE,), _shares(quick=10, default=25)
-    ),
-    PartOfRun("audit", "model_tests.traces.audit.part:evidence", (Layer.AUDIT,), _shares(quick=15, default=15)),
+    PartOfRun("traces", "model_tests.check.part:evidence", (Layer.TRACE,), _shares(quick=30, default=45)),
+    PartOfRun("conformance", "model_tests.conform.part:evidence", (Layer.CONFORMANCE,), _shares(quick=10, default=25)),
+    PartOfRun("audit", "model_tests.audit.part:evidence", (Layer.AUDIT,), _shares(quick=15, default=15)),
 )
 
 BY_NAME: Final[Mapping[str, PartOfRun]] = MappingProxyType({part.name: part for part in PARTS})

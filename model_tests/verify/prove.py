@@ -8,7 +8,7 @@ from typing import Final
 from rich.console import Console
 from rich.table import Table
 
-from model_tests.reports import HOLDS, VIOLATED, BadInput
+from model_tests.common.reports import HOLDS, VIOLATED, BadInput
 from model_tests.verify import liveness_searches
 from model_tests.verify.assumed import as_json
 from model_tests.verify.older_versions import Earlier, earlier

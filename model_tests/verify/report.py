@@ -6,7 +6,7 @@ from functools import cached_property
 
 from rich.console import Console
 
-from model_tests.reports import HOLDS, VIOLATED
+from model_tests.common.reports import HOLDS, VIOLATED
 from model_tests.verify import sources, table
 from model_tests.verify.coverage import Cells, domain_text, joined, owed_by, uncontrolled, uncovered, waived_by
 from model_tests.verify.parts import PARTS, PartOfRun

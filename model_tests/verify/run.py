@@ -14,8 +14,8 @@ from typing import Final, NamedTuple
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from model_tests.processes import started_anew
-from model_tests.reports import BadInput
+from model_tests.common.processes import started_anew
+from model_tests.common.reports import BadInput
 from model_tests.verify import sources
 from model_tests.verify.parts import BY_NAME, PARTS, PartOfRun, run_function
 from model_tests.verify.report import PartRun, VerifyReport, part_json

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from itertools import repeat
 from typing import Final, TypeAlias
 
-from model_tests.processes import started_anew
+from model_tests.common.processes import started_anew
 from model_tests.verify.proving import Done, ProofTask, ProofWorker
 from spec.engines.proof_cache import Entries
 from spec.engines.solving import Settings

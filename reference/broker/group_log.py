@@ -16,13 +16,13 @@ from reference.broker.group_record import (
     encode_key,
 )
 from reference.broker.ids import ProducerIdentity
-from reference.broker.partition import Partition
 from reference.broker.transaction_api import OFFSETS_TOPIC, offsets_partition_of
 from reference.broker.transaction_bytes import MalformedState
 from reference.broker.transaction_log import Skipped
 from reference.broker.transaction_metadata import TopicPartition
 from reference.errors import UnsupportedCodec
 from reference.log.batch import RecordBatch, data_batch
+from reference.log.partition import Partition
 from reference.log.record import MalformedRecords, Record
 from spec.versions import Profile
 from spec.vocabulary import NO_EPOCH, NO_PRODUCER_ID, ControlType, Offset, ProducerId, Sequence, Timestamp

@@ -10,12 +10,12 @@ from reference.broker.group_metadata import ClassicGroup
 from reference.broker.group_offsets import GroupOffsets
 from reference.broker.group_record import GroupKey, Key
 from reference.broker.ids import ProducerIdentity
-from reference.broker.partition import Partition
-from reference.broker.producer_entry import NO_GUARD
 from reference.broker.transaction_log import Skipped
 from reference.clock import Clock
 from reference.errors import Refusal
 from reference.log.batch import RecordBatch
+from reference.log.partition import Partition
+from reference.log.producer_entry import NO_GUARD
 from spec.versions import Profile
 from spec.vocabulary import GroupState, Offset, Origin
 

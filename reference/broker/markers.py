@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Final
 
-from reference.broker.partition import AppendResult, Partition
 from reference.log.batch import RecordBatch, marker_batch
+from reference.log.partition import AppendResult, Partition
 from spec.vocabulary import ControlType, CoordinatorEpoch, Epoch, Origin, ProducerId, Timestamp
 
 VERSION_WITH_TRANSACTION_VERSION: Final = 2

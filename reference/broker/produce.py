@@ -5,8 +5,6 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from reference.broker.coordinator_errors import InvalidProducerIdMapping
-from reference.broker.partition import AppendResult, Partition
-from reference.broker.producer_entry import NO_GUARD
 from reference.errors import (
     Disconnected,
     InvalidRecord,
@@ -18,6 +16,8 @@ from reference.errors import (
     UnknownTopicOrPartition,
 )
 from reference.log.batch import RecordBatch
+from reference.log.partition import AppendResult, Partition
+from reference.log.producer_entry import NO_GUARD
 from spec.versions import Profile
 from spec.vocabulary import ABSENT, NO_OFFSET, NO_TIMESTAMP, ErrorCode, Offset, Origin, Timestamp
 

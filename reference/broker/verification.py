@@ -11,12 +11,12 @@ from typing import ClassVar, Final
 from reference.broker.add_partitions_manager import Supported, as_reported
 from reference.broker.coordinator_errors import TransactionAbortable
 from reference.broker.ids import ProducerIdentity
-from reference.broker.partition import Partition
-from reference.broker.producer_entry import NO_GUARD
 from reference.broker.transaction_coordinator import TransactionCoordinator
 from reference.broker.transaction_metadata import BUMPS_EPOCH, TopicPartition
 from reference.errors import InvalidProducerEpoch, InvalidTxnState, NotEnoughReplicas, Refusal
 from reference.log.batch import RecordBatch
+from reference.log.partition import Partition
+from reference.log.producer_entry import NO_GUARD
 from spec import rules
 from spec.versions import Profile
 from spec.vocabulary import ErrorCode, Sequence, Timestamp

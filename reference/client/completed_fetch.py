@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from reference.broker.partition import FetchResult
 from reference.log.batch import RecordBatch
+from reference.log.partition import FetchResult
 from reference.log.record import Record
 from spec.vocabulary import ControlType, Offset, ProducerId
 

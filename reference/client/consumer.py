@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from reference.broker.group_api import OffsetsAnswer
 from reference.broker.group_requests import OffsetAndMetadata
-from reference.broker.partition import READ_COMMITTED, FetchResult
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.completed_fetch import delivered
+from reference.log.partition import READ_COMMITTED, FetchResult
 from reference.log.record import Record
 from spec.vocabulary import ErrorCode, Offset
 

@@ -11,7 +11,6 @@ from itertools import count
 
 from reference.broker.group_api import OffsetsAnswer
 from reference.broker.group_requests import OffsetAndMetadata, Offsets
-from reference.broker.partition import READ_COMMITTED
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.assignors import Counts
 from reference.client.consumer import Consumer, OffsetReset
@@ -27,6 +26,7 @@ from reference.client.group_exchange import (
     group_meaning,
 )
 from reference.client.group_member import GroupMember, MemberSettings, MemberState
+from reference.log.partition import READ_COMMITTED
 from spec.vocabulary import ErrorCode, Timestamp
 
 

@@ -9,12 +9,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final, NamedTuple
 
-from reference.broker.producer_entry import ProducerEntry
 from reference.log import file_names
 from reference.log.batch import RecordBatch
 from reference.log.cleaned_transactions import CleanedTransactions
 from reference.log.cleaner import BatchCleaner, KeyMap, last_records
 from reference.log.disk_log import DiskLog
+from reference.log.producer_entry import ProducerEntry
 from reference.log.reader import Placed
 from reference.log.segment import Segment
 from reference.log.segment_index import FIELD_LIMIT

@@ -3,8 +3,8 @@
 import heapq
 from collections.abc import Iterable
 
-from reference.broker.txn_index import AbortedTxn
 from reference.log.batch import RecordBatch
+from reference.log.txn_index import AbortedTxn
 from spec.vocabulary import ControlType, ProducerId
 
 

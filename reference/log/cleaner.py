@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from reference.broker.producer_entry import ProducerEntry
 from reference.log import codecs
 from reference.log.batch import APPEND_TIME, COMPRESSION, CONTROL, DELETE_HORIZON, TRANSACTIONAL, RecordBatch
 from reference.log.cleaned_transactions import CleanedTransactions
+from reference.log.producer_entry import ProducerEntry
 from reference.log.record import Record, encode_records
 from spec.vocabulary import NO_OFFSET, NO_PRODUCER_ID, NO_TIMESTAMP, Epoch, Offset, ProducerId, Timestamp
 

@@ -4,13 +4,13 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from reference.broker.txn_index import AbortedTxn
 from reference.errors import Impossible
 from reference.log.batch import RecordBatch
 from reference.log.config import DEFAULT, UNLIMITED, LogConfig
 from reference.log.leader_epochs import LeaderEpochs
 from reference.log.segment import Segment
 from reference.log.snapshots import Snapshots
+from reference.log.txn_index import AbortedTxn
 from spec.vocabulary import Offset, Timestamp
 
 

@@ -3,19 +3,19 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from reference.broker.partition import Partition
-from reference.broker.producer_append import ProducerAppend
-from reference.broker.producer_state import PRODUCER_EXPIRATION_MS
-from reference.broker.segment_bases import SegmentBases
-from reference.broker.txn_index import AbortedTxn, TransactionIndex
 from reference.log.batch import RecordBatch
 from reference.log.clean_log import Cleaning, clean_log
 from reference.log.config import DEFAULT, LogConfig
 from reference.log.disk_log import DiskLog
+from reference.log.partition import Partition
 from reference.log.partition_log import PartitionLog
+from reference.log.producer_append import ProducerAppend
+from reference.log.producer_state import PRODUCER_EXPIRATION_MS
 from reference.log.recovery import recover
 from reference.log.repairs import Repair
+from reference.log.segment_bases import SegmentBases
 from reference.log.state_loading import StateLoader
+from reference.log.txn_index import AbortedTxn, TransactionIndex
 from spec.versions import Profile
 from spec.vocabulary import Offset, Timestamp
 

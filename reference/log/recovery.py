@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from reference.broker.producer_state import PRODUCER_EXPIRATION_MS, ProducerState
-from reference.broker.txn_index import AbortedTxn
 from reference.errors import UnsupportedCodec
 from reference.log import checkpoint_file, file_names, offset_index, time_index, txnindex_file
 from reference.log.batch import RecordBatch
@@ -20,6 +18,7 @@ from reference.log.damaged_file import DamagedFile
 from reference.log.disk_log import DiskLog
 from reference.log.leader_epochs import LeaderEpochs
 from reference.log.left_files import tidy
+from reference.log.producer_state import PRODUCER_EXPIRATION_MS, ProducerState
 from reference.log.reader import Placed
 from reference.log.record import MalformedRecords
 from reference.log.repairs import Repair, RepairKind
@@ -27,6 +26,7 @@ from reference.log.segment import Segment
 from reference.log.segment_index import FIELD_LIMIT
 from reference.log.snapshots import Snapshots
 from reference.log.state_loading import StateLoader
+from reference.log.txn_index import AbortedTxn
 from spec.versions import Profile
 from spec.vocabulary import Offset, Timestamp
 

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from reference.broker.txn_index import AbortedTxn
 from reference.log import file_names, offset_index, time_index, txnindex_file
 from reference.log.batch import RecordBatch
 from reference.log.config import LogConfig
@@ -13,6 +12,7 @@ from reference.log.offset_index import OffsetPosition
 from reference.log.reader import BatchDamage, Placed
 from reference.log.scan import CHUNK, scan
 from reference.log.segment_index import FIELD_LIMIT, SegmentIndex
+from reference.log.txn_index import AbortedTxn
 from spec.vocabulary import Offset, Timestamp
 
 LOOKUP_CHUNK: Final = 16 * 1024

@@ -10,8 +10,8 @@ from typing import Final
 
 import crc32c
 
-from reference.broker.producer_entry import CachedBatch, ProducerEntry
 from reference.log.damaged_file import DamagedFile, FileDamage
+from reference.log.producer_entry import CachedBatch, ProducerEntry
 from spec.vocabulary import (
     NO_OFFSET,
     NO_SEQUENCE,

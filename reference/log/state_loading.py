@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
-from reference.broker.producer_state import ProducerState
 from reference.log.damaged_file import DamagedFile
+from reference.log.producer_state import ProducerState
 from reference.log.reader import Placed
 from reference.log.repairs import Repair, RepairKind
 from reference.log.segment import Segment

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import Final
 
-from reference.broker.txn_index import AbortedTxn
 from reference.log.damaged_file import DamagedFile, FileDamage, check_whole_entries
+from reference.log.txn_index import AbortedTxn
 
 ENTRY: Final = struct.Struct(">hqqqq")  # version, then by the names of AbortedTxn
 ENTRY_SIZE: Final = ENTRY.size  # 34

@@ -1,6 +1,6 @@
 """Decisions about replicas in the columns of the trace."""
 
-from reference.recorder import Row
+from reference.recording.recorder import Row
 from reference.replication.follower_progress import FollowerProgress
 from reference.replication.messages import UNDEFINED, EpochEnd, FetchRequest, FollowerFetchResult
 

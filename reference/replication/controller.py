@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from reference.errors import Refusal
-from reference.recorder import Row, Value
+from reference.recording.recorder import Row, Value
 from reference.replication.elections import Candidate, Elected, ElectionReason, candidate_columns, valid_leaders
 from reference.replication.messages import Altered, AlterPartition, LeaderAndIsr, PartitionState
 from reference.replication.metadata import Metadata

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from enum import StrEnum, unique
 from typing import NamedTuple
 
-from reference.recorder import Row
+from reference.recording.recorder import Row
+from reference.recording.trace import REPLICAS_SHOWN
 from reference.replication.messages import NO_LEADER
-from reference.trace import REPLICAS_SHOWN
 
 
 @unique

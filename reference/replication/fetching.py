@@ -3,8 +3,8 @@
 from itertools import islice
 from typing import Final
 
-from reference.broker.partition import Partition
 from reference.errors import OffsetOutOfRange
+from reference.log.partition import Partition
 from reference.replication.messages import NO_EPOCH, UNDEFINED, EpochEnd, FetchRequest, FollowerFetchResult
 from spec.vocabulary import ErrorCode, Offset
 

@@ -5,7 +5,7 @@ from enum import Enum, unique
 
 from reference.errors import Refusal
 from reference.log.batch import RecordBatch
-from reference.recorder import batch_columns, reply_columns
+from reference.recording.recorder import batch_columns, reply_columns
 from reference.replication.messages import (
     NO_EPOCH,
     UNDEFINED,

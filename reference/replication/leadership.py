@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from reference.errors import NotLeaderOrFollower, Refusal
-from reference.recorder import ObservedState
+from reference.recording.recorder import ObservedState
 from reference.replication.columns import fetch_columns, progress_columns
 from reference.replication.fetching import WITHOUT_LIMIT, bounds, read_for
 from reference.replication.follower_progress import NEVER, FollowerProgress

@@ -3,10 +3,10 @@
 from itertools import count
 from typing import Final, NamedTuple
 
-from reference.broker.partition import Partition
 from reference.broker.produce import PartitionAnswer, ProduceRequest, handle_produce
 from reference.errors import NotLeaderOrFollower, Refusal
 from reference.log.batch import RecordBatch
+from reference.log.partition import Partition
 from reference.replication.columns import fetch_columns
 from reference.replication.following import Following
 from reference.replication.leadership import Leadership, ReplicaConfig

@@ -1,8 +1,8 @@
 """A replica's log together with the epochs of the leaders that wrote it."""
 
-from reference.broker.partition import Partition
 from reference.log.batch import RecordBatch
 from reference.log.leader_epochs import EpochCache
+from reference.log.partition import Partition
 from reference.replication.messages import NO_EPOCH, UNDEFINED, EpochEnd
 from reference.replication.refusals import UnexpectedAppendOffset
 from spec.vocabulary import LeaderEpoch, Offset, Timestamp

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Mapping
 
-from reference.broker.partition import Partition
-from reference.broker.producer_entry import UNKNOWN_PRODUCER
-from reference.recorder import NOWHERE, ObservedState, Row, Value, observe
+from reference.log.partition import Partition
+from reference.log.producer_entry import UNKNOWN_PRODUCER
+from reference.recording.recorder import NOWHERE, ObservedState, Row, Value, observe
 from spec.vocabulary import ABSENT
 
 Report = Callable[[str, ObservedState, ObservedState, Row], None]

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from reference.broker.partition import READ_COMMITTED, FetchResult, Partition
 from reference.broker.transaction_metadata import TopicPartition
 from reference.errors import OffsetOutOfRange
-from reference.recorder import Row
+from reference.log.partition import READ_COMMITTED, FetchResult, Partition
+from reference.recording.recorder import Row
 from reference.server.errors import ServerError
 from reference.server.service import Call, Fields, Parked, Service, by_topic
 from reference.world.reader_rows import asked_columns, readable_end

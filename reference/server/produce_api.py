@@ -5,7 +5,6 @@ from typing import Any, Final
 
 from reference.broker.produce import ProduceRequest, check_one_producer, check_transactional_id
 from reference.broker.transaction_metadata import TopicPartition
-from reference.broker.validation import ill_formed
 from reference.client.partition_queue import ProducerBatch
 from reference.client.producer import Attempt
 from reference.client.producer import AttemptReply as ProduceReply
@@ -13,6 +12,7 @@ from reference.errors import Refusal, UnsupportedCodec
 from reference.log.batch import RecordBatch
 from reference.log.reader import BatchDamage, DamageKind, read_batches
 from reference.log.record import MalformedRecords
+from reference.log.validation import ill_formed
 from reference.server.errors import ServerError
 from reference.server.service import Call, Service, by_topic
 from reference.wire.codec import MalformedRequest

@@ -8,10 +8,10 @@ from reference.broker.transaction_metadata import TopicPartition
 from reference.client.coordinator_requests import CoordinatorType, InitProducerId
 from reference.client.request_versions import request_versions
 from reference.errors import OffsetOutOfRange
-from reference.recorder import Row
-from reference.replica_rows import ReplicasBefore, record_fault
+from reference.recording.recorder import Row
 from reference.world.brokers import Brokers
 from reference.world.messages import Administrator, Body, CoordinatorCall, Request, Sender, WriteMarker
+from reference.world.replica_rows import ReplicasBefore, record_fault
 from reference.world.steps import ADMIN, TraceSteps
 from spec.vocabulary import CoordinatorEpoch, Epoch, ErrorCode, Offset, ProducerId
 

@@ -5,12 +5,12 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from reference.broker.markers import write_marker
-from reference.broker.partition import Partition
 from reference.broker.produce import PartitionAnswer, ProduceRequest, handle_produce, refused
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.producer import AttemptReply
 from reference.errors import NotLeaderOrFollower, Refusal
-from reference.recorder import observe
+from reference.log.partition import Partition
+from reference.recording.recorder import observe
 from reference.world.brokers import Brokers
 from reference.world.history import ALL, NOBODY_ANSWERS
 from reference.world.messages import Answer, MarkerAnswer, Produce, Request, WriteMarker

@@ -11,7 +11,7 @@ from reference.client.producer import AttemptReply
 from reference.client.request_versions import request_versions
 from reference.client.transactional_producer import TransactionalProducer
 from reference.clock import Clock
-from reference.recorder import Row
+from reference.recording.recorder import Row
 from reference.world.brokers import Brokers
 from reference.world.history import ALL, NOBODYS, HistoryRows, SentBatch, note_of, origin_of
 from reference.world.instances import ApplicationRun, ClientTransaction, SentOffsets

@@ -12,7 +12,6 @@ from reference.broker.group_coordinator import GroupConfig, GroupCoordinator
 from reference.broker.group_log import OffsetsTopic
 from reference.broker.ids import BlockAllocator, ProducerIdManager
 from reference.broker.markers import VERSION_WITH_TRANSACTION_VERSION, TxnMarker
-from reference.broker.replicated import ReplicatedPartition
 from reference.broker.transaction_api import OFFSETS_TOPIC
 from reference.broker.transaction_coordinator import CoordinatorConfig, TransactionCoordinator
 from reference.broker.transaction_log import TransactionLog
@@ -20,6 +19,7 @@ from reference.broker.transaction_metadata import TopicPartition
 from reference.client.coordinator_channel import CoordinatorAnswer
 from reference.client.coordinator_requests import CoordinatorType
 from reference.clock import Clock, NodeClock
+from reference.replication.replicated import ReplicatedPartition
 from reference.world.authorization import Authorizer
 from reference.world.coordinator_log import NodeTransactionLog
 from reference.world.marker_sender import MarkerSender

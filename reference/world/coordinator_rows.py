@@ -9,7 +9,7 @@ from reference.broker.transaction_coordinator import TransactionCoordinator
 from reference.broker.transaction_metadata import TopicPartition, TransactionEntry, TransactionMetadata
 from reference.client.coordinator_channel import CoordinatorAnswer
 from reference.client.coordinator_requests import AddOffsets, AddPartitions
-from reference.recorder import Row
+from reference.recording.recorder import Row
 from reference.world.messages import Verify
 from reference.world.node import TransactionRequest
 from spec.vocabulary import ABSENT, ErrorCode, TransactionState

@@ -9,7 +9,7 @@ from reference.broker.group_requests import FetchedOffset
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.coordinator_requests import TxnOffsetCommit
 from reference.errors import Refusal
-from reference.recorder import Row
+from reference.recording.recorder import Row
 from spec.vocabulary import ABSENT, ErrorCode
 
 Observed = Mapping[TopicPartition, Row]

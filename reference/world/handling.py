@@ -6,7 +6,6 @@ from reference.broker.add_partitions_manager import NetworkException, Question
 from reference.broker.coordinator_errors import CoordinatorNotAvailable
 from reference.broker.group_api import OffsetsVerification, handle_txn_offset_commit
 from reference.broker.ids import ProducerIdentity
-from reference.broker.producer_entry import NO_GUARD
 from reference.broker.transaction_api import OFFSETS_TOPIC
 from reference.broker.transaction_metadata import TopicPartition
 from reference.broker.verification import ProduceVerification
@@ -20,6 +19,7 @@ from reference.client.coordinator_requests import (
 )
 from reference.client.producer import AttemptReply
 from reference.errors import Refusal, UnsupportedVersion
+from reference.log.producer_entry import NO_GUARD
 from reference.world.appends import Appends, SendAnswer
 from reference.world.authorization import AclOperation
 from reference.world.brokers import Brokers

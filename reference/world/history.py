@@ -15,7 +15,7 @@ from reference.broker.transaction_metadata import TopicPartition
 from reference.client.coordinator_channel import PendingResult
 from reference.client.partition_queue import ProducerBatch
 from reference.clock import Clock
-from reference.recorder import Recorder, Row
+from reference.recording.recorder import Recorder, Row
 from spec.vocabulary import ABSENT, NO_OFFSET, ErrorCode
 
 NO_TRANSACTION: Final = -1

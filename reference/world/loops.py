@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from reference.broker.group_requests import NOBODY, JoinAnswer, JoinRequest, MemberClaim, Offsets, SyncRequest
-from reference.broker.partition import READ_COMMITTED
 from reference.client.consumer import Consumer
 from reference.client.coordinator_requests import CoordinatorType
+from reference.log.partition import READ_COMMITTED
 from reference.world.brokers import Brokers
 from reference.world.readers import Consumers
 from spec.vocabulary import ErrorCode

@@ -8,7 +8,6 @@ from reference.broker.add_partitions_manager import AddPartitionsToTxnManager
 from reference.broker.group_api import OffsetsVerification, TxnOffsetCommitRequest
 from reference.broker.group_coordinator import GroupCoordinator
 from reference.broker.ids import ProducerIdentity, ProducerIdManager
-from reference.broker.producer_entry import NO_GUARD
 from reference.broker.transaction_api import (
     NOBODY,
     AddPartitionsRequest,
@@ -24,6 +23,7 @@ from reference.broker.verification import ProduceVerification, check_registered
 from reference.client.coordinator_channel import CoordinatorAnswer
 from reference.client.coordinator_requests import AddOffsets, AddPartitions, EndTxn, InitProducerId, TxnOffsetCommit
 from reference.errors import Refusal
+from reference.log.producer_entry import NO_GUARD
 from reference.world.coordinator_log import NodeTransactionLog
 from reference.world.marker_sender import MarkerSender
 from reference.world.messages import Request, Verify

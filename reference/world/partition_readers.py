@@ -3,14 +3,14 @@
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from reference.broker.partition import READ_COMMITTED, READ_UNCOMMITTED, Partition
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.consumer import Consumer
 from reference.errors import OffsetOutOfRange
-from reference.recorder import NOWHERE, Recorder, Row, observe
-from reference.replica_rows import TOPIC
+from reference.log.partition import READ_COMMITTED, READ_UNCOMMITTED, Partition
+from reference.recording.recorder import NOWHERE, Recorder, Row, observe
 from reference.world.history import HistoryRows
 from reference.world.reader_rows import asked_columns, readable_end, record_fetch, taken
+from reference.world.replica_rows import TOPIC
 from spec.vocabulary import ErrorCode, Offset, Timestamp
 
 READERS: Final = (READ_UNCOMMITTED, READ_COMMITTED)

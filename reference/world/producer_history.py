@@ -6,9 +6,9 @@ from reference.broker.ids import ProducerIdentity
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.partition_queue import ProducerBatch
 from reference.client.producer import IdempotentProducer
-from reference.recorder import Row
-from reference.replica_rows import TOPIC
+from reference.recording.recorder import Row
 from reference.world.history import NO_TRANSACTION, PRODUCER, HistoryRows, SentBatch, Unreported, origin_of, values_of
+from reference.world.replica_rows import TOPIC
 
 
 class ProducerHistory:

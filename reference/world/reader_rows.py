@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 
-from reference.broker.partition import READ_COMMITTED, FetchResult, Partition
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.consumer import Delivered
 from reference.log.batch import RecordBatch
-from reference.recorder import NOWHERE, ObservedState, Recorder, Row, batch_columns
-from reference.replica_rows import node_name
+from reference.log.partition import READ_COMMITTED, FetchResult, Partition
+from reference.recording.recorder import NOWHERE, ObservedState, Recorder, Row, batch_columns
 from reference.world.history import NOBODYS, origin_of
+from reference.world.replica_rows import node_name
 from spec.vocabulary import ABSENT, ErrorCode, Offset, Timestamp
 
 

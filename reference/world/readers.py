@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from reference.broker.group_api import OffsetsAnswer, handle_offset_commit, handle_offset_fetch
 from reference.broker.group_coordinator import GroupCoordinator
 from reference.broker.group_requests import NOBODY, FetchedOffset, MemberClaim, Offsets
-from reference.broker.partition import FetchResult, Partition
-from reference.broker.reading import WITHOUT_LIMIT
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.consumer import Consumer, Delivered
 from reference.client.coordinator_requests import CoordinatorType
 from reference.errors import OffsetOutOfRange
-from reference.recorder import Row
+from reference.log.partition import FetchResult, Partition
+from reference.log.reading import WITHOUT_LIMIT
+from reference.recording.recorder import Row
 from reference.world.brokers import Brokers
 from reference.world.group_rows import fetch_columns, observed, of_group, state_columns
 from reference.world.history import HistoryRows, noted_by

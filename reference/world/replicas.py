@@ -11,10 +11,10 @@ from contextlib import suppress
 from reference.client.producer import Attempt
 from reference.errors import Refusal
 from reference.network import NetworkMessage
-from reference.replica_rows import node_name
 from reference.replication.controller import Controller
 from reference.replication.messages import AlterPartition, AskEpochEnd, FetchRequest, LeaderAndIsr
 from reference.world.producer_history import producer_name
+from reference.world.replica_rows import node_name
 from reference.world.replicas_base import ReplicasBase, controller_name
 from reference.world.replicas_messages import (
     AlterAnswer,

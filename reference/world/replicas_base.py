@@ -4,12 +4,11 @@ from contextlib import suppress
 from typing import Final
 
 from reference.broker.ids import BlockAllocator, ProducerIdManager
-from reference.broker.partition import Partition
 from reference.clock import Clock
 from reference.errors import Refusal
+from reference.log.partition import Partition
 from reference.network import Network, NetworkMessage
-from reference.recorder import ObservedState, Recorder, Row
-from reference.replica_rows import TOPIC, node_name
+from reference.recording.recorder import ObservedState, Recorder, Row
 from reference.replication.broker import BrokerProcess
 from reference.replication.controller import Controller, ControllerConfig
 from reference.replication.kraft_controller import KRaftController
@@ -20,6 +19,7 @@ from reference.replication.replica import Replica
 from reference.replication.zookeeper_controller import ZooKeeperController
 from reference.world.history import HistoryRows
 from reference.world.producer_history import ProducerHistory
+from reference.world.replica_rows import TOPIC, node_name
 from reference.world.replicas_clients import ReplicaProducers
 from reference.world.replicas_messages import (
     Body,

@@ -6,7 +6,7 @@ from typing import Final
 from reference.broker.produce import PartitionAnswer
 from reference.client.producer import AttemptReply
 from reference.network import NetworkMessage
-from reference.recorder import batch_columns, reply_columns
+from reference.recording.recorder import batch_columns, reply_columns
 from reference.replication.replica import Delayed, Replica
 from reference.world.producer_history import made_by
 from reference.world.replicas_messages import BatchAnswer, Body, DelayedAnswer, ReplicaMessage, ReplicaProduce

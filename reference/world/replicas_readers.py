@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from reference.errors import Refusal
-from reference.recorder import Recorder, Row
+from reference.recording.recorder import Recorder, Row
 from reference.replication.messages import NO_LEADER
 from reference.replication.replica import Replica
 from reference.world.history import HistoryRows

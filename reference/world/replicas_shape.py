@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Final
 
-from reference.broker.producer_state import PRODUCER_EXPIRATION_MS
 from reference.client.producer import DELIVERY_TIMEOUT_MS
+from reference.log.producer_state import PRODUCER_EXPIRATION_MS
 
 ACKS_ALL: Final = -1
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from reference.errors import Refusal
 from reference.log.batch import blank_batch
-from reference.recorder import batch_columns, reply_columns
+from reference.recording.recorder import batch_columns, reply_columns
 from reference.replication.messages import NO_EPOCH, AlterPartition, AskEpochEnd, FetchRequest
 from reference.replication.replica import Replica
 from reference.tape import Tape

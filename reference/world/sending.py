@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from reference.broker.ids import BlockAllocator, ProducerIdManager
 from reference.broker.produce import ProduceRequest, handle_produce
-from reference.broker.replicated import ReplicatedPartition
 from reference.client.partition_queue import MAX_IN_FLIGHT
 from reference.client.partitioners import ByKey, Partitioner, RoundRobin
 from reference.client.plain_producer import PlainProducer
@@ -21,6 +20,7 @@ from reference.client.sent_record import SentRecord
 from reference.clock import Clock
 from reference.log.batch import RecordBatch
 from reference.network import Network, NetworkMessage
+from reference.replication.replicated import ReplicatedPartition
 from spec.versions import NEWEST, Profile
 from spec.vocabulary import NO_OFFSET, ErrorCode
 

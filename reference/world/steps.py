@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from typing import Final
 
 from reference.broker.ids import ProducerIdentity
-from reference.broker.partition import FetchResult, Partition
 from reference.broker.produce import PartitionAnswer
 from reference.broker.transaction_coordinator import TransactionCoordinator
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.coordinator_channel import CoordinatorAnswer
 from reference.client.coordinator_requests import InitProducerId
 from reference.clock import Clock
-from reference.recorder import (
+from reference.log.partition import FetchResult, Partition
+from reference.recording.recorder import (
     NOWHERE,
     ObservedState,
     Recorder,
@@ -21,7 +21,6 @@ from reference.recorder import (
     reply_columns,
     verification_columns,
 )
-from reference.replica_rows import node_name
 from reference.world.coordinator_rows import (
     API,
     CoordinatorState,
@@ -51,6 +50,7 @@ from reference.world.messages import (
 )
 from reference.world.node import TransactionRequest
 from reference.world.reader_rows import record_fetch
+from reference.world.replica_rows import node_name
 from spec.vocabulary import ErrorCode, Origin
 
 ADMIN: Final = "admin"

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from reference.broker.group_membership import INITIAL_DELAY_MS
-from reference.broker.producer_state import PRODUCER_EXPIRATION_MS
 from reference.broker.transaction_coordinator import DEFAULT_EXPIRATION_MS, DEFAULT_MAX_TIMEOUT_MS
 from reference.client.producer import DELIVERY_TIMEOUT_MS
 from reference.client.transactional_producer import TRANSACTION_TIMEOUT_MS
-from reference.replica_rows import TOPIC
+from reference.log.producer_state import PRODUCER_EXPIRATION_MS
+from reference.world.replica_rows import TOPIC
 
 
 class Skew(NamedTuple):

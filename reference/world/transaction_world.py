@@ -8,15 +8,14 @@ sender once at most, and the sender may give it up before.
 from collections.abc import Callable
 from contextlib import suppress
 
-from reference.broker.replicated import ReplicatedPartition
 from reference.broker.transaction_log import AppendFault
 from reference.broker.transaction_metadata import AT_REST, TopicPartition, increment_epoch
 from reference.broker.transaction_timeouts import abort_timed_out, expire_ids
 from reference.clock import Clock
 from reference.errors import Refusal
 from reference.network import NetworkMessage
-from reference.recorder import Recorder
-from reference.replica_rows import ReplicasBefore, follow, record_fault
+from reference.recording.recorder import Recorder
+from reference.replication.replicated import ReplicatedPartition
 from reference.world.administrators import Administrators
 from reference.world.applications import Applications
 from reference.world.brokers import Brokers
@@ -27,6 +26,7 @@ from reference.world.loops import Loops
 from reference.world.messages import BrokerSender, ClientSender, Plain, Request, Response, Sender
 from reference.world.plain_applications import PlainApplications
 from reference.world.readers import Consumers
+from reference.world.replica_rows import ReplicasBefore, follow, record_fault
 from reference.world.steps import TraceSteps
 from reference.world.transaction_shape import TransactionShape
 from reference.world.wires import Wires

@@ -11,10 +11,10 @@ from typing import Final
 
 from spec import rules
 from spec.algebra import Term, all_of, any_of, choose, implies, negate, same
+from spec.judging.judge import entries_agree
 from spec.protocol import append as decision
 from spec.protocol import fence, lso, seq, verification
 from spec.protocol.append import NONE_DROPPED, Append
-from spec.protocol.judge import entries_agree
 from spec.protocol.lso import LogOffsets
 from spec.protocol.records import AppendRequest, CachedBatch, MetVerification, ProducerEntry
 from spec.rules import Rule

@@ -7,9 +7,9 @@ from typing import Final
 
 from spec import rules
 from spec.algebra import Term, all_of, any_of, choose, implies, negate, same
+from spec.judging.judge import entries_agree
 from spec.protocol import append as decision
 from spec.protocol import seq
-from spec.protocol.judge import entries_agree
 from spec.protocol.records import WINDOW, AppendRequest, CachedBatch, MetVerification, ProducerEntry
 from spec.rules import Rule
 from spec.versions import NEWEST, PROFILES, Profile

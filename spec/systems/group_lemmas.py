@@ -8,10 +8,10 @@ from typing import Final
 
 from spec import rules
 from spec.algebra import Term, all_of, any_of, choose, implies, negate, same
+from spec.judging.judge import entries_agree
 from spec.protocol import append, committing, groups, offsets, verification
 from spec.protocol.committing import CommitRequest
 from spec.protocol.groups import GroupEntry, KnownClaim
-from spec.protocol.judge import entries_agree
 from spec.protocol.offsets import OffsetEntry
 from spec.protocol.records import MetVerification, ProducerEntry
 from spec.protocol.verification import NOTHING_ASKED

@@ -8,10 +8,10 @@ from itertools import chain
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from model_tests.audit.recorded import CLUSTER, DEFECTS, KAFKA_3_9, KAFKA_4_0, defects, journal, unpacked
+from model_tests.audit.run import run
 from model_tests.mutants.decisions.call_sites import JudgedCall
 from model_tests.mutants.decisions.written_logs import of_deleted_offsets, of_nobody
-from model_tests.traces.audit.recorded import CLUSTER, DEFECTS, KAFKA_3_9, KAFKA_4_0, defects, journal, unpacked
-from model_tests.traces.audit.run import run
 from spec import rules
 
 AUDITED: Final = (KAFKA_4_0, CLUSTER, KAFKA_3_9)

@@ -11,11 +11,11 @@ from inspect import Parameter, signature
 from itertools import product
 from typing import Any, Final, get_type_hints
 
+from model_tests.judging.well_formed import well_formed
 from model_tests.mutants.decisions.call_sites import Call, IdentityKey, Occasions
 from model_tests.mutants.decisions.functions import DecisionFunction
 from model_tests.mutants.decisions.made import DecisionMutant
 from model_tests.mutants.decisions.users import used_by, used_outside
-from model_tests.mutants.decisions.well_formed import well_formed
 from spec.algebra import Term, all_of, any_of, choose, negate
 from spec.engines.reading_z3 import INTEGERS
 from spec.engines.solving import contradiction

@@ -12,8 +12,8 @@ from typing import Final
 
 import spec.protocol
 
-NO_DECISIONS: Final = ("guards", "judge")
-"""How modules begin in which nothing is decided: guards are put in order there, and steps held against decisions."""
+NO_DECISIONS: Final = "guards"
+"""The module in which nothing is decided: guards are put in order there."""
 
 NAMES_ONLY: Final = frozenset(
     {
@@ -79,7 +79,7 @@ class DecisionFunction:
 def modules() -> tuple[ModuleType, ...]:
     """The modules of the protocol that decide something, by name."""
     names = sorted(found.name for found in iter_modules(spec.protocol.__path__))
-    deciding = (name for name in names if not name.startswith(NO_DECISIONS))
+    deciding = (name for name in names if name != NO_DECISIONS)
     return tuple(import_module(f"{spec.protocol.__name__}.{name}") for name in deciding)
 
 

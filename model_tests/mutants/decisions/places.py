@@ -5,28 +5,28 @@ from functools import partial
 from typing import Final, TypeAlias
 
 from model_tests.bugs import searching
-from model_tests.conformance.bundled import bundled, sample, sessions_in
-from model_tests.conformance.on_specification import OnSpecification
-from model_tests.conformance.sessions import Session
-from model_tests.conformance.side_by_side import SPECIFICATION, disagreements
+from model_tests.conform.bundled import bundled, sample, sessions_in
+from model_tests.conform.on_specification import OnSpecification
+from model_tests.conform.sessions import Session
+from model_tests.conform.side_by_side import SPECIFICATION, disagreements
+from model_tests.judging.coordinator_verdicts import as_recorded, is_coordinators
+from model_tests.judging.log_links import LOG_LINKS
+from model_tests.judging.replication_verdicts import is_of_replication
+from model_tests.judging.replication_verdicts import judged as judged_replication
+from model_tests.judging.verdicts import REFUSED, judged
 from model_tests.mutants.decisions.call_sites import JudgedCall
-from model_tests.traces.coordinator_verdicts import as_recorded, is_coordinators
-from model_tests.traces.log_links import LOG_LINKS
-from model_tests.traces.replication_verdicts import is_of_replication
-from model_tests.traces.replication_verdicts import judged as judged_replication
+from model_tests.simulate.simulate import STEPS, trace_of
 from model_tests.traces.schema import Row, coordinator_step_of, step_of
-from model_tests.traces.simulate import STEPS, trace_of
-from model_tests.traces.verdicts import REFUSED, judged
 from model_tests.verify.model_checking import Instanced
 from model_tests.verify.proofs import SEARCHES
 from model_tests.verify.results import RunEffort
-from reference.simulate import simulate
+from reference.simulate.simulation import simulate
 from spec.bugs.bug import SearchCase
 from spec.bugs.catalogue import BUGS
 from spec.engines.explore import explore
 from spec.engines.verdict import Refuted, Unknown, passed
-from spec.protocol.judge import RuleCheck
-from spec.protocol.judge_coordinator import judge
+from spec.judging.judge import RuleCheck
+from spec.judging.judge_coordinator import judge
 from spec.rules import Rule
 from spec.versions import PROFILES
 

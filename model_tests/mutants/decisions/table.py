@@ -6,7 +6,7 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Final
 
-from model_tests.derived import DerivedTable, Row
+from model_tests.common.derived import DerivedTable, Row
 from model_tests.mutants.decisions import texts
 from model_tests.mutants.decisions.hunting import HuntResult, MutantFate
 from model_tests.mutants.decisions.made import DecisionMutant

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 import spec.systems
-from model_tests.derived import Texts, combined, digest, digest_of_file
+from model_tests.common.derived import Texts, combined, digest, digest_of_file
 from model_tests.mutants.decisions.made import mutants, tables
 
 

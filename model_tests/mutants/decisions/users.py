@@ -48,17 +48,31 @@ def _names(other: DecisionFunction, of: DecisionFunction, word: str, is_property
 @cache
 def used_outside() -> frozenset[str]:
     """Names of the decisions that systems and checks use by themselves; what only lists guards does not decide."""
-    folders = (Path(spec.systems.__path__[0]), *(Path(model_tests.__path__[0]) / name for name in READERS))
-    paths = (path for folder in folders for path in folder.rglob("*.py") if not path.stem.endswith(STATEMENTS))
+    systems = Path(spec.systems.__path__[0])
+    folders = (systems, *(Path(model_tests.__path__[0]) / name for name in READERS))
+    paths = (path for folder in folders for path in folder.rglob("*.py") if path.stem != ATTRIBUTION)
+    paths = (path for path in paths if path.parent != systems or not path.stem.endswith(LEMMAS))
     used = {name for path in paths for name in _used(ast.parse(path.read_text()))}
     properties = {each.name for each in decisions() if each.name.count(".") > 1}
     return frozenset(name for name in used | properties if not name.endswith("guards"))
 
 
-STATEMENTS: Final = ("_facts", "attribution")
-"""Modules that speak about decisions, so that no answer and no state depends on them."""
+LEMMAS: Final = "_lemmas"
+ATTRIBUTION: Final = "attribution"
+"""Modules that state what holds of decisions, so that no answer and no state depends on them."""
 
-READERS: Final = ("bugs", "conformance", "traces", "verify")
+READERS: Final = (
+    "audit",
+    "bugs",
+    "check",
+    "conform",
+    "corruption",
+    "histories",
+    "judging",
+    "replay",
+    "traces",
+    "verify",
+)
 """Packages of checks that put questions to decisions."""
 
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from model_tests.traces.logs.kafka_log_folders import list_logs
-from model_tests.traces.logs.kafka_log_read import read_checked
+from model_tests.logs.kafka_log_folders import list_logs
+from model_tests.logs.kafka_log_read import read_checked
 from reference.broker.group_record import OffsetKey, OffsetValue, encode_key
 from reference.broker.transaction_metadata import TopicPartition
 from reference.log.batch import RecordBatch, data_batch, marker_batch

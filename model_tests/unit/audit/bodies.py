@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Any, Final, NamedTuple
 
-from model_tests.traces.logs.kafka_log_checks import BodyCheck
+from model_tests.logs.kafka_log_checks import BodyCheck
 from reference.log import varint
 from reference.log.batch import RecordBatch, data_batch
 from reference.log.codecs import Codec, compress

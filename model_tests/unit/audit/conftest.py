@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from model_tests.traces.audit.recorded import unpacked
+from model_tests.audit.recorded import unpacked
 
 
 @pytest.fixture(scope="package")

@@ -5,11 +5,11 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model_tests.traces.audit.decision import CONFIRMED
-from model_tests.traces.audit.holes import Surroundings
-from model_tests.traces.audit.partition import audit_batches
-from model_tests.traces.client_histories.severity import Severity
-from model_tests.traces.logs.kafka_log_batches import COLUMNS, CONTROL, TRANSACTIONAL, Batches, dtype_of
+from model_tests.audit.decision import CONFIRMED
+from model_tests.audit.holes import Surroundings
+from model_tests.audit.partition import audit_batches
+from model_tests.histories.severity import Severity
+from model_tests.logs.kafka_log_batches import COLUMNS, CONTROL, TRANSACTIONAL, Batches, dtype_of
 from spec.protocol.append import append
 from spec.protocol.records import AppendRequest, ProducerEntry
 from spec.protocol.seq import next_sequence

@@ -8,10 +8,10 @@ from threading import Event, Thread
 
 import pytest
 
-from model_tests.reports import VIOLATED
-from model_tests.traces.audit.report import AuditReport
-from model_tests.traces.audit.run import run
-from model_tests.traces.client_histories.severity import Severity
+from model_tests.audit.report import AuditReport
+from model_tests.audit.run import run
+from model_tests.common.reports import VIOLATED
+from model_tests.histories.severity import Severity
 from model_tests.unit.audit.written import data, encoded, marker, placed, write_segment
 from model_tests.unit.audit.written_world import run_world, write_world
 from reference.faults import NO_FAULTS

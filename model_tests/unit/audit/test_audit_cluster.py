@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from model_tests.reports import HOLDS, VIOLATED
-from model_tests.traces.audit.changes import (
+from model_tests.audit.changes import (
     BROKERS,
     CONTROLLER_LOG,
     as_commit,
@@ -18,11 +17,12 @@ from model_tests.traces.audit.changes import (
     outside_transactions,
     with_change,
 )
-from model_tests.traces.audit.findings import Finding
-from model_tests.traces.audit.recorded import CLUSTER, CLUSTER_RUNNING, KAFKA_3_9, journal
-from model_tests.traces.audit.report import AuditReport
-from model_tests.traces.audit.run import run
-from model_tests.traces.client_histories.severity import Severity
+from model_tests.audit.findings import Finding
+from model_tests.audit.recorded import CLUSTER, CLUSTER_RUNNING, KAFKA_3_9, journal
+from model_tests.audit.report import AuditReport
+from model_tests.audit.run import run
+from model_tests.common.reports import HOLDS, VIOLATED
+from model_tests.histories.severity import Severity
 
 ZOMBIE, OFFSETS, UNCLEAN = "zombie-0", "__consumer_offsets-0", "unclean2-2"
 COORDINATORS = tuple(f"__transaction_state-{number}" for number in range(4))

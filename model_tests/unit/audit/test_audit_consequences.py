@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from crc32c import crc32c
 
-from model_tests.traces.audit.cluster_wire import finding_of, plain_finding
-from model_tests.traces.audit.findings import Finding
-from model_tests.traces.audit.recorded import KAFKA_3_9
-from model_tests.traces.audit.run import run
-from model_tests.traces.logs.kafka_log_derived import ABORTED_ENTRY
+from model_tests.audit.cluster_wire import finding_of, plain_finding
+from model_tests.audit.findings import Finding
+from model_tests.audit.recorded import KAFKA_3_9
+from model_tests.audit.run import run
+from model_tests.logs.kafka_log_derived import ABORTED_ENTRY
 from model_tests.unit.audit.test_audit_misplaced import spans_of
 from reference.log.batch import CONTROL, TRANSACTIONAL
 

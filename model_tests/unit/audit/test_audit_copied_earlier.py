@@ -3,13 +3,13 @@ from pathlib import Path
 
 import pytest
 
-from model_tests.reports import HOLDS
-from model_tests.traces.audit.findings import Finding
-from model_tests.traces.audit.orphan_markers import LATER
-from model_tests.traces.audit.report import AuditReport
-from model_tests.traces.audit.run import run
-from model_tests.traces.audit.transactions_gaps import COPY_AGAIN
-from model_tests.traces.client_histories.severity import Severity
+from model_tests.audit.findings import Finding
+from model_tests.audit.orphan_markers import LATER
+from model_tests.audit.report import AuditReport
+from model_tests.audit.run import run
+from model_tests.audit.transactions_gaps import COPY_AGAIN
+from model_tests.common.reports import HOLDS
+from model_tests.histories.severity import Severity
 from model_tests.unit.audit.written_cluster import ABORT, COMMIT, WrittenCluster
 from reference.log.batch import blank_batch, marker_batch
 from reference.log.checkpoint_file import PartitionOffset, encode_offsets

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from model_tests.traces.audit.findings import Finding
-from model_tests.traces.audit.run import run
-from model_tests.traces.client_histories.severity import Severity
+from model_tests.audit.findings import Finding
+from model_tests.audit.run import run
+from model_tests.histories.severity import Severity
 from model_tests.unit.audit.test_audit_cleaned_coordinator import A, B, C
 from model_tests.unit.audit.written_cluster import ABORT, COMMIT, WrittenCluster
 

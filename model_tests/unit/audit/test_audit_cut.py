@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from model_tests.traces.audit.log import audit_log, surroundings
-from model_tests.traces.audit.recorded import RECORDED
-from model_tests.traces.client_histories.severity import Severity
-from model_tests.traces.logs.kafka_log_folders import LogFolder, list_logs
-from model_tests.traces.logs.kafka_log_read import read_checked
+from model_tests.audit.log import audit_log, surroundings
+from model_tests.audit.recorded import RECORDED
+from model_tests.histories.severity import Severity
+from model_tests.logs.kafka_log_folders import LogFolder, list_logs
+from model_tests.logs.kafka_log_read import read_checked
 
 CUTS = 60
 

@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from model_tests.traces.audit.run import run
-from model_tests.traces.client_histories.severity import Severity
+from model_tests.audit.run import run
+from model_tests.histories.severity import Severity
 from model_tests.unit.audit.written_cluster import WrittenCluster
 from reference.log.batch import RecordBatch
 from spec.vocabulary import LeaderEpoch, Offset

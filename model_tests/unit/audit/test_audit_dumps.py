@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from model_tests.reports import HOLDS, NOTHING_JUDGED, VIOLATED
-from model_tests.traces.audit.recorded import DEFECTS, KAFKA_4_0
-from model_tests.traces.audit.report import AuditReport
-from model_tests.traces.audit.run import run
-from model_tests.traces.client_histories.severity import Severity
-from model_tests.traces.logs.dump_segments import is_dump
-from model_tests.traces.logs.dump_states import states_of
-from model_tests.traces.logs.dump_text import DumpedBatch, DumpedRecord, UnreadLine, read_dump
+from model_tests.audit.recorded import DEFECTS, KAFKA_4_0
+from model_tests.audit.report import AuditReport
+from model_tests.audit.run import run
+from model_tests.common.reports import HOLDS, NOTHING_JUDGED, VIOLATED
+from model_tests.histories.severity import Severity
+from model_tests.logs.dump_segments import is_dump
+from model_tests.logs.dump_states import states_of
+from model_tests.logs.dump_text import DumpedBatch, DumpedRecord, UnreadLine, read_dump
 from model_tests.unit.audit.dumping import dumped
 from reference.log.batch import marker_batch, value_batch
 from spec.vocabulary import ControlType, LeaderEpoch, Offset

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from model_tests.traces.audit.recorded import KAFKA_3_9
-from model_tests.traces.audit.run import run
+from model_tests.audit.recorded import KAFKA_3_9
+from model_tests.audit.run import run
 from model_tests.unit.audit.test_audit_bad_input import blamed
 from model_tests.unit.audit.test_combine_parts import Divided
 

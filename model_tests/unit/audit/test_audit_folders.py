@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from crc32c import crc32c
 
-from model_tests.traces.audit.report import AuditReport
-from model_tests.traces.audit.run import run
-from model_tests.traces.audit.transactions_clusters import coordinator_count, coordinator_partition
+from model_tests.audit.report import AuditReport
+from model_tests.audit.run import run
+from model_tests.audit.transactions_clusters import coordinator_count, coordinator_partition
 
 TOPICS = ("orders", "payments")
 NAMES = tuple(f"tx-{number}" for number in range(12))

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from model_tests.traces.audit.report import AuditReport
-from model_tests.traces.audit.run import run
+from model_tests.audit.report import AuditReport
+from model_tests.audit.run import run
 from model_tests.unit.audit.written_cluster import ABORT, COMMIT, WrittenCluster
 from reference.log.batch import marker_batch
 

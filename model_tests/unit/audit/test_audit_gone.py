@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from model_tests.traces.audit.run import run
-from model_tests.traces.client_histories.severity import Severity
-from model_tests.traces.logs import coordinator_log
-from model_tests.traces.logs.locations import Location, located
+from model_tests.audit.run import run
+from model_tests.histories.severity import Severity
+from model_tests.logs import coordinator_log
+from model_tests.logs.locations import Location, located
 from model_tests.unit.audit.written_world import run_world, write_world
 from reference.faults import NO_FAULTS
 from spec.versions import NEWEST

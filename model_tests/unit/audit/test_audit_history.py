@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from model_tests.audit.recorded import KAFKA_3_9, journal
+from model_tests.audit.run import run
 from model_tests.cli import app
-from model_tests.reports import NOTHING_JUDGED, BadInput
-from model_tests.traces.audit.history import ReportedEnd, read_history
-from model_tests.traces.audit.recorded import KAFKA_3_9, journal
-from model_tests.traces.audit.run import run
+from model_tests.common.reports import NOTHING_JUDGED, BadInput
+from model_tests.histories.journal import ReportedEnd, read_history
 from model_tests.unit.audit.test_audit_transactions import A, B, C, begun, found
 from model_tests.unit.audit.written_cluster import ABORT, COMMIT, WrittenCluster
 

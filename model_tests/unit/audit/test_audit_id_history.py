@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from model_tests.reports import HOLDS
-from model_tests.traces.audit.report import AuditReport
-from model_tests.traces.audit.run import run
-from model_tests.traces.client_histories.severity import Severity
+from model_tests.audit.report import AuditReport
+from model_tests.audit.run import run
+from model_tests.common.reports import HOLDS
+from model_tests.histories.severity import Severity
 from model_tests.unit.audit.test_audit_transactions import A, B, Story, begun, found
 from model_tests.unit.audit.written_cluster import ABORT, COMMIT, STATES, WrittenCluster
 from reference.broker.transaction_metadata import TopicPartition

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from model_tests.reports import VIOLATED
-from model_tests.traces.audit import run as command
-from model_tests.traces.audit.in_process import judged_in_process
-from model_tests.traces.audit.run import run
-from model_tests.traces.logs.kafka_log_folders import list_logs
+from model_tests.audit import run as command
+from model_tests.audit.in_process import judged_in_process
+from model_tests.audit.run import run
+from model_tests.common.reports import VIOLATED
+from model_tests.logs.kafka_log_folders import list_logs
 from model_tests.unit.audit.written import data, encoded, marker, placed, write_segment
 from model_tests.unit.audit.written_world import run_world, write_world
 from reference.faults import NO_FAULTS
@@ -61,7 +61,7 @@ def test_spark_runs_what_is_large_or_submitted_to_it(broken: Path, monkeypatch: 
         asked.append(master)
         raise SessionStarted
 
-    monkeypatch.setattr("model_tests.traces.audit.on_spark.judged_on_spark", judged_on_spark)
+    monkeypatch.setattr("model_tests.audit.on_spark.judged_on_spark", judged_on_spark)
 
     def runs(**options: Any) -> None:
         with pytest.raises(SessionStarted):

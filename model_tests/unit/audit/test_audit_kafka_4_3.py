@@ -3,18 +3,18 @@ from pathlib import Path
 
 import pytest
 
-from model_tests.reports import HOLDS, VIOLATED
-from model_tests.traces.audit.changes import CONTROLLER_LOG, batches_in, with_change
-from model_tests.traces.audit.log import read_log
-from model_tests.traces.audit.recorded import KAFKA_4_3, MARKER_BUG, MARKER_BUG_STOPPED, journal, observed
-from model_tests.traces.audit.report import AuditReport
-from model_tests.traces.audit.run import run
-from model_tests.traces.audit.stalled_lso import held_back
-from model_tests.traces.audit.transactions_judge import TransactionStatus
-from model_tests.traces.client_histories.severity import Severity
-from model_tests.traces.logs.controller_log import ControllerRecord, read_controller
-from model_tests.traces.logs.controller_log_values import BrokerChange, PartitionChange
-from model_tests.traces.logs.kafka_log_folders import list_logs
+from model_tests.audit.changes import CONTROLLER_LOG, batches_in, with_change
+from model_tests.audit.log import read_log
+from model_tests.audit.recorded import KAFKA_4_3, MARKER_BUG, MARKER_BUG_STOPPED, journal, observed
+from model_tests.audit.report import AuditReport
+from model_tests.audit.run import run
+from model_tests.audit.stalled_lso import held_back
+from model_tests.audit.transactions_judge import TransactionStatus
+from model_tests.common.reports import HOLDS, VIOLATED
+from model_tests.histories.severity import Severity
+from model_tests.logs.controller_log import ControllerRecord, read_controller
+from model_tests.logs.controller_log_values import BrokerChange, PartitionChange
+from model_tests.logs.kafka_log_folders import list_logs
 
 NODES = ("node1", "node2")
 COMMAND = "kafka-transactions.sh --bootstrap-server HOST:PORT abort --topic t --partition 1 --start-offset 0"

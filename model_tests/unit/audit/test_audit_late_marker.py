@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from model_tests.traces.audit.findings import Finding
-from model_tests.traces.audit.run import run
+from model_tests.audit.findings import Finding
+from model_tests.audit.run import run
 from model_tests.unit.audit.written_cluster import ABORT, COMMIT, WrittenCluster
 from spec.vocabulary import ControlType
 

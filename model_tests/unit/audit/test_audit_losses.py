@@ -3,16 +3,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from model_tests.traces.audit.controller_log_history import LeaderEpochEntry
-from model_tests.traces.audit.history import Acknowledged, ClientJournal, JournalTransaction, ReportedEnd
-from model_tests.traces.audit.history_judge import TalliedLog, judge_history
-from model_tests.traces.audit.history_log import AttemptTally, RecordFate
-from model_tests.traces.audit.losses import Led, Loss, losses_of, lost_acknowledgements, shown_by_clients
-from model_tests.traces.audit.replica import ReplicaSummary
-from model_tests.traces.audit.transactions_join import Gap, JoinedTransaction, LogIndex
-from model_tests.traces.audit.transactions_judge import judge_transaction
-from model_tests.traces.audit.transactions_summary import AuditedMarker, PartitionTransactions
-from model_tests.traces.client_histories.severity import Severity
+from model_tests.audit.controller_log_history import LeaderEpochEntry
+from model_tests.audit.history_judge import TalliedLog, judge_history
+from model_tests.audit.history_log import AttemptTally, RecordFate
+from model_tests.audit.losses import Led, Loss, losses_of, lost_acknowledgements, shown_by_clients
+from model_tests.audit.replica import ReplicaSummary
+from model_tests.audit.transactions_join import Gap, JoinedTransaction, LogIndex
+from model_tests.audit.transactions_judge import judge_transaction
+from model_tests.audit.transactions_summary import AuditedMarker, PartitionTransactions
+from model_tests.histories.journal import Acknowledged, ClientJournal, JournalTransaction, ReportedEnd
+from model_tests.histories.severity import Severity
 from model_tests.unit.audit.test_audit_transactions_judge import KNOWN, RUN, WHOLE
 from spec.vocabulary import ABSENT
 

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from model_tests.traces.audit.compaction import condense
-from model_tests.traces.audit.log import surroundings, wanted_of
-from model_tests.traces.audit.lost_segments import lost_segments
-from model_tests.traces.audit.reading import read_part
-from model_tests.traces.audit.recorded import CLUSTER, KAFKA_3_9
-from model_tests.traces.audit.run import run
-from model_tests.traces.logs.kafka_log_folders import list_logs
+from model_tests.audit.compaction import condense
+from model_tests.audit.log import surroundings, wanted_of
+from model_tests.audit.lost_segments import lost_segments
+from model_tests.audit.reading import read_part
+from model_tests.audit.recorded import CLUSTER, KAFKA_3_9
+from model_tests.audit.run import run
+from model_tests.logs.kafka_log_folders import list_logs
 from model_tests.unit.audit.test_audit_bad_input import blamed
 from model_tests.unit.audit.test_combine_parts import Divided
 from model_tests.unit.audit.written import data, write_segment

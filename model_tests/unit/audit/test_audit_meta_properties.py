@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from model_tests.traces.audit.run import run
+from model_tests.audit.run import run
 from model_tests.unit.audit.written import data, write_segment
 
 NAME = "meta.properties"

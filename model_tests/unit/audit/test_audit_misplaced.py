@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from crc32c import crc32c
 
-from model_tests.traces.audit.findings import Finding
-from model_tests.traces.audit.partition import audit_batches
-from model_tests.traces.audit.recorded import KAFKA_3_9
-from model_tests.traces.audit.run import run
-from model_tests.traces.audit.stalled_lso import held_back
+from model_tests.audit.findings import Finding
+from model_tests.audit.partition import audit_batches
+from model_tests.audit.recorded import KAFKA_3_9
+from model_tests.audit.run import run
+from model_tests.audit.stalled_lso import held_back
 from model_tests.unit.audit.test_audit_one_cause import A, found, identified, record, two_producers
 from model_tests.unit.audit.written import PRODUCER, data, log_of
 from model_tests.unit.audit.written_cluster import STATES, WrittenCluster

@@ -4,10 +4,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from model_tests.traces.audit.findings import Finding
-from model_tests.traces.audit.run import run
-from model_tests.traces.client_histories.severity import Severity
-from model_tests.traces.logs.kafka_log_derived import ABORTED_ENTRY
+from model_tests.audit.findings import Finding
+from model_tests.audit.run import run
+from model_tests.histories.severity import Severity
+from model_tests.logs.kafka_log_derived import ABORTED_ENTRY
 from model_tests.unit.audit.written import data, marker, placed
 from model_tests.unit.audit.written_world import run_world, write_log, write_world
 from reference.faults import NO_FAULTS

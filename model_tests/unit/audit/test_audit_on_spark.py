@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from model_tests.reports import HOLDS, NOTHING_JUDGED, VIOLATED
-from model_tests.traces.audit.kafka_log import KafkaLog
-from model_tests.traces.audit.on_spark import judged_on_spark
-from model_tests.traces.audit.report import AuditReport
-from model_tests.traces.audit.run import run
-from model_tests.traces.logs.kafka_log_folders import list_logs
-from model_tests.traces.session import session
+from model_tests.audit.kafka_log import KafkaLog
+from model_tests.audit.on_spark import judged_on_spark
+from model_tests.audit.report import AuditReport
+from model_tests.audit.run import run
+from model_tests.common.reports import HOLDS, NOTHING_JUDGED, VIOLATED
+from model_tests.logs.kafka_log_folders import list_logs
+from model_tests.spark.session import session
 from model_tests.unit.audit.written import data, encoded, marker, placed, write_segment
 
 MASTER = "local[2]"

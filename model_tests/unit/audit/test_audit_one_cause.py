@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from model_tests.traces.audit.findings import Finding
-from model_tests.traces.audit.run import run
-from model_tests.traces.client_histories.severity import Severity
+from model_tests.audit.findings import Finding
+from model_tests.audit.run import run
+from model_tests.histories.severity import Severity
 from model_tests.unit.audit.written_cluster import ABORT, COMMIT, STATES, WrittenCluster
 from reference.broker.transaction_record import TransactionValue, decode_key, decode_value, encode_key
 from reference.log.batch import RecordBatch, data_batch, marker_batch

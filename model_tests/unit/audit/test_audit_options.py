@@ -3,15 +3,15 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from model_tests.audit.log import audit_log, surroundings
+from model_tests.audit.recorded import DEFECTS
+from model_tests.audit.run import run
+from model_tests.audit.transactions_report import ListedTransactions, listed
+from model_tests.audit.verdict_tasks import bytes_of_a_task, shared_out
 from model_tests.cli import app
-from model_tests.reports import NOTHING_JUDGED, BadInput
-from model_tests.traces.audit.log import audit_log, surroundings
-from model_tests.traces.audit.recorded import DEFECTS
-from model_tests.traces.audit.run import run
-from model_tests.traces.audit.transactions_report import ListedTransactions, listed
-from model_tests.traces.audit.verdict_tasks import bytes_of_a_task, shared_out
-from model_tests.traces.client_histories.severity import Severity
-from model_tests.traces.logs.kafka_log_folders import list_logs
+from model_tests.common.reports import NOTHING_JUDGED, BadInput
+from model_tests.histories.severity import Severity
+from model_tests.logs.kafka_log_folders import list_logs
 from model_tests.unit.audit.written import data, write_segment
 from model_tests.unit.audit.written_cluster import WrittenCluster
 from spec.vocabulary import ProducerId

@@ -5,19 +5,19 @@ from pathlib import Path
 
 import pytest
 
-from model_tests.reports import BadInput
-from model_tests.traces.audit.findings import Finding, LogBounds
-from model_tests.traces.audit.page import page, write_page
-from model_tests.traces.audit.recorded import DEFECTS
-from model_tests.traces.audit.report import AuditReport
-from model_tests.traces.audit.run import run
-from model_tests.traces.audit.story import story
-from model_tests.traces.audit.timeline import COLUMNS, TransactionFate, svg_of_timeline, timeline
-from model_tests.traces.audit.transactions_summary import AuditedMarker, DataRun, PartitionTransactions
-from model_tests.traces.client_histories.anomalies import MEANINGS, Anomaly, AnomalyKind
-from model_tests.traces.client_histories.command import run as reported
-from model_tests.traces.client_histories.report import ClassReport, ClientsReport
-from model_tests.traces.client_histories.severity import Severity
+from model_tests.audit.findings import Finding, LogBounds
+from model_tests.audit.history_command import run as reported
+from model_tests.audit.page import page, write_page
+from model_tests.audit.recorded import DEFECTS
+from model_tests.audit.report import AuditReport
+from model_tests.audit.run import run
+from model_tests.audit.story import story
+from model_tests.audit.timeline import COLUMNS, TransactionFate, svg_of_timeline, timeline
+from model_tests.audit.transactions_summary import AuditedMarker, DataRun, PartitionTransactions
+from model_tests.common.reports import BadInput
+from model_tests.histories.anomalies import MEANINGS, Anomaly, AnomalyKind
+from model_tests.histories.report import ClassReport, ClientsReport
+from model_tests.histories.severity import Severity
 from model_tests.unit.source_files import ROOT
 from spec import rules
 from spec.vocabulary import ControlType
@@ -170,7 +170,7 @@ def test_a_page_that_cannot_be_written_is_one_clear_line(torn: AuditReport, tmp_
 
 
 HISTORIES = sorted(
-    path for path in (ROOT / "model_tests/unit/client_histories/histories").glob("*.edn") if ".clean" not in path.name
+    path for path in (ROOT / "model_tests/unit/histories/histories").glob("*.edn") if ".clean" not in path.name
 )
 
 

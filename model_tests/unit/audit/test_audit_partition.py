@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from model_tests.traces.audit.holes import Surroundings
-from model_tests.traces.audit.partition import audit_batches
-from model_tests.traces.client_histories.severity import Severity
+from model_tests.audit.holes import Surroundings
+from model_tests.audit.partition import audit_batches
+from model_tests.histories.severity import Severity
 from model_tests.unit.audit.written import data, log_of, marker
 from reference.log.batch import RecordBatch, emptied
 from spec.vocabulary import MAX_SEQUENCE, ControlType, Sequence

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from rich.console import Console
 
-from model_tests.traces.audit.progress import said, shown, tasks_done
+from model_tests.audit.progress import said, shown, tasks_done
 
 
 @dataclass

@@ -5,17 +5,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model_tests.traces.audit.cluster_wire import plain_side, side_of
-from model_tests.traces.audit.controller_log_history import LeaderEpochEntry, PartitionLeaders
-from model_tests.traces.audit.log import audit_log, read_log, surroundings
-from model_tests.traces.audit.losses import Loss
-from model_tests.traces.audit.recorded import CLUSTER
-from model_tests.traces.audit.replica import ReplicaSummary, blocks_of, coarser, epoch_runs, summarized
-from model_tests.traces.audit.replicas import Copy, compare
-from model_tests.traces.audit.replicas_difference import first_difference
-from model_tests.traces.audit.wire import decode, encode
-from model_tests.traces.client_histories.severity import Severity
-from model_tests.traces.logs.kafka_log_folders import list_logs
+from model_tests.audit.cluster_wire import plain_side, side_of
+from model_tests.audit.controller_log_history import LeaderEpochEntry, PartitionLeaders
+from model_tests.audit.log import audit_log, read_log, surroundings
+from model_tests.audit.losses import Loss
+from model_tests.audit.recorded import CLUSTER
+from model_tests.audit.replica import ReplicaSummary, blocks_of, coarser, epoch_runs, summarized
+from model_tests.audit.replicas import Copy, compare
+from model_tests.audit.replicas_difference import first_difference
+from model_tests.audit.wire import decode, encode
+from model_tests.histories.severity import Severity
+from model_tests.logs.kafka_log_folders import list_logs
 from model_tests.unit.audit.written import data, encoded
 from reference.log.batch import RecordBatch
 from spec.vocabulary import LeaderEpoch, Offset

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from model_tests.traces.audit.report import AuditReport
-from model_tests.traces.audit.run import run
-from model_tests.traces.logs import locations
-from model_tests.traces.logs.kafka_log_folders import list_logs
+from model_tests.audit.report import AuditReport
+from model_tests.audit.run import run
+from model_tests.logs import locations
+from model_tests.logs.kafka_log_folders import list_logs
 from model_tests.unit.audit.object_store import BUCKET, object_store
 from model_tests.unit.audit.written import data, write_segment
 from model_tests.unit.audit.written_world import run_world, write_world

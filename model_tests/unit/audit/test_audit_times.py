@@ -5,13 +5,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from model_tests.traces.audit import times
-from model_tests.traces.audit.log import read_log
-from model_tests.traces.audit.recorded import KAFKA_3_9
-from model_tests.traces.audit.times import times_at
-from model_tests.traces.logs.kafka_log_derived import OFFSET_ENTRY
-from model_tests.traces.logs.kafka_log_folders import LogFolder, list_logs
-from model_tests.traces.logs.kafka_log_segment import SegmentRange, read_segment
+from model_tests.audit import times
+from model_tests.audit.log import read_log
+from model_tests.audit.recorded import KAFKA_3_9
+from model_tests.audit.times import times_at
+from model_tests.logs.kafka_log_derived import OFFSET_ENTRY
+from model_tests.logs.kafka_log_folders import LogFolder, list_logs
+from model_tests.logs.kafka_log_segment import SegmentRange, read_segment
 from reference.log.batch import value_batch
 from reference.log.config import LogConfig
 from reference.log.disk_log import DiskLog

@@ -3,15 +3,15 @@ from pathlib import Path
 
 import pytest
 
-from model_tests.reports import HOLDS, VIOLATED
-from model_tests.traces.audit.findings import Finding
-from model_tests.traces.audit.log import audit_log, surroundings
-from model_tests.traces.audit.recorded import DEFECTS, KAFKA_3_9, UNREGISTERED, defects
-from model_tests.traces.audit.report import AuditReport
-from model_tests.traces.audit.run import run
-from model_tests.traces.audit.wire import decode, encode
-from model_tests.traces.client_histories.severity import Severity
-from model_tests.traces.logs.kafka_log_folders import list_logs
+from model_tests.audit.findings import Finding
+from model_tests.audit.log import audit_log, surroundings
+from model_tests.audit.recorded import DEFECTS, KAFKA_3_9, UNREGISTERED, defects
+from model_tests.audit.report import AuditReport
+from model_tests.audit.run import run
+from model_tests.audit.wire import decode, encode
+from model_tests.common.reports import HOLDS, VIOLATED
+from model_tests.histories.severity import Severity
+from model_tests.logs.kafka_log_folders import list_logs
 from model_tests.unit.audit.written_cluster import ABORT, COMMIT, WrittenCluster
 
 A, B, C = ("a", 0), ("b", 0), ("c", 0)

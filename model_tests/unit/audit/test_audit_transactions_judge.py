@@ -2,11 +2,11 @@ from dataclasses import replace
 
 import pytest
 
-from model_tests.traces.audit.coordinator_log_history import CoordinatorTransaction
-from model_tests.traces.audit.transactions_clusters import places_of
-from model_tests.traces.audit.transactions_join import Gap, JoinedTransaction, LogIndex
-from model_tests.traces.audit.transactions_judge import judge_transaction
-from model_tests.traces.audit.transactions_summary import DataRun, PartitionTransactions
+from model_tests.audit.coordinator_log_history import CoordinatorTransaction
+from model_tests.audit.transactions_clusters import places_of
+from model_tests.audit.transactions_join import Gap, JoinedTransaction, LogIndex
+from model_tests.audit.transactions_judge import judge_transaction
+from model_tests.audit.transactions_summary import DataRun, PartitionTransactions
 from spec.vocabulary import ControlType, TransactionState
 
 KNOWN = CoordinatorTransaction(

@@ -5,10 +5,10 @@ from typing import Final
 
 import pytest
 
-from model_tests.traces.audit.findings import Finding
-from model_tests.traces.audit.report import AuditReport
-from model_tests.traces.audit.run import run
-from model_tests.traces.client_histories.severity import Severity
+from model_tests.audit.findings import Finding
+from model_tests.audit.report import AuditReport
+from model_tests.audit.run import run
+from model_tests.histories.severity import Severity
 from model_tests.unit.audit.written_world import clean_worlds, upgraded, write_world
 from reference.faults import STATE_RETAINED
 from spec import rules

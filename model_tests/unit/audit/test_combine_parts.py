@@ -6,19 +6,19 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from model_tests.traces.audit.combine_parts import Judged, collected
-from model_tests.traces.audit.log import concluded, is_divisible
-from model_tests.traces.audit.partition import conclude
-from model_tests.traces.audit.reading import read_whole
-from model_tests.traces.audit.recorded import DEFECTS, KAFKA_3_9
-from model_tests.traces.audit.reread import RereadRequest
-from model_tests.traces.audit.verdict_tasks import SomeSegments, VerdictTasks, neighbours
-from model_tests.traces.audit.wire import plain_asked
-from model_tests.traces.logs.kafka_log_batches import joined
-from model_tests.traces.logs.kafka_log_derived import OFFSET_ENTRY, read_derived
-from model_tests.traces.logs.kafka_log_folders import LogFolder, list_logs, size_of
-from model_tests.traces.logs.kafka_log_ranges import ranges_of
-from model_tests.traces.logs.kafka_log_read import read_checked
+from model_tests.audit.combine_parts import Judged, collected
+from model_tests.audit.log import concluded, is_divisible
+from model_tests.audit.partition import conclude
+from model_tests.audit.reading import read_whole
+from model_tests.audit.recorded import DEFECTS, KAFKA_3_9
+from model_tests.audit.reread import RereadRequest
+from model_tests.audit.verdict_tasks import SomeSegments, VerdictTasks, neighbours
+from model_tests.audit.wire import plain_asked
+from model_tests.logs.kafka_log_batches import joined
+from model_tests.logs.kafka_log_derived import OFFSET_ENTRY, read_derived
+from model_tests.logs.kafka_log_folders import LogFolder, list_logs, size_of
+from model_tests.logs.kafka_log_ranges import ranges_of
+from model_tests.logs.kafka_log_read import read_checked
 from reference.log.batch import value_batch
 from reference.log.config import LogConfig
 from reference.log.disk_log import DiskLog

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model_tests.traces.audit.changes import batches_in
-from model_tests.traces.audit.controller_log_fold import controller_history
-from model_tests.traces.audit.controller_log_history import ControllerHistory
-from model_tests.traces.audit.log import read_log
-from model_tests.traces.audit.recorded import CLUSTER, leader_changes
-from model_tests.traces.client_histories.severity import Severity
-from model_tests.traces.logs.controller_log import ControllerLog, ControllerRecord, UnreadRecords, read_controller
-from model_tests.traces.logs.controller_log_values import (
+from model_tests.audit.changes import batches_in
+from model_tests.audit.controller_log_fold import controller_history
+from model_tests.audit.controller_log_history import ControllerHistory
+from model_tests.audit.log import read_log
+from model_tests.audit.recorded import CLUSTER, leader_changes
+from model_tests.histories.severity import Severity
+from model_tests.logs.controller_log import ControllerLog, ControllerRecord, UnreadRecords, read_controller
+from model_tests.logs.controller_log_values import (
     NO_LEADER_CHANGE,
     Bracket,
     BrokerChange,
@@ -28,9 +28,9 @@ from model_tests.traces.logs.controller_log_values import (
     RemovedTopic,
     read_change,
 )
-from model_tests.traces.logs.coordinator_log import raw_records
-from model_tests.traces.logs.kafka_log_fields import MalformedBytes, UnknownSchema
-from model_tests.traces.logs.kafka_log_folders import list_logs
+from model_tests.logs.coordinator_log import raw_records
+from model_tests.logs.kafka_log_fields import MalformedBytes, UnknownSchema
+from model_tests.logs.kafka_log_folders import list_logs
 from spec.versions import KAFKA_3_9, NEWEST, Profile
 from spec.vocabulary import ABSENT
 

@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model_tests.traces.audit.coordinator_log_changes import CoordinatorLink, judge_changes
-from model_tests.traces.audit.coordinator_log_history import CoordinatorHistory
-from model_tests.traces.audit.transactions_clusters import all_coordinators, coordinator_partition
-from model_tests.traces.logs.coordinator_log import StateRecord
-from model_tests.traces.logs.coordinator_log_edges import step_between
-from model_tests.traces.logs.coordinator_log_values import StateValue, read_key, read_value
-from model_tests.traces.logs.kafka_log_fields import MalformedBytes, UnknownSchema
+from model_tests.audit.coordinator_log_changes import CoordinatorLink, judge_changes
+from model_tests.audit.coordinator_log_history import CoordinatorHistory
+from model_tests.audit.transactions_clusters import all_coordinators, coordinator_partition
+from model_tests.logs.coordinator_log import StateRecord
+from model_tests.logs.coordinator_log_edges import step_between
+from model_tests.logs.coordinator_log_values import StateValue, read_key, read_value
+from model_tests.logs.kafka_log_fields import MalformedBytes, UnknownSchema
 from reference.broker.transaction_metadata import TopicPartition
 from reference.broker.transaction_record import TransactionValue, by_topic, encode_key
 from spec.vocabulary import ABSENT, Epoch, ProducerId, Timestamp, TransactionState

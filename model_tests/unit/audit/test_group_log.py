@@ -5,14 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model_tests.reports import VIOLATED
-from model_tests.traces.audit.group_log import Pending
-from model_tests.traces.audit.recorded import KAFKA_3_9
-from model_tests.traces.audit.report import AuditReport
-from model_tests.traces.audit.run import run
-from model_tests.traces.client_histories.severity import Severity
-from model_tests.traces.logs.group_log_values import GroupOffsetKey, read_offset, read_offset_key
-from model_tests.traces.logs.kafka_log_fields import MalformedBytes, UnknownSchema
+from model_tests.audit.group_log import Pending
+from model_tests.audit.recorded import KAFKA_3_9
+from model_tests.audit.report import AuditReport
+from model_tests.audit.run import run
+from model_tests.common.reports import VIOLATED
+from model_tests.histories.severity import Severity
+from model_tests.logs.group_log_values import GroupOffsetKey, read_offset, read_offset_key
+from model_tests.logs.kafka_log_fields import MalformedBytes, UnknownSchema
 from model_tests.unit.audit.written import write_segment
 from reference.broker import group_record as writer
 from reference.broker.transaction_metadata import TopicPartition

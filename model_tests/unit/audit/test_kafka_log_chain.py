@@ -8,10 +8,10 @@ from crc32c import crc32c
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model_tests.traces.logs import kafka_log_chain, kafka_log_checksums
-from model_tests.traces.logs.kafka_log_batches import HEADER, HEADER_SIZE
-from model_tests.traces.logs.kafka_log_chain import chain
-from model_tests.traces.logs.kafka_log_segment import SegmentRange, read_bytes
+from model_tests.logs import kafka_log_chain, kafka_log_checksums
+from model_tests.logs.kafka_log_batches import HEADER, HEADER_SIZE
+from model_tests.logs.kafka_log_chain import chain
+from model_tests.logs.kafka_log_segment import SegmentRange, read_bytes
 
 SEGMENT = SegmentRange("test.log", 0)
 SIZES = st.lists(st.integers(0, 900), min_size=1, max_size=400)

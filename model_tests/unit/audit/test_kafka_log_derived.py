@@ -6,11 +6,11 @@ from crc32c import crc32c
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model_tests.traces.audit.log import audit_log, surroundings
-from model_tests.traces.audit.partition_verdict import PartitionVerdict
-from model_tests.traces.logs.kafka_log_derived import parse_epochs, parse_rows, parse_snapshot
-from model_tests.traces.logs.kafka_log_folders import list_logs
-from model_tests.traces.logs.kafka_log_segment import SegmentDamage
+from model_tests.audit.log import audit_log, surroundings
+from model_tests.audit.partition_verdict import PartitionVerdict
+from model_tests.logs.kafka_log_derived import parse_epochs, parse_rows, parse_snapshot
+from model_tests.logs.kafka_log_folders import list_logs
+from model_tests.logs.kafka_log_segment import SegmentDamage
 from model_tests.unit.damages import PlantedDamage as Damaged
 from model_tests.unit.damages import damaged, damages, fuzzed
 

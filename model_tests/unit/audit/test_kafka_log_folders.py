@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from model_tests.traces.audit.run import run
-from model_tests.traces.logs.kafka_log_folders import HIGH_WATERMARK, LOG_START, list_logs
-from model_tests.traces.logs.kafka_log_read import read_checked
+from model_tests.audit.run import run
+from model_tests.logs.kafka_log_folders import HIGH_WATERMARK, LOG_START, list_logs
+from model_tests.logs.kafka_log_read import read_checked
 from model_tests.unit.audit.written import data, write_segment
 
 

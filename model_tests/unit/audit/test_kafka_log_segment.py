@@ -6,9 +6,9 @@ from crc32c import crc32c
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model_tests.traces.audit.partition import audit_batches
-from model_tests.traces.logs.kafka_log_batches import COLUMNS
-from model_tests.traces.logs.kafka_log_read import SegmentRange, read_checked_bytes
+from model_tests.audit.partition import audit_batches
+from model_tests.logs.kafka_log_batches import COLUMNS
+from model_tests.logs.kafka_log_read import SegmentRange, read_checked_bytes
 from model_tests.unit.audit.written import data, encoded, marker, placed
 from model_tests.unit.damages import PlantedDamage, damaged, damages, fuzzed
 from reference.log.batch import CHECKED_FROM, RecordBatch

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model_tests.traces.audit.compaction import condense
-from model_tests.traces.audit.holes import Surroundings
-from model_tests.traces.audit.partial_log import Condensed, Wanted, follow, nothing, uncondensed
-from model_tests.traces.audit.partition import audit_batches, conclude
-from model_tests.traces.audit.partition_verdict import PartitionVerdict
-from model_tests.traces.audit.reread import RereadRequest
-from model_tests.traces.audit.tables import columns_of
-from model_tests.traces.logs.kafka_log_batches import COLUMNS, CONTROL, TRANSACTIONAL, Batches, dtype_of
-from model_tests.traces.logs.kafka_log_derived import DerivedFiles
+from model_tests.audit.compaction import condense
+from model_tests.audit.holes import Surroundings
+from model_tests.audit.partial_log import Condensed, Wanted, follow, nothing, uncondensed
+from model_tests.audit.partition import audit_batches, conclude
+from model_tests.audit.partition_verdict import PartitionVerdict
+from model_tests.audit.reread import RereadRequest
+from model_tests.audit.tables import columns_of
+from model_tests.logs.kafka_log_batches import COLUMNS, CONTROL, TRANSACTIONAL, Batches, dtype_of
+from model_tests.logs.kafka_log_derived import DerivedFiles
 from spec.versions import KAFKA_3_9, NEWEST
 from spec.vocabulary import ABSENT
 

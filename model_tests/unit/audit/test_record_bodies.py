@@ -9,19 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from model_tests.audit.findings import Finding
+from model_tests.audit.log import surroundings, wanted_of
+from model_tests.audit.reading import read_part
+from model_tests.audit.record_bodies import NONE_READ, Bodies, bodies_of
+from model_tests.audit.run import run
 from model_tests.cli import app
-from model_tests.reports import NOTHING_JUDGED, VIOLATED
-from model_tests.traces.audit.findings import Finding
-from model_tests.traces.audit.log import surroundings, wanted_of
-from model_tests.traces.audit.reading import read_part
-from model_tests.traces.audit.record_bodies import NONE_READ, Bodies, bodies_of
-from model_tests.traces.audit.run import run
-from model_tests.traces.client_histories.severity import Severity
-from model_tests.traces.logs import kafka_log_bodies, kafka_log_places
-from model_tests.traces.logs.kafka_log_bodies import judge_bodies
-from model_tests.traces.logs.kafka_log_checks import BodyCheck
-from model_tests.traces.logs.kafka_log_folders import list_logs
-from model_tests.traces.logs.kafka_log_segment import Cut, SegmentRange, read_bytes
+from model_tests.common.reports import NOTHING_JUDGED, VIOLATED
+from model_tests.histories.severity import Severity
+from model_tests.logs import kafka_log_bodies, kafka_log_places
+from model_tests.logs.kafka_log_bodies import judge_bodies
+from model_tests.logs.kafka_log_checks import BodyCheck
+from model_tests.logs.kafka_log_folders import list_logs
+from model_tests.logs.kafka_log_segment import Cut, SegmentRange, read_bytes
 from model_tests.unit.audit.bodies import BODIES, BROKEN, ODD, BrokenBody, full, records_of_every_form
 from model_tests.unit.audit.dumping import dumped
 from model_tests.unit.audit.object_store import BUCKET, object_store

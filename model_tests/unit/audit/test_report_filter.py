@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from model_tests.traces.audit.audited_log import AuditedTransactionLog
-from model_tests.traces.audit.findings import Finding
-from model_tests.traces.audit.recorded import KAFKA_3_9
-from model_tests.traces.audit.report import AuditReport
-from model_tests.traces.audit.report_filter import chosen_findings
-from model_tests.traces.audit.run import run
-from model_tests.traces.audit.transactions_report import ListedTransactions
+from model_tests.audit.audited_log import AuditedTransactionLog
+from model_tests.audit.findings import Finding
+from model_tests.audit.recorded import KAFKA_3_9
+from model_tests.audit.report import AuditReport
+from model_tests.audit.report_filter import chosen_findings
+from model_tests.audit.run import run
+from model_tests.audit.transactions_report import ListedTransactions
 from model_tests.unit.audit.test_audit_one_cause import identified, record, two_producers
 from model_tests.unit.audit.written import data, write_segment
 from reference.log.batch import RecordBatch

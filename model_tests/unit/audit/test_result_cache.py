@@ -9,24 +9,24 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from model_tests.audit import result_cache
+from model_tests.audit.history_log import ClientSide
+from model_tests.audit.log import audit_log, surroundings
+from model_tests.audit.result_cache import ResultCache, directory_for
+from model_tests.audit.run import run
+from model_tests.audit.wire import decode, encode
 from model_tests.cli import app
-from model_tests.reports import NOTHING_JUDGED, BadInput
-from model_tests.traces.audit import result_cache
-from model_tests.traces.audit.history_log import ClientSide
-from model_tests.traces.audit.log import audit_log, surroundings
-from model_tests.traces.audit.result_cache import ResultCache, directory_for
-from model_tests.traces.audit.run import run
-from model_tests.traces.audit.wire import decode, encode
-from model_tests.traces.logs.kafka_log_folders import LogFolder, list_logs
-from model_tests.traces.shipping import archive
+from model_tests.common.reports import NOTHING_JUDGED, BadInput
+from model_tests.logs.kafka_log_folders import LogFolder, list_logs
+from model_tests.spark.shipping import archive
 from model_tests.unit.audit.written import data, encoded, placed, write_segment
 
 AUDIT = """
 import sys, time
-from model_tests.traces.audit.result_cache import ResultCache
-from model_tests.traces.audit.log import audit_log, surroundings
-from model_tests.traces.audit.wire import encode
-from model_tests.traces.logs.kafka_log_folders import list_logs
+from model_tests.audit.result_cache import ResultCache
+from model_tests.audit.log import audit_log, surroundings
+from model_tests.audit.wire import encode
+from model_tests.logs.kafka_log_folders import list_logs
 
 def judged(log):
     time.sleep(0.2)
@@ -48,7 +48,7 @@ def test_an_audit_that_is_killed_goes_on_where_it_was(tmp_path: Path) -> None:
         write_segment(tmp_path / "logs" / f"t-{number}", [data(0), data(1 + number % 2)])
     work = directory_for(tmp_path / "work")
     script = [sys.executable, "-c", AUDIT, str(tmp_path / "logs"), work]
-    running = subprocess.Popen(script, cwd=Path(result_cache.__file__).parents[3])
+    running = subprocess.Popen(script, cwd=Path(result_cache.__file__).parents[2])
     while len(list(Path(work).glob("[0-9a-f]*"))) < 3 and running.poll() is None:
         time.sleep(0.02)
     os.kill(running.pid, signal.SIGKILL)
@@ -159,8 +159,8 @@ def test_what_clients_know_is_a_part_of_the_name() -> None:
 
 def test_shipped_code_has_the_same_digest(tmp_path: Path) -> None:
     """Executors import the project from an archive: what they keep is of the same code, and found again."""
-    shipped = archive(Path(result_cache.__file__).parents[3], tmp_path / "shipped.zip")
-    script = "from model_tests.traces.audit import result_cache; print(result_cache.__file__, result_cache._code())"
+    shipped = archive(Path(result_cache.__file__).parents[2], tmp_path / "shipped.zip")
+    script = "from model_tests.audit import result_cache; print(result_cache.__file__, result_cache._code())"
     said = subprocess.run(
         [sys.executable, "-c", script],
         cwd=tmp_path,

@@ -3,12 +3,12 @@ from pathlib import Path
 
 import pytest
 
-from model_tests.traces.audit.findings import Finding
-from model_tests.traces.audit.log import read_log, surroundings
-from model_tests.traces.audit.partition import audit_batches
-from model_tests.traces.client_histories.severity import Severity
-from model_tests.traces.logs.kafka_log_derived import DerivedFile, Rows, read_derived
-from model_tests.traces.logs.kafka_log_folders import LogFolder, list_logs
+from model_tests.audit.findings import Finding
+from model_tests.audit.log import read_log, surroundings
+from model_tests.audit.partition import audit_batches
+from model_tests.histories.severity import Severity
+from model_tests.logs.kafka_log_derived import DerivedFile, Rows, read_derived
+from model_tests.logs.kafka_log_folders import LogFolder, list_logs
 from spec import rules
 from spec.vocabulary import ABSENT
 

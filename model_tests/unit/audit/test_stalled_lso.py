@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from model_tests.traces.audit.run import run
+from model_tests.audit.run import run
 from model_tests.unit.audit.test_audit_on_spark import printed
 from model_tests.unit.audit.written import data, marker, write_segment
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from model_tests.traces.logs.kafka_log_batches import Batches
-from model_tests.traces.logs.kafka_log_read import SegmentRange, read_checked_bytes
+from model_tests.logs.kafka_log_batches import Batches
+from model_tests.logs.kafka_log_read import SegmentRange, read_checked_bytes
 from reference.log.batch import TRANSACTIONAL, RecordBatch, data_batch, marker_batch
 from reference.log.record import Record
 from spec.vocabulary import ControlType, LeaderEpoch, Offset

@@ -13,7 +13,7 @@ from reference.log.config import LogConfig
 from reference.log.directory_files import Properties
 from reference.log.disk_partition import DiskPartition
 from reference.log.record import encode_records
-from reference.schedule_transactions import TransactionScheduler, drawn_world
+from reference.simulate.schedule_transactions import TransactionScheduler, drawn_world
 from reference.tape import Tape
 from reference.world.steps import ADMIN
 from reference.world.transaction_world import TransactionWorld

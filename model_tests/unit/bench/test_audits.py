@@ -1,9 +1,9 @@
 import json
 from pathlib import Path
 
+from model_tests.audit.checksums import ChecksumReader
 from model_tests.bench.log_files import client_batches
 from model_tests.bench.naive_loop import sound_batches
-from model_tests.traces.audit.checksums import ChecksumReader
 from reference.log.disk_log import DiskLog
 
 BATCHES = 50

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from model_tests.bugs import command
 from model_tests.bugs.command import bug_called, run
 from model_tests.cli import app
-from model_tests.reports import HOLDS, NOTHING_JUDGED, BadInput
+from model_tests.common.reports import HOLDS, NOTHING_JUDGED, BadInput
 from spec.bugs.catalogue import BUGS
 
 runner = CliRunner()

@@ -12,8 +12,8 @@ from model_tests.bugs.report import BugsReport
 from model_tests.bugs.searching import searched
 from model_tests.bugs.staging import staged
 from model_tests.bugs.world import carry_out
+from model_tests.common.reports import HOLDS, VIOLATED
 from model_tests.diagrams.sequence import text_of
-from model_tests.reports import HOLDS, VIOLATED
 from model_tests.verify.results import RunEffort
 from spec import rules
 from spec.bugs.bug import Bug, ExpectedAnswer

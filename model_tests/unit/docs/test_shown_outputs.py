@@ -10,9 +10,9 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
+from model_tests.audit.recorded import unpacked
+from model_tests.audit.run import run
 from model_tests.cli import app
-from model_tests.traces.audit.recorded import unpacked
-from model_tests.traces.audit.run import run
 from model_tests.unit.docs.consoles import blocks, not_printed, output_of
 from model_tests.unit.docs.extensions import DOCS
 from model_tests.unit.source_files import ROOT
@@ -27,7 +27,7 @@ from spec.vocabulary import ErrorCode
 README: Final = ROOT / "README.md"
 TUTORIAL: Final = DOCS / "tutorial.md"
 GUIDES: Final = DOCS / "howto"
-RECORDINGS: Final = "model_tests/conformance/recordings"
+RECORDINGS: Final = "model_tests/conform/recordings"
 EOS: Final = ".venv/bin/eos"
 
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from model_tests.traces.coordinator_verdicts import NEEDED as NEEDED_OF_COORDINATORS
-from model_tests.traces.samples import answered, random_steps
+from model_tests.check.samples import answered, random_steps
+from model_tests.judging.coordinator_verdicts import NEEDED as NEEDED_OF_COORDINATORS
+from model_tests.simulate.simulate import trace_of
 from model_tests.traces.schema import BY_NAME, STEP_PARTS, Row, columns_of, complete
-from model_tests.traces.simulate import trace_of
-from reference.trace import ColumnType
+from reference.recording.trace import ColumnType
 from spec.versions import PROFILES
 
 APPEND_COLUMNS = tuple(dict.fromkeys((*columns_of(*STEP_PARTS), "verification_refused")))

@@ -4,8 +4,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from model_tests.check import check
 from model_tests.monitor.monitor import Monitor, rule_counts
-from model_tests.traces import check
 from model_tests.traces.schema import arrow_schema
 from model_tests.unit.monitor.perturbed import changed_traces
 from spec.versions import PROFILES

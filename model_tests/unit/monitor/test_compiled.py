@@ -3,17 +3,17 @@ from typing import Any, Final
 
 import pytest
 
-from model_tests.monitor.compiled import DEEPEST, compiled, source_of
-from model_tests.monitor.judges import append_judge, coordinator_judge
-from model_tests.traces.coordinator_verdicts import as_recorded, is_coordinators
-from model_tests.traces.formulas import Sheet
+from model_tests.judging.compiled import DEEPEST, compiled, source_of
+from model_tests.judging.coordinator_verdicts import as_recorded, is_coordinators
+from model_tests.judging.judges import append_judge, coordinator_judge
+from model_tests.judging.verdicts import BITS, REFUSED, judged
 from model_tests.traces.schema import coordinator_step_of, step_of
-from model_tests.traces.verdicts import BITS, REFUSED, judged
 from model_tests.unit.monitor.perturbed import changed_traces, random_appends
 from spec.algebra import all_of, any_of, choose, negate
+from spec.judging.judge import RuleCheck
+from spec.judging.judge_coordinator import judge
 from spec.protocol.coordinator_steps import DECISIONS
-from spec.protocol.judge import RuleCheck
-from spec.protocol.judge_coordinator import judge
+from spec.readings.formulas import Sheet
 from spec.versions import PROFILES
 
 APPENDS: Final = 3_000

@@ -5,8 +5,8 @@ from typing import Any
 from model_tests.diagrams.events import DrawnMessage, Ending, Mark, Note
 from model_tests.diagrams.sequence import text_of
 from model_tests.monitor.drawing import sequence_of
+from model_tests.simulate.simulate import trace_of
 from model_tests.traces.schema import complete
-from model_tests.traces.simulate import trace_of
 
 HOLDS = Ending("", "nothing is broken")
 

@@ -9,12 +9,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from model_tests.common.reports import BadInput
 from model_tests.monitor.files import read_trace, trace_writer
 from model_tests.monitor.monitor import Monitor
-from model_tests.reports import BadInput
+from model_tests.simulate.simulate import trace_of
 from model_tests.traces.schema import Row, arrow_schema, ndjson_line
-from model_tests.traces.simulate import trace_of
-from reference.trace import HISTORY
+from reference.recording.trace import HISTORY
 
 ROWS: list[Row] = trace_of(2, steps=12)
 OTHERS: list[Row] = trace_of(5, steps=6)

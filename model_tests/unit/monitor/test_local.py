@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from model_tests.common.reports import HOLDS, VIOLATED, BadInput
 from model_tests.monitor.files import read_trace
 from model_tests.monitor.local import FILE, run
 from model_tests.mutants.reference import PLANTED
-from model_tests.reports import HOLDS, VIOLATED, BadInput
-from model_tests.traces.simulate import trace_of
+from model_tests.simulate.simulate import trace_of
 
 GAP = next(planted for planted in PLANTED if planted.name == "gap of one accepted")
 

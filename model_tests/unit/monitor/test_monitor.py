@@ -6,17 +6,17 @@ from typing import Final
 
 import pytest
 
+from model_tests.corruption.corrupt import CORRUPTIONS, corrupted
+from model_tests.corruption.corruption import StepCorruption
+from model_tests.judging.check_report import RuleCount
+from model_tests.judging.verdicts import BITS
 from model_tests.monitor.monitor import DecisionMismatch, Monitor, claimed_among, rule_counts
 from model_tests.monitor.runs import Played, run_of
+from model_tests.mutants.defects.planted import Planted
 from model_tests.mutants.in_transactions import OF_TRANSACTIONS
-from model_tests.mutants.planted import Planted
 from model_tests.mutants.reference import PLANTED
-from model_tests.traces.check_report import RuleCount
-from model_tests.traces.corrupt import CORRUPTIONS, corrupted
-from model_tests.traces.corruption import StepCorruption
+from model_tests.simulate.simulate import WORKLOADS, seeds_of, trace_of
 from model_tests.traces.schema import Row
-from model_tests.traces.simulate import WORKLOADS, seeds_of, trace_of
-from model_tests.traces.verdicts import BITS
 from spec import rules
 from spec.rules import Rule
 from spec.versions import PROFILES

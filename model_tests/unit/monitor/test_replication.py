@@ -6,17 +6,17 @@ from functools import cache
 
 import pytest
 
+from model_tests.judging.replication_verdicts import JUDGES, is_of_replication, judged
 from model_tests.monitor.monitor import DecisionMismatch, Monitor
 from model_tests.monitor.runs import run_of
-from model_tests.mutants.of_replicas import OF_REPLICAS
+from model_tests.mutants.defects.of_replicas import OF_REPLICAS
 from model_tests.scenarios.elections import eligible_waits
 from model_tests.scenarios.replicas_stage import ReplicasStage
 from model_tests.scenarios.replication import TRIO
-from model_tests.traces.replication_verdicts import JUDGES, is_of_replication, judged
 from model_tests.traces.schema import Row, complete
 from reference.replication import controller, elections
 from reference.replication.elections import Candidate
-from reference.simulate import simulate
+from reference.simulate.simulation import simulate
 from spec import rules
 from spec.versions import NEWEST, PROFILES, Profile
 

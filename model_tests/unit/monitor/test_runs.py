@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from model_tests.common.reports import BadInput
 from model_tests.monitor.runs import run_of
-from model_tests.reports import BadInput
-from model_tests.traces.simulate import trace_of
+from model_tests.simulate.simulate import trace_of
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2], ids=["raw", "producers", "transactions"])

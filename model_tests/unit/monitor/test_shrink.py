@@ -6,7 +6,7 @@ from time import monotonic
 from model_tests.monitor.runs import run_of
 from model_tests.monitor.shrink import Failure, Size, shrunk
 from model_tests.mutants.reference import PLANTED
-from model_tests.traces.simulate import WORKLOADS
+from model_tests.simulate.simulate import WORKLOADS
 from reference.tape import Tape
 
 GAP = next(planted for planted in PLANTED if planted.name == "gap of one accepted")

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from model_tests.logs.coordinator_log_edges import step_between
+from model_tests.logs.coordinator_log_values import StateValue
 from model_tests.mutants.decisions.audited import DELETED, OF_NOBODY
 from model_tests.mutants.decisions.call_sites import JudgedCall, watched
 from model_tests.mutants.decisions.crossing import CrossingCell, Sight, candidates, crossed
@@ -18,9 +20,8 @@ from model_tests.mutants.decisions.made import by_name
 from model_tests.mutants.decisions.mutations import MutationKind
 from model_tests.mutants.decisions.replayed_cells import shown_cells
 from model_tests.mutants.decisions.table import read
-from model_tests.traces.logs.coordinator_log_edges import step_between
-from model_tests.traces.logs.coordinator_log_values import StateValue
-from spec.protocol import coordinator_steps, judge_coordinator, lso
+from spec.judging import judge_coordinator
+from spec.protocol import coordinator_steps, lso
 from spec.vocabulary import TransactionState
 
 LARGER = "lso.smaller: left < right becomes left < right - 1"

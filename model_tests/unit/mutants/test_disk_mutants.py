@@ -2,11 +2,11 @@
 
 import pytest
 
-from model_tests.mutants.of_disk import OF_DISK
+from model_tests.machines.disk_invariants import DISK_RULES
+from model_tests.mutants.defects.of_disk import OF_DISK
+from model_tests.mutants.defects.planted import Planted
 from model_tests.mutants.on_disk import hunt_on_disk, true_disk
 from model_tests.mutants.part import caught, survival
-from model_tests.mutants.planted import Planted
-from model_tests.stateful.disk_invariants import DISK_RULES
 from model_tests.unit.mutants.few import few
 
 

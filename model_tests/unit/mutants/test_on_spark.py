@@ -1,7 +1,7 @@
 import pytest
 
+from model_tests.mutants.defects.planted import Planted
 from model_tests.mutants.on_spark import BROKEN, on_traces
-from model_tests.mutants.planted import Planted
 from spec import rules
 
 QUICK = ("resends are not recognised",)

@@ -5,11 +5,11 @@ from typing import Final
 
 import pytest
 
+from model_tests.machines.pipeline_watch import PIPELINE_RULES
+from model_tests.mutants.defects.of_pipelines import OF_PIPELINES
+from model_tests.mutants.defects.planted import Planted
 from model_tests.mutants.in_pipelines import hunt_in_pipelines, true_pipelines
-from model_tests.mutants.of_pipelines import OF_PIPELINES
 from model_tests.mutants.part import PIPELINES_SAMPLE, caught, sampled, survival
-from model_tests.mutants.planted import Planted
-from model_tests.stateful.pipeline_watch import PIPELINE_RULES
 from model_tests.unit.mutants.few import few
 from model_tests.verify.results import RunEffort
 

@@ -2,13 +2,13 @@
 
 import pytest
 
+from model_tests.machines.part import IDEMPOTENCE_RULES
 from model_tests.mutants import on_spark
+from model_tests.mutants.defects.planted import Patch, Planted
 from model_tests.mutants.part import caught, survival, true_reference
-from model_tests.mutants.planted import Patch, Planted
 from model_tests.mutants.reference import PLANTED, hunt
-from model_tests.stateful.part import IDEMPOTENCE_RULES
 from model_tests.unit.mutants.few import few
-from reference.broker.producer_append import ProducerAppend
+from reference.log.producer_append import ProducerAppend
 from spec import rules
 
 

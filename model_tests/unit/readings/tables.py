@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from model_tests.traces.samples import Table, decided, outcome, random_steps, undecided
+from model_tests.check.samples import Table, decided, outcome, random_steps, undecided
 from model_tests.verify.effort import effort_from_environment
 from model_tests.verify.results import RunEffort
 from spec.protocol.append import append

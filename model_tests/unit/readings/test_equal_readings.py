@@ -5,18 +5,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from model_tests.traces.formulas import Sheet
-from model_tests.traces.judged_column import evaluate
-from model_tests.traces.merge import Merge
-from model_tests.traces.samples import Table, random_steps, undecided
-from model_tests.traces.session import session
-from model_tests.traces.solver_sample import disagreements
-from model_tests.traces.verdicts import by_behaviour
+from model_tests.check.samples import Table, random_steps, undecided
+from model_tests.check.solver_sample import disagreements
+from model_tests.judging.judged_column import evaluate
+from model_tests.judging.verdicts import by_behaviour
+from model_tests.spark.session import session
 from model_tests.unit.readings.tables import RECORDS, SEED, by_profile, differing, rows, with_numpy, with_python
 from spec.algebra import Term
 from spec.engines.reading_z3 import INTEGERS, WIDE, Numbers
 from spec.protocol.append import append, names
 from spec.protocol.records import flatten
+from spec.readings.formulas import Sheet
+from spec.readings.merge import Merge
 from spec.versions import NEWEST, PROFILES, Profile
 from spec.vocabulary import MAX_EPOCH, MAX_SEQUENCE
 

@@ -4,7 +4,7 @@ from typing import Final
 import pytest
 
 from model_tests.monitor.monitor import Monitor
-from reference.recorder import Recorder
+from reference.recording.recorder import Recorder
 from spec.versions import Profile
 
 _recorder: Final = Recorder.__init__

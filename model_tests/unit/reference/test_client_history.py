@@ -4,9 +4,9 @@ from collections import Counter, defaultdict
 
 import pytest
 
-from reference.recorder import Row, Value
-from reference.simulate import simulate
-from reference.trace import AFTER, BEFORE
+from reference.recording.recorder import Row, Value
+from reference.recording.trace import AFTER, BEFORE
+from reference.simulate.simulation import simulate
 from spec.versions import NEWEST, PROFILES
 from spec.vocabulary import ErrorCode
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from reference.faults import STATE_RETAINED, FaultRates
-from reference.recorder import Row, Value
-from reference.shape import Shape
-from reference.simulate import simulate
+from reference.recording.recorder import Row, Value
+from reference.simulate.shape import Shape
+from reference.simulate.simulation import simulate
 from spec.versions import NEWEST, PROFILES
 from spec.vocabulary import ErrorCode
 

@@ -12,7 +12,7 @@ import pytest
 
 PRINTED = """
 import json
-from reference.simulate import simulate
+from reference.simulate.simulation import simulate
 from spec.versions import PROFILES
 
 profiles = list(PROFILES.values())

@@ -8,10 +8,10 @@ import pytest
 from typer.testing import CliRunner
 
 from model_tests.cli import app
-from model_tests.reports import HOLDS, NOTHING_JUDGED, VIOLATED, BadInput
+from model_tests.common.reports import HOLDS, NOTHING_JUDGED, VIOLATED, BadInput
 from model_tests.scenarios.catalogue import SCENARIOS, scenario_called
 from model_tests.scenarios.command import run
-from reference.broker.producer_entry import ProducerEntry
+from reference.log.producer_entry import ProducerEntry
 
 runner = CliRunner()
 NAME = "lost-acknowledgement-idempotent"

@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 
 from model_tests.scenarios.one_range import kept_by_one_range
-from reference.broker.partition import FetchResult
-from reference.broker.txn_index import AbortedTxn
 from reference.client.completed_fetch import delivered
 from reference.log.batch import RecordBatch, marker_batch, value_batch
+from reference.log.partition import FetchResult
+from reference.log.txn_index import AbortedTxn
 from spec.vocabulary import ControlType, Offset, ProducerId
 
 

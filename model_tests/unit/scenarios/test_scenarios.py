@@ -13,11 +13,11 @@ from model_tests.scenarios.scenario import REGISTERED, scenario
 from reference.broker import end_txn, group_checks
 from reference.broker.group_offsets import GroupOffsets
 from reference.broker.ids import BlockAllocator
-from reference.broker.partition import Partition
-from reference.broker.producer_append import ProducerAppend
-from reference.broker.producer_entry import ProducerEntry
 from reference.broker.transaction_coordinator import TransactionCoordinator
 from reference.client.partition_queue import PartitionQueue
+from reference.log.partition import Partition
+from reference.log.producer_append import ProducerAppend
+from reference.log.producer_entry import ProducerEntry
 from reference.replication import kraft_controller
 from reference.replication.elections import Candidate, Elected
 from reference.replication.kraft_controller import KRaftController

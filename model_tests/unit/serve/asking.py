@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from model_tests.judging.check_report import StepViolation
 from model_tests.monitor.monitor import Monitor
-from model_tests.traces.check_report import StepViolation
 from reference.server.handlers import check_readable, handle
 from reference.server.service import Call, Endpoint, Fields, Service, Settings
 from reference.wire.codec import Header, decode_body, decode_request, encode_body, encode_response, key_of

@@ -12,7 +12,7 @@ from rich.console import Console
 
 pytest.importorskip("kafka.protocol", reason="the wire protocol needs kafka-python (extra `wire`)")
 
-from model_tests.reports import HOLDS, NOTHING_JUDGED, VIOLATED, BadInput
+from model_tests.common.reports import HOLDS, NOTHING_JUDGED, VIOLATED, BadInput
 from model_tests.serve import command
 from model_tests.serve.command import Place, chosen_profile, is_loopback, place_of, topic_of
 from model_tests.serve.judging import Judge

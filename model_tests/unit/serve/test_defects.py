@@ -11,7 +11,7 @@ pytest.importorskip("confluent_kafka", reason="needs confluent-kafka")
 
 from confluent_kafka import KafkaException
 
-from model_tests.reports import BadInput
+from model_tests.common.reports import BadInput
 from model_tests.serve.cluster import Cluster, SpecificationViolated
 from model_tests.serve.defects import DEFECTS
 from model_tests.unit.serve.test_confluent_kafka import producer, reader

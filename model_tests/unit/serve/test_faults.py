@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("kafka.protocol", reason="the wire protocol needs kafka-python (extra `wire`)")
 pytest.importorskip("confluent_kafka", reason="needs confluent-kafka")
 
-from model_tests.reports import BadInput
+from model_tests.common.reports import BadInput
 from model_tests.serve.cluster import Cluster
 from model_tests.unit.serve.journeys import PATIENCE_S
 from model_tests.unit.serve.test_confluent_kafka import producer, reader, take

@@ -7,9 +7,9 @@ import pytest
 
 pytest.importorskip("kafka.protocol", reason="the wire protocol needs kafka-python (extra `wire`)")
 
-from model_tests.reports import BadInput
+from model_tests.common.reports import BadInput
+from model_tests.judging.check_report import StepViolation
 from model_tests.serve.cluster import Cluster, SpecificationViolated
-from model_tests.traces.check_report import StepViolation
 
 pytest_plugins = ("pytester",)
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from model_tests.unit.spec.test_append import FULL, ONE_BATCH, OPEN, data, marker
+from spec.judging.judge import AppendStep, judge
 from spec.protocol.append import append
-from spec.protocol.judge import AppendStep, judge
 from spec.protocol.records import AppendReply, AppendRequest, ProducerEntry
 from spec.versions import NEWEST
 from spec.vocabulary import ErrorCode

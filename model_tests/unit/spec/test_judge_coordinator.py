@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from model_tests.unit.spec.transactional import EPOCH, FRESH, LAST, PRODUCER, entry
+from spec.judging.judge_coordinator import judge
 from spec.protocol.coordinator import TransactionEntry
 from spec.protocol.coordinator_steps import DECISIONS, NOBODY, CoordinatorStep, StepInput
 from spec.protocol.ending import IdAndEpoch
-from spec.protocol.judge_coordinator import judge
 from spec.versions import NEWEST, SNAPSHOT_4_0, Profile
 from spec.vocabulary import ErrorCode, TransactionState
 

@@ -3,8 +3,8 @@
 import pytest
 
 from spec import rules
-from spec.protocol.judge_groups import OffsetCommitStep, OffsetFetchStep, judge_offset_commit, judge_offset_fetch
-from spec.protocol.judge_replication import Judged
+from spec.judging.judge_groups import OffsetCommitStep, OffsetFetchStep, judge_offset_commit, judge_offset_fetch
+from spec.judging.judge_replication import Judged
 from spec.rules import Rule
 from spec.versions import NEWEST, PROFILES
 from spec.vocabulary import ErrorCode

@@ -6,7 +6,8 @@ import pytest
 
 from model_tests.unit.spec.test_append import FULL, MARKED, ONE_BATCH, OPEN, data, decided_by, marker
 from spec import rules
-from spec.protocol import electing, judge, produce, repl, verification
+from spec.judging import judge
+from spec.protocol import electing, produce, repl, verification
 from spec.protocol.append import append
 from spec.protocol.electing import Proposal, altered
 from spec.protocol.produce import PartitionProduce

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import spec.protocol
-from reference.trace import COLUMNS, ColumnType
+from reference.recording.trace import COLUMNS, ColumnType
 from spec.protocol.records import AppendReply, AppendRequest, MetVerification, ProducerEntry, build, flatten, scalars
 
 FOLDER = Path(spec.protocol.__file__).parent

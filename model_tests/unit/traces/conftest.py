@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from model_tests.traces import simulate
+from model_tests.simulate import simulate
 from model_tests.traces.schema import arrow_schema
 
 NEWEST_PRODUCERS = 53

@@ -15,8 +15,8 @@ from time import sleep
 
 from pyspark import SparkContext
 
-from model_tests.traces import simulate
-from model_tests.traces.session import session
+from model_tests.simulate import simulate
+from model_tests.spark.session import session
 
 LIBRARY = "library_of_an_archive"
 """A module that nobody has but those to whom it was sent."""

@@ -5,12 +5,12 @@ from typing import Final
 
 import pytest
 
+from model_tests.check import check
+from model_tests.corruption.bad.catalogue import BAD
+from model_tests.corruption.bad.files import HERE, TRACES, TWIN, TWINS, ExpectedVerdict, expected, readme, rows_of
+from model_tests.corruption.bad.made import violations
+from model_tests.judging.check_report import CheckReport
 from model_tests.monitor.files import read_trace
-from model_tests.traces import check
-from model_tests.traces.bad.catalogue import BAD
-from model_tests.traces.bad.files import HERE, TRACES, TWIN, TWINS, ExpectedVerdict, expected, readme, rows_of
-from model_tests.traces.bad.made import violations
-from model_tests.traces.check_report import CheckReport
 from model_tests.traces.schema import Row
 from spec.rules import RULES
 

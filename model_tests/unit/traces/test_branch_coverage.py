@@ -8,16 +8,16 @@ from typing import Final
 
 import pytest
 
+from model_tests.check.part import not_shown
+from model_tests.common.reports import BadInput
+from model_tests.judging import branch_coverage
+from model_tests.judging.branch_coverage import SHOWN, BranchTally, Coverage, coverage, reported, share_of
+from model_tests.judging.branch_names import table
+from model_tests.judging.check_report import CheckReport
+from model_tests.judging.reachable import derived
 from model_tests.monitor.monitor import StepFinding
 from model_tests.monitor.runs import run_of
-from model_tests.reports import BadInput
-from model_tests.traces import branch_coverage
-from model_tests.traces.branch_coverage import SHOWN, BranchTally, Coverage, coverage, reported, share_of
-from model_tests.traces.branch_names import table
-from model_tests.traces.check_report import CheckReport
-from model_tests.traces.part import not_shown
-from model_tests.traces.reachable import derived
-from model_tests.traces.simulate import WORKLOADS
+from model_tests.simulate.simulate import WORKLOADS
 from model_tests.verify.results import RunEffort
 from spec.versions import PROFILES
 
@@ -98,7 +98,7 @@ def test_what_a_batch_reached_is_reported_by_decision_and_by_release() -> None:
 
 def test_the_reader_of_the_table_needs_no_solver() -> None:
     """Whoever checks traces reads what was derived."""
-    asked = "import sys, model_tests.traces.branch_coverage; sys.exit('z3' in sys.modules)"
+    asked = "import sys, model_tests.judging.branch_coverage; sys.exit('z3' in sys.modules)"
 
     assert 0 == subprocess.run([sys.executable, "-c", asked], check=False).returncode
 

@@ -8,13 +8,16 @@ import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
-from model_tests.reports import HOLDS, NOTHING_JUDGED, VIOLATED, BadInput
-from model_tests.traces import check, check_plan, replay, simulate, trace_files, unjudged_steps
-from model_tests.traces.check_report import CheckReport
+from model_tests.check import check, check_plan
+from model_tests.common.reports import HOLDS, NOTHING_JUDGED, VIOLATED, BadInput
+from model_tests.judging import trace_files, unjudged_steps
+from model_tests.judging.check_report import CheckReport
+from model_tests.replay import replay
+from model_tests.simulate import simulate
+from model_tests.spark.session import session
 from model_tests.traces.schema import Row, arrow_schema, write_ndjson
-from model_tests.traces.session import session
 from model_tests.unit.traces.conftest import NEWEST_PRODUCERS, written
-from reference.trace import HISTORY, REPLICATION, SCHEMA_VERSION
+from reference.recording.trace import HISTORY, REPLICATION, SCHEMA_VERSION
 from spec.vocabulary import Origin
 
 pytestmark = pytest.mark.xdist_group("spark")

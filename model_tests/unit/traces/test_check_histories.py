@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
+from model_tests.check import check
+from model_tests.judging.check_report import CheckReport
+from model_tests.judging.histories import Histories
+from model_tests.judging.history_links import HISTORY_CHAINS
+from model_tests.judging.step_assumptions import Fault, claimed_in
 from model_tests.monitor.monitor import Monitor
-from model_tests.traces import check
-from model_tests.traces.check_report import CheckReport
-from model_tests.traces.histories import Histories
-from model_tests.traces.history_links import HISTORY_CHAINS
+from model_tests.simulate.simulate import WORKLOADS, profile_of, trace_of, version_of
 from model_tests.traces.schema import complete
-from model_tests.traces.simulate import WORKLOADS, profile_of, trace_of, version_of
-from model_tests.traces.step_assumptions import Fault, claimed_in
 from model_tests.unit.traces.conftest import written
 from model_tests.unit.traces.test_histories import hidden_though_committed, late_request
 from spec.rules import TXN_NO_CROSSTALK

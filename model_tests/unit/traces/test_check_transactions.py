@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
+from model_tests.check import check
+from model_tests.corruption.corrupt import corrupted
+from model_tests.corruption.corrupt_coordinators import OF_COORDINATORS
+from model_tests.judging.check_report import CheckReport, StepViolation
+from model_tests.judging.coordinator_links import changes_id
 from model_tests.monitor.runs import run_of
-from model_tests.traces import check
-from model_tests.traces.check_report import CheckReport, StepViolation
-from model_tests.traces.coordinator_links import changes_id
-from model_tests.traces.corrupt import corrupted
-from model_tests.traces.corrupt_coordinators import OF_COORDINATORS
-from model_tests.traces.replay import run as replayed
+from model_tests.replay.replay import run as replayed
+from model_tests.simulate.simulate import WORKLOADS, trace_of, workload_of
 from model_tests.traces.schema import Row
-from model_tests.traces.simulate import WORKLOADS, trace_of, workload_of
 from model_tests.unit.traces.conftest import written
 from reference.broker import transaction_log
 from spec.versions import PROFILES

@@ -11,10 +11,10 @@ from pathlib import Path
 import pyspark
 import pytest
 
-from model_tests.traces.shipping import ARCHIVE, PACKAGES
-from model_tests.traces.simulate import trace_of
-from model_tests.traces.simulation_job import write_piece
-from model_tests.traces.trace_directory import Piece
+from model_tests.simulate.simulate import trace_of
+from model_tests.simulate.simulation_job import write_piece
+from model_tests.simulate.trace_directory import Piece
+from model_tests.spark.shipping import ARCHIVE, PACKAGES
 from model_tests.unit.traces.on_cluster import LIBRARY
 
 pytestmark = pytest.mark.xdist_group("spark")

@@ -9,11 +9,10 @@ from typing import Any, Final
 import pytest
 from rich.console import Console
 
-from model_tests.monitor.local import run as simulate_here
-from model_tests.reports import NOTHING_JUDGED, VIOLATED, BadInput
-from model_tests.traces import check, corruption_report, part
-from model_tests.traces.columns_judged import columns_judged
-from model_tests.traces.corruption_report import (
+from model_tests.check import check, part
+from model_tests.common.reports import NOTHING_JUDGED, VIOLATED, BadInput
+from model_tests.corruption import corruption_report
+from model_tests.corruption.corruption_report import (
     KNOWN,
     REPORTED,
     SET_ASIDE,
@@ -23,10 +22,12 @@ from model_tests.traces.corruption_report import (
     judged,
     run,
 )
-from model_tests.traces.equivalent_traces import Reason, harmless
-from model_tests.traces.random_corruption import CorruptionKind, RandomlyCorruptedTrace, corrupted
+from model_tests.corruption.equivalent_traces import Reason, harmless
+from model_tests.corruption.random_corruption import CorruptionKind, RandomlyCorruptedTrace, corrupted
+from model_tests.judging.columns_judged import columns_judged
+from model_tests.monitor.local import run as simulate_here
+from model_tests.simulate.simulate import WORKLOADS, trace_of
 from model_tests.traces.schema import Row
-from model_tests.traces.simulate import WORKLOADS, trace_of
 from model_tests.unit.traces.conftest import written
 from spec.versions import PROFILES
 

@@ -6,14 +6,15 @@ from typing import Any
 
 import pytest
 
-from model_tests.monitor.judges import append_judge
-from model_tests.reports import VIOLATED
-from model_tests.traces import cross_check, trace_files
-from model_tests.traces.check_report import CheckReport, JudgeSample
-from model_tests.traces.session import session
-from model_tests.traces.simulate import trace_of
-from model_tests.traces.solver_sample import disagreements
-from model_tests.traces.solver_verdicts import VERDICT, differing_verdicts
+from model_tests.check import cross_check
+from model_tests.check.solver_sample import disagreements
+from model_tests.check.solver_verdicts import VERDICT, differing_verdicts
+from model_tests.common.reports import VIOLATED
+from model_tests.judging import trace_files
+from model_tests.judging.check_report import CheckReport, JudgeSample
+from model_tests.judging.judges import append_judge
+from model_tests.simulate.simulate import trace_of
+from model_tests.spark.session import session
 from model_tests.unit.traces.conftest import NEWEST_PRODUCERS, written
 from spec.engines.reading_z3 import INTEGERS
 from spec.protocol.append import append

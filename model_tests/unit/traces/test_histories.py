@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
+from model_tests.judging.histories import Histories
+from model_tests.judging.history_links import HISTORY_CHAINS
+from model_tests.judging.inferred_faults import hidden_faults
+from model_tests.judging.step_assumptions import Fault, claimed_in
 from model_tests.monitor.monitor import Monitor
-from model_tests.traces.histories import Histories
-from model_tests.traces.history_links import HISTORY_CHAINS
-from model_tests.traces.inferred_faults import hidden_faults
+from model_tests.simulate.simulate import trace_of
 from model_tests.traces.schema import complete
-from model_tests.traces.simulate import trace_of
-from model_tests.traces.step_assumptions import Fault, claimed_in
 from spec import rules
 from spec.rules import RULES
 from spec.versions import PROFILES

@@ -8,13 +8,13 @@ from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
-from model_tests.monitor.compiled import compiled
-from model_tests.traces.formulas import Sheet
-from model_tests.traces.java_source import RowCases
-from model_tests.traces.judged_column import Element, evaluate
-from model_tests.traces.row_values import GuardedValue, Integers, NamedValues, Those
-from model_tests.traces.session import session
+from model_tests.judging.compiled import compiled
+from model_tests.judging.judged_column import Element, evaluate
+from model_tests.spark.session import session
 from spec.algebra import Term, all_of, any_of, choose, negate
+from spec.readings.formulas import Sheet
+from spec.readings.java_source import RowCases
+from spec.readings.row_values import GuardedValue, Integers, NamedValues, Those
 
 pytestmark = pytest.mark.xdist_group("spark")
 

@@ -3,8 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from model_tests.traces import part, simulate
-from model_tests.traces.random_corruption import CorruptionKind
+from model_tests.check import part
+from model_tests.corruption.random_corruption import CorruptionKind
+from model_tests.simulate import simulate
 from model_tests.traces.schema import Row
 from model_tests.verify.results import RunEffort
 

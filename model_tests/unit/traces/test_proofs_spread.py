@@ -2,8 +2,8 @@
 
 import pytest
 
-from model_tests.traces.proofs_spread import on_spark
-from model_tests.traces.session import LOCAL
+from model_tests.spark.proofs_spread import on_spark
+from model_tests.spark.session import LOCAL
 from model_tests.verify.proving import tasks
 from model_tests.verify.spreading import here
 from spec.engines.solving import Settings

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from model_tests.common.reports import HOLDS, NOTHING_JUDGED, VIOLATED, BadInput
 from model_tests.monitor.files import trace_writer
 from model_tests.monitor.runs import run_of
 from model_tests.mutants.reference import PLANTED
-from model_tests.reports import HOLDS, NOTHING_JUDGED, VIOLATED, BadInput
-from model_tests.traces.replay import ReplayReport, run
+from model_tests.replay.replay import ReplayReport, run
+from model_tests.simulate.simulate import WORKLOADS, trace_of
 from model_tests.traces.schema import complete
-from model_tests.traces.simulate import WORKLOADS, trace_of
 
 GAP = next(planted for planted in PLANTED if planted.name == "gap of one accepted")
 

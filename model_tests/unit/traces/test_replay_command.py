@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from model_tests.traces import simulate
-from model_tests.traces.check_report import StepViolation
-from model_tests.traces.replay_command import command_of, with_commands
+from model_tests.judging.check_report import StepViolation
+from model_tests.monitor.replay_command import command_of, with_commands
+from model_tests.simulate import simulate
+from model_tests.simulate.trace_directory import BEGUN
 from model_tests.traces.schema import Row
-from model_tests.traces.trace_directory import BEGUN
 
 SEED = 4
 """Of a trace of one partition, to which anything is sent."""

@@ -3,9 +3,9 @@ from typing import Any
 
 import pytest
 
-from model_tests.reports import BadInput
+from model_tests.common.reports import BadInput
 from model_tests.traces.schema import arrow_schema, read_ndjson, spark_schema, write_ndjson
-from reference.trace import COLUMNS
+from reference.recording.trace import COLUMNS
 
 
 def test_every_storage_has_the_same_columns_in_order() -> None:

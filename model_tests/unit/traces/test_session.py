@@ -8,20 +8,20 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from model_tests import java
+from model_tests.common import java
 
 pytestmark = pytest.mark.xdist_group("spark")
 
 COUNTED = """
 import sys
-from model_tests.traces.session import session
+from model_tests.spark.session import session
 spark = session(sys.argv[1])
 print(spark.sparkContext.parallelize(range(6), 3).map(str).count())
 print(spark.conf.get("spark.python.unix.domain.socket.enabled", "false"))
 """
 
 COLLECTED = """
-from model_tests.traces.session import session
+from model_tests.spark.session import session
 beans = session("local[1]")._jvm.java.lang.management.ManagementFactory.getGarbageCollectorMXBeans()
 print(*sorted(bean.getName() for bean in beans))
 """
@@ -70,7 +70,7 @@ def test_spark_writes_nothing_by_itself() -> None:
     ended_early = "session('local[2]').sparkContext.parallelize(range(100_000), 4).map(str).take(1)"
 
     done = subprocess.run(
-        [sys.executable, "-c", f"from model_tests.traces.session import session\nprint(len({ended_early}))"],
+        [sys.executable, "-c", f"from model_tests.spark.session import session\nprint(len({ended_early}))"],
         capture_output=True,
         text=True,
         check=True,
@@ -81,7 +81,7 @@ def test_spark_writes_nothing_by_itself() -> None:
 
 def test_a_session_that_does_not_start_says_where_spark_wrote(tmp_path: Path) -> None:
     """The file has what Java said."""
-    tried = "from model_tests.traces.session import session\nsession('local[none]')"
+    tried = "from model_tests.spark.session import session\nsession('local[none]')"
 
     done = subprocess.run(
         [sys.executable, "-c", tried],

@@ -10,13 +10,13 @@ import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
-from model_tests.reports import BadInput
-from model_tests.traces import simulate
-from model_tests.traces.bad.catalogue import BAD
-from model_tests.traces.corrupt import CORRUPTIONS
-from model_tests.traces.part import JUDGED
+from model_tests.check.part import JUDGED
+from model_tests.common.reports import BadInput
+from model_tests.corruption.bad.catalogue import BAD
+from model_tests.corruption.corrupt import CORRUPTIONS
+from model_tests.simulate import simulate
+from model_tests.simulate.simulation_progress import said, shown
 from model_tests.traces.schema import arrow_schema
-from model_tests.traces.simulation_progress import said, shown
 from spec.evidence import Layer, checks
 from spec.versions import PROFILES
 

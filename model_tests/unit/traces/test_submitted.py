@@ -9,8 +9,8 @@ from typing import Final
 import pyspark
 import pytest
 
-from model_tests.reports import VIOLATED
-from model_tests.traces import simulate
+from model_tests.common.reports import VIOLATED
+from model_tests.simulate import simulate
 from model_tests.unit.source_files import ROOT
 from model_tests.unit.traces.conftest import NEWEST_PRODUCERS, written
 

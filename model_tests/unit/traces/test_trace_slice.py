@@ -8,21 +8,21 @@ from typing import Any, Final
 import pytest
 from pyspark.sql import DataFrame
 
-from model_tests.traces import coordinator_verdicts, trace_files
-from model_tests.traces.chains import CHAINS
-from model_tests.traces.coordinator_links import IDENTITY
-from model_tests.traces.explain_history import explain_history
-from model_tests.traces.fault_scope import ReachVerdict, verdicts_of, violations_counted
-from model_tests.traces.histories import Histories, key_on
-from model_tests.traces.history_links import HISTORY
-from model_tests.traces.inferred_faults import hidden_faults
+from model_tests.judging import coordinator_verdicts, trace_files
+from model_tests.judging.chains import CHAINS
+from model_tests.judging.coordinator_links import IDENTITY
+from model_tests.judging.explain_history import explain_history
+from model_tests.judging.fault_scope import ReachVerdict, verdicts_of, violations_counted
+from model_tests.judging.histories import Histories, key_on
+from model_tests.judging.history_links import HISTORY
+from model_tests.judging.inferred_faults import hidden_faults
+from model_tests.judging.step_assumptions import Fault
+from model_tests.judging.trace_files import NEEDED
+from model_tests.judging.trace_slice import Doubtful, to_explain, to_judge_again
+from model_tests.judging.verdicts import rules_in
+from model_tests.simulate.simulate import WORKLOADS, trace_of
+from model_tests.spark.session import session
 from model_tests.traces.schema import BY_NAME, Row, complete
-from model_tests.traces.session import session
-from model_tests.traces.simulate import WORKLOADS, trace_of
-from model_tests.traces.step_assumptions import Fault
-from model_tests.traces.trace_files import NEEDED
-from model_tests.traces.trace_slice import Doubtful, to_explain, to_judge_again
-from model_tests.traces.verdicts import rules_in
 from model_tests.unit.traces.conftest import written
 
 pytestmark = pytest.mark.xdist_group("spark")

@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from model_tests.traces import undetected_reasons
-from model_tests.traces.chains import of_kind
-from model_tests.traces.corruption_report import judged
-from model_tests.traces.equivalent_traces import Reason
-from model_tests.traces.random_corruption import CorruptionKind, RandomlyCorruptedTrace
+from model_tests.corruption import undetected_reasons
+from model_tests.corruption.corruption_report import judged
+from model_tests.corruption.equivalent_traces import Reason
+from model_tests.corruption.random_corruption import CorruptionKind, RandomlyCorruptedTrace
+from model_tests.corruption.undetected_reasons import MissingEvidence, RuleInputDifference, difference, why_unseen
+from model_tests.judging.chains import of_kind
+from model_tests.judging.verdicts import LINK
+from model_tests.simulate.simulate import WORKLOADS, trace_of
 from model_tests.traces.schema import Row
-from model_tests.traces.simulate import WORKLOADS, trace_of
-from model_tests.traces.undetected_reasons import MissingEvidence, RuleInputDifference, difference, why_unseen
-from model_tests.traces.verdicts import LINK
 from spec.versions import PROFILES
 
 SEEDS = range(12_000, 12_000 + 2 * len(WORKLOADS) * len(PROFILES))

@@ -5,7 +5,7 @@ from itertools import count
 import pytest
 from pyspark import TaskContext
 
-from model_tests.traces import worker
+from model_tests.spark import worker
 
 
 @pytest.fixture(autouse=True)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-from model_tests.reports import BadInput
+from model_tests.common.reports import BadInput
 from model_tests.verify.effort import effort_from_environment, hypothesis_settings, register
 from model_tests.verify.results import RunEffort
 

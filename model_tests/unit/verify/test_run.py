@@ -10,7 +10,7 @@ from types import MappingProxyType
 import pytest
 from rich.console import Console
 
-from model_tests.reports import HOLDS, VIOLATED, BadInput
+from model_tests.common.reports import HOLDS, VIOLATED, BadInput
 from model_tests.verify import parts
 from model_tests.verify.coverage import owed
 from model_tests.verify.parts import PARTS, PartOfRun

@@ -7,13 +7,13 @@ from typing import Final
 from reference.broker.end_txn import EndTransaction
 from reference.broker.ids import BlockAllocator, ProducerIdentity, ProducerIdManager
 from reference.broker.markers import TxnMarker, write_marker
-from reference.broker.partition import Partition
 from reference.broker.transaction_coordinator import CoordinatorConfig, TransactionCoordinator
 from reference.broker.transaction_log import TransactionLog
 from reference.broker.transaction_metadata import TopicPartition, TransactionEntry, TransactionMetadata
 from reference.clock import Clock
 from reference.errors import Refusal
 from reference.log.batch import value_batch
+from reference.log.partition import Partition
 from spec.versions import NEWEST, Profile
 from spec.vocabulary import CoordinatorEpoch, Epoch, ErrorCode, Origin, ProducerId, Timestamp, TransactionState
 

@@ -23,14 +23,14 @@ from reference.broker.group_requests import (
 )
 from reference.broker.ids import BlockAllocator, ProducerIdentity, ProducerIdManager
 from reference.broker.markers import TxnMarker
-from reference.broker.partition import Partition
-from reference.broker.producer_entry import NO_GUARD
 from reference.broker.transaction_api import OFFSETS_TOPIC
 from reference.broker.transaction_coordinator import TransactionCoordinator
 from reference.broker.transaction_log import Skipped, TransactionLog
 from reference.broker.transaction_metadata import TopicPartition
 from reference.clock import Clock
 from reference.errors import Refusal
+from reference.log.partition import Partition
+from reference.log.producer_entry import NO_GUARD
 from spec.versions import KAFKA_3_9, NEWEST, Profile
 from spec.vocabulary import NO_SEQUENCE, CoordinatorEpoch, Epoch, ErrorCode, Offset, ProducerId
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from model_tests.traces.audit.recorded import KAFKA_3_9 as RECORDED_3_9
-from model_tests.traces.audit.recorded import unpacked
+from model_tests.audit.recorded import KAFKA_3_9 as RECORDED_3_9
+from model_tests.audit.recorded import unpacked
 from model_tests.unit.reference.broker.grouped import GROUP, PRODUCER, T0, T1, GroupWorld, code_of, marker_of
 from reference.broker.group_log import LoadedGroups, records_batch, replay
 from reference.broker.group_record import GroupKey, OffsetKey, OffsetValue

@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from model_tests.traces.audit.recorded import KAFKA_3_9, unpacked
+from model_tests.audit.recorded import KAFKA_3_9, unpacked
 from reference.broker.group_record import (
     GroupKey,
     GroupValue,

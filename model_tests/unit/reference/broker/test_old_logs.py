@@ -7,7 +7,6 @@ import pytest
 from model_tests.unit.reference.broker.coordinated import CoordinatedBroker
 from model_tests.unit.reference.broker.test_verification import produced
 from reference.broker.add_partitions_manager import NetworkException
-from reference.broker.partition import AppendResult, Partition
 from reference.broker.produce import ProduceRequest, handle_produce
 from reference.errors import (
     InvalidProducerEpoch,
@@ -17,6 +16,7 @@ from reference.errors import (
     TransactionCoordinatorFenced,
 )
 from reference.log.batch import CONTROL, RecordBatch, blank_batch, marker_batch
+from reference.log.partition import AppendResult, Partition
 from spec import rules
 from spec.versions import (
     KAFKA_0_11,

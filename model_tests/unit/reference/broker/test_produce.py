@@ -1,10 +1,10 @@
 import pytest
 
-from reference.broker.partition import Partition
 from reference.broker.produce import ProduceRequest, handle_produce
-from reference.broker.validation import parse_client_records
 from reference.errors import CorruptMessage
 from reference.log.batch import CONTROL, RecordBatch, blank_batch
+from reference.log.partition import Partition
+from reference.log.validation import parse_client_records
 from spec.versions import NEWEST
 from spec.vocabulary import ErrorCode, LeaderEpoch, Offset, Sequence
 

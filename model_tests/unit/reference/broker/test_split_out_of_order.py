@@ -9,9 +9,9 @@ partition has forgotten and that starts anew has no past to be told of.
 
 import pytest
 
-from reference.broker.partition import Partition
 from reference.errors import Refusal
 from reference.log.batch import value_batch
+from reference.log.partition import Partition
 from spec.protocol.append import append
 from spec.protocol.records import AppendRequest, CachedBatch, ProducerEntry
 from spec.versions import NEWEST, SPLIT_OUT_OF_ORDER, Profile

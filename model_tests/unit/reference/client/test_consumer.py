@@ -5,10 +5,10 @@ import pytest
 from reference.broker.group_api import OffsetsAnswer
 from reference.broker.group_requests import FetchedOffset, OffsetAndMetadata
 from reference.broker.markers import TxnMarker, write_marker
-from reference.broker.partition import READ_COMMITTED, READ_UNCOMMITTED, Partition
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.consumer import Consumer, NoPosition, OffsetReset
 from reference.log.batch import value_batch
+from reference.log.partition import READ_COMMITTED, READ_UNCOMMITTED, Partition
 from spec.versions import KAFKA_2_7
 from spec.vocabulary import CoordinatorEpoch, Epoch, ErrorCode, Offset, ProducerId, Timestamp
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from reference.client.plain_producer import PlainProducer
-from reference.cluster import Cluster
 from reference.errors import Impossible
-from reference.shape import Shape
+from reference.simulate.cluster import Cluster
+from reference.simulate.shape import Shape
 from spec.vocabulary import NO_PRODUCER_ID, NO_SEQUENCE
 
 PLAIN = Shape(producers=1, nodes=1, idempotent=False)

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from model_tests.traces.audit.recorded import RECORDED, unpacked
+from model_tests.audit.recorded import RECORDED, unpacked
 
 
 @pytest.fixture(scope="session")

@@ -3,9 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from model_tests.traces.audit.recorded import KAFKA_4_0
-from reference.broker.producer_entry import CachedBatch, ProducerEntry
-from reference.broker.txn_index import AbortedTxn
+from model_tests.audit.recorded import KAFKA_4_0
 from reference.log import snapshot_file, txnindex_file
 from reference.log.batch import DELETE_HORIZON, RecordBatch, data_batch, marker_batch
 from reference.log.clean_log import clean_log
@@ -14,8 +12,10 @@ from reference.log.cleaner import BatchCleaner, KeyMap, last_records
 from reference.log.codecs import Codec
 from reference.log.config import LogConfig
 from reference.log.disk_log import DiskLog
+from reference.log.producer_entry import CachedBatch, ProducerEntry
 from reference.log.reader import intact_batches
 from reference.log.record import Record, control_key
+from reference.log.txn_index import AbortedTxn
 from spec.versions import KAFKA_4_3, KAFKA_4_4, Profile
 from spec.vocabulary import ControlType, Epoch, LeaderEpoch, Offset, ProducerId
 

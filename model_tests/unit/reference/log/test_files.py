@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reference.broker.producer_entry import CachedBatch, ProducerEntry
-from reference.broker.txn_index import AbortedTxn
 from reference.log import checkpoint_file, directory_files, offset_index, snapshot_file, time_index, txnindex_file
 from reference.log.damaged_file import DamagedFile, FileDamage
 from reference.log.file_names import TEMPORARY
+from reference.log.producer_entry import CachedBatch, ProducerEntry
 from reference.log.reader import read_batches
+from reference.log.txn_index import AbortedTxn
 from spec.vocabulary import CoordinatorEpoch, Epoch, Offset, ProducerId, Sequence, Timestamp
 
 TWICE: Final[dict[str, Callable[[bytes], bytes]]] = {

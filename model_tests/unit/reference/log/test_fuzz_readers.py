@@ -11,8 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model_tests.unit.damages import PlantedDamage, damaged, damages, first_changed, fuzzed
-from reference.broker.producer_entry import CachedBatch, ProducerEntry
-from reference.broker.txn_index import AbortedTxn
 from reference.errors import UnsupportedCodec
 from reference.log import (
     checkpoint_file,
@@ -33,10 +31,12 @@ from reference.log.checkpoint_file import EpochStart, PartitionOffset
 from reference.log.codecs import Codec
 from reference.log.damaged_file import DamagedFile
 from reference.log.offset_index import OffsetIndexFile, OffsetPosition
+from reference.log.producer_entry import CachedBatch, ProducerEntry
 from reference.log.reader import Placed, read_batches
 from reference.log.record import MalformedRecords, Record
 from reference.log.scan import scan
 from reference.log.time_index import TimeIndexFile, TimestampOffset
+from reference.log.txn_index import AbortedTxn
 from spec.vocabulary import ControlType, CoordinatorEpoch, Epoch, LeaderEpoch, Offset, ProducerId, Sequence, Timestamp
 
 T = TypeVar("T")

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from model_tests.unit.damages import ByteDamageKind, PlantedDamage, damaged, damages, first_changed, fuzzed
 from model_tests.unit.reference.log.test_recovery import PROFILE, SMALL, data, newest, written
-from reference.broker.producer_state import ProducerState
 from reference.errors import Refusal
 from reference.log import file_names
 from reference.log.batch import CHECKED_FROM, HEADER_SIZE, PREFIX_SIZE, RecordBatch, marker_batch
+from reference.log.producer_state import ProducerState
 from reference.log.reader import intact_batches
 from reference.log.recovery import Recovered, recover
 from reference.log.repairs import RepairKind

@@ -7,11 +7,11 @@ from typing import Final
 
 import pytest
 
-from model_tests.traces.audit.recorded import KAFKA_3_9, KAFKA_4_0
-from reference.broker.producer_state import ProducerState
+from model_tests.audit.recorded import KAFKA_3_9, KAFKA_4_0
 from reference.log import file_names, offset_index, snapshot_file
 from reference.log.batch import COMPRESSION
 from reference.log.config import DEFAULT
+from reference.log.producer_state import ProducerState
 from reference.log.reader import Placed
 from reference.log.recovery import recover
 from reference.log.segment import Segment

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reference.broker.producer_entry import ProducerEntry
-from reference.broker.producer_state import ProducerState
 from reference.errors import Refusal
 from reference.log import checkpoint_file, file_names, offset_index
 from reference.log.batch import RecordBatch, marker_batch, value_batch
 from reference.log.config import LogConfig
 from reference.log.disk_partition import DiskPartition
+from reference.log.producer_entry import ProducerEntry
+from reference.log.producer_state import ProducerState
 from reference.log.reader import intact_batches
 from reference.log.recovery import Recovered, recover
 from reference.log.repairs import RepairKind

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from reference.broker.partition import Partition
 from reference.log.batch import blank_batch
+from reference.log.partition import Partition
 from reference.replication.following import Following
 from reference.replication.leadership import ReplicaConfig
 from reference.replication.messages import (

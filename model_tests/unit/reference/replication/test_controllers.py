@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from reference.errors import Refusal
-from reference.recorder import Row
+from reference.recording.recorder import Row
 from reference.replication.controller import Controller, ControllerConfig
 from reference.replication.elections import NOBODY, Candidate, Elected, first_in_sync, preferred, present_or_first
 from reference.replication.kraft_controller import KRaftController

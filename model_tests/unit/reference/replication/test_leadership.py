@@ -3,7 +3,7 @@
 import pytest
 
 from model_tests.unit.reference.replication.scenes import EPOCHS, LATER, NOW, fetch, leader, produce, word
-from reference.recorder import Row
+from reference.recording.recorder import Row
 from reference.replication.follower_progress import FollowerProgress
 from reference.replication.leadership import Leadership, ReplicaConfig
 from reference.replication.messages import Altered, FetchRequest

@@ -15,12 +15,12 @@ from typing import Any, Final
 
 import pytest
 
-import model_tests.traces.audit.recorded as bundled
-from model_tests.traces.audit.log import read_log
-from model_tests.traces.audit.recorded import CLUSTER, leader_changes
-from model_tests.traces.logs.controller_log import ControllerLog, read_controller
-from model_tests.traces.logs.controller_log_values import BrokerChange, PartitionChange
-from model_tests.traces.logs.kafka_log_folders import list_logs
+import model_tests.audit.recorded as bundled
+from model_tests.audit.log import read_log
+from model_tests.audit.recorded import CLUSTER, leader_changes
+from model_tests.logs.controller_log import ControllerLog, read_controller
+from model_tests.logs.controller_log_values import BrokerChange, PartitionChange
+from model_tests.logs.kafka_log_folders import list_logs
 from reference.errors import Refusal
 from reference.replication import kraft_controller
 from reference.replication.controller import ControllerConfig

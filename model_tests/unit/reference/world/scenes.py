@@ -6,9 +6,9 @@ from typing import Final
 from reference.broker.transaction_metadata import TopicPartition, TransactionMetadata
 from reference.client.consumer import Consumer
 from reference.client.coordinator_requests import EndTxn
-from reference.replica_rows import TOPIC
 from reference.world.instances import ApplicationRun
 from reference.world.messages import CoordinatorCall, Request, WriteMarker
+from reference.world.replica_rows import TOPIC
 from reference.world.settling import settle
 from reference.world.transaction_shape import TransactionShape
 from reference.world.transaction_world import TransactionWorld

@@ -5,9 +5,9 @@ import pytest
 from model_tests.unit.reference.world.scenes import BY_VERSION, BY_VERSION_IDS, ID, T0, T1, ended, new_world, started
 from reference.broker.group_requests import OffsetAndMetadata
 from reference.client.transaction_states import ClientState
-from reference.replica_rows import TOPIC
 from reference.world.authorization import THE_CLUSTER, AclOperation, Authorizer, Resource
 from reference.world.instances import ApplicationRun
+from reference.world.replica_rows import TOPIC
 from reference.world.settling import settle
 from reference.world.transaction_world import TransactionWorld
 from spec.versions import Profile

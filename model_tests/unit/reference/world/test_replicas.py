@@ -6,14 +6,14 @@ from functools import cache
 
 import pytest
 
-from reference.broker.partition import Partition
 from reference.faults import NO_FAULTS, FaultRates
-from reference.recorder import Row
+from reference.log.partition import Partition
+from reference.recording.recorder import Row
+from reference.recording.trace import COLUMNS, ColumnType
 from reference.replication.replica import Replica
-from reference.schedule_replicas import ReplicasScheduler, drawn_replicas
-from reference.simulate import simulate
+from reference.simulate.schedule_replicas import ReplicasScheduler, drawn_replicas
+from reference.simulate.simulation import simulate
 from reference.tape import Tape
-from reference.trace import COLUMNS, ColumnType
 from reference.world.replicas import ReplicasWorld
 from reference.world.replicas_shape import ReplicaProducer, ReplicasShape
 from spec.versions import KAFKA_0_11, KAFKA_2_0, KAFKA_2_5, KAFKA_2_7, KAFKA_3_9, NEWEST, PROFILES, Profile

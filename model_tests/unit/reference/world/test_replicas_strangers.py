@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from reference.faults import FaultRates
-from reference.schedule_replicas import ReplicasScheduler, drawn_replicas
+from reference.simulate.schedule_replicas import ReplicasScheduler, drawn_replicas
 from reference.tape import Tape
 from reference.world.replicas_strangers import (
     stranger_asks_for_epoch,

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from model_tests.unit.reference.world.scenes import BY_VERSION, BY_VERSION_IDS, ID, T0, began, ended, new_world, started
-from reference.recorder import Row, Value
-from reference.trace import COLUMNS
+from reference.recording.recorder import Row, Value
+from reference.recording.trace import COLUMNS
 from reference.world.settling import settle
 from reference.world.transaction_shape import TransactionShape
 from reference.world.transaction_world import TransactionWorld

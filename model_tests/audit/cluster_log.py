@@ -1,0 +1,116 @@
+"""What one log adds to the audit of a cluster: a summary, the controller's history, the offsets of groups."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from model_tests.audit.controller_log_fold import controller_history
+from model_tests.audit.controller_log_history import ControllerHistory
+from model_tests.audit.findings import Finding
+from model_tests.audit.group_log import TOPIC as OFFSETS_TOPIC
+from model_tests.audit.group_log import PartitionGroupOffsets, group_offsets, judge_offsets, read_offsets
+from model_tests.audit.partial_log import Condensed
+from model_tests.audit.partition_verdict import PartitionVerdict
+from model_tests.audit.replica import ClusterSide, ReplicaSummary, summarized
+from model_tests.histories.severity import Severity
+from model_tests.logs.controller_log import TOPIC, read_controller
+from model_tests.logs.kafka_log_batches import Batches
+from model_tests.logs.kafka_log_derived import LeaderEpochFile
+from model_tests.logs.kafka_log_folders import HIGH_WATERMARK, LogFolder
+from model_tests.logs.kafka_log_segment import SegmentDamage
+from spec import rules
+from spec.evidence import Layer, evidences
+from spec.versions import NEWEST, Profile
+from spec.vocabulary import ABSENT
+
+
+def with_cluster(
+    log: LogFolder,
+    held: Condensed,
+    verdict: PartitionVerdict,
+    damage: list[SegmentDamage],
+    epochs: LeaderEpochFile | None = None,
+    profile: Profile = NEWEST,
+) -> PartitionVerdict:
+    """The verdict with what the log tells of the cluster.
+
+    Args:
+        log: the partition's folder.
+        held: what is left of it; of a log of the brokers' own, all batches.
+        verdict: what the log by itself showed.
+        damage: what cannot be read; damaged records are added.
+        epochs: its leader-epoch checkpoint.
+        profile: the release.
+    """
+    here = verdict.reported.here if verdict.reported is not None else None
+    if here is None:
+        return verdict
+    cleaned_to = max(here.cleaned_to, log.cleaned_to)
+    at, batches = verdict.offsets, held.rows
+    replica = summarized(log, held.blocks, held.epochs, at.log_start, at.log_end, cleaned_to)
+    replica = replace(replica, noted=tuple(zip(epochs.epochs, epochs.starts, strict=True)) if epochs else ())
+    history = _controller(log, batches, damage, profile) if log.topic == TOPIC and len(batches) else None
+    groups = None
+    if log.topic == OFFSETS_TOPIC and len(batches):
+        groups, findings = _groups(log, batches, damage, profile)
+        verdict = replace(verdict, findings=(*verdict.findings, *findings))
+    side = ClusterSide(replica, history, groups)
+    return with_replica(verdict, side, tail_lost=here.tail_lost and bool(damage), whole=log.segments[-1].active)
+
+
+def _groups(
+    log: LogFolder, batches: Batches, damage: list[SegmentDamage], profile: Profile
+) -> tuple[PartitionGroupOffsets, list[Finding]]:
+    read = read_offsets(log, batches)
+    damage += read.damage
+    return group_offsets(log.partition, read, batches, profile), judge_offsets(read, batches)
+
+
+def _controller(log: LogFolder, batches: Batches, damage: list[SegmentDamage], profile: Profile) -> ControllerHistory:
+    read = read_controller(log, batches)
+    damage += read.damage
+    end, epoch = int(batches.last_offset[-1]) + 1, int(batches.leader_epoch[-1])
+    history, _ = controller_history(read, end, epoch, int(batches.max_timestamp[-1]), profile)
+    return history
+
+
+def with_replica(verdict: PartitionVerdict, side: ClusterSide, *, tail_lost: bool, whole: bool) -> PartitionVerdict:
+    """The verdict with what the log tells of the cluster.
+
+    Args:
+        verdict: the verdict so far.
+        side: what the log tells.
+        tail_lost: bytes at the log's end cannot be read, which says enough.
+        whole: the last segment is the one that the broker appends to, so that the log's end is that of the file.
+    """
+    replica = side.replica
+    found = list(verdict.findings)
+    judged = dict(verdict.judged)
+    if replica is not None and replica.high_watermark != ABSENT and whole and not tail_lost:
+        judged[rules.REPL_HW_BOUNDS.id] = 1
+        beyond = _beyond_end(replica)
+        found = [*(one for one in found if not _says_the_same(one, beyond)), *beyond]
+    order = sorted(found, key=lambda one: (one.offset, one.rule.id))
+    return replace(verdict, findings=tuple(order), judged=judged, cluster=side)
+
+
+@evidences(rules.REPL_HW_BOUNDS, Layer.AUDIT)
+def _beyond_end(replica: ReplicaSummary) -> list[Finding]:
+    """A high watermark above the log's end: what was committed is not there."""
+    if replica.high_watermark <= replica.log_end:
+        return []
+    message = (
+        f"the log ends at offset {replica.log_end}, but {HIGH_WATERMARK} has the high watermark "
+        f"{replica.high_watermark}: committed records are missing, or were not copied"
+    )
+    severity = Severity.VIOLATION
+    if not replica.stopped:
+        message += (
+            "; the broker was not stopped cleanly: a crash of the machine, or a copy while it ran, may explain it"
+        )
+        severity = Severity.UNDECIDED
+    return [Finding(rules.REPL_HW_BOUNDS, severity, replica.log_end, ABSENT, ABSENT, message)]
+
+
+def _says_the_same(finding: Finding, beyond: Sequence[Finding]) -> bool:
+    """The recovery point is beyond the end too, which by itself decides nothing."""
+    return bool(beyond) and finding.rule is rules.LSO_BOUNDS and finding.severity is Severity.UNDECIDED

@@ -1,0 +1,62 @@
+"""What an audit finds in one partition: findings by rule, and what was judged."""
+
+from dataclasses import dataclass
+
+from model_tests.histories.severity import Severity
+from spec.rules import Rule
+from spec.vocabulary import ABSENT
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One rule found broken, or in doubt, at one place of a partition.
+
+    Attributes:
+        offset: base offset of the first offending batch.
+        guard: name of the check of the append decision that refuses the batch, where there is one.
+        message: what was found and what was expected, with the values.
+        transactional_id: the one whose transaction it is about, where that is known.
+        step: the step of the protocol that failed, where that can be told.
+        remedy: what an operator can do about it: a command to run, or what to look at.
+        late: offsets at which batches come that are missing here.
+        elsewhere: offsets of other producers' batches that have just the sequences missing here.
+        until: last offset at which what it says is missing should be, from `offset` on; -1 where nothing is.
+        follows: offsets of batches, or of the first ones of transactions: it may be no more than what comes of it that
+            one of these is broken.
+        others: further producer ids and transactional ids that it is about.
+    """
+
+    rule: Rule
+    severity: Severity
+    offset: int
+    producer_id: int
+    producer_epoch: int
+    message: str
+    guard: str = ""
+    transactional_id: str = ""
+    step: str = ""
+    remedy: str = ""
+    late: tuple[int, ...] = ()
+    elsewhere: tuple[int, ...] = ()
+    follows: tuple[int, ...] = ()
+    others: tuple[int | str, ...] = ()
+    until: int = ABSENT
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTransaction:
+    """A transaction without a marker."""
+
+    producer_id: int
+    producer_epoch: int
+    first_offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class LogBounds:
+    """The offsets that bound a partition's log, and the last stable one."""
+
+    log_start: int
+    last_stable: int
+    high_watermark: int
+    log_end: int

@@ -1,0 +1,253 @@
+"""What clients were told, against what became of it: every commit committed, every abort aborted, in all partitions."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from model_tests.audit.findings import Finding
+from model_tests.audit.history_log import AttemptTally, RecordFate
+from model_tests.audit.losses import Flags, Loss, lost_acknowledgements
+from model_tests.histories.journal import Acknowledged, ClientJournal, JournalTransaction, ReportedEnd
+from model_tests.histories.severity import Severity
+from spec import rules
+from spec.evidence import Layer, evidences
+from spec.rules import Rule
+from spec.vocabulary import ABSENT
+
+
+@dataclass(frozen=True, slots=True)
+class TalliedLog:
+    """The tallies of one log among those given, by its number and name.
+
+    Attributes:
+        losses: what elections outside the in-sync set may have taken from it.
+        log_end: the log's end.
+    """
+
+    log: int
+    name: str
+    topic: str
+    partition: int
+    tallies: tuple[AttemptTally, ...]
+    losses: tuple[Loss, ...] = ()
+    log_end: int = ABSENT
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryReport:
+    """What a journal showed.
+
+    Attributes:
+        attempts: transactions by what the client was told.
+        fates: acknowledged records by what the client was told and what became of them.
+        not_given: acknowledged records of partitions whose logs are not here.
+    """
+
+    attempts: Mapping[str, int] = field(default_factory=dict)
+    fates: Mapping[str, int] = field(default_factory=dict)
+    not_given: int = 0
+
+    @property
+    def judged(self) -> int:
+        """Acknowledged records that were held against a log."""
+        return sum(self.fates.values())
+
+    def to_json(self) -> dict[str, object]:
+        """The same as plain values."""
+        return {"attempts": dict(self.attempts), "acknowledged": dict(self.fates), "not_given": self.not_given}
+
+    def in_one_line(self) -> str:
+        """For people."""
+        fates = ", ".join(f"{count} {name}" for name, count in sorted(self.fates.items()))
+        apart = f"; {self.not_given} in logs not given" if self.not_given else ""
+        return f"History: {self.judged} acknowledged records ({fates}){apart}."
+
+
+@dataclass(frozen=True, slots=True)
+class TallyInLog:
+    """A tally with its log."""
+
+    log: TalliedLog
+    tally: AttemptTally
+
+    @property
+    def fate(self) -> RecordFate:
+        """What became of the records."""
+        return RecordFate(self.tally.fate)
+
+
+def judge_history(
+    history: ClientJournal,
+    logs: Sequence[TalliedLog],
+    identities: Mapping[str, frozenset[int]],
+    hanging: set[tuple[int, int]],
+) -> tuple[HistoryReport, list[tuple[int, Finding]]]:
+    """Every attempt of the journal against the logs.
+
+    Args:
+        history: the journal.
+        logs: one replica of each partition, with its tallies.
+        identities: for a transactional id all producer ids that it had, where its coordinator's log tells them all.
+        hanging: logs and producer ids of which a finding says already that data hangs there.
+    """
+    by_attempt: dict[int, list[TallyInLog]] = {}
+    for log in logs:
+        for tally in log.tallies:
+            by_attempt.setdefault(tally.attempt, []).append(TallyInLog(log, tally))
+    found = [
+        located
+        for number, places in sorted(by_attempt.items())
+        for located in _judge(history, number, places, identities, hanging)
+    ]
+    found += _acknowledged_twice(history, logs)
+    fates: Counter[str] = Counter()
+    for number, places in by_attempt.items():
+        for place in places:
+            fates[f"{history.attempts[number].reported}: {place.fate.name.lower()}"] += place.tally.count
+    total = sum(len(one.offsets) for one in history.acknowledged.values())
+    attempts = Counter(one.reported.value for one in history.attempts)
+    return HistoryReport(attempts, fates, total - sum(fates.values())), found
+
+
+@evidences(rules.TXN_CLIENT_VERDICT, Layer.AUDIT)
+def _judge(
+    history: ClientJournal,
+    number: int,
+    places: Sequence[TallyInLog],
+    identities: Mapping[str, frozenset[int]],
+    hanging: set[tuple[int, int]],
+) -> Iterator[tuple[int, Finding]]:
+    """One attempt: the first thing that contradicts what its client was told."""
+    attempt = history.attempts[number]
+    wrong = [place for place in places if _contradicts(attempt, place, hanging)]
+    own = identities.get(attempt.transactional_id)
+    others = [place for place in places if own and place.tally.producer_id >= 0 and place.tally.producer_id not in own]
+    if wrong:
+        yield _finding(_rule(attempt), history, number, wrong, _reported(attempt), _severity(attempt))
+    elif others:
+        what = f"{_reported(attempt)} at offsets that now have records of another producer"
+        yield _finding(_rule(attempt), history, number, others, what, Severity.VIOLATION)
+    elif attempt.reported is ReportedEnd.UNKNOWN and _is_torn(places):
+        what = "the client does not know the outcome; some of its records are committed, others aborted"
+        yield _finding(rules.TXN_ATOMIC, history, number, places, what, Severity.VIOLATION)
+
+
+def _contradicts(attempt: JournalTransaction, place: TallyInLog, hanging: set[tuple[int, int]]) -> bool:
+    if attempt.reported is ReportedEnd.COMMITTED:
+        said = (place.log.log, place.tally.producer_id) in hanging
+        return place.fate in (RecordFate.ABORTED, RecordFate.LOST) or (place.fate is RecordFate.OPEN and not said)
+    if attempt.reported is ReportedEnd.ABORTED:
+        return place.fate in (RecordFate.VISIBLE, RecordFate.COMMITTED)
+    return attempt.reported is ReportedEnd.NO_TRANSACTION and place.fate in (RecordFate.ABORTED, RecordFate.LOST)
+
+
+def _is_torn(places: Sequence[TallyInLog]) -> bool:
+    fates = {place.fate for place in places}
+    return RecordFate.ABORTED in fates and bool(fates & {RecordFate.VISIBLE, RecordFate.COMMITTED})
+
+
+def _rule(attempt: JournalTransaction) -> Rule:
+    return rules.SEQ_EXACTLY_ONCE if attempt.reported is ReportedEnd.NO_TRANSACTION else rules.TXN_CLIENT_VERDICT
+
+
+def _severity(attempt: JournalTransaction) -> Severity:
+    """Outside transactions the journal does not say whether the producer waited for all replicas."""
+    return Severity.SUSPICIOUS if attempt.reported is ReportedEnd.NO_TRANSACTION else Severity.VIOLATION
+
+
+def _reported(attempt: JournalTransaction) -> str:
+    return {
+        ReportedEnd.COMMITTED: "the client was told that it is committed; records acknowledged in it are",
+        ReportedEnd.ABORTED: "the client was told that it is aborted; records acknowledged in it are",
+        ReportedEnd.UNKNOWN: "records acknowledged in it, of unknown outcome, are",
+        ReportedEnd.NO_TRANSACTION: "records acknowledged outside transactions are",
+    }[attempt.reported]
+
+
+def _finding(
+    rule: Rule, history: ClientJournal, number: int, places: Iterable[TallyInLog], what: str, severity: Severity
+) -> tuple[int, Finding]:
+    attempt = history.attempts[number]
+    order = sorted(places, key=lambda place: (place.log.name, place.tally.offset))
+    listed = ", ".join(
+        f"{place.fate.name.lower()} at {place.log.name} offset {place.tally.offset} ({place.tally.count} records)"
+        for place in order[:6]
+    )
+    message = f"{attempt.name} (line {attempt.line} of the journal): {what} {listed}"
+    first = order[0]
+    taken = [_taken(place, history.acknowledged.get((place.log.topic, place.log.partition))) for place in order]
+    if None not in taken and severity is Severity.VIOLATION:
+        severity = Severity.KNOWN
+        message += f"; {_took(one for one in taken if one is not None)}"
+    return first.log.log, Finding(
+        rule,
+        severity,
+        first.tally.offset,
+        first.tally.producer_id,
+        ABSENT,
+        message,
+        transactional_id=attempt.transactional_id,
+        step="EndTxn" if attempt.number is not None else "Produce",
+    )
+
+
+def _taken(place: TallyInLog, acks: Acknowledged | None) -> Loss | None:
+    """The election that took the records away, where that is shown of every one of them."""
+    if acks is None:
+        return None
+    own = (acks.attempts == place.tally.attempt) & (acks.offsets >= place.tally.offset)
+    own &= acks.offsets <= place.tally.last
+    flags = [(loss, lost_acknowledgements(loss, acks, place.log.log_end)) for loss in place.log.losses]
+    return next((loss for loss, lost in reversed(flags) if lost[own].all()), None) if own.any() else None
+
+
+def _took(losses: Iterable[Loss]) -> str:
+    """Which elections lost what."""
+    return "; ".join(dict.fromkeys(f"{loss.election} lost records {loss.reported()}" for loss in losses))
+
+
+def _acknowledged_twice(history: ClientJournal, logs: Sequence[TalliedLog]) -> Iterator[tuple[int, Finding]]:
+    """Offsets that were acknowledged for two records: one of them cannot be there.
+
+    Those of which an election is shown to have lost the first one are told apart from those that nothing explains.
+    """
+    for log in logs:
+        acks = history.acknowledged.get((log.topic, log.partition))
+        if acks is None:
+            continue
+        left: Flags = acks.offsets[1:] == acks.offsets[:-1]
+        first = (acks.order[1:] < acks.order[:-1]).astype(np.int64)  # which of a pair was acknowledged first
+        for loss in log.losses:
+            lost = lost_acknowledgements(loss, acks, log.log_end)
+            explained = left & np.where(first == 1, lost[1:], lost[:-1])
+            left = left & ~explained
+            if explained.any():
+                yield log.log, _twice(history, acks, np.flatnonzero(explained).tolist(), loss)
+        if left.any():
+            yield log.log, _twice(history, acks, np.flatnonzero(left).tolist(), None)
+
+
+def _of_both(pair: Iterable[JournalTransaction]) -> Severity:
+    """As sure as the less sure of two."""
+    sure = all(_severity(one) is Severity.VIOLATION for one in pair)
+    return Severity.VIOLATION if sure else Severity.SUSPICIOUS
+
+
+def _twice(history: ClientJournal, acks: Acknowledged, rows: Sequence[int], loss: Loss | None) -> Finding:
+    """One finding for all offsets that were acknowledged twice, at the first, or at the first that is sure."""
+    pairs = [tuple(history.attempts[int(acks.attempts[row + side])] for side in (0, 1)) for row in rows]
+    severities = [_of_both(pair) for pair in pairs]
+    at = next((place for place, severity in enumerate(severities) if severity is Severity.VIOLATION), 0)
+    if loss is not None:
+        at = 0
+    offset, pair, severity = int(acks.offsets[rows[at]]), pairs[at], severities[at]
+    message = f"offset {offset} was acknowledged twice, to {pair[0].name} and to {pair[1].name}"
+    message += f"; and so {len(rows) - 1} more offsets" if len(rows) > 1 else ""
+    if loss is not None:
+        severity = Severity.KNOWN
+        message += f"; {_took([loss])}"
+    elif severity is Severity.SUSPICIOUS:
+        message += "; a producer that does not wait for all replicas may lose the first one"
+    return Finding(rules.SEQ_EXACTLY_ONCE, severity, offset, ABSENT, ABSENT, message, step="Produce")

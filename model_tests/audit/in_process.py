@@ -1,0 +1,91 @@
+"""The verdicts on logs, read by the tasks of an audit in this process or in children of it, without Spark."""
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from rich.console import Console
+
+from model_tests.audit.combine_parts import Judged, collected
+from model_tests.audit.progress import shown
+from model_tests.audit.reread import RereadRequest
+from model_tests.audit.verdict_tasks import Task, TaskResult, VerdictTasks, bytes_of
+from model_tests.audit.wire import plain_asked
+from model_tests.common.processes import started_anew
+from model_tests.logs.kafka_log_folders import LogFolder
+
+CHILDREN_FROM: Final = 96 << 20
+"""Bytes from which on children pay: to start one takes about as long as to read so much by half."""
+
+
+def judged_in_process(
+    logs: Sequence[LogFolder], paths: Sequence[str], options: Mapping[str, object], children_from: int = CHILDREN_FROM
+) -> dict[int, Judged]:
+    """The verdict on every log of a listing, by its number.
+
+    Args:
+        logs: what is listed under the paths.
+        paths: where the logs are.
+        options: those of the data source `kafka-log`, besides its paths.
+        children_from: bytes of all segments from which on children of this process read them.
+    """
+    size = sum(map(bytes_of, logs))
+    processes = (os.cpu_count() or 1) if size >= children_from else 1
+    given = {name: str(value) for name, value in options.items()}
+    given |= {"paths": json.dumps(list(paths)), "tasks": str(2 * processes if processes > 1 else 1)}
+
+    def read(asked: Mapping[int, RereadRequest]) -> list[TaskResult]:
+        planned = VerdictTasks(given | {"asked": plain_asked(asked)}, logs)
+        progress = _Progress(tasks := planned.tasks())
+        with shown(size, len(logs), progress, Console(stderr=True)):
+            return [row for rows in progress.counting(_rows(given, tasks, processes)) for row in rows]
+
+    return collected(read, logs, VerdictTasks(given, logs).wanted)
+
+
+def _rows(given: Mapping[str, str], tasks: Sequence[Task], processes: int) -> Iterator[list[TaskResult]]:
+    """The rows of each task."""
+    if processes == 1 or len(tasks) == 1:
+        yield from map(partial(_run, given), tasks)
+        return
+    with started_anew(min(processes, len(tasks))) as pool:
+        yield from pool.map(partial(_run, given), tasks)
+
+
+def _run(given: Mapping[str, str], task: Task) -> list[TaskResult]:
+    return list(VerdictTasks(given, ()).run(task))
+
+
+@dataclass(slots=True)
+class _Progress:
+    """How many tasks are done, as Spark says it of the one stage that runs."""
+
+    tasks: Sequence[Task]
+    done: int = 0
+
+    @property
+    def numTasks(self) -> int:  # noqa: N802  # Spark's name
+        """How many tasks there are."""
+        return len(self.tasks)
+
+    @property
+    def numCompletedTasks(self) -> int:  # noqa: N802  # likewise
+        """How many of them are done."""
+        return self.done
+
+    def getActiveStageIds(self) -> list[int]:  # noqa: N802  # likewise
+        """The only stage."""
+        return [0]
+
+    def getStageInfo(self, stageId: int) -> "_Progress":  # noqa: N802, N803  # likewise
+        """The same."""
+        return self
+
+    def counting(self, found: Iterable[list[TaskResult]]) -> Iterator[list[TaskResult]]:
+        """The rows of each task, counted when they come."""
+        for rows in found:
+            self.done += 1
+            yield rows

@@ -1,0 +1,152 @@
+"""The Spark data source `kafka-log`: the batches of Kafka's log directories as rows, headers and control records only.
+
+    spark.dataSource.register(KafkaLog)
+    spark.read.format("kafka-log").load("/var/lib/kafka/data")
+
+A row is one batch, or, where `damage` is not null, bytes that are none. Options: `path`, one or more (as JSON in
+`paths`); `crc`, whether CRC-32C is checked (true); `rows`, `batches` or `verdicts`: with the latter a row is one
+partition, read and judged in the task, so that only findings and totals leave it.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.types import StructType
+
+from model_tests.audit.verdict_tasks import Task as VerdictTask
+from model_tests.audit.verdict_tasks import TaskResult, VerdictTasks
+from model_tests.common.reports import BadInput
+from model_tests.logs.kafka_log_arrow import SPARK_SCHEMA, rows_of
+from model_tests.logs.kafka_log_folders import LogFolder, list_logs, size_of
+from model_tests.logs.kafka_log_read import SegmentRange, read_checked
+from model_tests.logs.locations import remember
+from model_tests.spark.worker import begin_task
+
+VERDICT_SCHEMA: Final = "log bigint, verdict string, part bigint, left binary"
+"""The columns of `verdict_tasks.Row`."""
+
+_BYTES_OF_A_TASK: Final = 32 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentOwner:
+    """One segment, and whose it is."""
+
+    log: int
+    topic: str
+    partition: int
+    segment: SegmentRange
+
+
+class SegmentTask(InputPartition):
+    """Segments that one task reads."""
+
+    def __init__(self, places: Sequence[SegmentOwner]) -> None:
+        super().__init__(None)
+        self.places = tuple(places)
+
+
+class KafkaLog(DataSource):
+    """Log directories of Kafka brokers."""
+
+    @classmethod
+    def name(cls) -> str:
+        """What the format is called."""
+        return "kafka-log"
+
+    def schema(self) -> str:
+        """Columns of a batch's header, its control record, and damage."""
+        return VERDICT_SCHEMA if _wants_verdicts(self.options) else SPARK_SCHEMA
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        """The reader for the options given."""
+        return VerdictReader(self.options) if _wants_verdicts(self.options) else KafkaLogReader(self.options)
+
+
+class KafkaLogReader(DataSourceReader):
+    """Reads segment by segment."""
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        self.crc = options.get("crc", "true").lower() != "false"
+        self.paths = _paths(options)
+        self.places = _places(self.paths)
+
+    def partitions(self) -> Sequence[InputPartition]:
+        """Tasks of neighbouring segments, about as large as each other."""
+        return [SegmentTask(places) for places in grouped(self.places)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The rows of the task's segments.
+
+        Raises:
+            TypeError: the partition is none that this reader made.
+        """
+        begin_task()
+        remember(self.paths)
+        if not isinstance(partition, SegmentTask):
+            raise TypeError(partition)
+        for place in partition.places:
+            batches, damage = read_checked(place.segment, crc=self.crc)
+            yield from rows_of(place.log, place.topic, place.partition, place.segment, batches, damage)
+
+
+class VerdictReader(DataSourceReader):
+    """The tasks of an audit as Spark plans and runs them."""
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        self.tasks = VerdictTasks(options)
+
+    def partitions(self) -> Sequence[InputPartition]:
+        """A partition for each task."""
+        return [InputPartition(task) for task in self.tasks.tasks()]
+
+    def read(self, partition: InputPartition) -> Iterator[TaskResult]:
+        """The rows of a task."""
+        begin_task()
+        task: VerdictTask = partition.value
+        yield from self.tasks.run(task)
+
+
+def places_of(logs: Iterable[LogFolder]) -> list[SegmentOwner]:
+    """Every segment of the logs, numbered as they come."""
+    return [
+        SegmentOwner(number, log.topic, log.partition, segment)
+        for number, log in enumerate(logs)
+        for segment in log.segments
+    ]
+
+
+def grouped(places: Iterable[SegmentOwner]) -> Iterator[list[SegmentOwner]]:
+    """Neighbouring segments together, up to the bytes of a task."""
+    group: list[SegmentOwner] = []
+    size = 0
+    for place in places:
+        group.append(place)
+        size += size_of(place.segment)
+        if size >= _BYTES_OF_A_TASK:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
+
+
+def _wants_verdicts(options: Mapping[str, str]) -> bool:
+    rows = options.get("rows", "batches")
+    if rows not in ("batches", "verdicts"):
+        raise BadInput(f"kafka-log has no rows called {rows!r}: batches or verdicts")
+    return rows == "verdicts"
+
+
+def _paths(options: Mapping[str, str]) -> list[str]:
+    return list(json.loads(options["paths"])) if "paths" in options else [options.get("path", "")]
+
+
+def _places(paths: Sequence[str]) -> list[SegmentOwner]:
+    listing = list_logs(paths)
+    if listing.damage:
+        raise BadInput("; ".join(f"{bad.path}: {bad.message}" for bad in listing.damage))
+    return places_of(listing.logs)

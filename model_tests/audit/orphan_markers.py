@@ -1,0 +1,271 @@
+"""Markers and data that belong to no transaction that a coordinator's log tells of."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from model_tests.audit.coordinator_log_history import CoordinatorTransaction, HeldProducerId
+from model_tests.audit.copy_horizon import UNREACHED, Reach
+from model_tests.audit.findings import Finding
+from model_tests.audit.transaction_findings import (
+    BY_HAND,
+    OFFSETS_TOPIC,
+    Located,
+    abort_command,
+    hidden,
+    located,
+    outcome_word,
+)
+from model_tests.audit.transactions_join import LogIndex, MarkedData, ProducerTransactions
+from model_tests.audit.transactions_match import is_during, is_of
+from model_tests.audit.transactions_misplaced import ended_early, is_misplaced, misplaced
+from model_tests.audit.transactions_summary import AuditedMarker, DataRun
+from model_tests.audit.uncertainty import may_be_copied_earlier, may_be_unknown
+from model_tests.audit.without_coordinator_log import by_complete_record, judge_alone
+from model_tests.histories.severity import Severity
+from spec import rules
+from spec.vocabulary import ControlType, TransactionState
+
+LATER: Final = "the newest records of a coordinator's log, which seems to have been copied before the partitions"
+
+LATER_THAN: Final = "it was registered after the coordinators' logs were copied: their newest record is older"
+EARLIER_THAN: Final = (
+    "its transaction is one that the coordinator's log tells no more of, and its marker came after this log was copied"
+)
+
+
+def is_later(producer: ProducerTransactions, identity: HeldProducerId, known_until_ms: int) -> bool:
+    """Whether markers or data of the producer came after what the copy of its coordinator's log tells."""
+    ended = any(one.marker.timestamp > identity.known_until_ms for one in producer.loose)
+    return ended or any(run.first_ms > known_until_ms for _, run, _ in producer.loose_runs)
+
+
+def judge_loose(
+    producer: ProducerTransactions, identity: HeldProducerId, known_until_ms: int, reported: Reach = UNREACHED
+) -> Iterator[Located]:
+    """Markers and data of a known producer id that belong to none of its transactions.
+
+    Args:
+        producer: with what the partitions have of it.
+        identity: whose producer id it is.
+        known_until_ms: up to when any coordinator's log here tells anything.
+        reported: how far each log is known to go.
+    """
+    newest = producer.transactions[-1].known if producer.transactions else None
+    yield from judge_alone(producer, [ended for ended in producer.loose if may_be_unknown(producer, ended)])
+    turned: set[int] = set()
+    for ended in producer.loose:
+        other = _ended_otherwise(producer, ended)
+        if other is None:
+            yield from _loose_marker(producer, ended, identity)
+        elif other.completed_offset not in turned:
+            turned.add(other.completed_offset)
+            yield _against_complete(ended, other)
+    for place, run, before in producer.loose_runs:
+        if identity.later_unread or place.summary.tail_lost or place.behind:
+            continue
+        if newest is not None and newest.doubtful and not newest.completed:
+            continue
+        doubt = LATER_THAN if run.first_ms > known_until_ms else ""
+        if may_be_copied_earlier(producer, identity, place, before, reported):
+            doubt = EARLIER_THAN
+        yield _hanging(place, run, before, newest, doubt)
+
+
+def _loose_marker(producer: ProducerTransactions, ended: MarkedData, identity: HeldProducerId) -> Iterator[Located]:
+    """A marker that no record of the coordinator asks for."""
+    marker = ended.marker
+    known = [one.known for one in producer.transactions]
+    if hidden(ended.place, ended.runs[0].first_offset if ended.runs else marker.offset, marker.offset):
+        return
+    if not known and identity.whole and marker.timestamp <= identity.known_until_ms:
+        yield _marker_of_nobody(ended, identity.transactional_id)
+        return
+    during = next((one for one in known if is_during(marker, one) and is_of(marker, one)), None)
+    later = identity.later_unread or marker.timestamp > identity.known_until_ms
+    if (later and (during is None or not during.completed)) or (during is None and may_be_unknown(producer, ended)):
+        return
+    whose = next((one for one in producer.transactions if is_misplaced(ended, one)), None)
+    if whose is not None:
+        yield misplaced(ended, whose)
+        return
+    owner = _owner(ended, known) if during is None else ended_early(producer, ended)
+    copied = _copied(marker, known)
+    if owner is not None and (during or copied or marker.outcome == ControlType.COMMIT.value):
+        yield _foreign_marker(ended, owner, copied, during)
+        return
+    yield _unasked(ended, during, during or known[-1])
+
+
+def _unasked(ended: MarkedData, during: CoordinatorTransaction | None, of: CoordinatorTransaction) -> Located:
+    """A marker by its time of a transaction without the partition, or of none; with data, or without."""
+    marker = ended.marker
+    where = (
+        f"while {during.transactional_id} completed a transaction that does not have this partition"
+        if during
+        else "while no transaction of its producer was to end"
+    )
+    outcome = outcome_word(marker.outcome)
+    by_hand = during is None and marker.outcome == ControlType.ABORT.value
+    severity = Severity.SUSPICIOUS if by_hand else Severity.VIOLATION
+    if ended.runs:
+        message = (
+            f"data on a partition that is not registered, ended by the {outcome} marker at {marker.offset} {where}"
+        )
+        if by_hand:
+            message += BY_HAND
+        rule, offset, step = rules.TXN_REGISTERED_BEFORE_DATA, ended.runs[0].first_offset, "AddPartitionsToTxn"
+        if ended.place.topic == OFFSETS_TOPIC:
+            rule = rules.OFFSETS_ATOMIC if not by_hand else rule
+        return located(ended.place, rule, offset, of, message, step, "", marker.producer_epoch, severity)
+    message = f"a {outcome} marker {where}, and without data" + (BY_HAND if by_hand else "")
+    rule, epoch = rules.TXN_MARKER_ONCE, marker.producer_epoch
+    return located(ended.place, rule, marker.offset, of, message, "WriteTxnMarkers", "", epoch, severity)
+
+
+def _ended_otherwise(producer: ProducerTransactions, ended: MarkedData) -> CoordinatorTransaction | None:
+    """The transaction of the marker's epoch, where it has another outcome."""
+    alone = by_complete_record(producer).get(ended.marker.producer_epoch)
+    hides = hidden(ended.place, ended.runs[0].first_offset if ended.runs else ended.marker.offset, ended.marker.offset)
+    return alone if alone is not None and alone.outcome != ended.marker.outcome and not hides else None
+
+
+def _against_complete(ended: MarkedData, known: CoordinatorTransaction) -> Located:
+    message = (
+        f"the marker says {outcome_word(ended.marker.outcome)}, but the coordinator's Complete record (offset "
+        f"{known.completed_offset}) says {outcome_word(known.outcome)}: under version 2 the epoch is of one transaction"
+    )
+    return located(ended.place, rules.TXN_ONE_OUTCOME, ended.marker.offset, known, message, "WriteTxnMarkers", "")
+
+
+def _owner(ended: MarkedData, known: Sequence[CoordinatorTransaction]) -> CoordinatorTransaction | None:
+    """The transaction that has registered the partition and was open when a marker of another ended its data."""
+    name, at = (ended.place.topic, ended.place.partition), ended.marker.timestamp
+    epochs = {run.producer_epoch for run in ended.runs}
+    return next(
+        (
+            one
+            for one in known
+            if name in one.partitions
+            and one.producer_epoch in epochs
+            and one.started_ms <= at
+            and (not one.decided or at < one.prepared_ms)
+        ),
+        None,
+    )
+
+
+def _copied(marker: AuditedMarker, known: Sequence[CoordinatorTransaction]) -> CoordinatorTransaction | None:
+    """The newest transaction that was complete before the marker, and whose marker it may be once more."""
+    return next(
+        (
+            one
+            for one in reversed(known)
+            if one.completed
+            and one.completed_ms < marker.timestamp
+            and is_of(marker, one)
+            and one.outcome == marker.outcome
+        ),
+        None,
+    )
+
+
+def _foreign_marker(
+    ended: MarkedData,
+    owner: CoordinatorTransaction,
+    copied: CoordinatorTransaction | None,
+    during: CoordinatorTransaction | None,
+) -> Located:
+    """A marker that ended an open transaction before its outcome was decided: a late copy, or another partition's."""
+    marker, outcome = ended.marker, outcome_word(ended.marker.outcome)
+    cause = "no Prepare record asks for it"
+    if copied is not None:
+        cause = (
+            f"a late copy of the marker of an earlier transaction, complete at offset {copied.completed_offset} of the "
+            "coordinator's log; a leader takes it for one of the open transaction (KAFKA-19446; refused since 4.2)"
+        )
+    if during is not None:
+        cause = f"it is of the transaction whose Prepare record is at offset {during.prepared_offset}, which has it not"
+    by_hand = marker.outcome == ControlType.ABORT.value and during is None
+    message = (
+        f"a {outcome} marker of epoch {marker.producer_epoch} ended the data from offset {ended.runs[0].first_offset} "
+        f"on while its transaction was open, registered here and not decided: {cause}{BY_HAND if by_hand else ''}"
+    )
+    decided = f"was decided to {outcome_word(owner.outcome)}" if owner.decided else "is not decided"
+    remedy = (
+        f"nothing can change a marker: the transaction {decided} afterwards; where that is not {outcome}, take these "
+        f"records as {'wrongly visible' if outcome == 'COMMIT' else 'lost'} and undo or write them by hand"
+    )
+    rule, epoch = rules.TXN_MARKER_ONCE, marker.producer_epoch
+    severity = Severity.SUSPICIOUS if by_hand else Severity.VIOLATION
+    return located(ended.place, rule, marker.offset, owner, message, "WriteTxnMarkers", remedy, epoch, severity)
+
+
+def _hanging(
+    place: LogIndex, run: DataRun, before: MarkedData | None, newest: CoordinatorTransaction | None, doubt: str
+) -> Located:
+    """Data without a marker that no transaction will end, or a doubt about it."""
+    after = f"after the marker at offset {before.marker.offset}, " if before else ""
+    known = (
+        f"the newest transaction of {newest.transactional_id} is {_state_name(newest)} and does not have it"
+        if newest
+        else "no transactional id ever had this producer id"
+    )
+    message = (
+        f"transactional data {after}on a partition that its coordinator's log does not register for it ({known}): "
+        "it hangs and holds the last stable offset"
+    )
+    remedy = abort_command(place, run)
+    if doubt:
+        message += f", unless {doubt}"
+        again = "the log" if doubt == EARLIER_THAN else "the coordinators' logs"
+        remedy = f"copy {again} again; if nothing else is in them then, {remedy}"
+    rule = rules.OFFSETS_ATOMIC if place.topic == OFFSETS_TOPIC else rules.TXN_REGISTERED_BEFORE_DATA
+    finding = Finding(
+        rule=rule,
+        severity=Severity.UNDECIDED if doubt else Severity.VIOLATION,
+        offset=run.first_offset,
+        producer_id=run.producer_id,
+        producer_epoch=run.producer_epoch,
+        message=message,
+        transactional_id=newest.transactional_id if newest else "",
+        step="Produce without AddPartitionsToTxn, or after EndTxn",
+        remedy=remedy,
+    )
+    return place, finding
+
+
+def _state_name(known: CoordinatorTransaction) -> str:
+    return TransactionState(known.state).name.title().replace("_", "")
+
+
+def judge_unknown(producer: ProducerTransactions, all_coordinators: bool, known_until_ms: int) -> Iterator[Located]:
+    """A producer id of which no coordinator's log here tells: what its partitions alone decide."""
+    yield from judge_alone(producer, producer.loose)
+    if all_coordinators:
+        for place, run, before in producer.loose_runs:
+            if not (place.summary.tail_lost or place.behind):
+                yield _hanging(place, run, before, None, LATER_THAN if run.first_ms > known_until_ms else "")
+        for ended in producer.loose:
+            if ended.marker.timestamp <= known_until_ms and not hidden(ended.place, 0, ended.marker.offset):
+                yield _marker_of_nobody(ended)
+
+
+def _marker_of_nobody(ended: MarkedData, transactional_id: str = "") -> Located:
+    """A marker of a producer id that no coordinator gave away, or that never had a transaction, and what it ends."""
+    marker, outcome = ended.marker, outcome_word(ended.marker.outcome)
+    by_hand = marker.outcome == ControlType.ABORT.value
+    what = "and ends data of it" if ended.runs else "and ends no data"
+    whose = f"with which {transactional_id} never" if transactional_id else "that no transactional id ever"
+    message = f"a {outcome} marker of a producer id {whose} had{' a transaction' if transactional_id else ''}, {what}"
+    rule = rules.TXN_REGISTERED_BEFORE_DATA if ended.runs else rules.TXN_MARKER_ONCE
+    finding = Finding(
+        rule=rule,
+        severity=Severity.SUSPICIOUS if by_hand else Severity.VIOLATION,
+        offset=ended.runs[0].first_offset if ended.runs else marker.offset,
+        producer_id=marker.producer_id,
+        producer_epoch=marker.producer_epoch,
+        message=message + (BY_HAND if by_hand else ""),
+        transactional_id=transactional_id,
+        step="AddPartitionsToTxn" if ended.runs else "WriteTxnMarkers",
+    )
+    return ended.place, finding

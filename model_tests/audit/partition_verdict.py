@@ -1,0 +1,39 @@
+"""The verdict on one partition: its bounds, its findings, and what was judged."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from model_tests.audit.findings import Finding, LogBounds, OpenTransaction
+from model_tests.audit.history_log import AttemptTally
+from model_tests.audit.replica import ClusterSide
+from model_tests.audit.transactions_summary import TransactionEvidence
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionVerdict:
+    """The audit of one partition.
+
+    Attributes:
+        visible_records: what a read_committed reader is given.
+        producers: producer ids that wrote to the partition.
+        judged: rule id to the number of batches that the rule was held against.
+        unjudged: batches whose predecessors lie in unreadable bytes, so that nothing can be said of their sequence.
+        cleaned: whether the log cleaner has been here.
+        reported: what the log tells of transactions, to be joined with what others tell.
+        cluster: what the log tells of the cluster, as a replica or as the controller's log.
+        tallies: what became of the records that clients were told are in it.
+    """
+
+    offsets: LogBounds
+    batches: int
+    records: int
+    visible_records: int
+    producers: int
+    open_transactions: tuple[OpenTransaction, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    judged: Mapping[str, int] = field(default_factory=dict)
+    unjudged: int = 0
+    cleaned: bool = False
+    reported: TransactionEvidence | None = None
+    cluster: ClusterSide | None = None
+    tallies: tuple[AttemptTally, ...] = ()

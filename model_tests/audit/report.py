@@ -1,0 +1,256 @@
+"""The report of an audit: for people, for programs, for the shell."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rich.box import SIMPLE
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from model_tests.audit.cluster import ClusterReport
+from model_tests.audit.findings import Finding
+from model_tests.audit.groups import GroupsReport
+from model_tests.audit.history_judge import HistoryReport
+from model_tests.audit.partition_verdict import PartitionVerdict
+from model_tests.audit.stalled_lso import held_back
+from model_tests.audit.transactions import TransactionsReport
+from model_tests.audit.transactions_report import ListedTransactions, print_transactions, transactions_json
+from model_tests.audit.transactions_summary import PartitionTransactions
+from model_tests.common.reports import HOLDS, NOTHING_JUDGED, VIOLATED
+from model_tests.histories.report import STYLES, ClientsReport
+from model_tests.histories.severity import Severity
+from model_tests.logs.kafka_log_segment import SegmentDamage
+from spec import rules
+
+
+@dataclass(frozen=True, slots=True)
+class AuditedPartition:
+    """One partition and its verdict."""
+
+    path: str
+    topic: str
+    partition: int
+    verdict: PartitionVerdict
+
+
+@dataclass(frozen=True, slots=True)
+class AuditReport:
+    """Everything an audit found.
+
+    Attributes:
+        transactions: what became of each, and `shown`, which of them are listed.
+        history: what a client's journal showed, where one was given.
+        clients: the anomalies of a client history that tells itself what readers were given.
+        cluster: what replicas and the controller's log show.
+        groups: the offsets of consumer groups.
+        here: by path, what a log tells of its own transactions; empty unless the report is to be pictured.
+        ignored: files and folders that are no part of a log, left alone.
+        assumed: what the logs do not say and the verdicts take for granted.
+        chosen: what of it is shown, where that is not everything.
+    """
+
+    audited: tuple[AuditedPartition, ...]
+    damage: tuple[SegmentDamage, ...]
+    ignored: tuple[str, ...]
+    assumed: tuple[str, ...]
+    seconds: float
+    transactions: TransactionsReport = field(default_factory=TransactionsReport)
+    shown: ListedTransactions = field(default_factory=ListedTransactions)
+    history: HistoryReport = field(default_factory=HistoryReport)
+    clients: ClientsReport = field(default_factory=ClientsReport)
+    cluster: ClusterReport = field(default_factory=ClusterReport)
+    groups: GroupsReport = field(default_factory=GroupsReport)
+    chosen: tuple[str, ...] = ()
+    here: Mapping[str, PartitionTransactions] = field(default_factory=dict, repr=False)
+
+    @property
+    def findings(self) -> tuple[tuple[AuditedPartition, Finding], ...]:
+        """Every finding with its partition."""
+        return tuple((one, finding) for one in self.audited for finding in one.verdict.findings)
+
+    @property
+    def batches(self) -> int:
+        """Batches judged."""
+        return sum(one.verdict.batches for one in self.audited)
+
+    @property
+    def exit_code(self) -> int:
+        """Whether all holds, something is violated or damaged, or nothing could be judged."""
+        if not self.batches and not self.clients.records:
+            return NOTHING_JUDGED
+        violated = any(finding.severity is Severity.VIOLATION for _, finding in self.findings)
+        return VIOLATED if violated or self.damage or self.clients.is_violated else HOLDS
+
+    def count(self, severity: Severity) -> int:
+        """How many findings have this severity."""
+        return sum(finding.severity is severity for _, finding in self.findings)
+
+    def judged(self) -> Counter[str]:
+        """For each rule's id, the batches it was held against."""
+        total: Counter[str] = Counter()
+        for one in self.audited:
+            total.update(one.verdict.judged)
+        total.update(self.transactions.counted)
+        total.update(self.cluster.counted)
+        if self.history.attempts:
+            total[rules.TXN_CLIENT_VERDICT.id] += self.history.judged
+        return total
+
+    def to_json(self) -> dict[str, object]:
+        """The report as plain JSON values."""
+        return {
+            "partitions": [_partition(one) for one in self.audited],
+            "findings": [_finding(one, finding) for one, finding in self.findings],
+            "transactions": transactions_json(self.transactions, self.shown),
+            "history": self.history.to_json(),
+            "clients": self.clients.to_json(),
+            "cluster": self.cluster.to_json(),
+            "groups": self.groups.to_json(),
+            "damage": [{"path": bad.path, "position": bad.position, "message": bad.message} for bad in self.damage],
+            "judged": dict(self.judged()),
+            "ignored": list(self.ignored),
+            "assumed": [*self.assumed, *self.clients.assumed],
+            "shown": list(self.chosen),
+            "seconds": round(self.seconds, 3),
+        }
+
+    def print(self, console: Console) -> None:
+        """Write tables: partitions, findings, damage, and what was assumed."""
+        if self.audited:
+            self._print_partitions(console)
+        if self.transactions or self.shown.all_of_them or self.shown.chosen:
+            print_transactions(self.transactions, self.shown, console)
+        if self.history.attempts:
+            console.print(Text(self.history.in_one_line()), soft_wrap=True)
+        for part in (self.cluster, self.groups):
+            if part:
+                console.print(Text(part.in_one_line()), soft_wrap=True)
+        if self.findings:
+            console.print(self._findings())
+        if self.damage:
+            console.print(self._damage())
+        if self.clients:
+            self.clients.print(console)
+        for name in self.ignored:
+            console.print(Text(f"ignored: {name}", style="dim"), soft_wrap=True)
+        for choice in self.chosen:
+            console.print(Text(f"shown: {choice}", style="dim"), soft_wrap=True)
+        for fact in (*(self.assumed if self.audited else ()), *self.clients.assumed):
+            console.print(Text(f"assumed: {fact}", style="dim"), soft_wrap=True)
+        if self.clients:
+            console.print(Text(self.clients.in_one_line()), soft_wrap=True)
+        for one in self.audited:
+            for line in held_back(self.label(one), one):
+                console.print(Text(line, "bold"), soft_wrap=True)
+        if self.audited or not self.clients:
+            console.print(Text(self._in_one_line()), soft_wrap=True)
+
+    def label(self, one: AuditedPartition) -> str:
+        """Topic and partition; with the folder they lie in where several brokers' logs are judged."""
+        repeated = len({_name(other) for other in self.audited}) < len(self.audited)
+        return f"{Path(one.path).parent.name}/{_name(one)}" if repeated else _name(one)
+
+    def _print_partitions(self, console: Console) -> None:
+        filled = [one for one in self.audited if one.verdict.batches or one.verdict.findings]
+        if filled:
+            console.print(self._partitions(filled))
+        if len(filled) < len(self.audited):
+            console.print(Text(f"partitions without a batch, not shown: {len(self.audited) - len(filled)}", "dim"))
+
+    def _partitions(self, shown: Sequence[AuditedPartition]) -> Table:
+        table = Table(title="Partitions (open: transactions)", title_justify="left", box=SIMPLE, padding=(0, 1, 0, 0))
+        table.add_column("partition", overflow="fold")
+        for name in ("start", "LSO", "end", "batches", "records", "visible", "producers", "open"):
+            table.add_column(name, justify="right")
+        for one in shown:
+            verdict, at = one.verdict, one.verdict.offsets
+            bounds = (at.log_start, at.last_stable, at.log_end)
+            counts = (verdict.batches, verdict.records, verdict.visible_records, verdict.producers)
+            table.add_row(Text(self.label(one)), *map(str, (*bounds, *counts, len(verdict.open_transactions))))
+        return table
+
+    def _findings(self) -> Table:
+        table = Table(title="Findings", title_justify="left", show_lines=True)
+        table.add_column("where", no_wrap=True)
+        table.add_column("what was found, and what was expected")
+        for one, finding in self.findings:
+            where = Text(f"{finding.severity}\n", style=STYLES[finding.severity])
+            where.append(f"{finding.rule.id}\n{self.label(one)} offset {finding.offset}", style="default")
+            if finding.producer_id >= 0:
+                where.append(f"\nproducer {finding.producer_id} epoch {finding.producer_epoch}", style="default")
+            if finding.transactional_id:
+                where.append(f"\n{finding.transactional_id}", style="default")
+            table.add_row(where, Text(_reported(finding)))
+        return table
+
+    def _damage(self) -> Table:
+        table = Table("path", "position", "damage", title="Damage", title_justify="left")
+        for bad in self.damage:
+            table.add_row(Text(bad.path, overflow="fold"), str(bad.position), Text(bad.message))
+        return table
+
+    def _in_one_line(self) -> str:
+        if not self.batches:
+            return "Nothing could be judged: no readable batch."
+        counts = ", ".join(f"{self.count(severity)} {severity}" for severity in Severity)
+        unjudged = sum(one.verdict.unjudged for one in self.audited)
+        beside = f" ({unjudged} batches beside it not judged by sequence)" if unjudged else ""
+        return (
+            f"{len(self.audited)} partitions, {self.batches} batches in {self.seconds:.1f} s: "
+            f"{counts}; {len(self.damage)} damaged{beside}"
+        )
+
+
+def _reported(finding: Finding) -> str:
+    """The message, the step that failed, and what can be done."""
+    step = f"\nfailed step: {finding.step}" if finding.step else ""
+    remedy = f"\nremedy: {finding.remedy}" if finding.remedy else ""
+    return f"{finding.message}{step}{remedy}"
+
+
+def _name(one: AuditedPartition) -> str:
+    return f"{one.topic}-{one.partition}" if one.partition >= 0 else one.topic
+
+
+def _partition(one: AuditedPartition) -> dict[str, object]:
+    verdict, at = one.verdict, one.verdict.offsets
+    return {
+        "topic": one.topic,
+        "partition": one.partition,
+        "log_start": at.log_start,
+        "lso": at.last_stable,
+        "high_watermark": at.high_watermark,
+        "log_end": at.log_end,
+        "batches": verdict.batches,
+        "records": verdict.records,
+        "visible_records": verdict.visible_records,
+        "producers": verdict.producers,
+        "open_transactions": [
+            {"producer_id": txn.producer_id, "producer_epoch": txn.producer_epoch, "first_offset": txn.first_offset}
+            for txn in verdict.open_transactions
+        ],
+        "cleaned": verdict.cleaned,
+        "unjudged_beside_damage": verdict.unjudged,
+        "path": one.path,
+    }
+
+
+def _finding(one: AuditedPartition, finding: Finding) -> dict[str, object]:
+    return {
+        "rule": finding.rule.id,
+        "severity": finding.severity.value,
+        "topic": one.topic,
+        "partition": one.partition,
+        "offset": finding.offset,
+        "producer_id": finding.producer_id,
+        "producer_epoch": finding.producer_epoch,
+        "message": finding.message,
+        "guard": finding.guard,
+        "transactional_id": finding.transactional_id,
+        "step": finding.step,
+        "remedy": finding.remedy,
+        "path": one.path,
+    }

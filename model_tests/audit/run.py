@@ -1,0 +1,246 @@
+"""`eos audit`: real log directories, read and judged by tasks that hand back findings, on Spark or in this process."""
+
+import json
+import os
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from importlib import import_module
+from typing import Final
+
+from model_tests.audit.audited_log import AuditedTransactionLog
+from model_tests.audit.cluster import audit_cluster, reported_once, unexplained
+from model_tests.audit.combine_parts import Judged
+from model_tests.audit.controller_view import controlled, with_clients
+from model_tests.audit.folders import by_their_content
+from model_tests.audit.groups import groups_of, with_offsets
+from model_tests.audit.history_command import beside_logs
+from model_tests.audit.history_join import audit_history
+from model_tests.audit.history_judge import HistoryReport
+from model_tests.audit.in_process import judged_in_process
+from model_tests.audit.log import DAY_MS
+from model_tests.audit.meta_properties import cluster_of, unread
+from model_tests.audit.partition_verdict import PartitionVerdict
+from model_tests.audit.relabelled_folders import in_their_places
+from model_tests.audit.report import AuditedPartition, AuditReport
+from model_tests.audit.report_filter import chosen_findings, shown_in_words, time_of
+from model_tests.audit.result_cache import directory_for
+from model_tests.audit.transactions import audit_transactions
+from model_tests.audit.transactions_report import ListedTransactions
+from model_tests.audit.transactions_summary import PartitionTransactions
+from model_tests.audit.verdict_tasks import bytes_of, only_topic
+from model_tests.common.reports import BadInput
+from model_tests.histories.journal import ClientJournal, read_received
+from model_tests.histories.reading import Form, read_history
+from model_tests.logs.dump_segments import Restored, restored
+from model_tests.logs.kafka_log_folders import HIGH_WATERMARK, Listing, LogFolder, list_logs
+from model_tests.logs.kafka_log_segment import SegmentDamage
+from spec.versions import NEWEST, Profile
+from spec.vocabulary import ABSENT
+
+LOCAL: Final = "local[*]"
+"""Spark of this machine, with all its cores."""
+
+SPARK_FROM: Final = 1 << 30
+"""Bytes of segments from which on Spark runs the tasks: by then its start is a small part of the whole."""
+
+SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"
+"""What `spark-submit` sets for the programs that it starts: these run on the Spark that it was given."""
+
+
+def run(
+    paths: Iterable[object],
+    *,
+    master: str = "",
+    crc: bool = True,
+    deep: bool = False,
+    checkpointed_watermark: bool = False,
+    producer_expiry_ms: int = DAY_MS,
+    profile: Profile = NEWEST,
+    transactions: bool = False,
+    transactional_id: str = "",
+    topics: Sequence[str] = (),
+    producer_id: int = ABSENT,
+    since: str = "",
+    until: str = "",
+    history: str = "",
+    received: str = "",
+    history_form: Form | None = None,
+    read_committed: bool = True,
+    pictured: bool = False,
+    work: str = "",
+) -> AuditReport:
+    """Audit everything under the paths.
+
+    Args:
+        paths: brokers' log directories, partitions' folders, segments, or what `kafka-dump-log` printed of segments.
+        master: where Spark runs the tasks; empty to run them in this process and its children where the logs are
+            so small that starting Spark would take longer, and else on the Spark of this machine.
+        crc: whether each batch's CRC-32C is checked.
+        deep: whether the bodies of batches are decoded, too, and held against their headers.
+        checkpointed_watermark: take the high watermark from the broker's checkpoint, not from the log's end.
+        producer_expiry_ms: `producer.id.expiration.ms` of the brokers.
+        profile: the release whose append decision judges.
+        transactions: list all transactions, not only those that are open or in doubt.
+        transactional_id: list this one's transactions only, and all of them.
+        topics: audit only topics or partitions of these names or patterns, and the brokers' own.
+        producer_id: report only what is found about this producer, and list its transactions.
+        since: report only findings and transactions from this time on, by the timestamps of their batches and records.
+        until: likewise up to this time. Everything is judged all the same.
+        history: what clients did and were told: a journal, operations in EDN, or what Kafka's system tests print.
+        received: what a read_committed reader received of every partition up to its end.
+        history_form: what the history is written as, found out if it is not given.
+        read_committed: the readers of which the history tells were to see committed records only.
+        pictured: keep what a page draws of each log.
+        work: a directory, of this machine or shared by all that run tasks, that keeps what was found of each log: an
+            audit that was stopped goes on from there.
+
+    Raises:
+        BadInput: no partition has one of the names; the checkpoint of the high watermark is asked for, and there is
+            none; the client's files cannot be read, or are to be held against more than one cluster; bodies are to
+            be decoded of a dump, which has none.
+    """
+    began = time.monotonic()
+    window = time_of(since, "--since"), time_of(until, "--until")
+    shown = ListedTransactions(transactions, transactional_id, producer_id, *window)
+    with restored(map(str, paths)) as given:
+        _require_bodies(given, deep=deep)
+        listing = list_logs(given.paths, topics)
+        if topics and all(log.topic.startswith("__") for log in listing.logs):
+            raise BadInput(f"no partition is called {' or '.join(topics)}")
+        if checkpointed_watermark and listing.logs and all(log.checkpointed_watermark < 0 for log in listing.logs):
+            raise BadInput(f"no high watermark to take: no {HIGH_WATERMARK} beside the logs names any of them")
+        options = {
+            "crc": crc,
+            "deep": deep,
+            "checkpointed_watermark": checkpointed_watermark,
+            "producer_expiry_ms": producer_expiry_ms,
+            "profile": profile.name,
+            "topics": json.dumps(list(topics)),
+        }
+        journal = _journal(listing, history, received, history_form)
+        options |= {name: file for name, file in (("history", history), ("received", received)) if file}
+        options |= {"history_form": history_form} if history_form else {}
+        options |= {"work": directory_for(work)} if work else {}
+        verdicts = _judged(listing.logs, given.paths, master, options)
+        assumed = (*_assumed(crc, checkpointed_watermark, producer_expiry_ms, profile, deep), *given.assumed)
+        report = _report(listing, verdicts, assumed, began, shown, journal)
+        report = replace(report, chosen=shown_in_words(shown, topics))
+        clients = beside_logs(history, form=history_form, read_committed=read_committed, pictured=pictured)
+        report = replace(report, clients=clients)
+        return _as_given(replace(report, here=_here(listing, verdicts)) if pictured else report, given)
+
+
+def _judged(
+    logs: Sequence[LogFolder], paths: Sequence[str], master: str, options: Mapping[str, object]
+) -> dict[int, Judged]:
+    """The verdict on every log, by its number."""
+    if not logs:
+        return {}
+    if not master and SUBMITTED not in os.environ and sum(map(bytes_of, logs)) < SPARK_FROM:
+        return judged_in_process(logs, paths, options)
+    spark = import_module("model_tests.audit.on_spark")  # with pyspark, which takes a second to load
+    judged: dict[int, Judged] = spark.judged_on_spark(logs, paths, master or LOCAL, options)
+    return judged
+
+
+def _here(
+    listing: Listing, verdicts: Mapping[int, tuple[PartitionVerdict, list[SegmentDamage]]]
+) -> dict[str, PartitionTransactions]:
+    """What each log tells of its own transactions, by path."""
+    reported = ((log.path, verdicts[number][0].reported) for number, log in enumerate(listing.logs))
+    return {path: one.here for path, one in reported if one is not None}
+
+
+def _require_bodies(given: Restored, *, deep: bool) -> None:
+    """Say that a dump has nothing to look into."""
+    if deep and given.dumps:
+        raise BadInput(f"--deep decodes the records of batches; {next(iter(given.dumps.values()))} is a dump without")
+
+
+def _as_given(report: AuditReport, given: Restored) -> AuditReport:
+    """The report with the paths that the user gave, and with what could not be read of dumps."""
+    if not given.dumps and not given.damage:
+        return report
+    damage = [*given.damage, *(replace(each, path=given.reported(each.path)) for each in report.damage)]
+    return replace(
+        report,
+        audited=tuple(replace(each, path=given.reported(each.path)) for each in report.audited),
+        damage=tuple(sorted(damage, key=lambda one: (one.path, one.position))),
+        here={given.reported(path): one for path, one in report.here.items()},
+    )
+
+
+def _journal(listing: Listing, history: str, received: str, form: Form | None = None) -> ClientJournal | None:
+    """The journal that is given, if the logs are those of one cluster."""
+    clusters = {cluster_of(log.path) for log in listing.logs}
+    if (history or received) and len(clusters) > 1:
+        raise BadInput(f"a client's files are held against one cluster, the paths have logs of {len(clusters)}")
+    if received:
+        read_received(received)
+    return read_history(history, form, only_topic(listing.logs)) if history else None
+
+
+def _report(
+    listing: Listing,
+    verdicts: dict[int, tuple[PartitionVerdict, list[SegmentDamage]]],
+    assumed: tuple[str, ...],
+    began: float,
+    shown: ListedTransactions,
+    journal: ClientJournal | None,
+) -> AuditReport:
+    """The report on the logs of a listing, of which each has its verdict, and on the transactions across them."""
+    given = [
+        AuditedTransactionLog(log.path, log.topic, log.partition, verdicts[number][0])
+        for number, log in enumerate(listing.logs)
+    ]
+    logs, misnamed = by_their_content(given, controlled(given))
+    logs = reported_once(logs)
+    controllers = with_clients(controlled(logs), logs, journal)
+    transactions, findings = audit_transactions(logs, controllers)
+    segments = [log.segments for log in listing.logs]
+    logs, misplaced = in_their_places(logs, segments, controllers, transactions, findings)
+    if misplaced:
+        transactions, findings = audit_transactions(logs, controllers)
+    of_folders = [*listing.damage, *unread(log.path for log in listing.logs), *misnamed, *misplaced]
+    damage = [*of_folders, *(bad for number in verdicts for bad in verdicts[number][1])]
+    reported = HistoryReport()
+    if journal is not None:
+        led = {number: own for one in controllers.values() for number, own in one.led.items()}
+        reported, findings = audit_history(journal, logs, transactions, findings, led)
+    cluster, findings = audit_cluster(logs, findings, controllers)
+    findings = chosen_findings(logs, with_offsets(logs, findings), shown, transactions)
+    audited = [
+        AuditedPartition(
+            one.path, one.topic, one.partition, replace(one.verdict, findings=found, reported=None, cluster=None)
+        )
+        for one, found in zip(given, findings, strict=True)
+    ]
+    return AuditReport(
+        audited=tuple(sorted(audited, key=lambda one: (one.topic, one.partition, one.path))),
+        damage=tuple(sorted(unexplained(damage, logs, findings), key=lambda one: (one.path, one.position))),
+        ignored=tuple(sorted(set(listing.ignored))),
+        assumed=assumed,
+        seconds=time.monotonic() - began,
+        transactions=transactions,
+        shown=shown,
+        history=reported,
+        cluster=cluster,
+        groups=groups_of(logs),
+    )
+
+
+def _assumed(
+    crc: bool, checkpointed_watermark: bool, producer_expiry_ms: int, profile: Profile, deep: bool
+) -> tuple[str, ...]:
+    source = f"{HIGH_WATERMARK} where that names the partition, else " if checkpointed_watermark else ""
+    return (
+        f"The high watermark is {source}the log's end: the log is at rest.",
+        "The log start is log-start-offset-checkpoint where that names the partition, else the first segment's name.",
+        f"A broker may forget a producer after {producer_expiry_ms / 3_600_000:g} h without a batch.",
+        f"Replicas are compared below the lower of their high watermarks by {HIGH_WATERMARK}.",
+        "Offsets that are missing outside the active segment may have been removed by the log cleaner.",
+        f"Appends are judged as Kafka {profile.name} decides them.",
+        f"CRC-32C was {'checked' if crc else 'not checked'}.",
+        f"Of records {'all were decoded' if deep else 'only those of coordinators and markers were decoded'}.",
+    )

@@ -1,0 +1,116 @@
+"""Which of the given logs belong together: one cluster's, whose producer ids mean the same everywhere."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final
+
+from model_tests.audit.coordinator_log_history import CoordinatorHistory
+from model_tests.audit.losses import Led
+from model_tests.audit.transactions_join import LogIndex
+from model_tests.audit.transactions_summary import PartitionTransactions
+from spec.protocol import finding
+
+_MOST_PARTITIONS: Final = 1024
+
+_EVENT: Final = 4
+"""So many ids beside others of their folder make it no chance that they belong together."""
+
+
+def places_of(
+    logs: Iterable[tuple[int, str, int, PartitionTransactions]],
+    led: Mapping[int, Led] = MappingProxyType({}),
+    behind: frozenset[int] = frozenset(),
+) -> list[LogIndex]:
+    """Each log once: of the replicas of a partition the one that is furthest, and those that have something else.
+
+    Of replicas that have the same the first is taken, and it is behind only if all of them are.
+
+    Args:
+        logs: number, topic, partition and summary of each.
+        led: by number who led the partition, where the controller's log tells.
+        behind: numbers of logs that are behind the partition's newest leader, says the controller's log.
+    """
+    by_name: dict[tuple[str, int], list[tuple[int, PartitionTransactions]]] = {}
+    for number, topic, partition, summary in logs:
+        by_name.setdefault((topic, partition), []).append((number, summary))
+    places: list[LogIndex] = []
+    for (topic, partition), replicas in sorted(by_name.items()):
+        order = sorted(replicas, key=lambda one: _reach(one[1]), reverse=True)
+        for same in _alike(order):
+            number, summary = same[0]
+            ahead = next((other for other, _ in same if other not in behind), None)
+            is_behind = ahead is None or _reach(summary) < _reach(order[0][1])
+            leaders = led.get(number if ahead is None else ahead)
+            places.append(LogIndex(number, topic, partition, summary, is_behind, leaders))
+    return places
+
+
+def _alike(
+    replicas: Sequence[tuple[int, PartitionTransactions]],
+) -> list[list[tuple[int, PartitionTransactions]]]:
+    """The replicas that have the same transactions, together."""
+    alike: dict[tuple[object, ...], list[tuple[int, PartitionTransactions]]] = {}
+    for number, summary in replicas:
+        alike.setdefault((summary.runs, summary.markers, summary.end), []).append((number, summary))
+    return list(alike.values())
+
+
+def _reach(summary: PartitionTransactions) -> tuple[int, int]:
+    """How far a replica is, as an election compares it."""
+    return summary.last_leader_epoch, summary.end
+
+
+def furthest(
+    histories: Iterable[tuple[int, CoordinatorHistory, PartitionTransactions]],
+) -> list[tuple[int, CoordinatorHistory]]:
+    """Of the replicas of each partition of the coordinator's log the one that is furthest, with its log's number."""
+    best: dict[int, tuple[int, CoordinatorHistory, PartitionTransactions]] = {}
+    for one in histories:
+        held = best.get(one[1].partition)
+        if held is None or _reach(one[2]) > _reach(held[2]):
+            best[one[1].partition] = one
+    return [(number, history) for _, (number, history, _) in sorted(best.items())]
+
+
+def all_coordinators(histories: Sequence[CoordinatorHistory]) -> bool:
+    """Whether every partition of the coordinator's log is here, whole.
+
+    Their number is in no log. It is known where the ids that are here, each in the partition that its hash says,
+    leave one number possible.
+    """
+    here = {history.partition for history in histories}
+    if not all(history.whole for history in histories) or here != set(range(len(here))) or not here:
+        return False
+    at = {name: history.partition for history in histories for name in history.ids}
+    possible = [count for count in range(len(here), _MOST_PARTITIONS) if _agrees(at, count)]
+    return possible == [len(here)]
+
+
+def _agrees(at: Mapping[str, int], count: int) -> bool:
+    return all(coordinator_partition(name, count) == partition for name, partition in at.items())
+
+
+def coordinator_partition(transactional_id: str, count: int) -> int:
+    """The partition of `__transaction_state` that has an id."""
+    return int(finding.partition_of(finding.hash_of(transactional_id), count))
+
+
+def coordinator_count(here: Sequence[tuple[int, Sequence[str]]]) -> int:
+    """How many partitions the coordinator's log has, where some of its folders are under the names of others.
+
+    That is so where no number puts every id into the partition it is in. Then it is the least with which all ids of
+    each folder belong to one partition, if there are ids enough to say so; else 0.
+
+    Args:
+        here: partitions by their names, with the ids that are there, one at least.
+    """
+    least = max((partition for partition, _ in here), default=0) + 1
+    counts = range(least, _MOST_PARTITIONS)
+    at = {name: partition for partition, ids in here for name in ids}
+    if sum(len(ids) - 1 for _, ids in here) < _EVENT or any(_agrees(at, count) for count in counts):
+        return 0
+    return next((count for count in counts if all(_together(ids, count) for _, ids in here)), 0)
+
+
+def _together(ids: Sequence[str], count: int) -> bool:
+    return len({coordinator_partition(name, count) for name in ids}) == 1

@@ -1,0 +1,173 @@
+"""Markers that partitions of a completed transaction lack, and what may excuse it."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Final
+
+from model_tests.audit.controller_log_history import LeaderEpochEntry
+from model_tests.audit.coordinator_log_history import CoordinatorTransaction
+from model_tests.audit.copy_horizon import Reach
+from model_tests.audit.losses import Loss
+from model_tests.audit.transaction_findings import OFFSETS_TOPIC, Located, abort_command, located, outcome_word
+from model_tests.audit.transactions_join import Gap, JoinedTransaction, MarkedData
+from model_tests.histories.severity import Severity
+from spec import rules
+from spec.evidence import Layer, evidences
+from spec.vocabulary import ABSENT, ControlType
+
+COPY_AGAIN: Final = "nothing in the log is later than the end of the transaction, copy it again"
+"""It may have been copied before its coordinator's log, and the marker have come in between."""
+
+
+@evidences(rules.TXN_MARKER_ONCE, Layer.AUDIT)
+def without_marker(one: JoinedTransaction, missing: list[str], reported: Reach) -> Iterator[Located]:
+    """Registered partitions of a completed transaction that have no marker."""
+    if not one.known.completed:
+        return
+    for gap in one.gaps:
+        excuse = _excuse(gap) or ("" if reported.is_after(one.known, gap) else COPY_AGAIN)
+        if excuse:
+            missing.append(f"{gap.place.name}: {excuse}")
+            continue
+        yield _missing_marker(one, gap)
+
+
+def _missing_marker(one: JoinedTransaction, gap: Gap) -> Located:
+    known, outcome = one.known, outcome_word(one.known.outcome)
+    has_marker = [ended for ended in one.ended if not ended.again]
+    elsewhere = f"; {len(has_marker)} other partitions have theirs" if has_marker else ""
+    decided = f"the coordinator's log says {_complete(known)} (offset {known.completed_offset})"
+    data = f"data from offset {gap.runs[0].first_offset} on" if gap.runs else ""
+    if gap.runs and gap.last:
+        message = f"{data} has no marker, though {decided}{elsewhere}: it hangs and holds the last stable offset"
+        remedy = abort_command(gap.place, gap.runs[0])
+        remedy += _torn_by_it(has_marker) if outcome == "COMMIT" else ""
+    elif gap.runs:
+        message = (
+            f"{data} has no {outcome} marker of its own, though {decided}{elsewhere}: "
+            f"the next transaction's marker at offset {gap.before} ended it"
+        )
+        remedy = ""
+    else:
+        message = (
+            f"no {outcome} marker and no data of the transaction between offsets {gap.after} and {gap.before}, "
+            f"though the partition is registered and {decided}{elsewhere}"
+        )
+        remedy = ""
+    cause, severity = _leaderless(known, gap), Severity.VIOLATION
+    if taken := _taken(known, gap):
+        cause, severity = taken, Severity.KNOWN
+    message += f"; {cause}" if cause else ""
+    split = gap.place.topic == OFFSETS_TOPIC and outcome == "COMMIT" and has_marker
+    rule = rules.OFFSETS_ATOMIC if split else rules.TXN_MARKER_ONCE
+    if split:
+        message += "; the outputs are visible, the input offsets are not"
+    place, finding = located(
+        gap.place, rule, reported_at(gap), known, message, "WriteTxnMarkers", remedy, severity=severity
+    )
+    return place, replace(finding, until=gap.before)
+
+
+def _torn_by_it(has_marker: Sequence[MarkedData]) -> str:
+    """What the operator has to know before aborting what was committed."""
+    others = ", ".join(dict.fromkeys(ended.place.name for ended in has_marker))
+    torn = f"{others} got COMMIT, so that this tears the transaction" if others else "its outcome was COMMIT"
+    return (
+        f" (it aborts these records, and the tool knows no commit: {torn}; the client was told that they are "
+        "committed: write them again)"
+    )
+
+
+def _taken(known: CoordinatorTransaction, gap: Gap) -> str:
+    """How an election took the marker away; empty where none is shown to have."""
+    led = gap.place.led
+    for loss in reversed(led.losses if led is not None else ()):
+        holder = _holder(known, gap, loss)
+        if holder is not None:
+            how = "not in sync" if not loss.again else "which lost it"
+            return (
+                f"{loss.election} took the marker away: broker {holder.leader} led in leader epoch {holder.epoch} when "
+                f"the transaction ended, and broker {loss.elected}, {how}, goes on at offset {loss.offset}: records "
+                f"are lost {loss.reported()}"
+            )
+    return ""
+
+
+def _holder(known: CoordinatorTransaction, gap: Gap, loss: Loss) -> LeaderEpochEntry | None:
+    """Who had the marker that an election took away; nobody where it cannot have been so.
+
+    Somebody led while the coordinator waited for the marker, and still when it had it: where nobody did, it may never
+    have been written. The election came after that; from the offset on at
+    which the elected one goes on, everything is gone, and the marker cannot have been before: nothing is missing there,
+    and no marker there is later than the end of the transaction.
+    """
+    led, begun = gap.place.led, gap.runs[0].first_offset if gap.runs else gap.after
+    if led is None or not begun < loss.offset <= gap.before:
+        return None
+    if loss.again and not loss.is_shown:
+        return None
+    summary = gap.place.summary
+    if any(begun < place <= loss.offset for place in summary.gone):
+        return None
+    if any(begun < one.offset < loss.offset and one.timestamp > known.completed_ms for one in summary.markers):
+        return None
+    then = led.at(known.completed_ms)
+    if then is None or then.leader == ABSENT:
+        return None
+    before = [one for one in led.during(_decided_ms(known), known.completed_ms) if one.epoch < loss.epoch]
+    others = [one for one in before if one.leader != ABSENT and (loss.again or one.leader != loss.elected)]
+    return others[-1] if others else None
+
+
+def _leaderless(known: CoordinatorTransaction, gap: Gap) -> str:
+    """That nobody led the partition while the coordinator waited, which some releases take for its deletion."""
+    led = gap.place.led
+    waited = led.during(_decided_ms(known), known.completed_ms) if led is not None else []
+    nobody = next((one for one in reversed(waited) if one.leader == ABSENT), None)
+    if nobody is None:
+        return ""
+    return (
+        f"nobody led {gap.place.name} in leader epoch {nobody.epoch} (offset {nobody.offset} of the controller's log), "
+        "while the coordinator was to write its marker: one of 4.3 or 4.4 takes such a partition for deleted and "
+        "completes without it (KAFKA-20734)"
+    )
+
+
+def _decided_ms(known: CoordinatorTransaction) -> int:
+    """From when on markers may have been written."""
+    return known.prepared_ms if known.prepared_ms != ABSENT else known.completed_ms
+
+
+def reported_at(gap: Gap) -> int:
+    """The offset of the finding that a marker is missing."""
+    if gap.runs:
+        return gap.runs[0].first_offset
+    return gap.before if not gap.last else max(gap.before - 1, gap.after)
+
+
+def _complete(known: CoordinatorTransaction) -> str:
+    return "CompleteCommit" if known.outcome == ControlType.COMMIT.value else "CompleteAbort"
+
+
+def _excuse(gap: Gap) -> str:
+    """What may have removed the marker; empty where nothing can."""
+    summary = gap.place.summary
+    if any(gap.after <= place <= gap.before for place in summary.unreadable):
+        return "unreadable bytes where the marker should be"
+    if gap.last and (summary.tail_lost or gap.place.behind):
+        return "the end of its log is missing" if summary.tail_lost else "another replica is further"
+    if gap.runs and not gap.by_time:
+        return ""
+    if gap.first and summary.begin > 0:
+        return f"its log begins at offset {summary.begin} only"
+    if gap.after < summary.cleaned_to:
+        return "the log cleaner was there"
+    if any(gap.after < place <= gap.before for place in summary.gone):
+        # the cleaner takes no marker before the data that it ends; of a copy that was cut, the last segment was cleaned
+        return "" if gap.runs or gap.place.topic != OFFSETS_TOPIC else "the log cleaner may have been there"
+    unknown = gap.place.led is None
+    if unknown and any(gap.after < place <= gap.before for place in summary.leader_changes):
+        return (
+            "the leader changed there, and an unclean election loses data and marker, says the controller's log alone"
+        )
+    return ""

@@ -1,0 +1,224 @@
+"""What a report shows of transactions: a table of those in doubt, figures of the others, the same as JSON."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+from rich.box import SIMPLE
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from model_tests.audit.transaction_findings import outcome_word
+from model_tests.audit.transactions import OpenData, TransactionsReport, doubtful
+from model_tests.audit.transactions_judge import JudgedTransaction, TransactionStatus
+from spec.vocabulary import ABSENT, TransactionState
+
+_MOST_ROWS: Final = 50
+_STYLES: Final = {
+    TransactionStatus.HANGING: "bold red",
+    TransactionStatus.TORN: "bold red",
+    TransactionStatus.BROKEN: "bold red",
+    TransactionStatus.LOST: "cyan",
+    TransactionStatus.OPEN: "yellow",
+    TransactionStatus.COMPLETING: "yellow",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ListedTransactions:
+    """What of the transactions is listed.
+
+    Attributes:
+        all_of_them: committed and aborted ones too.
+        transactional_id: only this one's, and all of them; empty for every id.
+        producer_id: only this one's, and all of them; -1 for every producer.
+        since_ms: only what has not ended before, in milliseconds since 1970; -1 for any time.
+        until_ms: only what has begun by then, likewise.
+    """
+
+    all_of_them: bool = False
+    transactional_id: str = ""
+    producer_id: int = ABSENT
+    since_ms: int = ABSENT
+    until_ms: int = ABSENT
+
+    @property
+    def timed(self) -> bool:
+        """Whether only some time is asked for."""
+        return self.since_ms != ABSENT or self.until_ms != ABSENT
+
+    def covers(self, first_ms: int, last_ms: int) -> bool:
+        """Whether what lasted from one time to the other is asked for; -1 is a time that is not known."""
+        ended_before = ABSENT not in (self.since_ms, last_ms) and last_ms < self.since_ms
+        begins_after = ABSENT not in (self.until_ms, first_ms) and first_ms > self.until_ms
+        return not ended_before and not begins_after
+
+    @property
+    def chosen(self) -> bool:
+        """Whether only some transactions are asked for, and then all of these."""
+        return bool(self.transactional_id) or self.producer_id != ABSENT
+
+
+def listed(report: TransactionsReport, shown: ListedTransactions) -> list[JudgedTransaction]:
+    """The transactions to list, by id and place in the coordinator's log."""
+    chosen = list(report.judged) if shown.all_of_them or shown.chosen else doubtful(report)
+    if shown.transactional_id:
+        chosen = [one for one in chosen if one.one.known.transactional_id == shown.transactional_id]
+    if shown.producer_id != ABSENT:
+        chosen = [one for one in chosen if one.one.known.producer_id == shown.producer_id]
+    if shown.timed:
+        chosen = [one for one in chosen if shown.covers(one.one.known.started_ms, one.one.known.completed_ms)]
+    return sorted(chosen, key=lambda one: (one.one.known.transactional_id, one.one.known.first_offset))
+
+
+def print_transactions(report: TransactionsReport, shown: ListedTransactions, console: Console) -> None:
+    """Write the table, and the figures in one line."""
+    chosen = listed(report, shown)
+    opened = [] if shown.chosen else list(report.unknown_open)
+    if chosen or opened:
+        console.print(_table(chosen[:_MOST_ROWS], opened[:_MOST_ROWS], shown))
+    hidden = max(len(chosen) - _MOST_ROWS, 0) + max(len(opened) - _MOST_ROWS, 0)
+    if hidden:
+        console.print(Text(f"{hidden} more are in the JSON report.", style="dim"))
+    console.print(Text(_in_one_line(report)), soft_wrap=True)
+    for why, count in report.missing.items():
+        console.print(Text(f"undecided: {why} ({count} times)", style="dim"), soft_wrap=True)
+
+
+def transactions_json(report: TransactionsReport, shown: ListedTransactions) -> dict[str, object]:
+    """The same as plain JSON values."""
+    return {
+        "counts": dict(report.counts),
+        "without_coordinator_log": {"markers": report.unknown_ended, "open": len(report.unknown_open)},
+        "undecided": [{"missing": why, "times": count} for why, count in report.missing.items()],
+        "listed": [_judged_json(one) for one in listed(report, shown)],
+        "open_without_coordinator_log": [_open_json(one) for one in report.unknown_open],
+    }
+
+
+def _in_one_line(report: TransactionsReport) -> str:
+    counts = ", ".join(
+        f"{report.counts[status.value]} {status}" for status in TransactionStatus if report.counts[status.value]
+    )
+    apart = f"{report.unknown_ended} markers and {len(report.unknown_open)} open without their coordinator's log"
+    both = report.unknown_ended or report.unknown_open
+    return "Transactions: " + "; ".join(filter(None, (counts, apart if both else ""))) + "."
+
+
+def _table(chosen: Iterable[JudgedTransaction], opened: Iterable[OpenData], shown: ListedTransactions) -> Table:
+    title = "Transactions" if shown.all_of_them or shown.chosen else "Transactions open or in doubt"
+    table = Table(title=title, title_justify="left", box=SIMPLE, padding=(0, 1, 0, 0))
+    table.add_column("transactional id", overflow="fold")
+    for name in ("producer", "epoch"):
+        table.add_column(name, justify="right")
+    for name in ("verdict", "coordinator says", "began (UTC)", "lasted", "partitions: offsets, marker"):
+        table.add_column(name, overflow="fold")
+    for one in chosen:
+        known = one.one.known
+        table.add_row(
+            Text(known.transactional_id),
+            str(known.producer_id),
+            str(_epoch(one)),
+            Text(one.status, style=_STYLES.get(one.status, "default")),
+            TransactionState(known.state).name.title().replace("_", ""),
+            _clock(known.started_ms),
+            _lasted(one),
+            Text("\n".join(_places(one)[:8])),
+        )
+    for data in opened:
+        place = f"{data.place.name}: {data.run.first_offset}.., none"
+        table.add_row(
+            "?", str(data.run.producer_id), str(data.run.producer_epoch), "undecided", "not given", "", "", place
+        )
+    return table
+
+
+def _epoch(one: JudgedTransaction) -> int:
+    known = one.one.known
+    return known.producer_epoch if known.producer_epoch != ABSENT else known.marker_epoch
+
+
+def _clock(milliseconds: int) -> str:
+    if milliseconds < 0:
+        return ""
+    return datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
+
+
+def _lasted(one: JudgedTransaction) -> str:
+    duration = duration_ms(one)
+    return f"{duration / 1000:.3f} s" if duration != ABSENT else ""
+
+
+def duration_ms(one: JudgedTransaction) -> int:
+    """From the first partition registered to the last marker written, by the coordinator's clock; -1 if unknown."""
+    known = one.one.known
+    return known.completed_ms - known.started_ms if known.completed and known.started_ms >= 0 else ABSENT
+
+
+def _places(one: JudgedTransaction) -> list[str]:
+    return [
+        f"{place['topic']}-{place['partition']}: {_range(place)}, {place['outcome'] or 'none'}"
+        for place in partitions_json(one)
+    ]
+
+
+def _range(place: dict[str, object]) -> str:
+    return f"{place['first_offset']}..{place['last_offset']}" if place["first_offset"] != ABSENT else "no data"
+
+
+def partitions_json(one: JudgedTransaction) -> list[dict[str, object]]:
+    """What each partition has of the transaction; -1 where it has none."""
+    found: dict[tuple[str, int], dict[str, object]] = {}
+    for topic, partition in sorted(one.one.known.partitions):
+        found[topic, partition] = _nothing(topic, partition)
+    for ended in one.one.ended:
+        if ended.again:
+            continue
+        here = found.setdefault(
+            (ended.place.topic, ended.place.partition), _nothing(ended.place.topic, ended.place.partition)
+        )
+        here |= {"marker_offset": ended.marker.offset, "outcome": outcome_word(ended.marker.outcome)}
+        if ended.runs:
+            here |= {"first_offset": ended.runs[0].first_offset, "last_offset": ended.runs[-1].last_offset}
+            here["records"] = sum(run.records for run in ended.runs)
+    for place, run in one.one.open:
+        here = found.setdefault((place.topic, place.partition), _nothing(place.topic, place.partition))
+        here |= {"first_offset": run.first_offset, "last_offset": run.last_offset, "records": run.records}
+    return list(found.values())
+
+
+def _nothing(topic: str, partition: int) -> dict[str, object]:
+    nowhere = dict.fromkeys(("first_offset", "last_offset", "marker_offset"), ABSENT)
+    return {"topic": topic, "partition": partition, **nowhere, "records": 0, "outcome": ""}
+
+
+def _judged_json(one: JudgedTransaction) -> dict[str, object]:
+    known = one.one.known
+    return {
+        "transactional_id": known.transactional_id,
+        "producer_id": known.producer_id,
+        "producer_epoch": _epoch(one),
+        "marker_epoch": known.marker_epoch,
+        "verdict": one.status.value,
+        "coordinator_state": TransactionState(known.state).name,
+        "coordinator_epoch": known.coordinator_epoch,
+        "started_ms": known.started_ms,
+        "duration_ms": duration_ms(one),
+        "timeout_ms": known.timeout_ms,
+        "coordinator_offsets": [known.first_offset, known.prepared_offset, known.completed_offset],
+        "partitions": partitions_json(one),
+        "undecided": list(one.missing),
+    }
+
+
+def _open_json(data: OpenData) -> dict[str, object]:
+    return {
+        "topic": data.place.topic,
+        "partition": data.place.partition,
+        "producer_id": data.run.producer_id,
+        "producer_epoch": data.run.producer_epoch,
+        "first_offset": data.run.first_offset,
+        "last_offset": data.run.last_offset,
+    }

@@ -1,0 +1,177 @@
+"""The transactions of one partition, small enough to be sent: data by producer, epoch and marker, and the markers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Final
+
+import numpy as np
+
+from model_tests.audit.coordinator_log_history import CoordinatorHistory
+from model_tests.audit.holes import Holes, Surroundings
+from model_tests.audit.partial_log import Condensed
+from model_tests.audit.pieces import is_marker, runs_of
+from model_tests.logs.kafka_log_batches import Batches, Integers
+from model_tests.logs.kafka_log_segment import SegmentDamage
+from spec.vocabulary import ABSENT
+
+_MOST_PLACES: Final = 256
+"""Changes of leader and unreadable places that are told apart; beyond, one place stands for all that follow."""
+
+
+@dataclass(frozen=True, slots=True)
+class DataRun:
+    """Data of one producer and epoch up to a marker, or up to the end of the log.
+
+    Attributes:
+        marker: number of the marker that ends it, -1 where there is none.
+    """
+
+    producer_id: int
+    producer_epoch: int
+    first_offset: int
+    last_offset: int
+    records: int
+    first_ms: int
+    last_ms: int
+    marker: int
+
+
+@dataclass(frozen=True, slots=True)
+class AuditedMarker:
+    """One marker of the log."""
+
+    producer_id: int
+    producer_epoch: int
+    offset: int
+    outcome: int
+    coordinator_epoch: int
+    leader_epoch: int
+    timestamp: int
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionTransactions:
+    """What a partition's log tells of its transactions.
+
+    Attributes:
+        begin: first offset that is in the log.
+        end: the offset after its last.
+        cleaned_to: offset up to which the log cleaner may have removed batches; 0 where it removed none.
+        unreadable: offsets of the batches that follow unreadable bytes.
+        gone: offsets of the batches before which batches are missing that nothing can have removed.
+        tail_lost: the end of the log is known to be missing.
+        leader_changes: offsets of the first batch of each leader after the first one.
+        last_leader_epoch: of the newest batch.
+        latest_ms: the latest timestamp of any batch, -1 where none says one.
+        closed: everything up to the end was flushed, so that the log was closed when it was copied.
+    """
+
+    runs: tuple[DataRun, ...] = ()
+    markers: tuple[AuditedMarker, ...] = ()
+    begin: int = 0
+    end: int = 0
+    cleaned_to: int = 0
+    unreadable: tuple[int, ...] = ()
+    gone: tuple[int, ...] = ()
+    tail_lost: bool = False
+    leader_changes: tuple[int, ...] = ()
+    last_leader_epoch: int = ABSENT
+    latest_ms: int = ABSENT
+    closed: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.runs or self.markers)
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionEvidence:
+    """What one log tells of transactions: a partition's of its own, a coordinator's of all partitions."""
+
+    here: PartitionTransactions = field(default_factory=PartitionTransactions)
+    coordinated: CoordinatorHistory | None = None
+
+
+RUN_FIELDS: Final = tuple(part.name for part in fields(DataRun))
+MARKER_FIELDS: Final = tuple(part.name for part in fields(AuditedMarker))
+
+
+def summarized(log: Condensed, missing: Holes, around: Surroundings, log_end: int) -> PartitionTransactions:
+    """The summary of a whole log."""
+    batches = log.rows
+    ranks = batches.leader_epoch[1:] != batches.leader_epoch[:-1]
+    return PartitionTransactions(
+        runs=_runs(log),
+        markers=_markers(batches, np.flatnonzero(is_marker(batches))),
+        begin=max(around.first_base, around.log_start, 0),
+        end=log_end,
+        cleaned_to=_cleaned_to(batches, missing),
+        unreadable=_places(batches, np.flatnonzero(batches.follows_damage)),
+        gone=_places(batches, np.flatnonzero(missing.unexplained)),
+        tail_lost=around.recovery_point > log_end,
+        leader_changes=_places(batches, np.flatnonzero(ranks) + 1),
+        last_leader_epoch=int(batches.leader_epoch[-1]) if len(batches) else ABSENT,
+        latest_ms=max((int(at.max()) for at in (log.pieces.last_ms, batches.max_timestamp) if len(at)), default=ABSENT),
+        closed=around.recovery_point == log_end,
+    )
+
+
+def with_damage(
+    summary: PartitionTransactions, damage: Sequence[SegmentDamage], batches: Batches
+) -> PartitionTransactions:
+    """The same where bytes after the last batch cannot be read."""
+    if not damage or not len(batches):
+        return replace(summary, tail_lost=summary.tail_lost or bool(damage))
+    last, position = int(batches.segment[-1]), int(batches.position[-1])
+    lost = any(_segment_of(bad) > last or (_segment_of(bad) == last and bad.position > position) for bad in damage)
+    return replace(summary, tail_lost=summary.tail_lost or lost)
+
+
+def _segment_of(bad: SegmentDamage) -> int:
+    name = bad.path.rpartition("/")[2]
+    return int(name[:20]) if name.endswith(".log") and name[:20].isdigit() else ABSENT
+
+
+def _markers(batches: Batches, rows: Integers) -> tuple[AuditedMarker, ...]:
+    columns = (
+        batches.producer_id,
+        batches.producer_epoch,
+        batches.base_offset,
+        batches.control_type,
+        batches.coordinator_epoch,
+        batches.leader_epoch,
+        batches.max_timestamp,
+    )
+    return tuple(AuditedMarker(*row) for row in zip(*(column[rows].tolist() for column in columns), strict=True))
+
+
+def _runs(log: Condensed) -> tuple[DataRun, ...]:
+    """Data that shares producer, epoch and marker, and follows each other, by its first offset."""
+    runs, ending = runs_of(log.pieces, log.ends)
+    if not len(runs):
+        return ()
+    order = np.argsort(log.ends.offset, kind="stable")
+    place = np.full(len(order) + 1, ABSENT, np.int64)
+    place[order] = np.arange(len(order))
+    columns = (
+        runs.producer_id,
+        runs.producer_epoch,
+        runs.first,
+        runs.last,
+        runs.records,
+        runs.first_ms,
+        runs.last_ms,
+        place[ending],
+    )
+    return tuple(DataRun(*row) for row in zip(*(column.tolist() for column in columns), strict=True))
+
+
+def _cleaned_to(batches: Batches, missing: Holes) -> int:
+    grows = np.flatnonzero(np.diff(missing.cleaned, prepend=0) > 0)
+    emptied = np.flatnonzero(batches.cleaned)
+    last = max(int(grows[-1]) if len(grows) else ABSENT, int(emptied[-1]) if len(emptied) else ABSENT)
+    return int(batches.base_offset[last]) if last >= 0 else 0
+
+
+def _places(batches: Batches, rows: Integers) -> tuple[int, ...]:
+    offsets = [int(offset) for offset in batches.base_offset[rows]]
+    return tuple([*offsets[: _MOST_PLACES - 1], *offsets[-1:]] if len(offsets) > _MOST_PLACES else offsets)

@@ -1,0 +1,76 @@
+"""What markers without a record of the coordinator say by themselves."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from model_tests.audit.coordinator_log_history import CoordinatorTransaction
+from model_tests.audit.findings import Finding
+from model_tests.audit.transaction_findings import Located, hidden, outcome_word
+from model_tests.audit.transactions_join import MarkedData, ProducerTransactions
+from model_tests.audit.transactions_summary import DataRun
+from model_tests.histories.severity import Severity
+from spec import rules
+from spec.protocol.coordinator import BUMPING
+from spec.vocabulary import ControlType
+
+
+def by_complete_record(producer: ProducerTransactions) -> dict[int, CoordinatorTransaction]:
+    """By epoch the transactions of which only the Complete record is left; version 2 raised it for each one alone."""
+    known = [one.known for one in producer.transactions]
+    alone = [one for one in known if one.after_hole and not one.listed and one.client_version >= BUMPING]
+    return {one.marker_epoch: one for one in alone if not one.doubtful}
+
+
+def judge_alone(producer: ProducerTransactions, markers: Sequence[MarkedData]) -> Iterator[Located]:
+    """What markers without a coordinator's record say by themselves."""
+    yield from _torn_by_epoch(producer, markers)
+    for ended in markers:
+        yield from _mixed_epochs(ended)
+
+
+def _mixed_epochs(ended: MarkedData) -> Iterator[Located]:
+    """Data of two epochs before one marker: either it joined unregistered, or a marker is missing in between."""
+    first, last = ended.runs[:1], ended.runs[-1:]
+    if not first or first[0].producer_epoch >= last[0].producer_epoch:
+        return
+    if hidden(ended.place, first[0].first_offset, ended.marker.offset):
+        return
+    unended = ended.marker.producer_epoch > last[0].producer_epoch
+    rule = rules.TXN_MARKER_ONCE if unended else rules.TXN_REGISTERED_BEFORE_DATA
+    run = first[0] if unended else last[0]
+    message = (
+        f"data of epochs {first[0].producer_epoch} and {last[0].producer_epoch} before one marker, of epoch "
+        f"{ended.marker.producer_epoch} at offset {ended.marker.offset}: "
+        + ("the first one's marker is missing" if unended else "the later one is of no registered transaction")
+    )
+    said = (run.first_offset, run.producer_id, run.producer_epoch, message)
+    yield ended.place, Finding(rule, Severity.VIOLATION, *said, follows=(first[0].first_offset,))
+
+
+def _raises(ended: MarkedData, run: DataRun) -> bool:
+    """Whether a marker raised the epoch of its data, and no other marker is hidden between the two."""
+    raised = run.producer_epoch < ended.marker.producer_epoch
+    return raised and not hidden(ended.place, run.first_offset, ended.marker.offset)
+
+
+def _torn_by_epoch(producer: ProducerTransactions, loose: Iterable[MarkedData]) -> Iterator[Located]:
+    """Markers of one raised epoch with different outcomes: such an epoch ends one transaction only."""
+    raised: dict[int, list[MarkedData]] = {}
+    for ended in loose:
+        raised.setdefault(ended.marker.producer_epoch, []).append(ended)
+    for epoch, markers in raised.items():
+        if epoch in by_complete_record(producer):
+            continue
+        of_one = any(_raises(ended, run) for ended in markers for run in ended.runs)
+        counts = [
+            sum(ended.marker.outcome == kind.value for ended in markers) for kind in ControlType if kind in (0, 1)
+        ]
+        if not of_one or 0 in counts:
+            continue
+        fewer = min((0, 1), key=lambda outcome: counts[outcome])
+        odd = next(ended for ended in markers if ended.marker.outcome == fewer)
+        message = (
+            f"the marker of epoch {epoch} says {outcome_word(fewer)}, {counts[1 - fewer]} others of the same epoch say "
+            f"{outcome_word(1 - fewer)}: the epoch was raised for one transaction"
+        )
+        finding = Finding(rules.TXN_ATOMIC, Severity.VIOLATION, odd.marker.offset, producer.producer_id, epoch, message)
+        yield odd.place, finding

@@ -1,0 +1,118 @@
+"""A batch under the producer id of another: it breaks that one's history, and its own producer lacks it."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from model_tests.audit.decision import LinkDecisions
+from model_tests.audit.findings import Finding
+from model_tests.audit.fold import Break
+from model_tests.audit.links import Links
+from model_tests.audit.resynchronization import next_sequence
+from model_tests.histories.severity import Severity
+from model_tests.logs.kafka_log_batches import Batches
+from spec import rules
+from spec.vocabulary import ABSENT
+
+_MOST_TRIED: Final = 16
+"""Places at which a producer lacks sequences, that are looked at."""
+
+_MOST_NAMED: Final = 4
+"""Batches that may be what is lacking there."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedBatches:
+    """The batches of a log by producer, what the decision says of each, and what is broken.
+
+    Attributes:
+        unusual: first batches of producers that do not begin at sequence 0, each with the offsets of other producers'
+            batches that have just what it lacks.
+    """
+
+    batches: Batches
+    links: Links
+    decisions: LinkDecisions
+    breaks: list[Break]
+    unusual: dict[int, tuple[int, ...]]
+
+    @property
+    def blamed(self) -> int:
+        """How many findings these are, without mere doubts."""
+        return sum(not broken.doubt for broken in self.breaks) + len(self.unusual)
+
+
+def put_right(judged: JudgedBatches, judge: Callable[[Batches], JudgedBatches]) -> tuple[JudgedBatches, list[Finding]]:
+    """One finding for each batch that two producers' histories need elsewhere, and the log with it in its place."""
+    findings = []
+    for number, rows in list(_lacking(judged)):
+        tried = [(judge(_renamed(judged, number, row)), row) for row in rows]
+        after, row = min(tried, key=lambda one: one[0].blamed)
+        if after.blamed + 1 < judged.blamed:
+            findings.append(_misnamed(judged, number, row))
+            judged = after
+    _note_elsewhere(judged)
+    return judged, findings
+
+
+def _note_elsewhere(judged: JudgedBatches) -> None:
+    """Say of each place where sequences are left out which others' batches have these: another log may tell whose."""
+    breaks = {broken.number: broken for broken in judged.breaks}
+    for number, rows in list(_lacking(judged)):
+        offsets = tuple(judged.batches.base_offset[rows].tolist())
+        if number in judged.unusual:
+            judged.unusual[number] = offsets
+        else:
+            breaks[number].elsewhere = offsets
+
+
+def _renamed(judged: JudgedBatches, number: int, row: int) -> Batches:
+    """The batches with one of them given to the producer of a link."""
+    renamed = judged.batches.producer_id.copy()
+    renamed[row] = judged.links.batches.producer_id[number]
+    return replace(judged.batches, producer_id=renamed)
+
+
+def _lacking(judged: JudgedBatches) -> Iterator[tuple[int, list[int]]]:
+    """Each link before which sequences are left out, with the places of others' batches that have just these."""
+    batches, own = judged.batches, judged.links.batches
+    expected = [
+        (broken.number, next_sequence(broken.before) if broken.guard == "successor" else 0)
+        for broken in judged.breaks
+        if broken.guard in ("successor", "epoch_reset") and not broken.doubt
+    ]
+    for number, first in [*expected, *((number, 0) for number in judged.unusual)][:_MOST_TRIED]:
+        missing = int(own.base_sequence[number]) - first
+        same = (batches.producer_epoch == own.producer_epoch[number]) & (batches.base_sequence == first)
+        same &= (batches.last_offset_delta == missing - 1) & ~batches.control
+        same &= (batches.transactional == own.transactional[number]) | (batches.producer_id == ABSENT)
+        since, until = _data_before(judged.links, number), int(judged.links.row[number])
+        rows = [row for row in np.flatnonzero(same).tolist() if since < row < until]
+        if 0 < len(rows) <= _MOST_NAMED:
+            yield number, rows
+
+
+def _data_before(links: Links, number: int) -> int:
+    """Place of the producer's last data before a batch; -1 where there is none."""
+    for before in range(number - 1, -1, -1):
+        if links.batches.producer_id[before] != links.batches.producer_id[number]:
+            break
+        if not links.batches.control[before]:
+            return int(links.row[before])
+    return ABSENT
+
+
+def _misnamed(judged: JudgedBatches, number: int, row: int) -> Finding:
+    batches, own = judged.batches, judged.links.batches
+    producer_id, epoch = int(batches.producer_id[row]), int(batches.producer_epoch[row])
+    first = int(batches.base_sequence[row])
+    message = (
+        f"the batch has producer id {producer_id}, whose history it breaks, and sequences "
+        f"{first}..{first + int(batches.last_offset_delta[row])} of epoch {epoch}, which producer id "
+        f"{own.producer_id[number]} lacks before offset {own.base_offset[number]}"
+    )
+    offset = int(batches.base_offset[row])
+    lacks = int(own.producer_id[number])
+    return Finding(rules.SEQ_SUCCESSOR, Severity.VIOLATION, offset, producer_id, epoch, message, others=(lacks,))

@@ -1,0 +1,1 @@
+"""`eos check`: traces judged on Spark."""

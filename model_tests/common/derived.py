@@ -1,0 +1,147 @@
+"""Tables of results that take long to find: kept beside the code, each under the digests of the texts it is about.
+
+A row is about texts: a decision, a system. When one of them changes, the row is stale. `make lint` and every
+reader of a table name what is stale and the command that renews it; a stale row is evidence for nothing.
+"""
+
+import ast
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+from model_tests.common.reports import BadInput
+
+Texts: TypeAlias = Mapping[str, str]
+"""The digest of each text, by its name."""
+
+Row: TypeAlias = dict[str, Any]
+
+ROOT: Final = Path(__file__).parents[2]
+EMPTY: Final[tuple[object, ...]] = ("", (), [])
+"""Values that a row leaves out. A count of zero is none of them."""
+SHOWN: Final = 5
+"""Names of stale texts in one line; the rest are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class DerivedTable:
+    """One table.
+
+    Attributes:
+        path: where it is kept.
+        renew: the command that renews it.
+        current: the digests of the texts as they are now.
+    """
+
+    path: Path
+    renew: str
+    current: Callable[[], Texts]
+
+    def rows(self, path: Path | None = None) -> list[Row]:
+        """The rows as they were written, stale ones included.
+
+        Args:
+            path: another table than the one beside the code.
+
+        Raises:
+            BadInput: the table is missing, or is not what was written.
+        """
+        return list(self._read(path or self.path)["rows"])
+
+    def stale(self, path: Path | None = None) -> tuple[str, ...]:
+        """Names of the texts that are not those that the rows are about: changed, new, or gone.
+
+        Args:
+            path: another table than the one beside the code.
+
+        Raises:
+            BadInput: the table is missing, or is not what was written.
+        """
+        kept, now = self._read(path or self.path)["texts"], self.current()
+        return tuple(name for name in {**kept, **now} if kept.get(name) != now.get(name))
+
+    def complaint(self) -> str:
+        """What is wrong with the table and the command that mends it, in a line; empty if it is fresh."""
+        try:
+            stale = self.stale()
+        except BadInput as bad:
+            return str(bad)
+        if not stale:
+            return ""
+        more = f" and {len(stale) - SHOWN} more" if len(stale) > SHOWN else ""
+        return f"{self._name} is stale for {', '.join(stale[:SHOWN])}{more}: run {self.renew}"
+
+    def write(self, rows: Iterable[Row], path: Path | None = None) -> None:
+        """Replace the table as a whole: a line for each row, after the digests of the texts.
+
+        Args:
+            rows: plain values; an empty text or list is left out.
+            path: another place.
+        """
+        filled = ({name: value for name, value in row.items() if value not in EMPTY} for row in rows)
+        lines = (json.dumps(row, ensure_ascii=False) for row in filled)
+        digests = json.dumps(dict(self.current()), indent=0)
+        to = path or self.path
+        beginning = to.with_suffix(".new")
+        beginning.write_text(f'{{"texts": {digests},\n"rows": [\n' + ",\n".join(lines) + "\n]}\n", encoding="utf-8")
+        beginning.replace(to)
+
+    @property
+    def _name(self) -> str:
+        return str(self.path.relative_to(ROOT)) if self.path.is_relative_to(ROOT) else str(self.path)
+
+    def _read(self, path: Path) -> dict[str, Any]:
+        try:
+            content = json.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise BadInput(f"{self._name} is missing: run {self.renew}") from None
+        except (ValueError, OSError) as error:
+            raise BadInput(f"{self._name} cannot be read ({error}): run {self.renew}") from error
+        if not isinstance(content, dict) or set(content) != {"texts", "rows"}:
+            raise BadInput(f"{self._name} is not a table with texts and rows: run {self.renew}")
+        return content
+
+
+def complaints(tables: Iterable[DerivedTable]) -> tuple[str, ...]:
+    """What is wrong with some tables, a line each; empty if all are fresh."""
+    return tuple(complaint for table in tables if (complaint := table.complaint()))
+
+
+def digest(tree: ast.AST) -> str:
+    """What a piece of code says, as one short word: comments, docstrings and layout apart."""
+    return sha256(ast.unparse(_without_docstrings(tree)).encode()).hexdigest()[:12]
+
+
+def digest_of_file(path: Path) -> str:
+    """The same of a file."""
+    return digest(ast.parse(path.read_text(encoding="utf-8")))
+
+
+def digest_of_value(value: object) -> str:
+    """The digest of a plain value, by what `repr` says of it."""
+    return sha256(repr(value).encode()).hexdigest()[:12]
+
+
+def combined(digests: Sequence[str]) -> str:
+    """One digest of several."""
+    return sha256(" ".join(digests).encode()).hexdigest()[:12]
+
+
+class _Bare(ast.NodeTransformer):
+    """Leaves out the docstrings."""
+
+    def _bare(self, node: Any) -> Any:
+        self.generic_visit(node)
+        match node.body:
+            case [ast.Expr(value=ast.Constant(value=str())), *rest]:
+                node.body = rest or [ast.Pass()]
+        return node
+
+    visit_FunctionDef = visit_AsyncFunctionDef = visit_ClassDef = visit_Module = _bare  # noqa: N815  # names of ast
+
+
+def _without_docstrings(tree: ast.AST) -> ast.AST:
+    return _Bare().visit(ast.parse(ast.unparse(tree)))  # type: ignore[no-any-return]

@@ -1,0 +1,90 @@
+"""The one comparison: what a session recorded against what a side answered and shows, field by field.
+
+It knows no session, no family and no build. What another run might have answered otherwise is marked in the
+recording itself, and nothing else is left undecided.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from model_tests.conform.answers import Answer, ObservableState
+from model_tests.conform.encoding import Name, as_recorded, state_as_recorded
+from model_tests.conform.fields import Json
+from model_tests.conform.sessions import SessionStep, StepMarks
+from model_tests.conform.symbols import Symbols
+from spec.vocabulary import ErrorCode
+
+MISSING: Final = "(missing)"
+RACY_ERROR: Final = "racy_error: the name of the error depends on requests of other clients"
+
+
+@dataclass(frozen=True, slots=True)
+class FieldDifference:
+    """One field that is not as recorded."""
+
+    where: str
+    expected: object
+    got: object
+
+
+def differences(
+    step: SessionStep, answer: Answer, seen: ObservableState, symbols: Symbols
+) -> tuple[FieldDifference, ...]:
+    """Every observable field of the answer and of the state after that is not as recorded."""
+    found: list[FieldDifference] = []
+    response = as_recorded(answer, step.response, symbols.symbol)
+    if response is not None and response != step.response:
+        found.extend(_differences("response", step.response, response))
+    if step.after is not None:
+        found.extend(_state_differences(step.after, seen, symbols.symbol))
+    return tuple(found)
+
+
+def undecided(found: tuple[FieldDifference, ...], marks: StepMarks) -> str:
+    """Why the recording itself says that these differences decide nothing; empty if it does not."""
+    if all(_is_accepted(difference, marks.accept_errors) for difference in found):
+        return RACY_ERROR
+    return f"kafka_bug: {marks.bug}" if marks.bug else ""
+
+
+def _is_accepted(difference: FieldDifference, errors: frozenset[str]) -> bool:
+    """Whether it is only one of these errors for another, by name or by number."""
+    codes = {ErrorCode[name].value for name in errors if name in ErrorCode.__members__}
+    both = {difference.expected, difference.got} if _is_error(difference.where) else {None}
+    return both <= errors or both <= codes
+
+
+def _is_error(where: str) -> bool:
+    by_partition = where.startswith("response.partitions.")
+    return by_partition or (where.startswith("response.") and where.endswith((".error", ".error_code")))
+
+
+def _state_differences(after: Json, seen: ObservableState, name: Name) -> Iterator[FieldDifference]:
+    shown = state_as_recorded(seen, after, name)
+    for part, recorded in after.items():
+        expected = _by_producer(recorded) if part == "producers" else recorded
+        got = shown.get(part, MISSING)
+        if expected != got:
+            yield from _differences(f"after.{part}", expected, got)
+
+
+def _by_producer(recorded: Any) -> Any:
+    """The producers of each partition by their id: the order of a listing means nothing."""
+    try:
+        by_producer = {part: {entry["producer_id"]: entry for entry in listed} for part, listed in recorded.items()}
+        lengths_kept = all(len(by_producer[part]) == len(listed) for part, listed in recorded.items())
+    except (AttributeError, KeyError, TypeError):
+        return recorded
+    return by_producer if lengths_kept else recorded
+
+
+def _differences(where: str, expected: Any, got: Any) -> Iterator[FieldDifference]:
+    if isinstance(expected, dict) and isinstance(got, dict):
+        for key in {**expected, **got}:
+            yield from _differences(f"{where}.{key}", expected.get(key, MISSING), got.get(key, MISSING))
+    elif isinstance(expected, list) and isinstance(got, list) and len(expected) == len(got):
+        for position, (left, right) in enumerate(zip(expected, got, strict=True)):
+            yield from _differences(f"{where}[{position}]", left, right)
+    elif expected != got:
+        yield FieldDifference(where, expected, got)

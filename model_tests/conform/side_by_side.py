@@ -1,0 +1,177 @@
+"""One session, step by step, on the specification and on the reference, each from a fresh broker on."""
+
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final, TypeAlias
+
+from model_tests.conform.answers import ObservableState, RecordedJoin, Side
+from model_tests.conform.attribution import explained, rules_blamed
+from model_tests.conform.compare import FieldDifference, differences, undecided
+from model_tests.conform.decision_log import Decision
+from model_tests.conform.encoding import ids_in
+from model_tests.conform.on_reference import OnReference
+from model_tests.conform.on_specification import OnSpecification
+from model_tests.conform.report import SessionDisagreement
+from model_tests.conform.requests import Restart, resolved
+from model_tests.conform.sessions import Session, SessionStep
+from model_tests.conform.symbols import Symbols
+from spec.versions import Profile
+
+MakeSide: TypeAlias = Callable[[Profile, Sequence[str], int], Side]
+"""A fresh broker of a profile with fresh partitions, whose segments have so many bytes."""
+
+SPECIFICATION: Final = "specification"
+REFERENCE: Final = "reference"
+SIDES: Final[Mapping[str, MakeSide]] = MappingProxyType({SPECIFICATION: OnSpecification, REFERENCE: OnReference})
+
+
+@dataclass(frozen=True, slots=True)
+class StepComparison:
+    """What one step of a session showed.
+
+    Attributes:
+        decided: the specification's decisions in the step, empty if it did not take part.
+        disagreed: each side that differs, where nothing in the recording excuses it.
+        undecided: the recording's own excuse, if a side differs with one.
+    """
+
+    index: int
+    step: SessionStep
+    decided: tuple[Decision, ...]
+    disagreed: tuple[SessionDisagreement, ...]
+    undecided: str
+
+
+@dataclass(slots=True)
+class _World:
+    """One course that a session can have taken on a side."""
+
+    side: Side
+    symbols: Symbols
+
+    def play(self, step: SessionStep) -> tuple[FieldDifference, ...]:
+        """What differs after the step; the markers it sets under way are owed while the recording did not wait."""
+        try:
+            ask = self.side.answer_at_once if step.marks.racy else self.side.answer
+            answer = ask(resolved(step.request, self.symbols.number, self.symbols.member))
+            seen = ObservableState() if step.after is None else self.side.seen()
+        except Exception as error:  # noqa: BLE001  # a side that breaks down has answered wrongly, whatever broke
+            return (FieldDifference("response", step.response, f"{type(error).__name__}: {error}"),)
+        for number in ids_in(answer, seen):
+            self.symbols.meet(number)
+        if isinstance(answer, RecordedJoin):
+            self.symbols.meet_member(answer.member)
+        self.side.overtaking = 0
+        return differences(step, answer, seen, self.symbols)
+
+    def before(self, step: SessionStep) -> Iterator["_World"]:
+        """Itself with what was owed done; where the recording did not wait, each way of how far that had come.
+
+        Where the recording shows a group that lags behind a marker, it lags here, until the next step.
+        """
+        self.side.lagging = step.marks.lagging
+        if not step.marks.racy:
+            yield from self._settled(step)
+            return
+        owed = self.side.owed()
+        *others, last = ((w, o) for w in range(owed + 1) for o in range(owed - w + 1))
+        for written, overtaking in others:
+            yield self._copied()._written(written, overtaking)
+        yield self._written(*last)
+
+    def _copied(self) -> "_World":
+        copied: _World = pickle.loads(pickle.dumps(self))  # what was written a moment ago, and faster than deepcopy
+        return copied
+
+    def _written(self, written: int, overtaking: int) -> "_World":
+        """Itself once so many markers are written, and with so many that overtake the next Produce."""
+        self.side.settle(written)
+        self.side.overtaking = overtaking
+        return self
+
+    def _settled(self, step: SessionStep) -> Iterator["_World"]:
+        """Itself with nothing owed; where a partition is late with its idle producers, with and without these.
+
+        Where the recording marks a restart as one that shows a defect, also one after which no leader is known.
+        """
+        self.side.settle()
+        if step.marks.bug and isinstance(step.request, Restart):
+            world = self._copied()
+            world.side.leaderless = True
+            yield world
+        if self.side.is_late():
+            world = self._copied()
+            world.side.catch_up()
+            yield world
+        yield self
+
+
+@dataclass(slots=True)
+class _Player:
+    """One side as it goes through a session, in every course that the recording leaves open."""
+
+    name: str
+    worlds: tuple[_World, ...]
+
+    @property
+    def side(self) -> Side:
+        """The side in the first of these courses."""
+        return self.worlds[0].side
+
+    def play(self, step: SessionStep) -> tuple[tuple[FieldDifference, ...], str]:
+        """What differs after the step in every course, and what in the recording excuses it."""
+        played = [(world, world.play(step)) for each in self.worlds for world in each.before(step)]
+        agreeing = tuple(world for world, found in played if not found)
+        if agreeing:
+            self.worlds = _distinct(agreeing)
+            return (), ""
+        self.worlds, found = (played[0][0],), played[0][1]
+        return found, undecided(found, step.marks)
+
+
+def _distinct(worlds: tuple[_World, ...]) -> tuple[_World, ...]:
+    """The worlds without those that are in every respect as another one: courses that have met again."""
+    return worlds if len(worlds) == 1 else tuple({pickle.dumps(world): world for world in worlds}.values())
+
+
+def outcomes(session: Session, sides: Mapping[str, MakeSide] = SIDES) -> Iterator[StepComparison]:
+    """Every step of a session on each side, each from a fresh broker on; a side keeps its own state throughout."""
+    broker = (session.profile, session.partitions, session.segment_bytes)
+    players = [_Player(name, (_World(make(*broker), Symbols()),)) for name, make in sides.items()]
+    for index, step in enumerate(session.steps):
+        played = [(player, *player.play(step)) for player in players]
+        decided = next((p.side.decided for p in players if isinstance(p.side, OnSpecification)), ())
+        disagreed = tuple(
+            _disagreement(session, index, player.name, found, decided)
+            for player, found, excuse in played
+            if found and not excuse
+        )
+        excused = next((excuse for _, found, excuse in played if found and excuse), "")
+        yield StepComparison(index, step, decided, disagreed, "" if disagreed else excused)
+
+
+def disagreements(sessions: Iterable[Session], sides: Mapping[str, MakeSide] = SIDES) -> Iterator[SessionDisagreement]:
+    """Every disagreement in sessions, as they are found; nothing is remembered between two calls."""
+    for session in sessions:
+        if not session.unsupported:
+            for outcome in outcomes(session, sides):
+                yield from outcome.disagreed
+
+
+def _disagreement(
+    session: Session, index: int, by: str, found: tuple[FieldDifference, ...], decided: tuple[Decision, ...]
+) -> SessionDisagreement:
+    step = session.steps[index]
+    return SessionDisagreement(
+        session=session.id,
+        step=index,
+        by=by,
+        expected={difference.where: difference.expected for difference in found},
+        got={difference.where: difference.got for difference in found},
+        api=step.api,
+        request=step.recorded,
+        guard=explained(decided, session.profile),
+        rules=rules_blamed(step, decided, session.profile),
+    )

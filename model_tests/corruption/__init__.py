@@ -1,0 +1,1 @@
+"""True traces made false, and what a check sees of them."""

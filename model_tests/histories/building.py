@@ -1,0 +1,195 @@
+"""A client history while it is read: events one after another, into columns."""
+
+from array import array
+from collections.abc import Iterable
+from typing import Any, Final
+
+import numpy as np
+
+from model_tests.histories.operations import (
+    MOST,
+    NEVER,
+    UNKNOWN,
+    UNREAD,
+    Breaks,
+    Integers,
+    OperationRecords,
+    OperationResult,
+    Operations,
+    Via,
+)
+from spec.vocabulary import NO_OFFSET
+
+
+class _Numbering:
+    """Numbers in the order in which things are first met."""
+
+    __slots__ = ("_numbers", "met")
+
+    def __init__(self) -> None:
+        self._numbers: dict[object, int] = {}
+        self.met: list[Any] = []
+
+    def number(self, thing: object) -> int:
+        try:
+            found = self._numbers.get(thing)
+        except TypeError:  # a map or the like, which is known by what it is written as
+            return self.number(repr(thing))
+        if found is None:
+            found = self._numbers[thing] = len(self.met)
+            self.met.append(thing)
+        return found
+
+
+class _Columns:
+    """Rows of integers, column by column."""
+
+    __slots__ = ("columns",)
+
+    def __init__(self, width: int) -> None:
+        self.columns = [array("q") for _ in range(width)]
+
+    def add(self, *row: int) -> None:
+        for column, value in zip(self.columns, row, strict=True):
+            column.append(value)
+
+    def made(self) -> list[Integers]:
+        return [np.array(column, np.int64) for column in self.columns]
+
+
+class Building:
+    """A history while it is read; places in it are those of `tick`.
+
+    Attributes:
+        now: place of the current event.
+        partial: why the history is not whole.
+        aside: lines set aside, by reason.
+        passed_over: lines that tell nothing of records, by what they are.
+    """
+
+    def __init__(self) -> None:
+        """Nothing has happened."""
+        self.now = 0
+        self.partial: dict[str, None] = {}
+        self.aside: dict[str, int] = {}
+        self.passed_over: dict[str, int] = {}
+        self._processes, self._keys, self._values, self._names = _Numbering(), _Numbering(), _Numbering(), _Numbering()
+        self._operations = _Columns(8)
+        self._sent, self._given = _Columns(5), _Columns(5)
+        self._broken, self._reset, self._kept = _Columns(3), _Columns(3), _Columns(3)
+        self._from_start: set[int] = set()
+        self._via: dict[int, Via] = {}
+        self._count = 0
+
+    def tick(self) -> int:
+        """The next place in the history."""
+        self.now += 1
+        return self.now
+
+    def process(self, name: object) -> int:
+        """The number of a process."""
+        return self._processes.number(name)
+
+    def set_aside(self, reason: str) -> None:
+        """A line that cannot be read: what it told is missing."""
+        self.aside[reason] = self.aside.get(reason, 0) + 1
+        self.partial[UNREAD] = None
+
+    def passes_over(self, what: str) -> None:
+        """A line that tells nothing of records."""
+        self.passed_over[what] = self.passed_over.get(what, 0) + 1
+
+    def operation(
+        self,
+        process: int,
+        index: int,
+        outcome: OperationResult,
+        name: str,
+        invoked: int,
+        *,
+        ends: bool = True,
+        atomic: bool = True,
+    ) -> int:
+        """The number of an operation that ends now.
+
+        Args:
+            process: who carries it out.
+            index: what the history calls it.
+            outcome: whether it was done, as far as one knows.
+            name: of what is done.
+            invoked: place in the history at which it began.
+            ends: it ends; else nobody knows when.
+            atomic: its records are in one transaction.
+        """
+        completed = self.now if ends else NEVER
+        via = self._via.get(process, Via.UNKNOWN)
+        number = self._names.number(name)
+        self._operations.add(index, process, outcome, invoked, completed, atomic, via, number)
+        self._count += 1
+        return self._count - 1
+
+    def sends(self, operation: int, mop: int, key: object, offset: int, value: object) -> None:
+        """A record that was to be sent; `UNKNOWN` stands for a value that is not told."""
+        self._sent.add(operation, mop, self._keys.number(key), offset, self._value(value))
+
+    def gives(self, operation: int, mop: int, key: object, offset: int, value: object) -> None:
+        """A record that a reader was given, likewise."""
+        self._given.add(operation, mop, self._keys.number(key), offset, self._value(value))
+
+    def begins_anew(self, process: int, via: Via, keys: Iterable[object], *, at_start: bool = False) -> None:
+        """A process is to read these partitions and no others; it goes on where it was, or begins at the start."""
+        self._via[process] = via
+        self._reset.add(process, self.now, UNKNOWN)
+        numbers = {self._keys.number(key) for key in keys}
+        if at_start:
+            self._from_start |= numbers
+            return
+        for number in numbers:
+            self._kept.add(process, self.now, number)
+
+    def breaks(self, process: int, via: Via | None, keys: Iterable[object]) -> None:
+        """A process was given or loses partitions: it need not read on in them."""
+        if via is not None:
+            self._via[process] = via
+        for key in keys:
+            self._broken.add(process, self.now, self._keys.number(key))
+
+    def built(self) -> Operations:
+        """The history."""
+        index, process, outcome, invoked, completed, atomic, via, name = self._operations.made()
+        return Operations(
+            *(index, process, outcome, invoked, completed, atomic.astype(np.bool_), via, name),
+            sent=OperationRecords(*self._sent.made()),
+            given=OperationRecords(*self._given.made()),
+            broken=Breaks(*self._broken.made()),
+            reset=Breaks(*self._reset.made()),
+            kept=Breaks(*self._kept.made()),
+            from_start=np.array(sorted(self._from_start), np.int64),
+            processes=self._processes.met,
+            keys=self._keys.met,
+            values=self._values.met,
+            names=self._names.met,
+            partial=tuple(self.partial),
+            aside=dict(self.aside),
+            passed_over=dict(self.passed_over),
+        )
+
+    def _value(self, value: object) -> int:
+        return UNKNOWN if value is NOT_REPORTED else self._values.number(value)
+
+
+NOT_REPORTED: Final = object()
+"""In place of a value: the history does not tell it."""
+
+
+def reported_offset(offset: object) -> int:
+    """An offset of a history, -1 where there is none.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if offset is None:
+        return NO_OFFSET
+    if isinstance(offset, bool) or not isinstance(offset, int) or not -1 <= offset <= MOST:
+        raise ValueError(f"no offset: {str(offset)[:40]}")
+    return offset

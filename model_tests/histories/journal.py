@@ -1,0 +1,183 @@
+"""What clients did and were told: a journal of lines of JSON, as text, `.gz` or `.xz`.
+
+Every line is an object with `ev`. Those that are read:
+
+| `ev` | fields | means |
+| --- | --- | --- |
+| `producer` | `p`, `tid` | a producer begins, under a name; `tid` is its transactional id or null |
+| `begin` | `p`, `txn` | it begins a transaction, with a number of its own |
+| `ack` | `p`, `txn`, `topic`, `part`, `off` | a record was acknowledged; `txn` is null outside transactions |
+| `send_offsets` | `p`, `txn`, `ok` | input offsets joined the transaction |
+| `commit`, `abort` | `p`, `txn`, `ok` | the answer to the end of the transaction; `ok` false is an unknown outcome |
+
+A name, or a number, may be used again: each `begin`, and each `producer`, starts anew what follows.
+"""
+
+import gzip
+import json
+import lzma
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum, unique
+from pathlib import Path
+from typing import Any, TextIO, cast
+
+import numpy as np
+
+from model_tests.common.reports import BadInput
+from model_tests.logs.kafka_log_batches import Integers
+
+Partition = tuple[str, int]
+
+
+@unique
+class ReportedEnd(StrEnum):
+    """What a client was told of the end of a transaction."""
+
+    COMMITTED = "commit"
+    ABORTED = "abort"
+    UNKNOWN = "unknown"
+    NO_TRANSACTION = "none"
+
+
+@dataclass(slots=True)
+class JournalTransaction:
+    """One transaction as a client saw it, or everything a producer sent outside transactions.
+
+    Attributes:
+        line: of the journal where it begins.
+        acknowledged: how many records were.
+        offsets: input offsets joined it.
+    """
+
+    producer: str
+    transactional_id: str
+    number: int | None
+    line: int
+    reported: ReportedEnd
+    acknowledged: int = 0
+    offsets: bool = False
+
+    @property
+    def name(self) -> str:
+        """Producer and number of the transaction, as the journal has them."""
+        return f"{self.producer} transaction {self.number}" if self.number is not None else self.producer
+
+
+@dataclass(frozen=True, slots=True)
+class Acknowledged:
+    """Acknowledged offsets of one partition, ascending.
+
+    Attributes:
+        offsets: the offsets.
+        attempts: the number of the attempt of each.
+        order: a number for each, higher for what was acknowledged later.
+    """
+
+    offsets: Integers
+    attempts: Integers
+    order: Integers
+
+
+@dataclass(frozen=True, slots=True)
+class ClientJournal:
+    """A whole journal."""
+
+    attempts: tuple[JournalTransaction, ...]
+    acknowledged: Mapping[Partition, Acknowledged]
+
+
+@dataclass(slots=True)
+class _JournalReading:
+    attempts: list[JournalTransaction] = field(default_factory=list)
+    acks: dict[Partition, list[tuple[int, int, int]]] = field(default_factory=dict)
+    current: dict[tuple[str, int | None], int] = field(default_factory=dict)
+    ids: dict[str, str] = field(default_factory=dict)
+
+
+def read_history(path: str) -> ClientJournal:
+    """The journal in a file.
+
+    Raises:
+        BadInput: the file cannot be read, or one of its lines is no event.
+    """
+    reading = _JournalReading()
+    for number, event in _lines(path):
+        try:
+            _add(reading, number, event)
+        except (KeyError, TypeError, ValueError) as error:
+            raise BadInput(f"{path} line {number}: not an event of a journal ({error!r})") from error
+    acknowledged = {
+        partition: Acknowledged(*np.array(sorted(acks), np.int64).T) for partition, acks in reading.acks.items()
+    }
+    return ClientJournal(tuple(reading.attempts), acknowledged)
+
+
+def read_received(path: str) -> Mapping[Partition, Integers]:
+    """Offsets that a read_committed reader received, in its order; lines are `[topic, partition, offset, ...]`.
+
+    Raises:
+        BadInput: the file cannot be read, or one of its lines is no record.
+    """
+    found: dict[Partition, list[int]] = {}
+    for number, record in _lines(path):
+        try:
+            topic, partition, offset = record[:3]
+            found.setdefault((str(topic), int(partition)), []).append(int(offset))
+        except (KeyError, TypeError, ValueError) as error:
+            raise BadInput(f"{path} line {number}: not [topic, partition, offset, ...]") from error
+    return {partition: np.array(offsets, np.int64) for partition, offsets in found.items()}
+
+
+def _lines(path: str) -> Iterator[tuple[int, Any]]:
+    number = 0
+    try:
+        with _opened(path) as file:
+            for number, line in enumerate(file, start=1):
+                if line.strip():
+                    yield number, json.loads(line)
+    except (OSError, EOFError, lzma.LZMAError, UnicodeDecodeError) as error:
+        raise BadInput(f"{path} cannot be read: {error}") from error
+    except json.JSONDecodeError as error:
+        raise BadInput(f"{path} line {number}: not JSON ({error.msg})") from error
+
+
+def _opened(path: str) -> TextIO:
+    if path.endswith(".gz"):
+        return cast(TextIO, gzip.open(path, "rt", encoding="utf-8"))
+    if path.endswith(".xz"):
+        return cast(TextIO, lzma.open(path, "rt", encoding="utf-8"))
+    return Path(path).open(encoding="utf-8")
+
+
+def _add(reading: _JournalReading, line: int, event: dict[str, Any]) -> None:
+    kind = event["ev"]
+    if kind == "producer":
+        reading.ids[event["p"]] = event.get("tid") or ""
+        reading.current = {key: value for key, value in reading.current.items() if key[0] != event["p"]}
+    elif kind == "begin" and event.get("ok", True):
+        reading.current.pop((event["p"], event["txn"]), None)
+        _attempt(reading, line, event)
+    elif kind == "ack":
+        number = _attempt(reading, line, event)
+        reading.attempts[number].acknowledged += 1
+        partition = (event["topic"], int(event["part"]))
+        reading.acks.setdefault(partition, []).append((int(event["off"]), number, line))
+    elif kind == "send_offsets" and event["ok"]:
+        reading.attempts[_attempt(reading, line, event)].offsets = True
+    elif kind in ("commit", "abort"):
+        reading.attempts[_attempt(reading, line, event)].reported = (
+            ReportedEnd(kind) if event["ok"] else ReportedEnd.UNKNOWN
+        )
+
+
+def _attempt(reading: _JournalReading, line: int, event: dict[str, Any]) -> int:
+    """Number of the attempt that an event belongs to."""
+    key = (event["p"], event["txn"])
+    if key not in reading.current:
+        reported = ReportedEnd.NO_TRANSACTION if event["txn"] is None else ReportedEnd.UNKNOWN
+        reading.current[key] = len(reading.attempts)
+        reading.attempts.append(
+            JournalTransaction(event["p"], reading.ids.get(event["p"], ""), event["txn"], line, reported)
+        )
+    return reading.current[key]

@@ -1,0 +1,228 @@
+"""Anomalies of single records: where they lie, who was given them, and who was not."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from model_tests.histories.anomalies import (
+    SUSPICIOUS,
+    UNDECIDED,
+    VIOLATION,
+    Anomaly,
+    AnomalyCases,
+    AnomalyKind,
+    Describing,
+    absent_is,
+    of_severity,
+)
+from model_tests.histories.log_order import LogOrder, among, extremes
+from model_tests.histories.operations import Facts, Integers, OperationResult
+from model_tests.histories.severity import Severity
+
+
+def of_records(order: LogOrder, *, read_committed: bool) -> Iterator[AnomalyCases]:
+    """Every class that is about single records."""
+    words = Describing(order)
+    yield _duplicate(order, words)
+    yield _inconsistent(order, words)
+    yield _aborted_read(order, words, VIOLATION if read_committed else SUSPICIOUS)
+    yield _precommitted_read(order, words, VIOLATION if read_committed else SUSPICIOUS)
+    yield _lost_write(order, words)
+    yield _unseen(order, words)
+
+
+def lost(order: LogOrder) -> Facts:
+    """Of sent records: they took effect, readers were before and behind them, and nobody was given them.
+
+    A reader is known to have been before a record if it was given an earlier one, or was to read from the start.
+    """
+    given, key = order.given, order.sent.reported.key
+    here = order.given_ok & (given.place >= 0)
+    first, _ = extremes(given.reported.key[here], given.place[here], len(order.history.keys))
+    first[order.history.from_start] = -1
+    found: Facts = passed_by(order) & ~order.handed & (order.sent.place >= first[key])
+    return found
+
+
+def passed_by(order: LogOrder) -> Facts:
+    """Of sent records: they took effect, a reader was given one behind them, and none that succeeded was given them."""
+    bound = _furthest(order)
+    place, key = order.sent.place, order.sent.reported.key
+    found: Facts = order.placed & ~order.seen & (place >= 0) & (place <= bound[key])
+    return found
+
+
+def _furthest(order: LogOrder) -> Integers:
+    """Of each key the last place that a reader was given."""
+    bound = np.full(len(order.history.keys), -1, np.int64)
+    here = order.given_ok & (order.given.place >= 0)
+    np.maximum.at(bound, order.given.reported.key[here], order.given.place[here])
+    return bound
+
+
+def _known(order: LogOrder) -> tuple[Integers, Integers]:
+    """Record and place of everything that is known to lie somewhere, by its own offset."""
+    here, there = order.placed, order.given.spot >= 0
+    record = np.concatenate([order.sent.record[here], order.given.record[there]])
+    place = np.concatenate([order.sent.place[here], order.given.place[there]])
+    reported = record >= 0
+    return record[reported], place[reported]
+
+
+def _duplicate(order: LogOrder, words: Describing) -> AnomalyCases:
+    records, places = _known(order)
+    first, last = extremes(records, places, 1 + int(records.max(initial=-1)))
+    again = np.flatnonzero(first < last)
+    severity = np.where(among(again, order.sent.record[order.once]), VIOLATION, UNDECIDED)
+
+    def describe(case: int, reported: Severity) -> Anomaly:
+        offsets = order.offset[np.unique(places[records == again[case]])]
+        sent = np.flatnonzero(order.sent.record == again[case])
+        given = np.flatnonzero(order.given.record == again[case])
+        key, value = _key_and_value(order, sent, given)
+        count = {0: "nobody is known to have sent it", 1: "it was sent once"}.get(len(sent), f"{len(sent)} times sent")
+        message = f"{words.record(value)} lies at offsets {_listed(offsets)}; {count}"
+        operations = (*order.sent.reported.operation[sent][:2], *order.given.reported.operation[given][:2])
+        return words.anomaly(AnomalyKind.DUPLICATE, reported, key, offsets[:8].tolist(), (value,), operations, message)
+
+    return AnomalyCases(AnomalyKind.DUPLICATE, severity, describe, len(records))
+
+
+def _key_and_value(order: LogOrder, sent: Integers, given: Integers) -> tuple[int, int]:
+    rows, reported = (sent, order.sent.reported) if len(sent) else (given, order.given.reported)
+    return int(reported.key[rows[0]]), int(reported.value[rows[0]])
+
+
+def _listed(offsets: Integers) -> str:
+    shown = ", ".join(map(str, offsets[:8].tolist()))
+    return shown if len(offsets) <= 8 else f"{shown} and {len(offsets) - 8} more"
+
+
+def _inconsistent(order: LogOrder, words: Describing) -> AnomalyCases:
+    records, places = _known(order)
+    first, last = extremes(places, records, len(order.key))
+    again = np.flatnonzero(first < last)
+
+    def describe(case: int, reported: Severity) -> Anomaly:
+        place = again[case]
+        sent = np.flatnonzero(order.placed & (order.sent.place == place))
+        given = np.flatnonzero((order.given.spot >= 0) & (order.given.place == place))
+        values = np.concatenate([order.sent.reported.value[sent], order.given.reported.value[given]])
+        operations = np.concatenate([order.sent.reported.operation[sent], order.given.reported.operation[given]])
+        values, first = np.unique(values, return_index=True)
+        key, offset = int(order.key[place]), int(order.offset[place])
+        message = f"offset {offset} was told with values {', '.join(words.value(int(one)) for one in values[:8])}"
+        return words.anomaly(
+            AnomalyKind.INCONSISTENT_OFFSETS,
+            reported,
+            key,
+            (offset,),
+            values[:8].tolist(),
+            operations[first][:8].tolist(),
+            message,
+        )
+
+    return AnomalyCases(AnomalyKind.INCONSISTENT_OFFSETS, of_severity(len(again), VIOLATION), describe, len(records))
+
+
+def aborted_reads(order: LogOrder) -> tuple[Integers, Integers]:
+    """Rows of given records of which every sender was told that they are not written, and of such a sender's record."""
+    failed = order.outcome_of(order.sent.reported) == OperationResult.FAIL.value
+    found: list[tuple[Integers, Integers]] = []
+    for sent, given in ((order.sent.record, order.given.record), (_of_unnamed(order))):
+        bad = np.flatnonzero(failed & (sent >= 0) & ~among(sent, sent[~failed]))
+        rows = np.flatnonzero(order.given_ok & among(given, sent[bad]))
+        sender = np.zeros(2 + int(sent.max(initial=-1)), np.int64)
+        sender[sent[bad]] = bad
+        found.append((rows, sender[given[rows]]))
+    return np.concatenate([one[0] for one in found]), np.concatenate([one[1] for one in found])
+
+
+def _of_unnamed(order: LogOrder) -> tuple[Integers, Integers]:
+    """Spots in place of records, where values are not told."""
+    return np.where(order.sent.record < 0, order.sent.spot, -1), order.given.spot
+
+
+def _aborted_read(order: LogOrder, words: Describing, severity: int) -> AnomalyCases:
+    rows, senders = aborted_reads(order)
+
+    def describe(case: int, reported: Severity) -> Anomaly:
+        given, sent = rows[case], senders[case]
+        operations = (order.sent.reported.operation[sent], order.given.reported.operation[given])
+        writer, reader = words.called(*map(int, operations))
+        key, value, offset = (
+            int(one[given])
+            for one in (order.given.reported.key, order.given.reported.value, order.given.reported.offset)
+        )
+        message = f"{reader} was given {words.record(value)} at offset {offset}, which {writer} was told is not written"
+        return words.anomaly(AnomalyKind.ABORTED_READ, reported, key, (offset,), (value,), operations, message)
+
+    return AnomalyCases(AnomalyKind.ABORTED_READ, of_severity(len(rows), severity), describe, len(order.given.reported))
+
+
+def _precommitted_read(order: LogOrder, words: Describing, severity: int) -> AnomalyCases:
+    sent, given = order.sent, order.given
+    most = max(1, len(sent.reported) + len(given.reported))
+    own = sent.reported.operation * most + sent.record
+    taken = given.reported.operation * most + given.record
+    rows = np.flatnonzero((given.record >= 0) & np.isin(taken, own[sent.record >= 0]))
+
+    def describe(case: int, reported: Severity) -> Anomaly:
+        row = rows[case]
+        key, value, offset = (
+            int(given.reported.key[row]),
+            int(given.reported.value[row]),
+            int(given.reported.offset[row]),
+        )
+        operations = (given.reported.operation[row],)
+        (reader,) = words.called(int(operations[0]))
+        message = f"{reader} was given {words.record(value)}, which it sent itself and had not committed"
+        return words.anomaly(AnomalyKind.PRECOMMITTED_READ, reported, key, (offset,), (value,), operations, message)
+
+    return AnomalyCases(AnomalyKind.PRECOMMITTED_READ, of_severity(len(rows), severity), describe, len(sent.reported))
+
+
+def _lost_write(order: LogOrder, words: Describing) -> AnomalyCases:
+    rows = np.flatnonzero(passed_by(order))
+    severity = np.where(lost(order)[rows], absent_is(order.history), UNDECIDED)
+    bound = _furthest(order)
+
+    def describe(case: int, reported: Severity) -> Anomaly:
+        row = rows[case]
+        key, value, place = (
+            int(order.sent.reported.key[row]),
+            int(order.sent.reported.value[row]),
+            order.sent.place[row],
+        )
+        reader = np.flatnonzero(order.given_ok & (order.given.place == bound[key]))[0]
+        operations = (order.sent.reported.operation[row], order.given.reported.operation[reader])
+        writer, further = words.called(*map(int, operations))
+        offsets = (int(order.offset[place]), int(order.offset[bound[key]]))
+        how = "was given only to operations that failed, or may have" if order.handed[row] else "was given to nobody"
+        if reported is Severity.UNDECIDED and not order.handed[row] and not order.history.partial:
+            how += ", and nobody is known to have read from before it"
+        message = (
+            f"{words.record(value)} at offset {offsets[0]}, sent by {writer}, {how}; "
+            f"{further} was given offset {offsets[1]}"
+        )
+        return words.anomaly(AnomalyKind.LOST_WRITE, reported, key, offsets, (value,), operations, message)
+
+    return AnomalyCases(AnomalyKind.LOST_WRITE, severity, describe, int(order.placed.sum()))
+
+
+def _unseen(order: LogOrder, words: Describing) -> AnomalyCases:
+    acknowledged = order.outcome_of(order.sent.reported) == OperationResult.OK.value
+    rows = np.flatnonzero(acknowledged & ~order.seen & ~passed_by(order))
+
+    def describe(case: int, reported: Severity) -> Anomaly:
+        row = rows[case]
+        key, value, offset = (
+            int(one[row]) for one in (order.sent.reported.key, order.sent.reported.value, order.sent.reported.offset)
+        )
+        operations = (order.sent.reported.operation[row],)
+        (writer,) = words.called(int(operations[0]))
+        where = f"at offset {offset}" if offset >= 0 else "at an unknown offset"
+        message = f"{words.record(value)} {where}, sent by {writer}, was not read to the end of the history"
+        return words.anomaly(AnomalyKind.UNSEEN, reported, key, (offset,), (value,), operations, message)
+
+    return AnomalyCases(AnomalyKind.UNSEEN, of_severity(len(rows), UNDECIDED), describe, int(acknowledged.sum()))

@@ -1,0 +1,149 @@
+"""Client histories as files: which of the known forms one has, and the history in it."""
+
+import gzip
+import lzma
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from enum import StrEnum, unique
+from itertools import islice
+from pathlib import Path
+from typing import Final, TextIO, cast
+
+from model_tests.common.reports import BadInput
+from model_tests.histories import journal as journals
+from model_tests.histories.as_journal import as_journal
+from model_tests.histories.from_edn import from_edn
+from model_tests.histories.from_journal import from_journal
+from model_tests.histories.from_tools import events, from_tools
+from model_tests.histories.journal import ClientJournal
+from model_tests.histories.operations import Operations
+from model_tests.logs.locations import reason
+
+_LOOKED_AT: Final = 200
+"""Lines from which the form is told."""
+
+
+@unique
+class Form(StrEnum):
+    """What a history is written as."""
+
+    EDN = "edn"
+    TOOLS = "tools"
+    JOURNAL = "journal"
+
+
+def form_called(name: str) -> Form:
+    """The form of a name.
+
+    Raises:
+        BadInput: there is none.
+    """
+    if name not in list(Form):
+        raise BadInput(f"--history-format is one of {', '.join(Form)}, not {name!r}")
+    return Form(name)
+
+
+def form_of(path: str) -> Form:
+    """The form of a file, or of the files of a directory, by what is in it.
+
+    Raises:
+        BadInput: it is empty, cannot be read, or has none of the known forms.
+    """
+    lines: list[str] = []
+    for file in _files(path):
+        with _opened(file) as text:
+            lines += _safely(file, islice(text, _LOOKED_AT))
+    if not any(line.strip() for line in lines):
+        raise BadInput(f"{path} is empty: no history")
+    kinds = [_kind(event) for event in events(lines)]
+    for form in (Form.TOOLS, Form.JOURNAL):
+        if form in kinds:
+            return form
+    if any(":type" in line for line in lines):
+        return Form.EDN
+    raise BadInput(
+        f"{path} is no history that is known: neither operations in EDN ({{:type :ok, ...}}), nor lines of JSON with "
+        '"name" (Kafka\'s system tests) or "ev" (a journal)'
+    )
+
+
+def _kind(event: object) -> Form | None:
+    if isinstance(event, dict):
+        if "ev" in event:
+            return Form.JOURNAL
+        if "name" in event or "totalProcessed" in event:
+            return Form.TOOLS
+    return None
+
+
+def read_operations(path: str, form: Form | None = None, received: str = "") -> Operations:
+    """The history in a file; of the system tests also in the files of a directory, one for each program.
+
+    Args:
+        path: the file or directory.
+        form: what it is written as, found out if it is not given.
+        received: what a reader received, beside a journal.
+
+    Raises:
+        BadInput: the file cannot be read, or holds no history.
+    """
+    form = form or form_of(path)
+    if received and form is not Form.JOURNAL:
+        raise BadInput(f"--received goes with a journal; {path} tells itself what readers were given")
+    if form is Form.JOURNAL:
+        return from_journal(journals.read_history(path), journals.read_received(received) if received else {})
+    files = _files(path)
+    if form is Form.TOOLS:
+        with ExitStack() as opened:
+            return from_tools(
+                (str(file.name).split(".")[0], _safely(file, opened.enter_context(_opened(file)))) for file in files
+            )
+    if len(files) > 1:
+        raise BadInput(f"{path}: a history in EDN is one file, this is a directory of {len(files)}")
+    with _opened(files[0]) as text:
+        return from_edn(_safely(files[0], text))
+
+
+def read_history(path: str, form: Form | None = None, topic: str = "") -> ClientJournal:
+    """The history as the join with logs takes it: what was acknowledged, and what became of it as the client was told.
+
+    Args:
+        path: the file or directory.
+        form: what it is written as, found out if it is not given.
+        topic: whose partitions keys that are numbers name.
+
+    Raises:
+        BadInput: the file cannot be read, or holds no history.
+    """
+    form = form or form_of(path)
+    return journals.read_history(path) if form is Form.JOURNAL else as_journal(read_operations(path, form), topic)
+
+
+def _files(path: str) -> list[Path]:
+    where = Path(path.removeprefix("file://"))
+    if where.is_dir():
+        found = sorted(file for file in where.iterdir() if file.is_file())
+        if not found:
+            raise BadInput(f"{path} has no files")
+        return found
+    return [where]
+
+
+def _opened(path: Path) -> TextIO:
+    """A file as text; what is not UTF-8 in it is shown as such, and not refused."""
+    try:
+        if path.suffix == ".gz":
+            return cast(TextIO, gzip.open(path, "rt", encoding="utf-8", errors="replace"))
+        if path.suffix == ".xz":
+            return cast(TextIO, lzma.open(path, "rt", encoding="utf-8", errors="replace"))
+        return path.open(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise BadInput(f"{path} cannot be read: {reason(error)}") from error
+
+
+def _safely(path: Path, lines: Iterable[str]) -> Iterator[str]:
+    """The lines; a file that ends within a compressed block ends there."""
+    try:
+        yield from lines
+    except (OSError, EOFError, lzma.LZMAError) as error:
+        raise BadInput(f"{path} cannot be read: {reason(error)}") from error

@@ -1,0 +1,1 @@
+"""Judgements of the steps of a trace, from their columns."""

@@ -1,0 +1,67 @@
+"""Names of the branches of decisions, and which of them can be reached: the table that `reachable` derives, read."""
+
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import spec.protocol
+from model_tests.common.derived import DerivedTable, Texts, digest_of_file, digest_of_value
+from spec.protocol import electing, repl
+from spec.protocol.coordinator import names_of
+from spec.protocol.electing import Proposal
+from spec.protocol.repl import EpochEnd, FollowerFetch, Leading, Produce
+from spec.versions import PROFILES, Profile
+
+APPEND: Final = "append"
+
+Branches = dict[str, tuple[str, ...]]
+"""Names of the branches that can be reached, by decision."""
+
+
+@cache
+def texts() -> Texts:
+    """The digests of what a branch's reachability depends on: every module of the protocol, and every release."""
+    modules = sorted(Path(spec.protocol.__path__[0]).glob("*.py"))
+    of_modules = {f"spec.protocol.{path.stem}": digest_of_file(path) for path in modules}
+    return {**of_modules, **{f"release {name}": digest_of_value(profile) for name, profile in PROFILES.items()}}
+
+
+TABLE: Final = DerivedTable(Path(__file__).parent / "reachable.json", "make tables", texts)
+"""What `reachable.derived` finds, a row for each release and decision."""
+
+
+@cache
+def table() -> dict[str, Branches]:
+    """The branches that can be reached, by release, as they were last derived."""
+    found: dict[str, Branches] = {}
+    for row in TABLE.rows():
+        found.setdefault(row["release"], {})[row["decision"]] = tuple(row["branches"])
+    return found
+
+
+def replicated_name(api: str) -> str:
+    """What a decision about replicas is called: the append of a Produce is another decision."""
+    return "Produce of replicas" if api == "Produce" else api
+
+
+def _names() -> dict[str, tuple[str, ...]]:
+    """Names of the branches of the decisions about replicas; releases differ in what applies, not in these."""
+    leading, fetch, end = Leading(True, 0, 0, 0), FollowerFetch(0, 0), EpochEnd(0, 0)
+    asked = Produce(-1, 1, 1)
+    refused = repl.fetch_guards(leading, fetch)
+    in_range = (*repl.range_guards(leading, fetch, end), *repl.incarnation_guards(leading, fetch, end))
+    checks = {
+        "FetchFollower": (*refused, *in_range),
+        "OffsetsForLeaderEpoch": refused,
+        "Produce": repl.append_guards(asked),
+        "DelayedProduce": repl.acknowledge_guards(asked, 0, 0),
+    }
+    return {api: names_of(tuple(guards)) for api, guards in checks.items()}
+
+
+@cache
+def names_in(api: str, profile: Profile) -> tuple[str, ...]:
+    """Names of the branches of a decision about replicas, by their numbers; none where it has no guards."""
+    if api == "AlterPartition":
+        return names_of(electing.proposal_guards(Proposal(True, 0, 0, False), 0, 0, profile))
+    return _names().get(api, ())

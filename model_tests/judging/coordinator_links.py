@@ -1,0 +1,114 @@
+"""Link rules of transactional ids on Spark: a step of a coordinator and what came before it in the trace.
+
+At one node an id is before a step what the step before left: elections, resignations and restarts leave steps too.
+An identity that was handed out once is not handed out again, by whichever node. Nor is a producer id: to no other id,
+and to no producer without one. Whoever coordinates an id next knows it while its transaction is open.
+"""
+
+from typing import Any, Final
+
+from model_tests.judging.compiled import holds
+from model_tests.judging.step_link import Scalar, StepLink
+from model_tests.traces.schema import transaction_entry_of
+from spec import rules
+from spec.algebra import all_of, any_of, negate
+from spec.evidence import Layer, evidences
+from spec.judging.judge import RuleCheck
+from spec.protocol.records import flatten
+from spec.vocabulary import TransactionState
+
+ID_LINK: Final = "id_link"
+
+AT_NODE: Final = ("trace", "node", "transactional_id")
+IDENTITY: Final = ("trace", "transactional_id", "reply_producer_id", "reply_epoch")
+
+NEW_ID_LINK: Final = "new_id_link"
+
+NEW_ID: Final = ("trace", "reply_producer_id")
+
+OPEN_LINK: Final = "open_transaction_link"
+
+BY_ID: Final = ("trace", "transactional_id")
+
+_REPEATED: Final = "handed_out_before"
+ASKED_FOR: Final = "InitProducerId"
+_RECORDED: Final = ("txn_state", "txn_partitions")
+
+
+@evidences(rules.TXN_LEGAL_TRANSITION, Layer.TRACE)
+def same_state(scalar: Scalar) -> RuleCheck:
+    """A coordinator knows of an id what the step before left."""
+    previous = transaction_entry_of("previous_after_", scalar)
+    before = transaction_entry_of("before_", scalar)
+    pairs = zip(flatten(previous), flatten(before), strict=True)
+    alike = all_of(*(left == right for (_, left), (_, right) in pairs))
+    return RuleCheck(rules.TXN_LEGAL_TRANSITION, scalar("has_previous"), alike)
+
+
+@evidences(rules.IDS_IDENTITY_NEVER_REPEATS, Layer.TRACE)
+def new_identity(scalar: Scalar) -> RuleCheck:
+    """An identity that a step hands out was never handed out before; one that the id has already is told again."""
+    return RuleCheck(rules.IDS_IDENTITY_NEVER_REPEATS, hands_out(scalar), negate(scalar(_REPEATED)))
+
+
+@evidences(rules.IDS_UNIQUE, Layer.TRACE)
+def new_producer_id(scalar: Scalar) -> RuleCheck:
+    """A producer id that a step hands out was never handed out before."""
+    return RuleCheck(rules.IDS_UNIQUE, scalar("reply_producer_id") >= 0, negate(scalar(_REPEATED)))
+
+
+@evidences(rules.TXN_FAILOVER, Layer.TRACE)
+def not_forgotten(scalar: Scalar) -> RuleCheck:
+    """Who hands an identity to an id with an open transaction knows the id, whichever node opened the transaction."""
+    was_open = scalar("previous_after_txn_state") == TransactionState.ONGOING.value
+    at_stake = all_of(scalar("has_previous"), was_open, scalar("reply_producer_id") >= 0)
+    return RuleCheck(rules.TXN_FAILOVER, at_stake, scalar("before_txn_state") >= 0)
+
+
+def on_id(scalar: Scalar) -> Any:
+    """A step is a transactional id's at a node; what an application was told of it is at none."""
+    return all_of(negate(scalar("transactional_id") == ""), negate(scalar("node") == ""), scalar("origin") < 0)
+
+
+is_on_id: Final = holds(on_id)
+"""The same of a row."""
+
+
+def hands_out_new_id(scalar: Scalar) -> Any:
+    """A node answers InitProducerId with a producer id that the transactional id, if there is one, did not have."""
+    same = scalar("reply_producer_id") == scalar("before_txn_producer_id")
+    asked = all_of(scalar("api") == ASKED_FOR, negate(scalar("node") == ""))
+    return all_of(asked, scalar("error") == 0, scalar("reply_producer_id") >= 0, negate(same))
+
+
+def changes_id(scalar: Scalar) -> Any:
+    """A node knows of a transactional id what it did not know before, or hands out another identity of it."""
+    changed = any_of(*(negate(scalar(f"before_{name}") == scalar(f"after_{name}")) for name in _RECORDED))
+    known = all_of(scalar("after_txn_state") >= 0, changed)
+    return all_of(on_id(scalar), any_of(known, all_of(scalar("api") == ASKED_FOR, hands_out(scalar))))
+
+
+def hands_out(scalar: Scalar) -> Any:
+    """A step answers with an identity that its id did not have."""
+    changed = any_of(
+        negate(scalar("reply_producer_id") == scalar("before_txn_producer_id")),
+        negate(scalar("reply_epoch") == scalar("before_txn_epoch")),
+    )
+    return all_of(scalar("error") == 0, scalar("reply_producer_id") >= 0, changed)
+
+
+is_change_of_id: Final = holds(changes_id)
+"""The same as `changes_id`, of a row."""
+
+ID_LINKS: Final = (
+    StepLink("previous_id_state", rules.TXN_LEGAL_TRANSITION, same_state, "the state that the step before left"),
+    StepLink("identity", rules.IDS_IDENTITY_NEVER_REPEATS, new_identity, "an identity that was never handed out"),
+)
+
+NEW_ID_LINKS: Final = (
+    StepLink("producer_id", rules.IDS_UNIQUE, new_producer_id, "a producer id that was never handed out"),
+)
+
+OPEN_LINKS: Final = (
+    StepLink("open_transaction", rules.TXN_FAILOVER, not_forgotten, "an id that is known: its transaction is open"),
+)

@@ -1,0 +1,102 @@
+"""How far the faults of a trace reach: from their step on, and some of them no further than their partition.
+
+A rule of histories looks at some tellings of one key. Whatever they tell had come about when the last of them was told,
+so that a fault after that has no part in it. An unclean election, and a batch that a leader met before an earlier one,
+change the log of one partition and what it knows of producers: what is told of another partition's log alone they do
+not reach. Producer state that was forgotten may reach further: before 2.5 a producer that is refused for it has a new
+identity everywhere, and so have requests that outlive their transaction, and batches that are renumbered.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any, Final, NamedTuple
+
+from model_tests.judging.histories import Histories, JudgedEvent
+from model_tests.judging.history_links import HISTORY_CHAINS
+from model_tests.judging.inferred_faults import Happened, hidden_faults, may_excuse
+from model_tests.judging.judges import history_judge
+from model_tests.judging.step_assumptions import Fault
+from model_tests.judging.trace_slice import Doubtful
+from model_tests.judging.verdicts import rules_in
+from model_tests.traces.schema import Row
+from spec.versions import PROFILES
+
+AT_ONE_PARTITION: Final = Fault.UNCLEAN | Fault.NOT_FIRST
+"""Faults that reach no further than their partition."""
+
+
+class ReachVerdict(NamedTuple):
+    """What is said of a telling on one chain.
+
+    Attributes:
+        at_stake: rules, as a set of bits.
+        violated: likewise.
+        faults: that reach the telling; looked for only where something is violated.
+    """
+
+    judged: JudgedEvent
+    at_stake: int
+    violated: int
+    faults: int
+
+
+def verdicts_of(histories: Histories, looked_at: Callable[[], Iterable[Row]] | None = None) -> Iterator[ReachVerdict]:
+    """Every verdict on what clients tell in one trace, with the faults that reach it.
+
+    Args:
+        histories: what they tell.
+        looked_at: the steps by which it is looked for hidden faults; all that the histories have, if not said.
+    """
+    hidden: Sequence[Happened] | None = None
+    for judged in histories.judged():
+        _, at_stake, violated = history_judge(judged.number)(*_reported(judged))
+        faults = reaching(histories.happened, judged) if violated else 0
+        if violated and _may_be_excused(violated, judged.row["profile"], judged.row["transaction_version"], faults):
+            if hidden is None:
+                hidden = tuple(hidden_faults(looked_at() if looked_at else histories.rows))
+            faults |= reaching(hidden, judged)
+        yield ReachVerdict(judged, at_stake, violated, faults)
+
+
+def reaching(happened: Iterable[Happened], judged: JudgedEvent) -> int:
+    """The faults, of those that have happened, that may have a part in what is told."""
+    found = 0
+    for each in happened:
+        if each.step <= judged.until and not (each.fault & AT_ONE_PARTITION and _is_elsewhere(each, judged)):
+            found |= each.fault
+    return found
+
+
+def violations_counted(doubtful: Doubtful) -> Iterator[dict[str, Any]]:
+    """The verdicts by which something is violated in a trace, as they are counted, with the faults that reach each."""
+    histories = Histories(doubtful.keys)
+    for row in doubtful.rows:
+        histories.add(row)
+    counts, firsts = Counter[tuple[int, int, int, int]](), dict[tuple[int, int, int, int], Row]()
+    for verdict in verdicts_of(histories, doubtful.looked_at):
+        if verdict.violated:
+            key = verdict.judged.number, verdict.at_stake, verdict.violated, verdict.faults
+            counts[key] += 1
+            earliest = firsts.setdefault(key, verdict.judged.row)
+            firsts[key] = min(earliest, verdict.judged.row, key=lambda row: row["step"])
+    for key, count in counts.items():
+        chain, at_stake, violated, faults = key
+        said = {"chain": chain, "judged": at_stake, "violated": violated, "faults": faults, "count": count}
+        yield {**said, **{name: firsts[key][name] for name in ("step", "profile", "transaction_version")}}
+
+
+def _is_elsewhere(fault: Happened, judged: JudgedEvent) -> bool:
+    """Whether a fault is of another partition than all that is told on the chain."""
+    at_one = "partition" in HISTORY_CHAINS[judged.number].numbers
+    return at_one and (fault.topic, fault.partition) != (judged.row["topic"], judged.row["partition"])
+
+
+def _reported(judged: JudgedEvent) -> tuple[Mapping[str, Any], ...]:
+    return judged.reported, judged.previous, {"latest": judged.latest}
+
+
+@cache
+def _may_be_excused(violated: int, profile: str, transaction_version: int, faults: int) -> bool:
+    under = PROFILES[profile].under(transaction_version)
+    return any(may_excuse(rule, under, faults) for rule in rules_in(violated))

@@ -1,0 +1,314 @@
+"""What may happen to a pipeline: each event takes one number, and makes its choices with it."""
+
+from typing import Final
+
+from model_tests.machines.events import Choices
+from model_tests.machines.monitored import judge_steps
+from model_tests.machines.pipeline_setting import SESSION_MS, PipelineSetting
+from model_tests.machines.pipeline_watch import PipelineWatch
+from model_tests.machines.rule_counts import Ledger
+from model_tests.machines.transaction_setting import TIMEOUT_MS
+from reference.client.transaction_states import ClientState
+from reference.network import NetworkMessage
+from reference.world.group_requests import FromMember
+from reference.world.messages import Request
+from reference.world.pipeline_rounds import catch_up, play_pipelines
+from reference.world.pipelines import PipelineWorld
+from reference.world.settling import send_all
+from reference.world.worker import SourceRun, WorkerPhase, WorkerRun
+
+VOCABULARY: Final = ("to", "be", "or", "not")
+IDLE: Final = (WorkerPhase.INITIALIZING, WorkerPhase.READING)
+MOST_WORKERS: Final = 4
+"""Alive at a time."""
+
+ROUNDS: Final = 60
+"""In which workers must catch up, once nothing goes wrong any more."""
+
+
+class PipelineRun(PipelineWorld):
+    """A pipeline under watch, and what may happen in it next.
+
+    Attributes:
+        setting: of the pipeline.
+        ledger: the account of its rules.
+        seen: the onlooker.
+        source: what writes the words.
+    """
+
+    def __init__(self, setting: PipelineSetting, ledger: Ledger) -> None:
+        """Workers and a source have started."""
+        super().__init__(setting.profile, setting.shape)
+        judge_steps(self.recorder, ledger)
+        self.setting = setting
+        self.ledger = ledger
+        self.seen = PipelineWatch(setting, ledger, self)
+        self.source: SourceRun = self.source_starts()
+        for number in range(setting.workers_at_first):
+            self._starts(f"worker-{number}")
+        self._rounds(12)
+        self._hands_over(("to", "be", "or", "not", "to", "be"))
+        ledger.runs += 1
+
+    def happens(self, event: str) -> None:
+        """An event begins; a little time passes."""
+        self.clock.advance(1)
+        self.seen.watch.happens(event)
+
+    # --- the onlooker looks -----------------------------------------------------------------------------------
+
+    def broker_receives(self, message: NetworkMessage[Request], leave_copy: bool = False) -> None:
+        """As ever; what arrives may be late."""
+        self.seen.watch.delayed |= message.payload.number not in self.wires.open
+        super().broker_receives(message, leave_copy)
+        self.seen.looks()
+
+    def group_receives(self, message: NetworkMessage[FromMember], leave_copy: bool = False) -> None:
+        """As ever."""
+        super().group_receives(message, leave_copy)
+        self.seen.looks()
+
+    def groups_notice_time(self) -> None:
+        """As ever."""
+        super().groups_notice_time()
+        self.seen.looks()
+
+    def group_coordinator_fails_over(self, partition: int, node: int) -> None:
+        """As ever; what was not written down is forgotten."""
+        super().group_coordinator_fails_over(partition, node)
+        self.seen.elected()
+
+    # --- the source -------------------------------------------------------------------------------------------
+
+    def source_goes_on(self, number: int) -> None:
+        """The source writes words, or ends what it has written: in most runs it commits."""
+        choose = Choices(number)
+        match self.source.instance.producer.state:
+            case _ if self.source.is_blocked:
+                self.happens("the source waits")
+            case ClientState.READY:
+                self._hands_over(tuple(choose.pick(VOCABULARY) for _ in range(1 + choose.below(6))))
+            case ClientState.IN_TRANSACTION if choose.below(4):
+                self.happens("the source commits")
+                self.application_commits(self.source.instance)
+            case ClientState.IN_TRANSACTION | ClientState.ABORTABLE_ERROR:
+                self.happens("the source aborts")
+                self.application_aborts(self.source.instance)
+            case ClientState.FATAL_ERROR:
+                self.happens("the source starts again")
+                self.application_crashes(self.source.instance)
+                self.source = self.source_starts()
+
+    def _hands_over(self, words: tuple[str, ...]) -> None:
+        if self.source.instance.producer.state is ClientState.READY:
+            self.happens(f"the source writes {' '.join(words)}")
+            self.source_writes(self.source, words)
+            send_all(self, self.source.instance, 0)
+
+    # --- workers ----------------------------------------------------------------------------------------------
+
+    def everything_arrives(self, number: int) -> None:
+        """For some rounds everybody works and hears; in some of them who has crashed is started again first."""
+        choose = Choices(number)
+        self.happens("everything arrives")
+        rounds = 1 + choose.below(6)
+        if choose.below(4) == 0:
+            self._start_missing()
+        self._rounds(rounds)
+
+    def worker_takes_a_step(self, number: int) -> None:
+        """One worker does what comes next, and its producer sends what it may; nothing arrives."""
+        working = [worker for worker in self.workers if worker.works]
+        if working:
+            worker = Choices(number).pick(working)
+            self.happens(f"worker {worker.number} goes on from {worker.phase.name}")
+            self.worker_goes_on(worker, number % self.shape.nodes)
+            if worker.works:
+                send_all(self, worker.instance, 0)
+
+    def worker_joins(self, number: int) -> None:
+        """One more worker."""
+        names = [f"worker-{each}" for each in range(MOST_WORKERS)]
+        missing = [name for name in names if name not in {worker.instance.transactional_id for worker in self._alive()}]
+        if missing:
+            self.happens(f"{missing[0]} starts")
+            self._starts(missing[0])
+
+    def worker_starts_twice(self, number: int) -> None:
+        """A worker is started under a name under which one runs already; its transactional id may be its own."""
+        choose, alive = Choices(number), self._alive()
+        if alive and len(alive) < 2 * MOST_WORKERS:
+            name = choose.pick(alive).consumer.settings.member.client_id
+            transactional_id = name if choose.below(2) else f"{name}-{len(self.workers)}"
+            self.happens(f"{name} is started again as {transactional_id}")
+            self.worker_starts(transactional_id, self.setting.order, self.setting.member(name))
+
+    def worker_goes(self, number: int) -> None:
+        """A worker stops, one in the middle of its work if there is one soon, and tells its group or does not."""
+        choose = Choices(number)
+        self._wait_for_work(choose.below(6))
+        working = [worker for worker in self.workers if worker.works]
+        if working:
+            worker, reports = choose.pick(self._busy() or working), choose.below(3) == 0
+            self.happens(f"worker {worker.number} {'leaves' if reports else 'crashes'} in {worker.phase.name}")
+            (self.worker_leaves if reports else self.worker_crashes)(worker)
+
+    def worker_gives_up(self, number: int) -> None:
+        """The program of a worker will fail in the middle of its next transaction, and try again."""
+        working = [worker for worker in self.workers if worker.works]
+        if working:
+            worker = Choices(number).pick(working)
+            self.happens(f"worker {worker.number} will abort its next transaction")
+            self.worker_will_fail(worker)
+
+    def worker_stands_still(self, number: int) -> None:
+        """A worker is suspended, often for so long that its group goes on without it; or one goes on."""
+        choose = Choices(number)
+        self._wait_for_work(choose.below(6))
+        paused = [worker for worker in self._alive() if worker.paused]
+        working = [worker for worker in self.workers if worker.works]
+        if paused and choose.below(2):
+            worker = choose.pick(paused)
+            self.happens(f"worker {worker.number} goes on, and does not know that it was suspended")
+            self.worker_resumes(worker)
+            self.worker_goes_on(worker)
+        elif working:
+            worker = choose.pick(self._busy() or working)
+            self.happens(f"worker {worker.number} is suspended in {worker.phase.name}")
+            self.worker_is_suspended(worker)
+            if choose.below(2):
+                self._rounds(2 + 2 * SESSION_MS // 1000)
+
+    def _busy(self) -> list[WorkerRun]:
+        """The workers that have read what they have not finished."""
+        return [worker for worker in self.workers if worker.works and worker.phase not in IDLE]
+
+    def _wait_for_work(self, rounds: int) -> None:
+        """Some rounds, until a worker has written something that it has not committed."""
+        written = (WorkerPhase.SENDING_OFFSETS, WorkerPhase.COMMITTING_FIRST, WorkerPhase.COMMITTING_LAST)
+        for turn in range(rounds):
+            if any(worker.phase in written for worker in self.workers if worker.works):
+                return
+            play_pipelines(self, turn % self.shape.nodes)
+
+    def _alive(self) -> list[WorkerRun]:
+        return [worker for worker in self.workers if worker.instance.alive]
+
+    def _starts(self, name: str) -> WorkerRun:
+        return self.worker_starts(name, self.setting.order, self.setting.member(name))
+
+    def _start_missing(self) -> None:
+        """A supervisor starts again who was there at first, unless somebody runs under the name."""
+        running = {worker.instance.transactional_id for worker in self._alive()}
+        for number in range(self.setting.workers_at_first):
+            if f"worker-{number}" not in running:
+                self._starts(f"worker-{number}")
+
+    def _rounds(self, rounds: int) -> None:
+        for turn in range(rounds):
+            play_pipelines(self, turn % self.shape.nodes)
+
+    # --- the network ------------------------------------------------------------------------------------------
+
+    def request_arrives(self, number: int) -> None:
+        """One request reaches its node, of a producer or of a consumer; a copy may come later."""
+        choose = Choices(number)
+        copied = choose.below(6) == 1
+        producers, members = self.wires.requests.in_transit, self.group_requests.requests.in_transit
+        self.happens("a request arrives")
+        if producers and (choose.below(2) or not members):
+            self.broker_receives(choose.pick(producers), leave_copy=copied)
+        elif members:
+            self.group_receives(choose.pick(members), leave_copy=copied)
+
+    def network_loses(self, number: int) -> None:
+        """A message is lost, and who waits for it gives up; or it only seems so, and the request is still under way."""
+        choose = Choices(number)
+        self.happens("somebody gives a request up")
+        asked, waiting = list(self.group_requests.open.values()), list(self.wires.open.values())
+        if asked and choose.below(2):
+            self.member_gives_up(choose.pick(asked))
+        elif waiting and choose.below(2):
+            self.sender_gives_up(choose.pick(waiting))
+        elif self.wires.requests.in_transit:
+            self.request_is_lost(choose.pick(self.wires.requests.in_transit))
+
+    # --- coordinators, time -----------------------------------------------------------------------------------
+
+    def transactions_move(self, number: int) -> None:
+        """Another node coordinates transactions; the one before goes on, or learns of it."""
+        choose = Choices(number)
+        node = choose.below(self.shape.nodes)
+        former = self.brokers.log_leaders[0]
+        self.happens(f"node {node} coordinates transactions")
+        self.coordinator_fails_over(0, node)
+        if choose.below(2):
+            self.coordinator_resigns(0, former)
+
+    def group_moves(self, number: int) -> None:
+        """Another node coordinates the group, often while somebody has written and not committed."""
+        choose = Choices(number)
+        self._wait_for_work(choose.below(6))
+        node = choose.below(self.shape.nodes)
+        self.happens(f"node {node} coordinates the group")
+        self.group_coordinator_fails_over(0, node)
+
+    def node_restarts(self, number: int) -> None:
+        """A node loses its memory; what it coordinated has another coordinator at once."""
+        choose = Choices(number)
+        node = choose.below(self.shape.nodes)
+        self.happens(f"node {node} restarts")
+        self.broker_restarts(node)
+        if 0 not in self.brokers.log_leaders:
+            self.coordinator_fails_over(0, choose.below(self.shape.nodes))
+        if 0 not in self.brokers.group_leaders:
+            self.group_coordinator_fails_over(0, choose.below(self.shape.nodes))
+
+    def partition_changes_leader(self, number: int) -> None:
+        """A follower in sync becomes leader of a data partition."""
+        choose = Choices(number)
+        name = choose.pick(self.partitions)
+        candidates = self.brokers.partitions[name].candidates()
+        if candidates:
+            self.happens(f"{name.topic}-{name.partition} has another leader")
+            self.leader_fails_over(name, choose.pick(candidates))
+
+    def transactions_time_out(self, number: int) -> None:
+        """Coordinators look for transactions that are open for too long; in half of the runs time has passed."""
+        self.happens("coordinators look at timeouts")
+        self.clock.advance(TIMEOUT_MS + 1 if number % 2 else 0)
+        for node in range(self.shape.nodes):
+            self.coordinator_aborts_timed_out(node)
+        self.groups_notice_time()
+
+    def reader_reads(self, number: int) -> None:
+        """The output is read."""
+        self.happens("the output is read")
+        self.seen.looks()
+        self.seen.reads_what_is_committed()
+
+    # --- the end ----------------------------------------------------------------------------------------------
+
+    def comes_to_rest(self) -> bool:
+        """Nothing goes wrong any more, and all words are counted in the end; whether they are."""
+        self.happens("faults stop")
+        for worker in self._alive():
+            self.worker_resumes(worker)
+        for node in range(self.shape.nodes):
+            self.coordinator_resigns(0, node)
+        for _ in range(6):
+            self._start_missing()
+            self._rounds(6)
+            if self.source.instance.producer.state is not ClientState.READY:
+                self.source_goes_on(1)
+            if catch_up(self, ROUNDS) and not self.seen.undecided():
+                return True
+            self.transactions_time_out(1)
+        return False
+
+    def ends(self) -> None:
+        """The pipeline comes to rest, and the totals are right."""
+        caught_up = self.comes_to_rest()
+        self.seen.reads_what_is_committed()
+        self.seen.totals_are_right(caught_up)
+        self.seen.is_decided()

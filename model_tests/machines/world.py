@@ -1,0 +1,246 @@
+"""The world that is watched: the reference's cluster, and beside it all that an onlooker can see and remember."""
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from model_tests.machines.append_invariants import APPEND_INVARIANTS
+from model_tests.machines.by_decision import judge_client_append, judge_copied_append
+from model_tests.machines.client_invariants import Numbered, client_numbers
+from model_tests.machines.log_invariants import LOG_INVARIANTS, StreamInLog
+from model_tests.machines.memory import SEQUENCES, Memory, ReplicaMemory
+from model_tests.machines.monitored import judge_steps
+from model_tests.machines.observed_append import ObservedAppend
+from model_tests.machines.rule_counts import Ledger
+from model_tests.machines.streams import FaultsSoFar, ProducerStream, Streams
+from reference.broker.produce import PartitionAnswer
+from reference.log.batch import RecordBatch
+from reference.log.partition import Partition
+from reference.log.producer_entry import UNKNOWN_PRODUCER, ProducerEntry
+from reference.replication.replicated import ReplicatedPartition
+from reference.simulate.cluster import Cluster, SentProduce
+from reference.simulate.shape import Shape
+from spec.versions import Profile
+from spec.vocabulary import ProducerId
+
+EXPIRATION_MS: Final = 24 * 60 * 60 * 1000
+LATEST: Final = 8
+"""Events that a message tells."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorldSize:
+    """Of what size and kind a world is.
+
+    Attributes:
+        ordered: connections deliver in the order of sending.
+        before_wrap: producers have used all sequence numbers but so many; -1 if they are new.
+    """
+
+    profile: Profile
+    nodes: int = 3
+    partitions: int = 1
+    producers: int = 2
+    ordered: bool = True
+    before_wrap: int = -1
+
+
+class ObservedCluster:
+    """A cluster, and what is seen of it.
+
+    Attributes:
+        ledger: the account that the invariants are kept in.
+        streams: the applications' batches.
+        sent: every request that a producer ever sent.
+        doing: the latest events.
+    """
+
+    def __init__(self, setting: WorldSize, ledger: Ledger) -> None:
+        self.setting = setting
+        self.ledger = ledger
+        shape = Shape(setting.producers, setting.partitions, setting.nodes, expiration_ms=EXPIRATION_MS)
+        self.cluster = Cluster(setting.profile, shape, ordered=setting.ordered)
+        judge_steps(self.cluster.recorder, ledger)
+        self.streams = Streams()
+        self.faults = FaultsSoFar(reordered=not setting.ordered)
+        self.sent: list[SentProduce] = []
+        self.doing: deque[str] = deque(maxlen=LATEST)
+        self._memories = [
+            [Memory(setting.profile, EXPIRATION_MS) for _ in range(setting.nodes)] for _ in range(setting.partitions)
+        ]
+        self._last_numbered: dict[tuple[ProducerStream, int, int], int] = {}
+        self._seen: dict[int, tuple[object, ...]] = {}
+        ledger.runs += 1
+
+    @property
+    def partitions(self) -> list[ReplicatedPartition]:
+        """By number."""
+        return self.cluster.partitions
+
+    def happens(self, event: str) -> None:
+        """An event begins; time passes, so that no two batches have the same timestamp."""
+        self.cluster.clock.advance(1)
+        self.doing.append(event)
+        self.ledger.steps += 1
+
+    # --- producers --------------------------------------------------------------------------------------------
+
+    def hands_over(self, stream: ProducerStream, records: int) -> None:
+        """An application hands a batch to its producer."""
+        self.cluster.application_makes(*stream, records)
+        self.streams.hands_over(stream, self.cluster.producers[stream.producer].history[-1][1])
+
+    def sends(self, stream: ProducerStream) -> None:
+        """A producer sends its next batch; a new number of it is checked."""
+        request = self.cluster.producer_sends(*stream).payload
+        self.sent.append(request)
+        batch = request.attempt.records
+        self.number(stream, batch)
+        self.streams.sends(batch, self.setting.profile)
+
+    def number(self, stream: ProducerStream, batch: RecordBatch) -> None:
+        """Hold the number of a batch against the ones before, unless it is a resend."""
+        key = (stream, int(batch.producer_id), int(batch.producer_epoch))
+        ghost = self.streams.of(batch)
+        identity = (batch.producer_id, batch.producer_epoch, batch.base_sequence)
+        if ghost is None or identity in self.streams.histories[stream].identities[ghost[1]]:
+            return
+        if not (self.faults.reordered or self.streams.histories[stream].overtaken):  # else see `circumstances`
+            client_numbers(Numbered(self.doing[-1], batch, self._last_numbered.get(key, -1)), self.ledger)
+        self._last_numbered[key] = (batch.base_sequence + batch.last_offset_delta) % SEQUENCES
+
+    def has_numbered(self, stream: ProducerStream, batch: RecordBatch) -> None:
+        """Take over that a stream has already used the sequences of a batch."""
+        key = (stream, int(batch.producer_id), int(batch.producer_epoch))
+        self._last_numbered[key] = (batch.base_sequence + batch.last_offset_delta) % SEQUENCES
+
+    # --- appends ----------------------------------------------------------------------------------------------
+
+    def watch(
+        self, partition: int, node: int, batches: tuple[RecordBatch, ...], ask: Callable[[], PartitionAnswer]
+    ) -> PartitionAnswer:
+        """Have a node asked to append, and hold what is seen of it against the rules of one append."""
+        replica, batch = self.partitions[partition].replicas[node], batches[0]
+        if not replica.leads:
+            return ask()
+        memory = self._memories[partition][node]
+        known = memory.known(replica.log, batch.producer_id)
+        epochs = [b.producer_epoch for b in replica.log if b.producer_id == batch.producer_id]
+        before, entry = sight(replica), replica.state.entry(batch.producer_id)
+        answer = ask()
+        asked = ObservedAppend(
+            by=self.doing[-1],
+            profile=self.setting.profile,
+            batch=batch,
+            copies=len(batches),
+            known=known,
+            highest_epoch=max(epochs, default=-1),
+            forgetful=self.faults.expired,
+            log_end=before[1],
+            answer=answer,
+            grown=replica.log.batches[before[0] :],
+            unchanged=before == sight(replica),
+        )
+        for invariant in APPEND_INVARIANTS.values():
+            invariant(asked, self.ledger)
+        after = replica.state.entry(batch.producer_id)
+        judge_client_append(
+            asked.by, asked.profile, batch, len(batches), entry, after, asked.log_end, answer, self.ledger
+        )
+        self.note_overtaking(asked)
+        return answer
+
+    def note_overtaking(self, asked: ObservedAppend) -> None:
+        """A stream has overtaken itself if the first batch that a leader sees of it is not at sequence 0."""
+        ghost = self.streams.of(asked.batch)
+        if ghost is not None and asked.known.epoch == -1 and asked.batch.base_sequence:
+            self.streams.histories[ghost[0]].overtaken = True
+
+    def followers_copy(self, partition: int, node: int) -> None:
+        """A follower copies the next batch of its leader, which the decision is asked about."""
+        replica = self.partitions[partition].replicas[node]
+        count, entries = len(replica.log), dict(replica.state.producers)
+        self.cluster.follower_fetches(partition, node)
+        for batch in replica.log.batches[count:]:
+            before = entries.get(batch.producer_id, UNKNOWN_PRODUCER)
+            after = replica.state.entry(batch.producer_id)
+            judge_copied_append(f"broker {node} copied", self.setting.profile, batch, before, after, self.ledger)
+
+    # --- faults -----------------------------------------------------------------------------------------------
+
+    def changes_leaders(self, change: Callable[[], None]) -> None:
+        """Let something happen that may truncate followers, and note it on their memories."""
+        ends = [[replica.log_end for replica in p.replicas] for p in self.partitions]
+        change()
+        for number, replicated in enumerate(self.partitions):
+            for node, replica in enumerate(replicated.replicas):
+                if replica.log_end < ends[number][node]:
+                    self._memories[number][node].truncates(replica.log, self.cluster.clock.now)
+
+    def restarts(self, node: int) -> None:
+        """A node comes back from disk."""
+        for number, replicated in enumerate(self.partitions):
+            self._memories[number][node].restarts(replicated.replicas[node].log, self.cluster.clock.now)
+        self.faults.restarted = True
+        self.changes_leaders(lambda: self.cluster.broker_restarts(node))
+
+    def expires(self, node: int) -> None:
+        """A node forgets the producers that were silent for too long."""
+        self.cluster.clock.advance(EXPIRATION_MS)
+        self.cluster.producer_state_expires(node)
+        self.faults.expired = True
+        for number, replicated in enumerate(self.partitions):
+            log = replicated.replicas[node].log.batches
+            self._memories[number][node].forget_silent(log, self.cluster.clock.now)
+
+    # --- the log ----------------------------------------------------------------------------------------------
+
+    def look_at_logs(self) -> None:
+        """Hold every leader's log against the rules of the log, where something has changed."""
+        for number, replicated in enumerate(self.partitions):
+            reported = self.reported(number)
+            seen = (
+                replicated.leader_node,
+                len(replicated.leader.log),
+                replicated.leader.log_end,
+                sum(reported.values()),
+            )
+            if self._seen.get(number) != seen:
+                self._seen[number] = seen
+                self.look_at_log(number, replicated.leader, reported)
+
+    def reported(self, partition: int) -> dict[ProducerStream, int]:
+        """How many batches of each stream of a partition were acknowledged."""
+        return {
+            stream: sum(batch.outcome is True for batch in history.batches)
+            for stream, history in self.streams.histories.items()
+            if stream.partition == partition
+        }
+
+    def look_at_log(self, partition: int, leader: Partition, reported: dict[ProducerStream, int]) -> None:
+        """Hold one leader's log against the rules of the log."""
+        for stream, placed in self.streams.in_log(partition, leader.log).items():
+            history = self.streams.histories[stream]
+            written = StreamInLog(
+                stream,
+                history,
+                tuple(placed),
+                reported[stream] - history.checked,
+                self.faults,
+                "; ".join(self.doing),
+            )
+            history.checked = reported[stream]
+            for invariant in LOG_INVARIANTS.values():
+                invariant(written, self.ledger)
+
+    def known(self, partition: int, producer_id: ProducerId) -> ReplicaMemory:
+        """What the leader of a partition should know of a producer."""
+        replicated = self.partitions[partition]
+        memory = self._memories[partition][replicated.leader_node]
+        return memory.known(replicated.leader.log, producer_id)
+
+
+def sight(replica: Partition) -> tuple[int, int, dict[ProducerId, ProducerEntry]]:
+    """What a refusal must leave alone: batches in the log, its end, and what is known of producers."""
+    return len(replica.log), replica.log_end, dict(replica.state.producers)

@@ -1,0 +1,1 @@
+"""Defects planted in the reference."""

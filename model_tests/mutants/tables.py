@@ -1,0 +1,23 @@
+"""Tables kept beside the code: `python -m model_tests.mutants.tables` names each that is stale, and how to renew it."""
+
+import sys
+from typing import Final
+
+from model_tests.common.derived import complaints
+from model_tests.judging.branch_names import TABLE as BRANCHES
+from model_tests.mutants.decisions.crossing_table import CROSSING
+from model_tests.mutants.decisions.table import TABLE as DECISIONS
+from model_tests.mutants.states import TABLE as STATES
+
+TABLES: Final = (DECISIONS, CROSSING, STATES, BRANCHES)
+
+
+def main() -> int:
+    """Print a line for each table that is not about the code as it is; 1 if there is one."""
+    found = complaints(TABLES)
+    sys.stdout.writelines(f"{line}\n" for line in found)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

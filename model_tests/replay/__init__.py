@@ -1,0 +1,1 @@
+"""`eos replay`: one trace judged step by step, shrunk and drawn."""

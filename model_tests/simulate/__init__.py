@@ -1,0 +1,1 @@
+"""`eos simulate`: randomized traces of the reference."""

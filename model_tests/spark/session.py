@@ -1,0 +1,167 @@
+"""The Spark session: the one place where it is made, and what it is told."""
+
+import atexit
+import os
+import shutil
+import socket
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from pyspark import SparkConf, SparkContext
+from pyspark.sql import SparkSession
+
+from model_tests.common.java import collector, require_java
+from model_tests.spark.shipping import ship
+
+_LONG_METHODS: Final = "org.apache.spark.sql.catalyst.expressions.codegen"
+"""The logger that tells of a method that grew too long to be compiled, which Spark then evaluates in parts."""
+
+_LOGGING: Final = f"""
+rootLogger.level = error
+rootLogger.appenderRef.stderr.ref = console
+appender.console.type = Console
+appender.console.name = console
+appender.console.target = SYSTEM_ERR
+appender.console.layout.type = PatternLayout
+appender.console.layout.pattern = %p %c{{1}}: %m%n
+logger.codegen.name = {_LONG_METHODS}
+logger.codegen.level = off
+"""
+"""Errors only, and nothing of long methods."""
+
+LOCAL: Final = "local[*]"
+
+_HERE: Final = ("local[", "local\n")
+"""How masters begin that run tasks in this process, with the code that is here."""
+
+SHUFFLE_PARTITIONS: Final = 8
+
+_COMPILE_ALL: Final = "-XX:-DontCompileHugeMethods"
+
+_SETTINGS: Final = {
+    "spark.driver.memory": "2g",
+    "spark.sql.shuffle.partitions": str(SHUFFLE_PARTITIONS),
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.ansi.enabled": "true",
+    "spark.executor.extraJavaOptions": _COMPILE_ALL,
+    # One check compiles more than a hundred classes; what is thrown away is compiled again by the next.
+    "spark.sql.codegen.cache.maxEntries": "1000",
+    # Facts about columns that follow from other facts: of hundreds of parts they take half of the optimizer's time.
+    "spark.sql.constraintPropagation.enabled": "false",
+    # Where in the Python and Java code each part of a formula was made is asked thousands of times for one decision.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
+    "spark.sql.dataFrameQueryContext.enabled": "false",
+    # One method for all parts of a union is longer than Java allows, and then no part is compiled as a whole.
+    "spark.sql.codegen.wholeStage.union.enabled": "false",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
+}
+
+
+_LONGEST: Final = 60
+"""Characters of a directory in which paths of sockets are as short as every system wants them."""
+
+_STDERR: Final = 2
+"""The file descriptor of standard error, which a JVM inherits."""
+
+_SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"
+"""The variable by which `spark-submit` says that its JVM is up."""
+
+
+def session(master: str = LOCAL) -> SparkSession:
+    """The running session, or a new one on `master`; under `spark-submit`, `LOCAL` leaves the choice to it.
+
+    Raises:
+        BadInput: there is no Java that Spark can run on.
+    """
+    running = SparkSession.getActiveSession()
+    return running if running is not None else _new_session(master)
+
+
+def _new_session(master: str) -> SparkSession:
+    require_java()
+    submitted = _submitted()
+    if master == LOCAL and submitted is not None:
+        master = str(submitted.get("spark.master", LOCAL))
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    scratch = Path(tempfile.gettempdir()) / f"eos-spark-{os.getuid()}"
+    logging = _written(scratch / "log4j2.properties")
+    settings = _SETTINGS | {
+        "spark.driver.extraJavaOptions": f"{_COMPILE_ALL} {collector()} -Dlog4j2.configurationFile=file:{logging}",
+        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+        "spark.local.dir": str(scratch),
+        **_to_python_workers(master),
+    }
+    builder = SparkSession.Builder().appName("eos").master(master)
+    for name, value in settings.items():
+        if submitted is None or not submitted.contains(name):
+            builder = builder.config(name, value)
+    with _java_writes_to(scratch / f"spark-{os.getpid()}.log"):
+        created = builder.getOrCreate()
+    created.sparkContext.setLogLevel("ERROR")
+    _say_nothing_of_long_methods(created.sparkContext)
+    if not f"{created.sparkContext.master}\n".startswith(_HERE):
+        atexit.register(created.stop)  # so that the cluster hears of it before it misses us
+        ship(created.sparkContext)
+    return created
+
+
+@contextmanager
+def _java_writes_to(log: Path) -> Iterator[None]:
+    """Have a JVM that is started here write its standard error to a file, and so its Python workers.
+
+    Java and Spark announce modules and log levels there, and workers whose query ended early leave tracebacks of closed
+    pipes. What goes wrong comes back as an exception; the file has the rest, and is named where Spark does not start.
+    """
+    if SparkContext._gateway is not None:
+        yield
+        return
+    sys.stderr.flush()
+    ours = os.dup(_STDERR)
+    with log.open("wb") as file:
+        os.dup2(file.fileno(), _STDERR)
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"what Spark wrote is in {log}")
+        raise
+    finally:
+        os.dup2(ours, _STDERR)
+        os.close(ours)
+    atexit.register(log.unlink, missing_ok=True)
+
+
+def _to_python_workers(master: str) -> dict[str, str]:
+    """Sockets of this machine, where tasks run here: over TCP each waits 40 ms for what the other side holds back."""
+    if not hasattr(socket, "AF_UNIX") or not f"{master}\n".startswith(_HERE):
+        return {}
+    directory = tempfile.mkdtemp(prefix="eos-sockets-")
+    atexit.register(shutil.rmtree, directory, ignore_errors=True)
+    usable = "true" if len(directory) <= _LONGEST else "false"
+    named = "spark.python.unix.domain.socket"
+    return {f"{named}.enabled": usable, f"{named}.dir": directory}
+
+
+def _say_nothing_of_long_methods(context: SparkContext) -> None:
+    """As the file for logging does, which comes too late for the JVM of `spark-submit`."""
+    log4j = context._jvm.org.apache.logging.log4j  # type: ignore[union-attr]
+    log4j.core.config.Configurator.setLevel(_LONG_METHODS, log4j.Level.OFF)
+
+
+def _submitted() -> SparkConf | None:
+    """What `spark-submit` was told; nothing where it did not start this process."""
+    if _SUBMITTED not in os.environ:
+        return None
+    SparkContext._ensure_initialized()
+    return SparkConf()
+
+
+def _written(file: Path) -> Path:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(_LOGGING)
+    return file

@@ -1,0 +1,122 @@
+"""Tables that are kept beside the code: a changed text makes its rows stale, and a line says what to do."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from model_tests.common.derived import DerivedTable, complaints, digest
+from model_tests.common.reports import BadInput
+from model_tests.mutants.decisions import texts
+from model_tests.mutants.decisions.made import DecisionMutant, by_name
+from model_tests.mutants.decisions.table import TABLE as DECISIONS
+from model_tests.mutants.decisions.table import decision_of, read
+from model_tests.mutants.tables import TABLES
+
+
+def table(path: Path, now: dict[str, str]) -> DerivedTable:
+    """A table about these texts."""
+    return DerivedTable(path / "table.json", "make tables", lambda: now)
+
+
+def parsed(text: str) -> ast.AST:
+    return ast.parse(text)
+
+
+@pytest.mark.parametrize("kept", TABLES, ids=lambda kept: kept.path.name)
+def test_no_table_is_stale(kept: DerivedTable) -> None:
+    """Every row is about the code as it is."""
+    assert kept.complaint() == ""
+
+
+def test_rows_are_read_as_they_were_written(tmp_path: Path) -> None:
+    """Empty texts and lists are left out; a zero is kept."""
+    table(tmp_path, {"a": "1"}).write([{"name": "x", "count": 2, "missed": 0, "why": "", "rules": ()}])
+
+    assert table(tmp_path, {"a": "1"}).rows() == [{"name": "x", "count": 2, "missed": 0}]
+    assert table(tmp_path, {"a": "1"}).complaint() == ""
+
+
+@pytest.mark.parametrize(
+    ("now", "stale"),
+    [
+        pytest.param({"a": "2", "b": "1"}, "a", id="changed"),
+        pytest.param({"a": "1"}, "b", id="gone"),
+        pytest.param({"a": "1", "b": "1", "c": "1"}, "c", id="new"),
+    ],
+)
+def test_a_text_that_is_not_the_one_of_the_rows_makes_them_stale(
+    tmp_path: Path, now: dict[str, str], stale: str
+) -> None:
+    """It is named, with the command that renews the table."""
+    table(tmp_path, {"a": "1", "b": "1"}).write([])
+
+    assert complaints([table(tmp_path, now)]) == (f"{tmp_path}/table.json is stale for {stale}: run make tables",)
+
+
+def test_many_stale_texts_are_counted(tmp_path: Path) -> None:
+    """The first few are named."""
+    table(tmp_path, {}).write([])
+
+    complaint = table(tmp_path, dict.fromkeys("abcdefgh", "1")).complaint()
+
+    assert complaint.endswith("is stale for a, b, c, d, e and 3 more: run make tables")
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        pytest.param(None, "is missing: run make tables", id="missing"),
+        pytest.param('{"texts": {', "cannot be read", id="half written"),
+        pytest.param("[]", "is not a table with texts and rows", id="of another form"),
+    ],
+)
+def test_a_table_that_cannot_be_read_is_one_line(tmp_path: Path, content: str | None, says: str) -> None:
+    """For whoever reads it, and for `make lint`."""
+    if content is not None:
+        (tmp_path / "table.json").write_text(content)
+
+    with pytest.raises(BadInput, match=says):
+        table(tmp_path, {}).rows()
+    (complaint,) = complaints([table(tmp_path, {})])
+    assert re.search(says, complaint)
+    assert complaint.endswith("run make tables")
+
+
+def test_an_interrupted_write_leaves_the_table_as_it_was(tmp_path: Path) -> None:
+    """The new one takes its place when it is whole."""
+    kept = table(tmp_path, {"a": "1"})
+    kept.write([{"name": "old"}])
+
+    with pytest.raises(TypeError):
+        kept.write([{"name": object()}])
+
+    assert kept.rows() == [{"name": "old"}]
+
+
+def test_a_digest_is_of_what_the_code_says() -> None:
+    """Comments, docstrings and layout are nothing that a row is about."""
+    plain = parsed("def f(a):\n    return a < 1\n")
+    reported = parsed('def f(a):\n    """Says more."""\n    # and more\n    return (a  <  1)\n')
+
+    assert digest(plain) == digest(reported)
+    assert digest(plain) != digest(parsed("def f(a):\n    return a <= 1\n"))
+
+
+def of_decision(name: str) -> DecisionMutant:
+    return next(mutant for mutant in by_name().values() if mutant.of.name == name and mutant.edit)
+
+
+def test_the_rows_of_a_changed_decision_are_no_longer_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor do they pass for evidence: the table is stale by the decision's name."""
+    mutant = of_decision("lso.smaller")
+    assert mutant.edit is not None
+    changed = {**texts.of_decisions(), "lso.smaller": digest(mutant.edit.instead)}
+    other = DerivedTable(DECISIONS.path, DECISIONS.renew, lambda: changed)
+    monkeypatch.setattr("model_tests.mutants.decisions.table.TABLE", other)
+
+    rows = read()
+
+    assert "lso.smaller" not in {decision_of(row) for row in rows}
+    assert "lso.smaller" in other.stale()

@@ -1,0 +1,216 @@
+"""Transactions in runs from a tape: every rule holds and is at stake; the machines have the same events."""
+
+import inspect
+from collections import Counter
+from typing import Final
+
+import pytest
+
+from model_tests.machines import part
+from model_tests.machines.events import Choices
+from model_tests.machines.rule_counts import Ledger
+from model_tests.machines.transaction_coordinator_log import DECIDED, IdHistory
+from model_tests.machines.transaction_ending import TransactionRun
+from model_tests.machines.transaction_ids import use_up_producer_ids
+from model_tests.machines.transaction_invariants import TRANSACTION_RULES
+from model_tests.machines.transaction_machine import (
+    MACHINES,
+    FailoverMachine,
+    SharedPartitionsMachine,
+    TransactionMachine,
+    WorkersMachine,
+)
+from model_tests.machines.transaction_runs import ACTIONS, has_a_past, run_transactions
+from model_tests.machines.transaction_setting import FAILOVER, LATE, STORIES, Story
+from model_tests.mutants.in_transactions import OF_TRANSACTIONS
+from model_tests.unit.machines.small import small
+from model_tests.verify.results import RuleVerdict
+from reference.broker.ids import BlockAllocator
+from spec import rules
+from spec.rules import Rule
+from spec.versions import NEWEST
+from spec.vocabulary import PRODUCER_ID_BLOCK
+
+SMALL: Final = small(120)
+
+LATE_OF_VERSION_0: Final = Story(
+    "requests that outlive their transaction under version 0", profiles=(NEWEST.under(0),), often=LATE
+)
+
+OF_STORY: Final = {
+    "one transactional id, several instances": (rules.FENCE_ZOMBIE_CANNOT_COMMIT, rules.FENCE_EPOCH_EXHAUSTION),
+    "several ids over shared partitions": (rules.IDS_UNIQUE, rules.TXN_EXPIRY, rules.TXN_ATOMIC),
+    "consume, transform, produce": (rules.OFFSETS_GENERATION_FENCE, rules.OFFSETS_STABLE_FETCH, rules.OFFSETS_ATOMIC),
+    "coordinators fail": (rules.TXN_FAILOVER, rules.FENCE_COORDINATOR_EPOCH, rules.TXN_ONE_OUTCOME),
+}
+"""What each story is told for."""
+
+
+@pytest.mark.parametrize("story", STORIES, ids=lambda story: story.name)
+def test_runs_of_a_story_keep_every_rule(story: Story) -> None:
+    """Nothing breaks in runs from seeds, and the rules that the story is told for are at stake in them."""
+    ledger = Ledger()
+
+    for seed in range(60):
+        run_transactions(seed, ledger, (story,))
+
+    assert [] == [str(broken) for broken in ledger.broken]
+    assert [] == [rule.id for rule in OF_STORY[story.name] if ledger.at_stake[rule] < 20]
+
+
+def test_every_rule_is_at_stake() -> None:
+    """Runs of all stories ask about every rule more than once."""
+    ledger = Ledger()
+
+    for seed in range(80):
+        run_transactions(seed, ledger)
+
+    assert [] == [rule.id for rule in TRANSACTION_RULES if ledger.at_stake[rule] < 10]
+
+
+def test_a_seed_is_a_run_of_transactions() -> None:
+    """The same seed makes the same steps, with the same rules at stake."""
+    first, second = Ledger(), Ledger()
+
+    for ledger in (first, second):
+        for seed in range(8):
+            run_transactions(seed, ledger)
+
+    assert first == second
+
+
+def test_the_machines_and_runs_from_a_tape_have_the_same_events() -> None:
+    """Neither knows an event that the other does not, and no story excludes one that there is not."""
+    found = {name for name, method in inspect.getmembers(TransactionMachine) if takes_a_number(method)}
+
+    assert found == {action.name for action in ACTIONS}
+    assert set() == {name for story in STORIES for name in (*story.never, *story.often)} - found
+
+
+def test_each_story_has_a_machine() -> None:
+    """The machines differ in their stories alone."""
+    assert list(STORIES) == [machine.story for machine in MACHINES]
+
+
+@pytest.mark.parametrize("rule", TRANSACTION_RULES, ids=lambda rule: rule.id)
+def test_transaction_invariants_carry_the_names_of_rules(rule: Rule) -> None:
+    """Each rule that the machines answer for is the name of one of their invariants."""
+    assert hasattr(TransactionMachine, rule.id.replace(".", "_"))
+
+
+def takes_a_number(method: object) -> bool:
+    return inspect.isfunction(method) and list(inspect.signature(method).parameters) == ["self", "number"]
+
+
+def start_over(allocator: BlockAllocator) -> range:
+    """Past the last block the first ones are given out again."""
+    if allocator._next + PRODUCER_ID_BLOCK > 2**63 - 1:
+        allocator._next = 0
+    return _claim(allocator)
+
+
+def go_beyond(allocator: BlockAllocator) -> range:
+    """Ids go on past the last one."""
+    first, allocator._next = allocator._next, allocator._next + PRODUCER_ID_BLOCK
+    return range(first, first + PRODUCER_ID_BLOCK)
+
+
+_claim = BlockAllocator.claim
+
+
+def test_producer_ids_come_to_an_end() -> None:
+    """Every id is given once, then there is an error; both happen in every run."""
+    ledger = Ledger()
+
+    for seed in range(5):
+        use_up_producer_ids(seed, ledger)
+
+    assert [] == ledger.broken
+    assert ledger.at_stake[rules.IDS_EXHAUSTION] >= 5 * 20
+    assert ledger.at_stake[rules.IDS_UNIQUE] > 300
+
+
+@pytest.mark.parametrize("instead", [start_over, go_beyond], ids=lambda function: function.__name__)
+def test_ids_past_the_last_one_are_noticed(instead: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ids that start over, or go on, break the rule of exhaustion."""
+    ledger = Ledger()
+    monkeypatch.setattr(BlockAllocator, "claim", instead)
+
+    use_up_producer_ids(0, ledger)
+
+    assert rules.IDS_EXHAUSTION in {broken.rule for broken in ledger.broken}
+
+
+def test_coordinators_fail_at_every_durable_point(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before Prepare, between Prepare and Complete with no, some and all markers, after it, and with a log ahead."""
+    reached: Counter[str] = Counter()
+    loads = IdHistory.loads
+
+    def noted(history: IdHistory, coordinator_epoch: int) -> None:
+        if history.state is not None:
+            reached[history.state.name] += 1
+        if history.ahead is not None:
+            reached["the log is ahead"] += 1
+        if history.state in DECIDED and history.current is not None:
+            marked = len(history.current.marked & history.current.registered)
+            reached[f"{'all' if marked == len(history.current.registered) else min(marked, 1)} markers"] += 1
+        loads(history, coordinator_epoch)
+
+    monkeypatch.setattr(IdHistory, "loads", noted)
+    for seed in range(120):
+        run_transactions(seed, Ledger(), (FAILOVER,))
+
+    states = ("EMPTY", "ONGOING", "PREPARE_COMMIT", "PREPARE_ABORT", "COMPLETE_COMMIT", "COMPLETE_ABORT")
+    assert [] == [
+        p for p in (*states, "the log is ahead", "0 markers", "1 markers", "all markers") if not reached[p]
+    ], reached
+
+
+@pytest.mark.parametrize(
+    ("name", "machine"),
+    [
+        ("no id is ever forgotten", SharedPartitionsMachine),
+        ("open transactions do not bound readers", SharedPartitionsMachine),
+        ("pending offsets count", FailoverMachine),
+        ("nobody is asked", WorkersMachine),
+        ("partitions are not loaded", FailoverMachine),
+        ("a new instance gets the epoch of the one before", TransactionMachine),
+        ("a commit is decided as an abort", TransactionMachine),
+        ("a timeout fences nobody (KAFKA-6119)", TransactionMachine),
+    ],
+)
+def test_a_defect_of_transactions_turns_its_rule_red(name: str, machine: type[TransactionMachine]) -> None:
+    """Hypothesis finds it, and the result of the rule that it breaks says so."""
+    planted = next(planted for planted in OF_TRANSACTIONS if planted.name == name)
+    ledger = Ledger(asks_decision=False)
+
+    with planted.in_place():
+        failures = part.failures_of(machine, ledger, SMALL)
+
+    results = part.Account(TRANSACTION_RULES, ledger, tuple(failures), 1.0).results()
+    red = {result.rule.id: result.detail for result in results if result.verdict is RuleVerdict.VIOLATED}
+    assert planted.rule.id in red
+    assert red[planted.rule.id].startswith(f"[{planted.rule.id}] by invariant: ")
+
+
+@pytest.mark.slow
+def test_delayed_requests_break_rules_where_these_are_not_claimed() -> None:
+    """Under version 0 the true reference ends a transaction with another's request (KAFKA-17754): a known limit."""
+    ledger = Ledger()
+
+    for seed in range(150):
+        run_transactions(seed, ledger, (LATE_OF_VERSION_0,))
+
+    assert [] == [str(broken) for broken in ledger.broken]
+    assert ledger.known[rules.TXN_NO_CROSSTALK] > 0
+
+
+def test_of_two_ids_that_time_out_one_append_is_in_doubt() -> None:
+    """The log fails once, and has the record all the same: the other id's abort is known to its coordinator."""
+    ledger, story = Ledger(), SharedPartitionsMachine.story
+    world = TransactionRun(story.setting(Choices(200)), ledger)
+
+    has_a_past(world, story, 545_319_638)
+    world.comes_to_rest()
+
+    assert [] == ledger.broken

@@ -1,0 +1,100 @@
+import gc
+import json
+
+import pytest
+
+from reference.faults import STATE_RETAINED
+from reference.recording.recorder import Row
+from reference.recording.trace import AFTER, BEFORE, CACHED, COLUMNS, Column
+from reference.simulate.raw import RawWorld
+from reference.simulate.schedule import RawScheduler
+from reference.simulate.simulation import simulate
+from reference.tape import Tape
+from spec.versions import NEWEST, PROFILES, Profile
+from spec.vocabulary import ABSENT
+
+WORKLOADS = ("producers", "raw")
+ENTRY_COLUMNS = 3 + 3 * CACHED
+
+
+@pytest.mark.parametrize("workload", WORKLOADS)
+@pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES.keys())
+def test_every_row_has_exactly_the_columns(profile: Profile, workload: str) -> None:
+    """Rows of every version and workload are rows of the schema, with values of the columns' kinds."""
+    rows = simulate(1, profile, 60, workload=workload)
+
+    assert 60 == len(rows)
+    for row in rows:
+        assert [column.name for column in COLUMNS] == list(row)
+        assert all(type(row[column.name]) is type(column.absent) or type(column.absent) is int for column in COLUMNS)
+
+
+@pytest.mark.parametrize("workload", [*WORKLOADS, "transactions", "replicas"])
+def test_nobody_keeps_a_row_but_who_asked_for_it(workload: str) -> None:
+    """The memory of many traces is that of one: what is left of a world waits for the collector without its rows."""
+    gc.disable()
+    try:
+        rows = simulate(5, steps=60, workload=workload)
+
+        assert [] == [holder for holder in gc.get_referrers(rows[0]) if holder is not rows]
+    finally:
+        gc.enable()
+
+
+@pytest.mark.parametrize("workload", WORKLOADS)
+def test_a_seed_and_its_tape_give_the_same_rows(workload: str) -> None:
+    """A trace is rebuilt from its seed, and from the tape that the seed made."""
+    tape = Tape.seeded(7)
+    first = simulate(7, steps=150, workload=workload, tape=tape)
+
+    assert json.dumps(first) == json.dumps(simulate(7, steps=150, workload=workload))
+    assert first == simulate(7, steps=150, workload=workload, tape=Tape.recorded(tape.drawn))
+
+
+def values(row: Row, columns: tuple[Column, ...]) -> list[object]:
+    return [row[column.name] for column in columns]
+
+
+def test_a_refused_append_changes_nothing() -> None:
+    """Before and after are equal in every row with an error."""
+    rows = [row for seed in range(12) for row in simulate(seed, steps=200, workload="raw")]
+    refused = [row for row in rows if row["origin"] != ABSENT and row["error"] != 0]
+
+    assert len(refused) > 100
+    for row in refused:
+        assert values(row, BEFORE) == values(row, AFTER)
+
+
+@pytest.mark.parametrize("workload", WORKLOADS)
+@pytest.mark.parametrize("seed", range(5))
+def test_the_steps_of_a_replica_and_a_producer_are_linked(seed: int, workload: str) -> None:
+    """What a step leaves of a producer and of the log on a replica is what the next step there finds."""
+    producers: dict[tuple[object, ...], list[object]] = {}
+    logs: dict[tuple[object, ...], object] = {}
+    rows = simulate(seed, steps=400, workload=workload)
+    for row in (row for row in rows if row["after_log_end"] != ABSENT and row["api"] != "ConsumerFetchAborted"):
+        replica = (row["node"], row["partition"])
+        producer = (*replica, row["producer_id"])
+        if row["partition"] != -1:
+            assert logs.get(replica, 0) == row["before_log_end"]
+            logs[replica] = row["after_log_end"]
+        if producer in producers:
+            assert producers[producer] == values(row, BEFORE)[:ENTRY_COLUMNS]
+        producers[producer] = values(row, AFTER)[:ENTRY_COLUMNS]
+
+
+def test_an_unknown_workload_is_named() -> None:
+    """The message says which workloads there are."""
+    with pytest.raises(ValueError, match="producers"):
+        simulate(0, workload="other")
+
+
+def test_the_raw_workload_reaches_every_refusal() -> None:
+    """A few seeds meet every answer of the append path of the newest version."""
+    tape = Tape.seeded(3)
+    scheduler = RawScheduler(RawWorld(NEWEST, tape), tape, STATE_RETAINED)
+
+    for _ in range(3000):
+        scheduler.turn()
+
+    assert {0, 45, 47, 48, 52, 53, 87} == {row["error"] for row in scheduler.recorder.rows}

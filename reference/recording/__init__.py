@@ -1,0 +1,1 @@
+"""The recorder of steps and the columns of a trace."""

@@ -1,0 +1,219 @@
+"""Steps as rows of the trace schema: what was asked, what was answered, the touched state before and after."""
+
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple
+
+from reference.clock import Clock
+from reference.log.batch import RecordBatch
+from reference.log.partition import Partition
+from reference.log.producer_entry import UNKNOWN_PRODUCER, ProducerEntry, VerificationEntry
+from reference.recording.trace import CACHED, COLUMNS, SCHEMA_VERSION
+from spec.versions import Profile
+from spec.vocabulary import ABSENT, ErrorCode, ProducerId, Timestamp
+
+Value = int | bool | str
+Row = dict[str, Value]
+Observer = Callable[[Row], None]
+"""What is told of each step as it is added; it may stop the run by raising."""
+
+NO_ACKS: Final = -2
+"""Acks of a step that is no Produce."""
+
+BLANK: Final[Mapping[str, Value]] = {column.name: column.absent for column in COLUMNS} | {"acks": NO_ACKS}
+"""A step to which no column applies."""
+
+
+class ObservedState(NamedTuple):
+    """What a step may change, as it is at one moment."""
+
+    entry: ProducerEntry
+    verification: VerificationEntry | None
+    log_start: int
+    last_stable: int
+    high_watermark: int
+    log_end: int
+
+
+NOWHERE: Final = ObservedState(UNKNOWN_PRODUCER, None, ABSENT, ABSENT, ABSENT, ABSENT)
+"""The state that a step without a partition touches."""
+
+
+def observe(partition: Partition, producer_id: int = ABSENT) -> ObservedState:
+    """The state of a partition and of one producer on it."""
+    key, state, log = ProducerId(producer_id), partition.state, partition.log
+    return ObservedState(
+        state.producers.get(key, UNKNOWN_PRODUCER),
+        state.verifications.get(key),
+        log.log_start,
+        partition.last_stable,
+        partition.high_watermark,
+        log.log_end,
+    )
+
+
+class Recorder:
+    """Collects the rows of one trace, in the order of the steps.
+
+    Attributes:
+        rows: the steps so far.
+        clock: of the world, where nodes have clocks of their own.
+        observer: is told of each step from now on.
+        keeps: whether the steps from now on are kept, or the observer alone has them.
+    """
+
+    __slots__ = ("_common", "_steps", "clock", "keeps", "observer", "rows")
+
+    def __init__(self, trace: int, profile: Profile) -> None:
+        """A recorder of the trace named `trace`, whose nodes behave as `profile` says."""
+        self.clock: Clock | None = None
+        self.rows: list[Row] = []
+        self.observer: Observer | None = None
+        self.keeps = True
+        self._steps = 0
+        self._common: Row = dict(BLANK) | {
+            "schema": SCHEMA_VERSION,
+            "trace": trace,
+            "profile": profile.name,
+            "transaction_version": profile.transaction_version,
+        }
+
+    def record(
+        self,
+        api: str,
+        now: Timestamp,
+        before: ObservedState = NOWHERE,
+        after: ObservedState = NOWHERE,
+        /,
+        **columns: Value,
+    ) -> Row:
+        """Add a step with its columns of WHERE, REQUEST and REPLY.
+
+        Args:
+            api: what the step is of, as Kafka calls it.
+            now: the clock of the node, in milliseconds.
+            before: what the step touches, as it was.
+            after: the same, as it is then.
+            **columns: those that apply.
+        """
+        return self.add(api, now, columns, before, after)
+
+    def add(
+        self, api: str, now: Timestamp, columns: Row, before: ObservedState = NOWHERE, after: ObservedState = NOWHERE
+    ) -> Row:
+        """As `record`, of columns that are in a dictionary already.
+
+        Args:
+            api: what the step is of, as Kafka calls it.
+            now: the clock of the node, in milliseconds.
+            columns: those that apply.
+            before: what the step touches, as it was.
+            after: the same, as it is then.
+        """
+        row = dict(self._common)
+        row["api"] = api
+        row["step"] = self._steps
+        row["time_ms"] = now
+        row["world_ms"] = now if self.clock is None else self.clock.now
+        row.update(columns)
+        if before is not NOWHERE:
+            _fill(row, BEFORE, before)
+        if after is not NOWHERE:
+            _fill(row, AFTER, after)
+        self._steps += 1
+        if self.keeps:
+            self.rows.append(row)
+        if self.observer is not None:
+            self.observer(row)
+        return row
+
+    def forget(self) -> None:
+        """Let go of rows and observer: the parts of a world hold one another, and so outlive it for a while."""
+        self.rows = []
+        self.observer = None
+
+
+def batch_columns(batch: RecordBatch) -> Row:
+    """The columns of REQUEST that a batch fills."""
+    marker = batch.marker() if batch.is_control else None
+    return {
+        "sent_base_offset": batch.base_offset,
+        "producer_id": batch.producer_id,
+        "producer_epoch": batch.producer_epoch,
+        "base_sequence": batch.base_sequence,
+        "last_offset_delta": batch.last_offset_delta,
+        "record_count": batch.record_count,
+        "timestamp_ms": batch.max_timestamp,
+        "transactional": batch.is_transactional,
+        "control": batch.is_control,
+        "control_type": ABSENT if marker is None else int(marker.control_type),
+        "coordinator_epoch": ABSENT if marker is None else marker.coordinator_epoch,
+    }
+
+
+def verification_columns(verification: VerificationEntry | None, guard: int) -> Row:
+    """The columns of REQUEST about the verification that the append meets."""
+    if verification is None:
+        return {}
+    return {
+        "verification_pending": True,
+        "verification_guarded": guard == verification.guard,
+        "verification_bumps": verification.bumps,
+        "verification_lowest": verification.lowest_sequence,
+    }
+
+
+def reply_columns(error: ErrorCode, first: int = ABSENT, last: int = ABSENT, duplicate: bool = False) -> Row:
+    """The columns of REPLY of an append.
+
+    Args:
+        error: the answer.
+        first: offset that it tells, -1 none.
+        last: offset of the last record, -1 none.
+        duplicate: whether the batch was there already.
+    """
+    return {
+        "error": int(error),
+        "first_offset": first,
+        "last_offset": last,
+        "duplicate": duplicate,
+        "appended": error == ErrorCode.NONE and not duplicate,
+    }
+
+
+class _ColumnNames(NamedTuple):
+    """The names of the state columns under one prefix; of cached batches, newest first."""
+
+    epoch: str
+    coordinator_epoch: str
+    txn_first_offset: str
+    log_start: str
+    last_stable: str
+    high_watermark: str
+    log_end: str
+    cached: tuple[tuple[str, str, str], ...]
+
+    @classmethod
+    def under(cls, prefix: str) -> "_ColumnNames":
+        """The names that begin with `prefix`."""
+        single = (f"{prefix}{name}" for name in cls._fields[:-1])
+        cached = tuple(
+            (
+                f"{prefix}cached_{place}_last_sequence",
+                f"{prefix}cached_{place}_last_offset",
+                f"{prefix}cached_{place}_offset_delta",
+            )
+            for place in range(CACHED)
+        )
+        return cls._make((*single, cached))
+
+
+BEFORE: Final = _ColumnNames.under("before_")
+AFTER: Final = _ColumnNames.under("after_")
+
+
+def _fill(row: Row, names: _ColumnNames, observed: ObservedState) -> None:
+    entry, _, row[names.log_start], row[names.last_stable], row[names.high_watermark], row[names.log_end] = observed
+    row[names.epoch], row[names.coordinator_epoch], _, row[names.txn_first_offset], batches = entry
+    if batches:
+        for (last_sequence, last_offset, offset_delta), cached in zip(names.cached, reversed(batches), strict=False):
+            row[last_sequence], row[last_offset], row[offset_delta], _ = cached

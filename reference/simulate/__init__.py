@@ -1,0 +1,1 @@
+"""Schedulers that drive the reference at random from a tape."""

@@ -1,0 +1,94 @@
+"""Traces: a world, a tape, and a scheduler that picks the next event from the tape."""
+
+from typing import Final
+
+from reference.faults import FaultRates
+from reference.recording.recorder import Observer, Row
+from reference.simulate.cluster import Cluster
+from reference.simulate.raw import RawWorld
+from reference.simulate.schedule import ProducerScheduler, RawScheduler
+from reference.simulate.schedule_raw_coordinator import RawCoordinatorScheduler
+from reference.simulate.schedule_replicas import ReplicasScheduler, drawn_replicas
+from reference.simulate.schedule_transactions import TransactionScheduler, drawn_world
+from reference.simulate.scheduler import Scheduler
+from reference.simulate.shape import Shape
+from reference.simulate.weights import RAW_COORDINATORS
+from reference.tape import Tape
+from spec.versions import NEWEST, Profile
+
+TURNS_PER_STEP: Final = 30
+"""Turns per step after which a world that makes too few steps is left."""
+
+
+def simulate(
+    seed: int,
+    profile: Profile = NEWEST,
+    steps: int = 200,
+    faults: FaultRates | None = None,
+    workload: str = "producers",
+    shape: Shape | None = None,
+    tape: Tape | None = None,
+    observer: Observer | None = None,
+) -> list[Row]:
+    """The first `steps` rows of the trace of a seed; the same seed gives the same rows everywhere.
+
+    Args:
+        seed: names the trace, and makes its tape unless one is given.
+        profile: the version whose behaviour the nodes have.
+        steps: rows wanted.
+        faults: what may go wrong; the defaults of `FaultRates` if not given.
+        workload: `producers` (idempotent producers over a network), `raw` (anything at one partition, or at one
+            coordinator), `transactions` (transactional producers, coordinators and readers) or `replicas` (brokers that
+            replicate, and controllers).
+        shape: size and configuration of the world of producers.
+        tape: another source of choices, as a recorded tape or one that Hypothesis draws.
+        observer: is told of each step as it is added, and stops the run by raising.
+    """
+    scheduler = scheduler_of(workload, seed, profile, tape or Tape.seeded(seed), faults or FaultRates(), shape)
+    try:
+        return run(scheduler, steps, observer)
+    finally:
+        scheduler.recorder.forget()
+
+
+def scheduler_of(
+    workload: str, seed: int, profile: Profile, tape: Tape, faults: FaultRates, shape: Shape | None = None
+) -> Scheduler:
+    """The scheduler of a workload, with its world; the arguments are those of `simulate`.
+
+    Args:
+        workload: one of those of `simulate`.
+        seed: of the trace.
+        profile: release that the world runs.
+        tape: all chance.
+        faults: what may go wrong.
+        shape: size of the world, None to have it drawn.
+
+    Raises:
+        ValueError: there is no workload of this name.
+    """
+    if workload == "raw" and tape.happens(RAW_COORDINATORS):
+        return RawCoordinatorScheduler(profile, tape, seed)
+    if workload == "raw":
+        return RawScheduler(RawWorld(profile, tape, seed), tape, faults)
+    if workload == "producers":
+        return ProducerScheduler(Cluster(profile, shape, ordered=faults.ordered, trace=seed), tape, faults)
+    if workload == "transactions":
+        return TransactionScheduler(drawn_world(profile, tape, faults, seed), tape, faults)
+    if workload == "replicas":
+        return ReplicasScheduler(drawn_replicas(profile, tape, faults, seed), tape, faults)
+    raise ValueError(f"workload {workload!r} is none of 'producers', 'raw', 'transactions', 'replicas'")
+
+
+def run(scheduler: Scheduler, steps: int, observer: Observer | None = None) -> list[Row]:
+    """Let the scheduler choose until there are enough rows; the observer is told of each."""
+    rows = scheduler.recorder.rows
+    if observer is not None:
+        for row in rows:  # a world may begin with some
+            observer(row)
+        scheduler.recorder.observer = observer
+    for _ in range(steps * TURNS_PER_STEP):
+        if len(rows) >= steps:
+            break
+        scheduler.turn()
+    return rows[:steps]

@@ -1,0 +1,69 @@
+"""What one recorded step of a transaction coordinator is held against: rules at stake, and whether each holds.
+
+Where answer or state differ from the decision's, the rule is that of the earliest check involved: the one that should
+have decided, or the one that did.
+"""
+
+from typing import Final
+
+from spec import rules
+from spec.algebra import Term, all_of, any_of, choose, negate, same
+from spec.judging.judge import RuleCheck
+from spec.protocol import ending
+from spec.protocol.coordinator import TransactionEntry, is_preparing
+from spec.protocol.coordinator_steps import DECISIONS, ELSEWHERE, CoordinatorStep, StepResult, is_one_of
+from spec.protocol.guards import PASSED
+from spec.protocol.records import flatten
+from spec.rules import Rule
+from spec.versions import Profile
+from spec.vocabulary import ErrorCode
+
+FACTS: Final = ("known", "fence_failed")
+"""Scalars of an id that are true or false."""
+
+
+def judge(api: str, step: CoordinatorStep, profile: Profile) -> tuple[StepResult, tuple[RuleCheck, ...]]:
+    """The outcome that a step of this kind should have, and every rule that it is held against."""
+    expected = DECISIONS[api](step, profile)
+    agrees = all_of(
+        expected.error == step.error,
+        expected.answered.producer_id == step.answered.producer_id,
+        expected.answered.producer_epoch == step.answered.producer_epoch,
+        expected.partitions,
+        known_alike(expected.entry, step.after),
+    )
+    deciding = tuple(RuleCheck(rule, fact, agrees) for rule, fact in _responsible(step, expected).items())
+    decided = all_of(is_preparing(step.before), step.after.known)
+    return expected, (
+        *deciding,
+        RuleCheck(rules.TXN_ONE_OUTCOME, decided, ending.keeps_outcome(step.before, step.after)),
+    )
+
+
+def known_alike(expected: TransactionEntry, got: TransactionEntry) -> Term:
+    """The same in every scalar."""
+    both = zip(flatten(expected), flatten(got), strict=True)
+    return all_of(*(same(left, right) if name in FACTS else left == right for (name, left), (_, right) in both))
+
+
+def _responsible(step: CoordinatorStep, expected: StepResult) -> dict[Rule, Term]:
+    """For each rule, whether it is the one that answers for this step; none does where no coordinator was asked."""
+    accepted = len(expected.checks) + 1
+    should = choose(expected.branch == PASSED, accepted, expected.branch)
+    did = choose(step.error == expected.error, should, _branch_seen(step, expected, accepted))
+    first = choose(did < should, did, should)
+    reached = negate(is_one_of(step.error, ELSEWHERE))
+    by_rule: dict[Rule, list[Term]] = {rules.TXN_LEGAL_TRANSITION: [first == accepted]}
+    for position, guard in enumerate(expected.checks, start=1):
+        by_rule.setdefault(guard.rule, []).append(first == position)
+    return {rule: all_of(reached, any_of(*facts)) for rule, facts in by_rule.items()}
+
+
+def _branch_seen(step: CoordinatorStep, expected: StepResult, accepted: int) -> Term:
+    """Number of the earliest check that gives the recorded answer, where the answer tells; else `accepted`."""
+    seen: Term = accepted
+    for position in range(len(expected.checks), 0, -1):
+        error = expected.checks[position - 1].error
+        if error != ErrorCode.NONE.value:
+            seen = choose(step.error == error, position, seen)
+    return seen

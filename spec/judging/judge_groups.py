@@ -1,0 +1,70 @@
+"""What a recorded step of a group's coordinator is held against: offsets that are fetched, and who commits them."""
+
+from dataclasses import dataclass
+
+from spec import rules
+from spec.algebra import Term, all_of, choose
+from spec.judging.judge import RuleCheck
+from spec.judging.judge_replication import Judged
+from spec.protocol.guards import PASSED
+from spec.protocol.offsets import NO_OFFSET, OffsetEntry, fetch
+from spec.versions import Profile
+from spec.vocabulary import ABSENT, ErrorCode
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetFetchStep:
+    """OffsetFetch of one partition.
+
+    Attributes:
+        committed: the group's offset, -1 none.
+        pending: an undecided transaction has one for the partition.
+        stable: a stable offset was asked for.
+        error: as answered.
+        offset: as answered.
+    """
+
+    committed: Term
+    pending: Term
+    stable: Term
+    error: Term
+    offset: Term
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetCommitStep:
+    """TxnOffsetCommit of one partition.
+
+    Attributes:
+        claimed: the generation that the request names, -1 none.
+        generation: of the group, -1 where there is no such group.
+        error: as answered.
+        committed: the group's offset before.
+        committed_after: the same after the step.
+    """
+
+    claimed: Term
+    generation: Term
+    error: Term
+    committed: Term
+    committed_after: Term
+
+
+def judge_offset_fetch(step: OffsetFetchStep, _profile: Profile) -> Judged:
+    """A group's offset is told as it is; a stable one is not told while a transaction may still change it."""
+    recorded_at = choose(step.committed >= 0, 0, NO_OFFSET.recorded_at)
+    expected = fetch(OffsetEntry(step.committed, recorded_at), step.pending, stable=step.stable == 1)
+    agrees = all_of(step.error == expected.error, step.offset == expected.offset)
+    return expected.branch, (RuleCheck(rules.OFFSETS_STABLE_FETCH, True, agrees),)
+
+
+def judge_offset_commit(step: OffsetCommitStep, profile: Profile) -> Judged:
+    """A member of a past generation commits nothing; what is committed in a transaction waits for its marker."""
+    accepted = step.error == ErrorCode.NONE.value
+    named = all_of(profile.commits_fenced_by_generation, step.claimed > ABSENT, step.generation >= 0)
+    past = all_of(accepted, named)
+    waits = RuleCheck(rules.OFFSETS_ATOMIC, True, step.committed_after == step.committed)
+    return PASSED, (
+        RuleCheck(rules.OFFSETS_GENERATION_FENCE, named, choose(past, step.claimed == step.generation, True)),
+        waits,
+    )

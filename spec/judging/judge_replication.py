@@ -1,0 +1,283 @@
+"""What one recorded step of replication is held against: rules at stake, and whether each holds.
+
+A step is of a leader, a follower or a controller. What it knew is in the step; what it should have made of that, the
+decisions of `repl` and `electing` say.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from spec import rules
+from spec.algebra import Term, all_of, any_of, choose, implies, negate, same
+from spec.judging.judge import RuleCheck
+from spec.protocol import electing, repl
+from spec.protocol.electing import Candidate, Proposal, ReplicationProgress
+from spec.protocol.guards import PASSED, branch, error_of
+from spec.protocol.repl import EpochEnd, FollowerFetch, Leading, Produce, ReturningReplica, Watermark
+from spec.versions import Profile
+from spec.vocabulary import ABSENT, ErrorCode
+
+Judged: TypeAlias = tuple[Term, tuple[RuleCheck, ...]]
+"""The branch that decides, and every rule that the step is held against."""
+
+AGREEMENT, SURVIVES, BOUNDS = rules.REPL_PREFIX_AGREEMENT, rules.REPL_COMMITTED_SURVIVES, rules.REPL_HW_BOUNDS
+_NONE, _NOT_CONTROLLER = ErrorCode.NONE.value, ErrorCode.NOT_CONTROLLER.value
+
+
+@dataclass(frozen=True, slots=True)
+class FetchStep:
+    """A Fetch of a follower at the broker that it takes for the leader.
+
+    Attributes:
+        known: what the broker's epochs say of the follower's last one.
+        answered: where the logs part, as answered; -1 where they do not.
+        before: what the leader knew of the follower.
+        caught_up: when it had last caught up, as the leader sees it now.
+        now: the leader's time.
+    """
+
+    leading: Leading
+    asked: FollowerFetch
+    known: EpochEnd
+    error: Term
+    answered: EpochEnd
+    before: ReplicationProgress
+    caught_up: Term
+    now: Term
+
+
+def judge_fetch(step: FetchStep, profile: Profile) -> Judged:
+    """The answer, and what the leader takes note of."""
+    expected = repl.fetched(step.leading, step.asked, step.known, profile=profile)
+    end = choose(expected.diverges, step.known.end, ABSENT)
+    epoch = choose(expected.diverges, step.known.epoch, ABSENT)
+    answers = all_of(expected.error == step.error, step.answered.end == end, step.answered.epoch == epoch)
+    after = electing.progressed(step.before, step.asked.offset, step.leading.log_end, step.now)
+    return expected.branch, (
+        RuleCheck(AGREEMENT, True, answers),
+        RuleCheck(SURVIVES, expected.gives_records, after.caught_up == step.caught_up),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class EpochEndStep:
+    """A follower asks where an epoch ends (OffsetsForLeaderEpoch)."""
+
+    leading: Leading
+    named: Term
+    known: EpochEnd
+    error: Term
+    answered: EpochEnd
+
+
+def judge_epoch_end(step: EpochEndStep, profile: Profile) -> Judged:
+    """A refusal tells nothing; before KIP-279 the answer names no epoch."""
+    checks = repl.fetch_guards(step.leading, FollowerFetch(step.named, ABSENT))
+    decided = branch(checks)
+    passed = decided == PASSED
+    end = choose(passed, step.known.end, ABSENT)
+    epoch = choose(all_of(passed, profile.truncation_names_epoch), step.known.epoch, ABSENT)
+    answers = all_of(step.answered.end == end, step.answered.epoch == epoch)
+    return decided, (RuleCheck(AGREEMENT, True, all_of(error_of(checks, decided) == step.error, answers)),)
+
+
+@dataclass(frozen=True, slots=True)
+class TruncateStep:
+    """A follower cuts its log after an answer; `own` is its own answer for the epoch that was named."""
+
+    replica: ReturningReplica
+    answered: EpochEnd
+    own: EpochEnd
+    truncated_to: Term
+    error: Term
+
+
+def judge_truncation(step: TruncateStep, profile: Profile) -> Judged:
+    """Where the log was cut; what is done out of range is no answer about epochs."""
+    expected = repl.truncated_to(step.replica, step.answered, step.own, profile)
+    at_stake = all_of(step.error == _NONE, step.truncated_to >= 0)
+    return ABSENT, (RuleCheck(AGREEMENT, at_stake, expected == step.truncated_to),)
+
+
+@dataclass(frozen=True, slots=True)
+class LeaderWatermarkStep:
+    """A leader considers how far its high watermark may go.
+
+    Attributes:
+        current: the high watermark as it is.
+        after: what it is then.
+        insync_end: the least log end in the in-sync set, those that are proposed for it included; -1: one is not known.
+        joining_end: likewise of the followers that may join it, the leader's own where there are none.
+        in_sync: members of the in-sync set that the controller has confirmed.
+        min_in_sync: min.insync.replicas.
+    """
+
+    current: Term
+    after: Term
+    insync_end: Term
+    joining_end: Term
+    in_sync: Term
+    min_in_sync: Term
+
+
+def judge_leader_watermark(step: LeaderWatermarkStep, profile: Profile) -> Judged:
+    """It rises as far as it may: to the least log end of all that hold it back."""
+    least = choose(step.insync_end < step.joining_end, step.insync_end, step.joining_end)
+    known = Watermark(step.current, least, step.in_sync, step.min_in_sync)
+    return ABSENT, (RuleCheck(BOUNDS, True, repl.leader_high_watermark(known, profile) == step.after),)
+
+
+@dataclass(frozen=True, slots=True)
+class FollowerWatermarkStep:
+    """A follower is told its leader's high watermark."""
+
+    reported: Term
+    log_start: Term
+    log_end: Term
+    after: Term
+
+
+def judge_follower_watermark(step: FollowerWatermarkStep, _: Profile) -> Judged:
+    """It is taken over, as far as the log goes."""
+    expected = repl.follower_high_watermark(step.reported, step.log_end, step.log_start)
+    return ABSENT, (RuleCheck(BOUNDS, True, expected == step.after),)
+
+
+@dataclass(frozen=True, slots=True)
+class ProduceStep:
+    """Records come to a leader, or to who was one."""
+
+    asked: Produce
+    leads: Term
+    error: Term
+
+
+def judge_produce(step: ProduceStep, _: Profile) -> Judged:
+    """Too few replicas in sync are a refusal, and enough are none; what the log says is judged elsewhere."""
+    expected = repl.admitted(step.asked)
+    refusal = any_of(*(step.error == guard.error for guard in repl.append_guards(step.asked)))
+    holds = choose(expected.granted, negate(refusal), step.error == expected.error)
+    return expected.branch, (RuleCheck(SURVIVES, step.leads, holds),)
+
+
+@dataclass(frozen=True, slots=True)
+class AcknowledgeStep:
+    """A producer that has waited for its records to be replicated is answered; `required` is the offset after them."""
+
+    asked: Produce
+    leads: Term
+    high_watermark: Term
+    required: Term
+    error: Term
+
+
+def judge_acknowledgement(step: AcknowledgeStep, _: Profile) -> Judged:
+    """An acknowledgement needs the high watermark, and enough replicas; whoever leads no more says so."""
+    expected = repl.acknowledged(step.asked, step.high_watermark, step.required)
+    error = choose(step.leads, expected.error, ErrorCode.NOT_LEADER_OR_FOLLOWER.value)
+    return expected.branch, (RuleCheck(SURVIVES, True, error == step.error),)
+
+
+@dataclass(frozen=True, slots=True)
+class LagStep:
+    """A leader looks whether a follower has lagged for too long."""
+
+    progress: ReplicationProgress
+    leader_end: Term
+    now: Term
+    lag_max: Term
+    lagging: Term
+
+
+def judge_lag(step: LagStep, _: Profile) -> Judged:
+    """It lags, or it does not."""
+    expected = electing.lags(step.progress, step.leader_end, step.now, step.lag_max)
+    return ABSENT, (RuleCheck(SURVIVES, True, same(expected, step.lagging)),)
+
+
+@dataclass(frozen=True, slots=True)
+class ReturnStep:
+    """A leader looks whether a follower that has just fetched may come back into the in-sync set."""
+
+    end: Term
+    high_watermark: Term
+    epoch_start: Term
+    under_way: Term
+    ineligible: Term
+    proposed: Term
+
+
+def judge_return(step: ReturnStep, profile: Profile) -> Judged:
+    """It is proposed if it has caught up, may come in, and nothing else is proposed."""
+    caught_up = electing.may_return(step.end, step.high_watermark, step.epoch_start, profile)
+    expected = all_of(caught_up, negate(step.under_way), negate(step.ineligible))
+    return ABSENT, (RuleCheck(SURVIVES, True, same(expected, step.proposed)),)
+
+
+@dataclass(frozen=True, slots=True)
+class ProposalStep:
+    """A controller is asked for another in-sync set."""
+
+    asked: Proposal
+    leader_epoch: Term
+    partition_epoch: Term
+    error: Term
+
+
+def judge_proposal(step: ProposalStep, profile: Profile) -> Judged:
+    """The answer; a controller that was replaced says so, which the step does not show.
+
+    Between 2.7 and KRaft the controller compares sets, which the step does not show either.
+    """
+    expected = electing.altered(step.asked, step.leader_epoch, step.partition_epoch, profile=profile)
+    replaced = all_of(step.error == _NOT_CONTROLLER, negate(expected.error == _NOT_CONTROLLER))
+    shown = any_of(profile.quorum_controller, negate(profile.insync_set_is_asked_for))
+    return expected.branch, (RuleCheck(SURVIVES, all_of(shown, negate(replaced)), expected.error == step.error),)
+
+
+@dataclass(frozen=True, slots=True)
+class ElectionStep:
+    """A controller looks for a leader.
+
+    Attributes:
+        leader: the present one; -1 none.
+        prefers: the first of the assignment is asked for.
+        elected: who leads afterwards; -1 nobody.
+    """
+
+    candidates: Sequence[Candidate]
+    leader: Term
+    prefers: Term
+    unclean_allowed: Term
+    elected: Term
+    uncleanly: Term
+    epoch: Term
+    epoch_after: Term
+
+
+def judge_election(step: ElectionStep, profile: Profile) -> Judged:
+    """Who leads, whether that may lose what is committed, and that every change of leader begins an epoch.
+
+    Under ZooKeeper a partition without a leader keeps the last one's name and epoch.
+    """
+    expected = electing.chosen(step.candidates, step.leader, step.prefers, step.unclean_allowed, profile)
+    outcome = all_of(expected.leader == step.elected, same(expected.unclean, step.uncleanly))
+    written = any_of(profile.quorum_controller, step.elected >= 0)
+    changes = all_of(written, negate(step.elected == step.leader))
+    begins = all_of(step.epoch_after >= step.epoch, implies(changes, step.epoch_after == step.epoch + 1))
+    return ABSENT, (RuleCheck(SURVIVES, True, outcome), RuleCheck(AGREEMENT, True, begins))
+
+
+@dataclass(frozen=True, slots=True)
+class HearingStep:
+    """A replica hears who leads: the epoch that it is told, and the one that it knew before and knows now."""
+
+    reported: Term
+    before: Term
+    after: Term
+
+
+def judge_hearing(step: HearingStep, _: Profile) -> Judged:
+    """Leader epochs never go back at a replica."""
+    return ABSENT, (RuleCheck(AGREEMENT, True, all_of(step.after == step.reported, step.after >= step.before)),)

@@ -1,0 +1,1 @@
+"""Readings of decisions: formulas, Java, NumPy arrays, Spark columns."""
