@@ -141,7 +141,7 @@ def test_only_the_codec_knows_the_wire_library() -> None:
 
 
 def test_specification_and_reference_need_only_python() -> None:
-    """Outside engines and readings, spec and reference are made of the standard library (with CRC-32C and the codecs)."""
+    """Outside engines and readings, spec and reference need the standard library, CRC-32C and the codecs."""
     others = ("spec.engines", "spec.readings", WIRE)
     plain = tuple(module for module in inside("spec", "reference") if not within(module.name, others))
     found = {module.name: {name.partition(".")[0] for name in module.imports} - PLAIN for module in plain}
