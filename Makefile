@@ -11,6 +11,8 @@ STAMP := $(VENV)/.installed
 export EOS_PROFILE := $(PROFILE)
 export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
 export PYSPARK_DRIVER_PYTHON := $(PYSPARK_PYTHON)
+# Tests and proofs start many interpreters: what is compiled once need not be compiled by each of them.
+export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
