@@ -4,22 +4,24 @@ Two accounts of which the steps have the same facts are the same to every decisi
 gives the same answer. So another account is put to the decisions again, step by step.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from model_tests.judging.chains import AnyLink, check_of, of_kind
 from model_tests.judging.columns_judged import columns_of_step
+from model_tests.judging.compiled import Compiled, Place, compiled
 from model_tests.judging.coordinator_links import ID_LINK, NEW_ID_LINK, OPEN_LINK
 from model_tests.judging.follower_links import FOLLOWER_LINK
 from model_tests.judging.histories import Histories, JudgedEvent
 from model_tests.judging.history_links import HISTORY_CHAINS, NAMES, HistoryLink, check_of_history
-from model_tests.judging.judges import place_in_link
+from model_tests.judging.judges import HISTORY_ARGUMENTS, LINK_ARGUMENTS, place_in_history, place_in_link
 from model_tests.judging.log_links import LOG_LINK
 from model_tests.judging.place_links import PLACE_LINK
 from model_tests.judging.verdicts import LINK
 from model_tests.monitor.chains import Chains, LinkArguments
 from model_tests.traces.schema import Row
+from spec.algebra import Term
 from spec.readings.formulas import Sheet, columns_read
 
 Fact: TypeAlias = tuple[str, tuple[Any, ...]]
@@ -56,7 +58,7 @@ def _of_step(row: Row) -> Iterator[Fact]:
 
 
 def _of_links(chains: Chains, row: Row) -> Iterator[Fact]:
-    steps = {
+    steps: dict[str, LinkArguments | None] = {
         LINK: chains.of_producer(row),
         LOG_LINK: chains.of_log(row),
         FOLLOWER_LINK: chains.of_follower(row),
@@ -66,28 +68,19 @@ def _of_links(chains: Chains, row: Row) -> Iterator[Fact]:
         OPEN_LINK: chains.of_open(row),
     }
     for kind, step in steps.items():
-        for link in of_kind(kind) if step is not None else ():
-            if check_of(link, _scalar(step)).at_stake:
-                yield link.name, tuple(map(_scalar(step), _columns(link)))
-
-
-def _scalar(step: LinkArguments | None) -> Any:
-    def value(column: str) -> Any:
-        argument, key = place_in_link(column)
-        return getattr(step, argument)[key]
-
-    return value
-
-
-@cache
-def _columns(link: AnyLink) -> tuple[str, ...]:
-    return tuple(sorted(link.columns))
+        if step is None:
+            continue
+        for link in of_kind(kind):
+            reading = _reading_of_link(link)
+            if reading.at_stake(*step)[0]:
+                yield link.name, reading.values(*step)
 
 
 def _of_event(judged: JudgedEvent, names: Mapping[int, Any]) -> Iterator[Fact]:
     for link in HISTORY_CHAINS[judged.number].links:
-        if check_of_history(link, judged.scalar).at_stake:
-            values = ((column, judged.scalar(column)) for column in _fields(link))
+        reading = _reading_of_event(link)
+        if reading.at_stake(*judged.arguments)[0]:
+            values = zip(reading.columns, reading.values(*judged.arguments), strict=True)
             yield link.name, tuple(names.get(value, "") if _is_name(name) else value for name, value in values)
 
 
@@ -95,7 +88,32 @@ def _is_name(field: str) -> bool:
     return field.removeprefix("previous_") in NAMES
 
 
+class _LinkReading(NamedTuple):
+    """Whether a link is at stake, and the values of the columns that it reads: functions of what its judge takes."""
+
+    columns: tuple[str, ...]
+    at_stake: Compiled
+    values: Compiled
+
+
 @cache
-def _fields(link: HistoryLink) -> tuple[str, ...]:
+def _reading_of_link(link: AnyLink) -> _LinkReading:
+    at_stake = check_of(link, Sheet().column).at_stake
+    return _reading(link.columns, at_stake, place_in_link, LINK_ARGUMENTS)
+
+
+@cache
+def _reading_of_event(link: HistoryLink) -> _LinkReading:
     check = check_of_history(link, Sheet().column)
-    return tuple(sorted(columns_read(check.at_stake, check.holds)))
+    return _reading(columns_read(check.at_stake, check.holds), check.at_stake, place_in_history, HISTORY_ARGUMENTS)
+
+
+def _reading(
+    columns: Iterable[str], at_stake: Term, place_of: Callable[[str], Place], arguments: Sequence[str]
+) -> _LinkReading:
+    sheet, names = Sheet(), tuple(sorted(columns))
+    return _LinkReading(
+        names,
+        compiled({"at_stake": at_stake}, place_of, arguments),
+        compiled({name: sheet.column(name) for name in names}, place_of, arguments),
+    )

@@ -8,7 +8,7 @@ identity everywhere, and so have requests that outlive their transaction, and ba
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any, Final, NamedTuple
 
@@ -50,7 +50,7 @@ def verdicts_of(histories: Histories, looked_at: Callable[[], Iterable[Row]] | N
     """
     hidden: Sequence[Happened] | None = None
     for judged in histories.judged():
-        _, at_stake, violated = history_judge(judged.number)(*_reported(judged))
+        _, at_stake, violated = history_judge(judged.number)(*judged.arguments)
         faults = reaching(histories.happened, judged) if violated else 0
         if violated and _may_be_excused(violated, judged.row["profile"], judged.row["transaction_version"], faults):
             if hidden is None:
@@ -90,10 +90,6 @@ def _is_elsewhere(fault: Happened, judged: JudgedEvent) -> bool:
     """Whether a fault is of another partition than all that is told on the chain."""
     at_one = "partition" in HISTORY_CHAINS[judged.number].numbers
     return at_one and (fault.topic, fault.partition) != (judged.row["topic"], judged.row["partition"])
-
-
-def _reported(judged: JudgedEvent) -> tuple[Mapping[str, Any], ...]:
-    return judged.reported, judged.previous, {"latest": judged.latest}
 
 
 @cache

@@ -16,7 +16,6 @@ from model_tests.judging.history_links import (
     HistoryChain,
     Of,
     begins_anew,
-    check_of_history,
     number_of,
 )
 from model_tests.judging.inferred_faults import Happened
@@ -84,8 +83,14 @@ class JudgedEvent(NamedTuple):
 
     def checks(self) -> Iterator[tuple[str, RuleCheck]]:
         """Name and check of every rule of the chain."""
+        reported, previous = ClientEvent(**self.reported), ClientEvent(**self.previous)
         for link in HISTORY_CHAINS[self.number].links:
-            yield link.name, check_of_history(link, self.scalar)
+            yield link.name, link.check(reported, previous, self.latest)
+
+    @property
+    def arguments(self) -> tuple[Mapping[str, Any], ...]:
+        """What a compiled judge of histories takes."""
+        return self.reported, self.previous, {"latest": self.latest}
 
 
 @dataclass(slots=True)

@@ -47,8 +47,10 @@ EVENT_KINDS: Final[Mapping[str, EventKind]] = MappingProxyType(
 )
 """What a row tells, by its api."""
 
+_FIELDS: Final = tuple(field.name for field in fields(ClientEvent))
+
 COLUMN_OF: Final = MappingProxyType(
-    {field.name: field.name for field in fields(ClientEvent) if field.name != "event"}
+    {name: name for name in _FIELDS if name != "event"}
     | {"name": "transactional_id", "last_stable": "before_last_stable", "known_offset": "before_committed_offset"}
 )
 """The column of each field of a telling but `event` itself, which follows from the api."""
@@ -348,7 +350,7 @@ HISTORY_CHAINS: Final[Mapping[int, HistoryChain]] = MappingProxyType(
 
 def reported_of(scalar: Of) -> ClientEvent:
     """The telling whose fields are what `scalar` says for their names."""
-    return ClientEvent(**{field.name: scalar(field.name) for field in fields(ClientEvent)})
+    return ClientEvent(**{name: scalar(name) for name in _FIELDS})
 
 
 def check_of_history(link: HistoryLink, scalar: Of) -> RuleCheck:

@@ -71,10 +71,11 @@ def history_judge(number: int) -> Compiled:
     sheet = Sheet()
     checks = [check_of_history(link, sheet.column) for link in HISTORY_CHAINS[number].links]
     columns = verdict_columns(ABSENT, checks, sheet, "")
-    return compiled({name: columns[name] for name in VERDICT}, _place_in_history, HISTORY_ARGUMENTS)
+    return compiled({name: columns[name] for name in VERDICT}, place_in_history, HISTORY_ARGUMENTS)
 
 
-def _place_in_history(column: str) -> Place:
+def place_in_history(column: str) -> Place:
+    """Where a judge of histories finds the value of a field."""
     if column == "latest":
         return "mark", column
     return ("previous", column.removeprefix("previous_")) if column.startswith("previous_") else ("reported", column)
@@ -92,6 +93,7 @@ def new_id_judge() -> Compiled:
     return compiled({"hands_out": hands_out_new_id(Sheet().column)})
 
 
+@cache
 def place_in_link(column: str) -> Place:
     """Where a judge of links finds the value of a column."""
     if column in OF_CHAIN:

@@ -3,35 +3,63 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from spec.rules import Rule
 from spec.systems.assumptions import Assumption, ids, in_order
-from spec.systems.idempotence.system import idempotence
-from spec.systems.ids.system import ids as producer_ids
-from spec.systems.language import System
-from spec.systems.partition.system import partition
-from spec.systems.transactions.proof import UNBOUNDED
-from spec.systems.transactions.proof import proved as transactions_proved
+
+if TYPE_CHECKING:
+    from spec.systems.language import System
 
 CLAIMED: Final = 2
 """The transaction version of the proofs."""
 
 
-def transactions(version: int) -> System:
+def idempotence(_: int = CLAIMED) -> "System":
+    """Idempotent producers."""
+    from spec.systems.idempotence.system import idempotence as system
+
+    return system()
+
+
+def partition(_: int = CLAIMED) -> "System":
+    """One partition's log."""
+    from spec.systems.partition.system import partition as system
+
+    return system()
+
+
+def producer_ids(_: int = CLAIMED) -> "System":
+    """Blocks of producer ids."""
+    from spec.systems.ids.system import ids as system
+
+    return system()
+
+
+def transactions(version: int) -> "System":
     """The newest release under a transaction version, with the lemmas of version 2."""
-    return transactions_proved(replace(UNBOUNDED, profile=UNBOUNDED.profile.under(version)))
+    from spec.systems.transactions.proof import UNBOUNDED, proved
+
+    return proved(replace(UNBOUNDED, profile=UNBOUNDED.profile.under(version)))
 
 
-SYSTEMS: Final[Mapping[str, Callable[[int], System]]] = MappingProxyType(
+SYSTEMS: Final[Mapping[str, Callable[[int], "System"]]] = MappingProxyType(
+    {"idempotence": idempotence, "partition": partition, "ids": producer_ids, "transactions": transactions}
+)
+"""How each system is made under a transaction version, of which all but the last know nothing.
+
+A system is imported when it is made: `eos rules ID` needs the systems with theorems of that rule, and no other.
+"""
+
+FAMILIES: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
     {
-        "idempotence": lambda _: idempotence(),
-        "partition": lambda _: partition(),
-        "ids": lambda _: producer_ids(),
-        "transactions": transactions,
+        "idempotence": frozenset({"seq", "fence"}),
+        "partition": frozenset({"fence", "lso"}),
+        "ids": frozenset({"ids"}),
+        "transactions": frozenset({"ids", "seq", "fence", "txn", "lso", "offsets"}),
     }
 )
-"""How each system is made under a transaction version, of which all but the last know nothing."""
+"""The rules that each system has theorems of, by family."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +96,10 @@ def theorems(rules: Iterable[Rule], version: int = CLAIMED) -> tuple[Theorem, ..
         version: the transaction version.
     """
     asked = frozenset(rules)
+    families = {rule.family for rule in asked}
     return tuple(
         Theorem(claim.name, claim.rule, system.name, claim.sentence, in_order(system.assumptions))
-        for system in (build(version) for build in SYSTEMS.values())
+        for system in (build(version) for name, build in SYSTEMS.items() if FAMILIES[name] & families)
         for claim in system.theorems
         if claim.rule in asked
     )

@@ -1,8 +1,9 @@
 """Of a long trace only the steps are read on which a verdict depends: with the others it is the same verdict."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, reduce
 from operator import or_
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -95,17 +96,23 @@ def traces() -> dict[int, list[Row]]:
 @cache
 def violated() -> list[dict[str, Any]]:
     """As the check counts them: where each is, on which chain."""
-    return [
-        {"trace": number, "step": verdict.judged.row["step"], "kind": HISTORY, "chain": verdict.judged.number}
-        for number, rows in traces().items()
-        for verdict in verdicts(rows)
-    ]
+    return [place for number, rows in traces().items() for place in violated_in(number, rows)]
+
+
+def violated_in(number: int, rows: Sequence[Row]) -> Iterator[dict[str, Any]]:
+    """The same of one trace."""
+    for verdict in verdicts(rows):
+        yield {"trace": number, "step": verdict.judged.row["step"], "kind": HISTORY, "chain": verdict.judged.number}
+
+
+def steps_of(traces: Iterable[Sequence[Row]], directory: Path) -> DataFrame:
+    path = written([unsaid(row) for rows in traces for row in rows], directory)
+    return trace_files.read(session(), str(path)).steps
 
 
 @pytest.fixture(scope="module")
 def steps(tmp_path_factory: pytest.TempPathFactory) -> DataFrame:
-    path = written([unsaid(row) for rows in traces().values() for row in rows], tmp_path_factory.mktemp("false"))
-    return trace_files.read(session(), str(path)).steps
+    return steps_of(traces().values(), tmp_path_factory.mktemp("false"))
 
 
 def counts(doubtful: Doubtful) -> list[tuple[Any, ...]]:
@@ -148,9 +155,12 @@ def test_an_identity_that_another_node_handed_out_is_read(steps: DataFrame) -> N
     assert [0, 2] == [row["step"] for row in to_explain(steps, [verdict])[TWICE]]
 
 
-def test_what_a_broker_lost_is_read(steps: DataFrame) -> None:
+def test_what_a_broker_lost_is_read(tmp_path: Path) -> None:
     """With what another had shown of it; the steps that are read again for a verdict are others."""
-    ((_, needed),) = to_judge_again(steps, [place for place in violated() if place["trace"] == BACK])
+    back = come_back(BACK)
+    steps = steps_of([back, handed_out_twice(TWICE), sent_by_nobody(NAMELESS)], tmp_path)
+
+    ((_, needed),) = to_judge_again(steps, list(violated_in(BACK, back)))
 
     assert [0, 1] == [row["step"] for row in needed.rows][:2]
 
