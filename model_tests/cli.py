@@ -176,7 +176,7 @@ def audit_command(
         str,
         typer.Option(
             metavar="FILE",
-            help="What clients did and were told: a journal, Jepsen's EDN, or what Kafka's system tests print (a file, "
+            help="Client histories: a journal, Jepsen's EDN, or what Kafka's system tests print (a file, "
             "or a directory of them; also .gz, .xz).",
         ),
     ] = "",
@@ -194,7 +194,7 @@ def audit_command(
     ] = "",
     work: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Keep there what is found of each log; an audit that was stopped goes on."),
+        typer.Option(metavar="DIR", help="Keep the results of each log there; a stopped audit resumes from them."),
     ] = None,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a page to send on, too.")] = None,
     json_file: Json = None,
@@ -378,7 +378,7 @@ def check_command(
         int,
         typer.Option(min=0, metavar="N", help="Instead: corrupt these traces N times, and say what is noticed of it."),
     ] = 0,
-    seed: Annotated[int, typer.Option(help="Of --corrupt: draws traces, steps, and what becomes of them.")] = 0,
+    seed: Annotated[int, typer.Option(help="Of --corrupt: draws traces, steps, and their changes.")] = 0,
     json_file: Json = None,
 ) -> None:
     """Judge traces on Spark, every step against the specification's decisions."""

@@ -1,4 +1,4 @@
-"""Virtual time: it moves only when the world says so."""
+"""Virtual time: only the world moves it."""
 
 from spec.vocabulary import Timestamp
 

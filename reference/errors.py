@@ -51,7 +51,7 @@ class OutOfOrderSequence(Refusal):
 
 
 class DuplicateSequence(Refusal):
-    """The base sequence was due before; what it named is in the log (only where the two cases are told apart)."""
+    """The sequence was expected earlier; its batch is in the log (only where the two cases are distinguished)."""
 
     code = ErrorCode.DUPLICATE_SEQUENCE_NUMBER
     rule = rules.SEQ_SUCCESSOR

@@ -1,4 +1,4 @@
-"""What may go wrong in a simulated world, and how often: in a thousand turns of the scheduler."""
+"""The faults of a simulated world, and their rates: per thousand turns of the scheduler."""
 
 from dataclasses import dataclass, replace
 from typing import Final
@@ -31,7 +31,7 @@ class FaultRates:
         pause: a broker stands still, often for longer than its session lasts.
         controller: another controller is elected.
         preference: a partition is to get its preferred leader back.
-        shutdown: a broker is told to shut down.
+        shutdown: a broker gets the order to shut down.
         drift: a broker's clock is set forward or back.
         deletion: a leader deletes what is replicated.
         strange: a request comes that no broker has sent as it is now, and is refused.

@@ -407,7 +407,7 @@ REPL_HW_BOUNDS: Final = Rule(
     waived={
         "P": "proved for any number of replicas is that a leader's high watermark never falls and is within its own "
         "log; that it is within every in-sync log is searched. Open under leader_raises_high_watermark: a leader of "
-        "a past epoch goes on counting, and that some replica that it counts has no more than any present member of "
+        "a past epoch keeps counting, and that some replica that it counts has no more than any present member of "
         "the set is a sentence about some replica, where lemmas are about all"
     },
 )

@@ -31,12 +31,12 @@ class Profile:
             its resend is answered. Since 2.0 they go by the batch's base offset.
         marker_replaces_batch: a marker takes the place of its producer's last batch for the detection of duplicates, as
             a batch of one record at the marker's offset (0.11), with the last sequence of its epoch where there is one.
-        coordinator_data_checked: the leader holds data that a coordinator appends (offsets of a transaction) against
+        coordinator_data_checked: the leader compares data that a coordinator appends (offsets of a transaction) with
             the producer's epoch (2.2, first profile 2.4); before, such data is appended as it is, a lower epoch too.
-        fenced_has_code: PRODUCER_FENCED has an error code of its own, 90 (2.7, KIP-588), and says at coordinators that
+        fenced_has_code: PRODUCER_FENCED has an error code of its own, 90 (2.7, KIP-588), and means at coordinators that
             an epoch is stale; before, that is INVALID_PRODUCER_EPOCH, as it is on Produce in every release.
-        replica_tolerates_stale_marker: a replica logs a marker of a past epoch, or of a past coordinator, and goes on
-            (2.2, first profile 2.4); before, it stops. The epoch of data is looked at on no replica before.
+        replica_tolerates_stale_marker: a replica logs a marker of a past epoch, or of a past coordinator, and continues
+            (2.2, first profile 2.4); before, it stops. The epoch of data is checked on no replica before.
         invalid_record_has_code: INVALID_RECORD has an error code of its own, 87 (2.4, KIP-467); before, what is ill
             formed is answered CORRUPT_MESSAGE. In the profiles before, a request that has several batches for a
             partition cannot be read, so that its connection is closed, and the log does not count batches.
@@ -76,9 +76,9 @@ class Profile:
         exhausted_reply_is_next: EndTxn at the last epoch answers the next producer id at once (4.0, KAFKA-18464);
             before, only its retry does.
         last_epoch_recovers: an id that reached epoch 32767 can still be ended and rotated (4.3, KAFKA-20090).
-        client_version_kept: the coordinator writes down the transaction version of whoever adds partitions, and keeps
+        client_version_kept: the coordinator records the transaction version of a client that adds partitions, and keeps
             it when the id becomes Empty (4.0); before, only the end of a transaction names one.
-        completion_keeps_last_epoch: under version 2 the end of a transaction keeps the epoch before the bump in mind
+        completion_keeps_last_epoch: under version 2 the end of a transaction keeps the epoch before the bump
             (4.0), so that an InitProducerId that expects it counts as repeated; before, it is fenced.
         previous_id_always_follows: every transition overwrites the previous producer id with the current one (4.1,
             TransactionMetadata.completeTransitionTo); before, those to Empty alone and the end of a transaction of
@@ -111,7 +111,7 @@ class Profile:
         old_member_epoch_commits: a member of a consumer group (KIP-848) may commit with an older member epoch, where it
             was assigned the partition in that epoch or before (4.3, KIP-1251, KAFKA-20066; the branch of 4.2 does not
             have it); before, with its present one alone.
-        scala_group_errors: errors of the log are told to who commits offsets as GroupMetadataManager words them (before
+        scala_group_errors: an offset commit returns errors of the log as GroupMetadataManager encodes them (before
             4.0); since, as CoordinatorOperationExceptionHelper does.
         offsets_lag_marker: the marker on an offsets partition is answered before the offsets of its transaction are
             taken over or dropped (before the fix of KAFKA-17507).

@@ -21,7 +21,7 @@ from model_tests.verify.modules import production_modules
 from model_tests.verify.sources import ROOT
 
 NOT_SHOWN: Final = ("model_tests.bench", "model_tests.mutants", "model_tests.scenarios")
-"""Measurements, planted defects and the stories of runs, which nobody calls."""
+"""Measurements, planted defects and the stories of runs, which are not called from outside."""
 
 
 @lru_cache(maxsize=1)

@@ -46,7 +46,7 @@ class Figure:
 
     @property
     def amount(self) -> str:
-        """The figure as it is told, without decimals that say nothing."""
+        """The figure without meaningless decimals."""
         return f"{self.figure:,.0f}" if abs(self.figure) >= 1000 else f"{self.figure:,.2f}"
 
     @property

@@ -1,4 +1,4 @@
-"""What the searches say of every known bug, found when the docs are built and kept until a source changes.
+"""The results of the searches for every known bug, found when the docs are built and kept until a source changes.
 
 Each bug is searched in a process of its own, so that a first build uses every core; what is kept has no times in it,
 so that two builds of the same sources are the same.

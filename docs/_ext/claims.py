@@ -1,4 +1,4 @@
-"""What the systems claim, as formulas: each theorem is asked about a state of which nothing is known but its names."""
+"""The claims of the systems, as formulas: each theorem is evaluated on a state of which only the names are known."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ from spec.systems.replication.system import replication
 from spec.systems.transactions.proof import proved
 
 LONGEST: Final = 420
-"""Characters of a formula that somebody still reads; a longer one takes in a whole decision."""
+"""The longest formula, in characters, that is readable; a longer one takes in a whole decision."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The client's own tables on the page: `drain-rules` what holds a batch back, `error-meanings` what each error means.
+"""The client's own tables on the page: `drain-rules` and `error-meanings`.
 
 Both are those that the reference runs on; what a name means is the comment beside it in the source.
 """
@@ -18,7 +18,7 @@ from reference.client.drain_rules import Hold
 from reference.client.transaction_errors import MEANINGS, ErrorHandling, ProducerRequest
 from spec.vocabulary import ErrorCode
 
-MEMBER: Final = re.compile(r"^    (?P<name>[A-Z_]+) = auto\(\)(?:  # (?P<told>.+))?$", re.MULTILINE)
+MEMBER: Final = re.compile(r"^    (?P<name>[A-Z_]+) = auto\(\)(?:  # (?P<reported>.+))?$", re.MULTILINE)
 
 
 def words(name: str) -> str:
@@ -27,7 +27,7 @@ def words(name: str) -> str:
 
 
 def reported(members: type[Enum]) -> dict[str, str]:
-    """What the source says of each member, by name; where it says nothing, the name in words.
+    """The comment of each member in the source, by name; without a comment, the name in words.
 
     Raises:
         ValueError: the source does not have the members one a line.

@@ -1,4 +1,4 @@
-"""The coordinator's graph, found by asking its decisions: in every state, every request that could move it."""
+"""The coordinator's graph, found by evaluating its decisions: in every state, every request that could change it."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""The page that says where each subject is: its rules, the code that does it, its runs, its tests and its page.
+"""The page of subjects: for each its rules, its code, its runs, its tests and its page.
 
 What is written here is only where to look; that it is there is checked, and a subject without a place fails the build.
 """
@@ -31,7 +31,7 @@ class SubjectLocation(NamedTuple):
         rules: ids of the rules that state it.
         code: files of the reference that do it.
         tests: files of tests, beneath the unit tests.
-        page: that tells of it.
+        page: that describes it.
     """
 
     rules: tuple[str, ...]

@@ -209,7 +209,7 @@ def _answers(having: Mapping[str, Guard]) -> str:
 
 
 def error_text(error: object) -> str:
-    """What is answered, by the names of the errors; NONE is the answer to a repetition, or to what may go on."""
+    """The answer, by the names of the errors; NONE answers a repetition, or a request that passes."""
     leaves = error.parts or (error,) if isinstance(error, TextFormula) else (error,)
     names = list(dict.fromkeys(ErrorCode(leaf).name for leaf in leaves if isinstance(leaf, int)))
     return "the coordinator's error, as below" if len(names) > 2 else " or ".join(names)

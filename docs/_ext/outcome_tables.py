@@ -21,7 +21,7 @@ TABLES: Final[Mapping[str, tuple[Mapping[tuple[int, ...], int], tuple[str, ...]]
     "end-txn-with-bump": (ending.WITH_BUMP, (RETRY, CURRENT)),
     "end-txn-with-bump-before-4.0": (ending.EMPTY_ABORT_REFUSED, (RETRY, CURRENT)),
 }
-"""The tables of EndTxn by state and outcome; those with a bump tell by the epoch whether it is a repetition."""
+"""The tables of EndTxn by state and outcome; those with a bump recognise a repetition by its epoch."""
 
 
 def cell_text(value: int) -> str:

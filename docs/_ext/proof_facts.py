@@ -1,4 +1,4 @@
-"""What the proofs of the theorems need, worked out when the docs are built and kept until a source changes.
+"""The facts that the proofs of the theorems need, found when the docs are built and kept until a source changes.
 
 A proof's needs are the hypotheses in the contradiction that the solver found: what it used, of which less may do.
 """
@@ -86,7 +86,7 @@ def made() -> Facts:
 
 
 def facts_of(rule: Rule, systems: Iterable[ProvedSystem]) -> Facts:
-    """What is known of one rule, as plain JSON values; all but the assumptions is told by the first system."""
+    """The facts of one rule, as plain JSON values; all but the assumptions are of the first system."""
     about = tuple(systems)
     one = about[0]
     assumed = in_order(assumption for each in about for assumption in each.system.assumptions)

@@ -1,4 +1,4 @@
-"""What each field of the report of `eos prove` means, by its place; `*` stands for a key that is a name."""
+"""The meaning of each field in the report of `eos prove`, by its place; `*` stands for a key that is a name."""
 
 from collections.abc import Mapping
 from typing import Final

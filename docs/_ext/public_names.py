@@ -58,7 +58,7 @@ def described(module: str) -> Described:
 
 
 def unsaid(module: str) -> Iterator[tuple[str, str]]:
-    """Functions and methods with many arguments, and each argument that their text does not tell."""
+    """Functions and methods with many arguments, and each argument that their docstring does not describe."""
     found = described(module)
     reported = {public.line: public for public in found.names if public.kind in ("function", "method")}
     for node in ast.walk(ast.parse(found.path.read_text(encoding="utf-8"))):

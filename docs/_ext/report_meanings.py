@@ -1,4 +1,4 @@
-"""What each field of a report means, by its place; `*` stands for a key that is a name or a number."""
+"""The meaning of each field of a report, by its place; `*` stands for a key that is a name or a number."""
 
 from collections.abc import Mapping
 from typing import Final

@@ -1,4 +1,4 @@
-"""One report of each command with something in every place, made from the types of the code: what has which fields."""
+"""One report of each command with a value in every place, made from the types of the code: it shows all fields."""
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace

@@ -1,4 +1,4 @@
-"""The formulas of a rule: the checks of decisions that answer for it, and what the systems claim by it."""
+"""The formulas of a rule: the guards of decisions under it, and the claims of systems about it."""
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache

@@ -1,4 +1,4 @@
-"""What the last run found of a rule: its evidence, the controls and the mutants that must break it."""
+"""The last run's results for a rule: its evidence, the controls and the mutants that must break it."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping

@@ -1,4 +1,4 @@
-"""The results of the last `make verify`, as pages show them; without a report everything says "not run".
+"""The results of the last `make verify`, as pages show them; without a report every result is "not run".
 
 A report that is of other sources than these, names a rule that is not registered, or cannot be read stops the build:
 a page never shows the results of something else.
@@ -94,7 +94,7 @@ def refuse_stale(path: Path, of: str, commit: str, digest: str, command: str) ->
 
 
 def shown(path: Path) -> str:
-    """A path as somebody in the repository writes it."""
+    """A path relative to the repository."""
     return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else path.name
 
 

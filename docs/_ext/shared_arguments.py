@@ -1,4 +1,4 @@
-"""What an argument means that many functions of a package share: said once, and shown with each of them."""
+"""The meaning of arguments that many functions of a package share: written once, and shown with each of them."""
 
 import ast
 from collections.abc import Iterator, Mapping
@@ -12,9 +12,9 @@ SHARED: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
     {
         "spec.systems": {
             "profile": "the release whose behaviours the decision reads.",
-            "entry": "what the partition knows of the batch's producer.",
+            "entry": "the partition's state of the batch's producer.",
             "request": "the batch that arrives.",
-            "seen": "what the partition has heard of the coordinator's answer.",
+            "seen": "the partition's state of the verification.",
             "without": "names of guards to leave out, to see that the fact needs them.",
             "_seen": "not read; every fact of an append is asked with it.",
             "decide": "the decision, or the step, that the fact is about.",
@@ -36,7 +36,7 @@ SHARED: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
         "spec.systems.group_lemmas": {
             "group": "what its coordinator knows of it.",
             "joining": "as whom, or in what, a request comes.",
-            "past": "as whom somebody comes who belonged to an earlier generation.",
+            "past": "the identity of a member of an earlier generation.",
             "member": "as whom the request comes.",
             "said": "what else the requests say.",
             "commit": "the offsets that are committed, and as whom.",
@@ -74,7 +74,7 @@ SHARED: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
             "names": "the producer ids that it may read and write.",
         },
         "spec.systems.replication": {
-            "world": "all replicas, the controller, and what they have told each other.",
+            "world": "all replicas, the controller, and the messages between them.",
             "one": "a replica.",
             "other": "another, or the same.",
             "leader": "a replica that takes itself for the leader.",
@@ -114,12 +114,12 @@ SHARED: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
             "partition": "its number.",
             "election": "what kind it was.",
             "candidates": "as they stood before it.",
-            "elected": "who leads now, or nobody.",
+            "elected": "the leader now, or none.",
             "former": "the partition's state before the election.",
             "unclean_allowed": "whether anyone alive might have led.",
             "state": "of the partition.",
             "insync": "the in-sync set.",
-            "eligible": "replicas that may lead where nobody is in sync (KIP-966).",
+            "eligible": "replicas that may lead where the in-sync set is empty (KIP-966).",
             "last_known": "who led last, -1 unknown.",
         },
         "model_tests.bugs": {
@@ -145,7 +145,7 @@ SHARED: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
             "name": "of the partition.",
             "marker": "as the coordinator sends it.",
             "commits": "the outcome.",
-            "caught_up": "whether the group has heard of it when it is answered.",
+            "caught_up": "whether the group has applied it when it is answered.",
             "request": "the batch, as the decision takes it.",
             "values": "of its records.",
             "guarded": "whether the coordinator has agreed to it.",
@@ -235,10 +235,10 @@ SHARED: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
             "segment": "with its index files.",
             "own": "batches of the segment.",
             "log_start": "first offset that may be read.",
-            "history": "file of what clients were told, empty for none.",
+            "history": "file of a client history, empty for none.",
             "received": "file of what readers were given, empty for none.",
-            "form": "of the history, None to tell it from its content.",
-            "history_form": "of the history, None to tell it from its content.",
+            "form": "of the history, None to detect it from its content.",
+            "history_form": "of the history, None to detect it from its content.",
             "deep": "whether the body of every batch is decoded.",
             "part": "what is left of all its segments.",
             "wanted": "what must be known of the log.",
@@ -298,7 +298,7 @@ SHARED: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
             "operations": "rows of the history.",
             "operation": "its row in the history.",
             "mop": "which part of the operation.",
-            "offset": "that was told, or `UNKNOWN`.",
+            "offset": "in the answer, or `UNKNOWN`.",
             "value": "of the record, or `UNKNOWN`.",
             "process": "of the client.",
             "via": "how it came to them: assign, or a subscription.",
@@ -321,7 +321,7 @@ SHARED: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
 
 
 def meanings(module: str, names: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """What each argument of a function of this module means; those that nobody says are left out."""
+    """The meaning of each argument of a function of this module; arguments without one are left out."""
     nearest = sorted((each for each in SHARED if f"{module}.".startswith(f"{each}.")), key=len, reverse=True)
     for name in names:
         said = next((SHARED[each][name] for each in nearest if name in SHARED[each]), None)

@@ -1,4 +1,4 @@
-"""A drawing among the prose: `shown` draws the run of a scenario or the counterexample of a bug where it is told of.
+"""A drawing among the prose: `shown` draws the run of a scenario or the counterexample of a bug beside its text.
 
 With `:open:` it is seen at once.
 """

@@ -36,7 +36,7 @@ def row(cells: Iterable[Cell], code: int | None = None, heads: Iterable[Cell] = 
     Args:
         cells: from left to right.
         code: number of the cell that is set as code.
-        heads: of the columns after the first, to be told in each cell that is not empty.
+        heads: of the columns after the first, repeated in each cell that is not empty.
     """
     entries = [entry(cell, is_code=at == code) for at, cell in enumerate(cells)]
     for each, head in zip(entries[1:], heads, strict=False):

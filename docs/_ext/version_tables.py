@@ -1,4 +1,4 @@
-"""Releases side by side: `versions` shows every behaviour under every profile, `behaviours` says what each means.
+"""Releases side by side: `versions` shows every behaviour under every profile, `behaviours` what each means.
 
 The sentences are those of the profile's own documentation; a behaviour without one fails the build.
 """

@@ -1,4 +1,4 @@
-"""How many batches the reference appends in a second, in one process."""
+"""The number of batches that the reference appends in a second, in one process."""
 
 from dataclasses import dataclass
 from time import perf_counter

@@ -1,4 +1,4 @@
-"""How fast the audit judges batches on Spark, against the same tasks that only compute checksums."""
+"""The speed of the audit on Spark, against the same tasks that only compute checksums."""
 
 import resource
 import shutil

@@ -1,4 +1,4 @@
-"""How fast the trace check judges steps, against Spark that scans and sorts the same Parquet by the same keys.
+"""The speed of the trace check, against Spark that scans and sorts the same Parquet by the same keys.
 
 Each measurement is a process of its own, with a session and a JVM that nothing else has warmed or filled:
 `python -m model_tests.bench.checking MASTER ROUNDS PATH...` prints a line of JSON. The first path is a small batch that
@@ -97,7 +97,7 @@ def _sort(path: str, master: str) -> None:
 
 
 def keep_to_cores(master: str) -> None:
-    """What Spark starts beside its tasks runs on their cores, where the system can be told so."""
+    """Spark's other processes run on the cores of its tasks, where the system allows to set that."""
     cores = _CORES.fullmatch(master)
     if cores and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: int(cores[1])])

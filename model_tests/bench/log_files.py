@@ -1,4 +1,4 @@
-"""How fast the reference writes a log into its files and recovers it, against the same bytes plainly handled."""
+"""The speed of the reference writing a log into its files and recovering it, against plain handling of the bytes."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""What a script would do: one loop over the headers of a log's batches and their checksums, in one process."""
+"""The baseline of a script: one loop over the headers of a log's batches and their checksums, in one process."""
 
 from pathlib import Path
 from struct import Struct

@@ -1,4 +1,4 @@
-"""How fast the explicit search is: states a second of CPU time, in an instance that is searched as a whole."""
+"""The speed of the explicit search: states a second of CPU time, in an instance that is searched as a whole."""
 
 from dataclasses import dataclass
 from statistics import median

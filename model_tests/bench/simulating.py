@@ -1,4 +1,4 @@
-"""How fast Spark's workers simulate, against this process alone: the same traces, written as the same files.
+"""The speed of simulation on Spark's workers, against this process alone: the same traces, written as the same files.
 
 `python -m model_tests.bench.simulating TRACES ROUNDS DIRECTORY` prints a line of JSON; Spark has one core, so that
 the two are alike.

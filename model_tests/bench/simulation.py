@@ -1,4 +1,4 @@
-"""How many steps the reference simulates in a second of one process, and how many with the monitor on."""
+"""The number of steps that the reference simulates in a second of one process, with and without the monitor."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""A compacted partition of the reference and its cleaner, for counterexamples about what is read after a pass."""
+"""A compacted partition of the reference and its cleaner, for counterexamples about reading after a pass."""
 
 from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Sequence as Listed

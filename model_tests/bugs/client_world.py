@@ -58,7 +58,7 @@ class ClientWorld:
         self.client.receive(attempt, AttemptReply(ErrorCode.NONE, result.first_offset))
 
     def leader_refuses(self, partition: int) -> None:
-        """The lowest batch in flight is refused for good."""
+        """The lowest batch in flight gets a fatal error."""
         attempt = self._attempt(partition, self._lowest(partition).ordinal)
         self.client.receive(attempt, AttemptReply(ErrorCode.INVALID_RECORD))
         self.gap = True

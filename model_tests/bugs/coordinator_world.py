@@ -34,10 +34,10 @@ def write_everywhere(_: TopicPartition, __: object) -> ErrorCode:
 
 
 class CoordinatorWorld:
-    """The coordinator, its log, and what the instances were told."""
+    """The coordinator, its log, and the results of the instances."""
 
     def __init__(self, profile: Profile, epochs: int, lowered_to: int | None = None) -> None:
-        """Nobody has the id.
+        """No instance has the id.
 
         Args:
             profile: the release, with the transaction version of the clients.
@@ -134,7 +134,7 @@ class CoordinatorWorld:
     def instance_recovers(self, instance: int) -> None:
         """InitProducerId with the identity that the client had."""
         if instance not in self.recovering:
-            raise Diverged("the client does not go on after the error")
+            raise Diverged("the client does not continue after the error")
         expected = self.identities[instance]
         self._identified(instance, self.coordinator.init_producer_id(ID, TIMEOUT_MS, expected))
 
@@ -169,7 +169,7 @@ class CoordinatorWorld:
         self.shut_out = set(self.identities)
 
     def version_is_lowered(self) -> None:
-        """The cluster's transaction version is another one from now on; the clients go on as they did."""
+        """The cluster's transaction version changes; the clients continue as before."""
         if self.lowered_to is not None:
             self.coordinator.profile = self.log.profile = self.profile.under(self.lowered_to)
 
@@ -203,7 +203,7 @@ class CoordinatorWorld:
     def _last_epoch_reported(self) -> GhostViolation | None:
         for instance, identity in self.identities.items():
             if identity.epoch >= MAX_EPOCH and instance not in self.open:
-                text = f"instance {instance} was told epoch {identity.epoch}, which is kept for fencing"
+                text = f"instance {instance} got epoch {identity.epoch}, which is kept for fencing"
                 return GhostViolation(rules.FENCE_EPOCH_EXHAUSTION, text)
         return None
 
@@ -211,7 +211,7 @@ class CoordinatorWorld:
         known, given = entry.metadata, self.given
         if given is None or known.producer_id != given.producer_id or known.epoch <= given.epoch + 1:
             return None
-        text = f"the coordinator is at epoch {known.epoch}, and nobody was given one above {given.epoch}"
+        text = f"the coordinator is at epoch {known.epoch}, and the highest epoch given out is {given.epoch}"
         return GhostViolation(rules.FENCE_EPOCH_EXHAUSTION, text)
 
     def _stuck(self, entry: TransactionEntry) -> GhostViolation | None:
@@ -281,11 +281,11 @@ class CoordinatorWorld:
     def _answered(self, instance: int, commit: bool, identity: ProducerIdentity) -> None:
         if commit and instance in self.replaced:
             self.wrongly_reported = GhostViolation(
-                rules.FENCE_ZOMBIE_CANNOT_COMMIT, f"instance {instance}, which was replaced, is told of its commit"
+                rules.FENCE_ZOMBIE_CANNOT_COMMIT, f"instance {instance} was replaced, and got a success for its commit"
             )
         if commit and instance in self.torn:
             self.wrongly_reported = GhostViolation(
-                rules.TXN_CLIENT_VERDICT, f"instance {instance} is told of a commit, and a part of it was aborted"
+                rules.TXN_CLIENT_VERDICT, f"instance {instance} got a success for a commit of which a part was aborted"
             )
         self.open.discard(instance)
         self.torn.discard(instance)

@@ -35,7 +35,7 @@ def renumber_everything(producer: IdempotentProducer, identity: ProducerIdentity
 
 
 def count_on(queue: PartitionQueue, identity: ProducerIdentity) -> None:
-    """An idle partition takes up a raised epoch and goes on counting."""
+    """An idle partition takes up a raised epoch and continues its sequence."""
     queue.identity = identity
 
 
@@ -62,7 +62,7 @@ def abort_without_fence(coordinator: TransactionCoordinator, entry: TransactionE
 
 
 def go_on_after_mapping_error(request: ProducerRequest, error: ErrorCode) -> ErrorHandling:
-    """A client takes an unknown producer id for an error after which it may go on."""
+    """A client takes an unknown producer id for an abortable error."""
     return ErrorHandling.BUMP if error is ErrorCode.INVALID_PRODUCER_ID_MAPPING else meaning(request, error)
 
 

@@ -118,7 +118,7 @@ class OffsetsWorld(_Group):
         return None
 
     def instead(self) -> str:
-        """The offset that is told."""
+        """The offset that is returned."""
         return f"the group's offset is that of transaction {self._reported()}"
 
     def _reported(self) -> int:

@@ -105,7 +105,7 @@ class VerifyingWorld:
             self.confirmed.add(batch)
 
     def coordinator_is_busy(self, batch: int) -> None:
-        """The batch is answered with an error; its verification goes on waiting."""
+        """The batch is answered with an error; its verification keeps waiting."""
         del self.guards[batch]
 
     def leader_refuses(self, batch: int) -> None:

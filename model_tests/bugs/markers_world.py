@@ -67,7 +67,7 @@ class MarkersWorld:
         self.coordinator.end_txn(EndTransaction(ID, *self.producer, outcome == COMMIT, BUMPS_EPOCH))
 
     def leader_writes_marker(self, partition: int) -> None:
-        """A marker arrives, and the coordinator hears of it."""
+        """A marker arrives, and the coordinator gets the answer."""
         marker = self.coordinator.markers.owed[-1].marker
         write_marker(self.logs[NAMES[partition]], marker, MARKERS_VERSION, self.clock.now)
         self.marked[NAMES[partition]] = marker.committed
@@ -77,7 +77,7 @@ class MarkersWorld:
         """The coordinator looks up where a marker goes, and sends it no more.
 
         Raises:
-            Diverged: it goes on waiting for the partition.
+            Diverged: it keeps waiting for the partition.
         """
         self.coordinator.send_markers()
         if NAMES[partition] in self._known.partitions:
@@ -121,7 +121,7 @@ class MarkersWorld:
         return self.coordinator.states.known(ID).metadata
 
     def _write(self, partition: TopicPartition, _: TxnMarker) -> ErrorCode | None:
-        """What the coordinator finds where it looks up a marker's partition, or what it has heard of the marker."""
+        """The coordinator's result when it looks up a marker's partition, or the marker's answer."""
         if partition in self.marked:
             return ErrorCode.NONE
         if partition not in self.logs:

@@ -1,4 +1,4 @@
-"""What the reference needs to be without a known bug that every release has."""
+"""Fixes of the reference for known bugs that every release has."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -20,7 +20,7 @@ _write = TransactionStateManager.write
 
 
 def compare_the_epoch(metadata: TransactionMetadata, expected: ProducerIdentity | None) -> None:
-    """While a transaction is open, a producer that goes on must have its epoch too.
+    """While a transaction is open, a producer that resumes must have its epoch too.
 
     Raises:
         ProducerFenced: it has another identity.

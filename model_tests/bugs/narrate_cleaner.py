@@ -1,4 +1,4 @@
-"""How the system of a compacted partition is told: records with keys, markers, and what the cleaner removes."""
+"""Narration of the system of a compacted partition: records with keys, markers, and what the cleaner removes."""
 
 from collections.abc import Iterator
 from typing import Final

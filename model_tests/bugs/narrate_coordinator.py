@@ -1,4 +1,4 @@
-"""How the system of one transactional id is told: its instances, its coordinator, and time."""
+"""Narration of the system of one transactional id: its instances, its coordinator, and time."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -57,7 +57,7 @@ def instance_adds(moment: Moment) -> Iterator[Event]:
     yield DrawnMessage(INSTANCES[instance], COORDINATOR, f"AddPartitionsToTxn, {_identity(moment, instance)}")
     if moment.after.must_recover(instance):
         yield DrawnMessage(COORDINATOR, INSTANCES[instance], "INVALID_PRODUCER_ID_MAPPING", Mark.REFUSED)
-        yield Note(INSTANCES[instance], "takes it for an error after which it may go on")
+        yield Note(INSTANCES[instance], "treats it as an abortable error")
     elif not moment.after.alive(instance):
         yield DrawnMessage(COORDINATOR, INSTANCES[instance], "the identity is not the newest", Mark.REFUSED)
     else:

@@ -1,4 +1,4 @@
-"""How the systems of a group's offsets are told: commits in transactions, markers, and generations."""
+"""Narration of the systems of a group's offsets: commits in transactions, markers, and generations."""
 
 from collections.abc import Iterator
 from typing import Final

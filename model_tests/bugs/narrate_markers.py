@@ -1,4 +1,4 @@
-"""How the system of one transaction's markers is told: its producer, its coordinator, and the brokers that lead."""
+"""Narration of the system of one transaction's markers: its producer, its coordinator, and the leaders."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -46,7 +46,7 @@ def leader_writes_marker(moment: Moment) -> Iterator[Event]:
 def coordinator_drops_marker(moment: Moment) -> Iterator[Event]:
     """The partition counts as deleted."""
     (partition,) = moment.at
-    why = "nobody leads it" if moment.before.exists(partition) else "there is none"
+    why = "it has no leader" if moment.before.exists(partition) else "there is none"
     yield DrawnMessage(COORDINATOR, PARTITIONS[partition], "marker", Mark.LOST)
     yield Note(COORDINATOR, f"no endpoint for {PARTITIONS[partition]}: {why}")
     yield _known(moment)
@@ -58,7 +58,7 @@ def transaction_completes(moment: Moment) -> Iterator[Event]:
 
 
 def broker_leaves(moment: Moment) -> Iterator[Event]:
-    """Nobody leads the partition."""
+    """The partition has no leader."""
     yield Note(PARTITIONS[moment.at[0]], "its only broker is away: it has no leader")
 
 

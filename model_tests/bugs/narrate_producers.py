@@ -1,4 +1,4 @@
-"""How the systems of the idempotent producer are told: its batches, its epochs, and what leaders make of them."""
+"""Narration of the systems of the idempotent producer: its batches, its epochs, and the leaders' answers."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -105,7 +105,7 @@ def client_hears(moment: Moment) -> Iterator[Event]:
 
 
 def client_refused(moment: Moment) -> Iterator[Event]:
-    """The lowest batch in flight is refused for good."""
+    """The lowest batch in flight gets a fatal error."""
     (partition,) = moment.at
     batch = batch_named(moment.before.settled(partition))
     yield DrawnMessage(PARTITIONS[partition], PRODUCER, f"INVALID_RECORD for {batch}", Mark.REFUSED)

@@ -1,4 +1,4 @@
-"""How the system of transactions is told: clients, their coordinator, and the partitions they write to."""
+"""Narration of the system of transactions: clients, their coordinator, and the partitions they write to."""
 
 from collections.abc import Iterator
 from itertools import count, takewhile

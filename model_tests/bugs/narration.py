@@ -1,4 +1,4 @@
-"""A counterexample told as a sequence diagram: for each action of a system, who tells whom what."""
+"""A counterexample as a sequence diagram: for each action of a system, its messages and notes."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -32,18 +32,18 @@ Preface: TypeAlias = Callable[[SearchCase], Iterator[Event]]
 
 
 def nothing_first(_: SearchCase) -> Iterator[Event]:
-    """Most instances need no words."""
+    """Most instances need no preface."""
     yield from ()
 
 
 @dataclass(frozen=True, slots=True)
 class ActionNarration:
-    """How the actions of a system are told.
+    """The narration of the actions of a system.
 
     Attributes:
-        participants: everybody who may appear, from left to right.
+        participants: all that may appear, from left to right.
         actions: for each action its events.
-        preface: what is to be said of an instance before its first step.
+        preface: the text for an instance before its first step.
     """
 
     participants: tuple[str, ...]

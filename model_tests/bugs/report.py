@@ -1,4 +1,4 @@
-"""What `eos bugs` says: the catalogue, one bug with its counterexample, or the verdicts on all."""
+"""The output of `eos bugs`: the catalogue, one bug with its counterexample, or the verdicts on all."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

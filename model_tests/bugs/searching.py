@@ -52,7 +52,7 @@ class SearchResult:
 
 
 def searched(case: SearchCase, most_states: int = 1_000_000) -> SearchResult:
-    """Look at every state of the case's instance, until the claim is violated; where there are more, nobody knows."""
+    """Search every state of the case's instance, until the claim is violated; with more it is unknown."""
     started = perf_counter()
     system = case.instance.searched()
     finite = instance_of(system, case.instance.sizes)

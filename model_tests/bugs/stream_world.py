@@ -1,4 +1,4 @@
-"""One leader of the reference and the batches of one producer, for counterexamples about what a leader remembers."""
+"""One leader of the reference and one producer's batches, for counterexamples about a leader's producer state."""
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -73,7 +73,7 @@ class StreamWorld:
         return next(filter(None, map(self._misjudged, in_flight)), None)
 
     def instead(self) -> str:
-        """What becomes of a resend."""
+        """The result of a resend."""
         return f"a resend of any of the batches {self.logged} is recognised as a duplicate [seq.duplicate_window]"
 
     def _misjudged(self, request: int) -> GhostViolation | None:

@@ -1,4 +1,4 @@
-"""The client side of a counterexample about transactions: what each instance believes, and what it sent."""
+"""The client side of a counterexample about transactions: each instance's view, and what it sent."""
 
 from dataclasses import dataclass, field
 

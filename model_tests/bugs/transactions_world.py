@@ -48,7 +48,7 @@ class TransactionsWorld:
     """One transactional id: its client, its coordinator with the log, and two partitions."""
 
     def __init__(self, profile: Profile) -> None:
-        """Nobody has the id."""
+        """No instance has the id."""
         self.profile = profile
         self.clock = Clock(1000)
         self.log = TransactionLog(profile, partitions=1)
@@ -115,7 +115,7 @@ class TransactionsWorld:
         self.client.given[instance] = self.client.newest[instance] = identity
 
     def coordinator_bumps(self, transaction: int, fate: int) -> None:
-        """InitProducerId that expects the identity of an instance arrives; only its first answer is heard."""
+        """InitProducerId that expects the identity of an instance arrives; only its first answer reaches the client."""
         self._fate(fate)
         identity = self.coordinator.init_producer_id(ID, TIMEOUT_MS, self.client.of_transaction[transaction])
         if transaction not in self.bumped:
@@ -246,7 +246,7 @@ class TransactionsWorld:
     # --- the ghost --------------------------------------------------------------------------------------------
 
     def broken(self) -> GhostViolation | None:
-        """A transaction ended by another's request, data that nobody will decide, or a marker that is not let in."""
+        """A transaction ended by another's request, data that is never decided, or a marker that is refused."""
         return self.seen or self._ended_by_another() or self._left_open() or self._shut_out_marker()
 
     def instead(self) -> str:
@@ -265,9 +265,7 @@ class TransactionsWorld:
         for transaction, partition, number in sorted(self.open_batches):
             if not self._will_be_marked(partition):
                 stable = self.leaders[partition].last_stable
-                text = (
-                    f"nobody will decide batch {number} of transaction {transaction}: readers wait at offset {stable}"
-                )
+                text = f"batch {number} of transaction {transaction} is never decided: readers wait at offset {stable}"
                 return GhostViolation(rules.TXN_REGISTERED_BEFORE_DATA, text)
         return None
 
@@ -278,7 +276,7 @@ class TransactionsWorld:
         return waiting and partition not in self.marked
 
     def _shut_out_marker(self) -> GhostViolation | None:
-        """A marker that the coordinator would send again, because it has not heard of it, is refused."""
+        """A marker that the coordinator would send again, because it has no answer, is refused."""
         for owed in self.coordinator.markers.owed:
             for partition in sorted(owed.partitions):
                 tried = copy.deepcopy(self.leaders[partition.partition])
@@ -310,7 +308,7 @@ class TransactionsWorld:
         return elected
 
     def _answer(self, partition: TopicPartition, _: TxnMarker) -> ErrorCode:
-        """What the coordinator hears of its markers: only those that were written are answered."""
+        """The answers to a coordinator's markers: only those that were written are answered."""
         return ErrorCode.NONE if partition.partition in self.marked else ErrorCode.REQUEST_TIMED_OUT
 
     def _fenced(self, transaction: int) -> None:

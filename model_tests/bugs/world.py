@@ -1,4 +1,4 @@
-"""What a counterexample is carried out in: objects of the reference, an act for each action, and a ghost that judges.
+"""The world of a counterexample: objects of the reference, an act for each action, and a ghost that judges.
 
 The ghost reads what was sent and what is in the logs. It asks no decision of the specification.
 """

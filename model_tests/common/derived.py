@@ -111,7 +111,7 @@ def complaints(tables: Iterable[DerivedTable]) -> tuple[str, ...]:
 
 
 def digest(tree: ast.AST) -> str:
-    """What a piece of code says, as one short word: comments, docstrings and layout apart."""
+    """A short digest of a piece of code, without comments, layout, docstrings and the texts that document a name."""
     return sha256(ast.unparse(_without_docstrings(tree)).encode()).hexdigest()[:12]
 
 
@@ -131,16 +131,17 @@ def combined(digests: Sequence[str]) -> str:
 
 
 class _Bare(ast.NodeTransformer):
-    """Leaves out the docstrings."""
+    """Leaves out every text that stands as a statement: docstrings, and the texts below constants and attributes."""
 
-    def _bare(self, node: Any) -> Any:
+    def visit_Expr(self, node: ast.Expr) -> ast.Expr | None:
+        return None if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str) else node
+
+    def _filled(self, node: Any) -> Any:
         self.generic_visit(node)
-        match node.body:
-            case [ast.Expr(value=ast.Constant(value=str())), *rest]:
-                node.body = rest or [ast.Pass()]
+        node.body = node.body or [ast.Pass()]
         return node
 
-    visit_FunctionDef = visit_AsyncFunctionDef = visit_ClassDef = visit_Module = _bare  # noqa: N815  # names of ast
+    visit_FunctionDef = visit_AsyncFunctionDef = visit_ClassDef = _filled  # noqa: N815  # names of ast
 
 
 def _without_docstrings(tree: ast.AST) -> ast.AST:

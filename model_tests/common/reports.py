@@ -1,4 +1,4 @@
-"""What every command that judges hands back, and how input that cannot be judged is told."""
+"""The results of every command that judges, and the error for input that cannot be judged."""
 
 import errno
 import re
@@ -35,7 +35,7 @@ class Report(Protocol):
 
 
 class BadInput(Exception):
-    """Input that cannot be judged, told in one line: what it is, what is wrong with it, what to do instead."""
+    """Input that cannot be judged, in one line: what it is, what is wrong with it, what to do instead."""
 
 
 _NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT)

@@ -1,4 +1,4 @@
-"""What a side answers to a request, and what is seen of it afterwards: the observable fields, and nothing else."""
+"""A side's answer to a request, and its state afterwards: the observable fields, and nothing else."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from spec.vocabulary import ErrorCode
 
 @dataclass(frozen=True, slots=True)
 class AppendAnswer:
-    """The answer about one partition of a Produce request; -1 where an offset is not told."""
+    """The answer about one partition of a Produce request; -1 where it has no offset."""
 
     error: ErrorCode
     base_offset: int = -1
@@ -102,7 +102,7 @@ class OffsetsCommitted:
 
 @dataclass(frozen=True, slots=True)
 class FetchedOffsetAnswer:
-    """The answer about one partition of OffsetFetch; -1 where no offset is told."""
+    """The answer about one partition of OffsetFetch; -1 where it has no offset."""
 
     error: ErrorCode
     offset: int = -1
@@ -127,7 +127,7 @@ class RecordedJoin:
 
 @dataclass(frozen=True, slots=True)
 class EndTxnAnswer:
-    """The answer to EndTxn; producer id and epoch for the next transaction are -1 where none are told."""
+    """The answer to EndTxn; producer id and epoch for the next transaction are -1 where it has none."""
 
     error: ErrorCode
     producer_id: int = -1
@@ -255,7 +255,7 @@ class Side(Protocol):
         overtaking: how many of the owed markers are written while a Produce is verified and not yet appended.
         lagging: the coordinator of groups does not come to the markers of their partitions for now, where the release
             lets it lag (KAFKA-17507).
-        leaderless: the next broker that comes back goes on with its transactions before it knows of any leader.
+        leaderless: the next broker that comes back continues its transactions before it knows of any leader.
     """
 
     overtaking: int

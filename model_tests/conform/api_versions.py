@@ -1,4 +1,4 @@
-"""Versions of each request that the broker of a release takes, so that a session cannot ask for what there was not.
+"""The versions of each request that a release's broker accepts, so that a session cannot use others.
 
 Sources: the release branches, `validVersions` of the schemas in clients/src/main/resources/common/message without those
 that are unstable; Protocol.java of 0.11 and `schemaVersions` of the requests of 1.0 and 2.0.

@@ -1,4 +1,4 @@
-"""Which rules a step is about, by the specification's own word: the guard that decided, or what accepted the batch."""
+"""The rules of a step, by the specification: that of the guard that decided, or that by which the batch is accepted."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""The one comparison: what a session recorded against what a side answered and shows, field by field.
+"""The one comparison: a session's record against a side's answers and state, field by field.
 
 It knows no session, no family and no build. What another run might have answered otherwise is marked in the
 recording itself, and nothing else is left undecided.

@@ -81,7 +81,7 @@ def wrong_transition(step: SessionStep) -> SessionStep | None:
 
 
 def reported_offset(step: SessionStep) -> SessionStep | None:
-    """An offset that an undecided transaction may still change is told."""
+    """An offset that an undecided transaction may still change is returned."""
     partitions: dict[str, Any] = deepcopy(dict(step.response["partitions"]))
     waiting = [part for part in partitions.values() if part["error"] == "UNSTABLE_OFFSET_COMMIT"]
     for part in waiting:
@@ -110,7 +110,7 @@ CORRUPTIONS: Final = (
     SessionFalsification("committed record withheld", rules.LSO_READ_COMMITTED, hidden_record, "Fetch"),
     SessionFalsification("aborted transaction not listed", rules.LSO_ABORTED_INDEX, unlisted_abort, "Fetch"),
     SessionFalsification("transaction left in another state", rules.TXN_LEGAL_TRANSITION, wrong_transition, "EndTxn"),
-    SessionFalsification("undecided offset told", rules.OFFSETS_STABLE_FETCH, reported_offset, "OffsetFetch"),
+    SessionFalsification("undecided offset returned", rules.OFFSETS_STABLE_FETCH, reported_offset, "OffsetFetch"),
     SessionFalsification("refused commit accepted", rules.OFFSETS_GENERATION_FENCE, accepted_commit, "TxnOffsetCommit"),
 )
 

@@ -1,4 +1,4 @@
-"""Fields of a recorded JSON object, read with their type and range; what is wrong is said in one line."""
+"""Fields of a recorded JSON object, read with their type and range; an error is one line."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Session files: found, opened and read line by line; what cannot be read is named, and the rest goes on."""
+"""Session files: found, opened and read line by line; an unreadable one is listed, and the rest is read."""
 
 import gzip
 import json

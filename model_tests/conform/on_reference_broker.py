@@ -51,7 +51,7 @@ class ReferenceBroker:
     """A broker that leads every partition and coordinates every transactional id.
 
     Attributes:
-        leaderless: nobody has told the broker of any leader yet.
+        leaderless: the broker does not know any leader yet.
         late: numbers of partitions that have not looked yet for producers that were idle for too long.
         partitions: by number.
         names: topic and number in it, by number.
@@ -157,7 +157,7 @@ class ReferenceBroker:
 
         Args:
             epoch: of the coordinator that comes back.
-            leaderless: whether it goes on with its transactions before it knows of any leader.
+            leaderless: whether it continues its transactions before it knows of any leader.
         """
         for partition in (*self.partitions.values(), *self.offsets.partitions):
             partition.restart(self.clock.now)

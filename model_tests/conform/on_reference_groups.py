@@ -1,4 +1,4 @@
-"""The groups of a session on the reference: commits, fetches, a single member that joins, and what is seen of them."""
+"""The groups of a session on the reference: commits, fetches, a single member that joins, and their state."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -134,7 +134,7 @@ class ReferenceGroups:
         return OffsetsFetched(answer.error, parts)
 
     def join(self, request: JoinSync) -> RecordedJoin:
-        """Have a member join, and take its assignment; a new one joins twice, with the id that it was told."""
+        """Have a member join, and take its assignment; a new one joins twice, with the id that it got."""
         self._number(request.group)
         answer = self._joined(JoinRequest(request.group, group_instance_id=request.group_instance_id))
         if answer.error is ErrorCode.MEMBER_ID_REQUIRED:

@@ -1,4 +1,4 @@
-"""What the reference's broker has and says, as the observable fields of a session; and a session's batches as bytes."""
+"""The state of the reference's broker, as the observable fields of a session; and a session's batches as bytes."""
 
 from collections.abc import Iterable
 from typing import Final

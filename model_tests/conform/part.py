@@ -1,4 +1,4 @@
-"""The conformance part of `eos verify`: the bundled sessions, and what they are evidence of, rule by rule."""
+"""The conformance part of `eos verify`: the bundled sessions, and their evidence, rule by rule."""
 
 import time
 from collections import Counter
@@ -63,7 +63,7 @@ class Evidence:
     first: dict[Rule, str] = field(default_factory=dict)
 
     def join(self, other: "Evidence") -> None:
-        """Go on with what further steps say."""
+        """Add the results of further steps."""
         self.about += other.about
         self.against += other.against
         self.first = {**other.first, **self.first}
@@ -143,7 +143,7 @@ def judge_rules(found: Iterable[LocatedSession], report: ConformReport, known: A
 
     Args:
         found: the sessions.
-        report: goes on with them.
+        report: gets their results added.
         known: what is known already about like steps, as long as no decision was changed.
     """
     judged, attribution = Evidence(), known or Attribution()

@@ -1,4 +1,4 @@
-"""Sessions are independent: their lines are worked on by several processes, and what comes out is in order.
+"""Sessions are independent: several processes work on their lines, and the results are in order.
 
 A process that dies takes nothing with it: what it had begun is done again, line by line, and only the line on which
 a process dies alone is given up, by name.

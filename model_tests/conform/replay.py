@@ -1,4 +1,4 @@
-"""Files of recorded sessions in, one report out: what `eos conform` does."""
+"""The command `eos conform`: files of recorded sessions in, one report out."""
 
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -49,7 +49,7 @@ def replayed(line: Line, families: Collection[str]) -> ConformReport | Unreadabl
     try:
         for _ in replay(found, report):
             pass
-    except Exception as error:  # noqa: BLE001  # whatever breaks is said, with the session's name, and the rest goes on
+    except Exception as error:  # noqa: BLE001  # any failure is reported with its session, and the rest is replayed
         return _broken(found, f"{type(error).__name__}: {error}")
     return report
 

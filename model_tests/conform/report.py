@@ -1,4 +1,4 @@
-"""What a replay of sessions found: for people, for programs, for the shell."""
+"""The result of a replay of sessions: for people, for programs, for the shell."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -145,7 +145,7 @@ class ConformReport:
     seconds: float = 0.0
 
     def join(self, other: "ConformReport") -> None:
-        """Go on with what the replay of further sessions found; the time is this one's own."""
+        """Add the results of further sessions; the time is this one's own."""
         self.sessions += other.sessions
         self.steps += other.steps
         self.disagreed_steps += other.disagreed_steps

@@ -1,4 +1,4 @@
-"""The requests of a session as typed records: what a client sent, before either side looks at it."""
+"""The requests of a session as typed records: what a client sent, before either side handles it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -165,7 +165,7 @@ class RecordedTxnOffsetCommit:
 
 @dataclass(frozen=True, slots=True)
 class RecordedOffsetCommit:
-    """OffsetCommit of a member, or of nobody in particular (generation -1 and no member)."""
+    """OffsetCommit of a member, or without membership (generation -1 and no member)."""
 
     version: int
     group: str
@@ -176,7 +176,7 @@ class RecordedOffsetCommit:
 
 @dataclass(frozen=True, slots=True)
 class RecordedOffsetFetch:
-    """OffsetFetch; if it requires stable offsets, none that an open transaction may change is told."""
+    """OffsetFetch; if it requires stable offsets, none that an open transaction may change is returned."""
 
     version: int
     group: str

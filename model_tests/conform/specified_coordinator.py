@@ -36,7 +36,7 @@ NOTHING_KNOWN: Final = (TransactionEntry(), NO_PARTITIONS)
 
 
 class OwedMarkers(NamedTuple):
-    """What a decided transaction's partitions are still to be told, and the record once they were."""
+    """The markers that a decided transaction still owes to its partitions, and the record once they are written."""
 
     marker: MarkerRequest
     commits: bool
@@ -44,7 +44,7 @@ class OwedMarkers(NamedTuple):
 
 
 EXPIRATION = 7 * 24 * 3_600_000
-"""`transactional.id.expiration.ms`, where nobody changed it; a session waits as long as it takes."""
+"""The default of `transactional.id.expiration.ms`; a session waits as long as it takes."""
 
 
 class Coordinator:
@@ -153,7 +153,7 @@ class Coordinator:
         self._log[request.transactional_id] = (entry, frozenset(request.partitions))
 
     def restart(self, epoch: int, *, leaderless: bool = False) -> None:
-        """A new coordinator loads the log, and goes on with the markers of what is decided.
+        """A new coordinator loads the log, and continues with the markers of decided transactions.
 
         Args:
             epoch: its own, counted from that at the session's start.

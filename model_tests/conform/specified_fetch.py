@@ -1,4 +1,4 @@
-"""A fetch on the specification: the data up to its bound, the aborted transactions in it, and what a client keeps."""
+"""A fetch on the specification: the data up to its bound, its aborted transactions, and what a client delivers."""
 
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
@@ -45,7 +45,7 @@ def _within(batches: Sequence[SizedBatch], request: RecordedFetch, bound: int) -
 
 
 def _aborted(segments: Sequence[SpecifiedSegment], offset: int, log_end: int) -> Iterator[Aborted]:
-    """What the aborted index lists up to the end of the segment that is read; the index itself may go on."""
+    """What the aborted index lists up to the end of the segment that is read; the index itself may continue."""
     upper = segments[1].base_offset if len(segments) > 1 else log_end
     for each in (each for segment in segments for each in segment.aborted):
         if lso.is_listed(each.entry, offset, upper):

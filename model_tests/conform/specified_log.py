@@ -1,4 +1,4 @@
-"""A partition's log as far as a reader can tell: batches, their sizes on disk, segments, the aborted index."""
+"""A partition's log, as far as readers can see it: batches, their sizes on disk, segments, the aborted index."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field

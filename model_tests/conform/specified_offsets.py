@@ -1,4 +1,4 @@
-"""The group coordinator of the specification's broker: who joins, who commits, what a marker makes true."""
+"""The group coordinator of the specification's broker: joins, commits, and the effect of markers."""
 
 from collections.abc import Collection, Sequence
 from typing import Final
@@ -94,7 +94,7 @@ class SpecifiedGroups:
         return self._committed(request.offsets, error)
 
     def fetch(self, request: RecordedOffsetFetch) -> OffsetsFetched:
-        """Tell offsets of a group."""
+        """Return offsets of a group."""
         group = self._group(request.group)
         stable = offsets.asks_stable(request.version, request.require_stable)
         reported = {name: group.fetch(name, stable=stable, without=self._without) for name in request.partitions}

@@ -140,7 +140,7 @@ def data_request(batch: RecordedBatch, log_end: int) -> AppendRequest:
 
 
 def marker_request(marker: RecordedMarker) -> MarkerRequest:
-    """A marker of WriteTxnMarkers, as whoever sends it words it."""
+    """A marker of WriteTxnMarkers, in its sender's form."""
     return MarkerRequest(
         int(marker.producer_id), marker.producer_epoch, marker.coordinator_epoch, marker.transaction_version
     )

@@ -1,4 +1,4 @@
-"""What a sequence diagram shows: who tells whom what, what somebody notes, and what is broken in the end."""
+"""The contents of a sequence diagram: messages, notes, and the violation at the end."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -88,7 +88,7 @@ class Sequence:
     first: int = 1
 
     def __post_init__(self) -> None:
-        """Refuse an event of somebody who has no column."""
+        """Refuse an event of a participant without a column."""
         strangers = {who for step in self.steps for event in step for who in event.said} - set(self.participants)
         if strangers:
             raise ValueError(f"{sorted(strangers)[0]!r} is not among the participants {', '.join(self.participants)}")

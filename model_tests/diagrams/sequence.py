@@ -10,7 +10,7 @@ NARROWEST: Final = 16
 """Columns of text from one line of life to the next, at least."""
 
 WRAPPED: Final = 30
-"""Columns of text after which the label of a message to a neighbour goes on in the next line."""
+"""Columns of text after which the label of a message to a neighbour continues in the next line."""
 
 MARGIN: Final = 5
 """Columns of text for the numbers of the steps."""

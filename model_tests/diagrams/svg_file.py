@@ -1,4 +1,4 @@
-"""A sequence diagram drawn into a file that a command was asked for."""
+"""A sequence diagram drawn into the file that a command names."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The judges of single steps: the formulas of the trace check, compiled for one profile when they are first asked."""
+"""The judges of single steps: the formulas of the trace check, compiled for one profile at their first use."""
 
 from functools import cache
 from typing import Final
@@ -20,7 +20,7 @@ LINK_ARGUMENTS: Final = ("row", "previous", "accepted", "chain")
 """What a judge of links is given: the step, the one before it, the last batch accepted, and facts of the chain."""
 
 HISTORY_ARGUMENTS: Final = ("reported", "previous", "mark")
-"""What a judge of histories is given: a telling, the one before it on its chain, and the latest mark."""
+"""The arguments of a judge of histories: an event, the one before it on its chain, and the latest mark."""
 
 OF_CHAIN: Final = frozenset(("faults", "previous_faults", "accepted_faults", "has_previous", "handed_out_before"))
 """The columns of a link that no single row has."""
@@ -67,7 +67,7 @@ def link_judge(kind: str) -> Compiled:
 
 @cache
 def history_judge(number: int) -> Compiled:
-    """The judge of what clients tell on a chain of this number; it takes `HISTORY_ARGUMENTS`."""
+    """The judge of client events on a chain of this number; it takes `HISTORY_ARGUMENTS`."""
     sheet = Sheet()
     checks = [check_of_history(link, sheet.column) for link in HISTORY_CHAINS[number].links]
     columns = verdict_columns(ABSENT, checks, sheet, "")

@@ -130,7 +130,7 @@ _OF_KIND: Final[Mapping[str, Callable[[Any], Iterator[Term]]]] = MappingProxyTyp
 def _between(arguments: Mapping[str, Any]) -> Iterator[Term]:
     """What is true of records that are met together."""
     met = {type(value).__name__: value for value in arguments.values()}
-    if {"ProducerEntry", "AppendRequest"} <= met.keys():  # nobody's batch meets nobody's entry
+    if {"ProducerEntry", "AppendRequest"} <= met.keys():  # a batch without producer id meets no entry
         yield implies(met["AppendRequest"].producer_id == ABSENT, met["ProducerEntry"].epoch == ABSENT)
     if {"VerificationEntry", "AppendRequest"} <= met.keys():  # only of producers is the coordinator asked
         yield met["AppendRequest"].producer_id >= 0

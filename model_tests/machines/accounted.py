@@ -1,4 +1,4 @@
-"""What every machine has: an account of its runs, invariants that ask it, and an end at which the rules still hold."""
+"""The common part of every machine: an account of its runs, invariants that check it, and the checks at the end."""
 
 from typing import ClassVar
 

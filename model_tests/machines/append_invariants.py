@@ -1,4 +1,4 @@
-"""The rules of one append, in plain words, each held against every append that a leader was asked for.
+"""The rules of one append, in plain words, each checked on every append at a leader.
 
 None of these asks the specification's decision or the reference's checks: what is right follows from the log.
 """

@@ -1,4 +1,4 @@
-"""The same appends put to the specification's decision: the two texts of each rule are compared all the time."""
+"""The same appends decided by the specification: the two texts of each rule are compared all the time."""
 
 from model_tests.machines.rule_counts import Ledger
 from reference.broker.produce import PartitionAnswer

@@ -1,4 +1,4 @@
-"""What the numbers of a client that follows the protocol look like on the wire."""
+"""The numbers of a client that follows the protocol, as they appear on the wire."""
 
 from dataclasses import dataclass
 
@@ -31,7 +31,7 @@ class Numbered:
 @evidences(rules.SEQ_EPOCH_RESET, Layer.STATEFUL)
 @evidences(rules.SEQ_SUCCESSOR, Layer.STATEFUL)
 def client_numbers(numbered: Numbered, ledger: Ledger) -> None:
-    """Under each epoch a stream begins at sequence 0, and goes on where it left off."""
+    """Under each epoch a stream begins at sequence 0, and continues without a gap."""
     sequence = numbered.batch.base_sequence
     if numbered.previous == -1:
         ledger.expect(rules.SEQ_EPOCH_RESET, sequence == 0, f"a new epoch begins at sequence 0: {numbered}")

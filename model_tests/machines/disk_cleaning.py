@@ -1,4 +1,4 @@
-"""Compaction of the disk log: what a pass of the cleaner may take away, and what it must leave of every producer."""
+"""Compaction of the disk log: what a pass of the cleaner may remove, and what it must keep of every producer."""
 
 from model_tests.machines import disk_invariants as invariants
 from model_tests.machines.disk_history import Header, header_of, is_abort
@@ -25,7 +25,7 @@ class DiskCleaning(DiskWorld):
         invariants.cleaning_keeps_producers(seen, self.ledger)
 
     def headers(self) -> frozenset[Header]:
-        """What the headers of the batches in the log tell of their producers, records or not."""
+        """The producer fields in the headers of the batches in the log, emptied batches included."""
         return frozenset(header_of(batch) for batch in self.partition.disk.batches)
 
     def cleaning_was_right(self) -> None:
@@ -53,7 +53,7 @@ class DiskCleaning(DiskWorld):
                 self.history.seen_by_cleaner.setdefault(offset, self.now)
 
     def is_removable(self, offset: int) -> bool:
-        """Whether nobody needs the record any more."""
+        """Whether the record is not needed any more."""
         record = self.history.records[offset]
         marker = self.history.outcome(offset, record.producer_id) if record.transactional else None
         if marker is not None and is_abort(marker):

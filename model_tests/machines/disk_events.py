@@ -1,4 +1,4 @@
-"""What may happen to a partition on disk: each event takes one number, and makes its choices with it."""
+"""The events of a partition on disk: each takes one number, and makes its choices with it."""
 
 import os
 from collections.abc import Sequence
@@ -57,7 +57,7 @@ class DiskEvents(DiskCleaning):
     def has_forgotten_transaction(self, producer_id: int) -> bool:
         """Whether the producer, not the partition, knows of its open transaction: it writes nothing outside it.
 
-        Nobody would refuse that, and no replica could follow the log from before the state was lost.
+        No check would refuse that, and no replica could follow the log from before the state was lost.
         """
         return self.history.is_open(producer_id) and self.known.get(producer_id, LoggedProducer()).opened == NOTHING
 

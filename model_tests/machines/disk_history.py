@@ -1,4 +1,4 @@
-"""What the machine over the disk log remembers by itself: every accepted batch, and what batches tell of producers."""
+"""The machine's own history of the disk log: every accepted batch, and the producer state that batches imply."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ WINDOW: Final = 5
 
 
 class LoggedProducer(NamedTuple):
-    """What a log tells of one producer; -1 is none.
+    """The producer state that a log implies for one producer; -1 is none.
 
     Attributes:
         opened: offset at which its open transaction begins.
@@ -30,7 +30,7 @@ Producers = dict[int, LoggedProducer]
 
 
 class Header(NamedTuple):
-    """What the header of a batch tells of its producer, also of an emptied one; of a marker no sequence or offset."""
+    """The producer fields of a batch header, also of an emptied batch; of a marker no sequence or offset."""
 
     producer_id: int
     epoch: int
@@ -39,7 +39,7 @@ class Header(NamedTuple):
 
 
 def header_of(batch: RecordBatch) -> Header:
-    """What is still told of a producer when the records of its batch are gone."""
+    """The fields of a producer that are left when the records of its batch are gone."""
     reported = Header(batch.producer_id, batch.producer_epoch)
     return (
         reported
@@ -159,7 +159,7 @@ class AcceptedBatches:
         return first
 
     def is_open(self, producer_id: int) -> bool:
-        """Whether the newest batch that tells of the producer is data of a transaction."""
+        """Whether the newest batch of the producer is data of a transaction."""
         newest = next((batch for batch in reversed(self.batches) if batch.producer_id == producer_id), None)
         return newest is not None and newest.is_transactional and not newest.is_control
 

@@ -186,7 +186,7 @@ def fence_coordinator_epoch(marked: MarkerAppend, ledger: Ledger) -> None:
 
 @dataclass(frozen=True, slots=True)
 class RecoveredState:
-    """What a partition knows after it was read from disk, and what snapshots and log tell.
+    """A partition's state after it was read from disk, and the states that snapshots and log imply.
 
     Attributes:
         reported: what may be known, one for each trusted snapshot, or one for the log alone.
@@ -204,10 +204,10 @@ class RecoveredState:
 
 @evidences(rules.SEQ_STATE_RECOVERABLE, Layer.STATEFUL)
 def seq_state_recoverable(derived: RecoveredState, ledger: Ledger) -> None:
-    """What is known is what a snapshot and the log behind it tell; the window may be smaller."""
+    """The state is the one of a snapshot and the log behind it; the window may be smaller."""
     agrees = any(is_shrunk(derived.producers, reported) for reported in derived.reported)
     holds = agrees and (derived.warned or not derived.expected_warning)
-    said = f"known {derived.producers}, told {derived.reported}, warned {derived.warned}; {derived.said}"
+    said = f"known {derived.producers}, expected {derived.reported}, warned {derived.warned}; {derived.said}"
     if derived.producers or derived.expected_warning or derived.reported != ({},):
         ledger.expect(rules.SEQ_STATE_RECOVERABLE, holds, said, derived.circumstances)
 
@@ -228,12 +228,12 @@ def cleaning_keeps_producers(cleaned: Cleaned, ledger: Ledger) -> None:
     """Cleaning does not undo fencing, nor does it forget the last sequence of an active producer."""
     wanted = {last_reported_by(producer_id, known) for producer_id, known in cleaned.known.items()} & cleaned.before
     if wanted:
-        said = f"the log no longer tells {sorted(wanted - cleaned.after)}; {cleaned.said}"
+        said = f"the log has lost {sorted(wanted - cleaned.after)}; {cleaned.said}"
         ledger.expect(rules.SEQ_STATE_RECOVERABLE, wanted <= cleaned.after, said, cleaned.circumstances)
 
 
 def is_shrunk(producers: Producers, reported: Producers) -> bool:
-    """Whether all is as it is told, but for older batches of windows."""
+    """Whether the states agree, except for older batches of windows."""
     return producers.keys() == reported.keys() and all(
         _shrunk(known, reported[pid]) for pid, known in producers.items()
     )

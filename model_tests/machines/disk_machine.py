@@ -1,4 +1,4 @@
-"""The Hypothesis machine over the log on disk: its rules tell a story, its invariants carry the rules' names."""
+"""The Hypothesis machine over the log on disk; its invariants carry the rules' names."""
 
 from typing import Final
 
@@ -107,7 +107,7 @@ class DiskMachine(AccountedMachine):
 
     @invariant()
     def seq_state_recoverable(self) -> None:
-        """What is known is what snapshot and log tell."""
+        """The state is the one of snapshot and log."""
         self.world.looks()
         self.holds(rules.SEQ_STATE_RECOVERABLE)
 
@@ -133,7 +133,7 @@ class DiskMachine(AccountedMachine):
 
     @invariant()
     def lso_aborted_index(self) -> None:
-        """They are told what is aborted."""
+        """Their answers list the aborted transactions."""
         self.holds(rules.LSO_ABORTED_INDEX)
 
     @invariant()

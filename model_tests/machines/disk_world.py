@@ -1,4 +1,4 @@
-"""A partition in a directory, beside it what an onlooker remembers of it, and the looks that compare the two."""
+"""A partition in a directory, an observer's record of it, and the comparisons of the two."""
 
 import tempfile
 from collections import deque
@@ -34,7 +34,7 @@ from spec.rules import Circumstances
 from spec.versions import NEWEST, Profile
 from spec.vocabulary import ErrorCode, Origin, Timestamp
 
-LATEST: Final = 8  # events that a message tells
+LATEST: Final = 8  # events that a message lists
 MEMORY: Final = Path("/dev/shm")  # a directory in memory, where the system has one
 SEGMENT_BYTES: Final = 500
 

@@ -1,4 +1,4 @@
-"""What may happen to producers, network and brokers: each event takes one number, and makes its choices with it."""
+"""The events of producers, network and brokers: each takes one number, and makes its choices with it."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final, TypeVar
@@ -95,7 +95,7 @@ class StreamEvents(ObservedCluster):
     def hears(self, message: NetworkMessage[SentReply]) -> None:
         """This answer reaches its producer."""
         request, reply = message.payload
-        self.happens(f"producer {request.producer} hears {reply.error.name} at {reply.offset}")
+        self.happens(f"producer {request.producer} gets {reply.error.name} at {reply.offset}")
         self.cluster.producer_receives(message)
 
     def producers_hear_everything(self, number: int) -> None:

@@ -1,4 +1,4 @@
-"""What an onlooker knows and no broker does: which client transaction every request, record and marker belongs to."""
+"""An observer's knowledge that no broker has: the client transaction of every request, record and marker."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

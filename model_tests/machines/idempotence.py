@@ -1,4 +1,4 @@
-"""The Hypothesis machine of the idempotent append: its rules tell a story, its invariants carry the rules' names."""
+"""The Hypothesis machine of the idempotent append; its invariants carry the rules' names."""
 
 from collections.abc import Callable
 from typing import Final

@@ -45,7 +45,7 @@ LogInvariant: TypeAlias = Callable[[StreamInLog, Ledger], None]
 
 @evidences(rules.SEQ_EXACTLY_ONCE, Layer.STATEFUL)
 def seq_exactly_once(written: StreamInLog, ledger: Ledger) -> None:
-    """Every acknowledged batch is in the leader's log once, where the application was told; no batch is there twice."""
+    """Every acknowledged batch is in the leader's log once, at the acknowledged offset; no batch is there twice."""
     rule = rules.SEQ_EXACTLY_ONCE
     copies = Counter(ordinal for ordinal, _ in written.placed)
     offsets = {ordinal: batch.base_offset for ordinal, batch in written.placed}

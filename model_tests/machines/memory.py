@@ -1,4 +1,4 @@
-"""What a replica should know of a producer: what its log says, less what restarts and expiry make it forget.
+"""The expected producer state of a replica: what its log implies, less what restarts and expiry remove.
 
 Written from the log's side alone, so that it can be held against what the replica really knows.
 """

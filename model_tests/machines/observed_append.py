@@ -1,4 +1,4 @@
-"""One append as it is seen from outside: what was asked, what the log said, what was answered, what changed."""
+"""One append as observed from outside: the request, the log's result, the answer, and the changes."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""The stateful part of `eos verify`: the machines run, and each rule is told how often it was at stake."""
+"""The stateful part of `eos verify`: runs the machines, and counts how often each rule was at stake."""
 
 import time
 from collections.abc import Iterable, Sequence
@@ -209,7 +209,7 @@ def failures_of(
     accounted = type(machine.__name__, (machine,), {"ledger": ledger})
     try:
         run_state_machine_as_test(accounted, settings=chosen)
-    except Exception as error:  # noqa: BLE001  # whatever stops the machine is a failure of this part, told in its report
+    except Exception as error:  # noqa: BLE001  # whatever stops the machine is a failure of this part, and is reported
         return [reported(cause) for cause in causes(error)]
     return []
 

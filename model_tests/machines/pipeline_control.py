@@ -1,4 +1,4 @@
-"""Exactly once switched off: the same workers, who commit their offsets before or after their output, count wrong."""
+"""Exactly once switched off: the same workers commit their offsets before or after their output, and count wrong."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -20,7 +20,7 @@ DOCUMENTED: Final = {
     Order.OUTPUT_FIRST: ("offsets committed after the output: at least once", "twice, none lost"),
     Order.AUTOMATIC: ("offsets committed automatically, by who has finished: at least once", "twice, none lost"),
 }
-"""What each order is called, and what becomes of the words."""
+"""The name of each order, and the outcome of its words."""
 
 
 @dataclass(slots=True)

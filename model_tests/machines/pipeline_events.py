@@ -1,4 +1,4 @@
-"""What may happen to a pipeline: each event takes one number, and makes its choices with it."""
+"""The events of a pipeline: each takes one number, and makes its choices with it."""
 
 from typing import Final
 
@@ -108,7 +108,7 @@ class PipelineRun(PipelineWorld):
     # --- workers ----------------------------------------------------------------------------------------------
 
     def everything_arrives(self, number: int) -> None:
-        """For some rounds everybody works and hears; in some of them who has crashed is started again first."""
+        """For some rounds all workers work and all answers arrive; crashed ones may be started again first."""
         choose = Choices(number)
         self.happens("everything arrives")
         rounds = 1 + choose.below(6)
@@ -121,7 +121,7 @@ class PipelineRun(PipelineWorld):
         working = [worker for worker in self.workers if worker.works]
         if working:
             worker = Choices(number).pick(working)
-            self.happens(f"worker {worker.number} goes on from {worker.phase.name}")
+            self.happens(f"worker {worker.number} continues from {worker.phase.name}")
             self.worker_goes_on(worker, number % self.shape.nodes)
             if worker.works:
                 send_all(self, worker.instance, 0)
@@ -144,7 +144,7 @@ class PipelineRun(PipelineWorld):
             self.worker_starts(transactional_id, self.setting.order, self.setting.member(name))
 
     def worker_goes(self, number: int) -> None:
-        """A worker stops, one in the middle of its work if there is one soon, and tells its group or does not."""
+        """A worker stops, one in the middle of its work if there is one soon, and may leave its group first."""
         choose = Choices(number)
         self._wait_for_work(choose.below(6))
         working = [worker for worker in self.workers if worker.works]
@@ -162,14 +162,14 @@ class PipelineRun(PipelineWorld):
             self.worker_will_fail(worker)
 
     def worker_stands_still(self, number: int) -> None:
-        """A worker is suspended, often for so long that its group goes on without it; or one goes on."""
+        """A worker is suspended, often for so long that its group continues without it; or one continues."""
         choose = Choices(number)
         self._wait_for_work(choose.below(6))
         paused = [worker for worker in self._alive() if worker.paused]
         working = [worker for worker in self.workers if worker.works]
         if paused and choose.below(2):
             worker = choose.pick(paused)
-            self.happens(f"worker {worker.number} goes on, and does not know that it was suspended")
+            self.happens(f"worker {worker.number} continues, and does not know that it was suspended")
             self.worker_resumes(worker)
             self.worker_goes_on(worker)
         elif working:
@@ -198,7 +198,7 @@ class PipelineRun(PipelineWorld):
         return self.worker_starts(name, self.setting.order, self.setting.member(name))
 
     def _start_missing(self) -> None:
-        """A supervisor starts again who was there at first, unless somebody runs under the name."""
+        """A supervisor restarts one of the first workers, unless one runs under that name."""
         running = {worker.instance.transactional_id for worker in self._alive()}
         for number in range(self.setting.workers_at_first):
             if f"worker-{number}" not in running:
@@ -224,7 +224,7 @@ class PipelineRun(PipelineWorld):
     def network_loses(self, number: int) -> None:
         """A message is lost, and who waits for it gives up; or it only seems so, and the request is still under way."""
         choose = Choices(number)
-        self.happens("somebody gives a request up")
+        self.happens("a client gives a request up")
         asked, waiting = list(self.group_requests.open.values()), list(self.wires.open.values())
         if asked and choose.below(2):
             self.member_gives_up(choose.pick(asked))
@@ -236,7 +236,7 @@ class PipelineRun(PipelineWorld):
     # --- coordinators, time -----------------------------------------------------------------------------------
 
     def transactions_move(self, number: int) -> None:
-        """Another node coordinates transactions; the one before goes on, or learns of it."""
+        """Another node coordinates transactions; the one before continues, or learns of it."""
         choose = Choices(number)
         node = choose.below(self.shape.nodes)
         former = self.brokers.log_leaders[0]
@@ -246,7 +246,7 @@ class PipelineRun(PipelineWorld):
             self.coordinator_resigns(0, former)
 
     def group_moves(self, number: int) -> None:
-        """Another node coordinates the group, often while somebody has written and not committed."""
+        """Another node coordinates the group, often while a worker has written and not committed."""
         choose = Choices(number)
         self._wait_for_work(choose.below(6))
         node = choose.below(self.shape.nodes)

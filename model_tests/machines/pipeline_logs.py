@@ -1,4 +1,4 @@
-"""What logs tell an onlooker of a pipeline: which records are committed, and which generation a group is in."""
+"""The state that a pipeline's logs show: which records are committed, and which generation a group is in."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ class Outcomes:
 
     Attributes:
         order: offset and value of every record, in log order.
-        committed: what became of a value: None while nobody has decided.
+        committed: the fate of a value: None while it is undecided.
         keys: of the values.
     """
 
@@ -58,7 +58,7 @@ class Outcomes:
 
     @property
     def undecided(self) -> list[bytes]:
-        """The values that nobody has decided about."""
+        """The undecided values."""
         return [value for value, outcome in self.committed.items() if outcome is None]
 
 
@@ -67,12 +67,12 @@ class Generations:
 
     Attributes:
         members: ids of each generation's members.
-        reported: the newest generation that members were told of since the present coordinator was elected.
+        reported: the newest generation that members have learned since the present coordinator was elected.
         recorded: the newest one in the log.
     """
 
     def __init__(self) -> None:
-        """A group that nobody has joined."""
+        """A group without members so far."""
         self.members: dict[int, set[str]] = {}
         self.answered = self.recorded = -1
         self._static: dict[str, str] = {}
@@ -84,7 +84,7 @@ class Generations:
         return max(self.answered, self.recorded)
 
     def joined(self, generation: int, member_id: str, instance: str | None = None) -> None:
-        """A member was told that it is in a generation; a static instance is nobody else any more."""
+        """A member got an answer with its generation; a static instance belongs to it alone."""
         members = self.members.setdefault(generation, set())
         if instance is not None:
             members.discard(self._static.get(instance, ""))

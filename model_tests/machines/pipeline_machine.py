@@ -1,4 +1,4 @@
-"""The Hypothesis machine of pipelines: its rules tell a story, its invariants carry the rules' names."""
+"""The Hypothesis machine of pipelines; its invariants carry the rules' names."""
 
 from typing import Final
 
@@ -79,7 +79,7 @@ class PipelineMachine(RestingMachine):
 
     @rule(number=NUMBER)
     def worker_stands_still(self, number: int) -> None:
-        """A worker becomes a zombie, or one goes on."""
+        """A worker becomes a zombie, or one continues."""
         self.world.worker_stands_still(number)
 
     @rule(number=NUMBER)
@@ -131,7 +131,7 @@ class PipelineMachine(RestingMachine):
 
     @invariant()
     def offsets_stable_fetch(self) -> None:
-        """Who takes partitions over is told stable offsets."""
+        """A worker that takes partitions over gets stable offsets."""
         self.holds(rules.OFFSETS_STABLE_FETCH)
 
     @invariant()

@@ -1,4 +1,4 @@
-"""Of what size and kind a pipeline is."""
+"""The size and the kind of a pipeline."""
 
 from dataclasses import dataclass
 from typing import Final

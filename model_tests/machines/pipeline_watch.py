@@ -1,4 +1,4 @@
-"""What an onlooker of a pipeline holds against the rules: outcomes, offsets, generations, and the totals in the end."""
+"""An observer's checks of a pipeline: outcomes, offsets, generations, and the totals in the end."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -43,7 +43,7 @@ class PipelineWatch:
     Attributes:
         watch: the account.
         outcomes: of every data partition.
-        offsets: of the group, as the log of its partition tells.
+        offsets: of the group, by the log of its partition.
         generations: of the group.
         reader: a read_committed consumer of the output.
     """
@@ -112,7 +112,7 @@ class PipelineWatch:
 
     @evidences(rules.OFFSETS_STABLE_FETCH, Layer.STATEFUL)
     def is_stable(self, answer: OffsetsAnswer) -> None:
-        """A member that was assigned partitions is told no offset that an open transaction may change."""
+        """A member that was assigned partitions gets no offset that an open transaction may change."""
         self.offsets.reported(GROUP, answer, require_stable=True)
 
     @evidences(rules.TXN_ATOMIC, Layer.STATEFUL)
@@ -129,7 +129,7 @@ class PipelineWatch:
 
     @evidences(rules.OFFSETS_ATOMIC, Layer.STATEFUL)
     def counts_once(self) -> None:
-        """No word is counted a second time, whoever was the first."""
+        """No word is counted a second time, by any worker."""
         self._counted = Counter(place_of(each) for each in self.counted())
         twice = [place for place, times in self._counted.items() if times > 1]
         if self._exactly_once:

@@ -66,7 +66,7 @@ class ReplicaMachine(RestingMachine):
 
     @rule(number=NUMBER)
     def broker_is_back(self, number: int) -> None:
-        """A broker starts, or goes on."""
+        """A broker starts, or continues."""
         self.world.happens("broker_is_back", number)
 
     @rule(number=NUMBER)
@@ -81,12 +81,12 @@ class ReplicaMachine(RestingMachine):
 
     @rule(number=NUMBER)
     def broker_pauses(self, number: int) -> None:
-        """A broker stands still, and may be a zombie when it goes on."""
+        """A broker is paused, and may be a zombie when it continues."""
         self.world.happens("broker_pauses", number)
 
     @rule(number=NUMBER)
     def broker_begins_shutdown(self, number: int) -> None:
-        """A broker is told to shut down."""
+        """A broker gets the order to shut down."""
         self.world.happens("broker_begins_shutdown", number)
 
     @rule(number=NUMBER)
@@ -118,12 +118,12 @@ class ReplicaMachine(RestingMachine):
 
     @invariant()
     def repl_committed_survives(self) -> None:
-        """Whoever leads has all that was ever below a high watermark."""
+        """Every leader has all that was ever below a high watermark."""
         self.holds(rules.REPL_COMMITTED_SURVIVES)
 
     @invariant()
     def repl_prefix_agreement(self) -> None:
-        """Nobody has another batch below its high watermark than was below one before."""
+        """No replica has another batch below its high watermark than was below one before."""
         self.holds(rules.REPL_PREFIX_AGREEMENT)
 
 

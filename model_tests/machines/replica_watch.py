@@ -1,4 +1,4 @@
-"""What is watched while brokers replicate: high watermarks, what lay below one, and what a producer was told.
+"""Observations of replicating brokers: high watermarks, the log below one, and the producers' results.
 
 Nothing here asks a decision: what was once below a high watermark is remembered by its bytes.
 """
@@ -129,7 +129,7 @@ class ReplicaWatch:
             yield self.world.nodes[broker], self.world.replica(broker, partition)
 
     def _leader(self, partition: int) -> Replica | None:
-        """The replica that leads under the newest epoch, once it knows; None before, and where nobody may."""
+        """The replica that leads under the newest epoch, once it knows; None before, and where no replica may lead."""
         state = self.world.metadata.partitions[partition]
         if state.leader < 0:
             return None

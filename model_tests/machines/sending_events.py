@@ -1,4 +1,4 @@
-"""A producer of records under watch, and what may happen to it: each event takes one number."""
+"""A producer of records under observation, and its events: each takes one number."""
 
 from collections import deque
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ NUMBERS: Final = 2**32
 """An event makes its choices with a number below this."""
 
 LATEST: Final = 12
-"""Events that a message tells."""
+"""The number of events in a message."""
 
 DELIVERY_MS: Final = 2_000
 REQUEST_MS: Final = 500
@@ -63,7 +63,7 @@ def drawn_sending(choose: Choices) -> SendingSetting:
 
 
 class SendingRun(SendingWorld):
-    """A producer whose records are numbered, and what becomes of them.
+    """A producer whose records are numbered, and the results of its records.
 
     Attributes:
         ledger: the account of the rules.
@@ -174,7 +174,7 @@ class SendingRun(SendingWorld):
     # --- what must hold ---------------------------------------------------------------------------------------
 
     def looks(self) -> None:
-        """Read the leaders' logs, and hold them against what was handed over and told."""
+        """Read the leaders' logs, and compare them with the records sent and the results."""
         for log, partition in zip(self._logs, self.partitions, strict=True):
             log.looks(partition.leader.log.batches)
             values = [value for _, value in log.order]
@@ -196,7 +196,7 @@ class SendingRun(SendingWorld):
 
     @evidences(rules.SEQ_EXACTLY_ONCE, Layer.STATEFUL)
     def is_there(self) -> None:
-        """In the end every record that was acknowledged is where the producer was told; none is left undecided."""
+        """In the end every acknowledged record is at its acknowledged offset; none is left undecided."""
         self.looks()
         for value, record in self.handed.items():
             places = [offset for offset, found in self._logs[record.partition].order if found == value]

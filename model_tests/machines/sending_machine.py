@@ -58,7 +58,7 @@ class SendingMachine(RestingMachine):
 
     @rule(number=NUMBER)
     def answers_arrive(self, number: int) -> None:
-        """The producer hears."""
+        """The producer gets an answer."""
         self.world.answers_arrive(number)
 
     @rule(number=NUMBER)

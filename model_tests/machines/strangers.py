@@ -46,10 +46,10 @@ class Strangers(StreamEvents):
         known = self.known(partition, producer_id)
         epoch = max(known.epoch, 0)
         records = 1 + choose.below(3)
-        self.sends_batch("a stranger goes on", partition, (producer_id, epoch), known.last_sequence + 1, records)
+        self.sends_batch("a stranger continues", partition, (producer_id, epoch), known.last_sequence + 1, records)
 
     def stranger_starts(self, number: int) -> None:
-        """A stranger that nobody knows begins at some sequence."""
+        """An unknown producer begins at some sequence."""
         choose = Choices(number)
         partition = choose.below(self.setting.partitions)
         self._newcomers += 1
@@ -116,7 +116,7 @@ class Strangers(StreamEvents):
         epoch = known.epoch - 1 - choose.below(2)
         first = choose.pick((known.last_sequence + 1, 0, known.last_sequence))
         if epoch >= 0:
-            self.sends_batch("a zombie goes on", partition, (producer_id, epoch), first, 1 + choose.below(2))
+            self.sends_batch("a zombie continues", partition, (producer_id, epoch), first, 1 + choose.below(2))
 
     def stranger_nears_the_wrap(self, number: int) -> None:
         """A stranger uses nearly all sequences that are left with one batch, then goes over the wrap with another."""

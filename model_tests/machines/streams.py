@@ -1,4 +1,4 @@
-"""The history of each stream, one producer's batches for one partition: what was sent, told, and found in the log.
+"""The history of each stream, one producer's batches for one partition: sent, answered, and found in the log.
 
 Ghosts make it visible: no two batches of applications have the same timestamp, and the timestamp is in the log.
 """
@@ -113,12 +113,12 @@ class Streams:
 def circumstances(history: StreamHistory, faults: FaultsSoFar, renumbering: bool = True) -> Circumstances:
     """Under what circumstances a stream has run so far.
 
-    A client that renumbers a batch, because a broker that forgot or an answer that came late said OUT_OF_ORDER,
+    A client that renumbers a batch after OUT_OF_ORDER, from a broker that forgot or in a late answer,
     may write it twice (librdkafka#4953): a client that follows the protocol never renumbers what may be in the
-    log. A leader that sees a later batch of a producer before the first one has no state to tell by: it takes
+    log. A leader that sees a later batch of a producer before the first one has no state to compare with: it takes
     the batch at any sequence (KIP-360), or answers UNKNOWN_PRODUCER_ID, on which clients renumber. Where
     requests do not overtake each other, and leadership does not return while they are under way, the first comes
-    first. And 0.11 and 1.0 answer a resend of a batch across the largest sequence a wrong first offset.
+    first. And 0.11 and 1.0 answer a resend of a batch across the largest sequence with a wrong first offset.
 
     Args:
         history: the stream's.

@@ -1,4 +1,4 @@
-"""What applications do: each goes on from where it stands, as far as its producer and its fellow workers let it."""
+"""The applications: each continues from its state, as far as its producer and its fellow workers let it."""
 
 from typing import Final
 
@@ -197,7 +197,7 @@ class ApplicationPool(WatchedWorld):
             if self.groups.member is not None:
                 groups.leave(GROUP, self.groups.member.member_id)
         except Refusal as refusal:
-            self.happens(f"nobody leaves: {refusal.code.name}")
+            self.happens(f"no member leaves: {refusal.code.name}")
         self.groups.member = None
         groups.join(JoinRequest(GROUP, must_know_id=False, client_id=worker.transactional_id), joined.append)
         self.clock.advance(REBALANCE_MS + 1)

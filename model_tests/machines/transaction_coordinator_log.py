@@ -43,7 +43,7 @@ class IdHistory:
 
     Attributes:
         known: what its coordinator knows to be in the log; None if nothing.
-        ahead: a record that is in the log although its coordinator was told otherwise.
+        ahead: a record that is in the log although its append failed for the coordinator.
         current: the transaction that is open or not complete.
     """
 
@@ -102,7 +102,7 @@ class IdHistory:
 
 
 class CoordinatorLog:
-    """All ids, as their log tells them.
+    """All ids, by their log.
 
     Attributes:
         ids: by transactional id.
@@ -135,7 +135,7 @@ class CoordinatorLog:
             log: what is in it.
             cause: what is happening.
             epoch: the coordinator's.
-            doubtful: partition and offset of records that are in the log although their coordinator was told otherwise.
+            doubtful: partition and offset of records in the log although their append failed for the coordinator.
         """
         new = log.batches[self._read.get(partition, 0) :]
         self._read[partition] = len(log.batches)
@@ -194,7 +194,7 @@ class CoordinatorLog:
 
     @evidences(rules.FENCE_EPOCH_EXHAUSTION, Layer.STATEFUL)
     def epochs_last(self, history: IdHistory, change: LoggedChange) -> None:
-        """Epochs stay in their range; whoever starts after the last one gets a new producer id."""
+        """Epochs stay in their range; an instance that starts after the last one gets a new producer id."""
         before, after = history.known, change.metadata
         if after is None or before is None or before.epoch < LAST_OF_CLIENTS - 3:
             return
@@ -225,7 +225,7 @@ class CoordinatorLog:
             self.given(change.metadata.producer_id, change.transactional_id)
 
     def given(self, producer_id: int, name: str) -> None:
-        """A producer id was given to somebody."""
+        """A producer id was given out."""
         owner = self.owner_of.setdefault(producer_id, name)
         said = f"producer id {producer_id} of {owner} is given to {name}"
         self.watch.expect(rules.IDS_UNIQUE, owner == name, said)

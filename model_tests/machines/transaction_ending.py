@@ -50,15 +50,15 @@ class TransactionRun(TransactionEvents):
 
     @evidences(rules.TXN_COMPLETES, Layer.STATEFUL)
     def _settles(self) -> None:
-        """What is under way comes to its end, once nobody has patience left for what cannot succeed any more."""
+        """All that is under way ends, once the time limits of what cannot succeed have passed."""
         at_rest = settle(self, ROUNDS)
         waiting = [str(request.body) for request in self.wires.open.values()]
-        self.watch.expect(rules.TXN_COMPLETES, at_rest, f"something goes on for ever: {waiting}")
+        self.watch.expect(rules.TXN_COMPLETES, at_rest, f"something never ends: {waiting}")
 
     @evidences(rules.TXN_COMPLETES, Layer.STATEFUL)
     @evidences(rules.TXN_REGISTERED_BEFORE_DATA, Layer.STATEFUL)
     def _everything_is_decided(self) -> None:
-        """No transaction is left open or prepared, and no partition has data that nobody will end."""
+        """No transaction is left open or prepared, and no partition has data whose transaction can never be ended."""
         for name, history in self.coordinators.ids.items():
             at_rest = history.state is None or history.state in AT_REST
             self.watch.expect(rules.TXN_COMPLETES, at_rest, f"{name} stays in {history.state}")
@@ -68,7 +68,7 @@ class TransactionRun(TransactionEvents):
                 self.watch.expect(rules.TXN_MARKER_ONCE, not lacking, said)
         for partition in self.histories.values():
             hanging = ", ".join(map(str, partition.open()))
-            said = f"nobody will end {hanging}"
+            said = f"{hanging} can never be ended"
             self.watch.expect(rules.TXN_REGISTERED_BEFORE_DATA, not hanging, said)
 
     @evidences(rules.FENCE_EPOCH_EXHAUSTION, Layer.STATEFUL)

@@ -1,4 +1,4 @@
-"""What brokers and consumers do: each event takes one number, and makes its choices with it."""
+"""The events of brokers and consumers: each takes one number, and makes its choices with it."""
 
 from typing import Final
 
@@ -34,7 +34,7 @@ class TransactionEvents(NetworkEvents):
         self.coordinator_sends_markers(node)
 
     def coordinator_is_replaced(self, number: int) -> None:
-        """A node is elected, and reads its log now or later; the one before it goes on."""
+        """A node is elected, and reads its log now or later; the one before it continues."""
         choose = Choices(number)
         partition, node = choose.below(self.shape.log_partitions), choose.below(self.shape.nodes)
         loads = choose.below(4) != 1
@@ -42,7 +42,7 @@ class TransactionEvents(NetworkEvents):
         self.coordinator_fails_over(partition, node, loads=loads)
 
     def coordinators_load(self, number: int) -> None:
-        """Whoever is reading has read."""
+        """Every node that was reading has read."""
         self.happens("coordinators have read their logs")
         for partition, node in self.brokers.log_leaders.items():
             if self._is_loading(partition, node):

@@ -75,7 +75,7 @@ def holds_the_end(answer: IdentityAnswer, first: int, given: set[int], ledger: L
     error, producer = answer
     if error is not ErrorCode.NONE:
         reported = error is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS and producer == NOBODY
-        ledger.expect(rules.IDS_EXHAUSTION, reported, f"past the last id a producer is told {answer}")
+        ledger.expect(rules.IDS_EXHAUSTION, reported, f"past the last id a producer gets {answer}")
         return
     in_range = first <= producer.producer_id <= LAST
     if not in_range:

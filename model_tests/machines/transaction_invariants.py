@@ -1,4 +1,4 @@
-"""The rules of transactions as invariants of a machine: each asks the account whether its rule was broken."""
+"""The rules of transactions as invariants of a machine: each checks in the account whether its rule was broken."""
 
 from typing import Final
 
@@ -57,7 +57,7 @@ class TransactionInvariants(RestingMachine):
 
     @invariant()
     def fence_epoch_exhaustion(self) -> None:
-        """Nobody is stuck at the last epoch."""
+        """No id is stuck at the last epoch."""
         self.holds(rules.FENCE_EPOCH_EXHAUSTION)
 
     @invariant()
@@ -82,7 +82,7 @@ class TransactionInvariants(RestingMachine):
 
     @invariant()
     def txn_registered_before_data(self) -> None:
-        """Somebody will end what is written."""
+        """Every written transaction can still be ended."""
         self.holds(rules.TXN_REGISTERED_BEFORE_DATA)
 
     @invariant()
@@ -92,7 +92,7 @@ class TransactionInvariants(RestingMachine):
 
     @invariant()
     def txn_client_verdict(self) -> None:
-        """Applications are told the truth."""
+        """The results that applications get are true."""
         self.holds(rules.TXN_CLIENT_VERDICT)
 
     @invariant()
@@ -107,7 +107,7 @@ class TransactionInvariants(RestingMachine):
 
     @invariant()
     def txn_failover(self) -> None:
-        """A new coordinator goes on from the log."""
+        """A new coordinator continues from the log."""
         self.holds(rules.TXN_FAILOVER)
 
     @invariant()
@@ -122,7 +122,7 @@ class TransactionInvariants(RestingMachine):
 
     @invariant()
     def offsets_stable_fetch(self) -> None:
-        """Undecided offsets are not told."""
+        """Undecided offsets are not returned."""
         self.holds(rules.OFFSETS_STABLE_FETCH)
 
     @invariant()

@@ -14,7 +14,7 @@ from spec.evidence import Layer, evidences
 from spec.vocabulary import ControlType
 
 Decided = Callable[[LoggedBatch], None]
-"""Is told of each batch that a marker has ended."""
+"""Called with each batch that a marker has ended."""
 
 
 def owner_in(batch: RecordBatch) -> Owner | None:
@@ -153,7 +153,7 @@ class LoggedPartition:
         times = len(decided.effective.get(self.name, ()))
         said = f"{self.name} has {times} markers with an effect of {decided}, now with COMMIT {marker.commits}"
         self.watch.expect(rules.TXN_MARKER_ONCE, times <= 1 and self.name in decided.registered, said)
-        said = f"{self.name} is told COMMIT {marker.commits} by a marker of {decided}"
+        said = f"{self.name} gets a marker with COMMIT {marker.commits}, of {decided}"
         self.watch.expect(rules.TXN_ONE_OUTCOME, marker.commits == decided.commits, said)
 
     @evidences(rules.TXN_NO_CROSSTALK, Layer.STATEFUL)

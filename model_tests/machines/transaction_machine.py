@@ -57,7 +57,7 @@ class TransactionMachine(TransactionInvariants):
     @when()
     @rule(number=NUMBER)
     def everything_arrives(self, number: int) -> None:
-        """For some rounds everybody sends and hears, and nothing is lost."""
+        """For some rounds all clients send and all answers arrive, and nothing is lost."""
         self.world.everything_arrives(number)
 
     @when(runs.requests_are_under_way)
@@ -69,7 +69,7 @@ class TransactionMachine(TransactionInvariants):
     @when()
     @rule(number=NUMBER)
     def network_holds_up(self, number: int) -> None:
-        """A message, often the answer to a broker, is held up while others pass; or all that is held up goes on."""
+        """A message, often the answer to a broker, is held up while others pass; or all that is held up is released."""
         self.world.network_holds_up(number)
 
     @when(runs.requests_are_under_way)
@@ -171,13 +171,13 @@ class TransactionMachine(TransactionInvariants):
     @when()
     @rule(number=NUMBER)
     def coordinator_is_replaced(self, number: int) -> None:
-        """A node is elected, and reads its log now or later; the one before it goes on."""
+        """A node is elected, and reads its log now or later; the one before it continues."""
         self.world.coordinator_is_replaced(number)
 
     @when()
     @rule(number=NUMBER)
     def coordinators_load(self, number: int) -> None:
-        """Whoever is reading has read."""
+        """Every node that was reading has read."""
         self.world.coordinators_load(number)
 
     @when()
@@ -248,7 +248,7 @@ class WorkersMachine(TransactionMachine):
 
 
 class FailoverMachine(TransactionMachine):
-    """Coordinators that fail at every point, go on as zombies, and whose log refuses records or seems to."""
+    """Coordinators that fail at every point, continue as zombies, and whose log refuses records or seems to."""
 
     story = FAILOVER
 

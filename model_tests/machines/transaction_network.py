@@ -1,4 +1,4 @@
-"""What the network does: it delivers, loses, copies, delays and holds up; each event takes one number."""
+"""The events of the network: it delivers, loses, copies, delays and holds up; each takes one number."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -22,7 +22,7 @@ class NetworkEvents(ApplicationPool):
         self._held: list[NetworkMessage[Request] | NetworkMessage[Response]] = []
 
     def everything_arrives(self, number: int) -> None:
-        """For some rounds everybody sends and hears; what is late stays so, and one message may be held up."""
+        """For some rounds all clients send and all answers arrive; late messages stay late, and one may be held up."""
         choose = Choices(number)
         rounds, held = 1 + choose.below(5), choose.below(6)
         self.happens("everything arrives")
@@ -41,9 +41,9 @@ class NetworkEvents(ApplicationPool):
             self._held.clear()
 
     def network_holds_up(self, number: int) -> None:
-        """A message, often the answer to a broker, is held up while others pass; or all that is held up goes on."""
+        """A message, often the answer to a broker, is held up while others pass; or all that is held up is released."""
         choose = Choices(number)
-        self.happens("the network holds a message up, or lets all go on")
+        self.happens("the network holds a message up, or releases all")
         if choose.below(4) == 3:
             self._held.clear()
             return

@@ -1,4 +1,4 @@
-"""The offsets of groups, as the log of their partition tells them: what counts, and what waits for a marker."""
+"""The offsets of groups, by the log of their partition: the committed ones, and those that await a marker."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -96,7 +96,7 @@ class OffsetsPartition:
 
     @evidences(rules.OFFSETS_ATOMIC, Layer.STATEFUL)
     def goes_on(self, written: LoggedBatch) -> None:
-        """Committed transactions of workers have read every input once: each goes on where the one before has ended."""
+        """Committed transactions of workers have read every input once: each begins where the one before has ended."""
         passage = None if written.owner is None else self.passages.get(written.owner)
         if passage is None or written.owner is None or not written.is_committed:
             return
@@ -109,13 +109,13 @@ class OffsetsPartition:
     @evidences(rules.OFFSETS_STABLE_FETCH, Layer.STATEFUL)
     @evidences(rules.OFFSETS_ATOMIC, Layer.STATEFUL)
     def reported(self, group: str, answer: OffsetsAnswer, require_stable: bool) -> None:
-        """A fetch tells what counts; a stable one tells nothing that an open transaction may change."""
+        """A fetch returns the committed offset; a stable one none that an open transaction may change."""
         for partition, fetched in answer.partitions.items():
             if answer.error is not ErrorCode.NONE:
                 return
             key = OffsetKey(group, partition)
             waits = any(key in waiting for waiting in self.pending.values())
-            said = f"{group} is told {fetched.error.name} {fetched.offset} of {partition}, pending: {self.pending}"
+            said = f"{group} gets {fetched.error.name} {fetched.offset} of {partition}, pending: {self.pending}"
             if require_stable:
                 unstable = fetched.error is ErrorCode.UNSTABLE_OFFSET_COMMIT
                 self.watch.expect(rules.OFFSETS_STABLE_FETCH, unstable == waits, said)

@@ -10,7 +10,7 @@ from spec.evidence import Layer, evidences
 
 
 def stable_below(history: LoggedPartition, high_watermark: int) -> int:
-    """The last stable offset, as the log alone tells it: up to the first batch whose end is not replicated."""
+    """The last stable offset, by the log alone: up to the first batch whose end is not replicated."""
     undecided = [
         written.batch.base_offset
         for written in history.written

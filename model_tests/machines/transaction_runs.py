@@ -34,7 +34,7 @@ def requests_are_under_way(world: TransactionRun) -> bool:
 
 
 def requests_are_late(world: TransactionRun) -> bool:
-    """A request is under way that nobody waits for."""
+    """A request is under way whose answer is not awaited."""
     waiting = world.wires.open
     return any(message.copy or message.payload.number not in waiting for message in world.wires.requests.in_transit)
 

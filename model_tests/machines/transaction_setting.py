@@ -1,4 +1,4 @@
-"""Of what size and kind a world of transactions is, and which stories are told in it."""
+"""The size and the kind of a world of transactions, and the stories that its runs follow."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -150,6 +150,6 @@ OUTLIVED: Final = Story(
     often=LATE | {"network_holds_up"},
     never=frozenset({"worker_takes_over", *EXPIRY}),
 )
-"""Told apart from the machines, where runs of one kind are wanted."""
+"""Used apart from the machines, for runs of one kind."""
 
 STORIES: Final = (INSTANCES, SHARED, WORKERS, FAILOVER)

@@ -1,4 +1,4 @@
-"""Outcomes beside what applications were told: one for all partitions, nothing for zombies, no identity twice."""
+"""Outcomes compared with the results of applications: one for all partitions, none for zombies, no identity twice."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -17,7 +17,7 @@ from spec.vocabulary import MAX_EPOCH, NO_PRODUCER_ID, ErrorCode
 
 
 class Given(NamedTuple):
-    """An identity that was given out: when, and for what; the same may be told again for the same alone."""
+    """An identity that was given out: when, and for what; only a repeated request may get it again."""
 
     step: int
     order: int
@@ -35,7 +35,7 @@ class Verdicts:
     """
 
     def __init__(self, watch: TransactionWatch, coordinators: CoordinatorLog) -> None:
-        """Nothing was told."""
+        """No results yet."""
         self.watch = watch
         self.coordinators = coordinators
         self.instances: Sequence[ApplicationRun] = ()
@@ -59,7 +59,7 @@ class Verdicts:
             self.verdict(written.owner)
 
     def looks(self) -> None:
-        """Applications were told something new."""
+        """Check the new results of applications."""
         for instance in self.instances:
             if instance.transactions:
                 owner = Owner(instance.number, len(instance.transactions) - 1)
@@ -134,11 +134,11 @@ class Verdicts:
         if not ended or not (reported.is_committed or reported.is_aborted):
             return
         wrong = [each for each in ended if each.is_committed != reported.is_committed and self._counts(reported, each)]
-        said = f"{owner} was told COMMIT {reported.is_committed}: " + ", ".join(map(str, wrong))
+        said = f"{owner} got COMMIT {reported.is_committed} as its result: " + ", ".join(map(str, wrong))
         self.watch.expect(rules.TXN_CLIENT_VERDICT, not wrong, said)
 
     def _counts(self, reported: ClientTransaction, written: LoggedBatch) -> bool:
-        """What nobody acknowledged may be missing from what was committed."""
+        """A batch without an acknowledgement may be missing from what was committed."""
         if reported.is_aborted or written.partition.topic == OFFSETS_TOPIC:
             return True
         values = [record.value for record in written.batch.records()]

@@ -1,4 +1,4 @@
-"""What all invariants of transactions share: the account, the circumstances, and what led to the present moment."""
+"""The common part of all invariants of transactions: the account, the circumstances, and the latest events."""
 
 from collections import deque
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from model_tests.machines.transaction_setting import TransactionSetting
 from spec.rules import Rule
 
 LATEST: Final = 12
-"""Events that a message tells."""
+"""The number of events in a message."""
 
 
 @dataclass(slots=True)

@@ -39,10 +39,10 @@ class WatchedWorld(TransactionWorld):
 
     Attributes:
         watch: the onlooker's notes.
-        coordinators: as `__transaction_state` tells.
+        coordinators: by `__transaction_state`.
         histories: of every partition with transactions.
         groups: of the groups' offsets.
-        verdicts: outcomes beside what was told.
+        verdicts: outcomes compared with results.
     """
 
     def __init__(self, setting: TransactionSetting, ledger: Ledger) -> None:
@@ -90,7 +90,7 @@ class WatchedWorld(TransactionWorld):
         self.watch.expect(rules.FENCE_COORDINATOR_EPOCH, refused, f"{request.body} was written")
 
     def sender_receives(self, message: NetworkMessage[Response], leave_copy: bool = False) -> None:
-        """As ever; an answer to a node lets go on what waited for it."""
+        """As ever; an answer to a node releases the requests that waited for it."""
         request = message.payload.request
         super().sender_receives(message, leave_copy)
         self.looks(self._cause(request))

@@ -1,4 +1,4 @@
-"""The world that is watched: the reference's cluster, and beside it all that an onlooker can see and remember."""
+"""The observed world: the reference's cluster, and beside it all that an observer can see and remember."""
 
 from collections import deque
 from collections.abc import Callable
@@ -26,7 +26,7 @@ from spec.vocabulary import ProducerId
 
 EXPIRATION_MS: Final = 24 * 60 * 60 * 1000
 LATEST: Final = 8
-"""Events that a message tells."""
+"""The number of events in a message."""
 
 
 @dataclass(frozen=True, slots=True)

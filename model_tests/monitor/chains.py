@@ -1,4 +1,4 @@
-"""What a step is linked to: the steps before it on its keys, kept while a trace is made."""
+"""The links of a step: the steps before it on its keys, kept while a trace is made."""
 
 from collections import defaultdict
 from collections.abc import Mapping

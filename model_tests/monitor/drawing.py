@@ -1,4 +1,4 @@
-"""A trace as a sequence diagram: a step is what one asked another and was answered, and what it left behind."""
+"""A trace as a sequence diagram: a step is a request, its answer, and the change of state."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum

@@ -71,7 +71,7 @@ class DecisionMismatch(Exception):
 
 
 class Monitor:
-    """Judges the steps of traces in their order, as an observer of their recorder; what clients tell, at the end.
+    """Judges the steps of traces in their order, as an observer of their recorder; client events at the end.
 
     Attributes:
         steps: how many were judged or passed over.
@@ -110,7 +110,7 @@ class Monitor:
         return tuple(broken)
 
     def finish(self) -> tuple[StepViolation, ...]:
-        """Judge what clients have told in the traces that were seen: what it breaks inside the domain of the rule."""
+        """Judge the client events of the traces: the violations inside the domain of their rule."""
         broken: list[StepViolation] = []
         for histories in self._histories.values():
             broken += self._of_histories(histories)

@@ -91,7 +91,7 @@ class Played:
         choices: the tape that makes them again.
         ends: how much of the tape was used when each step was made.
         findings: how often each verdict came.
-        violations: of the last step, if the run stopped there; or of what clients told in the whole run.
+        violations: of the last step, if the run stopped there; or of the client events of the whole run.
     """
 
     rows: tuple[Row, ...]

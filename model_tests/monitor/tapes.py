@@ -24,10 +24,10 @@ def reported(run: SeededRun, choices: Sequence[int]) -> dict[str, object]:
 
 
 def read_tape(path: Path) -> tuple[SeededRun, tuple[int, ...]]:
-    """The run and the choices that a report tells.
+    """The run and the choices in a report.
 
     Raises:
-        BadInput: there is no such file, or it tells no run.
+        BadInput: there is no such file, or it has no run.
     """
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
@@ -42,8 +42,8 @@ def read_tape(path: Path) -> tuple[SeededRun, tuple[int, ...]]:
 
 def _values(found: Any, path: Path) -> Mapping[str, Any]:
     if not isinstance(found, dict):
-        raise BadInput(f"{path}: tells of no run; `eos replay --json FILE` writes the tape of a run")
+        raise BadInput(f"{path}: has no run; `eos replay --json FILE` writes the tape of a run")
     wrong = [name for name, kind in _KINDS.items() if type(found.get(name)) is not kind]
     if wrong or any(type(choice) is not int or choice < 0 for choice in found["tape"]):
-        raise BadInput(f"{path}: of the run it tells, {wrong[0] if wrong else 'the tape'} is not what it should be")
+        raise BadInput(f"{path}: of its run, {wrong[0] if wrong else 'the tape'} is not what it should be")
     return found

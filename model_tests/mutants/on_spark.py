@@ -1,4 +1,4 @@
-"""Guards broken in the specification, and the two readings of it that the crossing of decisions does not ask.
+"""Guards broken in the specification, and the two readings of it that the crossing of decisions leaves out.
 
 They are the trace check on Spark, whose columns are compiled from the decisions, and the machine of idempotent
 producers, which puts its appends to them. Each must turn red and name the rule; one that stays green restates the guard
@@ -125,7 +125,7 @@ def on_traces(mutant: Planted) -> frozenset[str]:
 
 
 def by_machine(planted: Planted) -> bool:
-    """Whether the machine's worlds, whose appends are put to the decision, see that it is broken."""
+    """Whether the machine's worlds, whose appends the decision judges, see that it is broken."""
     ledger = Ledger(monitors=False)  # its judges are compiled once, from decisions that are not broken
     for seed in range(MACHINE_RUNS):
         run_once(seed, ledger, planted.terrain)
@@ -146,7 +146,7 @@ def _true_traces(coordinated: bool) -> Path:
 def _traces_of_logs() -> list[list[Row]]:
     traces = [simulate.trace_of(seed) for seed in _CANDIDATES[:TRACES]]
     wrapping = next(trace for trace in map(simulate.trace_of, _CANDIDATES) if any(map(_follows_the_wrap, trace)))
-    if wrapping not in traces:  # wraps are rare, and no other step tells whether they are allowed
+    if wrapping not in traces:  # wraps are rare, and no other step shows whether they are allowed
         traces.append(wrapping)
     return traces
 

@@ -1,8 +1,8 @@
-"""What each mutant of the decisions does to the number of states of a search, exactly.
+"""The effect of each mutant of the decisions on the number of states of a search, exactly.
 
-A mutant that some finite instance meets opens states there, closes some, or makes others of as many. The instances are
-those of the quick searches, smallest first; told is the first in which the number differs, else the first that meets
-the mutant. `python -m model_tests.mutants.states` counts those that are stale in the table, with `--all` every one.
+A mutant that some finite instance meets opens states there, closes some, or makes others of as many. The instances
+are those of the quick searches, smallest first. The table has the first in which the number differs, else the first
+that meets the mutant. `python -m model_tests.mutants.states` counts the stale ones, with `--all` every one.
 """
 
 import sys
@@ -141,7 +141,7 @@ def _system(counted: MutantCounts) -> str:
 
 
 def sample(found: Sequence[MutantCounts], size: int, seed: int = 0) -> tuple[MutantCounts, ...]:
-    """So many mutants of the table that are still made, by chance."""
+    """A random sample of the mutants of the table that are still made."""
     known = by_name()
     made = [each for each in found if each.mutant in known]
     return tuple(Random(seed).sample(made, min(size, len(made))))
@@ -155,10 +155,10 @@ def page(found: Sequence[MutantCounts]) -> str:
 def _summary(found: Sequence[MutantCounts]) -> Iterator[str]:
     yield "# What mutants do to the states"
     yield ""
-    yield f"{len(found):,} mutants of the decisions are met by a finite instance of the quick searches: the decision is"
-    yield "asked there what it answers otherwise. Each was planted, and the instance searched as a whole, whatever it"
-    yield "violates: told is the smallest instance in which the number of states differs, else the smallest that meets"
-    yield "it. As many states need not be the same ones. A mutant that breaks leaves nothing to be counted, and"
+    yield f"{len(found):,} mutants of the decisions are met by a finite instance of the quick searches: some call there"
+    yield "gets another result. Each was planted, and the whole instance was searched, violations included."
+    yield "The table has the smallest instance in which the number of states differs, else the smallest that meets"
+    yield "the mutant. The same number need not mean the same states. A mutant that breaks has no number, and"
     yield f"more than {MOST_STATES:,} states are not counted. The mutants stand by the file of their decision in"
     yield "`spec/protocol`."
     yield ""

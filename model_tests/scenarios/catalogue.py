@@ -1,4 +1,4 @@
-"""All scenarios, in the order in which they are told."""
+"""All scenarios, in the order of the documentation."""
 
 from collections.abc import Mapping
 from difflib import get_close_matches

@@ -16,9 +16,9 @@ THREE: Final = TransactionShape(nodes=3)
 
 @scenario(
     "beside-two-phase-commit",
-    "The coordinator is gone for good after the decision; two-phase commit would block",
+    "The coordinator never returns after the decision; two-phase commit would block",
     items=(19, 16),
-    story="""In two-phase commit every participant votes, and from then on holds its locks until it hears the
+    story="""In two-phase commit every participant votes, and from then on holds its locks until it learns the
     outcome: if the coordinator is gone, they wait for it to come back. Kafka's partitions do not vote and lock nothing.
     The decision is a record in a replicated log, so that another coordinator reads and completes it while the first one
     never returns; meanwhile others write to the same partitions, and only read_committed readers wait.""",
@@ -33,7 +33,7 @@ THREE: Final = TransactionShape(nodes=3)
     },
 )
 def beside_two_phase_commit(stage: TransactionStage) -> Facts:
-    """Node 1 decides, sends no marker, and fails; nobody is elected for a while, and then node 2."""
+    """Node 1 decides, sends no marker, and fails; no node is elected for a while, and then node 2."""
     with stage.story.offstage():
         stage.coordinator_fails_over(0, 1)
         stage.coordinator_resigns(0, 0)
@@ -64,7 +64,7 @@ def beside_two_phase_commit(stage: TransactionStage) -> Facts:
     items=(19, 12),
     story="""PostgreSQL gives each reader a snapshot (MVCC): a transaction is in it as a whole or not at all. In
     Kafka every partition gets a marker of its own, and they arrive one by one. A reader of both partitions sees the
-    half on t-0 already and that on t-1 not yet. Nothing is lost or torn for good, but reading is not isolated.""",
+    half on t-0 already and that on t-1 not yet. Nothing is lost or stays torn, but reading is not isolated.""",
     setting=SETTING,
     expected={
         "first look, t-0": ["a"],

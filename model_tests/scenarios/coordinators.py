@@ -1,4 +1,4 @@
-"""A coordinator fails at each point of a commit; a partition is away while one goes on."""
+"""A coordinator fails at each point of a commit; a partition is away during one."""
 
 from typing import Final
 
@@ -30,7 +30,7 @@ SETTING: Final = OfTransactions()
     expected={
         "state that the next coordinator reads": "ONGOING",
         "visible": ["a", "b"],
-        "told as committed": True,
+        "commit acknowledged": True,
         "markers": ["COMMIT", "COMMIT"],
     },
 )
@@ -51,16 +51,16 @@ def before_prepare(stage: TransactionStage) -> Facts:
     "coordinator-moves",
     "The coordinator is another, and is still reading its log",
     items=(15, 11, 16),
-    story="""A coordinator that was replaced answers NOT_COORDINATOR, and the producer asks any broker who it is now.
-    The new one knows nothing until it has read its partition of __transaction_state, and says so:
-    COORDINATOR_LOAD_IN_PROGRESS. Both are retriable. The application hears of neither, and nothing is decided
+    story="""A coordinator that was replaced answers NOT_COORDINATOR, and the producer asks any broker for the
+    coordinator. The new one must first read its partition of __transaction_state; until then it answers
+    COORDINATOR_LOAD_IN_PROGRESS. Both errors are retriable. The application sees neither, and nothing is decided
     meanwhile.""",
     setting=SETTING,
     expected={
         "answers to EndTxn": ["NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS", "NONE"],
         "state of the producer meanwhile": "COMMITTING_TRANSACTION",
         "visible": ["a", "b"],
-        "told as committed": True,
+        "commit acknowledged": True,
         "markers": ["COMMIT", "COMMIT"],
     },
 )
@@ -82,15 +82,15 @@ def coordinator_moves(stage: TransactionStage) -> Facts:
     "coordinator-after-prepare",
     "The coordinator fails when the commit is decided and one partition has its marker",
     items=(16, 11, 12),
-    story="""The PREPARE_COMMIT record in the coordinator's log is the decision; everything after it is carried out
-    by whoever coordinates. The next coordinator reads the record and sends the markers to all partitions again. The one
-    that has its marker already gets a second one, which changes nothing.""",
+    story="""The PREPARE_COMMIT record in the coordinator's log is the decision; any later coordinator carries it
+    out. The next coordinator reads the record and sends the markers to all partitions again. The partition that
+    has its marker already gets a second one, which changes nothing.""",
     setting=SETTING,
     expected={
         "visible before": ["a"],
         "state that the next coordinator reads": "PREPARE_COMMIT",
         "visible": ["a", "b"],
-        "told as committed": True,
+        "commit acknowledged": True,
         "markers": ["COMMIT", "COMMIT", "COMMIT"],
     },
 )
@@ -114,14 +114,14 @@ def after_prepare(stage: TransactionStage) -> Facts:
     "coordinator-after-complete",
     "The coordinator fails when everything is done, and the answer is lost",
     items=(16, 11),
-    story="""The markers are written and COMPLETE_COMMIT is in the log, but the producer has not heard. It finds the
-    next coordinator and asks again. The state and the epoch in the log show that this is a repetition, and the answer
-    is the outcome; no marker is written again.""",
+    story="""The markers are written and COMPLETE_COMMIT is in the log, but the producer has no answer. It finds the
+    next coordinator and sends the request again. The state and the epoch in the log show that this is a repetition, and
+    the answer is the outcome; no marker is written again.""",
     setting=SETTING,
     expected={
         "state that the next coordinator reads": "COMPLETE_COMMIT",
         "visible": ["a", "b"],
-        "told as committed": True,
+        "commit acknowledged": True,
         "markers": ["COMMIT", "COMMIT"],
     },
 )
@@ -151,7 +151,7 @@ def after_complete(stage: TransactionStage) -> Facts:
     expected={
         "answer to the late marker": "TRANSACTION_COORDINATOR_FENCED",
         "visible": ["a", "b"],
-        "told as committed": True,
+        "commit acknowledged": True,
         "markers": ["COMMIT", "COMMIT", "COMMIT"],
     },
 )
@@ -174,19 +174,19 @@ def late_marker(stage: TransactionStage) -> Facts:
     "partition-away",
     "A partition is away during the commit, and delays only itself",
     items=(18, 11),
-    story="""The commit is decided, and the leader of t-1 is gone. The application is told that it is committed, t-0
-    gets its marker and its records are visible, and others write there. What waits is t-1, and the producer's own next
-    transaction, until the leader is back and the coordinator's next attempt succeeds.""",
+    story="""The commit is decided, and the leader of t-1 is gone. The application gets a success, t-0 gets its
+    marker, its records are visible, and others write there. Only t-1 and the producer's own next transaction
+    wait, until the leader is back and the coordinator's next attempt succeeds.""",
     setting=SETTING,
     expected={
-        "told as committed, meanwhile": True,
+        "commit acknowledged, meanwhile": True,
         "visible on t-0, meanwhile": ["a"],
         "visible on t-1, meanwhile": [],
         "others write to t-0, meanwhile": ["a", "other"],
         "its next record is in the log, meanwhile": False,
         "state, meanwhile": "PREPARE_COMMIT",
         "visible": ["a", "other", "next", "b"],
-        "told as committed": True,
+        "commit acknowledged": True,
         "markers": ["COMMIT", "COMMIT", "COMMIT", "COMMIT"],
     },
 )
@@ -199,7 +199,7 @@ def partition_away(stage: TransactionStage) -> Facts:
     stage.decide(producer)
     stage.settle(2)
     meanwhile: Facts = {
-        "told as committed, meanwhile": producer.transaction.is_committed,
+        "commit acknowledged, meanwhile": producer.transaction.is_committed,
         "visible on t-0, meanwhile": stage.shows(T0),
         "visible on t-1, meanwhile": stage.shows(T1),
     }
@@ -210,7 +210,7 @@ def partition_away(stage: TransactionStage) -> Facts:
         stage.application_begins(producer)
         stage.send(producer, T0, "next")
         stage.settle(6)
-    stage.story.remark(stage.name_of(producer), "begins its next transaction, and is told CONCURRENT_TRANSACTIONS")
+    stage.story.remark(stage.name_of(producer), "begins its next transaction, and gets CONCURRENT_TRANSACTIONS")
     waiting: Facts = {
         "others write to t-0, meanwhile": stage.shows(T0),
         "its next record is in the log, meanwhile": "next" in stage.read(T0, READ_UNCOMMITTED),
@@ -232,10 +232,10 @@ def opened(stage: TransactionStage) -> ApplicationRun:
 
 
 def outcome(stage: TransactionStage, producer: ApplicationRun) -> Facts:
-    """What has become of the transaction."""
+    """The outcome of the transaction."""
     return {
         "visible": stage.shows(T0) + stage.shows(T1),
-        "told as committed": producer.transaction.is_committed,
+        "commit acknowledged": producer.transaction.is_committed,
         "markers": markers(stage),
     }
 

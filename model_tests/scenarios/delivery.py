@@ -1,4 +1,4 @@
-"""Why duplicates and disorder arise, and what idempotence does about them."""
+"""Why duplicates and disorder arise, and how idempotence prevents them."""
 
 from dataclasses import replace
 from typing import Final
@@ -17,10 +17,10 @@ SIX: Final = 6
     "lost-acknowledgement",
     "An acknowledgement is lost, and the record is there twice",
     items=(1, 5),
-    story="""A producer that hears nothing cannot know whether its record was appended. It sends it again, since a
+    story="""A producer without an answer cannot know whether its record was appended. It sends it again, since a
     record too many is better than one too few: delivery is at least once, and here the record is in the log twice.""",
     setting=PLAIN,
-    expected={"log": ["a", "a"], "told as written": ["a"]},
+    expected={"log": ["a", "a"], "acknowledged": ["a"]},
 )
 @scenario(
     "lost-acknowledgement-idempotent",
@@ -30,7 +30,7 @@ SIX: Final = 6
     never changes them. The broker finds them in its window of the last five batches, appends nothing, and answers the
     offset of the first copy.""",
     setting=IDEMPOTENT,
-    expected={"log": ["a"], "told as written": ["a"]},
+    expected={"log": ["a"], "acknowledged": ["a"]},
 )
 def lost_acknowledgement(stage: ProducerStage) -> Facts:
     """The answer to the only record is lost."""
@@ -39,7 +39,7 @@ def lost_acknowledgement(stage: ProducerStage) -> Facts:
     stage.lose_answers()
     stage.send_again()
     stage.settle()
-    return {"log": stage.log, "told as written": stage.promised}
+    return {"log": stage.log, "acknowledged": stage.promised}
 
 
 @scenario(
@@ -50,7 +50,7 @@ def lost_acknowledgement(stage: ProducerStage) -> Facts:
     comes after it: nothing is lost or duplicated, but the order of the log is not the order of sending. Without
     idempotence only one request in flight at a time (max.in.flight.requests.per.connection=1) prevents this.""",
     setting=PLAIN,
-    expected={"log": ["b", "a"], "told as written": ["a", "b"]},
+    expected={"log": ["b", "a"], "acknowledged": ["a", "b"]},
 )
 @scenario(
     "lost-request-idempotent",
@@ -60,7 +60,7 @@ def lost_acknowledgement(stage: ProducerStage) -> Facts:
     OUT_OF_ORDER_SEQUENCE_NUMBER. The producer sends both again, lowest sequence first and one at a time, and the order
     of sending is kept with five requests in flight.""",
     setting=IDEMPOTENT,
-    expected={"log": ["a", "b"], "told as written": ["a", "b"]},
+    expected={"log": ["a", "b"], "acknowledged": ["a", "b"]},
 )
 def lost_request(stage: ProducerStage) -> Facts:
     """The first of two requests is lost before the log has anything of the producer.
@@ -76,7 +76,7 @@ def lost_request(stage: ProducerStage) -> Facts:
     stage.settle()
     return {
         "log": [value for value in stage.log if value != "(first)"],
-        "told as written": [value for value in stage.promised if value != "(first)"],
+        "acknowledged": [value for value in stage.promised if value != "(first)"],
     }
 
 
@@ -123,7 +123,7 @@ def one_in_flight(stage: ProducerStage) -> Facts:
 )
 @scenario(
     "six-in-flight-split",
-    "Six batches in flight, and a broker that tells below from above",
+    "Six batches in flight, and a broker that distinguishes below from above",
     items=(5, 6),
     story="""A proposal that is in no release: a sequence below the expected one is answered
     DUPLICATE_SEQUENCE_NUMBER, only one above it OUT_OF_ORDER_SEQUENCE_NUMBER. The producer takes the former for

@@ -65,7 +65,7 @@ class DiskStage:
 
     @property
     def cast(self) -> tuple[str, ...]:
-        """Everybody who may take part."""
+        """All that may take part."""
         return PRODUCER, BROKER, READER
 
     @contextmanager
@@ -87,7 +87,7 @@ class DiskStage:
     # --- what a scenario does -----------------------------------------------------------------------------------
 
     def produce(self, value: str, sequence: int, *, heard: bool = True) -> str:
-        """One record, as a batch with this sequence; what the broker answers, whether or not the producer hears it."""
+        """One record, as a batch with this sequence; the broker's answer, whether or not the producer gets it."""
         batch = value_batch(
             [value.encode()], producer_id=PRODUCER_ID, epoch=0, base_sequence=sequence, timestamp=self.now
         )

@@ -1,4 +1,4 @@
-"""Who leads, who decides that, and what becomes of those who do not know it yet."""
+"""Elections of leaders, and the fate of those that do not know of them yet."""
 
 from dataclasses import replace
 from typing import Final
@@ -18,19 +18,19 @@ from spec.versions import KAFKA_2_5, KAFKA_2_7, NEWEST
     "A leader fails: the first replica of the assignment that is in sync leads",
     items=(22, 23),
     story="""Broker 1 is next in the assignment, but out of sync. When the leader fails the controller elects broker
-    2. The former leader comes back as a follower, drops what nobody has copied from it, and returns to the in-sync
-    set.""",
+    2. The former leader comes back as a follower, drops records that no replica has copied from it, and returns to the
+    in-sync set.""",
     setting=OfReplicas(shape=TRIO),
     expected={
         "in sync when the leader fails": ["broker 0", "broker 2"],
         "leads": "broker 2",
-        "told as written": ["a", "b"],
+        "acknowledged": ["a", "b"],
         "log of broker 0": ["a", "b"],
         "in sync in the end": ["broker 0", "broker 1", "broker 2"],
     },
 )
 def leader_fails(stage: ReplicasStage) -> Facts:
-    """Broker 1 is slow, the leader has a record that nobody has copied; then all is well again."""
+    """Broker 1 is slow, the leader has a record that was not copied; then all is well again."""
     stage.arrives(*stage.send("a"))
     stage.passes(LAG_MS + STEP_MS, slow=(1,))
     stage.answered()
@@ -46,29 +46,29 @@ def leader_fails(stage: ReplicasStage) -> Facts:
     return {
         "in sync when the leader fails": before,
         "leads": leads,
-        "told as written": stage.promised,
+        "acknowledged": stage.promised,
         "log of broker 0": stage.log_of(0),
         "in sync in the end": stage.insync,
     }
 
 
-ZOMBIE_STORY: Final = """The leader stands still for longer than its session lasts, as in a long garbage collection.
-Another leads by the time it goes on, and it has not heard so. It takes what it is sent,"""
+ZOMBIE_STORY: Final = """The leader is paused for longer than its session lasts, as in a long garbage collection.
+Another leads by the time it continues, and it does not know so. It takes what it is sent,"""
 
 
 @scenario(
     "zombie-leader",
     "A leader that was replaced does not know it: acks=all",
     items=(23, 22),
-    story=f"""{ZOMBIE_STORY} but nobody copies from it: its followers name a newer leader epoch. With acks=all
-    nothing is acknowledged that the next leader does not have. When the zombie hears of its successor, it drops the
+    story=f"""{ZOMBIE_STORY} but no replica copies from it: its followers name a newer leader epoch. With acks=all
+    nothing is acknowledged that the next leader does not have. When the zombie learns of its successor, it drops the
     record.""",
     setting=OfReplicas(shape=TRIO),
     expected={
         "brokers that think they lead": ["broker 0", "broker 1"],
         "the zombie has": ["a"],
-        "told as written by the zombie": [],
-        "told as written": ["a"],
+        "acknowledged by the zombie": [],
+        "acknowledged": ["a"],
         "log": ["a"],
         "leads": "broker 1",
     },
@@ -83,8 +83,8 @@ Another leads by the time it goes on, and it has not heard so. It takes what it 
     expected={
         "brokers that think they lead": ["broker 0", "broker 1"],
         "the zombie has": ["a"],
-        "told as written by the zombie": ["a"],
-        "told as written": ["a"],
+        "acknowledged by the zombie": ["a"],
+        "acknowledged": ["a"],
         "log": [],
         "leads": "broker 1",
     },
@@ -92,7 +92,7 @@ Another leads by the time it goes on, and it has not heard so. It takes what it 
 def zombie_leader(stage: ReplicasStage) -> Facts:
     """A producer that knows no better sends to the former leader."""
     stage.stands_still(0)
-    stage.story.remark(broker(0), "goes on, and has not heard of its successor")
+    stage.story.remark(broker(0), "continues, and does not know of its successor")
     stage.broker_resumes(0)
     stage.arrives(*stage.send("a"))
     leading = [broker(node.number) for node in stage.nodes if node.broker.replicas[0].leadership is not None]
@@ -104,8 +104,8 @@ def zombie_leader(stage: ReplicasStage) -> Facts:
     return {
         "brokers that think they lead": leading,
         "the zombie has": has,
-        "told as written by the zombie": by_zombie,
-        "told as written": stage.promised,
+        "acknowledged by the zombie": by_zombie,
+        "acknowledged": stage.promised,
         "log": stage.log,
         "leads": stage.leader,
     }
@@ -116,7 +116,7 @@ def zombie_leader(stage: ReplicasStage) -> Facts:
     "A leader that was replaced cannot shrink the in-sync set",
     items=(23, 22),
     story="""A zombie that could take its followers out of the in-sync set would be alone in it, and acknowledge
-    what nobody else has. The controller refuses: the proposal names a leader epoch that has passed.""",
+    records that no other replica has. The controller refuses: the proposal names a leader epoch that has passed.""",
     setting=OfReplicas(shape=TRIO),
     expected={
         "the controller answers": ["FENCED_LEADER_EPOCH"],
@@ -142,7 +142,7 @@ def zombie_proposal(stage: ReplicasStage) -> Facts:
     stage.broker_pauses(0)
     stage.story.remark(broker(0), "stands still")
     stage.passes(LAG_MS + STEP_MS)
-    stage.story.remark(broker(0), "goes on, and has not heard of its successor")
+    stage.story.remark(broker(0), "continues, and does not know of its successor")
     stage.broker_resumes(0)
     stage.arrives(*stage.send("a"))
     seen = len(stage.recorder.rows)
@@ -208,12 +208,12 @@ def controller_fails(stage: ReplicasStage) -> Facts:
     "A controller that was replaced gives an order: ZooKeeper",
     items=(23, 25),
     story="""The former controller does not know that it was replaced. Brokers remember the highest controller epoch
-    that they have heard, and refuse its orders with STALE_CONTROLLER_EPOCH; ZooKeeper refuses its writes.""",
+    that they have received, and refuse its orders with STALE_CONTROLLER_EPOCH; ZooKeeper refuses its writes.""",
     setting=OfReplicas(profile=KAFKA_2_7, shape=TRIO),
     expected={"a broker answers": "STALE_CONTROLLER_EPOCH", "ZooKeeper answers": "NOT_CONTROLLER", "leads": "broker 0"},
 )
 def stale_controller(stage: ReplicasStage) -> Facts:
-    """Controller 1 is elected, and the brokers have heard so."""
+    """Controller 1 is elected, and the brokers know it."""
     former = stage.controllers[0]
     late = former.word_of(0)
     stage.controller_is_elected(1)
@@ -236,13 +236,13 @@ def stale_controller(stage: ReplicasStage) -> Facts:
     "controlled-shutdown",
     "A broker shuts down in order, and gets back what it led",
     items=(23, 22),
-    story="""A broker that is told to stop asks the controller first. Another leads before it goes, so that nobody
+    story="""A broker that is shut down asks the controller first. Another leads before it goes, so that no client
     waits for a session to expire. When it is back and in sync, the election of preferred leaders gives it back what
     it led.""",
     setting=OfReplicas(shape=TRIO),
     expected={
         "leads before it goes": "broker 1",
-        "told as written": ["a", "b"],
+        "acknowledged": ["a", "b"],
         "leads when it is back": "broker 1",
         "leads after the preferred election": "broker 0",
         "log": ["a", "b"],
@@ -263,7 +263,7 @@ def controlled_shutdown(stage: ReplicasStage) -> Facts:
     stage.talk()
     return {
         "leads before it goes": before,
-        "told as written": stage.promised,
+        "acknowledged": stage.promised,
         "leads when it is back": back,
         "leads after the preferred election": stage.leader,
         "log": stage.log,
@@ -274,24 +274,24 @@ def controlled_shutdown(stage: ReplicasStage) -> Facts:
     "eligible-leader",
     "Since 4.1: who left an in-sync set that was too small may lead",
     items=(23, 22, 25),
-    story="""With min.insync.replicas=2 a leader that is alone acknowledges nothing with acks=all. Whoever left the
-    set when it became too small therefore has all that was acknowledged, and may lead if the last one does not come
+    story="""With min.insync.replicas=2 a leader that is alone acknowledges nothing with acks=all. A replica that left
+    the set when it became too small therefore has all that was acknowledged, and may lead if the last one does not come
     back, unless it was killed and may have lost the end of its log (KIP-966).""",
     setting=OfReplicas(profile=NEWEST, shape=replace(TRIO, min_insync=2)),
-    expected={"told as written": ["a"], "in sync at last": [], "leads": "broker 2", "log": ["a"]},
+    expected={"acknowledged": ["a"], "in sync at last": [], "leads": "broker 2", "log": ["a"]},
 )
 @scenario(
     "last-in-sync",
     "Before 4.1: the partition waits for the last that was in sync",
     items=(23, 22, 25),
     story="""The same run without eligible leaders. Only the last of the in-sync set may lead, although broker 2 has
-    everything; while it is gone, nobody does.""",
+    everything; while it is gone, the partition has no leader.""",
     setting=OfReplicas(
         profile=replace(NEWEST, eligible_leader_replicas=False),
         shape=replace(TRIO, min_insync=2),
         beside="eligible.leader.replicas.version=0 as before 4.1",
     ),
-    expected={"told as written": ["a"], "in sync at last": ["broker 0"], "leads": "nobody", "log": ["a"]},
+    expected={"acknowledged": ["a"], "in sync at last": ["broker 0"], "leads": "none", "log": ["a"]},
 )
 def last_in_sync(stage: ReplicasStage) -> Facts:
     """The brokers go one after another, the leader last; broker 2, which stood still, is back."""
@@ -301,7 +301,7 @@ def last_in_sync(stage: ReplicasStage) -> Facts:
     stage.fails(0)
     last = stage.insync
     stage.goes_on(2)
-    return {"told as written": stage.promised, "in sync at last": last, "leads": stage.leader, "log": stage.log}
+    return {"acknowledged": stage.promised, "in sync at last": last, "leads": stage.leader, "log": stage.log}
 
 
 @scenario(
@@ -321,12 +321,12 @@ def last_in_sync(stage: ReplicasStage) -> Facts:
     },
 )
 def eligible_waits(stage: ReplicasStage) -> Facts:
-    """Broker 0 is heard of, and has not fetched yet."""
+    """Broker 0 has sent a heartbeat, and has not fetched yet."""
     stage.acknowledged("a")
     stage.stands_still(0)
     stage.stands_still(1)
     eligible = [broker(node) for node in sorted(stage.metadata.partitions[0].eligible)]
-    stage.story.remark(broker(0), "goes on")
+    stage.story.remark(broker(0), "continues")
     stage.broker_resumes(0)
     stage.broker_heartbeats(0)
     stage.talk()

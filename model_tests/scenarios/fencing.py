@@ -1,4 +1,4 @@
-"""One transactional id, several instances: who may still write, and what becomes of what was left open."""
+"""One transactional id, several instances: which may still write, and the fate of open transactions."""
 
 from typing import Final
 
@@ -17,7 +17,7 @@ SETTING: Final = OfTransactions()
     items=(10, 15),
     story="""An instance is paused with an open transaction, and another one starts with the same transactional id.
     Its InitProducerId aborts what was open and raises the epoch. When the first instance wakes up and commits, its
-    epoch is too low: it is fenced, for good, and nothing that it wrote becomes visible.""",
+    epoch is too low: it is fenced, and nothing that it wrote ever becomes visible.""",
     setting=SETTING,
     expected={
         "visible": ["new"],
@@ -80,9 +80,9 @@ def late_data_of_a_zombie(stage: TransactionStage) -> Facts:
     "unfinished-transaction",
     "The next instance ends what the last one left open",
     items=(10, 16),
-    story="""An instance crashes in the middle of a transaction. Until somebody ends it, a read_committed reader
+    story="""An instance crashes in the middle of a transaction. Until the transaction is ended, a read_committed reader
     waits at the last stable offset, also for records of other producers that come after it. The next instance's
-    InitProducerId aborts it, long before the transaction timeout, and the reader goes on.""",
+    InitProducerId aborts it, long before the transaction timeout, and the reader continues.""",
     setting=SETTING,
     expected={
         "visible while it is open": [],

@@ -51,7 +51,7 @@ class OfGroups:
         return f"Kafka {self.profile.name}, transaction.version={version}, partitions assigned by {self.assignor}"
 
     def stage(self) -> "GroupStage":
-        """A world in which nobody works."""
+        """A world without workers."""
         return GroupStage(self.profile, self.shape, self.assignor)
 
 
@@ -109,8 +109,8 @@ class GroupStage(NotedTransactions, PipelineWorld):
         super().worker_is_suspended(worker)
 
     def worker_resumes(self, worker: WorkerRun) -> None:
-        """It goes on."""
-        self.story.remark(self.name_of(worker.instance), "goes on as if nothing had been")
+        """It continues."""
+        self.story.remark(self.name_of(worker.instance), "continues as if nothing had been")
         super().worker_resumes(worker)
 
     def _name_of(self, asked: FromMember) -> str:

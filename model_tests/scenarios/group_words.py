@@ -1,4 +1,4 @@
-"""How requests of consumers to their group's coordinator, and its answers, are told."""
+"""Requests of consumers to their group's coordinator, and its answers, in words."""
 
 from reference.broker.group_api import OffsetsAnswer
 from reference.broker.group_requests import JoinAnswer, JoinRequest, MemberClaim, SyncAnswer, SyncRequest
@@ -69,7 +69,7 @@ def group_answer_words(answer: GroupAnswer) -> str:
 
 
 def offset_words(error: ErrorCode, offset: int) -> str:
-    """What is told of the offset of a partition."""
+    """The answer about the offset of a partition, in words."""
     if error is not ErrorCode.NONE:
         return error.name
     return "none" if offset == NO_OFFSET else str(offset)

@@ -1,4 +1,4 @@
-"""Consumer groups: who reads what, what a rebalance does, and how a zombie is kept from counting twice."""
+"""Consumer groups: assignments, rebalances, and how a zombie is kept from counting twice."""
 
 from typing import Final
 
@@ -64,7 +64,7 @@ def assignment(stage: GroupStage) -> Facts:
     "A worker that the group has given up wants to commit",
     items=(21, 10, 13),
     story="""A worker has read words and written its counts when it stands still for so long that its session expires.
-    Another one is assigned its partitions, and counts the words. When the first goes on, its offsets name the member
+    Another one is assigned its partitions, and counts the words. When the first continues, its offsets name the member
     and the generation that it was in (KIP-447). The group coordinator refuses them, and its transaction is aborted.
     Both have transactional ids of their own: no producer has fenced another.""",
     setting=OfGroups(),
@@ -75,7 +75,7 @@ def assignment(stage: GroupStage) -> Facts:
     "Before 2.5: a worker that the group has given up commits",
     items=(21, 10, 13, 25),
     story="""The same run before KIP-447. Offsets in a transaction do not say which member sends them, and the
-    coordinator takes them from anybody: the words are counted twice. Until then, a transactional id for each input
+    coordinator takes them from any client: the words are counted twice. Until then, a transactional id for each input
     partition was needed, so that the next owner fences the one before.""",
     setting=OfGroups(KAFKA_2_4),
     expected={"the zombie's transaction": "committed", "counted": ["a: 4", "b: 2"]},
@@ -105,8 +105,8 @@ def generation_fence(stage: GroupStage) -> Facts:
     "stable-fetch",
     "The next owner of a partition waits for the offsets of an open transaction",
     items=(21, 13, 17),
-    story="""A worker crashes after it has sent its offsets along and before it commits. Nobody knows yet whether they
-    will count, and so a stable OffsetFetch does not tell the next owner any (UNSTABLE_OFFSET_COMMIT). It waits until
+    story="""A worker crashes after it has sent its offsets along and before it commits. Whether they will count is
+    not decided yet, and so a stable OffsetFetch returns none to the next owner (UNSTABLE_OFFSET_COMMIT). It waits until
     the transaction has timed out and is aborted, and then counts the words itself.""",
     setting=OfGroups(),
     expected={"while the transaction is open": [], "afterwards": ["a: 2", "b: 1"]},
@@ -134,7 +134,7 @@ def stable_fetch(stage: GroupStage) -> Facts:
     "The coordinator of the group fails",
     items=(21, 16),
     story="""Offsets and generations are records of `__consumer_offsets`. The node that leads their partition fails,
-    and the next leader reads them: the members find it, and go on in the same generation, without a rebalance.""",
+    and the next leader reads them: the members find it, and continue in the same generation, without a rebalance.""",
     setting=OfGroups(),
     expected={"generations": [1, 1], "owned": ["words-0", "words-1"], "counted": ["a: 2", "b: 1"]},
 )
@@ -181,11 +181,11 @@ def automatic_commits(stage: GroupStage) -> Facts:
     "automatic-commits-ahead",
     "enable.auto.commit: a worker asks for more before it has finished",
     items=(21, 13),
-    story="""The same consumer, whose application works on records in a thread of its own while it goes on asking for
-    more. What is committed is what it was given, finished or not. Its offsets are committed when its work fails: it
-    goes back to where the group is, and that is past the words, so that nobody counts them.""",
+    story="""The same consumer, whose application works on records in a thread of its own while it continues to
+    poll. What is committed is what it was given, finished or not. Its offsets are committed when its work fails: it
+    goes back to the group's offset, and that is past the words, so that they are never counted.""",
     setting=OfGroups(),
-    expected={"it goes on at": ["words-0 4", "words-1 0"], "in the end": []},
+    expected={"it continues at": ["words-0 4", "words-1 0"], "in the end": []},
 )
 def automatic_commits_ahead(stage: GroupStage) -> Facts:
     """Its work is aborted, and its offsets are not."""
@@ -200,7 +200,7 @@ def automatic_commits_ahead(stage: GroupStage) -> Facts:
     stage.catches_up()
     stage.rounds(4)
     places = [f"{topic}-{number} {each.offset}" for (topic, number), each in worker.consumer.positions().items()]
-    return {"it goes on at": places, "in the end": stage.counted()}
+    return {"it continues at": places, "in the end": stage.counted()}
 
 
 def together(stage: GroupStage, *names: str) -> list[WorkerRun]:

@@ -1,4 +1,4 @@
-"""Who hands out producer ids: every broker, from a block that nobody else has."""
+"""Producer ids: every broker hands them out, from a block of its own."""
 
 from model_tests.scenarios.identities_stage import IdentitiesStage, OfIdentities
 from model_tests.scenarios.scenario import Facts, scenario
@@ -13,7 +13,7 @@ LAST_BLOCK = 2**63 - 1 - PRODUCER_ID_BLOCK
     items=(2,),
     story="""Both brokers read the shared record and find the same block free. A claim is written only if the record is
     still the one that was read: the second one comes too late, reads again, and gets the next block. From then on each
-    hands out ids of its own block and asks nobody.""",
+    hands out ids of its own block without a request.""",
     setting=OfIdentities(),
     expected={
         "ids of broker 0": ["1000", "1001"],
@@ -38,7 +38,7 @@ def block_race(stage: IdentitiesStage) -> Facts:
 
 @scenario(
     "block-lost",
-    "A broker that restarts leaves the rest of its block to nobody",
+    "A broker that restarts loses the rest of its block",
     items=(2, 7),
     story="""What was left of a block is kept in memory alone. After a restart the broker claims another one: there are
     gaps, and a later id may be lower than an earlier one. No id is handed out twice, and that is all that ids are
@@ -58,9 +58,9 @@ def block_lost(stage: IdentitiesStage) -> Facts:
     "ids-exhausted",
     "After the last block there are no producer ids any more",
     items=(2, 15),
-    story="""Ids are 64 bits, and none is used again. A broker goes on with the block that it has; who needs another
-    block is refused, and the record stays as it is. At a million ids a second that would be in three hundred thousand
-    years.""",
+    story="""Ids are 64 bits, and none is used again. A broker continues with the block that it has; a request for
+    another block is refused, and the record stays as it is. At a million ids a second that would be in three hundred
+    thousand years.""",
     setting=OfIdentities(first=LAST_BLOCK),
     expected={
         "broker 0": ["9223372036854774807", "9223372036854774808"],

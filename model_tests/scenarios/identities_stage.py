@@ -52,7 +52,7 @@ class NotedBlocks(BlockAllocator):
     """
 
     def __init__(self, first: int, story: Storyboard) -> None:
-        """Nobody claims a block."""
+        """No block is claimed."""
         super().__init__(first)
         self.claimant = broker(0)
         self.meanwhile: Callable[[], object] | None = None
@@ -105,7 +105,7 @@ class IdentitiesStage:
 
     @property
     def known(self) -> BlockRecord:
-        """The record as it is; nobody in the story reads it."""
+        """The record as it is; no participant reads it."""
         with self.story.offstage():
             return self.record.read()
 

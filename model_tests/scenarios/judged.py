@@ -1,4 +1,4 @@
-"""One scenario played on the reference, and what was seen beside what must be seen."""
+"""One scenario played on the reference, and its outcome beside the expected one."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from model_tests.scenarios.scenario import Facts, Scenario, Value
 from reference.client.transaction_states import IllegalState, ProducerFailed
 from reference.errors import Refusal
 
-UNSEEN = "(nothing was said of it)"
+UNSEEN = "(not reported)"
 
 
 @dataclass(frozen=True, slots=True)

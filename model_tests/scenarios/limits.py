@@ -16,9 +16,9 @@ FORGETFUL: Final = replace(ALONE, expiration_ms=60_000)
     "producer-restart",
     "A producer restarts, and sends its last record again",
     items=(8,),
-    story="""A producer crashes after its record was appended and before it heard so. Its next run has no
+    story="""A producer crashes after its record was appended and before the answer arrives. Its next run has no
     transactional id, hence another producer id, and sends the record once more. To the broker it is the first record of
-    somebody new: exactly once holds within one session of a producer only.""",
+    a new producer: exactly once holds within one session of a producer only.""",
     setting=TWO,
     expected={"log": ["a", "a"], "producer ids in the log": 2},
 )
@@ -55,11 +55,11 @@ def two_producers(stage: ProducerStage) -> Facts:
     "application-resends",
     "An application sends a record again that timed out",
     items=(8, 5),
-    story="""The answer does not come within delivery.timeout.ms, and the application is told of an error. That does
-    not say that the record is not in the log. If the application calls send() again, the record gets another number,
-    and nothing tells it from a new one.""",
+    story="""The answer does not come within delivery.timeout.ms, and the application gets an error. That does
+    not mean that the record is not in the log. If the application calls send() again, the record gets another number,
+    and cannot be distinguished from a new one.""",
     setting=OfProducers(),
-    expected={"log": ["a", "a"], "told as failed": ["a"], "told as written": ["a"]},
+    expected={"log": ["a", "a"], "failed": ["a"], "acknowledged": ["a"]},
 )
 def application_resends(stage: ProducerStage) -> Facts:
     """The answer to the first is under way until it is too late."""
@@ -67,10 +67,10 @@ def application_resends(stage: ProducerStage) -> Facts:
     stage.broker_receives(first)
     stage.clock.advance(stage.shape.delivery_timeout_ms)
     stage.producer_ticks(0)
-    stage.story.remark(stage.name_of(0), "tells the application of a timeout (delivery.timeout.ms)")
+    stage.story.remark(stage.name_of(0), "reports a timeout to the application (delivery.timeout.ms)")
     stage.lose_answers()
     stage.acknowledged("a")
-    return {"log": stage.log, "told as failed": stage.failed, "told as written": stage.promised}
+    return {"log": stage.log, "failed": stage.failed, "acknowledged": stage.promised}
 
 
 @scenario(
@@ -81,7 +81,7 @@ def application_resends(stage: ProducerStage) -> Facts:
     here. If the retry of a record comes after that, the broker has nothing to recognize it by. Since 2.5 it takes
     whatever sequence it sees first, and the record is there twice, without any error.""",
     setting=OfProducers(shape=FORGETFUL),
-    expected={"log": ["a", "b", "b"], "answers": ["NONE", "NONE", "NONE"], "told as written": ["a", "b"]},
+    expected={"log": ["a", "b", "b"], "answers": ["NONE", "NONE", "NONE"], "acknowledged": ["a", "b"]},
 )
 @scenario(
     "rewritten-sequences",
@@ -94,7 +94,7 @@ def application_resends(stage: ProducerStage) -> Facts:
     expected={
         "log": ["a", "b", "b"],
         "answers": ["NONE", "NONE", "UNKNOWN_PRODUCER_ID", "NONE"],
-        "told as written": ["a", "b"],
+        "acknowledged": ["a", "b"],
     },
 )
 def retry_after_expiry(stage: ProducerStage) -> Facts:
@@ -105,7 +105,7 @@ def retry_after_expiry(stage: ProducerStage) -> Facts:
     stage.lose_answers()
     forget(stage)
     stage.settle()
-    return {"log": stage.log, "answers": stage.answers, "told as written": stage.promised}
+    return {"log": stage.log, "answers": stage.answers, "acknowledged": stage.promised}
 
 
 @scenario(
@@ -120,9 +120,9 @@ def retry_after_expiry(stage: ProducerStage) -> Facts:
 )
 @scenario(
     "idle-producer-since-2.5",
-    "Since 2.5: a producer that was idle for long goes on",
+    "Since 2.5: a producer that was idle for long continues",
     items=(9, 25),
-    story="""The same run since KIP-360. A producer of which nothing is known may go on at any sequence: there is no
+    story="""The same run since KIP-360. A producer without state may continue at any sequence: there is no
     error, and nothing is numbered again.""",
     setting=OfProducers(KAFKA_2_5, FORGETFUL),
     expected={"log": ["a", "b"], "answers": ["NONE", "NONE"], "sequences in the log": [0, 1]},
@@ -143,12 +143,12 @@ def idle_producer(stage: ProducerStage) -> Facts:
     "first-batch-overtaken",
     "The very first batch is lost, and the broker takes the second one for the first",
     items=(8, 6),
-    story="""Since 2.5 a broker takes whatever sequence it sees first of a producer that it does not know, for it
+    story="""Since 2.5 a broker accepts any first sequence of a producer that it does not know, for it
     may have forgotten it. If that is the second batch, the first one comes too late: it is out of order, as often as it
-    is sent again, until delivery.timeout.ms has passed and the application is told of an error. Nothing is there twice,
+    is sent again, until delivery.timeout.ms has passed and the application gets an error. There are no duplicates,
     but b is acknowledged although a, which was sent before it, is missing.""",
     setting=OfProducers(),
-    expected={"log": ["b", "c"], "told as written": ["b", "c"], "told as failed": ["a"]},
+    expected={"log": ["b", "c"], "acknowledged": ["b", "c"], "failed": ["a"]},
 )
 @scenario(
     "first-batch-overtaken-before-2.5",
@@ -157,7 +157,7 @@ def idle_producer(stage: ProducerStage) -> Facts:
     story="""The same run before KIP-360. A producer that is not known must begin at sequence 0: the second batch is
     refused with UNKNOWN_PRODUCER_ID, both are numbered again under a new epoch, and the order is kept.""",
     setting=OfProducers(KAFKA_2_4),
-    expected={"log": ["a", "b", "c"], "told as written": ["a", "b", "c"], "told as failed": []},
+    expected={"log": ["a", "b", "c"], "acknowledged": ["a", "b", "c"], "failed": []},
 )
 def first_batch_overtaken(stage: ProducerStage) -> Facts:
     """The first of two requests is lost, and the broker knows nothing of the producer."""
@@ -171,7 +171,7 @@ def first_batch_overtaken(stage: ProducerStage) -> Facts:
     stage.producer_ticks(0)
     stage.settle(rounds=2)
     stage.acknowledged("c")
-    return {"log": stage.log, "told as written": stage.promised, "told as failed": stage.failed}
+    return {"log": stage.log, "acknowledged": stage.promised, "failed": stage.failed}
 
 
 @scenario(
@@ -182,7 +182,7 @@ def first_batch_overtaken(stage: ProducerStage) -> Facts:
     was refused with UNKNOWN_PRODUCER_ID, so that both have new numbers when the first is sent again. The late request
     has the old ones: the broker takes it, and then the other one too.""",
     setting=OfProducers(KAFKA_2_4),
-    expected={"log": ["a", "a", "b"], "told as written": ["a", "b"]},
+    expected={"log": ["a", "a", "b"], "acknowledged": ["a", "b"]},
 )
 @scenario(
     "delayed-batch-since-2.5",
@@ -190,9 +190,9 @@ def first_batch_overtaken(stage: ProducerStage) -> Facts:
     items=(9, 8, 25),
     story="""The same run since KIP-360. The second batch was taken, and nothing is numbered again. Both copies of
     the first one are out of order and refused, so that it is there at most once; here it is not there at all, and the
-    application is told so.""",
+    application gets an error.""",
     setting=OfProducers(KAFKA_2_5),
-    expected={"log": ["b"], "told as written": ["b"]},
+    expected={"log": ["b"], "acknowledged": ["b"]},
 )
 def delayed_batch(stage: ProducerStage) -> Facts:
     """The request of the first batch arrives after the second one, and before its own retry."""
@@ -206,7 +206,7 @@ def delayed_batch(stage: ProducerStage) -> Facts:
     stage.clock.advance(stage.shape.delivery_timeout_ms)
     stage.producer_ticks(0)
     stage.settle(rounds=2)
-    return {"log": stage.log, "told as written": stage.promised}
+    return {"log": stage.log, "acknowledged": stage.promised}
 
 
 def forget(stage: ProducerStage) -> None:

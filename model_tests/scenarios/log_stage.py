@@ -64,7 +64,7 @@ class LogStage:
 
     @property
     def cast(self) -> tuple[str, ...]:
-        """Everybody who may take part."""
+        """All that may take part."""
         return PRODUCER, LOG, READER
 
     @contextmanager

@@ -128,7 +128,7 @@ class NotedTransactions(TransactionWorld):
             self.story.remark(partition_name(partition), "forgets its silent producers (producer.id.expiration.ms)")
 
     def partition_goes_away(self, partition: TopicPartition) -> None:
-        """Nobody can write to a partition."""
+        """A partition cannot be written to."""
         self.story.remark(partition_name(partition), "has no leader")
         super().partition_goes_away(partition)
 

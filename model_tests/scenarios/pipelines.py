@@ -1,4 +1,4 @@
-"""Consume, transform, produce: what a crash in the middle does, with offsets in the transaction and outside of it."""
+"""Consume, transform, produce: a crash in the middle, with offsets in the transaction and outside of it."""
 
 from typing import Final
 
@@ -111,14 +111,14 @@ def consumed(stage: TransactionStage) -> Consumer:
 
 
 def transform(stage: TransactionStage, transformer: ApplicationRun, consumer: Consumer) -> None:
-    """Write what comes of the input, and commit it without offsets."""
+    """Write the output for the input, and commit it without offsets."""
     if consumer.received:
         write_results(stage, transformer, consumer)
         stage.end(transformer)
 
 
 def transform_in_transaction(stage: TransactionStage, transformer: ApplicationRun, consumer: Consumer) -> None:
-    """Write what comes of the input, and send the offsets along; nothing is committed yet."""
+    """Write the output for the input, and send the offsets along; nothing is committed yet."""
     write_results(stage, transformer, consumer)
     stage.application_sends_offsets(transformer, GROUP, consumer.consumed())
     stage.settle()

@@ -50,7 +50,7 @@ class OfProducers:
 
 
 class ProducerStage(Cluster):
-    """A cluster in which every event is noted down; partition 0 is the one that everybody writes to."""
+    """A cluster in which every event is noted down; all producers write to partition 0."""
 
     def __init__(self, profile: Profile, shape: Shape) -> None:
         """Producers that have their producer ids."""
@@ -153,12 +153,12 @@ class ProducerStage(Cluster):
 
     @property
     def promised(self) -> list[str]:
-        """The values of which the application was told that they are in the log."""
+        """The values for which the application got a success."""
         return self._reported(True)
 
     @property
     def failed(self) -> list[str]:
-        """The values of which the application was told that they may not be."""
+        """The values for which the application got a failure."""
         return self._reported(False)
 
     def _reported(self, outcome: bool) -> list[str]:
@@ -265,7 +265,7 @@ def broker(node: int) -> str:
 
 
 def asked(request: SentProduce) -> str:
-    """A Produce in words: the values, and what tells them from others."""
+    """A Produce in words: the values, and what distinguishes them from others."""
     batch = request.attempt.records
     values = ", ".join(values_of(batch))
     if batch.producer_id == NO_PRODUCER_ID:

@@ -23,7 +23,7 @@ RETENTION_MS: Final = 1_000
     "A read_uncommitted reader sees what is aborted, and what is still open",
     items=(12, 14),
     story="""isolation.level=read_uncommitted is the default of consumers. Such a reader gets every record below the
-    high watermark, whatever becomes of its transaction. A read_committed reader waits at the last stable offset, and
+    high watermark, whatever its transaction's outcome. A read_committed reader waits at the last stable offset, and
     passes over aborted records.""",
     setting=SETTING,
     expected={
@@ -54,10 +54,10 @@ def read_uncommitted(stage: TransactionStage) -> Facts:
     "last-stable-offset",
     "An open transaction holds readers back, and an aborted one is in a list",
     items=(12, 24),
-    story="""Two transactions are interleaved on one partition. The later one is committed, and nobody sees it: the
+    story="""Two transactions are interleaved on one partition. The later one is committed, and no reader sees it: the
     last stable offset stays where the earlier one began. When that is aborted everything is decided. Its record is
-    still in the log; the broker tells a read_committed reader, with the batches, from which offset on which producer id
-    is aborted, and the reader passes it over up to the ABORT marker.""",
+    still in the log; the broker's answer lists, with the batches, from which offset on which producer id is aborted,
+    and a read_committed reader passes it over up to the ABORT marker.""",
     setting=SETTING,
     expected={
         "both are open: last stable offset": 0,
@@ -140,8 +140,8 @@ def one_range_per_producer(stage: TransactionStage) -> Facts:
     "seek-into-the-middle",
     "A reader that seeks into the middle of a transaction",
     items=(14,),
-    story="""A consumer may begin wherever it likes. The broker gives it the committed records from there on; that
-    others of the same transaction come before, nobody tells it.""",
+    story="""A consumer may begin wherever it likes. The broker gives it the committed records from there on; the
+    answer does not show that earlier records belong to the same transaction.""",
     setting=SETTING,
     expected={"from the beginning": ["a", "b", "c"], "from offset 1": ["b", "c"]},
 )

@@ -1,4 +1,4 @@
-"""Steps of brokers and controllers, as the storyboard tells them."""
+"""Steps of brokers and controllers, as the storyboard draws them."""
 
 from typing import Final
 
@@ -13,7 +13,7 @@ CONTROLLER: Final = "controller"
 
 
 def draw_step(story: Storyboard, row: Row, log: PartitionLog | None) -> None:
-    """Draw what a step decides, if that is worth telling; `log` is that of its broker, None for a controller."""
+    """Draw what a step decides, if it changes something; `log` is that of its broker, None for a controller."""
     name, _, number = str(row["node"]).rpartition("-")
     at = broker(int(number)) if name == "broker" else CONTROLLER
     match row["api"]:
@@ -29,7 +29,7 @@ def draw_step(story: Storyboard, row: Row, log: PartitionLog | None) -> None:
         case "ReplicaTruncate" if row["after_log_end"] != row["before_log_end"] and row["producer_id"] == -1:
             story.remark(at, f"drops what it has from offset {row['truncated_to']} on")
         case "BrokerFenced":
-            story.remark(at, f"fences broker {row['broker']}: nothing was heard of it (session timeout)")
+            story.remark(at, f"fences broker {row['broker']}: its session has timed out")
         case "LeaderElection":
             story.remark(at, elected(row))
         case "AlterPartition" if row["error"] == 0:
@@ -56,6 +56,6 @@ def copied(row: Row, log: PartitionLog | None) -> str:
 def elected(row: Row) -> str:
     """An election in words."""
     if row["elected"] == -1:
-        return "finds nobody who may lead"
+        return "finds no replica that may lead"
     how = "though it is not in sync" if row["elected_uncleanly"] else f"({row['election']})"
     return f"broker {row['elected']} leads, with leader epoch {row['leader_epoch_after']} {how}"

@@ -55,7 +55,7 @@ class OfReplicas:
 
 
 class ReplicasStage(ReplicasWorld):
-    """Brokers, controllers and producers; partition 0 is the one that everybody writes to."""
+    """Brokers, controllers and producers; all producers write to partition 0."""
 
     def __init__(self, profile: Profile, shape: ReplicasShape) -> None:
         """Brokers that are all in sync, and producers that have their producer ids."""
@@ -117,7 +117,7 @@ class ReplicasStage(ReplicasWorld):
         return [message for message in self.deliverable() if isinstance(message.payload.body, kinds)]
 
     def talk(self) -> None:
-        """Brokers and controllers hear all that they have told each other."""
+        """Brokers and controllers receive all messages that they have sent each other."""
         for _ in range(ROUNDS):
             clients = self._under_way(ReplicaProduce, BatchAnswer)
             messages = [message for message in self.deliverable() if message not in clients]
@@ -182,7 +182,7 @@ class ReplicasStage(ReplicasWorld):
         self.notices()
 
     def notices(self, slow: Sequence[int] = ()) -> None:
-        """So much time passes that the controller fences whoever is silent."""
+        """So much time passes that the controller fences silent brokers."""
         self.passes(self.shape.session_timeout_ms + 2 * STEP_MS, slow)
 
     def stands_still(self, node: int) -> None:
@@ -199,13 +199,13 @@ class ReplicasStage(ReplicasWorld):
         self.catches_up(node)
 
     def goes_on(self, node: int) -> None:
-        """A broker that stood still goes on, is heard of, and copies what it lacks."""
-        self.story.remark(broker(node), "goes on")
+        """A paused broker continues, sends a heartbeat, and copies what it lacks."""
+        self.story.remark(broker(node), "continues")
         self.broker_resumes(node)
         self.catches_up(node)
 
     def catches_up(self, node: int) -> None:
-        """A broker that is back hears who leads, and follows."""
+        """A broker that is back learns the leader, and follows."""
         self.talk()
         self.passes(2 * STEP_MS)
         self.replicate(node)
@@ -216,7 +216,7 @@ class ReplicasStage(ReplicasWorld):
     def leader(self) -> str:
         """Who leads, as the controller has it."""
         leader = self.leader_of(0)
-        return "nobody" if leader < 0 else broker(leader)
+        return "none" if leader < 0 else broker(leader)
 
     @property
     def insync(self) -> list[str]:
@@ -240,7 +240,7 @@ class ReplicasStage(ReplicasWorld):
 
     @property
     def promised(self) -> list[str]:
-        """The values of which the application was told that they are in the log."""
+        """The values for which the application got a success."""
         history = [batch for producer in self.clients.producers for _, batch in producer.history]
         return [value.decode() for batch in history if batch.outcome is True for value in batch.values]
 

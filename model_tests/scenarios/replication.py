@@ -1,4 +1,4 @@
-"""Which setting loses or duplicates what when brokers fail."""
+"""Settings under which records are lost or duplicated when brokers fail."""
 
 from dataclasses import replace
 from typing import Final
@@ -19,12 +19,12 @@ FOREVER_MS: Final = 2 * LAG_MS
 
 @scenario(
     "acks-0",
-    "acks=0: a record is lost on its way, and nobody knows",
+    "acks=0: a record is lost on its way, unnoticed",
     items=(22,),
     story="""With acks=0 a record that is sent counts as written. The broker answers nothing, so that a lost request
     is never sent again. It is at most once: fast, and good for what may be missing.""",
     setting=OfReplicas(shape=NOBODY),
-    expected={"told as written": ["a", "b"], "log": ["b"]},
+    expected={"acknowledged": ["a", "b"], "log": ["b"]},
 )
 def acks_0(stage: ReplicasStage) -> Facts:
     """The first of two requests is lost."""
@@ -32,27 +32,27 @@ def acks_0(stage: ReplicasStage) -> Facts:
     stage.message_is_lost(first)
     stage.arrives(second)
     stage.settle()
-    return {"told as written": stage.promised, "log": stage.log}
+    return {"acknowledged": stage.promised, "log": stage.log}
 
 
 @scenario(
     "acks-0-leader-fails",
-    "acks=0: the leader fails before anybody has copied the record",
+    "acks=0: the leader fails before the record was copied",
     items=(22,),
-    story="""With acks=0 nobody waits for the leader, let alone for a follower. The record is in the log of a leader
-    that fails, and nowhere else.""",
+    story="""With acks=0 the producer waits neither for the leader nor for a follower. The record is in the log of a
+    leader that fails, and nowhere else.""",
     setting=OfReplicas(shape=NOBODY),
-    expected={"told as written": ["a"], "log": [], "leads": "broker 1"},
+    expected={"acknowledged": ["a"], "log": [], "leads": "broker 1"},
 )
 @scenario(
     "acks-1",
-    "acks=1: the leader acknowledges and fails before anybody has copied the record",
+    "acks=1: the leader acknowledges and fails before the record was copied",
     items=(22,),
     story="""With acks=1 the leader answers as soon as the record is in its own log. If it fails before a follower
     has copied the record, the next leader does not have it, and the old one drops it when it is back. A record is
     lost that was acknowledged.""",
     setting=OfReplicas(shape=LEADER_ALONE),
-    expected={"told as written": ["a"], "log": [], "leads": "broker 1"},
+    expected={"acknowledged": ["a"], "log": [], "leads": "broker 1"},
 )
 @scenario(
     "acks-all",
@@ -61,7 +61,7 @@ def acks_0(stage: ReplicasStage) -> Facts:
     story="""The same run with acks=all. The leader answers when all replicas in sync have the record, so that it
     has not answered yet when it fails. The producer sends the record to the next leader, and it is there once.""",
     setting=OfReplicas(shape=TRIO),
-    expected={"told as written": ["a"], "log": ["a"], "leads": "broker 1"},
+    expected={"acknowledged": ["a"], "log": ["a"], "leads": "broker 1"},
 )
 def leader_fails_before_copying(stage: ReplicasStage) -> Facts:
     """The leader has a record that no follower has, and fails; then it is back."""
@@ -70,7 +70,7 @@ def leader_fails_before_copying(stage: ReplicasStage) -> Facts:
     stage.fails(0)
     stage.settle()
     stage.returns(0)
-    return {"told as written": stage.promised, "log": stage.log, "leads": stage.leader}
+    return {"acknowledged": stage.promised, "log": stage.log, "leads": stage.leader}
 
 
 @scenario(
@@ -81,7 +81,7 @@ def leader_fails_before_copying(stage: ReplicasStage) -> Facts:
     next leader, which has it already. With acks=all nothing that is acknowledged is lost; without idempotence it
     may be there twice.""",
     setting=OfReplicas(shape=PLAIN),
-    expected={"told as written": ["a"], "log": ["a", "a"]},
+    expected={"acknowledged": ["a"], "log": ["a", "a"]},
 )
 @scenario(
     "acks-all-idempotent",
@@ -90,7 +90,7 @@ def leader_fails_before_copying(stage: ReplicasStage) -> Facts:
     story="""The same run with idempotence. A follower derives the state of producers from what it copies, so that
     the next leader recognizes the batch, and answers with the offset of the first copy. This is exactly once.""",
     setting=OfReplicas(shape=TRIO),
-    expected={"told as written": ["a"], "log": ["a"]},
+    expected={"acknowledged": ["a"], "log": ["a"]},
 )
 def leader_fails_before_answering(stage: ReplicasStage) -> Facts:
     """A record is on all replicas, and its answer is lost with the leader."""
@@ -99,7 +99,7 @@ def leader_fails_before_answering(stage: ReplicasStage) -> Facts:
     stage.lose_answers()
     stage.fails(0)
     stage.settle()
-    return {"told as written": stage.promised, "log": stage.log}
+    return {"acknowledged": stage.promised, "log": stage.log}
 
 
 @scenario(
@@ -110,19 +110,19 @@ def leader_fails_before_answering(stage: ReplicasStage) -> Facts:
     acks=all. Then the leader fails. With unclean.leader.election.enable a follower takes over rather than leave the
     partition without leader, and an acknowledged record is lost.""",
     setting=OfReplicas(shape=replace(TRIO, unclean_allowed=True)),
-    expected={"told as written": ["a", "b"], "in sync before": ["broker 0"], "leads": "broker 1", "log": ["a"]},
+    expected={"acknowledged": ["a", "b"], "in sync before": ["broker 0"], "leads": "broker 1", "log": ["a"]},
 )
 @scenario(
     "clean-election",
     "Clean election: a partition waits for the replica that has everything",
     items=(22,),
-    story="""The same run without unclean elections. Nobody leads, nobody can write or read, until the last broker
-    that was in sync is back with its log. Availability is given up for what was acknowledged.""",
+    story="""The same run without unclean elections. The partition has no leader, and no client can write or read,
+    until the last broker that was in sync is back with its log. Availability is given up for acknowledged records.""",
     setting=OfReplicas(shape=TRIO),
     expected={
-        "told as written": ["a", "b"],
+        "acknowledged": ["a", "b"],
         "in sync before": ["broker 0"],
-        "leads": "nobody",
+        "leads": "none",
         "leads when broker 0 is back": "broker 0",
         "log": ["a", "b"],
     },
@@ -133,10 +133,10 @@ def election_without_candidates(stage: ReplicasStage) -> Facts:
     stage.arrives(*stage.send("b"))
     stage.passes(FOREVER_MS, slow=(1, 2))
     stage.answered()
-    before = {"told as written": stage.promised, "in sync before": stage.insync}
+    before = {"acknowledged": stage.promised, "in sync before": stage.insync}
     stage.fails(0)
     leads = stage.leader
-    if leads != "nobody":
+    if leads != "none":
         return {**before, "leads": leads, "log": stage.log}
     stage.returns(0)
     return {**before, "leads": leads, "leads when broker 0 is back": stage.leader, "log": stage.log}
@@ -153,7 +153,7 @@ def election_without_candidates(stage: ReplicasStage) -> Facts:
     expected={
         "first answer": "NOT_ENOUGH_REPLICAS",
         "log while alone": [],
-        "told as written": ["a"],
+        "acknowledged": ["a"],
         "replicas that have it": 3,
     },
 )
@@ -170,7 +170,7 @@ def min_insync_replicas(stage: ReplicasStage) -> Facts:
     return {
         "first answer": stage.answers[0],
         "log while alone": alone,
-        "told as written": stage.promised,
+        "acknowledged": stage.promised,
         "replicas that have it": sum(stage.log_of(node) == ["a"] for node in range(3)),
     }
 
@@ -182,7 +182,7 @@ def min_insync_replicas(stage: ReplicasStage) -> Facts:
     story="""The record was admitted and written; then the followers leave the in-sync set. The leader answers
     NOT_ENOUGH_REPLICAS_AFTER_APPEND: it is in the log, and not safe. Without idempotence the retry writes it again.""",
     setting=OfReplicas(profile=KAFKA_3_6, shape=replace(PLAIN, min_insync=2)),
-    expected={"first answer": "NOT_ENOUGH_REPLICAS_AFTER_APPEND", "told as written": ["a"], "log": ["a", "a"]},
+    expected={"first answer": "NOT_ENOUGH_REPLICAS_AFTER_APPEND", "acknowledged": ["a"], "log": ["a", "a"]},
 )
 def not_enough_replicas_after_append(stage: ReplicasStage) -> Facts:
     """Both followers fail after the append, and come back."""
@@ -193,16 +193,16 @@ def not_enough_replicas_after_append(stage: ReplicasStage) -> Facts:
     stage.returns(1)
     stage.returns(2)
     stage.settle()
-    return {"first answer": stage.answers[0], "told as written": stage.promised, "log": stage.log}
+    return {"first answer": stage.answers[0], "acknowledged": stage.promised, "log": stage.log}
 
 
 @scenario(
     "slow-follower",
-    "A slow follower holds everybody up, leaves the in-sync set, and returns",
+    "A slow follower delays all requests, leaves the in-sync set, and returns",
     items=(22,),
     story="""With acks=all the high watermark is the smallest log end of the replicas in sync, so that one slow
     follower delays every acknowledgement and every reader. After replica.lag.time.max.ms it leaves the set and
-    delays nobody. When it has caught up, it is in sync again.""",
+    delays no request. When it has caught up, it is in sync again.""",
     setting=OfReplicas(shape=TRIO),
     expected={
         "acknowledged while it is slow": [],
@@ -230,13 +230,13 @@ def slow_follower(stage: ReplicasStage) -> Facts:
     "follower-fails",
     "A follower fails, comes back, and catches up",
     items=(22, 7),
-    story="""A follower that fails is fenced and leaves the in-sync set, and the leader goes on without it. It comes
+    story="""A follower that fails is fenced and leaves the in-sync set, and the leader continues without it. It comes
     back with the log that it has on disk, copies what it lacks, and is in sync again. No acknowledgement was
     missed, none was wrong.""",
     setting=OfReplicas(shape=TRIO),
     expected={
         "in sync without it": ["broker 0", "broker 2"],
-        "told as written": ["a", "b"],
+        "acknowledged": ["a", "b"],
         "in sync in the end": ["broker 0", "broker 1", "broker 2"],
         "log of broker 1": ["a", "b"],
     },
@@ -250,7 +250,7 @@ def follower_fails(stage: ReplicasStage) -> Facts:
     stage.returns(1)
     return {
         "in sync without it": without,
-        "told as written": stage.promised,
+        "acknowledged": stage.promised,
         "in sync in the end": stage.insync,
         "log of broker 1": stage.log_of(1),
     }
@@ -260,7 +260,7 @@ def follower_fails(stage: ReplicasStage) -> Facts:
     "truncation-high-watermark",
     "Before 0.11: a follower drops an acknowledged record, and becomes leader",
     items=(22, 25),
-    story="""A follower hears of the high watermark one fetch late. Before KIP-101 it cut its log there whenever it
+    story="""A follower gets the high watermark one fetch late. Before KIP-101 it cut its log there whenever it
     turned to another leader, and copied the rest again. If the new leader failed meanwhile, the follower, still in
     the in-sync set, took over without a record that all replicas had acknowledged.""",
     setting=OfReplicas(
@@ -268,19 +268,19 @@ def follower_fails(stage: ReplicasStage) -> Facts:
         shape=PLAIN,
         beside="truncation to the high watermark as before it",
     ),
-    expected={"told as written": ["a"], "broker 2 has": [], "leads": "broker 2", "log": []},
+    expected={"acknowledged": ["a"], "broker 2 has": [], "leads": "broker 2", "log": []},
 )
 @scenario(
     "truncation-leader-epoch",
     "Since 0.11: a follower cuts its log where the leader says that an epoch ended",
     items=(22, 25),
     story="""The same run with leader epochs (KIP-101). The follower asks the new leader where the last epoch that
-    it knows ended, and keeps what the leader has too. What was acknowledged is in the log of whoever leads next.""",
+    it knows ended, and keeps what the leader has too. What was acknowledged is in the log of every later leader.""",
     setting=OfReplicas(profile=KAFKA_0_11, shape=PLAIN),
-    expected={"told as written": ["a"], "broker 2 has": ["a"], "leads": "broker 2", "log": ["a"]},
+    expected={"acknowledged": ["a"], "broker 2 has": ["a"], "leads": "broker 2", "log": ["a"]},
 )
 def truncation(stage: ReplicasStage) -> Facts:
-    """Everybody has the record when the leader fails, and only the leader knows so; then its successor fails."""
+    """All replicas have the record when the leader fails, and only the leader knows so; then its successor fails."""
     stage.arrives(*stage.send("a"))
     stage.replicate(1, 2, rounds=1)
     stage.follower_fetches(1, 0)
@@ -292,6 +292,6 @@ def truncation(stage: ReplicasStage) -> Facts:
     stage.notices(slow=(1, 2))
     has = stage.log_of(2)
     stage.broker_crashes(1)
-    stage.story.remark("broker 1", "is killed, before anybody has copied from it")
+    stage.story.remark("broker 1", "is killed, before its log was copied")
     stage.notices(slow=(2,))
-    return {"told as written": stage.promised, "broker 2 has": has, "leads": stage.leader, "log": stage.log}
+    return {"acknowledged": stage.promised, "broker 2 has": has, "leads": stage.leader, "log": stage.log}

@@ -1,4 +1,4 @@
-"""What `eos scenarios` says: the list, one run with its diagram and facts, or the outcomes of all."""
+"""The output of `eos scenarios`: the list, one run with its diagram and facts, or the outcomes of all."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Who may do what: rights are looked at before anything else, and a request without them changes nothing."""
+"""Access rights: they are checked before anything else, and a request without them changes nothing."""
 
 from typing import Final
 
@@ -20,13 +20,13 @@ AUTHOR: Final = f"User:{ID}"
     "right-to-an-id",
     "Who may not write to a transactional id cannot fence its owner",
     items=(3, 10, 15),
-    story="""Whoever initializes a transactional id raises its epoch and aborts what is open: that is how a zombie is
-    fenced, and it would be a way to harm somebody else. InitProducerId therefore needs Write on the transactional id.
+    story="""Every InitProducerId of a transactional id raises its epoch and aborts what is open: that is how a zombie
+    is fenced, and it would be a way to harm others. InitProducerId therefore needs Write on the transactional id.
     Without it the answer is TRANSACTIONAL_ID_AUTHORIZATION_FAILED, the owner's epoch and transaction stay as they are,
     and it commits.""",
     setting=OfTransactions(),
     expected={
-        "the stranger is told": "TRANSACTIONAL_ID_AUTHORIZATION_FAILED",
+        "answer to the stranger": "TRANSACTIONAL_ID_AUTHORIZATION_FAILED",
         "epoch at the coordinator, before and after": [0, 0],
         "the owner, in the end": "READY",
         "visible": ["a"],
@@ -45,7 +45,7 @@ def right_to_an_id(stage: TransactionStage) -> Facts:
     stage.end(owner)
     reported = stranger.initialized
     return {
-        "the stranger is told": reported.error.name if reported and reported.error else "nothing",
+        "answer to the stranger": reported.error.name if reported and reported.error else "nothing",
         "epoch at the coordinator, before and after": [before, after],
         "the owner, in the end": standing(owner),
         "visible": stage.shows(T0),
@@ -58,7 +58,7 @@ def right_to_an_id(stage: TransactionStage) -> Facts:
     items=(3, 15),
     story="""A transaction writes to two topics, and its producer may write to one. The other answers
     TOPIC_AUTHORIZATION_FAILED, and nothing is appended there. The transaction can only be aborted, with what is in the
-    first topic; after that the producer goes on.""",
+    first topic; after that the producer continues.""",
     setting=OfTransactions(shape=TransactionShape(topics=(TOPIC, CLOSED), partitions=1)),
     expected={
         "the producer meanwhile": "ABORTABLE_ERROR: TOPIC_AUTHORIZATION_FAILED",
@@ -92,8 +92,8 @@ def right_to_a_topic(stage: TransactionStage) -> Facts:
     "right-to-a-producer-id",
     "A producer id without transactional id: the cluster's right, or that to write to any topic",
     items=(3, 2, 25),
-    story="""Ids are not for everybody, since each costs brokers memory. Without transactional id a producer needs
-    IdempotentWrite on the cluster; since KIP-679 Write on any topic is enough, as idempotence is everybody's default.
+    story="""Not every client may have an id, since each costs brokers memory. Without transactional id a producer needs
+    IdempotentWrite on the cluster; since KIP-679 Write on any topic is enough, as idempotence is the default.
     With neither the answer is CLUSTER_AUTHORIZATION_FAILED, and no id is used up.""",
     setting=OfIdentities(),
     expected={

@@ -1,4 +1,4 @@
-"""A run that teaches: its story, its setting, how it is played on the reference, and what must come of it."""
+"""A run that teaches: its story, its setting, how it is played on the reference, and its expected outcome."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class Stage(Protocol):
 
     @property
     def cast(self) -> tuple[str, ...]:
-        """Everybody who may take part, from left to right."""
+        """All that may take part, from left to right."""
 
 
 Played = TypeVar("Played", bound=Stage, covariant=True)

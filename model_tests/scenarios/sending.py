@@ -1,4 +1,4 @@
-"""What a producer does with records before they are sent: their partitions, their batches, and the memory for them."""
+"""A producer's records before they are sent: their partitions, their batches, and their memory."""
 
 from typing import Final
 
@@ -133,14 +133,14 @@ def lingering(stage: SendingStage) -> Facts:
     "The application waits for memory, and not for ever",
     items=(5, 15),
     story="""buffer.memory holds one batch, and it is not acknowledged. The next call of send waits for memory, up to
-    max.block.ms. The first waiting record goes on when the batch is acknowledged; another one waits for too long, and
+    max.block.ms. The first waiting record is sent when the batch is acknowledged; another one waits for too long, and
     fails without ever having been sent.""",
     setting=OfSending(
         "batch.size=100, buffer.memory=100, max.block.ms=50",
         1,
         ProducerSettings(batch_bytes=100, linger_ms=0, buffer_bytes=100, max_block_ms=50),
     ),
-    expected={"waits": True, "goes on": True, "the last one": "BUFFER_EXHAUSTED", "requests": ["t-0: 1", "t-0: 2"]},
+    expected={"waits": True, "is sent": True, "the last one": "BUFFER_EXHAUSTED", "requests": ["t-0: 1", "t-0: 2"]},
 )
 def buffer_memory(stage: SendingStage) -> Facts:
     """Three records, memory for one, one answer."""
@@ -153,10 +153,10 @@ def buffer_memory(stage: SendingStage) -> Facts:
     stage.goes_on()
     (third,) = stage.send("3")
     stage.goes_on(50)
-    stage.story.remark(PRODUCER, f"tells the application of 3: {third.failure}")
+    stage.story.remark(PRODUCER, f"reports the failure of 3: {third.failure}")
     return {
         "waits": waits,
-        "goes on": second.accepted,
+        "is sent": second.accepted,
         "the last one": third.failure,
         "requests": stage.requests,
     }

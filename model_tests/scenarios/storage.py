@@ -1,4 +1,4 @@
-"""What a broker finds again on its disk: a record by its offset, and after a crash what it knew of producers."""
+"""A broker's reads from its disk: a record by its offset, and after a crash its producer state."""
 
 from typing import Final
 
@@ -117,8 +117,8 @@ def window_after_restart(stage: DiskStage) -> Facts:
     "no-message-left-before-2.5",
     "Before 2.5: no message is left, and the producer is unknown",
     items=(7, 9, 25),
-    story="""The same run on a broker before KIP-360. A producer that is not known has to begin at 0: the answer is
-    UNKNOWN_PRODUCER_ID, and what the producer makes of that is another story.""",
+    story="""The same run on a broker before KIP-360. An unknown producer has to begin at 0: the answer is
+    UNKNOWN_PRODUCER_ID; other scenarios show how the producer handles it.""",
     setting=OfDisk(KAFKA_2_4, SHORT),
     expected={
         "warning": ["t-0"],
@@ -142,11 +142,11 @@ def no_message_left(stage: DiskStage) -> Facts:
     "power-lost",
     "All brokers lose power at once, and an acknowledged record with it",
     items=(22, 24),
-    story="""An acknowledgement says that every replica in sync has the record, not that it is on a disk: brokers leave
-    it to the operating system when to write. What a follower loses it copies again. If all lose it at once there is
-    nobody to copy from, whatever acks says.""",
+    story="""An acknowledgement means that every replica in sync has the record, not that it is on a disk: brokers
+    leave it to the operating system when to write. What a follower loses it copies again. If all lose it at once no
+    replica is left to copy from, whatever acks is.""",
     setting=OfReplicas(KAFKA_3_6, ReplicasShape(writers=(ReplicaProducer(),))),
-    expected={"told as written": ["a", "b"], "log before": ["a", "b"], "log": ["a"]},
+    expected={"acknowledged": ["a", "b"], "log before": ["a", "b"], "log": ["a"]},
 )
 def power_lost(stage: ReplicasStage) -> Facts:
     """The last batch is on no disk when the power goes."""
@@ -158,4 +158,4 @@ def power_lost(stage: ReplicasStage) -> Facts:
     for node in range(len(stage.nodes)):
         stage.returns(node, lost_batches=1)
     stage.settle()
-    return {"told as written": stage.promised, "log before": before, "log": stage.log}
+    return {"acknowledged": stage.promised, "log before": before, "log": stage.log}

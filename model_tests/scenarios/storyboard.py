@@ -1,4 +1,4 @@
-"""What a stage notes down while a scenario runs on it: messages and notes, step by step."""
+"""The notes that a stage takes while a scenario runs on it: messages and notes, step by step."""
 
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
@@ -32,7 +32,7 @@ class Storyboard:
             self._offstage = before
 
     def report(self, sender: str, receiver: str, text: str, mark: Mark = Mark.PLAIN, part_of: Hashable = None) -> None:
-        """A message; the answer to what was told last is drawn in the same step.
+        """A message; the answer to the last message is drawn in the same step.
 
         Args:
             sender: who sends it.
@@ -44,7 +44,7 @@ class Storyboard:
         self._draw(DrawnMessage(sender, receiver, text, mark), part_of)
 
     def note(self, at: str, text: str) -> None:
-        """What somebody does or knows by itself, drawn with the exchange that has just gone on, if one has."""
+        """A participant's own act or state, drawn with the exchange before it, if there was one."""
         if self._offstage:
             return
         if self._open is not None:

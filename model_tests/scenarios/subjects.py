@@ -1,4 +1,4 @@
-"""What is to be shown of Kafka's exactly-once, by number; a scenario says which of it it shows."""
+"""The subjects of Kafka's exactly-once, by number; a scenario names those that it shows."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

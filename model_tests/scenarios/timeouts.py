@@ -1,4 +1,4 @@
-"""What time does to transactions: the timeout of an open one, the expiration of an id, a producer that was idle."""
+"""Time and transactions: the timeout of an open one, the expiration of an id, a producer that was idle."""
 
 from dataclasses import replace
 from typing import Final
@@ -19,8 +19,8 @@ VERSION_2: Final = OfTransactions()
     "Transaction version 0: a producer that was paused for too long is lost",
     items=(17, 15, 25),
     story="""The coordinator aborts a transaction that was open for longer than transaction.timeout.ms, and raises
-    the epoch. The producer comes back and aborts, as it was told to after an error. Its epoch is too low for that: the
-    error is fatal, and the application must be restarted.""",
+    the epoch. The producer comes back and aborts, as the protocol requires after an error. Its epoch is too low for
+    that: the error is fatal, and the application must be restarted.""",
     setting=VERSION_0,
     expected={
         "state when it comes back": "COMPLETE_ABORT",
@@ -44,7 +44,7 @@ VERSION_2: Final = OfTransactions()
 )
 @scenario(
     "transaction-timeout-tv2",
-    "Transaction version 2: a producer that was paused for too long goes on",
+    "Transaction version 2: a producer that was paused for too long continues",
     items=(17, 25),
     story="""Under version 2 every end of a transaction raises the epoch, so that the abort of the paused producer
     looks like a repetition of the coordinator's own. It is answered with the new epoch, the producer takes it over, and
@@ -83,9 +83,9 @@ def transaction_timeout(stage: TransactionStage) -> Facts:
     "Transaction version 2: a commit that comes after the timeout is refused",
     items=(17, 15),
     story="""The outcome of a transaction is decided once. The coordinator has aborted it, and the producer wants to
-    commit it: under version 2 the answer is INVALID_TXN_STATE. The producer is told, and nothing becomes visible.""",
+    commit it: under version 2 the producer gets INVALID_TXN_STATE, and nothing becomes visible.""",
     setting=VERSION_2,
-    expected={"visible": [], "the producer": "FATAL_ERROR: INVALID_TXN_STATE", "told as committed": False},
+    expected={"visible": [], "the producer": "FATAL_ERROR: INVALID_TXN_STATE", "commit acknowledged": False},
 )
 @scenario(
     "commit-after-timeout-tv0",
@@ -93,7 +93,7 @@ def transaction_timeout(stage: TransactionStage) -> Facts:
     items=(17, 15, 25),
     story="""The same run under version 0. The abort has raised the epoch, and that of the producer is too low.""",
     setting=VERSION_0,
-    expected={"visible": [], "the producer": "FATAL_ERROR: PRODUCER_FENCED", "told as committed": False},
+    expected={"visible": [], "the producer": "FATAL_ERROR: PRODUCER_FENCED", "commit acknowledged": False},
 )
 def commit_after_timeout(stage: TransactionStage) -> Facts:
     """The producer pauses, and commits."""
@@ -107,7 +107,7 @@ def commit_after_timeout(stage: TransactionStage) -> Facts:
     return {
         "visible": stage.shows(T0),
         "the producer": standing(producer),
-        "told as committed": producer.transaction.is_committed,
+        "commit acknowledged": producer.transaction.is_committed,
     }
 
 
@@ -115,7 +115,7 @@ def commit_after_timeout(stage: TransactionStage) -> Facts:
     "idle-transactional-producer-before-2.5",
     "Before 2.5: a transactional producer that was idle for long loses a transaction",
     items=(9, 15, 25),
-    story="""The partition has forgotten the producer, which goes on at sequence 1. A broker before KIP-360 answers
+    story="""The partition has forgotten the producer, which continues at sequence 1. A broker before KIP-360 answers
     UNKNOWN_PRODUCER_ID. What the producer has written before is still in the log, so that it may not number again: the
     transaction must be aborted, although nothing was wrong.""",
     setting=OfTransactions(KAFKA_2_4),
@@ -123,7 +123,7 @@ def commit_after_timeout(stage: TransactionStage) -> Facts:
 )
 @scenario(
     "idle-transactional-producer-since-2.5",
-    "Since 2.5: a transactional producer that was idle for long goes on",
+    "Since 2.5: a transactional producer that was idle for long continues",
     items=(9, 25),
     story="""The same run since KIP-360: the partition takes the sequence that comes.""",
     setting=OfTransactions(KAFKA_2_5),

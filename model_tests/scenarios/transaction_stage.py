@@ -96,7 +96,7 @@ class TransactionStage(NotedTransactions):
         (self.application_commits if commit else self.application_aborts)(instance)
 
     def decide(self, instance: ApplicationRun, *, commit: bool = True) -> None:
-        """The end is decided and the application told; no marker is sent yet."""
+        """The end is decided and answered; no marker is sent yet."""
         self.ask_to_end(instance, commit=commit)
         self.producer_asks(instance)
         self.deliver(is_end)
@@ -159,11 +159,11 @@ class TransactionStage(NotedTransactions):
     # --- what a scenario sees -----------------------------------------------------------------------------------
 
     def read(self, partition: TopicPartition, isolation: int = READ_COMMITTED) -> list[str]:
-        """What a new consumer receives of a partition; nobody in the story."""
+        """The records that a new consumer receives of a partition; it is no participant."""
         return self.fetch(Consumer([partition], isolation), partition)
 
     def shows(self, partition: TopicPartition, isolation: int = READ_COMMITTED, reader: str = "reader") -> list[str]:
-        """The same, by somebody in the story."""
+        """The same, by a participant."""
         return self.reported_read(Consumer([partition], isolation), partition, reader)
 
     def reported_read(self, consumer: Consumer, partition: TopicPartition, reader: str = "reader") -> list[str]:

@@ -1,4 +1,4 @@
-"""How requests and answers of transactions are told, and who they are from and to."""
+"""Requests and answers of transactions in words, with their senders and receivers."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -107,7 +107,7 @@ def answer_words(answer: Answer) -> str:
 
 
 def error_of(answer: Answer) -> ErrorCode:
-    """The error that an answer tells, NONE if it tells none."""
+    """The error in an answer, NONE if it has none."""
     match answer:
         case CoordinatorAnswer(error=error, partitions=partitions):
             return next((each for each in (error, *partitions.values()) if each is not ErrorCode.NONE), error)

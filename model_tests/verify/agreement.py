@@ -1,4 +1,4 @@
-"""Explicit and bounded search on generated configurations: both must say the same, and find the same shortest depth.
+"""Explicit and bounded search on generated configurations: both must agree, and find the same shortest depth.
 
 A configuration is one of the systems with knobs that are drawn from a seed: releases, changes that break something and
 changes that do not, sizes, and the claims that are asked about. Whether a claim holds there is not known beforehand.

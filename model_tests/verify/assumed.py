@@ -1,4 +1,4 @@
-"""What proofs and searches rest on: which assumptions, of which theorem, and whether each was seen to be needed."""
+"""The assumptions of proofs and searches: of which theorem each is, and whether it was seen to be needed."""
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache

@@ -1,4 +1,4 @@
-"""How much each effort runs: Hypothesis' settings by profile, registered in this one place.
+"""The sizes of each effort: Hypothesis' settings by profile, registered in this one place.
 
 On a build server the examples are the same every time (`CI` is set), unless `EOS_RANDOM=1` asks for new ones.
 """

@@ -1,4 +1,4 @@
-"""Liveness of transactions: what comes about in every fair run of finite instances, and changes that prevent it."""
+"""Liveness of transactions: claims about every fair run of finite instances, and changes that violate them."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

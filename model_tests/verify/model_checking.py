@@ -1,4 +1,4 @@
-"""Explicit and bounded search of any system: what one look at a finite instance shows, and what becomes of it."""
+"""Explicit and bounded search of any system: the result of one search of a finite instance, and its record."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

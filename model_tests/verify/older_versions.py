@@ -1,4 +1,4 @@
-"""What becomes of a theorem under an earlier transaction version: the obligations that fail, and a run that shows why.
+"""A theorem under an earlier transaction version: the obligations that fail, and a run that shows why.
 
 The lemmas are those of version 2. Where one of them fails under an action, a bounded instance is searched for a run
 from the start that violates the theorem, and the run for the steps at which lemmas are lost that fail. A theorem that
@@ -174,7 +174,7 @@ USUAL: Final = quiet(NEWEST, outlive=EVERYTHING - {BUMPS}, bounds=Bounds(decisio
 
 
 def earlier(rule: Rule, version: int, systems: Iterable[ProvedSystem]) -> Earlier:
-    """What becomes of one rule; a run is looked for where an obligation fails, or a control takes its place."""
+    """The result for one rule; a run is looked for where an obligation fails, unless a control shows it."""
     tried = tuple(systems)
     obligations = tuple(o for proved in tried for o in proved.beneath(rule))
     assumed = in_order(assumption for proved in tried for assumption in proved.system.assumptions)

@@ -1,4 +1,4 @@
-"""Proofs without bounds, and what they rest on: the part `proofs` of `eos verify`."""
+"""The part `proofs` of `eos verify`: proofs without bounds, and their assumptions."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping

@@ -1,4 +1,4 @@
-"""Obligations with what came of them: those beneath a rule, and the rule's proof as one result."""
+"""Obligations with their results: those beneath a rule, and the rule's proof as one result."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

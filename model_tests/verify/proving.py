@@ -1,4 +1,4 @@
-"""What is proved: systems by induction and facts for all inputs, as tasks that any process can do by themselves."""
+"""Proof tasks: systems by induction and facts for all inputs, which any process can do by itself."""
 
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -127,7 +127,7 @@ class ProofWorker:
         self._systems: dict[tuple[str, int], System] = {}
 
     def do(self, task: ProofTask) -> Done:
-        """What comes of a task."""
+        """The result of a task."""
         if task.of == FACTS:
             return self._done(obligations=tuple(self._facts(task.what)))
         prover = self._prover(task)

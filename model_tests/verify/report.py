@@ -1,4 +1,4 @@
-"""What a whole run found: the verdict, the failures, and `report.json`."""
+"""The result of a whole run: the verdict, the failures, and `report.json`."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

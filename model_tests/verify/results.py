@@ -1,4 +1,4 @@
-"""What a part of `eos verify` hands back: results per rule and layer, controls, mutants, and its own figures."""
+"""The results of a part of `eos verify`: per rule and layer, controls, mutants, and its own figures."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

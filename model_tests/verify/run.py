@@ -1,4 +1,4 @@
-"""Runs the parts, side by side where there are cores, and keeps what each found under `build/verify`."""
+"""Runs the parts, side by side where there are cores, and keeps their results under `build/verify`."""
 
 import json
 import traceback

@@ -1,4 +1,4 @@
-"""Tasks of proofs spread over processes of this machine; what comes of them is in the order of the tasks."""
+"""Tasks of proofs spread over processes of this machine; the results are in the order of the tasks."""
 
 import os
 from collections.abc import Callable, Sequence

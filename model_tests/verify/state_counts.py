@@ -1,4 +1,4 @@
-"""How many states a broken system has more or less than the true one, in the same instance.
+"""The difference between the numbers of states of a broken and the true system, in the same instance.
 
 A defect opens states or closes them. As many states need not be the same states: a defect may make others of them.
 """

@@ -1,7 +1,7 @@
-"""What a node asks transaction coordinators on behalf of requests that wait there (AddPartitionsToTxnManager).
+"""A node's verification requests to transaction coordinators, for requests that wait there (AddPartitionsToTxnManager).
 
-One request at a time goes to each coordinator's node; what comes up in the meantime waits for the next one. Of one
-transactional id one question waits at most, and a later one takes its place: epochs decide which of the two goes on,
+One request at a time goes to each coordinator's node; new questions wait for the next one. Of one
+transactional id at most one question waits, and a later one replaces it: epochs decide which of the two is sent,
 though they may be epochs of different producer ids.
 """
 
@@ -21,14 +21,14 @@ Waits = TypeVar("Waits")
 
 
 class NetworkException(Refusal):
-    """Nobody knows what became of a question; whoever asked may ask again."""
+    """The question got no answer; the asker may repeat it."""
 
     code = ErrorCode.NETWORK_EXCEPTION
 
 
 @unique
 class Supported(Enum):
-    """What the client of a request that waits can be told (TransactionSupportedOperation)."""
+    """The error codes that the client of a waiting request knows (TransactionSupportedOperation)."""
 
     DEFAULT_ERROR = auto()  # it does not know TRANSACTION_ABORTABLE
     GENERIC_ERROR = auto()  # it knows it
@@ -36,7 +36,7 @@ class Supported(Enum):
 
 
 class Question(NamedTuple):
-    """Whether partitions are in a transaction, or the wish to put them there."""
+    """The partitions of one transaction, to verify or to add."""
 
     transactional_id: str
     producer: ProducerIdentity
@@ -45,19 +45,19 @@ class Question(NamedTuple):
 
     @property
     def adds(self) -> bool:
-        """Whether partitions are put into the transaction; else they are only asked about."""
+        """Whether partitions are added to the transaction; else they are only verified."""
         return self.supported is Supported.ADD_PARTITION
 
 
 class Asker(NamedTuple, Generic[Waits]):
-    """A question, and who waits for its answer."""
+    """A question, and the request that waits for its answer."""
 
     question: Question
     who: Waits
 
 
 class VerificationAnswer(NamedTuple, Generic[Waits]):
-    """What somebody who waited is told; None agrees."""
+    """The answer to one waiting request; None confirms it."""
 
     who: Waits
     refusal: Refusal | None
@@ -68,7 +68,7 @@ class VerificationRequest(Generic[Waits]):
     """One request to a node: a question for each transactional id.
 
     Attributes:
-        supported: what the first who asked this node supports; all answers of the request are told by it.
+        supported: what the first asker of this node supports; all answers of the request are encoded for it.
         askers: by transactional id, in the order of asking.
     """
 
@@ -87,20 +87,20 @@ class AddPartitionsToTxnManager(Generic[Waits]):
     __slots__ = ("in_flight", "waiting")
 
     def __init__(self) -> None:
-        """Nothing is asked."""
+        """No questions yet."""
         self.waiting: dict[int, VerificationRequest[Waits]] = {}
         self.in_flight: dict[int, VerificationRequest[Waits]] = {}
 
     def ask(self, node: int, question: Question, who: Waits) -> VerificationAnswer[Waits] | None:
-        """Have a question wait for the next request to a coordinator's node.
+        """Queue a question for the next request to a coordinator's node.
 
         Args:
             node: of the transaction's coordinator.
-            question: takes the place of one that waits with the same transactional id, unless its epoch is lower.
+            question: replaces one that waits with the same transactional id, unless its epoch is lower.
             who: waits for the answer.
 
         Returns:
-            who waits no longer, and why: an earlier question that has lost its place, or this one.
+            the request that no longer waits, and why: a replaced question, or this one.
         """
         batch = self.waiting.setdefault(node, VerificationRequest(question.supported))
         earlier = batch.askers.get(question.transactional_id)
@@ -120,7 +120,7 @@ class AddPartitionsToTxnManager(Generic[Waits]):
         )
 
     def requests(self) -> list[tuple[int, VerificationRequest[Waits]]]:
-        """The requests that go now: what waits for a node to which none is under way."""
+        """The requests to send now: those for nodes without a request under way."""
         ready = [(node, batch) for node, batch in self.waiting.items() if node not in self.in_flight]
         for node, batch in ready:
             del self.waiting[node]
@@ -128,11 +128,11 @@ class AddPartitionsToTxnManager(Generic[Waits]):
         return ready
 
     def answered(self, node: int, answers: Mapping[str, Refusal | None]) -> list[VerificationAnswer[Waits]]:
-        """A node has answered its request; what is told of it goes by what its first asker supports.
+        """A node has answered its request; what its first asker supports decides how the answer is encoded.
 
         Args:
             node: the coordinator's.
-            answers: by transactional id; None agrees.
+            answers: by transactional id; None confirms.
         """
         batch = self.in_flight.pop(node)
         answered = ((asker.who, answers[name]) for name, asker in batch.askers.items())
@@ -142,17 +142,17 @@ class AddPartitionsToTxnManager(Generic[Waits]):
         ]
 
     def failed(self, node: int, refusal: Refusal) -> list[VerificationAnswer[Waits]]:
-        """The request to a node has failed as a whole, or nobody knows what became of it: all are told the same.
+        """The request to a node has failed as a whole, or got no answer: all that wait get the same refusal.
 
         Args:
             node: the coordinator's.
-            refusal: what they are told.
+            refusal: their answer.
         """
         return [VerificationAnswer(asker.who, refusal) for asker in self.in_flight.pop(node).askers.values()]
 
 
 def as_reported(refusal: Refusal, supported: Supported) -> Refusal:
-    """A coordinator's refusal as the requests that wait can be told it."""
+    """A coordinator's refusal, encoded for the requests that wait."""
     if refusal.code is ErrorCode.PRODUCER_FENCED:
         return InvalidProducerEpoch(refusal.rule or rules.FENCE_STALE_EPOCH, **refusal.values)
     if refusal.code is ErrorCode.TRANSACTION_ABORTABLE and supported is Supported.DEFAULT_ERROR:

@@ -1,4 +1,4 @@
-"""What a transaction coordinator refuses, by Kafka's error code."""
+"""Refusals of a transaction coordinator, by Kafka's error code."""
 
 from reference.errors import Refusal
 from spec import rules
@@ -51,7 +51,7 @@ class ConcurrentTransactions(Refusal):
 
 
 class TransactionAbortable(Refusal):
-    """The partition is not in the transaction; the client may abort and go on."""
+    """The partition is not in the transaction; the client may abort and continue."""
 
     code = ErrorCode.TRANSACTION_ABORTABLE
     rule = rules.TXN_REGISTERED_BEFORE_DATA

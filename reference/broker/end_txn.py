@@ -1,4 +1,4 @@
-"""EndTxn: what becomes of it in each state, as two tables (TransactionCoordinator.endTransaction)."""
+"""EndTxn: its result in each state, as two tables (TransactionCoordinator.endTransaction)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,12 +22,12 @@ from spec.vocabulary import MAX_EPOCH, Epoch, ProducerId, TransactionState
 
 @dataclass(frozen=True, slots=True)
 class EndTransaction:
-    """The wish to end a transaction.
+    """The request to end a transaction.
 
     Attributes:
         commit: commit, else abort.
-        client_version: transaction version that it is made with.
-        from_client: it came in a request; else the coordinator aborts on its own.
+        client_version: transaction version of the request.
+        from_client: a client sent it; else the coordinator aborts on its own.
     """
 
     transactional_id: str
@@ -39,13 +39,13 @@ class EndTransaction:
 
     @property
     def bumps(self) -> bool:
-        """Whether the end of the transaction takes the epoch up by one."""
+        """Whether the end of the transaction raises the epoch by one."""
         return self.client_version >= BUMPS_EPOCH
 
 
 @unique
 class End(Enum):
-    """What EndTxn leads to."""
+    """The result of EndTxn."""
 
     PREPARE = auto()  # the decision is written
     PREPARE_EMPTY = auto()  # the same, where there is nothing to abort but the epoch
@@ -85,7 +85,7 @@ BY_RETRY: Final[Mapping[TransactionState, tuple[End, End, End, End]]] = MappingP
 
 
 def decide(entry: TransactionEntry, asked: EndTransaction, profile: Profile) -> End:
-    """What the wish leads to.
+    """The result of the request.
 
     Returns:
         PREPARE, PREPARE_EMPTY or DONE; everything else is refused.
@@ -105,7 +105,7 @@ def decide(entry: TransactionEntry, asked: EndTransaction, profile: Profile) -> 
 
 
 def check_identity(entry: TransactionEntry, asked: EndTransaction, profile: Profile) -> None:
-    """The wish comes from the newest producer with the id, or from its identity before the last end.
+    """The request comes from the newest producer with the id, or from its identity before the last end.
 
     Raises:
         InvalidProducerIdMapping: the producer id is another.
@@ -125,24 +125,24 @@ def check_identity(entry: TransactionEntry, asked: EndTransaction, profile: Prof
 
 
 def knows_bumps(entry: TransactionEntry, asked: EndTransaction, profile: Profile) -> bool:
-    """Whether the end of a transaction may have bumped the epoch since the client sent its wish."""
+    """Whether the end of the transaction may have bumped the epoch since the client sent its request."""
     version = entry.metadata.client_version if profile.retry_by_stored_version else asked.client_version
     return version >= BUMPS_EPOCH and not entry.is_fencing
 
 
 def retries_bump(metadata: TransactionMetadata, asked: EndTransaction) -> bool:
-    """Whether the wish carries the epoch before the last bump."""
+    """Whether the request has the epoch before the last bump."""
     return asked.epoch == metadata.epoch - 1
 
 
 def retries_rotation(metadata: TransactionMetadata, asked: EndTransaction) -> bool:
-    """Whether the wish carries the last identity of the producer id before this one."""
+    """Whether the request has the last identity of the producer id before this one."""
     same = metadata.previous_producer_id == asked.producer_id
     return same and asked.epoch == LAST_CLIENT_EPOCH and metadata.epoch == 0
 
 
 def is_retry(metadata: TransactionMetadata, asked: EndTransaction) -> bool:
-    """Whether the wish repeats one that was carried out."""
+    """Whether the request repeats one that was carried out."""
     return retries_bump(metadata, asked) or retries_rotation(metadata, asked)
 
 
@@ -163,13 +163,13 @@ def valid_after_bumps(metadata: TransactionMetadata, asked: EndTransaction, prof
 
 
 def look_up(metadata: TransactionMetadata, asked: EndTransaction, by_retry: bool, profile: Profile) -> End:
-    """The cell of the table that the version goes by.
+    """The cell of the table that is in force for the version.
 
     Args:
         metadata: what is in force for the id; its state is the row of the table.
-        asked: its wish, commit or abort, is the column.
+        asked: the request; commit or abort is the column.
         by_retry: whether to look it up in `BY_RETRY` (a client of transaction version 2) or in `BY_RESULT`.
-        profile: says whether an abort of nothing is carried out.
+        profile: decides whether an abort of nothing is carried out.
 
     Raises:
         Impossible: the metadata is in a state that no row of the tables has.
@@ -184,12 +184,12 @@ def look_up(metadata: TransactionMetadata, asked: EndTransaction, by_retry: bool
 
 
 def checked(end: End, metadata: TransactionMetadata) -> End:
-    """A cell that is carried out; the others are refused.
+    """The cell if it is carried out; the others are refused.
 
     Raises:
         ConcurrentTransactions: that same end is being carried out.
         InvalidTxnState: the transaction cannot end so from its state.
-        ProducerFenced: the epoch of the wish does not fit the state.
+        ProducerFenced: the epoch of the request does not fit the state.
     """
     # [txn.legal_transition]
     if end is End.WAIT:
@@ -206,7 +206,7 @@ def checked(end: End, metadata: TransactionMetadata) -> End:
 
 
 def check_fence_is_no_commit(asked: EndTransaction, *, fencing: bool) -> None:
-    """A fence under way can only become an abort; a commit that comes in between is an error, and changes nothing.
+    """A fence under way can only become an abort; a commit meanwhile is an error, and changes nothing.
 
     Raises:
         UnknownServerError: it wants to commit.
@@ -217,7 +217,7 @@ def check_fence_is_no_commit(asked: EndTransaction, *, fencing: bool) -> None:
 
 
 def check_epoch_decided(decided: TransactionMetadata, asked: EndTransaction) -> None:
-    """Markers follow only for the epoch of the wish; the decision is in the log all the same.
+    """Markers follow only for the epoch of the request; the decision is in the log all the same.
 
     Raises:
         ProducerFenced: the transaction was decided with another epoch.

@@ -21,7 +21,7 @@ LOADING_SINCE: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class TxnOffsetCommitRequest:
-    """TxnOffsetCommit; before version 3 it cannot claim to be a member's."""
+    """TxnOffsetCommit; before version 3 it cannot name a member."""
 
     version: int
     transactional_id: str
@@ -40,11 +40,11 @@ class OffsetsVerification(ProduceVerification):
 
     @property
     def verifies(self) -> bool:
-        """Whether the broker asks about offsets; some releases ask about data alone."""
+        """Whether the broker verifies offsets; some releases verify data alone."""
         return self.profile.partition_verification and self.profile.commits_verified
 
     def reported(self, refusal: Refusal) -> Refusal:
-        """The coordinator's refusal, as it was told to the requests that waited for it, in words that groups have."""
+        """The coordinator's refusal as the waiting requests got it, in the error codes of groups."""
         return reported_to_member(refusal, self.profile)
 
 
@@ -57,13 +57,13 @@ def handle_txn_offset_commit(
     verification: OffsetsVerification,
     existing: Collection[TopicPartition],
 ) -> Answers:
-    """Answer TxnOffsetCommit, partition by partition; those that do not exist keep no other from being committed.
+    """Answer TxnOffsetCommit, partition by partition; unknown partitions do not keep others from being committed.
 
     Args:
         coordinator: the node's, of groups.
         request: what the producer sent.
         verification: how the transaction's coordinator is asked for this request.
-        existing: the partitions that there are; offsets of others are answered with an error each.
+        existing: the existing partitions; offsets of others are answered with an error each.
     """
 
     def commit(offsets: Offsets) -> None:
@@ -79,7 +79,7 @@ def handle_txn_offset_commit(
 
 
 def reported(version: int, error: ErrorCode) -> ErrorCode:
-    """The error as a client of the version of TxnOffsetCommit knows it."""
+    """The error in the version of TxnOffsetCommit."""
     if error is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS and version < LOADING_SINCE:
         return CoordinatorNotAvailable.code
     return error
@@ -99,8 +99,8 @@ def handle_offset_commit(
         coordinator: the node's, of groups.
         group: its id, which may be empty.
         offsets: what is committed, by partition.
-        claim: the member and generation that the sender says it is.
-        existing: the partitions that there are; offsets of others are answered with an error each.
+        claim: the member and generation in the request.
+        existing: the existing partitions; offsets of others are answered with an error each.
         version: of OffsetCommit.
     """
     return committed(offsets, existing, lambda known: coordinator.commit_offsets(group, known, claim, version))
@@ -119,7 +119,7 @@ def committed(offsets: Offsets, existing: Collection[TopicPartition], commit: Ca
 
 
 class OffsetsAnswer(NamedTuple):
-    """The answer to OffsetFetch; an error of the whole group tells no partition."""
+    """The answer to OffsetFetch; an error of the whole group comes without partitions."""
 
     error: ErrorCode
     partitions: Mapping[TopicPartition, FetchedOffset] = MappingProxyType({})
@@ -133,8 +133,8 @@ def handle_offset_fetch(
     Args:
         coordinator: the node's, of groups.
         group: its id.
-        partitions: whose offsets are asked for.
-        require_stable: no offset is told that an open transaction may still change (KIP-447).
+        partitions: whose offsets are requested.
+        require_stable: no offset is returned that an open transaction may still change (KIP-447).
     """
     try:
         return OffsetsAnswer(ErrorCode.NONE, coordinator.fetch_offsets(group, partitions, require_stable))

@@ -1,4 +1,4 @@
-"""Who may commit offsets of a group: members of its generation, or anybody while it has no members (KIP-447)."""
+"""Checks of a commit of offsets: a member of the generation, or any client while the group is empty (KIP-447)."""
 
 from reference.broker.coordinator_errors import CoordinatorNotAvailable
 from reference.broker.group_errors import IllegalGeneration, RebalanceInProgress, UnknownMemberId
@@ -15,7 +15,7 @@ def check_commit(group: ClassicGroup, claim: MemberClaim, transactional: bool, p
 
     Args:
         group: that the request names.
-        claim: the member and generation that the sender says it is.
+        claim: the member and generation in the request.
         transactional: it is a TxnOffsetCommit.
         profile: of the broker.
 
@@ -54,7 +54,7 @@ def _check_named(group: ClassicGroup, claim: MemberClaim) -> None:
 
 
 def check_member(group: ClassicGroup, claim: MemberClaim, profile: Profile) -> Member:
-    """The member that a request comes from, of the current generation.
+    """Check the request's member, in the current generation.
 
     Raises:
         UnknownMemberId: the group has no such member.
@@ -68,7 +68,7 @@ def check_member(group: ClassicGroup, claim: MemberClaim, profile: Profile) -> M
 
 
 def check_generation(group: ClassicGroup, claim: MemberClaim) -> None:
-    """The request is of the current generation.
+    """Check that the request is of the current generation.
 
     Raises:
         IllegalGeneration: it is of another.
@@ -79,14 +79,14 @@ def check_generation(group: ClassicGroup, claim: MemberClaim) -> None:
 
 
 def seen(group: ClassicGroup, claim: MemberClaim, profile: Profile) -> MemberClaim:
-    """What the release looks at: before 3.0 an instance that no member is does not count, and the member id decides."""
+    """The claim as the release sees it: before 3.0 an unknown instance does not count, and the member id decides."""
     if profile.current_member_validated or claim.group_instance_id is None:
         return claim
     return claim if group.static_member(claim.group_instance_id) else claim._replace(group_instance_id=None)
 
 
 def check_assigned(group: ClassicGroup) -> None:
-    """The members of the generation have their assignment, or are about to join the next one.
+    """Check that the members of the generation have their assignment, or are about to join the next one.
 
     Raises:
         RebalanceInProgress: the assignment is awaited.
@@ -96,7 +96,7 @@ def check_assigned(group: ClassicGroup) -> None:
 
 
 def check_available(group: ClassicGroup, profile: Profile) -> None:
-    """Releases that send a member of a dead group to look for its coordinator do so before all else.
+    """Releases that send members of a dead group to look for its coordinator check that first.
 
     Raises:
         CoordinatorNotAvailable: the group is dead.
@@ -106,7 +106,7 @@ def check_available(group: ClassicGroup, profile: Profile) -> None:
 
 
 def check_alive(group: ClassicGroup, profile: Profile) -> None:
-    """The group is there, and on this coordinator.
+    """Check that the group exists, on this coordinator.
 
     Raises:
         CoordinatorNotAvailable: it is dead.

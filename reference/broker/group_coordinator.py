@@ -1,7 +1,7 @@
-"""The group coordinator: offsets of groups, plain and in transactions, and who may commit them (GroupCoordinator).
+"""The group coordinator: offsets of groups, plain and in transactions, and the commits allowed (GroupCoordinator).
 
-The offsets partition of a group takes part in transactions like any other. What was appended is taken over from the
-records themselves, so that a coordinator that loads them later knows the same.
+The offsets partition of a group takes part in transactions like any other. Appended offsets are taken over from the
+records themselves, so that a coordinator that loads them later has the same state.
 """
 
 from collections.abc import Callable, Iterable
@@ -75,7 +75,7 @@ class GroupConfig:
 
 @dataclass(frozen=True, slots=True)
 class TransactionalCommit:
-    """TxnOffsetCommit: offsets that the producer's transaction decides about."""
+    """TxnOffsetCommit: offsets whose commit depends on the producer's transaction."""
 
     version: int
     group: str
@@ -85,7 +85,7 @@ class TransactionalCommit:
 
 
 class PendingOffsets(NamedTuple):
-    """A transaction whose marker is on the offsets partition, and whose offsets wait to be taken over."""
+    """A transaction whose marker is on the offsets partition, and whose offsets are not applied yet."""
 
     offsets: GroupOffsets
     producer_id: ProducerId
@@ -95,13 +95,13 @@ class PendingOffsets(NamedTuple):
 class GroupCoordinator:
     """One node's coordinator of groups; the offsets partitions outlive it.
 
-    A limit: its groups are of the classic protocol. Those of KIP-848, whose members commit with member epochs
-    (`old_member_epoch_commits` of a profile), are not there.
+    A limit: its groups are of the classic protocol. Groups of KIP-848, whose members commit with member epochs
+    (`old_member_epoch_commits` of a profile), are not implemented.
 
     Attributes:
-        shards: what it coordinates.
-        members: how its groups come to their generations.
-        decided: transactions whose offsets are taken over some time after their markers (KAFKA-17507).
+        shards: its offsets partitions.
+        members: the membership of its groups.
+        decided: transactions whose offsets are applied some time after their markers (KAFKA-17507).
     """
 
     __slots__ = ("_profile", "clock", "config", "decided", "members", "shards")
@@ -118,12 +118,12 @@ class GroupCoordinator:
     # --- election ---------------------------------------------------------------------------------------------
 
     def elect(self, number: int) -> list[Skipped]:
-        """Lead an offsets partition, and read it; what could not be read."""
+        """Lead an offsets partition, and read it; returns what could not be read."""
         self.shards.begin_loading(number)
         return self.shards.load(number)
 
     def resign(self, number: int) -> None:
-        """Another node leads the partition now; members that wait are sent there."""
+        """Another node leads the partition now; waiting members get an error that sends them there."""
         shard = self.shards.resign(number)
         for group in () if shard is None else shard.groups.values():
             self.members.dismiss(group, ErrorCode.NOT_COORDINATOR)
@@ -138,11 +138,11 @@ class GroupCoordinator:
         Args:
             group: its name, which may be empty.
             offsets: what is committed, by partition.
-            claim: the member and generation that the sender says it is.
-            version: of OffsetCommit; says which errors its client knows.
+            claim: the member and generation in the request.
+            version: of OffsetCommit; its client's error codes depend on it.
 
         Raises:
-            Refusal: the claim is no member's, or the coordinator cannot answer now; nothing is committed.
+            Refusal: the claim is not a member's, or the coordinator cannot answer now; nothing is committed.
         """
         shard = self.shards.of_group(group)
         found = shard.groups.get(group)
@@ -154,10 +154,10 @@ class GroupCoordinator:
         shard.write(self._records(group, offsets))
 
     def commit_in_transaction(self, asked: TransactionalCommit, verified: AskVerified) -> None:
-        """Put offsets into the producer's transaction, once its coordinator has said that they belong there.
+        """Add offsets to the producer's transaction, once its coordinator has verified the offsets partition.
 
         Raises:
-            Refusal: the transaction or the group says no; nothing is pending then.
+            Refusal: the transaction or the group refuses; nothing is pending then.
         """
         self._check_group_id(asked.group)
         shard = self.shards.of_group(asked.group)
@@ -175,12 +175,12 @@ class GroupCoordinator:
         check_commit(group, asked.claim, True, self._profile)  # it keeps no session alive
 
     def _created(self, shard: Shard, asked: TransactionalCommit) -> ClassicGroup:
-        """The group of a commit that names no generation of it."""
+        """The group of a commit that names no generation."""
         self._check_may_create(asked.group, asked.claim, asked.version >= NOT_FOUND_IN_TRANSACTIONS_SINCE)
         return shard.create(asked.group)
 
     def _check_may_create(self, group: str, claim: MemberClaim, not_found_known: bool) -> None:
-        """A group that is not there has no generation that a commit could name.
+        """A group that does not exist has no generation that a commit could name.
 
         Raises:
             GroupIdNotFound: it names one, and its client knows this error.
@@ -224,8 +224,8 @@ class GroupCoordinator:
 
         Args:
             group: its name.
-            partitions: those that are asked about.
-            require_stable: tell none that an open transaction may still change.
+            partitions: the requested ones.
+            require_stable: return none that an open transaction may still change.
 
         Raises:
             Refusal: the coordinator cannot answer now.
@@ -254,7 +254,7 @@ class GroupCoordinator:
             shard.follow(batch, placed.first_offset)
 
     def take_over_decided(self) -> None:
-        """Take over or drop the offsets of transactions whose markers were answered already."""
+        """Apply or drop the offsets of transactions whose markers were answered already."""
         decided, self.decided = self.decided, []
         for each in decided:
             each.offsets.complete(each.producer_id, each.committed)
@@ -284,15 +284,15 @@ class GroupCoordinator:
         try:
             self.members.sync(self._known(asked.group, asked.claim.member_id), asked, reply)
         except CoordinatorLoadInProgress:
-            reply(SyncAnswer(RebalanceInProgress.code))  # the generation that was being made is lost
+            reply(SyncAnswer(RebalanceInProgress.code))  # the rebalance under way is lost
         except Refusal as refusal:
             reply(SyncAnswer(refusal.code))
 
     def heartbeat(self, group: str, claim: MemberClaim) -> None:
-        """Heartbeat; a coordinator that is loading knows nothing that would be against the member.
+        """Heartbeat; a coordinator that is loading accepts it without a check.
 
         Raises:
-            Refusal: the claim is no member's of the current generation, or the next one is being made.
+            Refusal: the claim is not a member's of the current generation, or a rebalance is under way.
         """
         with suppress(CoordinatorLoadInProgress):
             self.members.heartbeat(self._known(group, claim.member_id), claim)
@@ -320,7 +320,7 @@ class GroupCoordinator:
         self.shards.of_group(group.group).store(group)
 
     def pass_time(self) -> None:
-        """Whatever is due by now happens in every group."""
+        """Do what is due by now in every group."""
         for shard in self.shards.read():
             for group in tuple(shard.groups.values()):
                 self.members.pass_time(group)
@@ -337,7 +337,7 @@ def check_group_id(group: str) -> None:
 
 
 def fetched(offsets: GroupOffsets, key: OffsetKey, require_stable: bool) -> FetchedOffset:
-    """What is told of one offset."""
+    """The answer about one offset."""
     # [offsets.stable_fetch]
     if require_stable and offsets.is_unstable(key):
         return FetchedOffset(UnstableOffsetCommit.code)

@@ -1,4 +1,4 @@
-"""What a group coordinator refuses, by Kafka's error code."""
+"""Refusals of a group coordinator, by Kafka's error code."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -99,7 +99,7 @@ BY_RECORDS: Final[Mapping[ErrorCode, type[Refusal]]] = MappingProxyType(
         ErrorCode.INVALID_FETCH_SIZE: UnknownServerError,
     }
 )
-"""What a member is told when the offsets partition refuses (CoordinatorOperationExceptionHelper, since 4.0)."""
+"""A member's error when the offsets partition refuses (CoordinatorOperationExceptionHelper, since 4.0)."""
 
 BY_SCALA: Final[Mapping[ErrorCode, type[Refusal]]] = MappingProxyType(
     {
@@ -114,10 +114,10 @@ BY_SCALA: Final[Mapping[ErrorCode, type[Refusal]]] = MappingProxyType(
         ErrorCode.INVALID_FETCH_SIZE: InvalidCommitOffsetSize,
     }
 )
-"""The same of GroupMetadataManager (before 4.0); in both, any other error is told as it is."""
+"""The same of GroupMetadataManager (before 4.0); in both, any other error is passed on unchanged."""
 
 
 def reported(refusal: Refusal, profile: Profile) -> Refusal:
-    """A refusal of the offsets partition as a member of a group can be told it."""
+    """A refusal of the offsets partition, in the error codes that a member of a group knows."""
     named = (BY_SCALA if profile.scala_group_errors else BY_RECORDS).get(refusal.code)
     return refusal if named is None else named(log=refusal.code.name)

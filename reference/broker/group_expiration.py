@@ -1,6 +1,6 @@
 """Offsets that have expired or whose topics are gone, and groups that have none left.
 
-A coordinator of the classic kind (before 4.0) changes its memory and then writes tombstones, of what was committed
+A coordinator of the classic kind (before 4.0) changes its memory and then writes tombstones, of committed offsets
 alone; one of the new kind writes tombstones, and its memory follows the log.
 """
 
@@ -16,7 +16,7 @@ from spec.vocabulary import NO_TIMESTAMP, GroupState, Timestamp
 
 
 def expire_offsets(coordinator: GroupCoordinator) -> tuple[OffsetKey, ...]:
-    """Forget expired offsets of groups without members, and groups without offsets; the offsets forgotten."""
+    """Remove expired offsets of groups without members, and groups without offsets; returns the removed offsets."""
     expired: list[OffsetKey] = []
     for shard in coordinator.shards.read():
         for group in tuple(shard.groups.values()):
@@ -28,7 +28,7 @@ def expire_offsets(coordinator: GroupCoordinator) -> tuple[OffsetKey, ...]:
 def _expire(shard: Shard, group: ClassicGroup, now: Timestamp, retention_ms: int) -> list[OffsetKey]:
     """Write tombstones; where the log refuses them, the next attempt finds the same again.
 
-    Where a tombstone takes with it what a transaction has pending, it waits for the transaction.
+    A tombstone that would drop a pending offset waits for its transaction.
     """
     waits = shard.profile.tombstone_drops_pending
     committed = shard.offsets.of_group(group.group)
@@ -48,16 +48,16 @@ def _expire(shard: Shard, group: ClassicGroup, now: Timestamp, retention_ms: int
 
 
 def delete_offsets(coordinator: GroupCoordinator, deleted: Collection[TopicPartition]) -> tuple[OffsetKey, ...]:
-    """Forget what groups have committed for partitions that are gone, and what transactions have pending for them.
+    """Remove the committed and the pending offsets of partitions that are gone.
 
-    A group that has nothing left goes when offsets expire next.
+    A group without offsets is removed when offsets expire next.
 
     Args:
         coordinator: of the groups.
         deleted: partitions of topics that are gone.
 
     Returns:
-        the offsets forgotten, committed or pending.
+        the removed offsets, committed or pending.
     """
     forgotten: list[OffsetKey] = []
     for shard in coordinator.shards.read():
@@ -66,7 +66,7 @@ def delete_offsets(coordinator: GroupCoordinator, deleted: Collection[TopicParti
 
 
 def _delete(shard: Shard, keys: list[OffsetKey]) -> list[OffsetKey]:
-    """Forget offsets; a classic coordinator does so though the log refuses the tombstones."""
+    """Remove offsets; a classic coordinator does so even if the log refuses the tombstones."""
     follows_log = shard.profile.tombstone_drops_pending
     buried = [key for key in keys if follows_log or key in shard.offsets.committed]
     if not follows_log:

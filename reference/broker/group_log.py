@@ -33,16 +33,16 @@ PARTITIONS: Final = 50
 NOT_TRANSACTIONAL: Final = ProducerIdentity(NO_PRODUCER_ID, NO_EPOCH)
 
 FIRST_SEQUENCE: Final = Sequence(0)
-"""Base sequence of every transactional batch of offsets; nobody checks it."""
+"""Base sequence of every transactional batch of offsets; it is not checked."""
 
 
 @dataclass(slots=True)
 class LoadedGroups:
-    """What an offsets partition says.
+    """The contents of an offsets partition.
 
     Attributes:
         groups: the newest generation of each.
-        met: every group that an offset was met of, be it aborted.
+        met: every group with an offset in the log, aborted ones included.
         skipped: what could not be read.
     """
 
@@ -76,7 +76,7 @@ class OffsetsTopic:
         return {number: TopicPartition(OFFSETS_TOPIC, number) for number in range(len(self.partitions))}
 
     def new_member_id(self, client_id: str) -> str:
-        """An id that no member has had; Kafka draws it at random."""
+        """A new member id; Kafka draws it at random."""
         self._members += 1
         return f"{client_id}-{self._members}"
 
@@ -106,7 +106,7 @@ def records_batch(
 
 
 def replay(batch: RecordBatch, loaded: LoadedGroups, profile: Profile) -> None:
-    """Take over one batch of the log; what cannot be read is named and passed over."""
+    """Take over one batch of the log; unreadable records are listed and skipped."""
     try:
         if batch.is_control:
             _replay_marker(batch, loaded)

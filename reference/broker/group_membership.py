@@ -1,4 +1,4 @@
-"""How a group comes to its generations: members join, the leader assigns, sessions expire (GroupCoordinator)."""
+"""The generations of a group: members join, the leader assigns, sessions expire (GroupCoordinator)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class Membership:
     Attributes:
         profile: the coordinator's release.
         store: writes a generation into the log.
-        new_member_id: an id for a client that no member has had.
+        new_member_id: makes an unused member id for a client.
         initial_delay_ms: how long a first generation waits for more members.
     """
 
@@ -49,10 +49,10 @@ class Membership:
     # --- JoinGroup --------------------------------------------------------------------------------------------
 
     def join(self, group: ClassicGroup, asked: JoinRequest, reply: JoinReply) -> None:
-        """A member joins, or joins again; it is answered when the generation is complete.
+        """A member joins, or joins again; the answer comes when the generation is complete.
 
         Raises:
-            MemberIdRequired: a new member is told its id.
+            MemberIdRequired: a new member gets its id.
             Refusal: it cannot be a member.
         """
         check_available(group, self.profile)
@@ -99,7 +99,7 @@ class Membership:
     def _replace(
         self, group: ClassicGroup, replaced: Member, member_id: str, asked: JoinRequest, reply: JoinReply
     ) -> None:
-        """A static instance comes back as a new member; the old one is fenced, and all else stays as it was."""
+        """A static instance comes back as a new member; the old one is fenced, and the rest of its state stays."""
         self._give_up(replaced, ErrorCode.FENCED_INSTANCE_ID)
         before = replaced.member_id
         group.rename(replaced, member_id)
@@ -133,7 +133,7 @@ class Membership:
         )
 
     def _give_up(self, member: Member, error: ErrorCode) -> None:
-        """Answer whatever a member waits for with an error."""
+        """Answer a member's waiting requests with an error."""
         if member.joining is not None:
             member.joining(JoinAnswer(error, member.member_id))
         if member.syncing is not None:
@@ -143,7 +143,7 @@ class Membership:
     # --- the rebalance ----------------------------------------------------------------------------------------
 
     def _prepare(self, group: ClassicGroup) -> None:
-        """A generation is to be made; whoever has joined waits for the others."""
+        """A new generation begins; members that have joined wait for the others."""
         now = self.clock.now
         if group.state is not GroupState.PREPARING_REBALANCE:
             if group.state is GroupState.COMPLETING_REBALANCE:
@@ -156,7 +156,7 @@ class Membership:
         self._try_complete(group)
 
     def _try_complete(self, group: ClassicGroup) -> None:
-        """Make the generation if nobody is waited for any more."""
+        """Complete the generation once every member has joined."""
         if group.state is not GroupState.PREPARING_REBALANCE:
             return
         due = self.clock.now >= group.deadline_ms
@@ -167,7 +167,7 @@ class Membership:
             self._complete(group)
 
     def _complete(self, group: ClassicGroup) -> None:
-        """Those who have joined are the next generation; a static member may still come."""
+        """The members that have joined form the next generation; a static member may still come."""
         now = self.clock.now
         group.members = {
             member_id: member
@@ -203,10 +203,10 @@ class Membership:
     # --- SyncGroup --------------------------------------------------------------------------------------------
 
     def sync(self, group: ClassicGroup, asked: SyncRequest, reply: SyncReply) -> None:
-        """A member asks for its assignment; the leader brings them all.
+        """A member asks for its assignment; the leader sends all assignments.
 
         Raises:
-            Refusal: it is no member of this generation, or the next one is being made.
+            Refusal: it is no member of this generation, or a rebalance is under way.
         """
         check_available(group, self.profile)
         member = check_member(group, asked.claim, self.profile)
@@ -222,7 +222,7 @@ class Membership:
             self._assign(group, asked)
 
     def _assign(self, group: ClassicGroup, asked: SyncRequest) -> None:
-        """Write down the leader's assignment; then every member is told its own."""
+        """Write down the leader's assignment; then every member gets its own."""
         for member in group.members.values():
             member.assignment = asked.assignments.get(member.member_id, b"")
         before = group.state
@@ -248,7 +248,7 @@ class Membership:
     # --- Heartbeat, LeaveGroup, time --------------------------------------------------------------------------
 
     def heartbeat(self, group: ClassicGroup, claim: MemberClaim) -> None:
-        """A member lives.
+        """Renew a member's session.
 
         Raises:
             RebalanceInProgress: it must join again.
@@ -285,12 +285,12 @@ class Membership:
             self._try_complete(group)
 
     def dismiss(self, group: ClassicGroup, error: ErrorCode) -> None:
-        """Whoever waits for an answer gets this one."""
+        """Every waiting request gets this answer."""
         for member in group.members.values():
             self._give_up(member, error)
 
     def pass_time(self, group: ClassicGroup) -> None:
-        """Whatever is due by now happens: sessions expire, a rebalance goes on without those who are late."""
+        """Do what is due by now: sessions expire, a rebalance continues without members that are late."""
         now = self.clock.now
         group.promised = {member_id: until for member_id, until in group.promised.items() if until > now}
         for member in tuple(group.members.values()):

@@ -16,7 +16,7 @@ class Member:
 
     Attributes:
         protocols: names with the member's subscription, the preferred one first.
-        deadline_ms: when its session expires if nothing is heard of it.
+        deadline_ms: when its session expires without a request from it.
         joining: takes the answer to its JoinGroup, None if it has not joined the coming generation.
         syncing: takes the answer to its SyncGroup, None if it does not wait for one.
     """
@@ -43,7 +43,7 @@ class Member:
         self.deadline_ms = now + self.session_timeout_ms
 
     def subscription(self, protocol: str | None) -> bytes:
-        """What it says under a protocol."""
+        """Its subscription under a protocol."""
         return dict(self.protocols).get(protocol or "", b"")
 
     def recorded(self, protocol: str | None) -> MemberValue:
@@ -66,8 +66,8 @@ class ClassicGroup:
 
     Attributes:
         members: by member id, in the order in which they joined.
-        promised: ids that new members were told and have not yet joined with, with the time until which they hold.
-        deadline_ms: when the rebalance under way goes on without those who have not joined.
+        promised: ids that new members got and have not yet joined with, with the time until which they hold.
+        deadline_ms: when the rebalance under way continues without those who have not joined.
         initial_until_ms: up to when a first generation waits for more members; -1 if it is not the first.
         grew: whether a member came while a first generation waited.
     """
@@ -87,7 +87,7 @@ class ClassicGroup:
 
     @classmethod
     def loaded(cls, group: str, value: GroupValue, now: Timestamp) -> "ClassicGroup":
-        """A group as the log says; every session begins anew."""
+        """A group from its record; every session begins anew."""
         found = cls(group, GroupState.STABLE if value.members else GroupState.EMPTY, value.generation)
         found.protocol_type, found.protocol, found.leader = value.protocol_type, value.protocol, value.leader
         found.changed_ms = value.changed_ms
@@ -113,18 +113,18 @@ class ClassicGroup:
         return GroupValue(self.protocol_type, self.generation, self.protocol, self.leader, members, self.changed_ms)
 
     def enter(self, state: GroupState, now: Timestamp) -> None:
-        """Come into a state."""
+        """Change to a state."""
         self.state = state
         self.changed_ms = now
 
     # --- members ----------------------------------------------------------------------------------------------
 
     def static_member(self, group_instance_id: str) -> Member | None:
-        """The member that a static instance is now."""
+        """The present member of a static instance."""
         return next((each for each in self.members.values() if each.group_instance_id == group_instance_id), None)
 
     def current(self, member_id: str, group_instance_id: str | None) -> Member:
-        """The member that a request says it comes from.
+        """The member that a request names.
 
         Raises:
             UnknownMemberId: there is none.
@@ -151,18 +151,18 @@ class ClassicGroup:
         return member
 
     def rename(self, member: Member, member_id: str) -> None:
-        """Give a member another id, and leave it all else that it was."""
+        """Give a member another id, and keep the rest of its state."""
         if self.is_leader(member):
             self.leader = member_id
         member.member_id = member_id
         self.members = {each.member_id: each for each in self.members.values()}
 
     def is_leader(self, member: Member) -> bool:
-        """Whether the member assigns."""
+        """Whether the member is the leader, which assigns."""
         return member.member_id == self.leader
 
     def reported(self) -> tuple[JoinedMember, ...]:
-        """The members as the leader is told of them."""
+        """The members as the leader gets them."""
         return tuple(
             JoinedMember(each.member_id, each.group_instance_id, each.subscription(self.protocol))
             for each in self.members.values()
@@ -172,12 +172,12 @@ class ClassicGroup:
 
     @property
     def have_all_joined(self) -> bool:
-        """Whether every member has joined the coming generation, those too that were only promised an id."""
+        """Whether every member has joined the coming generation, including members that were only promised an id."""
         return not self.promised and all(member.joining is not None for member in self.members.values())
 
     @property
     def rebalance_timeout_ms(self) -> int:
-        """How long a rebalance waits: as the most patient member says."""
+        """How long a rebalance waits: the longest rebalance timeout of its members."""
         return max((member.rebalance_timeout_ms for member in self.members.values()), default=0)
 
     def supports(self, protocol_type: str, names: Iterator[str] | tuple[str, ...]) -> bool:
@@ -188,12 +188,12 @@ class ClassicGroup:
         return protocol_type == self.protocol_type and bool(offered & self.candidates())
 
     def candidates(self) -> set[str]:
-        """The protocols that every member knows."""
+        """The protocols that every member supports."""
         known = [{name for name, _ in member.protocols} for member in self.members.values()]
         return set.intersection(*known) if known else set()
 
     def vote(self) -> str:
-        """The protocol that most members prefer among those that all know."""
+        """The protocol that most members prefer among those that all support."""
         candidates = self.candidates()
         preferred = (
             next(name for name, _ in member.protocols if name in candidates) for member in self.members.values()

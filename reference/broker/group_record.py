@@ -17,7 +17,7 @@ GROUP_KEY: Final = 2
 NEWEST_VALUE: Final = 3
 
 EXPIRY_IN: Final = 1
-"""The one version of an offset's value that says when the offset expires."""
+"""The one version of an offset's value that holds the time when the offset expires."""
 
 LEADER_EPOCH_SINCE: Final = 3
 REBALANCE_TIMEOUT_SINCE: Final = 1
@@ -51,7 +51,7 @@ class OffsetValue:
     Attributes:
         leader_epoch: of the last record that was consumed, -1 none; since version 3.
         committed_ms: when it was committed.
-        expires_ms: when it expires, -1 if the broker's setting says it; in version 1 only.
+        expires_ms: when it expires, -1 if the broker's setting decides; in version 1 only.
     """
 
     offset: Offset

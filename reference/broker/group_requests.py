@@ -1,4 +1,4 @@
-"""What members ask of their group's coordinator, and what they are answered (JoinGroup, SyncGroup, OffsetCommit)."""
+"""Requests of members to their group's coordinator, and the answers (JoinGroup, SyncGroup, OffsetCommit)."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ NO_MEMBER: Final = ""
 
 
 class MemberClaim(NamedTuple):
-    """Who a request says it comes from: a member of a generation, or nobody in particular.
+    """The identity in a request: a member of a generation, or none.
 
     Attributes:
         generation: -1 none.
@@ -40,7 +40,7 @@ Offsets: TypeAlias = Mapping[TopicPartition, OffsetAndMetadata]
 
 
 class FetchedOffset(NamedTuple):
-    """The answer to OffsetFetch about one partition; -1 where nothing is committed or nothing is told."""
+    """The answer to OffsetFetch about one partition; -1 where nothing is committed or nothing is returned."""
 
     error: ErrorCode = ErrorCode.NONE
     offset: Offset = NO_OFFSET
@@ -54,7 +54,7 @@ class JoinRequest:
 
     Attributes:
         protocols: names with the member's subscription, the preferred one first.
-        must_know_id: a new member is told its id first and joins again with it (since version 4).
+        must_know_id: a new member gets its id first and joins again with it (since version 4).
     """
 
     group: str
@@ -70,7 +70,7 @@ class JoinRequest:
 
 
 class JoinedMember(NamedTuple):
-    """A member as the leader of the group is told of it."""
+    """A member as the leader of the group gets it."""
 
     member_id: str
     group_instance_id: str | None
@@ -78,7 +78,7 @@ class JoinedMember(NamedTuple):
 
 
 class JoinAnswer(NamedTuple):
-    """The answer to JoinGroup; only the leader is told the members."""
+    """The answer to JoinGroup; only the leader gets the members."""
 
     error: ErrorCode
     member_id: str = NO_MEMBER

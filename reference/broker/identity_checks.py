@@ -1,4 +1,4 @@
-"""Who may speak for a transactional id: its newest producer, by producer id and epoch."""
+"""Checks of the identity in a request: the newest producer of the transactional id, by producer id and epoch."""
 
 from reference.broker.coordinator_errors import InvalidProducerIdMapping
 from reference.broker.ids import ProducerIdentity
@@ -14,7 +14,7 @@ def identity_of(metadata: TransactionMetadata) -> ProducerIdentity:
 
 
 def check_expected(metadata: TransactionMetadata, expected: ProducerIdentity | None) -> None:
-    """A producer that goes on has the current producer id, or the last epoch of the one before.
+    """A producer that resumes has the current producer id, or the last epoch of the one before.
 
     Raises:
         ProducerFenced: it has another one.
@@ -28,7 +28,7 @@ def check_expected(metadata: TransactionMetadata, expected: ProducerIdentity | N
 
 
 def check_producer(metadata: TransactionMetadata, producer: ProducerIdentity) -> None:
-    """The request comes from the newest producer with the id.
+    """Check that the request comes from the newest producer with the id.
 
     Raises:
         InvalidProducerIdMapping: the producer id is another.

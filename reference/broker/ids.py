@@ -20,7 +20,7 @@ class ProducerIdentity(NamedTuple):
 
 
 class BlockRecord(NamedTuple):
-    """The record that all brokers share, as somebody has read it.
+    """A copy of the record that all brokers share.
 
     Attributes:
         first: the first id that no block has.
@@ -56,7 +56,7 @@ class BlockAllocator:
         return True
 
     def claim(self) -> range:
-        """The next block of producer ids; a claim that came too late reads again.
+        """Claim the next block of producer ids; a claim that lost a race reads again.
 
         Raises:
             UnknownServerError: no whole block is left (ProducerIdControlManager).
@@ -73,7 +73,7 @@ class BlockAllocator:
 
 
 class ProducerIdManager:
-    """One broker's part: ids of a claimed block; a restart loses the rest of it."""
+    """One broker's part: ids of a claimed block; the rest of it is lost at a restart."""
 
     __slots__ = ("_allocator", "_block", "_profile")
 
@@ -84,10 +84,10 @@ class ProducerIdManager:
         self._block = range(0)
 
     def generate(self) -> ProducerId:
-        """A producer id that nobody has had.
+        """A producer id that was never given out.
 
         Raises:
-            CoordinatorLoadInProgress: no block can be had of the controller; the client tries again.
+            CoordinatorLoadInProgress: the controller gives no block now; the client tries again.
             UnknownServerError: the broker itself claims blocks, and none is left.
         """
         if not self._block:

@@ -1,4 +1,4 @@
-"""The markers that a coordinator owes, until every partition has its one (TransactionMarkerChannelManager)."""
+"""A coordinator's outstanding markers, until every partition has its own (TransactionMarkerChannelManager)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,17 +14,17 @@ from spec.vocabulary import CoordinatorEpoch, ErrorCode, TransactionState
 WriteMarker = Callable[[TopicPartition, TxnMarker], ErrorCode | None]
 """Writes a marker at the partition's leader.
 
-None says that the partition no longer exists, LEADER_NOT_AVAILABLE that no leader of it is registered.
+None means that the partition no longer exists, LEADER_NOT_AVAILABLE that no leader of it is registered.
 """
 
 
 @unique
 class MarkerVerdict(Enum):
-    """What the answer about a marker means for the one who sent it."""
+    """The meaning of a marker's answer for its sender."""
 
     DONE = auto()
     AGAIN = auto()
-    STOP = auto()  # somebody newer is at work: all sending for the transaction ends
+    STOP = auto()  # a newer coordinator or epoch is at work: all sending for the transaction ends
 
 
 MEANING: Final = {
@@ -63,22 +63,22 @@ class PendingMarkers:
 
 
 class MarkerChannel:
-    """Decided transactions in the order in which they were decided, as long as markers are owed.
+    """Decided transactions in the order of their decisions, as long as markers are owed.
 
     Attributes:
-        profile: says what becomes of the marker of a partition without a leader.
+        profile: whether the marker of a partition without a leader is dropped.
         owed: those transactions.
     """
 
     __slots__ = ("owed", "profile")
 
     def __init__(self, profile: Profile) -> None:
-        """Nothing is owed."""
+        """No markers yet."""
         self.profile = profile
         self.owed: list[PendingMarkers] = []
 
     def add(self, entry: TransactionEntry, epoch: CoordinatorEpoch, completed: TransactionMetadata) -> None:
-        """Owe every partition of a decided transaction its marker."""
+        """Add a marker for every partition of a decided transaction."""
         decided = entry.metadata
         marker = TxnMarker(
             decided.producer_id,
@@ -90,11 +90,11 @@ class MarkerChannel:
         self.owed.append(PendingMarkers(entry, marker, completed, set(decided.partitions)))
 
     def forget(self, entries: set[TransactionEntry]) -> None:
-        """Drop what is owed for ids that another node coordinates now."""
+        """Drop the markers of ids that another node coordinates now."""
         self.owed = [owed for owed in self.owed if owed.entry not in entries]
 
     def send(self, write: WriteMarker) -> list[PendingMarkers]:
-        """Send every marker that is owed once; the transactions for which none is owed any more."""
+        """Send every outstanding marker once; returns the transactions that have all of theirs."""
         if self.profile.leaderless_marker_dropped:
             write = without_the_leaderless(write)
         waiting: list[PendingMarkers] = []
@@ -106,12 +106,12 @@ class MarkerChannel:
         return finished
 
     def put_back(self, owed: PendingMarkers) -> None:
-        """A transaction whose end did not reach the log is tried again."""
+        """Retry a transaction whose completion did not reach the log."""
         self.owed.append(owed)
 
 
 def without_the_leaderless(write: WriteMarker) -> WriteMarker:
-    """Takes a partition without a registered leader for one that no longer exists (KAFKA-20734)."""
+    """Treats a partition without a registered leader as one that no longer exists (KAFKA-20734)."""
 
     def write_or_drop(partition: TopicPartition, marker: TxnMarker) -> ErrorCode | None:
         error = write(partition, marker)
@@ -121,7 +121,7 @@ def without_the_leaderless(write: WriteMarker) -> WriteMarker:
 
 
 def send_markers(owed: PendingMarkers, write: WriteMarker) -> bool:
-    """Send the markers of one transaction; whether to go on with it."""
+    """Send the markers of one transaction; whether to continue with it."""
     stopped = False
     for partition in sorted(owed.partitions):
         match meaning_of(write(partition, owed.marker)):
@@ -134,7 +134,7 @@ def send_markers(owed: PendingMarkers, write: WriteMarker) -> bool:
 
 
 def meaning_of(error: ErrorCode | None) -> MarkerVerdict:
-    """What an answer about a marker means.
+    """The meaning of a marker's answer.
 
     Raises:
         Impossible: no leader answers a marker with this error.

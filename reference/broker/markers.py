@@ -1,4 +1,4 @@
-"""WriteTxnMarkers at a partition's leader: the coordinator's word on a transaction becomes a control batch."""
+"""WriteTxnMarkers at a partition's leader: the coordinator's decision becomes a control batch."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -8,7 +8,7 @@ from reference.log.partition import AppendResult, Partition
 from spec.vocabulary import ControlType, CoordinatorEpoch, Epoch, Origin, ProducerId, Timestamp
 
 VERSION_WITH_TRANSACTION_VERSION: Final = 2
-"""First version of WriteTxnMarkers that says under which transaction version the marker is written."""
+"""First version of WriteTxnMarkers that holds the transaction version of the marker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class TxnMarker:
     transaction_version: int = 0
 
     def batch(self, now: Timestamp) -> RecordBatch:
-        """The control batch that says it, written at `now` (milliseconds)."""
+        """The marker as a control batch, written at `now` (milliseconds)."""
         outcome = ControlType.COMMIT if self.committed else ControlType.ABORT
         return marker_batch(self.producer_id, self.epoch, outcome, self.coordinator_epoch, now)
 

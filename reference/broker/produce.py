@@ -85,7 +85,7 @@ def handle_produce(
         profile: of the broker.
         partitions: those that exist, by number.
         request: what the client sent.
-        verify: asks the coordinator where the request brings no guard; none where nobody can be asked.
+        verify: asks the coordinator where the request brings no guard; none where no coordinator can be asked.
         min_insync: min.insync.replicas.
         insync: replicas in sync, the leader among them.
     """
@@ -111,7 +111,7 @@ def produce_to(
         number: which of the request's partitions it is.
         request: the whole of it.
         verify: asks the coordinator for a guard; None if the request brings its guards.
-        enough_insync: whether as many are in sync as `min.insync.replicas` says.
+        enough_insync: whether at least `min.insync.replicas` are in sync.
     """
     batches = request.batches[number]
     try:
@@ -145,7 +145,7 @@ def check_readable(profile: Profile, request: ProduceRequest) -> None:
 
 
 def check_acks(request: ProduceRequest) -> None:
-    """Acks is 0, 1 or all.
+    """Check that acks is 0, 1 or all.
 
     Raises:
         InvalidRequiredAcks: it is another number.
@@ -155,7 +155,7 @@ def check_acks(request: ProduceRequest) -> None:
 
 
 def check_transactional_id(request: ProduceRequest) -> None:
-    """Transactional records come with a transactional id.
+    """Check that transactional records come with a transactional id.
 
     Raises:
         TransactionalIdAuthorizationFailed: the id is absent.
@@ -165,7 +165,7 @@ def check_transactional_id(request: ProduceRequest) -> None:
 
 
 def check_one_producer(request: ProduceRequest) -> None:
-    """One request verifies the transaction of one producer.
+    """Check that one request verifies the transaction of one producer.
 
     Raises:
         InvalidProducerIdMapping: there are several.
@@ -181,7 +181,7 @@ def check_one_producer(request: ProduceRequest) -> None:
 
 
 def check_one_batch(batches: tuple[RecordBatch, ...]) -> None:
-    """A Produce carries exactly one batch for a partition.
+    """Check that a Produce carries exactly one batch for a partition.
 
     Raises:
         InvalidRecord: there are several, or none.
@@ -191,7 +191,7 @@ def check_one_batch(batches: tuple[RecordBatch, ...]) -> None:
 
 
 def check_insync(request: ProduceRequest, enough_insync: bool) -> None:
-    """Acks=all needs min.insync.replicas in sync.
+    """Check that acks=all has min.insync.replicas in sync.
 
     Raises:
         NotEnoughReplicas: fewer are in sync; nothing is appended.
@@ -205,7 +205,7 @@ def verified_guard(number: int, request: ProduceRequest, verify: Verify | None) 
 
     Raises:
         InvalidRequest: the transactional id is empty.
-        Refusal: the coordinator says no.
+        Refusal: the coordinator refuses.
     """
     batch = request.batches[number][0]
     if not batch.is_transactional or batch.producer_id == ABSENT or request.transactional_id is None:
@@ -230,10 +230,10 @@ def answered(result: AppendResult, version: int) -> PartitionAnswer:
 
 
 def refused(refusal: Refusal, log_start: Offset = NO_OFFSET) -> PartitionAnswer:
-    """The answer to a refused append; what it keeps of the refusal does not keep the frames that it went through."""
+    """The answer to a refused append; the refusal in it keeps no reference to stack frames."""
     return PartitionAnswer(refusal.code, log_start=log_start, refusal=refusal.with_traceback(None))
 
 
 def shown_log_start(log_start: Offset, version: int) -> Offset:
-    """The log start offset as far as the version of the answer has it."""
+    """The log start offset, in versions of the answer that have it."""
     return log_start if version >= LOG_START_SINCE else NO_OFFSET

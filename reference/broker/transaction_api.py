@@ -31,7 +31,7 @@ OFFSETS_TOPIC: Final = "__consumer_offsets"
 
 
 class IdentityAnswer(NamedTuple):
-    """The answer to InitProducerId and EndTxn; -1 where no identity is told."""
+    """The answer to InitProducerId and EndTxn; -1 where it has no identity."""
 
     error: ErrorCode
     identity: ProducerIdentity = NOBODY
@@ -39,7 +39,7 @@ class IdentityAnswer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class AddPartitionsRequest:
-    """AddPartitionsToTxn of one transaction; `verify_only` asks whether the partitions are in it."""
+    """AddPartitionsToTxn of one transaction; `verify_only` verifies the partitions without adding them."""
 
     version: int
     transactional_id: str
@@ -49,7 +49,7 @@ class AddPartitionsRequest:
 
 
 def reported(profile: Profile, api: str, version: int, error: ErrorCode) -> ErrorCode:
-    """The error as a client of the version knows it.
+    """The error in the version of the request.
 
     Args:
         profile: of the broker; before 2.7 there is no PRODUCER_FENCED in any version.
@@ -73,10 +73,10 @@ def handle_init_producer_id(
 
     Args:
         coordinator: the node's, of transactions.
-        version: of the request; says which errors its client knows.
+        version: of the request; its client's error codes depend on it.
         transactional_id: none for an idempotent producer without transactions.
         timeout_ms: transaction.timeout.ms of the client.
-        expected: the identity that the client goes on from (KIP-360).
+        expected: the identity that the client resumes from (KIP-360).
     """
     try:
         given = None if transactional_id is None else expected_identity(expected)
@@ -116,7 +116,7 @@ def handle_add_partitions(
 def refused_as_missing(
     partitions: Collection[TopicPartition], existing: Collection[TopicPartition]
 ) -> dict[TopicPartition, ErrorCode]:
-    """What is answered of each partition where some do not exist, before any coordinator is asked; else nothing."""
+    """The answer for each partition where some do not exist, before any coordinator is asked; else nothing."""
     missing = {partition for partition in partitions if partition not in existing}
     others = dict.fromkeys(partitions, ErrorCode.OPERATION_NOT_ATTEMPTED) if missing else {}
     return others | dict.fromkeys(missing, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
@@ -143,9 +143,9 @@ def handle_add_offsets(
 
     Args:
         coordinator: the node's, of transactions.
-        version: of the request; says which errors its client knows.
+        version: of the request; its client's error codes depend on it.
         transactional_id: whose transaction.
-        producer: the identity that the client claims.
+        producer: the identity in the request.
         offsets_partition: of `__consumer_offsets`, where the group's offsets go.
     """
     try:
@@ -167,9 +167,9 @@ def handle_end_txn(
 
     Args:
         coordinator: the node's, of transactions.
-        version: of the request; from 5 on its client takes the epoch up with every transaction (KIP-890).
+        version: of the request; from 5 on its client raises the epoch with every transaction (KIP-890).
         transactional_id: whose transaction.
-        producer: the identity that the client claims.
+        producer: the identity in the request.
         commit: commit it, or else abort it.
     """
     bumps = version >= BUMPS_SINCE
@@ -184,11 +184,11 @@ def handle_end_txn(
 STATE_NAMES: Final[Mapping[str, TransactionState]] = MappingProxyType(
     {"".join(part.title() for part in state.name.split("_")): state for state in TransactionState}
 )
-"""States by the names that requests have for them, as CompleteCommit."""
+"""States by their names in requests, as CompleteCommit."""
 
 
 class ListedId(NamedTuple):
-    """One id as ListTransactions shows it."""
+    """One id in the answer to ListTransactions."""
 
     transactional_id: str
     producer_id: int

@@ -1,4 +1,4 @@
-"""Kafka's generated message format, as far as the coordinators' logs have it: fixed and flexible versions."""
+"""Kafka's generated message format, as far as the coordinators' logs use it: fixed and flexible versions."""
 
 import struct
 from collections.abc import Callable, Iterable, Sequence
@@ -45,7 +45,7 @@ class BytesOut:
         self._out += data
 
     def string_or_none(self, value: str | None) -> None:
-        """A string that may not be there."""
+        """A nullable string."""
         if value is None:
             self._length(-1, ">h")
         else:
@@ -57,7 +57,7 @@ class BytesOut:
         self._out += data
 
     def array(self, items: Sequence[Item] | None, write: Callable[["BytesOut", Item], None]) -> None:
-        """Items with their number before them; None is an array that is not there."""
+        """Items with their number before them; None is a null array."""
         self._length(-1 if items is None else len(items), ">i")
         for item in items or ():
             write(self, item)
@@ -117,7 +117,7 @@ class Reader:
         return found
 
     def string_or_none(self) -> str | None:
-        """A string that may not be there.
+        """A nullable string.
 
         Raises:
             MalformedState: its length is below -1, it is no UTF-8, or the data ends inside it.

@@ -1,7 +1,7 @@
-"""The transaction coordinator: which producer holds a transactional id, and how its transactions end.
+"""The transaction coordinator: the producer of each transactional id, and the end of its transactions.
 
-Every change goes prepare -> append to the log -> complete. The record of a decision is the commit point: the client
-is answered then, and the markers follow (TransactionCoordinator).
+Every change goes prepare -> append to the log -> complete. The record of a decision is the commit point: then the
+client gets its answer, and the markers follow (TransactionCoordinator).
 """
 
 from collections.abc import Iterable, Iterator
@@ -72,7 +72,7 @@ class CoordinatorConfig:
 
 @dataclass(frozen=True, slots=True)
 class TwoPhases:
-    """What a producer whose transactions another coordinator decides asks for when it starts (KIP-939).
+    """InitProducerId's options for two-phase commit, where another coordinator decides the transactions (KIP-939).
 
     Attributes:
         enabled: its transactions have no timeout.
@@ -92,7 +92,7 @@ class TransactionCoordinator:
     Attributes:
         profile: its release.
         states: the ids that it coordinates.
-        markers: the markers that it owes.
+        markers: its outstanding markers.
         clock: its own; start times and timeouts are read on it.
         config: its broker's settings.
     """
@@ -120,12 +120,12 @@ class TransactionCoordinator:
     # --- election ---------------------------------------------------------------------------------------------
 
     def elect(self, partition: int, epoch: CoordinatorEpoch) -> Loaded:
-        """Lead a partition of the log under a new coordinator epoch; decided transactions go on from there."""
+        """Lead a partition of the log under a new coordinator epoch; decided transactions continue from there."""
         self.states.begin_loading(partition, epoch)
         return self.load(partition)
 
     def load(self, partition: int) -> Loaded:
-        """Read a partition of the log that this node has begun to lead, and owe the markers of what was decided."""
+        """Read a partition of the log that this node leads now, and send the markers of decided transactions."""
         loaded = self.states.load(partition)
         for transactional_id in loaded.ids:
             entry = self.states.known(transactional_id)
@@ -149,18 +149,18 @@ class TransactionCoordinator:
         expected: ProducerIdentity | None = None,
         phases: TwoPhases = ONE_PHASE,
     ) -> ProducerIdentity:
-        """The producer id and epoch of a producer that starts, or goes on after an error (`expected`, KIP-360).
+        """The producer id and epoch of a producer that starts, or resumes after an error (`expected`, KIP-360).
 
         Args:
             transactional_id: none for a producer without transactions.
             timeout_ms: transaction.timeout.ms of the client.
-            expected: the identity that it goes on from.
-            phases: what it asks for as a participant in a two-phase commit.
+            expected: the identity that it resumes from.
+            phases: its options for two-phase commit.
 
         Raises:
             ConcurrentTransactions: a change is under way, or an open transaction is aborted first.
             ProducerFenced: `expected` is not the newest producer's identity.
-            Refusal: the request makes no sense, or the coordinator cannot answer now.
+            Refusal: the request is malformed, or the coordinator cannot answer now.
         """
         if transactional_id is None:
             return self._producer_ids.init_producer_id()
@@ -182,7 +182,7 @@ class TransactionCoordinator:
         return identity_of(entry.metadata)
 
     def _timeout_for(self, transactional_id: str, timeout_ms: int, phases: TwoPhases) -> int:
-        """The timeout of the producer's transactions, none (the largest) in two phases."""
+        """The timeout of the producer's transactions, none (the largest) under two-phase commit."""
         if not transactional_id:
             raise InvalidRequest(transactional_id=transactional_id)
         if phases.enabled and not self.config.two_phase_commit:
@@ -215,7 +215,7 @@ class TransactionCoordinator:
         return increment_epoch(metadata, timeout_ms, None if expected is None else expected.epoch, now)
 
     def fence(self, entry: TransactionEntry) -> None:
-        """Shut out the producer of an open transaction, and abort it.
+        """Fence the producer of an open transaction, and abort it.
 
         Raises:
             Refusal: no epoch is left, or the log does not take the decision.
@@ -234,11 +234,11 @@ class TransactionCoordinator:
         partitions: Iterable[TopicPartition],
         client_version: int = 0,
     ) -> None:
-        """Put partitions into the producer's transaction; the first ones begin it.
+        """Add partitions to the producer's transaction; the first ones begin it.
 
         Args:
             transactional_id: whose transaction.
-            producer: the identity that the request claims.
+            producer: the identity in the request.
             partitions: those that are in it already change nothing.
             client_version: transaction version of the client: 0, 1 or 2.
 
@@ -266,7 +266,7 @@ class TransactionCoordinator:
     def verify_partitions(
         self, transactional_id: str, producer: ProducerIdentity, partitions: Iterable[TopicPartition]
     ) -> dict[TopicPartition, ErrorCode]:
-        """Say of each partition whether it is in the producer's transaction; a pending change does not matter.
+        """Verify each partition of the producer's transaction; a pending change does not matter.
 
         Raises:
             Refusal: as `add_partitions`.
@@ -285,7 +285,7 @@ class TransactionCoordinator:
     # --- EndTxn -----------------------------------------------------------------------------------------------
 
     def end_txn(self, asked: EndTransaction) -> ProducerIdentity:
-        """Decide a transaction; the identity of the producer's next one (under version 2 another than before).
+        """Decide a transaction; returns the identity of the producer's next one (a new one under version 2).
 
         Raises:
             ProducerFenced: another producer has the id; a decision for a newer epoch than the coordinator's is written
@@ -319,11 +319,11 @@ class TransactionCoordinator:
         return identity_of(completed if self.profile.exhausted_reply_is_next else decided)
 
     def _recorded_version(self, asked: EndTransaction) -> int:
-        """The transaction version that the end is written down with: since 4.0, 0 where the epoch stays."""
+        """The transaction version in the record of the end: since 4.0, 0 where the epoch stays."""
         return asked.client_version if asked.bumps or not self.profile.client_version_kept else 0
 
     def _make_way(self, entry: TransactionEntry, asked: EndTransaction) -> None:
-        """The fence gives way to the abort; its epoch counts from now on, unless the abort itself bumps it."""
+        """The abort replaces the fence; the fencing epoch is in force from now on, unless the abort itself bumps it."""
         if self._bumps_in_prepare(asked):
             entry.cancel()
         else:
@@ -333,16 +333,16 @@ class TransactionCoordinator:
         return asked.bumps and self.profile.fence_bumps_once
 
     def _owe_markers(self, entry: TransactionEntry) -> TransactionMetadata:
-        """A decision is in the log: from now on its markers are owed."""
+        """A decision is in the log: from now on its markers are outstanding."""
         entry.failed_fence = False
         completed = entry.begin(complete_end(entry.metadata, self.profile, self.clock.now))
         self.markers.add(entry, self.states.epoch_of(entry.transactional_id), completed)
         return completed
 
     def send_markers(self) -> None:
-        """Send the markers that are owed; a transaction that has them all is complete.
+        """Send the outstanding markers; a transaction that has them all is complete.
 
-        An end that no record can hold stays pending, and nobody tries it again.
+        An end that no record can hold stays pending and is not retried.
         """
         for owed in self.markers.send(self._write_marker):
             try:
@@ -356,7 +356,7 @@ class TransactionCoordinator:
     # --- views ------------------------------------------------------------------------------------------------
 
     def describe(self, transactional_id: str) -> TransactionMetadata:
-        """A transactional id as DescribeTransactions shows it.
+        """A transactional id in the answer to DescribeTransactions.
 
         Raises:
             TransactionalIdNotFound: it is unknown.

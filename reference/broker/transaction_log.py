@@ -36,7 +36,7 @@ class Skipped:
 
 @dataclass(slots=True)
 class Loaded:
-    """What a partition of the log says: the newest record of each id, and what could not be read."""
+    """The contents of a partition of the log: the newest record of each id, and what could not be read."""
 
     ids: dict[str, TransactionMetadata] = field(default_factory=dict)
     skipped: list[Skipped] = field(default_factory=list)
@@ -54,9 +54,9 @@ class TransactionLog:
     """The partitions of `__transaction_state`, in real bytes; it outlives its coordinators.
 
     Attributes:
-        profile: says in which version values are written, and what they hold.
+        profile: decides the version of written values, and their fields.
         partitions: logs by number.
-        faults: what becomes of the next appends, oldest first; none once they are used up.
+        faults: results of the next appends, oldest first; empty once they are used up.
         unsure: partition and offset of the records that are there although their append was refused.
     """
 
@@ -116,7 +116,7 @@ class TransactionLog:
             raise self.faults.pop(0).refusal  # a variable would hold it, and it this frame
 
     def load(self, partition: int) -> Loaded:
-        """Read a partition from its start to its end: the last record of an id counts, a tombstone removes it."""
+        """Read a partition from its start to its end: the last record of an id wins, a tombstone removes it."""
         loaded = Loaded()
         for batch in self.partitions[partition]:
             if not batch.is_control:

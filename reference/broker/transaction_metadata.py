@@ -1,6 +1,6 @@
-"""What the coordinator knows of one transactional id, and its changes in two steps (TransactionMetadata).
+"""The coordinator's metadata of one transactional id, and its changes in two steps (TransactionMetadata).
 
-A change is prepared, written to the log, and only then taken over: in between the id has a pending state.
+A change is prepared, written to the log, and only then takes effect: in between the id has a pending state.
 """
 
 from collections.abc import Mapping
@@ -95,7 +95,7 @@ class TransactionMetadata(NamedTuple):
 
 
 def new_transactional_id(producer_id: ProducerId, timeout_ms: int, now: Timestamp) -> TransactionMetadata:
-    """An id that the coordinator meets for the first time: no epoch has been handed out."""
+    """The metadata of a new id: no epoch has been handed out."""
     return TransactionMetadata(producer_id, NO_EPOCH, timeout_ms, TransactionState.EMPTY, frozenset(), now)
 
 
@@ -110,7 +110,7 @@ def increment_epoch(
     Args:
         metadata: of the id, at rest.
         timeout_ms: `transaction.timeout.ms` of the client.
-        expected: epoch that the client takes itself to have, None if it names none.
+        expected: epoch that the client names, None if it names none.
         now: milliseconds, by the coordinator's clock.
 
     Raises:
@@ -190,10 +190,10 @@ def add_partitions(
 
 
 def fence_epoch(metadata: TransactionMetadata, bump: bool, profile: Profile) -> TransactionMetadata:
-    """The epoch that shuts out the producer of an open transaction; it is never written to the log as such.
+    """The epoch that fences the producer of an open transaction; it is never written to the log as such.
 
     Raises:
-        UnknownServerError: there is no epoch above the current one, and the version knows no way out.
+        UnknownServerError: there is no epoch above the current one, and the version has no alternative.
     """
     # [fence.epoch_exhaustion]
     if metadata.epoch == MAX_EPOCH and not profile.last_epoch_recovers:
@@ -210,7 +210,7 @@ def fence_epoch(metadata: TransactionMetadata, bump: bool, profile: Profile) -> 
 def prepare_end(
     metadata: TransactionMetadata, commit: bool, client_version: int, next_producer_id: ProducerId, now: Timestamp
 ) -> TransactionMetadata:
-    """The decision about a transaction; under version 2 with the epoch that follows it.
+    """The decision on a transaction; under version 2 with the epoch that follows it.
 
     Args:
         metadata: of the id, with an open transaction, or without one to be aborted under version 2.
@@ -255,19 +255,18 @@ def complete_end(metadata: TransactionMetadata, profile: Profile, now: Timestamp
 
 
 def as_recorded(change: TransactionMetadata, profile: Profile) -> TransactionMetadata:
-    """A change as its record names it: some versions keep the client's transaction version with an end alone."""
+    """The change as its record holds it: some versions keep the client's transaction version in an end alone."""
     if profile.client_version_kept or change.state not in (TransactionState.EMPTY, TransactionState.ONGOING):
         return change
     return change._replace(client_version=0)
 
 
 def taken_over(known: TransactionMetadata, change: TransactionMetadata, profile: Profile) -> TransactionMetadata:
-    """What the memory has after a change that is in the log (TransactionMetadata.completeTransitionTo).
+    """The memory after a change that is in the log (TransactionMetadata.completeTransitionTo).
 
-    Args:
-        known: what it had before.
-        change: what is in the log; it names the producer id before the change as the previous one.
-        profile: says which fields an older coordinator does not take over.
+    known: the memory before.
+    change: the change in the log; it names the producer id before the change as the previous one.
+    profile: decides which fields an older coordinator does not take over.
     """
     if not profile.previous_id_always_follows and not _rotates_before_4_1(change):
         change = change._replace(previous_producer_id=known.previous_producer_id)
@@ -286,7 +285,7 @@ class TransactionEntry:
 
     Attributes:
         transactional_id: the id.
-        metadata: what holds now.
+        metadata: the current metadata.
         pending: the state that a change under way leads to, None if there is none.
         failed_fence: a fence raised the epoch, but its abort did not reach the log.
     """
@@ -306,7 +305,7 @@ class TransactionEntry:
         return self.pending == TransactionState.PREPARE_EPOCH_FENCE
 
     def check_not_pending(self) -> None:
-        """One change at a time; a fence makes way for the abort that it leads to.
+        """One change at a time; a fence gives way to the abort that it leads to.
 
         Raises:
             ConcurrentTransactions: another change is under way.
@@ -316,7 +315,7 @@ class TransactionEntry:
             raise ConcurrentTransactions(pending=self.pending.name)
 
     def check_settled(self) -> None:
-        """Nothing may be under way, not even a fence.
+        """No change may be under way, not even a fence.
 
         Raises:
             ConcurrentTransactions: a change is under way.
@@ -344,7 +343,7 @@ class TransactionEntry:
         return change._replace(previous_producer_id=self.metadata.producer_id)
 
     def complete(self, change: TransactionMetadata) -> None:
-        """Take over a change that is in the log.
+        """Complete a change that is in the log.
 
         Raises:
             Impossible: it is not the change that was begun.
@@ -355,11 +354,11 @@ class TransactionEntry:
         self.pending = None
 
     def cancel(self) -> None:
-        """Forget a change that did not reach the log."""
+        """Drop a change that did not reach the log."""
         self.pending = None
 
     def raise_epoch(self, epoch: Epoch) -> None:
-        """Shut out the current producer before the abort of its transaction is written."""
+        """Fence the current producer before the abort of its transaction is written."""
         self.pending = None
         self.metadata = self.metadata._replace(epoch=epoch, last_epoch=NO_EPOCH)
 

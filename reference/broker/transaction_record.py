@@ -78,7 +78,7 @@ class TransactionValue:
         )
 
     def metadata(self) -> TransactionMetadata:
-        """What the record says of the id; the last epoch is never in the log.
+        """The metadata in the record; the last epoch is never in the log.
 
         Raises:
             MalformedState: the state is none that is written.

@@ -32,7 +32,7 @@ APPEND_ERRORS: Final[Mapping[ErrorCode, type[Refusal]]] = MappingProxyType(
         ErrorCode.RECORD_LIST_TOO_LARGE: UnknownServerError,
     }
 )
-"""What a client is told when the log refuses a record; any other error is told as it is."""
+"""The client's error when the log refuses a record; any other error is passed on unchanged."""
 
 
 @dataclass(slots=True)
@@ -54,7 +54,7 @@ class TransactionStateManager:
         self._led: dict[int, LedIds] = {}
 
     def begin_loading(self, partition: int, epoch: CoordinatorEpoch) -> None:
-        """Become leader of a partition; until it is read, its ids are answered for with "loading".
+        """Become leader of a partition; until it is read, its ids get COORDINATOR_LOAD_IN_PROGRESS.
 
         Raises:
             Impossible: it is led already with this coordinator epoch or a newer one.
@@ -64,7 +64,7 @@ class TransactionStateManager:
         self._led[partition] = LedIds(epoch)
 
     def load(self, partition: int) -> Loaded:
-        """Read the partition; what was read is known from now on."""
+        """Read the partition; its ids are known from now on."""
         loaded = self.log.load(partition)
         self._led[partition].entries = {
             transactional_id: TransactionEntry(transactional_id, metadata)
@@ -73,7 +73,7 @@ class TransactionStateManager:
         return loaded
 
     def resign(self, partition: int) -> None:
-        """Forget a partition that another node leads now."""
+        """Drop a partition that another node leads now."""
         self._led.pop(partition, None)
 
     def entries(self) -> Iterator[TransactionEntry]:
@@ -127,7 +127,7 @@ class TransactionStateManager:
         return entry
 
     def add(self, transactional_id: str, metadata: TransactionMetadata) -> TransactionEntry:
-        """Remember an id that has just been met, in memory alone.
+        """Add a new id, in memory alone.
 
         Raises:
             NotCoordinator: another node coordinates the id.
@@ -141,10 +141,10 @@ class TransactionStateManager:
         return entry
 
     def write(self, entry: TransactionEntry, change: TransactionMetadata, now: Timestamp) -> None:
-        """Have the log take a prepared change, then take it over; a failure of the log cancels it.
+        """Append a prepared change to the log, then complete it; a failure of the log cancels it.
 
         Raises:
-            UnsupportedVersion: the record cannot hold the change; nobody cancels it, so that the id stays pending.
+            UnsupportedVersion: the record cannot hold the change; it is never cancelled, so that the id stays pending.
             Refusal: the log did not take it; it may be in the log all the same.
         """
         change = as_recorded(change, self.log.profile)
@@ -158,7 +158,7 @@ class TransactionStateManager:
         entry.complete(taken_over(entry.metadata, change, self.log.profile))
 
     def bury(self, entry: TransactionEntry, now: Timestamp) -> None:
-        """Have the log forget an id, then forget it.
+        """Remove an id from the log, then from memory.
 
         Raises:
             Refusal: the log did not take the tombstone.
@@ -179,6 +179,6 @@ class TransactionStateManager:
 
 
 def append_refusal(refusal: Refusal) -> Refusal:
-    """What a client is told of a refusal of the log."""
+    """The client's error for a refusal of the log."""
     named = APPEND_ERRORS.get(refusal.code)
     return refusal if named is None else named(log=refusal.code.name)

@@ -1,4 +1,4 @@
-"""What the coordinator does by itself as time passes: it aborts open transactions and forgets idle ids."""
+"""The coordinator's own actions as time passes: it aborts open transactions and removes idle ids."""
 
 from reference.broker.transaction_coordinator import TransactionCoordinator
 from reference.broker.transaction_metadata import AT_REST, NO_TIMEOUT_MS, TransactionEntry
@@ -7,7 +7,7 @@ from spec.vocabulary import Timestamp, TransactionState
 
 
 def abort_timed_out(coordinator: TransactionCoordinator) -> None:
-    """Abort every open transaction that is past its timeout, and shut out its producer."""
+    """Abort every open transaction that is past its timeout, and fence its producer."""
     for entry in coordinator.states.entries():
         # [txn.timeout]
         if is_timed_out(entry, coordinator.clock.now):
@@ -15,7 +15,7 @@ def abort_timed_out(coordinator: TransactionCoordinator) -> None:
 
 
 def is_timed_out(entry: TransactionEntry, now: Timestamp) -> bool:
-    """Whether a transaction has been open for longer than its producer wanted."""
+    """Whether a transaction has been open for longer than its timeout."""
     metadata = entry.metadata
     open_and_settled = metadata.state == TransactionState.ONGOING and entry.pending is None
     return open_and_settled and metadata.timeout_ms != NO_TIMEOUT_MS and metadata.started_ms + metadata.timeout_ms < now
@@ -29,7 +29,7 @@ def _fence_quietly(coordinator: TransactionCoordinator, entry: TransactionEntry)
 
 
 def expire_ids(coordinator: TransactionCoordinator) -> None:
-    """Forget every id that has been at rest for too long."""
+    """Remove every id that has been at rest for too long."""
     idle_since = Timestamp(coordinator.clock.now - coordinator.config.expiration_ms)
     for entry in coordinator.states.entries():
         # [txn.expiry]
@@ -52,7 +52,7 @@ def _bury_quietly(coordinator: TransactionCoordinator, entry: TransactionEntry) 
 
 
 def next_change(coordinator: TransactionCoordinator, transactional_id: str) -> Timestamp:
-    """The time from which on an id changes by itself: its transaction is aborted, or it is forgotten.
+    """The time from which on an id changes by itself: its transaction is aborted, or it is removed.
 
     Raises:
         TransactionalIdNotFound: it is unknown.

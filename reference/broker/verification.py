@@ -1,6 +1,6 @@
-"""Produce asks the coordinator whether its partition is in the transaction (ReplicaManager, AddPartitionsToTxnManager).
+"""Produce verifies its partition at the coordinator (ReplicaManager, AddPartitionsToTxnManager).
 
-KIP-890: without the answer a late batch opens a transaction on the partition that nobody ends.
+KIP-890: without it a late batch opens a transaction on the partition that is never ended.
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ ABORTABLE_SINCE: Final = 11
 """First version of Produce whose clients know TRANSACTION_ABORTABLE."""
 
 ADDS_SINCE: Final = 12
-"""First version of Produce whose partitions the broker itself puts into the transaction (KIP-890, part 2)."""
+"""First version of Produce whose partitions the broker itself adds to the transaction (KIP-890, part 2)."""
 
 REPORTED: Final[Mapping[ErrorCode, type[Refusal]]] = MappingProxyType(
     {
@@ -35,7 +35,7 @@ REPORTED: Final[Mapping[ErrorCode, type[Refusal]]] = MappingProxyType(
         ErrorCode.NOT_COORDINATOR: NotEnoughReplicas,
     }
 )
-"""What a producer is told of the coordinator's errors: those it knows, or one that makes it try again."""
+"""A producer's error for each error of the coordinator: one that it knows, or one that it retries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class ProduceVerification:
     """The verification of one Produce request.
 
     Attributes:
-        version: of Produce; what the client knows depends on it.
+        version: of Produce; the error codes that its client knows depend on it.
         names: topic and number of the request's partitions.
     """
 
@@ -61,13 +61,13 @@ class ProduceVerification:
         """The guard that the append of a transactional batch must carry.
 
         Raises:
-            Refusal: the coordinator says no, in words that the version of Produce has.
+            Refusal: the coordinator refuses, in the error codes of the version of Produce.
         """
         producer = ProducerIdentity(batch.producer_id, batch.producer_epoch)
         return self.guard_for(transactional_id, number, producer, batch.base_sequence)
 
     def guard_for(self, transactional_id: str, number: int, producer: ProducerIdentity, base_sequence: Sequence) -> int:
-        """As for a batch of the producer that begins at the sequence.
+        """As for a batch of the producer with this base sequence.
 
         Args:
             transactional_id: as the request names it.
@@ -81,7 +81,7 @@ class ProduceVerification:
         return guard
 
     def start(self, number: int, producer: ProducerIdentity, base_sequence: Sequence) -> int:
-        """The guard that the append must carry once the coordinator has agreed; 0 where nobody need be asked.
+        """The guard that the append must carry once the coordinator has confirmed; 0 where none has to be asked.
 
         Raises:
             Refusal: the partition is led elsewhere, or knows a newer epoch.
@@ -97,24 +97,24 @@ class ProduceVerification:
 
     @property
     def adds(self) -> bool:
-        """Whether the broker puts the partition into the transaction."""
+        """Whether the broker adds the partition to the transaction."""
         return self.version >= self.adds_since
 
     @property
     def supported(self) -> Supported:
-        """What the client of the request can be told, and whether its partitions are added for it."""
+        """The error codes that the client of the request knows, and whether its partitions are added for it."""
         if self.adds:
             return Supported.ADD_PARTITION
         return Supported.GENERIC_ERROR if self.version >= self.abortable_since else Supported.DEFAULT_ERROR
 
     @property
     def verifies(self) -> bool:
-        """Whether the broker asks about partitions that the client adds itself."""
+        """Whether the broker verifies partitions that the client adds itself."""
         return self.profile.partition_verification
 
     @property
     def is_skipped(self) -> bool:
-        """Whether the coordinator is not asked: the broker does not ask, and the client adds its partitions itself."""
+        """Whether the coordinator is not asked: the broker does not verify, and the client adds partitions itself."""
         return not self.adds and not self.verifies
 
     def _check_epoch(self, partition: Partition, producer: ProducerIdentity) -> None:
@@ -136,7 +136,7 @@ class ProduceVerification:
         check_registered(self.coordinator, transactional_id, producer, partition)
 
     def reported(self, refusal: Refusal) -> Refusal:
-        """The coordinator's refusal, as it was told to the requests that waited for it, in words that Produce has."""
+        """The coordinator's refusal as the waiting requests got it, in the error codes of Produce."""
         if refusal.code is ErrorCode.CONCURRENT_TRANSACTIONS and not self.adds:
             return NotEnoughReplicas(rules.TXN_REGISTERED_BEFORE_DATA, **refusal.values)
         if refusal.code is ErrorCode.NETWORK_EXCEPTION and not self.profile.network_exception_converted:
@@ -148,13 +148,13 @@ class ProduceVerification:
 def check_registered(
     coordinator: TransactionCoordinator, transactional_id: str, producer: ProducerIdentity, partition: TopicPartition
 ) -> None:
-    """A partition is in the producer's transaction, by its coordinator.
+    """Verify a partition of the producer's transaction at its coordinator.
 
     Args:
         coordinator: of the transactional id.
         transactional_id: whose transaction it is.
-        producer: id and epoch that the request has.
-        partition: that is looked for.
+        producer: id and epoch in the request.
+        partition: to verify.
 
     Raises:
         TransactionAbortable: it is not.

@@ -1,4 +1,4 @@
-"""Where records wait until they are sent: batches that fill up, and the memory that they take (RecordAccumulator)."""
+"""The buffer of records to send: batches that fill up, and their memory (RecordAccumulator)."""
 
 from collections import deque
 from collections.abc import Iterator
@@ -138,7 +138,7 @@ class RecordAccumulator:
     def is_ready(self, partition: int, now: Timestamp) -> bool:
         """Whether the next batch of a partition need not wait for more records.
 
-        It is full, or closed because a record did not fit, or it has lingered; or nobody can wait: for memory, for a
+        It is full, or closed because a record did not fit, or it has lingered; or a caller waits: for memory, for a
         flush, or for the end of a transaction.
         """
         head = self.producer.queues[partition].waiting[0]
@@ -188,7 +188,7 @@ class RecordAccumulator:
     # --- batches come to an end -------------------------------------------------------------------------------
 
     def settle(self, now: Timestamp) -> None:
-        """Tell applications of what was decided, and give the memory to those that wait, or their time is over."""
+        """Report the decided batches to applications; give memory to waiting sends, or fail those that timed out."""
         for batch in [batch for batch in self.held if batch.outcome is not None]:
             held = self.held.pop(batch)
             self.free += held.allocated

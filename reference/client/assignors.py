@@ -1,4 +1,4 @@
-"""Which member of a group gets which partitions: the leader of the group computes it.
+"""Assignors: the leader of a group computes which member gets which partitions.
 
 Each partition has one member, so that members beyond the number of partitions get nothing.
 Sources: RangeAssignor, RoundRobinAssignor, AbstractPartitionAssignor.MemberInfo.
@@ -13,7 +13,7 @@ from reference.broker.transaction_metadata import TopicPartition
 from reference.client.consumer_protocol import assignment_of, decode_subscription
 
 Counts: TypeAlias = Mapping[str, int]
-"""Partitions of each topic; a topic that nobody knows has none."""
+"""Partitions of each topic; a topic that is not known has none."""
 
 
 class Subscriber(NamedTuple):
@@ -64,7 +64,7 @@ def by_round_robin(members: Sequence[Subscriber], counts: Counts) -> Assigned:
 
 
 def topics_of(members: Sequence[Subscriber]) -> list[str]:
-    """What anybody wants, in order."""
+    """The topics that some member subscribes to, in order."""
     return sorted({topic for member in members for topic in member.topics})
 
 
@@ -73,7 +73,7 @@ ASSIGNORS: Final[Mapping[str, Assignor]] = MappingProxyType({"range": by_range, 
 
 
 def assignments(joined: JoinAnswer, counts: Counts) -> dict[str, bytes]:
-    """What the leader of a group assigns to everybody, by member id in bytes; nothing if another member leads."""
+    """The assignments that a group's leader sends, by member id in bytes; nothing if another member leads."""
     if joined.leader != joined.member_id:
         return {}
     assigned = ASSIGNORS[joined.protocol or "range"]([subscriber(member) for member in joined.members], counts)
@@ -81,6 +81,6 @@ def assignments(joined: JoinAnswer, counts: Counts) -> dict[str, bytes]:
 
 
 def subscriber(member: JoinedMember) -> Subscriber:
-    """A member as the leader is told of it."""
+    """A member as the leader gets it."""
     topics = decode_subscription(member.subscription).topics
     return Subscriber(member.member_id, topics, member.group_instance_id)

@@ -15,7 +15,7 @@ from spec.vocabulary import ErrorCode, Offset
 
 @unique
 class OffsetReset(Enum):
-    """Where to go on when there is no position, or none that the log has (auto.offset.reset)."""
+    """Where to start without a position, or with one that the log does not have (auto.offset.reset)."""
 
     EARLIEST = auto()
     LATEST = auto()
@@ -39,7 +39,7 @@ class Consumer:
 
     Attributes:
         isolation: 0 read_uncommitted, 1 read_committed.
-        reset: where to go on without a position.
+        reset: where to start without a position.
         positions: offset of the next record to deliver, by partition; none until it is known.
         received: what the application was given, in that order.
     """
@@ -70,7 +70,7 @@ class Consumer:
         self.positions = {key: offset for key, offset in self.positions.items() if key in self._assigned}
 
     def seek(self, partition: TopicPartition, offset: int) -> None:
-        """Go on at an offset, wherever the consumer was."""
+        """Continue at an offset, wherever the consumer was."""
         self.positions[self._checked(partition)] = Offset(offset)
 
     def start_from(self, answer: OffsetsAnswer) -> tuple[TopicPartition, ...]:
@@ -107,7 +107,7 @@ class Consumer:
         self._reset(self._checked(partition), earliest, latest)
 
     def receive(self, partition: TopicPartition, result: FetchResult) -> tuple[Delivered, ...]:
-        """Deliver what a fetch from the position has brought, and go on behind it."""
+        """Deliver the records of a fetch from the position, and continue behind them."""
         position = self.positions[self._checked(partition)]
         records = tuple(Delivered(partition, offset, record) for offset, record in delivered(result, position))
         if result.batches:

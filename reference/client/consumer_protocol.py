@@ -1,4 +1,4 @@
-"""What the members of a consumer group tell each other through their coordinator, in bytes (ConsumerProtocol)."""
+"""Subscriptions and assignments, which the members of a group exchange through their coordinator (ConsumerProtocol)."""
 
 from collections.abc import Iterable
 from itertools import groupby

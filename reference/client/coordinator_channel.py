@@ -1,4 +1,4 @@
-"""The way to the coordinators: requests wait by priority, one is in flight, a lost coordinator is looked for again."""
+"""The requests to coordinators: they wait by priority, one is in flight, a lost coordinator is looked up again."""
 
 from collections.abc import Iterable, Mapping
 from enum import Enum, auto, unique
@@ -120,7 +120,7 @@ class CoordinatorChannel:
     __slots__ = ("_awaited", "_queue", "_sent", "in_flight", "nodes")
 
     def __init__(self) -> None:
-        """Nothing waits, nobody is known."""
+        """Nothing waits, no coordinator is known."""
         self.in_flight: Outgoing | None = None
         self.nodes: dict[CoordinatorType, int] = {}
         self._queue: list[PendingRequest] = []

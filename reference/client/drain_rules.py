@@ -1,4 +1,4 @@
-"""What keeps a batch from being sent: the drain rules by name, in the order in which a producer asks them.
+"""Drain rules: the named reasons why a batch is not sent yet, in the order in which a producer checks them.
 
 Sources: RecordAccumulator.ready, drainBatchesForOneNode and shouldStopDrainBatchesForPartition, Sender.
 """
@@ -11,7 +11,7 @@ class Hold(Enum):
     """The first rule that keeps the next batch of a partition where it is."""
 
     # of the connection
-    LEADER_UNKNOWN = auto()  # nobody leads the partition, as far as the producer knows
+    LEADER_UNKNOWN = auto()  # the partition has no leader, as far as the producer knows
     CONNECTION_BUSY = auto()  # so many requests to the leader are unanswered (max.in.flight.requests.per.connection)
 
     # of the batch

@@ -1,4 +1,4 @@
-"""A consumer in a group: it reads what its member is assigned, from where the group has come (KafkaConsumer).
+"""A consumer in a group: it reads the partitions of its member, from the group's offsets (KafkaConsumer).
 
 Offsets are fetched after each assignment and committed by call, or every so often and before partitions are given up.
 Before a rebalance all partitions are given up (the eager protocol).
@@ -149,7 +149,7 @@ class GroupConsumer:
         self.unknown = set(self.consumer.assigned)
 
     def seek(self, partition: TopicPartition, offset: int) -> None:
-        """Go on at an offset, wherever the group is."""
+        """Continue at an offset, wherever the group is."""
         self.consumer.seek(partition, offset)
         self.unknown.discard(partition)
 
@@ -186,7 +186,7 @@ class GroupConsumer:
         self._commits.clear()
 
     def _disregard_fetch(self) -> None:
-        """An answer that is under way tells what has counted before."""
+        """An answer that is under way is out of date."""
         if self.in_flight is not None and asked_of(self.in_flight.request) is MemberRequest.OFFSET_FETCH:
             self.in_flight = None
 
@@ -259,7 +259,7 @@ class GroupConsumer:
             call.error = error
 
     def _start_from(self, answer: OffsetsAnswer) -> None:
-        """Go on where the group is; what an open transaction may still change is asked for again."""
+        """Resume from the group's offsets; those that an open transaction may still change are fetched again."""
         reported = {partition: each for partition, each in answer.partitions.items() if partition in self.unknown}
         unstable = self.consumer.start_from(OffsetsAnswer(answer.error, reported))
         failed = {partition for partition, each in reported.items() if each.error is not ErrorCode.NONE}

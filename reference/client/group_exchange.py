@@ -1,4 +1,4 @@
-"""What a consumer asks of its group's coordinator, and what each error means as the answer: one table.
+"""A consumer's requests to its group's coordinator, and the meaning of each error in the answers: one table.
 
 Sources: AbstractCoordinator and ConsumerCoordinator with their response handlers.
 """
@@ -99,7 +99,7 @@ _NG, _NM, _ID = GroupMeaning.NO_GENERATION, GroupMeaning.NO_MEMBER, GroupMeaning
 _XX, _FA = GroupMeaning.FAILS, GroupMeaning.FATAL
 
 UNEXPECTED: Final = (_FA, _FA, _FA, _RE, _OK, _XX, _FA)
-"""What an error means that nobody has planned for: a heartbeat goes on, a leaving member is gone in any case."""
+"""The outcome of an unexpected error: heartbeats continue, and a leaving member is gone in any case."""
 
 GROUP_MEANINGS: Final[Mapping[ErrorCode, tuple[GroupMeaning, ...]]] = MappingProxyType(
     {  # columns:                                 Find Join Sync Beat Leave Commit Fetch
@@ -110,7 +110,7 @@ GROUP_MEANINGS: Final[Mapping[ErrorCode, tuple[GroupMeaning, ...]]] = MappingPro
         ErrorCode.NOT_COORDINATOR: (_RE, _FI, _FI, _FI, _OK, _FI, _FI),
         ErrorCode.NETWORK_EXCEPTION: (_RE, _FI, _FI, _FI, _OK, _FI, _FI),
         ErrorCode.REQUEST_TIMED_OUT: (_RE, _FA, _FA, _RE, _OK, _FI, _FA),
-        # the group goes on to another generation
+        # the group begins another generation
         ErrorCode.REBALANCE_IN_PROGRESS: (_FA, _RE, _RJ, _RJ, _OK, _RJ, _FA),
         ErrorCode.ILLEGAL_GENERATION: (_FA, _FA, _NG, _NG, _OK, _NG, _FA),
         ErrorCode.UNKNOWN_MEMBER_ID: (_FA, _NM, _NM, _NM, _OK, _NM, _FA),

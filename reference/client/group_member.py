@@ -1,4 +1,4 @@
-"""A member of a consumer group: it joins, assigns if it leads, lives, and is thrown out (AbstractCoordinator).
+"""A member of a consumer group: it joins, assigns if it leads, sends heartbeats, and is removed (AbstractCoordinator).
 
 The application's own calls drive `poll`: only there partitions are given up and taken. The heartbeat thread drives
 `beat`, also while the application is busy.
@@ -55,7 +55,7 @@ class MemberSettings:
         client_id: client.id.
         group_instance_id: of a static member, which keeps its place while it restarts.
         assignors: by name, the preferred one first.
-        session_timeout_ms: session.timeout.ms: so long nothing may be heard of it.
+        session_timeout_ms: session.timeout.ms: the longest time without a request from it.
         heartbeat_ms: heartbeat.interval.ms.
         max_poll_ms: max.poll.interval.ms: so long the application may be busy, and a rebalance waits for it.
         retry_backoff_ms: retry.backoff.ms.

@@ -30,9 +30,9 @@ class ProducerBatch:
         attempts: how often it was sent.
         sequence_reset: an epoch bump has renumbered it.
         requeued_ms: when it was last put back to be sent again, by a sender that backs off.
-        outcome: None while undecided, else whether the application was told success.
-        error: what the application was told instead; None where the batch was dropped with its transaction.
-        offset: offset told to the application, -1 if none.
+        outcome: None while undecided, else whether the application got a success.
+        error: the application's error, if it failed; None where the batch was dropped with its transaction.
+        offset: offset in the application's result, -1 if none.
     """
 
     __slots__ = (
@@ -83,7 +83,7 @@ class ProducerBatch:
         self.base_sequence = base_sequence
 
     def fail(self, error: ErrorCode | None = None) -> None:
-        """The application is told that it has failed."""
+        """The application gets a failure."""
         self.outcome = False
         self.error = error
 
@@ -199,7 +199,7 @@ class PartitionQueue:
         return dropped
 
     def drop_all(self) -> list[ProducerBatch]:
-        """Take out every batch, whatever has become of it."""
+        """Take out every batch, decided or not."""
         dropped = [*self.in_flight, *self.drop_undrained()]
         self.in_flight.clear()
         self.waiting.clear()

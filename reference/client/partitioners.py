@@ -1,6 +1,6 @@
-"""To which partition a record goes that names none: by its key, in turn, at random, or where the last ones went.
+"""Partitioners choose a record's partition: by its key, in turn, at random, or the one of the last records.
 
-A partitioner is asked for each record, and told when a batch is full: the sticky ones stay with a partition so that
+A partitioner chooses for each record, and is notified of full batches: the sticky ones stay with a partition so that
 batches fill up. Keys are placed by hash, so that records of a key keep their order as long as the number of partitions
 stays as it is.
 
@@ -25,7 +25,7 @@ class TopicLayout(NamedTuple):
     Attributes:
         partitions: how many there are.
         available: those with a leader, in order.
-        queued: batches that wait for each partition, by number; empty where nobody counts them.
+        queued: batches that wait for each partition, by number; empty where they are not counted.
     """
 
     partitions: int

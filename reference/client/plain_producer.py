@@ -49,19 +49,19 @@ class PlainProducer(IdempotentProducer):
         queue.waiting.extendleft(reversed(parts))
 
     def give_up(self, queue: PartitionQueue, batch: ProducerBatch) -> None:
-        """Tell the application of one batch that took too long; those behind it go on."""
+        """Fail one batch that took too long; those behind it stay."""
         batch.fail(ErrorCode.REQUEST_TIMED_OUT)
         queue.remove(batch)
 
     def succeed(self, attempt: Attempt, reply: AttemptReply) -> None:
-        """The broker has said yes, or, with acks=0, nobody was asked."""
+        """The broker has acknowledged the batch, or, with acks=0, sends no answer."""
         batch = attempt.batch
         self.queues[attempt.partition].remove(batch)
         if batch.outcome is None:
             batch.outcome, batch.offset = True, reply.offset
 
     def fail_or_retry(self, attempt: Attempt, reply: AttemptReply) -> None:
-        """Send the batch again, before those that wait and after those in flight, or tell the application."""
+        """Send the batch again, before those that wait and after those in flight, or report its failure."""
         queue = self.queues[attempt.partition]
         queue.remove(attempt.batch)
         if reply.error in RETRIABLE:

@@ -1,4 +1,4 @@
-"""The idempotent producer: numbering, retries, and what an answer does to its batches (Sender, TransactionManager)."""
+"""The idempotent producer: numbering, retries, and the effect of answers on batches (Sender, TransactionManager)."""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
@@ -31,7 +31,7 @@ DELIVERY_TIMEOUT_MS: Final = 120_000
 
 
 class Attempt(NamedTuple):
-    """One sending of a batch: what goes on the wire is fixed, whatever happens to the batch later."""
+    """One attempt to send a batch: its bytes are fixed, whatever happens to the batch later."""
 
     partition: int
     number: int
@@ -104,7 +104,7 @@ class IdempotentProducer:
         """The application may send to the partition now; it is refused where a transaction says no."""
 
     def send(self, partition: int, record_count: int, now: Timestamp, values: tuple[bytes, ...] = ()) -> ProducerBatch:
-        """Hand over a batch of `record_count` records; the batch keeps what the application is told.
+        """Hand over a batch of `record_count` records; the batch keeps the application's result.
 
         Args:
             partition: its number.
@@ -181,13 +181,13 @@ class IdempotentProducer:
             self.bump(self.identity)
 
     def expire(self, queue: PartitionQueue, now: Timestamp) -> None:
-        """Tell the application of batches that took too long; whether they were appended is not known."""
+        """Fail the batches that took too long; whether they were appended is not known."""
         for batch in (*queue.in_flight, *queue.waiting):
             if now - batch.created_ms >= self.delivery_timeout_ms and batch.outcome is None:
                 self.give_up(queue, batch)
 
     def give_up(self, queue: PartitionQueue, batch: ProducerBatch) -> None:
-        """Tell the application of one batch that took too long."""
+        """Fail one batch that took too long."""
         batch.fail(ErrorCode.REQUEST_TIMED_OUT)
         queue.expire(batch)
 
@@ -203,7 +203,7 @@ class IdempotentProducer:
         self._renumber.add(partition)
 
     def bump(self, identity: ProducerIdentity) -> None:
-        """Go up one epoch, without asking anybody; past the last epoch a new producer id is needed."""
+        """Go up one epoch, without a request; past the last epoch a new producer id is needed."""
         if identity.epoch == MAX_EPOCH:
             self.identity = None
         else:
@@ -221,11 +221,11 @@ class IdempotentProducer:
             self.fail_or_retry(attempt, reply)
 
     def lose(self, attempt: Attempt) -> None:
-        """The connection broke or the request timed out: nobody knows whether the attempt was handled."""
+        """The connection broke or the request timed out: whether the attempt was handled is not known."""
         self.receive(attempt, AttemptReply(ErrorCode.NETWORK_EXCEPTION))
 
     def succeed(self, attempt: Attempt, reply: AttemptReply) -> None:
-        """The batch is in the log; the application hears of it unless it was told otherwise before."""
+        """The batch is in the log; the application gets a success unless the batch failed before."""
         batch = attempt.batch
         self.queues[attempt.partition].acknowledge(batch, reply.offset)
         if batch.outcome is None:
@@ -238,7 +238,7 @@ class IdempotentProducer:
         return error
 
     def fail_or_retry(self, attempt: Attempt, reply: AttemptReply) -> None:
-        """Send the batch again unchanged if that can help, else tell the application."""
+        """Send the batch again unchanged if that can help, else report its failure."""
         if self.can_retry(attempt, reply):
             self.queues[attempt.partition].requeue(attempt.batch)
         else:
@@ -281,7 +281,7 @@ class IdempotentProducer:
         self.queues[partition].split(batch, parts)
 
     def fail(self, attempt: Attempt, reply: AttemptReply) -> None:
-        """Tell the application; the batch is certainly not in the log, so that what follows must be renumbered."""
+        """Report the failure; the batch is certainly not in the log, so that what follows must be renumbered."""
         attempt.batch.fail(reply.error)
         self.queues[attempt.partition].remove(attempt.batch)
         if self.known_as(reply.error) in FATAL:

@@ -1,4 +1,4 @@
-"""What an application sets of its producer, by the names of ProducerConfig."""
+"""An application's settings of its producer, by the names of ProducerConfig."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -28,7 +28,7 @@ class ProducerSettings:
         request_timeout_ms: request.timeout.ms.
         retry_backoff_ms: retry.backoff.ms.
         retry_backoff_max_ms: retry.backoff.max.ms, up to which each attempt doubles it (3.7, KIP-580); before, all
-            are alike. Kafka adds or takes a fifth by chance.
+            are alike. Kafka adds or takes a random part of up to a fifth.
         new_leader_ends_backoff: a batch whose partition has another leader by now is sent at once (3.7, KIP-951).
     """
 

@@ -1,6 +1,6 @@
-"""What a producer sends to which node, and when: one request a node, in it at most one batch a partition (Sender).
+"""The sender: one request at a time to each node, with at most one batch of each partition (Sender).
 
-Each rule that keeps a batch back has its name (`Hold`); the first one that applies is told.
+Each rule that keeps a batch back has its name (`Hold`); the first one that applies is reported.
 """
 
 from collections.abc import Mapping, Sequence
@@ -37,8 +37,8 @@ class Sender:
 
     Attributes:
         accumulator: where the batches wait.
-        leaders: node that leads each partition as far as the producer knows, None where nobody does.
-        wants_metadata: it must be asked who leads.
+        leaders: node that leads each partition as far as the producer knows, None where it has no leader.
+        wants_metadata: the leaders have to be looked up.
         calls: requests without an answer, by number.
         muted: partitions of which a batch is in flight, where one at a time keeps the order.
     """
@@ -142,13 +142,13 @@ class Sender:
         self.accumulator.settle(now)
 
     def lose(self, call: ProduceCall, now: Timestamp) -> None:
-        """The connection broke or the request timed out: nobody knows what became of its batches."""
+        """The connection broke or the request timed out: the fate of its batches is not known."""
         self.receive(
             call, dict.fromkeys((a.partition for a in call.attempts), AttemptReply(ErrorCode.NETWORK_EXCEPTION)), now
         )
 
     def learn(self, leaders: Sequence[int | None]) -> None:
-        """Somebody has said who leads."""
+        """Take over the leader in a metadata answer."""
         self.leaders = list(leaders)
         self.wants_metadata = False
 

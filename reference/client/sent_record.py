@@ -1,4 +1,4 @@
-"""Records that an application has handed over, what became of each, and the counts of it."""
+"""The records of an application, the result of each, and their counts."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ class SentRecord:
         partition: to which it goes, by the number of the queue.
         sent_ms: when `send` was called.
         accepted: whether it is in a batch; else the application waits for memory.
-        outcome: None while undecided, else whether the application was told success.
+        outcome: None while undecided, else whether the application got a success.
         offset: of the record, -1 where it is not known.
         failure: why it has failed, by the error's name.
     """
@@ -51,7 +51,7 @@ class SentRecord:
         return HEADER_SIZE + self.size_at(0)
 
     def fail(self, failure: str) -> None:
-        """The application is told that it has failed."""
+        """The application gets a failure."""
         self.outcome, self.failure = False, failure
 
     def settle(self, batch: ProducerBatch, delta: int) -> None:

@@ -1,4 +1,4 @@
-"""What each error means for a transactional producer, by the request that it answers: one table.
+"""The meaning of each error for a transactional producer, by the request that it answers: one table.
 
 Sources: Sender and the response handlers of TransactionManager.
 """
@@ -33,7 +33,7 @@ class ErrorHandling(Enum):
     RETRY = auto()  # send the same request again
     REFIND = auto()  # ask who coordinates, then send the same request again
     ABORTABLE = auto()  # the transaction can only be aborted
-    BUMP = auto()  # the same, and the producer goes on under a new epoch where it can get one
+    BUMP = auto()  # the same, and the producer continues under a new epoch where it can get one
     BUMP_OR_FATAL = auto()  # the same; where no new epoch can be had, FATAL
     UNINITIALIZED = auto()  # the call has failed and may be made again
     FATAL = auto()  # the producer is of no use any more
@@ -91,7 +91,7 @@ MEANINGS: Final[Mapping[ErrorCode, tuple[ErrorHandling, ...]]] = MappingProxyTyp
         # the sequence is not the one that the broker waits for
         ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER: (_SQ, _FA, _FA, _AB, _FA, _FA, _FA, _FA),
         ErrorCode.UNKNOWN_PRODUCER_ID: (_SQ, _FA, _FA, _BF, _BF, _FA, _BF, _BF),
-        # somebody newer is at work
+        # a newer instance is at work
         ErrorCode.INVALID_PRODUCER_EPOCH: (_BU, _FA, _FA, _FA, _FA, _FA, _FA, _FA),
         ErrorCode.PRODUCER_FENCED: _FENCED,
         ErrorCode.INVALID_PRODUCER_ID_MAPPING: _FENCED,
@@ -109,7 +109,7 @@ MEANINGS: Final[Mapping[ErrorCode, tuple[ErrorHandling, ...]]] = MappingProxyTyp
         ErrorCode.FENCED_INSTANCE_ID: _OF_GROUP,
         ErrorCode.STALE_MEMBER_EPOCH: _OF_GROUP,
         ErrorCode.GROUP_ID_NOT_FOUND: _OF_GROUP,
-        # nobody has planned for it
+        # an unexpected error
         ErrorCode.UNSUPPORTED_VERSION: (_FA, _FA, _FA, _AB, _FA, _FA, _FA, _FA),
         ErrorCode.UNKNOWN_SERVER_ERROR: _UNKNOWN,
         ErrorCode.OFFSET_OUT_OF_RANGE: _UNKNOWN,

@@ -1,4 +1,4 @@
-"""What a transactional producer asks of its coordinators, and what their answers make of it (TransactionManager).
+"""A transactional producer's requests to its coordinators, and the effect of the answers (TransactionManager).
 
 Requests wait in a queue ordered by priority, and one is in flight at a time. A request whose connection breaks is
 sent again as it was, with the producer id and epoch that it was made with.
@@ -35,7 +35,7 @@ from reference.client.transaction_states import COMPLETING, FAILED, ClientState,
 from spec.vocabulary import ErrorCode
 
 TakeIdentity = Callable[[ProducerIdentity, bool], None]
-"""Tells the producer its identity, and whether its sequences start again at 0."""
+"""Gives the producer its identity, and whether its sequences start again at 0."""
 
 
 class TransactionManager:
@@ -49,7 +49,7 @@ class TransactionManager:
         identity: producer id and epoch, None until InitProducerId has answered.
         partitions: those whose batches may be sent.
         started: the coordinator may know of a transaction that must be ended.
-        needs_bump: the producer must get a new epoch before it goes on.
+        needs_bump: the producer must get a new epoch before it continues.
         channel: the way to the coordinators.
     """
 
@@ -79,7 +79,7 @@ class TransactionManager:
         return self._cached(ClientCall.INIT_TRANSACTIONS) or self._initialize()
 
     def begin(self) -> None:
-        """Begin a transaction; the coordinator hears of it with the first partition."""
+        """Begin a transaction; the coordinator learns of it with the first partition."""
         self._check_usable("begin")
         self.machine.go(ClientState.IN_TRANSACTION)
 
@@ -280,18 +280,18 @@ class TransactionManager:
         return self.versions.bumps_by_ending or self.versions.bumps_by_asking
 
     def fail_batch(self, error: ErrorCode) -> None:
-        """A batch has failed for good: the transaction can only be aborted, and the epoch must go up."""
+        """A batch has a fatal error: the transaction can only be aborted, and the epoch must go up."""
         self.fail_abortably(error, bump=self.machine.state not in COMPLETING)
 
     def fail_unresolved(self) -> None:
-        """Nobody will ever know whether a batch was appended: only a new epoch leaves that behind."""
+        """Whether a batch was appended can never be known: only a new epoch leaves that behind."""
         if self._can_go_on:
             self.fail_abortably(ErrorCode.REQUEST_TIMED_OUT, bump=True)
         else:
             self.machine.fail_fatally(ErrorCode.REQUEST_TIMED_OUT)
 
     def fail_abortably(self, error: ErrorCode, bump: bool = False) -> None:
-        """Only an abort can follow; one that is under way goes on."""
+        """Only an abort can follow; one that is under way continues."""
         if bump and self._can_go_on and not self.versions.bumps_by_ending:
             self.needs_bump = True
         self.machine.fail_abortably(error)

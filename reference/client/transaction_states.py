@@ -1,4 +1,4 @@
-"""Where a transactional producer stands, and where it may go from there (TransactionManager.State)."""
+"""The states of a transactional producer, and the transitions between them (TransactionManager.State)."""
 
 from collections.abc import Mapping
 from enum import IntEnum, auto, unique
@@ -92,7 +92,7 @@ class ClientStateMachine:
             self.fail_fatally(ErrorCode.INVALID_TXN_STATE)
 
     def fail_abortably(self, error: ErrorCode) -> None:
-        """Only an abort can follow; one that is under way goes on, and a fatal error stays."""
+        """Only an abort can follow; one that is under way continues, and a fatal error stays."""
         if self.state not in (ClientState.ABORTING_TRANSACTION, ClientState.FATAL_ERROR):
             self.go_by_itself(ClientState.ABORTABLE_ERROR)
             self.error = error

@@ -198,7 +198,7 @@ class TransactionalProducer(IdempotentProducer):
         return forgotten
 
     def fail(self, attempt: Attempt, reply: AttemptReply) -> None:
-        """A batch has failed for good: with it the transaction, or the producer."""
+        """A batch has a fatal error: with it the transaction, or the producer, fails."""
         queue, batch = self.queues[attempt.partition], attempt.batch
         if reply.error is ErrorCode.UNKNOWN_PRODUCER_ID:
             queue.forget()

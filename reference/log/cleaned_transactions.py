@@ -26,7 +26,7 @@ class CleanedTransactions:
         self.kept: list[AbortedTxn] = []
 
     def expect(self, txns: Iterable[AbortedTxn]) -> None:
-        """Aborted transactions that the indexes of the segments to come tell of."""
+        """Aborted transactions in the indexes of the segments to come."""
         for txn in txns:
             heapq.heappush(self._coming, (txn.first_offset, txn))
 

@@ -1,4 +1,4 @@
-"""What compaction leaves of a batch (Cleaner, MemoryRecords.filterTo).
+"""The part of a batch that compaction keeps (Cleaner, MemoryRecords.filterTo).
 
 The newest record of each key stays; aborted data goes; a tombstone, and a marker without data before it, goes once
 its delete horizon has passed, which the first pass that could remove it writes into the batch. Keys of markers are

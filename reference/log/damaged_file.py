@@ -1,4 +1,4 @@
-"""The one error of files beside the log: which part of the file is not what Kafka writes."""
+"""The one error of files beside the log: it names the part that is not what Kafka writes."""
 
 from enum import StrEnum, unique
 

@@ -1,4 +1,4 @@
-"""The small files that say whose a directory is and how it was left: properties and JSON."""
+"""The small files that name the owner of a directory and its last shutdown: properties and JSON."""
 
 import json
 from typing import Final, NamedTuple

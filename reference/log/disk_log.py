@@ -219,7 +219,7 @@ class DiskLog:
         return sum(1 for end in ends[:gone] if end <= high_watermark)
 
     def retain(self, now: Timestamp, high_watermark: int) -> int:
-        """Drop the segments that retention lets go; how many. A log that loses all of them goes on empty."""
+        """Delete the segments past retention and return their number. A log that loses all of them continues empty."""
         gone = self.expired(now, high_watermark)
         if gone == len(self.segments) and self.active.size == 0:
             gone -= 1

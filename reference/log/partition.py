@@ -32,7 +32,7 @@ READ_COMMITTED: Final = 1
 
 
 class AppendResult(NamedTuple):
-    """What an accepted append answers (LogAppendInfo).
+    """The answer to an accepted append (LogAppendInfo).
 
     Attributes:
         first_offset: of the first record; of the cached batch for a duplicate.
@@ -50,7 +50,7 @@ class AppendResult(NamedTuple):
 
 
 class FetchResult(NamedTuple):
-    """What a fetch answers; `aborted` is None under read_uncommitted."""
+    """The answer to a fetch; `aborted` is None under read_uncommitted."""
 
     high_watermark: Offset
     last_stable: Offset
@@ -123,11 +123,11 @@ class Partition:
         Args:
             batch: as its sender numbered it.
             origin: who sends it.
-            guard: what its verification handed out, `NO_GUARD` if there was none (KIP-890).
+            guard: from its verification, `NO_GUARD` if there was none (KIP-890).
             marker_version: transaction version of a marker, `UNKNOWN_VERSION` for anything else.
 
         Raises:
-            Refusal: a rule or the form of the batch says no; nothing has changed.
+            Refusal: a rule or a check of the batch's form fails; nothing has changed.
         """
         return self.append_all((batch,), origin, guard, marker_version)
 
@@ -143,11 +143,11 @@ class Partition:
         Args:
             batches: as their sender numbered them.
             origin: who sends them.
-            guard: what their verification handed out, `NO_GUARD` if there was none (KIP-890).
+            guard: from their verification, `NO_GUARD` if there was none (KIP-890).
             marker_version: transaction version of a marker, `UNKNOWN_VERSION` for anything else.
 
         Raises:
-            Refusal: a rule or the form of a batch says no; none is in the log then.
+            Refusal: a rule or a check of a batch's form fails; none is in the log then.
         """
         self.check_leads()
         if origin == Origin.CLIENT:
@@ -176,7 +176,7 @@ class Partition:
             raise NotLeaderOrFollower(leader_epoch=self.leader_epoch)
 
     def place(self, batches: Sequence[RecordBatch]) -> tuple[RecordBatch, ...]:
-        """The batches with the offsets that they will have in the log: their records are counted from its end on.
+        """The batches with their offsets in the log, counted from its end on.
 
         Before 2.0 the count need not agree with the offsets of the batch, which then does not begin at the log end.
         """
@@ -189,7 +189,7 @@ class Partition:
         return tuple(placed)
 
     def find_duplicate(self, batch: RecordBatch, origin: Origin) -> CachedBatch | None:
-        """The cached batch that a client sends again, before any other check."""
+        """The cached batch that equals a client's batch, before any other check."""
         # [seq.duplicate_window]
         if origin != Origin.CLIENT:
             return None
@@ -200,11 +200,11 @@ class Partition:
         return AppendResult(cached.first_offset, cached.last_offset, True, cached.timestamp, self.log.log_start)
 
     def check_verified(self, batch: RecordBatch, origin: Origin, guard: int) -> None:
-        """A transactional batch belongs to an open transaction, or to one that the coordinator has just verified.
+        """A transactional batch belongs to an open transaction, or to one that was just verified.
 
         Raises:
             InvalidProducerEpoch: the batch's epoch is behind the producer's, in versions that look at it first.
-            InvalidTxnState: no transaction is open, and the guard is not the one that the verification handed out.
+            InvalidTxnState: no transaction is open, and the guard is not that of the verification.
         """
         verified = (Origin.CLIENT, Origin.COORDINATOR) if self.profile.commits_verified else (Origin.CLIENT,)
         if origin not in verified or not batch.is_transactional:
@@ -222,20 +222,20 @@ class Partition:
             raise InvalidTxnState(rules.TXN_REGISTERED_BEFORE_DATA, guard=guard)
 
     def needs_guard(self, batch: RecordBatch, origin: Origin) -> bool:
-        """Whether the version verifies partitions: data only, in 3.6 of clients alone; a marker needs no leave."""
+        """Whether the version verifies the batch: data only, in 3.6 of clients alone; never a marker."""
         verifies = origin == Origin.CLIENT or self.profile.commits_verified
         return self.profile.partition_verification and verifies and not batch.is_control
 
     def check_producer(
         self, batch: RecordBatch, origin: Origin, marker_version: int, parts: dict[ProducerId, ProducerAppend]
     ) -> None:
-        """Put the batch to its producer's part of the append.
+        """Check the batch in its producer's part of the append.
 
         Args:
             batch: with the offset that it would have.
             origin: who sends it.
             marker_version: transaction version of a marker, `UNKNOWN_VERSION` for anything else.
-            parts: what this append has come to so far, by producer; the batch is added.
+            parts: the append's parts so far, by producer; the batch is added.
 
         Raises:
             Refusal: an epoch, a sequence or a transaction is not as it must be.
@@ -246,7 +246,7 @@ class Partition:
         part.append(batch)
 
     def commit(self, placed: Sequence[RecordBatch], parts: Iterable[ProducerAppend]) -> AppendResult:
-        """Write the accepted batches and take over what they mean for their producers."""
+        """Write the accepted batches and update the state of their producers."""
         first = self.log.log_end
         self.write(placed, parts)
         if self.alone:
@@ -304,7 +304,7 @@ class Partition:
     def delete_records(self, offset: int) -> None:
         """Let the log begin at `offset`, or at the high watermark if it is -1 (DeleteRecords).
 
-        What is known of producers stays; before 2.4 Kafka forgot those of whom nothing is left.
+        Producer state stays; before 2.4 Kafka dropped the state of producers without records in the log.
 
         Raises:
             NotLeaderOrFollower: another replica leads.
@@ -321,7 +321,7 @@ class Partition:
         self.log.advance_start(max(self.log.log_start, min(offset, self.high_watermark)))
 
     def restart(self, now: Timestamp) -> None:
-        """Come back from disk: the log is whole, of each producer only what a snapshot keeps is left."""
+        """Restart from disk: the log is whole, the producer state is what a snapshot keeps."""
         self.state.restore(self.state.snapshot(), now)
 
     # --- reading ----------------------------------------------------------------------------------------------

@@ -81,7 +81,7 @@ class ProducerAppend:
         """Accept a placed batch into the entry.
 
         Raises:
-            Refusal: a rule says no; the entry is then of no use.
+            Refusal: a check fails; the entry must then be discarded.
         """
         if not batch.is_control:
             self.append_data(batch)
@@ -93,10 +93,10 @@ class ProducerAppend:
     # --- data -------------------------------------------------------------------------------------------------
 
     def append_data(self, batch: RecordBatch) -> None:
-        """Check a data batch and remember it.
+        """Check a data batch and add it to the entry.
 
         Raises:
-            Refusal: the first of the checks that says no.
+            Refusal: the first check that fails.
         """
         if self.checks_data_epoch():
             self.check_epoch(batch)
@@ -107,13 +107,13 @@ class ProducerAppend:
         self.begin_transaction(batch)
 
     def checks_data_epoch(self) -> bool:
-        """Whether the epoch of data is looked at: of a client, and since 2.4 of what the leader appends itself."""
+        """Whether the epoch of data is checked: of a client, and since 2.4 of the leader's own appends."""
         if self.origin == Origin.CLIENT:
             return True
         return self.origin != Origin.REPLICATION and self.profile.coordinator_data_checked
 
     def check_epoch(self, batch: RecordBatch) -> None:
-        """An epoch does not fall.
+        """Check that an epoch does not fall.
 
         Raises:
             InvalidProducerEpoch: it does.
@@ -126,9 +126,9 @@ class ProducerAppend:
         """The sequence checks of a client's batch, in Kafka's order.
 
         Raises:
-            OutOfOrderSequence: the base sequence is neither the next one nor a first one that may be.
-            UnknownProducerId: before 2.5, it is not 0 and nothing of the producer is known.
-            DuplicateSequence: in the proposed variant alone, it is one of the past.
+            OutOfOrderSequence: the base sequence is neither the next one nor an allowed first one.
+            UnknownProducerId: before 2.5, it is not 0 and the producer is unknown.
+            DuplicateSequence: in the proposed variant alone, it is a past one.
         """
         if self.verification is not None:
             self.check_first_after_bump(batch, self.verification)
@@ -140,7 +140,7 @@ class ProducerAppend:
             self.check_successor(batch)
 
     def check_first_after_bump(self, batch: RecordBatch, verification: VerificationEntry) -> None:
-        """A client that bumps its epoch with each transaction starts at 0 where nothing of it is known.
+        """A client that bumps its epoch with each transaction starts at 0 where it is unknown.
 
         Raises:
             OutOfOrderSequence: its first sequence is another.
@@ -165,7 +165,7 @@ class ProducerAppend:
             raise OutOfOrderSequence(rules.SEQ_ORDER, expected=verification.lowest_sequence, got=batch.base_sequence)
 
     def check_first_of_epoch(self, batch: RecordBatch) -> None:
-        """A new epoch starts at 0; what an unknown producer may start at depends on the version.
+        """A new epoch starts at 0; the first sequence of an unknown producer depends on the version.
 
         Raises:
             OutOfOrderSequence: the first sequence is not 0.
@@ -187,7 +187,7 @@ class ProducerAppend:
 
         Raises:
             OutOfOrderSequence: it does not follow.
-            DuplicateSequence: in the proposed variant, it is one of the past.
+            DuplicateSequence: in the proposed variant, it is a past one.
             UnknownProducerId: before 2.5, no sequence is known since the last marker, and it is not 0.
         """
         last = self.entry.last_sequence
@@ -232,18 +232,18 @@ class ProducerAppend:
         )
 
     def offset_delta(self, batch: RecordBatch) -> int:
-        """How far the version takes the last offset of a batch to be from the first; 0.11 and 1.0 ask its sequences."""
+        """The version's difference of last and first offset of a batch; 0.11 and 1.0 take it from the sequences."""
         if self.profile.first_offset_by_sequences:
             return batch.last_sequence - batch.base_sequence
         return batch.last_offset_delta
 
     def evict(self, batches: tuple[CachedBatch, ...]) -> tuple[CachedBatch, ...]:
-        """The cached batches that stay when one more comes."""
+        """The cached batches that stay when one more is added."""
         kept = self.profile.cached_batches - 1
         return batches[-kept:] if kept else ()
 
     def begin_transaction(self, batch: RecordBatch) -> None:
-        """The first transactional batch opens the transaction at its offset, as the version works it out."""
+        """The first transactional batch opens the transaction at its offset, as the version computes it."""
         if batch.is_transactional and not self.entry.in_transaction:
             first = Offset(batch.last_offset - self.offset_delta(batch))
             self.entry = self.entry._replace(txn_first_offset=first)
@@ -292,7 +292,7 @@ class ProducerAppend:
         return self.marker_version
 
     def is_marker_retry(self, batch: RecordBatch) -> bool:
-        """Whether a marker of the current epoch repeats one that has done its work, or no epoch is left to bump."""
+        """Whether a marker of the current epoch repeats an earlier one, or no epoch is left to bump."""
         same_epoch = batch.producer_epoch == self.entry.epoch
         at_the_last = self.profile.last_epoch_recovers and batch.producer_epoch == MAX_EPOCH
         return same_epoch and (not self.entry.in_transaction or at_the_last)
@@ -323,14 +323,14 @@ class ProducerAppend:
         )
 
     def as_batch(self, marker: RecordBatch, kept: tuple[CachedBatch, ...]) -> CachedBatch:
-        """What 0.11 remembers of a marker: one record at its offset, with the last sequence of its epoch, or none."""
+        """The cache of 0.11 after a marker: one record at its offset, with the last sequence of its epoch, or none."""
         last = kept[-1].last_sequence if kept else NO_SEQUENCE
         return CachedBatch(last, marker.last_offset, 0, marker.max_timestamp)
 
     # --- answers ----------------------------------------------------------------------------------------------
 
     def tolerates_stale_marker(self) -> bool:
-        """Whether the epochs of a marker that fall are only noted: on a replica, since 2.4."""
+        """Whether falling epochs of a marker are only logged: on a replica, since 2.4."""
         return self.origin == Origin.REPLICATION and self.profile.replica_tolerates_stale_marker
 
     def stale_epoch(self, batch: RecordBatch) -> Refusal:
@@ -338,13 +338,13 @@ class ProducerAppend:
         return InvalidProducerEpoch(current=self.entry.epoch, got=batch.producer_epoch)
 
     def not_in_sequence(self, last: Sequence, got: Sequence) -> Refusal:
-        """The answer to a sequence that does not follow; the proposed variant tells a past one from a future one."""
+        """The error for a sequence that does not follow; the proposed variant distinguishes past and future ones."""
         if self.profile.split_out_of_order and sequence.is_past(sequence.increment(last, 1), got):
             return DuplicateSequence(last=last, got=got)
         return OutOfOrderSequence(last=last, got=got)
 
     def unknown_producer(self, batch: RecordBatch) -> Refusal:
-        """The answer, before 2.5, to a first sequence other than 0 of a producer without known sequence."""
+        """The error, before 2.5, for a first sequence other than 0 of a producer without known sequence."""
         if self.profile.unknown_producer_error:
             return UnknownProducerId(expected=0, got=batch.base_sequence)
         return OutOfOrderSequence(rules.SEQ_FIRST, expected=0, got=batch.base_sequence)

@@ -1,4 +1,4 @@
-"""What a partition remembers of one producer (ProducerStateEntry, VerificationStateEntry)."""
+"""A partition's state of one producer (ProducerStateEntry, VerificationStateEntry)."""
 
 from dataclasses import dataclass
 from typing import Final, NamedTuple
@@ -19,11 +19,11 @@ from spec.vocabulary import (
 )
 
 NO_GUARD: Final = 0
-"""The guard of an append that nobody verified (VerificationGuard.SENTINEL)."""
+"""The guard of an append without verification (VerificationGuard.SENTINEL)."""
 
 
 class CachedBatch(NamedTuple):
-    """A batch as far as duplicate detection needs it (BatchMetadata).
+    """The part of a batch that duplicate detection needs (BatchMetadata).
 
     Attributes:
         last_sequence: of the last record.
@@ -96,7 +96,7 @@ UNKNOWN_PRODUCER: Final = ProducerEntry()
 
 @dataclass(frozen=True, slots=True)
 class VerificationEntry:
-    """A verification of a producer's transaction that has begun and not yet led to an append.
+    """A verification of a producer's transaction that has begun and has not led to an append yet.
 
     Attributes:
         guard: unique number that the append must carry.
@@ -113,7 +113,7 @@ class VerificationEntry:
     created_ms: Timestamp
 
     def joined_by(self, base_sequence: Sequence, epoch: Epoch) -> "VerificationEntry":
-        """The entry after another request waits for it: a newer epoch starts over, a lower sequence lowers."""
+        """The entry after another request joins it: a newer epoch starts over, a lower sequence lowers."""
         lowest, newest = self.lowest_sequence, self.epoch
         if epoch > newest:
             lowest, newest = base_sequence, epoch

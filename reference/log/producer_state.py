@@ -1,4 +1,4 @@
-"""What a replica knows of producers: entries, verifications, open transactions (ProducerStateManager)."""
+"""A replica's state of producers: entries, verifications, open transactions (ProducerStateManager)."""
 
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
@@ -25,12 +25,12 @@ Snapshot = Mapping[ProducerId, ProducerEntry]
 
 
 class ProducerState:
-    """Everything that one replica knows of the producers of its partition."""
+    """One replica's state of the producers of its partition."""
 
     __slots__ = ("_last_guard", "expiration_ms", "ongoing", "producers", "profile", "unreplicated", "verifications")
 
     def __init__(self, profile: Profile, expiration_ms: int = PRODUCER_EXPIRATION_MS) -> None:
-        """A partition that knows no producer."""
+        """A partition without producers."""
         self.profile = profile
         self.expiration_ms = expiration_ms
         self.producers: dict[ProducerId, ProducerEntry] = {}
@@ -44,7 +44,7 @@ class ProducerState:
         return self.producers.get(producer_id, UNKNOWN_PRODUCER)
 
     def prepare(self, producer_id: ProducerId, origin: Origin, marker_version: int = UNKNOWN_VERSION) -> ProducerAppend:
-        """The producer's part in an append that begins now."""
+        """The producer's part in a new append."""
         return ProducerAppend(
             self.profile,
             producer_id,
@@ -67,7 +67,7 @@ class ProducerState:
         self.unreplicated[txn.first_offset] = UnreplicatedTxn(txn.first_offset, txn.marker_offset)
 
     def on_high_watermark(self, high_watermark: Offset) -> None:
-        """Forget the unreplicated transactions whose markers are now below the high watermark."""
+        """Drop the unreplicated transactions whose markers are now below the high watermark."""
         if self.unreplicated:
             self.unreplicated = {
                 first: txn for first, txn in self.unreplicated.items() if txn.marker_offset >= high_watermark
@@ -80,7 +80,7 @@ class ProducerState:
         return min((*self.ongoing, *self.unreplicated))
 
     def last_stable_after(self, txn: CompletedTxn) -> Offset:
-        """What the aborted index notes beside a transaction: the oldest other ongoing one, else past the marker."""
+        """An aborted-index entry's last stable offset: the oldest other ongoing transaction, else past the marker."""
         others = [first for first, producer_id in self.ongoing.items() if producer_id != txn.producer_id]
         return min(others, default=Offset(txn.marker_offset + 1))
 
@@ -100,7 +100,7 @@ class ProducerState:
             producer_id: of the batch.
             base_sequence: of the batch; the lowest that waits is appended first.
             epoch: of the batch.
-            bumps: its client takes the epoch up with every transaction (transaction version 2).
+            bumps: its client raises the epoch with every transaction (transaction version 2).
             now: when the wait begins, in milliseconds.
         """
         if self.is_ongoing(producer_id, epoch):
@@ -126,7 +126,7 @@ class ProducerState:
             del self.verifications[batch.producer_id]
 
     def is_of_next_transaction(self, entry: VerificationEntry, batch: RecordBatch) -> bool:
-        """Whether a marker meets the verification of a transaction that began under the marker's own epoch."""
+        """Whether a marker hits the verification of a transaction that began under the marker's own epoch."""
         keeps = self.profile.marker_keeps_next_guard and entry.bumps
         return keeps and batch.is_control and batch.producer_epoch == entry.epoch
 
@@ -137,11 +137,11 @@ class ProducerState:
         return not entry.in_transaction and now - entry.last_timestamp >= self.expiration_ms
 
     def due(self, now: Timestamp) -> tuple[ProducerId, ...]:
-        """The producers that the next check forgets."""
+        """The producers that the next check removes."""
         return tuple(pid for pid, entry in self.producers.items() if self.is_expired(entry, now))
 
     def expire(self, now: Timestamp) -> tuple[ProducerId, ...]:
-        """Forget silent producers and old verifications; the producers forgotten."""
+        """Remove silent producers and old verifications; returns the removed producers."""
         expired = self.due(now)
         for producer_id in expired:
             del self.producers[producer_id]
@@ -151,7 +151,7 @@ class ProducerState:
         return expired
 
     def snapshot(self) -> Snapshot:
-        """What a restart finds again; producer ids in ascending order."""
+        """The state that survives a restart; producer ids in ascending order."""
         kept = self.profile.recovered_batches
         return {producer_id: self.producers[producer_id].shrunk(kept) for producer_id in sorted(self.producers)}
 

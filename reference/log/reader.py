@@ -1,4 +1,4 @@
-"""Reading batches out of bytes: damage is a value with its position, and reading goes on where it can."""
+"""Reading batches out of bytes: damage is a value with its position, and reading continues where it can."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

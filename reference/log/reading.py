@@ -1,4 +1,4 @@
-"""What a partition shows to those who read it: batches up to a size, and its active producers."""
+"""Views of a partition: batches up to a size, and its active producers."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -8,12 +8,12 @@ from reference.log.batch import RecordBatch
 from spec.vocabulary import CoordinatorEpoch, Epoch, Offset, ProducerId, Sequence, Timestamp
 
 WITHOUT_LIMIT: Final = 2**31 - 1
-"""Bytes that a fetch may ask for at most."""
+"""The largest size of a fetch, in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class ActiveProducer:
-    """One producer as DescribeProducers shows it; -1 is none."""
+    """One producer in DescribeProducers; -1 is none."""
 
     producer_id: ProducerId
     epoch: Epoch

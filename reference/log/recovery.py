@@ -2,7 +2,7 @@
 
 What is on disk is trusted as far as it checks: a damaged batch ends the log, a damaged index or snapshot is derived
 anew. Everything that is dropped or derived is named in the result. As in Kafka, a segment that ends early but between
-two batches is not told from one that was cleaned.
+two batches cannot be distinguished from one that was cleaned.
 """
 
 from collections.abc import Callable, Iterator

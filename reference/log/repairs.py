@@ -1,4 +1,4 @@
-"""What recovery did, or found: every file that it dropped or derived anew, by name."""
+"""The actions and findings of recovery: every file that it dropped or derived anew, by name."""
 
 from enum import StrEnum, unique
 from typing import NamedTuple
@@ -16,7 +16,7 @@ class RepairKind(StrEnum):
     REMOVED_SEGMENT = "removed segment"  # it follows a cut, or ends below the log start
     REMOVED_SNAPSHOT = "removed snapshot"  # damaged
     REBUILT_EPOCHS = "rebuilt epochs"  # the checkpoint of leader epochs is damaged
-    NO_STATE = "no producer state"  # nothing is left that tells of producers: their duplicates will not be known
+    NO_STATE = "no producer state"  # no producer state is left: duplicates will not be recognised
 
 
 class Repair(NamedTuple):

@@ -32,7 +32,7 @@ class SegmentBases:
         self._size += size
 
     def truncate(self, log: PartitionLog) -> None:
-        """Forget the segments that begin above the end of a log that has been cut off."""
+        """Drop the segments that begin above the end of a truncated log."""
         self._bases = self._bases[: max(1, bisect_right(self._bases, log.log_end))]
         self._size = sum(batch.size for batch in log.walk(self._bases[-1], log.log_end))
 

@@ -2,7 +2,7 @@
 
 An entry is due before a batch if more than the interval was appended since the last one; the last timestamp entry
 comes when the segment is closed. This is what recovery rebuilds from the log alone. A running broker's files may
-differ in three ways that the log does not tell: it counts bytes anew after each start, it adds one entry at most for
+differ in three ways that the log does not show: it counts bytes anew after each start, it adds one entry at most for
 one append of several batches (a follower's fetch, the cleaner's chunk), and each clean stop leaves a timestamp entry.
 """
 

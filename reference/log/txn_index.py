@@ -7,7 +7,7 @@ from spec.vocabulary import Offset, ProducerId
 
 
 class AbortedTxn(NamedTuple):
-    """One aborted range: from the first data offset to the marker; the last stable offset when it was noted."""
+    """One aborted range: from the first data offset to the marker; the last stable offset at the time of the marker."""
 
     producer_id: ProducerId
     first_offset: Offset
@@ -29,15 +29,15 @@ class TransactionIndex:
         return iter(self._entries)
 
     def append(self, entry: AbortedTxn) -> None:
-        """Note an aborted transaction; its marker is behind all that are noted."""
+        """Add an aborted transaction; its marker is behind those of all entries."""
         self._entries.append(entry)
 
     def truncate(self, offset: int) -> None:
-        """Forget the transactions whose marker is at `offset` or beyond."""
+        """Drop the transactions whose marker is at `offset` or beyond."""
         self._entries = [entry for entry in self._entries if entry.last_offset < offset]
 
     def between(self, fetch_offset: int, upper_bound: int) -> tuple[AbortedTxn, ...]:
-        """The aborted transactions that a fetch of fetch_offset .. upper_bound-1 may meet."""
+        """The aborted transactions that overlap a fetch of fetch_offset .. upper_bound-1."""
         found = []
         for entry in self._entries:
             if entry.last_offset >= fetch_offset and entry.first_offset < upper_bound:

@@ -1,4 +1,4 @@
-"""What a client's batch must look like before any producer state is asked (UnifiedLog, LogValidator)."""
+"""The form of a client's batch, checked before any producer state (UnifiedLog, LogValidator)."""
 
 from reference.errors import CorruptMessage, InvalidRecord, Refusal
 from reference.log.batch import RecordBatch
@@ -34,7 +34,7 @@ def validate_client_batch(profile: Profile, batch: RecordBatch) -> None:
 
 
 def ill_formed(profile: Profile, **values: object) -> Refusal:
-    """The answer to what no client may send."""
+    """The error for a malformed batch of a client."""
     if profile.invalid_record_has_code:
         return InvalidRecord(**values)
     return CorruptMessage(rules.SEQ_WELL_FORMED, **values)

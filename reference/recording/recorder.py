@@ -1,4 +1,4 @@
-"""Steps as rows of the trace schema: what was asked, what was answered, the touched state before and after."""
+"""Steps as rows of the trace schema: the request, the answer, and the touched state before and after."""
 
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
@@ -14,7 +14,7 @@ from spec.vocabulary import ABSENT, ErrorCode, ProducerId, Timestamp
 Value = int | bool | str
 Row = dict[str, Value]
 Observer = Callable[[Row], None]
-"""What is told of each step as it is added; it may stop the run by raising."""
+"""Called with each step as it is added; it may stop the run by raising."""
 
 NO_ACKS: Final = -2
 """Acks of a step that is no Produce."""
@@ -57,7 +57,7 @@ class Recorder:
     Attributes:
         rows: the steps so far.
         clock: of the world, where nodes have clocks of their own.
-        observer: is told of each step from now on.
+        observer: gets each step from now on.
         keeps: whether the steps from now on are kept, or the observer alone has them.
     """
 
@@ -167,7 +167,7 @@ def reply_columns(error: ErrorCode, first: int = ABSENT, last: int = ABSENT, dup
 
     Args:
         error: the answer.
-        first: offset that it tells, -1 none.
+        first: offset in the answer, -1 none.
         last: offset of the last record, -1 none.
         duplicate: whether the batch was there already.
     """

@@ -197,14 +197,14 @@ HISTORY: Final = (
         first_record="number of the batch's first record among all that its writer made",
         aborted_count="aborted transactions that the answer to a fetch lists; of one of them, how many follow it in "
         "the list; absent under read_uncommitted",
-        world_ms="time of the step by the world's clock, which nobody in it can read; `time_ms` is that of the node",
+        world_ms="time of the step by the world's clock, which no node can read; `time_ms` is that of the node",
     ),
     *_booleans(
         delivered="the application was given records of the batch",
         offset_pending="an undecided transaction has an offset of the touched group and partition, before the step",
     ),
 )
-"""What applications did and were told, beside the steps of brokers: rows whose api begins with `Client`."""
+"""Calls and results of applications, beside the steps of brokers: rows whose api begins with `Client`."""
 
 REPLICAS_SHOWN: Final = 3
 """Replicas of an assignment that an election shows, in its order."""
@@ -215,10 +215,10 @@ REPLICATION: Final = (
         asked_partition_epoch="partition epoch (under ZooKeeper: version of the node) that a request names",
         asked_controller_epoch="epoch of the controller that sends",
         asked_broker_epoch="epoch of the broker's registration that a request names",
-        asked_epoch="leader epoch of the last record of whoever asks, or the one that it asks the end of",
+        asked_epoch="leader epoch of the asking replica's last record, or the epoch whose end it asks for",
         leader_epoch="leader epoch that the node knows of the partition, before the step",
         partition_epoch="partition epoch that the node knows, before the step",
-        controller_epoch="epoch of the controller that the node is, or the highest it has heard of, before the step",
+        controller_epoch="epoch of the controller that the node is, or the highest it has received, before the step",
         broker_epoch="epoch of the registration of the broker that is spoken of, as the node knows it",
         leader_epoch_after="leader epoch after the step",
         partition_epoch_after="partition epoch after the step",
@@ -229,7 +229,7 @@ REPLICATION: Final = (
         answered_end="where that epoch ends in the log of the leader",
         answered_log_start="log start of the leader, as answered to a fetch out of range",
         truncated_to="offset at which a follower cuts its log",
-        leader_high_watermark="high watermark of the leader, as a follower was told it",
+        leader_high_watermark="high watermark of the leader, as a follower received it",
         least_end="least log end among the leader and all that hold its high watermark back; -1: one is not known",
         insync_end="least log end among the leader and the in-sync set, those that are proposed for it included, as "
         "the leader knows them; -1: one is not known",
@@ -247,7 +247,7 @@ REPLICATION: Final = (
         follower_caught_up_ms="when the follower was last known to have caught up, by the leader's clock; 0 never",
         caught_up_ms="the same after the step",
         session_timeout_ms="broker.session.timeout.ms",
-        last_contact_ms="when the controller last heard of the broker, by its own clock",
+        last_contact_ms="when the controller last had a request of the broker, by its own clock",
         broker="the broker that is spoken of",
         leader="the broker that leads the partition as the node knows it, before the step",
         elected="the broker that leads after an election, -1 none",
@@ -262,9 +262,9 @@ REPLICATION: Final = (
         ill_formed="the proposed in-sync set lacks the leader, or has a broker outside of the assignment",
         proposed="the leader proposes the change of the in-sync set that the step is about",
         lagging="the follower has not caught up for longer than replica.lag.time.max.ms",
-        completed="truncation is at its end, and fetching goes on; else the leader is asked again",
+        completed="truncation is at its end, and fetching continues; else the leader is asked again",
         unclean_allowed="unclean.leader.election.enable",
-        elected_uncleanly="whoever is elected was neither in sync nor eligible",
+        elected_uncleanly="the elected replica was neither in sync nor eligible",
         clean_shutdown="the broker has shut down in order, its log is whole",
     ),
     *(

@@ -1,4 +1,4 @@
-"""A broker with its replicas: what it has heard of the cluster, and what it asks and answers."""
+"""A broker with its replicas: its view of the cluster, its requests and its answers."""
 
 from collections.abc import Mapping
 
@@ -23,9 +23,9 @@ class BrokerProcess:
     Attributes:
         number: of the broker.
         epoch: of its registration, -1 before it is registered.
-        controller_epoch: the highest that it has heard of.
-        version: of the metadata that it has heard, -1 none.
-        brokers: that are there, as it has heard.
+        controller_epoch: the highest that it has received.
+        version: of the metadata that it has received, -1 none.
+        brokers: the registered brokers, as far as it knows.
         replicas: by partition.
         proposals: in-sync sets that it has asked the controller for, by partition.
     """
@@ -52,7 +52,7 @@ class BrokerProcess:
         self.epoch = epoch
 
     def hear(self, partition: int, word: LeaderAndIsr, now: Timestamp) -> None:
-        """The controller tells the state of a partition.
+        """Receive the state of a partition from the controller.
 
         Word from before its registration was for the process before it, and is dropped: under ZooKeeper it names the
         broker epoch (KIP-380), under KRaft a broker begins with the metadata that it is registered in.
@@ -102,7 +102,7 @@ class BrokerProcess:
             self.proposals.pop(partition, None)
 
     def ask_again(self, partition: int) -> AlterPartition:
-        """Send a proposal that nobody has answered once more, under the present registration."""
+        """Send an unanswered proposal again, under the present registration."""
         again = self.proposals[partition]._replace(broker_epoch=self.epoch)
         self.proposals[partition] = again
         return again

@@ -1,4 +1,4 @@
-"""The controller: which brokers are there, who leads, who is in sync; what KRaft and ZooKeeper have in common."""
+"""The controller: registered brokers, leaders, in-sync sets; the common part of KRaft and ZooKeeper."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -41,7 +41,7 @@ class ControllerConfig:
 
 
 def unreported(_api: str, _partition: int, _columns: Row) -> None:
-    """Nobody listens."""
+    """Report nothing."""
 
 
 class Controller(ABC):
@@ -50,7 +50,7 @@ class Controller(ABC):
     Attributes:
         node: that it runs on.
         epoch: under which it was elected.
-        changed: partitions of which brokers have not been told the newest state.
+        changed: partitions whose newest state was not sent to the brokers yet.
     """
 
     __slots__ = ("_report", "changed", "config", "epoch", "metadata", "node", "profile")
@@ -75,7 +75,7 @@ class Controller(ABC):
     # --- being the controller ---------------------------------------------------------------------------------
 
     def take_office(self, now: Timestamp) -> None:
-        """Be elected: under the next epoch, with all that the store has; then everybody is told."""
+        """Be elected: under the next epoch, with the whole store; then every broker gets the state."""
         before = self.metadata.controller_epoch
         self.metadata.controller_epoch = self.epoch = before + 1
         self.report("ControllerElection", controller_epoch=before, controller_epoch_after=self.epoch)
@@ -87,12 +87,12 @@ class Controller(ABC):
         """Look after what happened while there was no controller."""
 
     def report(self, api: str, partition: int = ABSENT, /, **columns: Value) -> None:
-        """Tell of a decision."""
+        """Report a decision."""
         row: Row = {"error": int(ErrorCode.NONE), "controller_epoch": self.epoch}
         self._report(api, partition, row | columns)
 
     def word_of(self, partition: int) -> LeaderAndIsr:
-        """What brokers are told of a partition."""
+        """The message to brokers about a partition."""
         metadata = self.metadata
         return LeaderAndIsr(self.epoch, metadata.version, metadata.partitions[partition], metadata.active())
 
@@ -115,7 +115,7 @@ class Controller(ABC):
 
     @abstractmethod
     def check_sessions(self, now: Timestamp) -> None:
-        """Fence the brokers that were not heard of for longer than the session timeout."""
+        """Fence the brokers whose last contact is longer ago than the session timeout."""
 
     def check_session_of(self, broker: int, epoch: int) -> None:
         """A broker acts under its present registration.
@@ -128,7 +128,7 @@ class Controller(ABC):
             raise StaleBrokerEpoch(broker=broker, got=epoch)
 
     def silent(self, now: Timestamp) -> list[int]:
-        """The brokers that have not been heard of for too long."""
+        """The brokers whose last contact is too long ago."""
         limit = self.config.session_timeout_ms
         return [
             number
@@ -137,12 +137,12 @@ class Controller(ABC):
         ]
 
     def touch(self, broker: int, now: Timestamp, **changes: bool) -> None:
-        """A broker was heard of."""
+        """Note a contact with a broker."""
         known = self.metadata.brokers[broker]
         self.metadata.brokers[broker] = replace(known, last_contact=now, **changes)
 
     def report_broker(self, api: str, broker: int, **columns: Value) -> None:
-        """Tell of what becomes of a broker."""
+        """Report a change of a broker's state."""
         known, limit = self.metadata.brokers[broker], self.config.session_timeout_ms
         columns |= {"broker": broker, "broker_epoch": known.epoch, "session_timeout_ms": limit}
         self.report(api, last_contact_ms=known.last_contact, **columns)
@@ -150,7 +150,7 @@ class Controller(ABC):
     # --- partitions -------------------------------------------------------------------------------------------
 
     def create(self, partition: int, assignment: tuple[int, ...]) -> None:
-        """A new partition, of which brokers are to be told."""
+        """Create a partition and announce it to the brokers."""
         self.metadata.check_controller(self.epoch)
         self.metadata.create(partition, assignment)
         self.changed.append(partition)
@@ -169,7 +169,7 @@ class Controller(ABC):
         return [Candidate(each, self.is_active(each), each in insync) for each in state.assignment]
 
     def keep(self, partition: int, state: PartitionState) -> PartitionState:
-        """Write a changed state, of which brokers are to be told.
+        """Write a changed state and announce it to the brokers.
 
         Raises:
             NotController: another controller has been elected.
@@ -187,7 +187,7 @@ class Controller(ABC):
         former: PartitionState,
         unclean_allowed: bool,
     ) -> None:
-        """Tell of an election whose outcome is written."""
+        """Report an election whose outcome is written."""
         now = self.metadata.partitions[partition]
         self.report(
             "LeaderElection",

@@ -1,4 +1,4 @@
-"""Who leads: the choice among the replicas of an assignment (PartitionChangeBuilder, PartitionStateMachine).
+"""Elections: the choice of a leader among an assignment's replicas (PartitionChangeBuilder, PartitionStateMachine).
 
 The first of the assignment that may lead does; whether a present leader stays is what the two controllers differ in.
 """
@@ -30,7 +30,7 @@ class Candidate(NamedTuple):
         alive: registered, not fenced, and not about to shut down.
         insync: in the in-sync set that the election starts from.
         eligible: it left an in-sync set that was too small, with its log whole (KIP-966).
-        last_known: it led last, and nobody is in sync or eligible.
+        last_known: it led last, and no replica is in sync or eligible.
     """
 
     broker: int
@@ -41,7 +41,7 @@ class Candidate(NamedTuple):
 
 
 class Elected(NamedTuple):
-    """Who leads, -1 nobody, and whether that may lose what was committed."""
+    """The leader, -1 for none, and whether committed records may be lost."""
 
     broker: int
     uncleanly: bool = False
@@ -61,7 +61,7 @@ def valid_leaders(candidates: Sequence[Candidate]) -> list[int]:
 
 
 def first_in_sync(candidates: Sequence[Candidate], unclean_allowed: bool) -> Elected:
-    """The first that is valid; else whoever led last, if it is alive (KAFKA-19522).
+    """The first that is valid; else the last leader, if it is alive (KAFKA-19522).
 
     With unclean elections, at last the first that is alive.
     """
@@ -80,7 +80,7 @@ def present_or_first(candidates: Sequence[Candidate], leader: int, unclean_allow
 
 
 def preferred(candidates: Sequence[Candidate], leader: int) -> Elected:
-    """The first of the assignment if it is valid, else the present leader, else whoever is."""
+    """The first of the assignment if it is valid, else the present leader, else any valid one."""
     first = candidates[0].broker
     wanted = first if first in valid_leaders(candidates) else leader
     return present_or_first(candidates, wanted, unclean_allowed=False)

@@ -1,4 +1,4 @@
-"""What a leader reads for a follower: what comes next, or where their logs part (Partition.readRecords)."""
+"""A leader's read for a follower: the next records, or where their logs diverge (Partition.readRecords)."""
 
 from itertools import islice
 from typing import Final

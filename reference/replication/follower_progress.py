@@ -1,4 +1,4 @@
-"""What a leader knows of one follower (Replica, ReplicaState)."""
+"""A leader's view of one follower (Replica, ReplicaState)."""
 
 from typing import Final, NamedTuple
 

@@ -82,7 +82,7 @@ class KRaftController(Controller):
                 self.change(number, state.insync - gone, election, damaged)
 
     def elect_where_nobody_leads(self) -> None:
-        """A broker has come: perhaps it is one that somebody waits for."""
+        """A broker has come: perhaps it can lead a partition without a leader."""
         for number, state in tuple(self.metadata.partitions.items()):
             if state.leader == NO_LEADER:
                 self.change(number, state.insync, ElectionReason.ONLINE)
@@ -139,7 +139,7 @@ class KRaftController(Controller):
     ) -> PartitionState:
         """The state after an election: an in-sync set is never empty, except where eligible leaders are kept.
 
-        After an unclean election nobody is eligible: what others had may be written over.
+        After an unclean election no replica is eligible: records that others had may be overwritten.
         """
         if elected.uncleanly:
             insync, eligible = frozenset({elected.broker}), NONE_OF_THEM
@@ -164,7 +164,7 @@ class KRaftController(Controller):
     def candidates_among(
         self, state: PartitionState, insync: frozenset[int], eligible: frozenset[int], last_known: int = ABSENT
     ) -> list[Candidate]:
-        """The replicas of an election; whoever led last counts where nobody is in sync or eligible."""
+        """The replicas of an election; the last leader counts where no replica is in sync or eligible."""
         lost = not insync and not eligible
         return [
             candidate._replace(

@@ -52,7 +52,7 @@ class Leadership:
         insync: the in-sync set as the controller has confirmed it.
         proposed: the set that the controller was asked for, None if nothing is under way.
         followers: progress by broker.
-        brokers: that are there, as this one has heard.
+        brokers: the registered brokers, as far as this one knows.
     """
 
     profile: Profile
@@ -114,7 +114,7 @@ class Leadership:
         return self.brokers.get(broker, ABSENT) if broker == self.node else self.followers[broker].broker_epoch
 
     def shrink(self, now: Timestamp) -> AlterPartition | None:
-        """Propose a set without those that have lagged for too long; None if nobody has, or a proposal is under way."""
+        """Propose a set without followers that have lagged for too long; None if none has, or one is under way."""
         end = self.replica.log.log_end
         lagging = set()
         for broker in sorted(self.insync - {self.node}):
@@ -232,7 +232,7 @@ class Leadership:
         return progress.is_caught_up(end, now, self.config.lag_max_ms) and self.is_eligible(broker)
 
     def report_high_watermark(self, before: ObservedState, least: Offset, now: Timestamp) -> None:
-        """Tell of the high watermark, whether it has risen or not, and how far the followers are."""
+        """Report the high watermark, whether it has risen or not, and how far the followers are."""
         insync, joining, maximal = [self.replica.log.log_end], [self.replica.log.log_end], self.maximal
         for broker, progress in self.followers.items():
             if broker in maximal:
@@ -296,7 +296,7 @@ class Leadership:
     def report_fetch(
         self, before: ObservedState, asked: FetchRequest, answer: FollowerFetchResult, progress: FollowerProgress
     ) -> None:
-        """Tell of a fetch: what was asked, what was known of the follower before, and what is now.
+        """Report a fetch: the request, the leader's view of the follower before, and the view now.
 
         Args:
             before: the leader, as it was observed.

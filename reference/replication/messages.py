@@ -1,4 +1,4 @@
-"""What brokers and controllers say to one another about replicas."""
+"""Messages between brokers and controllers about replicas."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -93,7 +93,7 @@ class PartitionState:
         partition_epoch: raised with each change; under ZooKeeper the version of the node.
         insync: the in-sync set.
         eligible: brokers that left an in-sync set that was too small, with their log whole (KIP-966).
-        last_known: the broker that led last, while a partition has nobody in sync; -1 none.
+        last_known: the broker that led last, while the in-sync set is empty; -1 none.
     """
 
     assignment: tuple[int, ...]
@@ -106,11 +106,11 @@ class PartitionState:
 
 
 class LeaderAndIsr(NamedTuple):
-    """A controller tells a broker the state of a partition.
+    """A controller's message to a broker about the state of a partition.
 
     Attributes:
         controller_epoch: of the sender.
-        version: of the controller's metadata; what is older than the last that was heard is dropped.
+        version: of the controller's metadata; a message older than the last one received is dropped.
         state: of the partition.
         brokers: that are there.
     """

@@ -1,4 +1,4 @@
-"""What outlives every controller: brokers and partitions, in ZooKeeper or in the log of the Raft quorum.
+"""The state that outlives every controller: brokers and partitions, in ZooKeeper or in the log of the Raft quorum.
 
 Kafka's quorum replicates a log of changes; here what a quorum has committed is one store that all controllers share,
 and the election of its leader is taken to be correct. Likewise ZooKeeper.
@@ -18,9 +18,9 @@ class BrokerRegistration:
 
     Attributes:
         epoch: of this registration; a broker that comes back has a higher one.
-        fenced: it has not been heard of for too long, or not at all yet; it leads nothing and joins no in-sync set.
+        fenced: its last contact is too long ago, or it had none yet; it leads nothing and joins no in-sync set.
         shutting_down: it has asked to shut down, and gives up what it leads.
-        last_contact: when it was last heard of.
+        last_contact: the time of its last contact.
     """
 
     epoch: int
@@ -41,7 +41,7 @@ class Metadata:
     Attributes:
         partitions: by number.
         brokers: by number.
-        controller_epoch: of the present controller; nobody else writes.
+        controller_epoch: of the present controller, the only writer.
         version: raised with every write.
     """
 
@@ -51,7 +51,7 @@ class Metadata:
     version: int = 0
 
     def check_controller(self, epoch: int) -> None:
-        """Whoever writes as controller must be the present one.
+        """Only the present controller may write.
 
         Raises:
             NotController: there is a newer one.

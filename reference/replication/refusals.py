@@ -13,7 +13,7 @@ class FencedLeaderEpoch(Refusal):
 
 
 class UnknownLeaderEpoch(Refusal):
-    """The request names a leader epoch that this broker has not heard of."""
+    """The request names a leader epoch that this broker does not know yet."""
 
     code = ErrorCode.UNKNOWN_LEADER_EPOCH
     rule = rules.REPL_PREFIX_AGREEMENT
@@ -71,7 +71,7 @@ class ElectionNotNeeded(Refusal):
 
 
 class UnexpectedAppendOffset(Refusal):
-    """A copied batch begins before the follower's log end: the logs have parted, and nobody has noticed."""
+    """A copied batch begins before the follower's log end: the logs have diverged undetected."""
 
     code = ErrorCode.OFFSET_OUT_OF_RANGE
     rule = rules.REPL_PREFIX_AGREEMENT

@@ -39,7 +39,7 @@ class Delayed(NamedTuple):
     Attributes:
         required: the high watermark that it waits for.
         deadline: after which it is answered REQUEST_TIMED_OUT.
-        asker: whoever is to be answered.
+        asker: the source of the request.
     """
 
     required: Offset
@@ -52,11 +52,11 @@ class Replica:
 
     Attributes:
         replica_log: what it has on disk.
-        leader: the broker that leads, as this one has heard; -1 none.
-        leader_epoch: under which it leads, -1 before anything was heard.
-        partition_epoch: of the state that was heard last.
+        leader: the broker that leads, as far as this one knows; -1 none.
+        leader_epoch: under which it leads, -1 before the first message.
+        partition_epoch: of the last state received.
         leadership: what it does as leader, None if another leads.
-        following: what it does as follower, None if it leads or nobody does.
+        following: what it does as follower, None if it leads or there is no leader.
         delayed: answers that wait.
     """
 
@@ -78,7 +78,7 @@ class Replica:
     def __init__(
         self, profile: Profile, node: int, log: Partition, config: ReplicaConfig, report: Report | None = None
     ):
-        """A replica on broker `node` that has not heard who leads."""
+        """A replica on broker `node` that does not know the leader yet."""
         self.profile = profile
         self.node = node
         self.replica_log = ReplicaLog(log)
@@ -179,18 +179,18 @@ class Replica:
             self.following.begin(now)
 
     def hear_of(self, brokers: BrokerEpochs) -> None:
-        """Hear which brokers are there."""
+        """Take over which brokers are registered."""
         if self.leadership is not None:
             self.leadership.brokers = brokers
 
     # --- what followers ask -----------------------------------------------------------------------------------
 
     def leading(self, named: LeaderEpoch) -> Leadership:
-        """The leader's side, for whoever names this leader epoch or none.
+        """The leader's side, for a request that names this leader epoch or none.
 
         Raises:
             FencedLeaderEpoch: the epoch has passed.
-            UnknownLeaderEpoch: this broker has not heard of it.
+            UnknownLeaderEpoch: this broker does not know it yet.
             NotLeaderOrFollower: another leads.
         """
         # [repl.prefix_agreement]
@@ -265,7 +265,7 @@ class Replica:
         self.delayed.append(delayed)
 
     def release(self, now: Timestamp) -> list[tuple[object, ErrorCode]]:
-        """Who is to be answered now, and what; the others go on waiting."""
+        """The waiting requests to answer now, with their answers; the others keep waiting."""
         if not self.delayed:
             return []
         verdicts = [(each, self.verdict(each, now)) for each in self.delayed]

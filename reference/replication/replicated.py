@@ -1,6 +1,6 @@
-"""A partition and its replicas, which talk to one another at once: no network, no clock, no controller of their own.
+"""A partition and its replicas, which exchange messages at once: no network, no clock, no controller of their own.
 
-The replicas are those of `reference.replication`. Whoever drives them says who is elected and who lags; leaders and
+The replicas are those of `reference.replication`. The caller decides which is elected and which lags; leaders and
 followers decide the rest.
 """
 
@@ -28,7 +28,7 @@ from spec.versions import Profile
 from spec.vocabulary import ErrorCode, LeaderEpoch, Offset, Timestamp
 
 NO_TIME: Final = Timestamp(0)
-"""The time where nothing depends on it: who lags is said from outside."""
+"""The time where nothing depends on it: the caller decides which replicas lag."""
 
 NOBODY_LAGS: Final = -1
 """A lag after which no follower counts as caught up, but for its log."""
@@ -39,8 +39,8 @@ class ReplicatedPartition:
 
     Attributes:
         replicas: by node.
-        state: who leads and who is in sync.
-        failed: nodes whose replica could not apply the leader's log (before 2.4) and has stopped for good.
+        state: the leader and the in-sync set.
+        failed: nodes whose replica could not apply the leader's log (before 2.4) and has stopped.
     """
 
     __slots__ = ("_brokers", "_replicas", "failed", "replicas", "state")
@@ -78,7 +78,7 @@ class ReplicatedPartition:
 
     @property
     def leadership(self) -> Leadership:
-        """What the leader knows of its followers.
+        """The leader's view of its followers.
 
         Raises:
             Impossible: the node that is named as leader does not lead.
@@ -110,7 +110,7 @@ class ReplicatedPartition:
         """A follower copies the next batch, None if it has all; its progress may raise the high watermark.
 
         Raises:
-            Refusal: before 2.4, an epoch of a marker is below the known one; the follower then stops for good.
+            Refusal: before 2.4, an epoch of a marker is below the known one; the follower then stops.
         """
         following = self._following(node)
         try:
@@ -123,18 +123,18 @@ class ReplicatedPartition:
         replica = self.replicas[node]
         self._count(node, replica.log_end)
         if replica.high_watermark != self.leader.high_watermark:
-            # The answer to the next fetch would tell it so.
+            # The answer to the next fetch would carry it.
             replica.adopt_high_watermark(self.leader.high_watermark)
         return answer.batches[0] if answer.batches else None
 
     def _following(self, node: int) -> Following:
         following = self._replicas[node].following
         if following is None:
-            raise Impossible(f"node {node} follows nobody")
+            raise Impossible(f"node {node} follows no leader")
         return following
 
     def _ask(self, following: Following, now: Timestamp) -> tuple[FetchRequest, FollowerFetchResult]:
-        """What a follower is answered once its log is the beginning of the leader's; nothing is counted yet.
+        """The leader's answer to a follower whose log is a prefix of the leader's; nothing is counted yet.
 
         Raises:
             Refusal: before 2.4, the follower cannot cut its log there.
@@ -154,7 +154,7 @@ class ReplicatedPartition:
                 following.receive(asked, answer, now)
 
     def _count(self, node: int, end: Offset, joins: bool = True) -> None:
-        """The leader takes in how far a follower is; `joins`: it may join the in-sync set by that."""
+        """The leader notes a follower's position; `joins`: it may join the in-sync set by that."""
         leadership = self.leadership
         before = leadership.followers[node]
         leadership.count(node, end, 0, NO_TIME)
@@ -165,7 +165,7 @@ class ReplicatedPartition:
     # --- the in-sync set --------------------------------------------------------------------------------------
 
     def leave_insync(self, node: int) -> None:
-        """A follower that was behind for too long leaves the in-sync set, and holds nothing back any more."""
+        """A follower that was behind for too long leaves the in-sync set, and no longer bounds the high watermark."""
         if node in self.state.insync:
             self.leadership.propose(self.state.insync - {node})
             self._grant(self.state.insync - {node})
@@ -176,7 +176,7 @@ class ReplicatedPartition:
         self.leadership.altered(Altered(ErrorCode.NONE, self.state), NO_TIME)
 
     def stop(self, node: int) -> None:
-        """A replica stops for good; it no longer holds back the high watermark."""
+        """A replica stops; it no longer bounds the high watermark."""
         self.failed.add(node)
         self.leave_insync(node)
 
@@ -197,7 +197,7 @@ class ReplicatedPartition:
         self.fail_over(node, now)
 
     def _announce(self, now: Timestamp) -> None:
-        """Tell everybody who leads: first the leader, then the others, which turn to it at once."""
+        """Announce the leader to every broker: first to the leader itself, then to the others."""
         word = LeaderAndIsr(0, 0, self.state, self._brokers)
         leader = self._replicas[self.state.leader]
         leader.take_over(word, now)
@@ -208,7 +208,7 @@ class ReplicatedPartition:
                 self._align(node, now)
 
     def _align(self, node: int, now: Timestamp) -> None:
-        """A follower cuts its log where it and the leader's part, and lets the leader know its end."""
+        """A follower cuts its log where it and the leader's diverge, and reports its end to the leader."""
         try:
             self._ask(self._following(node), now)
         except Refusal:

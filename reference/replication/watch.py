@@ -12,7 +12,7 @@ Report = Callable[[str, ObservedState, ObservedState, Row], None]
 
 
 class ReplicationWatch:
-    """Tells of the decisions about one replica, if anybody listens."""
+    """Reports the decisions about one replica, if there is an observer."""
 
     __slots__ = ("_log", "_report")
 
@@ -23,7 +23,7 @@ class ReplicationWatch:
 
     @property
     def is_open(self) -> bool:
-        """Whether anybody listens; if not, there is nothing to tell."""
+        """Whether there is an observer; without one nothing is reported."""
         return self._report is not None
 
     def before(self, producer_id: int = ABSENT) -> ObservedState:
@@ -31,7 +31,7 @@ class ReplicationWatch:
         return NOWHERE if self._report is None else observe(self._log, producer_id)
 
     def decided(self, api: str, before: ObservedState, /, **columns: Value) -> None:
-        """Tell of a decision; where it is one about a producer, the columns say which."""
+        """Report a decision; where it is one about a producer, the columns name it."""
         if self._report is not None:
             self._report(api, before, observe(self._log, int(columns.get("producer_id", ABSENT))), columns)
 
@@ -42,7 +42,7 @@ class ReplicationWatch:
         return {producer: observe(self._log, producer) for producer in (ABSENT, *self._log.state.producers)}
 
     def changed(self, api: str, before: Mapping[int, ObservedState], /, **columns: Value) -> None:
-        """Tell of each producer whose state a decision has changed, beside the decision itself."""
+        """Report each producer whose state a decision has changed, in addition to the decision itself."""
         for producer in sorted({*before, *self._log.state.producers} - {ABSENT} if self._report else ()):
             was, log = before.get(producer), observe(self._log, producer)
             entry = UNKNOWN_PRODUCER if was is None else was.entry

@@ -11,7 +11,7 @@ from spec.vocabulary import ABSENT, Timestamp
 
 
 class ZooKeeperController(Controller):
-    """The broker that made the node /controller; sessions are ZooKeeper's, which tells it who comes and goes.
+    """The broker that made the node /controller; ZooKeeper's sessions report which brokers come and go.
 
     What it knows of brokers it reads from ZooKeeper: a session that has expired is one whose node is gone.
     """
@@ -60,7 +60,7 @@ class ZooKeeperController(Controller):
             for partition in self.with_insync(broker):
                 self.relieve(partition, broker)
             return
-        for partition in self.with_insync(broker):  # it asks again: perhaps somebody can take over by now
+        for partition in self.with_insync(broker):  # it asks again: perhaps another replica can take over by now
             if self.metadata.partitions[partition].leader == broker:
                 self.relieve(partition, broker)
 
@@ -74,7 +74,7 @@ class ZooKeeperController(Controller):
         return known is None or known.fenced
 
     def check_sessions(self, now: Timestamp) -> None:
-        """ZooKeeper drops the nodes of the silent, and the controller hears of it."""
+        """ZooKeeper drops the nodes of silent brokers, and notifies the controller."""
         for broker in self.silent(now):
             self.metadata.brokers[broker] = replace(self.metadata.brokers[broker], fenced=True)
             self.metadata.version += 1

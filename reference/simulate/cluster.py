@@ -213,7 +213,7 @@ class Cluster:
         return answer
 
     def stranger_asks(self, partition: int, batches: tuple[RecordBatch, ...]) -> PartitionAnswer:
-        """Somebody who is none of the producers asks the leader of a partition to append, and is answered at once."""
+        """A stranger, none of the producers, asks the leader of a partition to append, and is answered at once."""
         replicated, batch = self.partitions[partition], batches[0]
         replica = replicated.leader
         request = ProduceRequest({partition: batches}, TRANSACTIONAL_ID if batch.is_transactional else None)

@@ -70,7 +70,7 @@ class RawWorld:
 
     Attributes:
         partition: the partition and its replicas.
-        lone: a follower of nobody, fed raw batches with origin REPLICATION.
+        lone: a follower without a leader, fed raw batches with origin REPLICATION.
         readers: of the partition, one for each isolation level.
     """
 

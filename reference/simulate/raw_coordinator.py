@@ -1,4 +1,4 @@
-"""Requests that no well-behaved client makes, at one transaction coordinator: every branch of what it decides.
+"""Requests that no well-behaved client makes, at one transaction coordinator: every branch of its decisions.
 
 Any identity near the one that a transactional id has, timeouts that are not allowed, ends and additions at any time;
 appends that fail, markers that are answered one by one or not at all; and coordinators that begin with whatever a log

@@ -254,7 +254,7 @@ class ReplicasScheduler(Scheduler):
         return bool(running)
 
     def broker_is_back(self) -> bool:
-        """A broker that stood still goes on, or one that is down starts; it may have lost the ends of its logs."""
+        """A broker that was paused continues, or one that is down starts; it may have lost the ends of its logs."""
         away = [node for node in self.world.nodes if not node.is_up]
         if not away:
             return False
@@ -266,7 +266,7 @@ class ReplicasScheduler(Scheduler):
         return True
 
     def broker_begins_shutdown(self) -> bool:
-        """A broker is told to shut down."""
+        """A broker gets the order to shut down."""
         running = self.running()
         if running:
             self.world.broker_begins_shutdown(self.tape.pick(running).number)

@@ -157,7 +157,7 @@ class TransactionScheduler(Scheduler):
                 self.world.application_crashes(instance)
 
     def _loops(self, loop: Loop) -> None:
-        """An application reads what it is to transform; if it is no member, or by chance, it joins its group again."""
+        """An application reads its next input; if it is no member, or at random, it joins its group again."""
         if loop.claim == NOBODY or self.tape.happens(REJOINS):
             self.world.loops.join(loop)
         self.world.loops.read(loop)
@@ -200,7 +200,7 @@ class TransactionScheduler(Scheduler):
         return True
 
     def broker_receives(self) -> bool:
-        """Some request arrives; a copy may stay behind. What nobody waits for any more takes its time."""
+        """Some request arrives; a copy may stay behind. A request whose answer is no longer awaited takes its time."""
         wires = self.world.wires
         requests = wires.requests.deliverable()
         awaited = [message for message in requests if not message.copy and message.payload.number in wires.open]
@@ -245,7 +245,7 @@ class TransactionScheduler(Scheduler):
     # --- administrators ---------------------------------------------------------------------------------------
 
     def administrator_acts(self) -> bool:
-        """Somebody uses one of Kafka's tools."""
+        """An administrator uses one of Kafka's tools."""
         administrators = self.world.administrators
         match TOOLS.pick(self.tape):
             case "describes producers":

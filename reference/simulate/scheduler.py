@@ -23,7 +23,7 @@ DRAWS: Final = 20
 
 
 class Scheduler:
-    """Lets a world go on, event by event.
+    """Runs a world, event by event.
 
     Attributes:
         clock: the world's.

@@ -15,7 +15,7 @@ class Shape:
         producers: idempotent producers.
         partitions: partitions of the one topic.
         nodes: nodes, each with a replica of every partition.
-        acks: -1 all, 1 leader only, 0 nobody: a batch that is sent is a success, and there is no answer.
+        acks: -1 all, 1 leader only, 0 none: a batch that is sent is a success, and there is no answer.
         min_insync: min.insync.replicas.
         expiration_ms: producer.id.expiration.ms.
         delivery_timeout_ms: delivery.timeout.ms of the producers.

@@ -42,7 +42,7 @@ def simulate(
             replicate, and controllers).
         shape: size and configuration of the world of producers.
         tape: another source of choices, as a recorded tape or one that Hypothesis draws.
-        observer: is told of each step as it is added, and stops the run by raising.
+        observer: gets each step as it is added, and stops the run by raising.
     """
     scheduler = scheduler_of(workload, seed, profile, tape or Tape.seeded(seed), faults or FaultRates(), shape)
     try:
@@ -81,7 +81,7 @@ def scheduler_of(
 
 
 def run(scheduler: Scheduler, steps: int, observer: Observer | None = None) -> list[Row]:
-    """Let the scheduler choose until there are enough rows; the observer is told of each."""
+    """Let the scheduler choose until there are enough rows; the observer gets each."""
     rows = scheduler.recorder.rows
     if observer is not None:
         for row in rows:  # a world may begin with some

@@ -69,7 +69,7 @@ class TransactionFaults:
     # --- what is mended ---------------------------------------------------------------------------------------
 
     def mendable(self) -> list[Callable[[], None]]:
-        """What can be mended: a log read, a zombie told, a coordinator elected, a partition brought back."""
+        """The faults that can be repaired: an unread log, a zombie, a missing coordinator, an unavailable partition."""
         brokers = self.world.brokers
         possible = (
             (self.coordinator_loads, self.loading),
@@ -197,7 +197,7 @@ class TransactionFaults:
         self.world.coordinator_log_fails(node, refusal(), written=self.tape.happens(WRITTEN))
 
     def partition_goes_away(self) -> None:
-        """Nobody can write to some partition."""
+        """Some partition cannot be written to."""
         self.world.partition_goes_away(self.tape.pick(self.world.partitions))
 
     def broker_restarts(self) -> None:

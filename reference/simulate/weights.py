@@ -107,7 +107,7 @@ DIRTY_READERS: Final = 300
 """Per thousand worlds, those with a reader of what is not committed beside the one of what is."""
 
 OVERDUE: Final = 40
-"""Per thousand arrivals of requests, those that may be of one that nobody waits for."""
+"""Per thousand arrivals of requests, those whose answer is no longer awaited."""
 
 LOOPS: Final = 400
 """Per thousand applications with a transactional id, those that consume what they transform and produce."""

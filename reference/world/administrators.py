@@ -18,7 +18,7 @@ from spec.vocabulary import CoordinatorEpoch, Epoch, ErrorCode, Offset, Producer
 Send = Callable[[Sender, int, Body], Request]
 
 FENCING_TIMEOUT_MS: Final = 5_000
-"""Transaction timeout that comes with a fence; nobody uses it."""
+"""Transaction timeout in the request of a fence; it is not used."""
 
 
 class Hanging(NamedTuple):
@@ -31,12 +31,12 @@ class Hanging(NamedTuple):
 
 
 class Administrators:
-    """Everybody with Kafka's tools; what they ask of a leader is answered at once."""
+    """Administrators with Kafka's tools; a leader answers their requests at once."""
 
     __slots__ = ("_brokers", "_send", "_steps")
 
     def __init__(self, brokers: Brokers, steps: TraceSteps, send: Send) -> None:
-        """Nobody has asked for anything."""
+        """No requests yet."""
         self._brokers = brokers
         self._steps = steps
         self._send = send
@@ -50,7 +50,7 @@ class Administrators:
         self._steps.listed(node, self._brokers.nodes[node].transactions)
 
     def fence(self, transactional_id: str) -> Request | None:
-        """Admin.fenceProducers: an InitProducerId like that of a new instance, whose answer nobody uses."""
+        """Admin.fenceProducers: an InitProducerId like that of a new instance, whose answer is not used."""
         node = self._brokers.coordinator_of(CoordinatorType.TRANSACTION, transactional_id)
         if node is None:
             return None
@@ -62,8 +62,8 @@ class Administrators:
     def hanging(self) -> Iterator[Hanging]:
         """What `kafka-transactions.sh find-hanging` finds: open for too long, and in no coordinator's transaction.
 
-        Whoever aborts what is found has waited until every coordinator is there: ListTransactions is refused while one
-        loads, and what one has that nobody leads is in no answer.
+        An administrator that aborts what is found has waited for every coordinator: ListTransactions is refused while
+        one loads, and leaves out the transactions of partitions without a coordinator.
         """
         if self._brokers.has_leaderless or any(node.transactions.states.is_loading for node in self._brokers.nodes):
             return

@@ -46,14 +46,14 @@ class Appends:
         """The replica of an available partition on a node.
 
         Raises:
-            NotLeaderOrFollower: the node has none, or nobody can write to the partition.
+            NotLeaderOrFollower: the node has none, or the partition cannot be written to.
         """
         if partition in self.brokers.unavailable or node >= self.brokers.shape.replicas:
             raise NotLeaderOrFollower(partition=partition)
         return self.brokers.partitions[partition].replicas[node]
 
     def append(self, request: Request, asked: Produce, guard: int, refusal: Refusal | None) -> None:
-        """Append a batch with the guard of its verification, or tell its refusal.
+        """Append a batch with the guard of its verification, or record its refusal.
 
         Args:
             request: with its sender and node.

@@ -31,10 +31,10 @@ class Applications:
     Attributes:
         profile: of brokers and producers.
         shape: sizes and settings.
-        clock: the time of everybody.
+        clock: the common time of all.
         wires: what is under way.
         brokers: the nodes.
-        history: what applications do and are told, as rows.
+        history: calls and results of applications, as rows.
         instances: of all transactional ids, by number.
         living: those that have not crashed, oldest first.
     """
@@ -83,7 +83,7 @@ class Applications:
         return instance
 
     def application_crashes(self, instance: ApplicationRun) -> None:
-        """An application is gone; what it has sent is still under way, and nobody hears the answers."""
+        """An application is gone; what it has sent is still under way, and the answers are lost."""
         if instance.alive:
             instance.alive = False
             self.living.remove(instance)
@@ -154,7 +154,7 @@ class Applications:
         return result
 
     def _report(self, instance: ApplicationRun) -> None:
-        """An application is told what has become of its batches and calls."""
+        """An application gets the results of its batches and calls."""
         if instance.alive and instance.unreported.is_over:
             self.history.reports(instance.client, instance.unreported, session_columns(instance))
 
@@ -202,7 +202,7 @@ class Applications:
     def _principal(self, instance: int) -> str:
         return f"User:{self.instances[instance].transactional_id}"
 
-    # --- what producers hear ----------------------------------------------------------------------------------
+    # --- what producers receive -------------------------------------------------------------------------------
 
     def client_receives(self, instance: ApplicationRun, response: Response) -> None:
         """A producer handles an answer."""

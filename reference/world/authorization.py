@@ -50,7 +50,7 @@ class Permission(NamedTuple):
 
 
 class Authorizer:
-    """Everybody may do everything but what is denied.
+    """All principals may do everything except what is denied.
 
     Attributes:
         denied: by principal.

@@ -47,7 +47,7 @@ class Brokers:
         nodes: by number.
         clock: of the world.
         clocks: of the nodes, by number.
-        unavailable: data partitions that nobody can write to for now.
+        unavailable: data partitions that cannot be written to for now.
         authorizer: who may do what.
     """
 
@@ -108,13 +108,13 @@ class Brokers:
     # --- who leads --------------------------------------------------------------------------------------------
 
     def leader_of(self, partition: TopicPartition) -> int:
-        """The node that leads a data or offsets partition; node 0 where nobody does."""
+        """The node that leads a data or offsets partition; node 0 where it has no leader."""
         if partition.topic == OFFSETS_TOPIC:
             return self.group_leaders.get(partition.partition, 0)
         return self.partitions[partition].leader_node
 
     def is_led(self, partition: TopicPartition) -> bool:
-        """Whether a data or offsets partition has a leader, as far as nodes hear of it."""
+        """Whether a data or offsets partition has a leader, as far as nodes know."""
         if not self.shape.leaderless_is_known:
             return True
         if partition.topic == OFFSETS_TOPIC:
@@ -128,7 +128,7 @@ class Brokers:
         return len(self.log_leaders) < logs or len(self.group_leaders) < offsets
 
     def coordinator_of(self, kind: CoordinatorType, key: str) -> int | None:
-        """The node that coordinates a transactional id or a group, None if nobody does."""
+        """The node that coordinates a transactional id or a group, None if there is none."""
         if kind is CoordinatorType.GROUP:
             return self.group_leaders.get(self.offsets.number_of(key))
         return self.log_leaders.get(self.log.partition_of(key))
@@ -154,7 +154,7 @@ class Brokers:
     def elect_transactions(self, partition: int, node: int) -> None:
         """A node leads a partition of `__transaction_state` under a new epoch; it answers "loading" until it has read.
 
-        The node that led it before is not told: it goes on as a zombie until it resigns.
+        The node that led it before is not notified: it continues as a zombie until it resigns.
         """
         elected = self.nodes[node].transactions
         elected.resign(partition)

@@ -66,7 +66,7 @@ class GroupRequests:
         return asked
 
     def take(self, message: NetworkMessage[ToMember]) -> ToMember | None:
-        """An answer arrives; None if nobody waits for it any more."""
+        """An answer arrives; None if it is no longer awaited."""
         answered = self.replies.deliver(message)
         return answered if self.give_up(answered.asked) else None
 

@@ -184,7 +184,7 @@ class Handling:
             asking.questions[node] = sent.number
 
     def _resume(self, question: Request, answer: Verified | None) -> None:
-        """The coordinator has answered, or nobody will know; the node that asked may have been down since."""
+        """The coordinator has answered, or its answer is lost; the node that asked may have been down since."""
         number = question.sender.node if isinstance(question.sender, BrokerSender) else question.node
         asking = self.brokers.nodes[number]
         if asking.questions.get(question.node) != question.number:

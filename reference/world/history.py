@@ -1,4 +1,4 @@
-"""What applications do and are told, as rows beside those of brokers: the history of every client.
+"""Calls and results of applications, as rows beside those of brokers: the history of every client.
 
 A producer's batch is `ClientSend` once, then at most once `ClientAcknowledged` or `ClientSendFailed`; a call is a row,
 and one more with `Answered` at the end of its name; a reader's batch is `ClientFetched`, after the `ConsumerFetch` of
@@ -50,7 +50,7 @@ class SentBatch(NamedTuple):
 
     @property
     def is_acknowledged(self) -> bool:
-        """Whether the application was told that it is in the log."""
+        """Whether the application got a success for it."""
         return self.batch.outcome is True
 
 
@@ -64,21 +64,21 @@ class Call(NamedTuple):
 
 @dataclass(slots=True)
 class Unreported:
-    """What a client waits to be told."""
+    """Batches and calls whose result a client still awaits."""
 
     batches: list[SentBatch] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
 
     @property
     def is_over(self) -> bool:
-        """Whether there is something to tell."""
+        """Whether there is a result to report."""
         for sent in self.batches:
             if sent.batch.outcome is not None:
                 return True
         return any(call.result.is_done for call in self.calls) if self.calls else False
 
     def decided_batches(self) -> list[SentBatch]:
-        """The batches of which it is told now, each once."""
+        """The batches whose result is reported now, each once."""
         decided = [sent for sent in self.batches if sent.batch.outcome is not None]
         self.batches = [sent for sent in self.batches if sent.batch.outcome is None]
         return decided
@@ -90,7 +90,7 @@ class Unreported:
         return returned
 
     def forget(self) -> None:
-        """The client is gone, and is told nothing any more."""
+        """The client is gone, and gets no more results."""
         self.batches.clear()
         self.calls.clear()
 
@@ -106,7 +106,7 @@ class HistoryRows:
         self._clock = clock
 
     def note(self, api: str, client: str, columns: Row) -> None:
-        """A client calls or is told something."""
+        """Record a call of a client, or a result that it gets."""
         self._recorder.add(api, self._clock.now, {"client": client, **columns})
 
     def hands_over(self, client: str, unreported: Unreported, sent: SentBatch, columns: Row) -> None:
@@ -146,7 +146,7 @@ class HistoryRows:
             unreported.calls.append(Call(f"{api}Answered", result, columns))
 
     def reports(self, client: str, unreported: Unreported, columns: Row) -> None:
-        """The client is told what has become of its batches and calls; `columns` say whose they are."""
+        """The client gets the results of its batches and calls; `columns` identify them."""
         for sent in unreported.decided_batches():
             self._reports_of_batch(client, sent, columns)
         for call in unreported.returned_calls():

@@ -1,4 +1,4 @@
-"""Instances of transactional ids: producers that come and go, and what each was told of its transactions."""
+"""Instances of transactional ids: producers that come and go, and the results that each got for its transactions."""
 
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -40,12 +40,12 @@ class ClientTransaction:
 
     @property
     def is_committed(self) -> bool:
-        """Whether the application was told that it is committed."""
+        """Whether the application got a success for its commit."""
         return self.commits is True and self._succeeded
 
     @property
     def is_aborted(self) -> bool:
-        """Whether the application was told that it is aborted."""
+        """Whether the application got a success for its abort."""
         return self.commits is False and self._succeeded
 
     @property
@@ -68,7 +68,7 @@ class ApplicationRun:
         transactions: oldest first.
         initialized: what `init_transactions` comes to, None before.
         records: how many it has made.
-        untold: what it waits to be told.
+        unreported: results that it awaits.
     """
 
     number: int

@@ -27,7 +27,7 @@ class Loop:
 
     Attributes:
         consumer: reads what is committed.
-        claim: what the group's coordinator has told it that it is, nobody before the first generation.
+        claim: its identity by the answers of the group's coordinator, none before the first generation.
         rewound: it knows where the group is.
     """
 
@@ -54,7 +54,7 @@ class Loops:
         return loop
 
     def join(self, loop: Loop) -> None:
-        """JoinGroup as the static member, then SyncGroup; without a coordinator nothing comes of it."""
+        """JoinGroup as the static member, then SyncGroup; without a coordinator both fail."""
         node = self._brokers.coordinator_of(CoordinatorType.GROUP, self.group)
         if node is None:
             return

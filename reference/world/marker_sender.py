@@ -15,7 +15,7 @@ IsLed = Callable[[TopicPartition], bool]
 
 
 class MarkerSender:
-    """What a coordinator is told of the markers that it writes: the answer that has come, or that there is none yet."""
+    """A coordinator's view of the markers that it writes: the answer that has come, or that there is none yet."""
 
     __slots__ = ("_answers", "_in_flight", "_is_led", "_send", "is_sending")
 
@@ -30,7 +30,7 @@ class MarkerSender:
     def write(self, partition: TopicPartition, marker: TxnMarker) -> ErrorCode | None:
         """The answer about a marker, NETWORK_EXCEPTION while there is none; it is sent if none is in flight.
 
-        LEADER_NOT_AVAILABLE says that it cannot be sent: nobody leads the partition.
+        LEADER_NOT_AVAILABLE means that it cannot be sent: the partition has no leader.
         """
         destination = (partition, marker)
         if destination in self._answers:
@@ -56,5 +56,5 @@ class MarkerSender:
             self._answers[destination] = error
 
     def forget_answers(self) -> None:
-        """Nobody has asked for what is left: the transaction is another coordinator's now."""
+        """No request asks for what is left: the transaction is another coordinator's now."""
         self._answers.clear()

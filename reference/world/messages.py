@@ -38,7 +38,7 @@ class Plain:
 
 @dataclass(frozen=True, slots=True)
 class Administrator:
-    """Somebody with Kafka's tools; nobody waits for the answer."""
+    """A person with Kafka's tools, who does not wait for the answer."""
 
 
 Sender = ClientSender | BrokerSender | Plain | Administrator

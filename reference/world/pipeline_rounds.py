@@ -1,4 +1,4 @@
-"""Rounds in which nothing goes wrong in a world of pipelines: everybody does what can be done, and hears of it."""
+"""Rounds without faults in a world of pipelines: all that can be done is done, and every answer arrives."""
 
 from typing import Final
 

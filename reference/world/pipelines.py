@@ -48,7 +48,7 @@ class PipelineWorld(TransactionWorld):
     """
 
     def __init__(self, profile: Profile = NEWEST, shape: TransactionShape | None = None, trace: int = 0) -> None:
-        """A world in which nobody works."""
+        """A world without workers."""
         super().__init__(profile, replace(shape or TransactionShape(), topics=(WORDS, COUNTS)), trace)
         self.inputs = tuple(TopicPartition(WORDS, number) for number in range(self.shape.partitions))
         self.outputs = tuple(TopicPartition(COUNTS, number) for number in range(self.shape.partitions))
@@ -91,7 +91,7 @@ class PipelineWorld(TransactionWorld):
         return RecordProducer(instance.producer, ByKey(RoundRobin()), leaders, queues=queues)
 
     def worker_crashes(self, worker: WorkerRun) -> None:
-        """A worker is gone, and nobody is told; its session expires some time."""
+        """A worker is gone without notice; its session expires some time."""
         self.application_crashes(worker.instance)
         for asked in self.group_requests.waiting(worker.number):
             self.group_requests.give_up(asked)
@@ -107,11 +107,11 @@ class PipelineWorld(TransactionWorld):
         worker.paused = True
 
     def worker_resumes(self, worker: WorkerRun) -> None:
-        """It goes on as if nothing had been."""
+        """It continues as if nothing had happened."""
         worker.paused = False
 
     def worker_will_fail(self, worker: WorkerRun) -> None:
-        """A worker's own program fails in the middle of its next transaction, which it aborts; it goes on itself."""
+        """A worker's own program fails in the middle of its next transaction, which it aborts; the worker continues."""
         worker.will_fail = True
 
     # --- the program of a worker ------------------------------------------------------------------------------
@@ -212,14 +212,14 @@ class PipelineWorld(TransactionWorld):
         return self.application_sends_offsets(worker.instance, GROUP, offsets, worker.consumer.metadata)
 
     def _commits_first(self, worker: WorkerRun, node: int) -> None:
-        """Write once the offsets are committed; where they are not, whoever has the partitions now reads them again."""
+        """Write once the offsets are committed; else the partitions' present owner reads them again."""
         self._polls(worker, node)
         if worker.commit is None or worker.commit.error is None:
             return
         worker.phase = WorkerPhase.PROCESSING if worker.commit.error is ErrorCode.NONE else WorkerPhase.READING
 
     def _ends(self, worker: WorkerRun) -> None:
-        """The transaction is over: go on behind it, or where nothing has come of it, before it."""
+        """The transaction is over: continue behind it, or, where it was not committed, before it."""
         if not worker.has_committed and worker.order is not Order.OFFSETS_FIRST:
             worker.consumer.rewind()
         elif worker.order is Order.OUTPUT_FIRST:
@@ -245,7 +245,7 @@ class PipelineWorld(TransactionWorld):
         self.group_requests.receive(message, leave_copy)
 
     def member_receives(self, message: NetworkMessage[ToMember]) -> None:
-        """An answer reaches its consumer; one that nobody waits for is dropped."""
+        """An answer reaches its consumer; one that is no longer awaited is dropped."""
         answered = self.group_requests.take(message)
         if answered is not None:
             worker = self.workers[answered.asked.member]
@@ -257,7 +257,7 @@ class PipelineWorld(TransactionWorld):
             self.workers[asked.member].consumer.lose(asked.number, self.clock.now)
 
     def groups_notice_time(self) -> None:
-        """What is due by now happens: sessions of silent members expire, rebalances go on without who is late."""
+        """Do what is due by now: sessions of silent members expire, rebalances continue without late members."""
         for node in self.brokers.nodes:
             node.groups.pass_time()
 

@@ -39,7 +39,7 @@ class PlainApplication:
         acks: with which its batches are produced; an idempotent producer has all.
         known_leaders: node that it takes for the leader of each partition.
         records: how many it has made.
-        untold: what it waits to be told.
+        unreported: results that it awaits.
     """
 
     number: int
@@ -157,7 +157,7 @@ class PlainApplications:
             application.producer.tick(self._clock.now)
             self._report(application)
 
-    # --- what producers hear ----------------------------------------------------------------------------------
+    # --- what producers receive -------------------------------------------------------------------------------
 
     def receive(self, application: PlainApplication, response: Response) -> None:
         """A producer handles an answer."""

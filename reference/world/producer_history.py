@@ -46,7 +46,7 @@ class ProducerHistory:
         self._history.hands_over(client, unreported, sent, identity_columns(self._producers[producer].identity))
 
     def report(self, producer: int) -> None:
-        """An application is told what it has waited for, if that is decided."""
+        """An application gets the results that it awaits, if they are decided."""
         unreported = self._unreported[producer]
         if unreported.is_over:
             identity = self._producers[producer].identity

@@ -83,7 +83,7 @@ class Consumers:
         return handle_offset_commit(coordinator, group, offsets, claim, self.brokers.partitions)
 
     def consumer_starts(self, consumer: Consumer, group: str, *, require_stable: bool = True) -> OffsetsAnswer:
-        """A consumer goes on where its group was; what an open transaction may still change, it must ask for again."""
+        """A consumer resumes from its group's offset; one that a transaction may change is fetched again."""
         answer = self._fetched(consumer, group, require_stable)
         for partition in sorted(consumer.assigned):
             fetched = answer.partitions.get(partition, FetchedOffset(answer.error))

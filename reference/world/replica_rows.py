@@ -1,4 +1,4 @@
-"""What happens to replicas as rows: copying, and faults.
+"""Events of replicas as rows: copying, and faults.
 
 A fault writes, per replica, one row for its log and one for each producer whose state it changed, so that the
 steps of each replica and each producer stay linked.

@@ -1,8 +1,8 @@
 """A world of brokers that replicate, controllers, producers, and a network that does what it likes.
 
 Each method is one event. The world decides nothing: who calls the methods (a scheduler, a test) chooses what happens
-next. Brokers and controllers know only what they were told, and each broker has a clock of its own. It registers at
-once when it starts, or when it hears that its registration has passed; all else goes over the network. Controllers run
+next. Brokers and controllers know only what they have received, and each broker has a clock of its own. It registers at
+once when it starts, or when it learns that its registration has passed; all else goes over the network. Controllers run
 on nodes of their own, also under ZooKeeper, where Kafka's is one of the brokers.
 """
 
@@ -74,7 +74,7 @@ class ReplicasWorld(ReplicasBase):
         self.clients.give_up(producer, attempt)
 
     def producer_refreshes_metadata(self, producer: int, partition: int, node: int) -> None:
-        """A producer asks a broker that runs who leads, and is told what that one has heard."""
+        """A producer asks a running broker for the leader, and gets that broker's view."""
         replica = self.nodes[node].broker.replicas.get(partition)
         if replica is not None:
             self.clients.hear(producer, partition, replica.leader)
@@ -84,7 +84,7 @@ class ReplicasWorld(ReplicasBase):
         return self.readers.fetch(reader, partition, self.nodes[self.readers.leaders[reader][partition][0]])
 
     def reader_refreshes_metadata(self, reader: int, partition: int, node: int) -> None:
-        """A reader asks a broker that runs who leads, and is told what that one has heard."""
+        """A reader asks a running broker for the leader, and gets that broker's view."""
         replica = self.nodes[node].broker.replicas.get(partition)
         if replica is not None:
             self.readers.hear(reader, partition, replica)
@@ -200,7 +200,7 @@ class ReplicasWorld(ReplicasBase):
         self._producing.release(self.nodes[node])
 
     def broker_heartbeats(self, node: int) -> None:
-        """A broker tells the controller that it is there, or that it wants to shut down; or it keeps its session."""
+        """A broker sends the controller a heartbeat, which may ask for a shutdown; or it keeps its session."""
         machine = self.nodes[node]
         body = BrokerHeartbeat(node, machine.broker.epoch, machine.shuts_down)
         self._send(node_name(node), controller_name(self.active), ABSENT, body)
@@ -220,7 +220,7 @@ class ReplicasWorld(ReplicasBase):
     # --- faults of brokers ------------------------------------------------------------------------------------
 
     def broker_crashes(self, node: int) -> None:
-        """A process is killed: memory and connections are gone, and nobody is told."""
+        """A process is killed: memory and connections are gone, without notice."""
         self.nodes[node].stop()
         self.clients.lose_all(node)
 
@@ -238,15 +238,15 @@ class ReplicasWorld(ReplicasBase):
         self._report_brokers()
 
     def broker_pauses(self, node: int) -> None:
-        """A process stands still; what it thinks that it is, it still is when it goes on."""
+        """A process is paused; its view of itself is the same when it continues."""
         self.nodes[node].status = ProcessStatus.PAUSED
 
     def broker_resumes(self, node: int) -> None:
-        """A process goes on."""
+        """A process continues."""
         self.nodes[node].status = ProcessStatus.UP
 
     def broker_begins_shutdown(self, node: int) -> None:
-        """A broker is told to stop: from now on its heartbeats say so."""
+        """A broker gets the order to stop: from now on its heartbeats ask for the shutdown."""
         self.nodes[node].shuts_down = True
         self.broker_heartbeats(node)
 
@@ -262,12 +262,12 @@ class ReplicasWorld(ReplicasBase):
     # --- controllers ------------------------------------------------------------------------------------------
 
     def controller_checks_sessions(self) -> None:
-        """Brokers that were not heard of for too long are fenced."""
+        """Brokers whose last contact is too long ago are fenced."""
         self.controller.check_sessions(self.clock.now)
         self._report_brokers()
 
     def controller_is_elected(self, number: int) -> None:
-        """Another controller; the one before goes on for a while, and changes nothing any more."""
+        """Another controller; the one before continues for a while, and can change nothing any more."""
         self.active = number
         self.controller.take_office(self.clock.now)
         self._report_brokers(again=True)

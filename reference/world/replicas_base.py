@@ -155,7 +155,7 @@ class ReplicasBase:
         self._report_brokers()
 
     def controller_reports(self, node: int) -> None:
-        """The controller tells a broker once more what it should know."""
+        """The controller sends a broker once more what it should know."""
         for partition in self.nodes[node].broker.replicas:
             word = self.controller.word_of(partition)
             self._send(controller_name(self.active), node_name(node), partition, word)

@@ -92,7 +92,7 @@ class ReplicaProducers:
         return [(who, attempt) for who, attempt in self.waiting() if self.sent[who, attempt.number][1] <= limit]
 
     def hear(self, producer: int, partition: int, leader: int) -> None:
-        """A producer is told who leads a partition; it turns there once nothing is under way to the one before."""
+        """A producer learns a partition's leader; it turns there once nothing is under way to the one before."""
         under_way = any(each.partition == partition for each in self.producers[producer].on_wire.values())
         if not under_way and leader >= 0:
             self.leaders[producer][partition] = leader

@@ -64,6 +64,6 @@ class ReplicaReaders:
         return True
 
     def hear(self, reader: int, partition: int, replica: Replica) -> None:
-        """A reader is told by some broker who leads; of two leaders it believes in the later one."""
+        """A reader learns a leader from some broker; of two leaders it takes the later one."""
         if replica.leader != NO_LEADER and replica.leader_epoch > self.leaders[reader][partition][1]:
             self.leaders[reader][partition] = replica.leader, replica.leader_epoch

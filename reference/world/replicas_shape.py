@@ -14,7 +14,7 @@ class ReplicaProducer:
     """A producer.
 
     Attributes:
-        acks: -1 all, 1 leader only, 0 nobody.
+        acks: -1 all, 1 leader only, 0 none.
         idempotent: whether it numbers its batches; Kafka's clients do with acks=all only.
     """
 

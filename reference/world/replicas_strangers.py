@@ -1,4 +1,4 @@
-"""Requests between brokers that no broker of the world has sent, each to be refused: too old, too new, or of nobody.
+"""Requests between brokers that no broker of the world has sent, each to be refused: too old, too new, or forged.
 
 What is refused changes nothing, so that all that the world claims of its records stays true. A broker that was paused
 or cut off for long sends such requests, but too seldom to see every refusal.
@@ -18,11 +18,11 @@ from reference.world.replicas_produce import PRODUCE_VERSION
 from spec.vocabulary import ABSENT, LeaderEpoch, Offset, Origin
 
 NUMBER: Final = ABSENT
-"""The number of a request that nobody waits for."""
+"""The number of a request whose answer is not awaited."""
 
 NO_SUCH_ACKS: Final = 2
 FAR: Final = 7
-"""How far from what there is an epoch or an offset is that nobody has."""
+"""The distance of an epoch or an offset that does not exist from those that do."""
 
 STALE, NEWER, UNKNOWN, BELOW, BEYOND, INCARNATION = range(6)
 

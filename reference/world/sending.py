@@ -124,7 +124,7 @@ class SendingWorld:
         self.producer.sender.receive(call, replies, self.clock.now)
 
     def producer_learns_leaders(self) -> None:
-        """Somebody says who leads; the leader of a partition with batches under way is found out later."""
+        """Some node answers with the leader; the leader of a partition with batches under way is looked up later."""
         under_way = {attempt.partition for call in self.producer.sender.calls.values() for attempt in call.attempts}
         known = self.producer.sender.leaders
         reported = self._leaders()

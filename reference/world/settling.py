@@ -22,7 +22,7 @@ def settle(world: TransactionWorld, rounds: int = ROUNDS) -> bool:
 
 
 def play(world: TransactionWorld, node: int = 0) -> None:
-    """One round: everybody does what can be done; what any node can answer is asked of `node`."""
+    """One round: each participant does what it can do; requests that any node can answer go to `node`."""
     for instance in living(world):
         send_all(world, instance, node)
     send_plain(world, node)

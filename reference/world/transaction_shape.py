@@ -38,7 +38,7 @@ class TransactionShape:
         initial_delay_ms: group.initial.rebalance.delay.ms.
         ordered: whether a connection delivers in the order of sending.
         unclean: unclean.leader.election.enable.
-        leaderless_is_known: whether nodes hear at once that a partition has lost its leader. If not, they go on with
+        leaderless_is_known: whether nodes learn at once that a partition has lost its leader. If not, they go on with
             the one that they know, and coordinators of 4.3 do not take the partition for deleted (KAFKA-20734): random
             workloads, whose rules would be broken by it, leave it so.
         skews: of the nodes' clocks, by node; the clocks of all others are true.

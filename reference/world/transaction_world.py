@@ -75,7 +75,7 @@ class TransactionWorld(Applications):
         self.handling.receive(self.wires.deliver(message, leave_copy))
 
     def sender_receives(self, message: NetworkMessage[Response], leave_copy: bool = False) -> None:
-        """An answer reaches whoever sent the request; one that nobody waits for is dropped."""
+        """An answer reaches the sender of the request; one that is no longer awaited is dropped."""
         response = self.wires.deliver_reply(message, leave_copy)
         if response is None:
             return
@@ -94,7 +94,7 @@ class TransactionWorld(Applications):
             self.sender_gives_up(message.payload)
 
     def reply_is_lost(self, message: NetworkMessage[Response]) -> None:
-        """An answer is lost, and whoever waits for it gives up; likewise."""
+        """An answer is lost, and its client gives up; likewise."""
         self.wires.replies.lose(message)
         if not message.copy:
             self.sender_gives_up(message.payload.request)
@@ -122,7 +122,7 @@ class TransactionWorld(Applications):
     # --- transaction coordinators -----------------------------------------------------------------------------
 
     def coordinator_fails_over(self, partition: int, node: int, *, loads: bool = True) -> None:
-        """A node is elected for a partition of `__transaction_state`; the one before it goes on as a zombie.
+        """A node is elected for a partition of `__transaction_state`; the one before it continues as a zombie.
 
         Args:
             partition: of `__transaction_state`.
@@ -137,7 +137,7 @@ class TransactionWorld(Applications):
             self.coordinator_loads(partition)
 
     def coordinator_loads(self, partition: int) -> None:
-        """The leader of a partition of `__transaction_state` has read it; what was decided goes on."""
+        """The leader of a partition of `__transaction_state` has read it; decided transactions continue."""
         node = self.brokers.log_leaders[partition]
         coordinator = self.brokers.nodes[node].transactions
         before = memory_of(coordinator)
@@ -240,7 +240,7 @@ class TransactionWorld(Applications):
         self.handling.appends.release(partition)
 
     def partition_goes_away(self, partition: TopicPartition) -> None:
-        """Nobody can write to a data partition; markers and batches are tried again until it is back."""
+        """A data partition cannot be written to; markers and batches are retried until it is back."""
         self.brokers.unavailable.add(partition)
 
     def partition_comes_back(self, partition: TopicPartition) -> None:

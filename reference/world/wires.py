@@ -41,7 +41,7 @@ class Wires:
         return self.requests.deliver(message, leave_copy)
 
     def deliver_reply(self, message: NetworkMessage[Response], leave_copy: bool) -> Response | None:
-        """An answer arrives; None if nobody waits for it any more."""
+        """An answer arrives; None if it is no longer awaited."""
         response = self.replies.deliver(message, leave_copy)
         return response if self.give_up(response.request) else None
 

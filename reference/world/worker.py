@@ -70,7 +70,7 @@ class WorkerRun:
         sent: what sending offsets into the transaction comes to.
         commit: its commit of offsets outside of a transaction.
         will_fail: its program fails in the middle of the next transaction.
-        paused: it does nothing and hears nothing, and knows nothing of it.
+        paused: it does nothing and receives nothing, and does not know it.
     """
 
     number: int

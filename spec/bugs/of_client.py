@@ -35,7 +35,7 @@ OF_CLIENT: Final = (
     Bug(
         name="KAFKA-8483",
         title="batches numbered again in arbitrary order",
-        mechanism="Several batches are in flight when one is refused for good, and the client numbers those after it "
+        mechanism="Several batches are in flight when one gets a fatal error, and the client numbers those after it "
         "again. It walks a heap, whose order is not that of the sequences, and the log gets them in another order.",
         source=("KAFKA-8483", "KAFKA-8484"),
         rule=rules.SEQ_ORDER,

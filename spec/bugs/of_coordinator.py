@@ -53,7 +53,7 @@ OF_COORDINATOR: Final = (
         name="KAFKA-6119",
         title="a timeout that does not fence",
         mechanism="An open transaction is aborted past its timeout, with the epoch that its paused producer has. The "
-        "producer wakes, goes on writing into a new transaction, and commits: the first half is lost.",
+        "producer wakes, continues writing into a new transaction, and commits: the first half is lost.",
         source=("KAFKA-6119",),
         rule=rules.TXN_CLIENT_VERDICT,
         cases=(
@@ -66,7 +66,7 @@ OF_COORDINATOR: Final = (
         name="KAFKA-9666",
         title="epochs burnt by a log that takes nothing",
         mechanism="A fence raises the epoch in memory, and the append to the coordinator's log fails. The next attempt "
-        "raises it again, until the epochs are used up although nobody has got one.",
+        "raises it again, until the epochs are used up although no producer has got one.",
         source=("KAFKA-9666",),
         rule=rules.FENCE_EPOCH_EXHAUSTION,
         cases=(
@@ -77,9 +77,9 @@ OF_COORDINATOR: Final = (
     ),
     Bug(
         name="KAFKA-18019",
-        title="a replaced instance goes on after its id expired",
-        mechanism="A second instance takes over and goes idle; the transactional id expires. The first one is answered "
-        "INVALID_PRODUCER_ID_MAPPING, takes that for an error it may go on after, and gets a new producer id.",
+        title="a replaced instance continues after its id expired",
+        mechanism="A second instance takes over and goes idle; the transactional id expires. The first one gets "
+        "INVALID_PRODUCER_ID_MAPPING, treats that as an abortable error, and gets a new producer id.",
         source=("KAFKA-18019",),
         rule=rules.FENCE_ZOMBIE_CANNOT_COMMIT,
         cases=(
@@ -92,7 +92,7 @@ OF_COORDINATOR: Final = (
         name="KAFKA-18660",
         title="a producer fenced by its own rotation",
         mechanism="EndTxn at the last epoch answers the next producer id at once, while the end of the transaction is "
-        "pending. The next request has the new identity and is held against the old one: INVALID_PRODUCER_ID_MAPPING.",
+        "pending. The next request has the new identity and is compared with the old one: INVALID_PRODUCER_ID_MAPPING.",
         source=("KAFKA-18660", "KAFKA-18464"),
         rule=rules.FENCE_STALE_EPOCH,
         cases=(
@@ -105,9 +105,9 @@ OF_COORDINATOR: Final = (
         name="lowered-version",
         title="a request of version 2 after a downgrade to version 0 locks its id",
         mechanism="A client of transaction version 2 has a transaction open when the cluster's is lowered to 0, and "
-        "goes on with requests of version 2. The coordinator notes the transition as pending, and then finds that its "
-        "record, by now of the old format, cannot hold the client's version: UNSUPPORTED_VERSION. Nobody takes the "
-        "pending transition back; whoever asks is answered CONCURRENT_TRANSACTIONS, and no timeout ends it.",
+        "continues with requests of version 2. The coordinator sets the pending state, and then finds that its "
+        "record, by now of the old format, cannot hold the client's version: UNSUPPORTED_VERSION. The pending state is "
+        "never cleared; every later request gets CONCURRENT_TRANSACTIONS, and no timeout ends it.",
         source=(
             "TransactionLog.valueToBytes",
             "TransactionStateManager.appendTransactionToLog",
@@ -153,8 +153,8 @@ OF_COORDINATOR: Final = (
         name="KAFKA-20090",
         title="the fencing epoch handed out after a timeout",
         mechanism="A transaction under the last epoch of a client times out, and the abort draws no new producer id: "
-        "the id completes at the largest epoch. A late EndTxn looks repeated and is told it; the next transaction can "
-        "never be fenced.",
+        "the id completes at the largest epoch. A late EndTxn looks like a retry and gets that epoch; the next "
+        "transaction can never be fenced.",
         source=("KAFKA-20090",),
         rule=rules.FENCE_EPOCH_EXHAUSTION,
         cases=(
@@ -166,7 +166,7 @@ OF_COORDINATOR: Final = (
         name="KAFKA-20310",
         title="the next producer id forgotten in a failover",
         mechanism="EndTxn under the last epoch draws the next producer id, which is in memory alone. The coordinator "
-        "fails over and completes with the old id at the largest epoch, which the repeated EndTxn is told.",
+        "fails over and completes with the old id at the largest epoch, which the repeated EndTxn returns.",
         source=("KAFKA-20310",),
         rule=rules.FENCE_EPOCH_EXHAUSTION,
         cases=(

@@ -58,7 +58,7 @@ OF_IDEMPOTENCE: Final = (
             holds_in(
                 _STATE_GONE, "2.4", instance("2.4", _RETAINED), why="state outlives the records, until it expires"
             ),
-            holds_in(_STATE_GONE, "2.5", instance("2.5", _FORGOTTEN), why="a forgotten producer may go on anywhere"),
+            holds_in(_STATE_GONE, "2.5", instance("2.5", _FORGOTTEN), why="a forgotten producer may use any sequence"),
         ),
     ),
 )

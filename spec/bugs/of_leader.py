@@ -90,8 +90,8 @@ OF_LEADER: Final = (
         name="KAFKA-14055",
         title="the cleaner removes the markers of a compacted topic",
         mechanism="A user's key has the bytes of a marker's key. The cleaner finds the key again further on, takes the "
-        "marker for an older version of it and removes it, while the transaction's records stay. Whoever reads the "
-        "cleaned log finds the transaction open, or ended by the marker of the next one.",
+        "marker for an older version of it and removes it, while the transaction's records stay. In the cleaned "
+        "log the transaction is open, or ended by the marker of the next one.",
         source=("KAFKA-14055",),
         rule=rules.LSO_DECIDED_BELOW,
         cases=(

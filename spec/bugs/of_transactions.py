@@ -93,9 +93,9 @@ OF_TRANSACTIONS: Final = (
     ),
     Bug(
         name="hanging-transaction",
-        title="a late Produce after the marker, and a transaction that nobody ends",
-        mechanism="A batch arrives after the marker of its transaction. Nobody asks the coordinator: the batch opens a "
-        "transaction on the partition that no marker will end, and the last stable offset stays there for ever.",
+        title="a late Produce after the marker, and a transaction that is never ended",
+        mechanism="A batch arrives after the marker of its transaction. The leader does not ask the coordinator: it "
+        "opens a transaction on the partition that no marker ends, and the last stable offset stays there for ever.",
         source=("KAFKA-14402", "KIP-890", "KIP-664"),
         rule=rules.TXN_REGISTERED_BEFORE_DATA,
         cases=(
@@ -146,7 +146,7 @@ OF_TRANSACTIONS: Final = (
     Bug(
         name="late-bump",
         title="a late InitProducerId that expects an identity ends the next transaction",
-        mechanism="A client that goes on after an error asks for the next epoch, and names the identity that it has. "
+        mechanism="A client that resumes after an error asks for the next epoch, and names the identity that it has. "
         "The request is sent twice, and the first copy is stuck in the network. While a transaction is open the "
         "coordinator compares the producer id alone: the late copy aborts the next transaction, and fences its owner.",
         source=("KIP-360", "TransactionCoordinator.prepareInitProducerIdTransit", "TransactionMetadata"),

@@ -1,6 +1,6 @@
 """States of a finite instance as numbers: a cell for each function at each of its points.
 
-A state is told as a string of bytes, in which it is looked up, or as one whole number, the first cell in its lowest
+A state is encoded as a string of bytes, in which it is looked up, or as one whole number, the first cell in its lowest
 bits: many cells are then chosen by one conjunction of bits, and written by another one and a disjunction.
 """
 
@@ -23,7 +23,7 @@ Written: TypeAlias = tuple[tuple[int, ...], Bits, Bits]
 """Places of cells that are written; the bits of all others; what is written."""
 
 MOST_VALUES: Final = 256
-"""So many values of one function a byte tells apart."""
+"""The number of values of one function that a byte can distinguish."""
 
 NARROW, WIDE = 1, 4
 """Bytes of a cell."""
@@ -68,7 +68,7 @@ class Values:
 
 
 class StateReading:
-    """The numbers of one state, and what was read of them; of another state next, where nobody keeps the first.
+    """The numbers of one state, and what was read of them; reused for the next state, where the first is not kept.
 
     Attributes:
         numbers: by place.

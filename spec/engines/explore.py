@@ -166,7 +166,7 @@ class _Search:
             self._asleep = [(number, action) for number, action in self._asleep if action not in happened]
 
     def _look(self, cells: Cells, unexpected: Sequence[int]) -> Refuted | None:
-        """What becomes of goals that are reached, and claims that are broken, in a state."""
+        """The outcome of reached goals and violated claims in a state."""
         broken = None
         for asked in [self._asked[number][0] for number in unexpected]:
             if isinstance(asked, Claim):

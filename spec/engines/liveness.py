@@ -1,7 +1,7 @@
 """Liveness by explicit search: whenever something is the case, something follows, in every fair run.
 
-A run may stop wherever nothing has to happen, and may go round a cycle for ever. It is fair if whoever must act in
-the end does not stand by for ever while it can act: an action that is always possible from some state on happens
+A run may stop wherever nothing has to happen, and may go round a cycle for ever. It is fair if an actor that must
+act does not stand by for ever while it can act: an action that is always possible from some state on happens
 again and again. Faults happen finitely often in a run, however many they are; recovery is not limited.
 """
 
@@ -186,7 +186,7 @@ class _Question:
 
 
 class Within:
-    """States from each of which a run may come to all others, and go on for ever.
+    """States from each of which a run may come to all others, and continue for ever.
 
     Args:
         component: the states by number; one alone need not lead to itself.

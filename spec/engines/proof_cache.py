@@ -1,7 +1,7 @@
 """Answers that are kept: by the content of the question, the solver's release and its settings.
 
 A proof is kept with the hypotheses in its contradiction, and stands as long as these are still among those that are
-given: whoever changes one lemma has those obligations solved again that are of it or rest on it. What was not proved
+given: a changed lemma has those obligations solved again that are of it or rest on it. What was not proved
 is kept for exactly the same hypotheses.
 """
 

@@ -1,7 +1,7 @@
 """Interchangeable things: of an opaque sort only equality is known, so that other names for them make no difference.
 
-Of all states that are alike but for names, the one with the least numbers stands for them. A trace of such states is
-told in the names that one run would have.
+Of all states that are equal up to names, the one with the least numbers represents them. A trace of such states
+is printed with the names of one single run.
 """
 
 from collections.abc import Iterable

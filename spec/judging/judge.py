@@ -1,6 +1,6 @@
-"""What one recorded append is held against: for each rule, whether it is at stake in the step and whether it holds.
+"""The rules that one recorded append is checked against: which are at stake in the step, and which hold.
 
-A step whose answer or entry differs from the decision's breaks the rule of whichever check comes first in
+A step whose answer or entry differs from the decision's breaks the rule of the earlier check in
 Kafka's order: the one that should have decided, or the one that did.
 """
 
@@ -20,7 +20,7 @@ from spec.vocabulary import ErrorCode, Origin
 
 @dataclass(frozen=True, slots=True)
 class RuleCheck:
-    """One rule in one step: whether the step is about it, and whether it holds there."""
+    """One rule in one step: whether the step concerns it, and whether it holds there."""
 
     rule: Rule
     at_stake: Term
@@ -29,7 +29,7 @@ class RuleCheck:
 
 @dataclass(frozen=True, slots=True)
 class AppendStep:
-    """One recorded append: what was asked, what was answered, and the producer's entry before and after."""
+    """One recorded append: the request, the answer, and the producer's entry before and after."""
 
     before: ProducerEntry
     request: AppendRequest
@@ -39,7 +39,7 @@ class AppendStep:
 
 
 def judge(step: AppendStep, profile: Profile) -> tuple[Append, tuple[RuleCheck, ...]]:
-    """The decision that the step should show, and every rule that it is held against."""
+    """The expected decision of the step, and every rule that the step is checked against."""
     expected = append(step.before, step.request, profile, step.verification)
     agrees = all_of(answers_agree(expected.reply, step.reply), entries_agree(expected.entry, step.after))
     at_stake = _responsible(step, expected, profile)
@@ -54,7 +54,7 @@ def judge(step: AppendStep, profile: Profile) -> tuple[Append, tuple[RuleCheck, 
 
 
 def answers_agree(expected: AppendReply, got: AppendReply) -> Term:
-    """The same error and the same offsets, which a refused batch has none of."""
+    """The same error and the same offsets; a refused batch has no offsets."""
     return all_of(
         expected.error == got.error,
         same(expected.appended, got.appended),
@@ -70,7 +70,7 @@ def entries_agree(expected: ProducerEntry, got: ProducerEntry) -> Term:
 
 
 def _responsible(step: AppendStep, expected: Append, profile: Profile) -> dict[Rule, Term]:
-    """For each rule of the append path, whether it is the one that answers for this step."""
+    """For each rule of the append path, whether a deviation in this step violates it."""
     checks = guards(step.before, step.request, profile, step.verification)
     accepted = len(checks) + 1
     should = choose(expected.branch == PASSED, accepted, expected.branch)
@@ -85,7 +85,7 @@ def _responsible(step: AppendStep, expected: Append, profile: Profile) -> dict[R
 
 
 def _branch_seen(reply: AppendReply, checks: Sequence[Guard], accepted: int) -> Term:
-    """Number of the earliest check that gives the recorded answer, where the answer tells; else `accepted`."""
+    """Number of the earliest check with the recorded answer, where the answer identifies one; else `accepted`."""
     seen: Term = choose(reply.duplicate, number(checks, "duplicate"), accepted)
     for position in range(len(checks), 0, -1):
         error = checks[position - 1].error
@@ -95,7 +95,7 @@ def _branch_seen(reply: AppendReply, checks: Sequence[Guard], accepted: int) -> 
 
 
 def _accepting(step: AppendStep) -> dict[Rule, Term]:
-    """Which rule says that a batch that passes every check may be appended."""
+    """The rule by which a batch that passes every check is appended."""
     request, entry = step.request, step.before
     identified = request.producer_id >= 0
     data = all_of(identified, negate(request.control))

@@ -1,6 +1,6 @@
-"""What one recorded step of a transaction coordinator is held against: rules at stake, and whether each holds.
+"""The rules that one recorded step of a transaction coordinator is checked against, and whether each holds.
 
-Where answer or state differ from the decision's, the rule is that of the earliest check involved: the one that should
+Where answer or state differ from the decision's, the violated rule is that of the earlier check: the one that should
 have decided, or the one that did.
 """
 
@@ -23,7 +23,7 @@ FACTS: Final = ("known", "fence_failed")
 
 
 def judge(api: str, step: CoordinatorStep, profile: Profile) -> tuple[StepResult, tuple[RuleCheck, ...]]:
-    """The outcome that a step of this kind should have, and every rule that it is held against."""
+    """The expected outcome of a step of this kind, and every rule that the step is checked against."""
     expected = DECISIONS[api](step, profile)
     agrees = all_of(
         expected.error == step.error,
@@ -47,7 +47,7 @@ def known_alike(expected: TransactionEntry, got: TransactionEntry) -> Term:
 
 
 def _responsible(step: CoordinatorStep, expected: StepResult) -> dict[Rule, Term]:
-    """For each rule, whether it is the one that answers for this step; none does where no coordinator was asked."""
+    """For each rule, whether a deviation in this step violates it; none where the node is not the id's coordinator."""
     accepted = len(expected.checks) + 1
     should = choose(expected.branch == PASSED, accepted, expected.branch)
     did = choose(step.error == expected.error, should, _branch_seen(step, expected, accepted))
@@ -60,7 +60,7 @@ def _responsible(step: CoordinatorStep, expected: StepResult) -> dict[Rule, Term
 
 
 def _branch_seen(step: CoordinatorStep, expected: StepResult, accepted: int) -> Term:
-    """Number of the earliest check that gives the recorded answer, where the answer tells; else `accepted`."""
+    """Number of the earliest check with the recorded answer, where the answer identifies one; else `accepted`."""
     seen: Term = accepted
     for position in range(len(expected.checks), 0, -1):
         error = expected.checks[position - 1].error

@@ -1,4 +1,4 @@
-"""What a recorded step of a group's coordinator is held against: offsets that are fetched, and who commits them."""
+"""The rules that a recorded step of a group coordinator is checked against: fetches and commits of offsets."""
 
 from dataclasses import dataclass
 
@@ -19,9 +19,9 @@ class OffsetFetchStep:
     Attributes:
         committed: the group's offset, -1 none.
         pending: an undecided transaction has one for the partition.
-        stable: a stable offset was asked for.
-        error: as answered.
-        offset: as answered.
+        stable: the request requires stable offsets.
+        error: of the answer.
+        offset: in the answer.
     """
 
     committed: Term
@@ -38,7 +38,7 @@ class OffsetCommitStep:
     Attributes:
         claimed: the generation that the request names, -1 none.
         generation: of the group, -1 where there is no such group.
-        error: as answered.
+        error: of the answer.
         committed: the group's offset before.
         committed_after: the same after the step.
     """
@@ -51,7 +51,7 @@ class OffsetCommitStep:
 
 
 def judge_offset_fetch(step: OffsetFetchStep, _profile: Profile) -> Judged:
-    """A group's offset is told as it is; a stable one is not told while a transaction may still change it."""
+    """OffsetFetch returns the group's offset; a stable one only when no open transaction may still change it."""
     recorded_at = choose(step.committed >= 0, 0, NO_OFFSET.recorded_at)
     expected = fetch(OffsetEntry(step.committed, recorded_at), step.pending, stable=step.stable == 1)
     agrees = all_of(step.error == expected.error, step.offset == expected.offset)
@@ -59,7 +59,7 @@ def judge_offset_fetch(step: OffsetFetchStep, _profile: Profile) -> Judged:
 
 
 def judge_offset_commit(step: OffsetCommitStep, profile: Profile) -> Judged:
-    """A member of a past generation commits nothing; what is committed in a transaction waits for its marker."""
+    """A member of a past generation cannot commit; an offset in a transaction stays pending until its marker."""
     accepted = step.error == ErrorCode.NONE.value
     named = all_of(profile.commits_fenced_by_generation, step.claimed > ABSENT, step.generation >= 0)
     past = all_of(accepted, named)

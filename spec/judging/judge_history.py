@@ -1,8 +1,7 @@
-"""What clients were told, held against itself: what was acknowledged, what was visible, and what was asked to commit.
+"""Rules of client histories: acknowledged, visible and committed records must agree with each other.
 
-Each rule looks at one telling, at the one before it on a key, and at a mark that the latest marked telling on that key
-left. Keys, orders and marks belong to the reading (`model_tests.judging.history_links`); nothing here has seen a
-broker.
+Each rule compares one client event with the event before it on a key, and with a value from the latest event on that
+key that has one. Keys and orders belong to `model_tests.judging.history_links`; no rule reads a broker's state.
 """
 
 from dataclasses import dataclass
@@ -24,28 +23,28 @@ READ_COMMITTED: Final = 1
 
 @unique
 class EventKind(IntEnum):
-    """What a row of a client, or of the node that answers a reader, tells."""
+    """What a row of a client, or of the node that answers a reader, reports."""
 
     SENT = 0  # an application handed a batch over
-    ACKNOWLEDGED = 1  # it was told that the batch is written
+    ACKNOWLEDGED = 1  # the application got the acknowledgement of the batch
     TAKEN = 2  # a reader took a batch
     ANSWERED = 3  # a node answered a reader
     LISTED = 4  # an aborted transaction that the answer lists
-    IDENTIFIED = 5  # an application was told its producer id and epoch
+    IDENTIFIED = 5  # an application got its producer id and epoch
     BEGUN = 6  # it began a transaction
-    ENDING = 7  # it asked to commit or to abort
-    ENDED = 8  # it was told that this was done
-    RESUMED = 9  # a reader was told the offset that its group has committed
-    ASKED = 10  # a node was asked on behalf of one of a client's transactions
-    FAILED = 11  # an application was told that nobody will try to write a batch any more
+    ENDING = 7  # it called commit or abort
+    ENDED = 8  # the call returned success
+    RESUMED = 9  # a reader got the offset that its group has committed
+    ASKED = 10  # a node handled a request of one of a client's transactions
+    FAILED = 11  # the producer gave up on a batch: it will not be written again
     INITIATING = 12  # an application asked for its producer id and epoch
-    FOUND = 13  # a group's coordinator told, or was given, an offset of a group
-    MOVED = 14  # a consumer was told that an offset of its group is committed, in no transaction
+    FOUND = 13  # a group's coordinator returned, or received, an offset of a group
+    MOVED = 14  # a consumer committed an offset of its group outside of transactions
 
 
 @unique
 class Course(IntEnum):
-    """What an application knows of one of its transactions; the higher, the more is decided."""
+    """An application's knowledge of one of its transactions; the higher, the more is decided."""
 
     BEGUN = 0
     ABORT_ASKED = 1
@@ -56,17 +55,17 @@ class Course(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class ClientEvent:
-    """One telling; what does not apply to it is absent, and names are numbers.
+    """One event; fields that do not apply are absent, and names are numbers.
 
     Attributes:
         event: which (`EventKind`), absent where there is none.
         step: its place in the trace.
-        client: who was told.
+        client: the client that saw it.
         name: the transactional id.
-        writer: who made the batch, or who committed the offset; with `first_record`, the batch's own name.
-        offset: that was asked for, or that a group has committed.
+        writer: the client that made the batch or committed the offset; with `first_record`, the batch's own name.
+        offset: the requested one, or the one that a group has committed.
         known_offset: of a group, that its coordinator found as committed.
-        batch_count: of an answer; absent, too, where nobody says what is made of it.
+        batch_count: of an answer; absent, too, where its batches are not recorded.
         aborted_count: of an answer, aborted transactions that it lists; of one of these, how many follow it.
         last_stable: last stable offset of the node that lists an aborted transaction.
     """
@@ -102,7 +101,7 @@ def _is(reported: ClientEvent, *events: EventKind) -> Term:
 
 
 def _is_visible_or_hidden(reported: ClientEvent) -> Term:
-    """A read_committed reader took data of a transaction, and was given it or not."""
+    """A read_committed reader fetched data of a transaction, and delivered or filtered it."""
     taken = all_of(_is(reported, EventKind.TAKEN), reported.isolation == READ_COMMITTED, reported.transactional)
     return all_of(taken, negate(reported.control))
 
@@ -112,7 +111,7 @@ def _is_visible_or_hidden(reported: ClientEvent) -> Term:
 
 @evidences(rules.SEQ_EXACTLY_ONCE, Layer.TRACE)
 def acknowledged_place(reported: ClientEvent, previous: ClientEvent, _latest: Term) -> RuleCheck:
-    """At the place that an acknowledgement names lies that batch and no other."""
+    """The offset that an acknowledgement names holds that batch and no other."""
     acknowledged = any_of(_is(reported, EventKind.ACKNOWLEDGED), _is(previous, EventKind.ACKNOWLEDGED))
     return RuleCheck(
         rules.SEQ_EXACTLY_ONCE, all_of(previous.event >= 0, acknowledged), _do_not_clash(reported, previous)
@@ -121,13 +120,13 @@ def acknowledged_place(reported: ClientEvent, previous: ClientEvent, _latest: Te
 
 @evidences(rules.REPL_COMMITTED_SURVIVES, Layer.TRACE)
 def read_place(reported: ClientEvent, previous: ClientEvent, _latest: Term) -> RuleCheck:
-    """Whoever reads a place finds the same batch there, and none that overlaps it."""
+    """Every reader of an offset finds the same batch there, and none that overlaps it."""
     both = all_of(_is(reported, EventKind.TAKEN), _is(previous, EventKind.TAKEN))
     return RuleCheck(rules.REPL_COMMITTED_SURVIVES, both, _do_not_clash(reported, previous))
 
 
 def _do_not_clash(reported: ClientEvent, previous: ClientEvent) -> Term:
-    """Two tellings, the lower place first, are of the same batch at the same place, or of places apart."""
+    """Two events, the lower offset first, name the same batch at the same offset, or disjoint ranges of offsets."""
     same_batch = all_of(
         previous.first_offset == reported.first_offset,
         previous.last_offset == reported.last_offset,
@@ -142,11 +141,11 @@ def _do_not_clash(reported: ClientEvent, previous: ClientEvent) -> Term:
 
 @evidences(rules.SEQ_EXACTLY_ONCE, Layer.TRACE)
 def one_place(reported: ClientEvent, previous: ClientEvent, acknowledged_at: Term) -> RuleCheck:
-    """A batch that was acknowledged to an idempotent producer is read at one place.
+    """A batch that was acknowledged to an idempotent producer is read at one offset only.
 
     Args:
-        reported: a batch as a reader took it; the acknowledgements come first.
-        previous: the telling before it.
+        reported: a batch that a reader fetched; the acknowledgements come first.
+        previous: the event before it.
         acknowledged_at: one more than the offset in the acknowledgement, 0 if it names none; absent without one.
     """
     at_stake = all_of(_is(reported, EventKind.TAKEN), reported.producer_id >= 0, acknowledged_at >= 0)
@@ -157,7 +156,7 @@ def one_place(reported: ClientEvent, previous: ClientEvent, acknowledged_at: Ter
 
 @evidences(rules.TXN_ONE_OUTCOME, Layer.TRACE)
 def one_outcome(reported: ClientEvent, previous: ClientEvent, _latest: Term) -> RuleCheck:
-    """What was visible once is visible to every later reader, and what was not never is."""
+    """A batch that is visible to one reader is visible to every later one, and a filtered one stays filtered."""
     at_stake = all_of(_is_visible_or_hidden(reported), _is_visible_or_hidden(previous))
     unlike = all_of(
         previous.first_offset == reported.first_offset, negate(same(previous.delivered, reported.delivered))
@@ -170,8 +169,8 @@ def reported_once(reported: ClientEvent, previous: ClientEvent, answered: Term) 
     """A batch is sent before its result is reported, and the application gets one result for it.
 
     Args:
-        reported: what happens to the batch, in the order of the trace.
-        previous: what has happened to it before.
+        reported: an event of the batch, in the order of the trace.
+        previous: the event before it.
         answered: the step in which its application got the result, absent before.
     """
     answers = _is(reported, EventKind.ACKNOWLEDGED, EventKind.FAILED)
@@ -183,15 +182,15 @@ def reported_once(reported: ClientEvent, previous: ClientEvent, answered: Term) 
     )
 
 
-# --- what one application hands over and calls, in its own order ----------------------------------------------
+# --- what one application sends and calls, in its own order ---------------------------------------------------
 
 
 @evidences(rules.SEQ_ORDER, Layer.TRACE)
 def numbered_on(reported: ClientEvent, _previous: ClientEvent, following: Term) -> RuleCheck:
-    """An application numbers its records in the order in which it hands them over; the log's order is held to that.
+    """An application numbers its records in the order in which it sends them; the log's order must agree with that.
 
     Args:
-        reported: a batch that is handed over.
+        reported: a batch that is sent.
         following: the number after that of the last record before, absent before the first.
     """
     at_stake = all_of(_is(reported, EventKind.SENT), following >= 0)
@@ -200,10 +199,10 @@ def numbered_on(reported: ClientEvent, _previous: ClientEvent, following: Term) 
 
 @evidences(rules.TXN_NO_CROSSTALK, Layer.TRACE)
 def in_the_begun(reported: ClientEvent, _previous: ClientEvent, begun: Term) -> RuleCheck:
-    """What an application hands over and calls belongs to the transaction that it has begun, one after the other.
+    """What an application sends and calls belongs to the transaction that it has begun, one after the other.
 
     Args:
-        reported: what it does.
+        reported: the event.
         begun: its newest transaction, absent before the first.
     """
     acts = _is(reported, EventKind.SENT, EventKind.ENDING, EventKind.ENDED)
@@ -214,7 +213,7 @@ def in_the_begun(reported: ClientEvent, _previous: ClientEvent, begun: Term) -> 
 
 @evidences(rules.TXN_CLIENT_VERDICT, Layer.TRACE)
 def in_its_course(reported: ClientEvent, previous: ClientEvent, _latest: Term) -> RuleCheck:
-    """A transaction is begun once and first, and is of one identity; it is over when its end is answered as asked."""
+    """A transaction begins once, has one identity, and ends when its end is answered with the requested outcome."""
     at_stake = _is(reported, EventKind.BEGUN, EventKind.SENT, EventKind.ENDING, EventKind.ENDED)
     asked = all_of(_is(previous, EventKind.ENDING), same(previous.committed, reported.committed))
     open_ = all_of(_is(previous, EventKind.BEGUN, EventKind.SENT), _is_of_one_identity(reported, previous))
@@ -243,7 +242,7 @@ def identified_first(reported: ClientEvent, previous: ClientEvent, _latest: Term
 
 
 def _is_of_one_identity(reported: ClientEvent, previous: ClientEvent) -> Term:
-    """Producer id and epoch are the same, as far as they are told."""
+    """Producer id and epoch are the same, as far as the events have them."""
     unreported = any_of(reported.producer_id < 0, previous.producer_id < 0)
     alike = all_of(reported.producer_id == previous.producer_id, reported.producer_epoch == previous.producer_epoch)
     return any_of(unreported, alike)
@@ -261,7 +260,7 @@ def all_or_nothing(reported: ClientEvent, previous: ClientEvent, _latest: Term) 
 
 @evidences(rules.TXN_CLIENT_VERDICT, Layer.TRACE)
 def as_reported_to_client(reported: ClientEvent, _previous: ClientEvent, course: Term) -> RuleCheck:
-    """After commit said OK the transaction's records are visible; after abort said OK none is."""
+    """After commit returned OK the transaction's records are visible; after abort returned OK none is."""
     at_stake = all_of(_is_visible_or_hidden(reported), course >= Course.ABORT_REPORTED.value)
     return RuleCheck(
         rules.TXN_CLIENT_VERDICT, at_stake, same(reported.delivered, course == Course.COMMIT_REPORTED.value)
@@ -270,7 +269,7 @@ def as_reported_to_client(reported: ClientEvent, _previous: ClientEvent, course:
 
 @evidences(rules.TXN_NO_CROSSTALK, Layer.TRACE)
 def as_asked_by_client(reported: ClientEvent, _previous: ClientEvent, course: Term) -> RuleCheck:
-    """Records become visible only if their own transaction was asked to commit, and are not lost if it has."""
+    """Records become visible only if the commit of their transaction was called, and are not lost if it was."""
     asked = any_of(course == Course.COMMIT_ASKED.value, course == Course.COMMIT_REPORTED.value)
     at_stake = all_of(_is_visible_or_hidden(reported), course >= 0)
     holds = choose(reported.delivered, asked, negate(course == Course.COMMIT_REPORTED.value))
@@ -279,10 +278,10 @@ def as_asked_by_client(reported: ClientEvent, _previous: ClientEvent, course: Te
 
 @evidences(rules.TXN_NO_CROSSTALK, Layer.TRACE)
 def acts_on_its_own(reported: ClientEvent, _previous: ClientEvent, begun: Term) -> RuleCheck:
-    """No request of one transaction changes anything before its client has begun it, or once it has begun the next.
+    """A request of a transaction takes effect only after its client has begun it and before it begins the next.
 
     Args:
-        reported: a request that has changed something.
+        reported: a request that took effect.
         begun: the client's newest transaction, absent before the first.
     """
     return RuleCheck(
@@ -292,7 +291,7 @@ def acts_on_its_own(reported: ClientEvent, _previous: ClientEvent, begun: Term) 
 
 @evidences(rules.OFFSETS_ATOMIC, Layer.TRACE)
 def offsets_with_outputs(reported: ClientEvent, previous: ClientEvent, course: Term) -> RuleCheck:
-    """An offset of a transaction that a group resumes from was asked to be committed, and its outputs are visible."""
+    """A group resumes from a transaction's offset only if its commit was called, and its outputs are visible."""
     at_stake = all_of(_is(reported, EventKind.RESUMED), reported.error == 0, course >= 0)
     asked = any_of(course == Course.COMMIT_ASKED.value, course == Course.COMMIT_REPORTED.value)
     with_outputs = implies(_is_visible_or_hidden(previous), previous.delivered)
@@ -301,30 +300,30 @@ def offsets_with_outputs(reported: ClientEvent, previous: ClientEvent, course: T
 
 @evidences(rules.OFFSETS_ATOMIC, Layer.TRACE)
 def offsets_stay(reported: ClientEvent, _previous: ClientEvent, committed: Term) -> RuleCheck:
-    """A coordinator finds no lower offset of a group than one that an application was told to be committed.
+    """A coordinator returns no lower offset of a group than one whose commit was acknowledged to an application.
 
     Args:
-        reported: what it finds, where no transaction is undecided.
-        committed: the latest offset of which a client was told before that it, or its transaction, is committed.
+        reported: the offset returned, where no transaction is undecided.
+        committed: the latest offset before that whose commit, or transaction's commit, was acknowledged to a client.
     """
     at_stake = all_of(_is(reported, EventKind.FOUND), committed >= 0)
     return RuleCheck(rules.OFFSETS_ATOMIC, at_stake, reported.known_offset >= committed)
 
 
-# --- what one reader took, in its own order -------------------------------------------------------------------
+# --- what one reader fetched, in its own order ----------------------------------------------------------------
 
 
 @evidences(rules.LSO_READ_COMMITTED, Layer.TRACE)
 def reads_on(reported: ClientEvent, previous: ClientEvent, answered_end: Term) -> RuleCheck:
-    """A reader goes on right behind what it took, or at the offset its group has committed: nothing twice or left out.
+    """A reader continues right behind its last offset, or at its group's committed offset: no repeats, no gaps.
 
-    Of one answer the batches follow each other without a gap, from the first that it has to the last; the first holds
-    the offset that was asked for.
+    The batches of one answer follow each other without a gap, from its first to its last; the first holds the requested
+    offset.
 
     Args:
-        reported: a batch that it takes, or an answer.
-        previous: what it took, or was answered, before.
-        answered_end: the offset after the latest answer before, 0 if that is empty; absent where it does not say.
+        reported: a batch that it fetches, or an answer.
+        previous: the batch or answer before.
+        answered_end: the offset after the latest answer before, 0 if that is empty; absent where it is not recorded.
     """
     at_stake, holds = _goes_on(reported, previous, answered_end)
     return RuleCheck(rules.LSO_READ_COMMITTED, all_of(reported.isolation == READ_COMMITTED, at_stake), holds)
@@ -332,13 +331,13 @@ def reads_on(reported: ClientEvent, previous: ClientEvent, answered_end: Term) -
 
 @evidences(rules.SEQ_EXACTLY_ONCE, Layer.TRACE)
 def reads_all(reported: ClientEvent, previous: ClientEvent, answered_end: Term) -> RuleCheck:
-    """So does a reader of what is not committed: what is in the log once, it takes once."""
+    """The same of a read_uncommitted reader: every record of the log is read once."""
     at_stake, holds = _goes_on(reported, previous, answered_end)
     return RuleCheck(rules.SEQ_EXACTLY_ONCE, all_of(reported.isolation == READ_UNCOMMITTED, at_stake), holds)
 
 
 def _goes_on(reported: ClientEvent, previous: ClientEvent, answered_end: Term) -> tuple[Term, Term]:
-    """Whether it matters where a reader is, and whether it is there."""
+    """Whether the reader's position matters, and whether it is as it should be."""
     took = _is(previous, EventKind.TAKEN)
     resumed = all_of(_is(previous, EventKind.RESUMED), previous.error == 0, previous.offset >= 0)
     answered = all_of(_is(previous, EventKind.ANSWERED), previous.error == 0, previous.batch_count >= 0)
@@ -353,7 +352,7 @@ def _goes_on(reported: ClientEvent, previous: ClientEvent, answered_end: Term) -
 
 
 def _asks_behind(reported: ClientEvent, previous: ClientEvent, answered_end: Term) -> Term:
-    """A reader that asks again has taken all of the answer before, and asks for what is behind it."""
+    """A reader that fetches again has taken the whole answer before, and fetches from the offset behind it."""
     took = _is(previous, EventKind.TAKEN)
     took_all = any_of(answered_end <= 0, answered_end == previous.last_offset + 1)
     nothing = any_of(_is(previous, EventKind.RESUMED), previous.batch_count == 0)
@@ -362,7 +361,7 @@ def _asks_behind(reported: ClientEvent, previous: ClientEvent, answered_end: Ter
 
 
 def _takes(reported: ClientEvent, previous: ClientEvent, answered_end: Term) -> Term:
-    """A batch is the next of the answer, the first one the first that the answer has."""
+    """A batch is the next of the answer; the first batch is the first one of the answer."""
     follows = reported.first_offset == previous.last_offset + 1
     holds_asked = all_of(reported.first_offset <= reported.offset, reported.offset <= reported.last_offset)
     is_first = any_of(previous.first_offset < 0, reported.first_offset == previous.first_offset)
@@ -372,7 +371,7 @@ def _takes(reported: ClientEvent, previous: ClientEvent, answered_end: Term) -> 
 
 @evidences(rules.LSO_ABORTED_INDEX, Layer.TRACE)
 def listed_in_full(reported: ClientEvent, previous: ClientEvent, _latest: Term) -> RuleCheck:
-    """An answer to a reader lists as many aborted transactions as it says, before anything else is taken or asked."""
+    """An answer to a reader lists as many aborted transactions as it counts, before the next batch or request."""
     left = choose(_is(previous, EventKind.ANSWERED, EventKind.LISTED), previous.aborted_count, 0)
     known = all_of(previous.event >= 0, left >= 0)
     is_listed = _is(reported, EventKind.LISTED)
@@ -384,11 +383,11 @@ def listed_in_full(reported: ClientEvent, previous: ClientEvent, _latest: Term) 
 
 @evidences(rules.LSO_ABORTED_INDEX, Layer.TRACE)
 def withheld_is_listed(reported: ClientEvent, _previous: ClientEvent, listed: Term) -> RuleCheck:
-    """What is of a transaction and is not given stands in the list of the answer that it came with.
+    """A transactional batch that is filtered is in the list of aborted transactions of its answer.
 
     Args:
-        reported: a batch that a read_committed reader took.
-        listed: how many aborted transactions the latest answer lists, absent where none says that.
+        reported: a batch that a read_committed reader fetched.
+        listed: how many aborted transactions the latest answer lists, absent where that is not recorded.
     """
     withheld = all_of(_is_visible_or_hidden(reported), negate(reported.delivered))
     return RuleCheck(rules.LSO_ABORTED_INDEX, all_of(withheld, listed >= 0), listed > 0)
@@ -396,11 +395,11 @@ def withheld_is_listed(reported: ClientEvent, _previous: ClientEvent, listed: Te
 
 @evidences(rules.LSO_ABORTED_INDEX, Layer.TRACE)
 def withheld_is_in_range(reported: ClientEvent, previous: ClientEvent, listed: Term) -> RuleCheck:
-    """What is not given lies in a range that was listed: not right behind a marker of its producer.
+    """A filtered batch lies in a listed range: not right behind a marker of its producer.
 
     Args:
         reported: a batch of a transaction.
-        previous: the producer's batch before it, or the begin of a range that was listed; by offset.
+        previous: the producer's batch before it, or the beginning of a listed range; by offset.
         listed: 1 where a range of the producer was listed that begins before; absent without any.
     """
     withheld = all_of(_is_visible_or_hidden(reported), negate(reported.delivered))
@@ -413,10 +412,10 @@ def withheld_is_in_range(reported: ClientEvent, previous: ClientEvent, listed: T
 
 @evidences(rules.LSO_READ_COMMITTED, Layer.TRACE)
 def visible_as_decided(reported: ClientEvent, _previous: ClientEvent, marker: Term) -> RuleCheck:
-    """A read_committed reader is given what is of no transaction, and of transactions what the next marker commits.
+    """A read_committed reader gets non-transactional records, and those of transactions whose next marker commits.
 
     Args:
-        reported: a batch as a reader took it.
+        reported: a batch that a reader fetched.
         marker: type of the next control batch of the producer, absent if none was read.
     """
     data = all_of(_is(reported, EventKind.TAKEN), reported.isolation == READ_COMMITTED, negate(reported.control))
@@ -427,9 +426,9 @@ def visible_as_decided(reported: ClientEvent, _previous: ClientEvent, marker: Te
 
 @evidences(rules.LSO_ABORTED_INDEX, Layer.TRACE)
 def aborted_is_listed(reported: ClientEvent, _previous: ClientEvent, marker: Term) -> RuleCheck:
-    """What an ABORT ends is in the list of aborted transactions, and so is not given; what is listed, an ABORT ends.
+    """A transaction that an ABORT ends is in the list of aborted transactions, and so is filtered; and the reverse.
 
-    A list may go beyond the last stable offset, and so beyond what is replicated; that may still turn out otherwise.
+    A list may go beyond the last stable offset, and so beyond the replicated log; that part may still be lost.
     """
     hidden = all_of(_is_visible_or_hidden(reported), marker == ControlType.ABORT.value)
     listed = all_of(_is(reported, EventKind.LISTED), marker >= 0, reported.first_offset < reported.last_stable)
@@ -450,7 +449,7 @@ def marked_between(reported: ClientEvent, following: ClientEvent, _marker: Term)
 
 @evidences(rules.SEQ_ORDER, Layer.TRACE)
 def in_order_sent(reported: ClientEvent, previous: ClientEvent, _latest: Term) -> RuleCheck:
-    """A later place holds a later record of an idempotent producer."""
+    """A higher offset holds a later record of an idempotent producer."""
     at_stake = all_of(_is(reported, EventKind.TAKEN), _is(previous, EventKind.TAKEN), reported.producer_id >= 0)
     again = previous.first_offset == reported.first_offset
     return RuleCheck(rules.SEQ_ORDER, at_stake, any_of(again, previous.first_record < reported.first_record))
@@ -470,12 +469,12 @@ def of_one_name(reported: ClientEvent, previous: ClientEvent, _latest: Term) -> 
 
 @evidences(rules.FENCE_ZOMBIE_CANNOT_COMMIT, Layer.TRACE)
 def no_zombie_commits(call: ClientEvent, taken: ClientEvent, newer_since: Term) -> RuleCheck:
-    """What was asked to be committed after a newer epoch had been told to someone never becomes visible.
+    """A commit that was called after a client got a newer epoch never becomes visible.
 
     Args:
         call: an application asks to commit.
-        taken: a batch of the same transaction as a reader took it, if one did.
-        newer_since: the step in which the next higher epoch of the producer id was told, absent if none was.
+        taken: a batch of the same transaction that a reader fetched, if one did.
+        newer_since: the step in which a client got the next higher epoch of the producer id, absent if none did.
     """
     of_call = all_of(taken.writer == call.client, taken.transaction == call.transaction)
     asks = all_of(_is(call, EventKind.ENDING), call.committed, newer_since >= 0)

@@ -1,7 +1,7 @@
-"""What one recorded step of replication is held against: rules at stake, and whether each holds.
+"""The rules that one recorded step of replication is checked against, and whether each holds.
 
-A step is of a leader, a follower or a controller. What it knew is in the step; what it should have made of that, the
-decisions of `repl` and `electing` say.
+A step is of a leader, a follower or a controller. The state before is in the step; the expected result is
+that of the decisions of `repl` and `electing`.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from spec.versions import Profile
 from spec.vocabulary import ABSENT, ErrorCode
 
 Judged: TypeAlias = tuple[Term, tuple[RuleCheck, ...]]
-"""The branch that decides, and every rule that the step is held against."""
+"""The branch that decides, and every rule that the step is checked against."""
 
 AGREEMENT, SURVIVES, BOUNDS = rules.REPL_PREFIX_AGREEMENT, rules.REPL_COMMITTED_SURVIVES, rules.REPL_HW_BOUNDS
 _NONE, _NOT_CONTROLLER = ErrorCode.NONE.value, ErrorCode.NOT_CONTROLLER.value
@@ -27,13 +27,13 @@ _NONE, _NOT_CONTROLLER = ErrorCode.NONE.value, ErrorCode.NOT_CONTROLLER.value
 
 @dataclass(frozen=True, slots=True)
 class FetchStep:
-    """A Fetch of a follower at the broker that it takes for the leader.
+    """A Fetch of a follower from the broker that it takes for the leader.
 
     Attributes:
-        known: what the broker's epochs say of the follower's last one.
-        answered: where the logs part, as answered; -1 where they do not.
-        before: what the leader knew of the follower.
-        caught_up: when it had last caught up, as the leader sees it now.
+        known: the epoch end that the broker knows for the follower's last epoch.
+        answered: the divergence offset in the answer; -1 for none.
+        before: the leader's state of the follower before.
+        caught_up: the leader's time of its last catch-up, after the step.
         now: the leader's time.
     """
 
@@ -48,7 +48,7 @@ class FetchStep:
 
 
 def judge_fetch(step: FetchStep, profile: Profile) -> Judged:
-    """The answer, and what the leader takes note of."""
+    """The answer, and the leader's state of the follower afterwards."""
     expected = repl.fetched(step.leading, step.asked, step.known, profile=profile)
     end = choose(expected.diverges, step.known.end, ABSENT)
     epoch = choose(expected.diverges, step.known.epoch, ABSENT)
@@ -62,7 +62,7 @@ def judge_fetch(step: FetchStep, profile: Profile) -> Judged:
 
 @dataclass(frozen=True, slots=True)
 class EpochEndStep:
-    """A follower asks where an epoch ends (OffsetsForLeaderEpoch)."""
+    """A follower requests the end of an epoch (OffsetsForLeaderEpoch)."""
 
     leading: Leading
     named: Term
@@ -72,7 +72,7 @@ class EpochEndStep:
 
 
 def judge_epoch_end(step: EpochEndStep, profile: Profile) -> Judged:
-    """A refusal tells nothing; before KIP-279 the answer names no epoch."""
+    """A refusal has no epoch end; before KIP-279 the answer names no epoch."""
     checks = repl.fetch_guards(step.leading, FollowerFetch(step.named, ABSENT))
     decided = branch(checks)
     passed = decided == PASSED
@@ -84,7 +84,7 @@ def judge_epoch_end(step: EpochEndStep, profile: Profile) -> Judged:
 
 @dataclass(frozen=True, slots=True)
 class TruncateStep:
-    """A follower cuts its log after an answer; `own` is its own answer for the epoch that was named."""
+    """A follower cuts its log after an answer; `own` is its own epoch end for the epoch in the answer."""
 
     replica: ReturningReplica
     answered: EpochEnd
@@ -94,7 +94,7 @@ class TruncateStep:
 
 
 def judge_truncation(step: TruncateStep, profile: Profile) -> Judged:
-    """Where the log was cut; what is done out of range is no answer about epochs."""
+    """The new log end; an out-of-range answer is not about epochs."""
     expected = repl.truncated_to(step.replica, step.answered, step.own, profile)
     at_stake = all_of(step.error == _NONE, step.truncated_to >= 0)
     return ABSENT, (RuleCheck(AGREEMENT, at_stake, expected == step.truncated_to),)
@@ -102,11 +102,11 @@ def judge_truncation(step: TruncateStep, profile: Profile) -> Judged:
 
 @dataclass(frozen=True, slots=True)
 class LeaderWatermarkStep:
-    """A leader considers how far its high watermark may go.
+    """A leader updates its high watermark.
 
     Attributes:
         current: the high watermark as it is.
-        after: what it is then.
+        after: the high watermark afterwards.
         insync_end: the least log end in the in-sync set, those that are proposed for it included; -1: one is not known.
         joining_end: likewise of the followers that may join it, the leader's own where there are none.
         in_sync: members of the in-sync set that the controller has confirmed.
@@ -122,7 +122,7 @@ class LeaderWatermarkStep:
 
 
 def judge_leader_watermark(step: LeaderWatermarkStep, profile: Profile) -> Judged:
-    """It rises as far as it may: to the least log end of all that hold it back."""
+    """It rises as far as it may: to the least log end of all replicas that hold it back."""
     least = choose(step.insync_end < step.joining_end, step.insync_end, step.joining_end)
     known = Watermark(step.current, least, step.in_sync, step.min_in_sync)
     return ABSENT, (RuleCheck(BOUNDS, True, repl.leader_high_watermark(known, profile) == step.after),)
@@ -130,7 +130,7 @@ def judge_leader_watermark(step: LeaderWatermarkStep, profile: Profile) -> Judge
 
 @dataclass(frozen=True, slots=True)
 class FollowerWatermarkStep:
-    """A follower is told its leader's high watermark."""
+    """A follower gets its leader's high watermark."""
 
     reported: Term
     log_start: Term
@@ -139,14 +139,14 @@ class FollowerWatermarkStep:
 
 
 def judge_follower_watermark(step: FollowerWatermarkStep, _: Profile) -> Judged:
-    """It is taken over, as far as the log goes."""
+    """It is adopted, as far as the log goes."""
     expected = repl.follower_high_watermark(step.reported, step.log_end, step.log_start)
     return ABSENT, (RuleCheck(BOUNDS, True, expected == step.after),)
 
 
 @dataclass(frozen=True, slots=True)
 class ProduceStep:
-    """Records come to a leader, or to who was one."""
+    """Records arrive at a leader, or at a former one."""
 
     asked: Produce
     leads: Term
@@ -154,7 +154,7 @@ class ProduceStep:
 
 
 def judge_produce(step: ProduceStep, _: Profile) -> Judged:
-    """Too few replicas in sync are a refusal, and enough are none; what the log says is judged elsewhere."""
+    """The records are refused exactly where too few replicas are in sync; the log's own checks are judged elsewhere."""
     expected = repl.admitted(step.asked)
     refusal = any_of(*(step.error == guard.error for guard in repl.append_guards(step.asked)))
     holds = choose(expected.granted, negate(refusal), step.error == expected.error)
@@ -173,7 +173,7 @@ class AcknowledgeStep:
 
 
 def judge_acknowledgement(step: AcknowledgeStep, _: Profile) -> Judged:
-    """An acknowledgement needs the high watermark, and enough replicas; whoever leads no more says so."""
+    """An acknowledgement needs the high watermark and enough replicas; a former leader answers with an error."""
     expected = repl.acknowledged(step.asked, step.high_watermark, step.required)
     error = choose(step.leads, expected.error, ErrorCode.NOT_LEADER_OR_FOLLOWER.value)
     return expected.branch, (RuleCheck(SURVIVES, True, error == step.error),)
@@ -181,7 +181,7 @@ def judge_acknowledgement(step: AcknowledgeStep, _: Profile) -> Judged:
 
 @dataclass(frozen=True, slots=True)
 class LagStep:
-    """A leader looks whether a follower has lagged for too long."""
+    """A leader checks whether a follower has lagged for too long."""
 
     progress: ReplicationProgress
     leader_end: Term
@@ -198,7 +198,7 @@ def judge_lag(step: LagStep, _: Profile) -> Judged:
 
 @dataclass(frozen=True, slots=True)
 class ReturnStep:
-    """A leader looks whether a follower that has just fetched may come back into the in-sync set."""
+    """A leader checks whether a follower that has just fetched may return to the in-sync set."""
 
     end: Term
     high_watermark: Term
@@ -209,7 +209,7 @@ class ReturnStep:
 
 
 def judge_return(step: ReturnStep, profile: Profile) -> Judged:
-    """It is proposed if it has caught up, may come in, and nothing else is proposed."""
+    """It is proposed if it has caught up, is eligible, and nothing else is proposed."""
     caught_up = electing.may_return(step.end, step.high_watermark, step.epoch_start, profile)
     expected = all_of(caught_up, negate(step.under_way), negate(step.ineligible))
     return ABSENT, (RuleCheck(SURVIVES, True, same(expected, step.proposed)),)
@@ -217,7 +217,7 @@ def judge_return(step: ReturnStep, profile: Profile) -> Judged:
 
 @dataclass(frozen=True, slots=True)
 class ProposalStep:
-    """A controller is asked for another in-sync set."""
+    """A controller gets a proposal for another in-sync set."""
 
     asked: Proposal
     leader_epoch: Term
@@ -226,7 +226,7 @@ class ProposalStep:
 
 
 def judge_proposal(step: ProposalStep, profile: Profile) -> Judged:
-    """The answer; a controller that was replaced says so, which the step does not show.
+    """The answer; a controller that was replaced refuses with an error, which the step does not show.
 
     Between 2.7 and KRaft the controller compares sets, which the step does not show either.
     """
@@ -238,12 +238,12 @@ def judge_proposal(step: ProposalStep, profile: Profile) -> Judged:
 
 @dataclass(frozen=True, slots=True)
 class ElectionStep:
-    """A controller looks for a leader.
+    """A controller elects a leader.
 
     Attributes:
         leader: the present one; -1 none.
-        prefers: the first of the assignment is asked for.
-        elected: who leads afterwards; -1 nobody.
+        prefers: a preferred election was requested.
+        elected: the leader afterwards; -1 none.
     """
 
     candidates: Sequence[Candidate]
@@ -257,7 +257,7 @@ class ElectionStep:
 
 
 def judge_election(step: ElectionStep, profile: Profile) -> Judged:
-    """Who leads, whether that may lose what is committed, and that every change of leader begins an epoch.
+    """The leader, whether committed records may be lost, and that every change of leader begins an epoch.
 
     Under ZooKeeper a partition without a leader keeps the last one's name and epoch.
     """
@@ -271,7 +271,7 @@ def judge_election(step: ElectionStep, profile: Profile) -> Judged:
 
 @dataclass(frozen=True, slots=True)
 class HearingStep:
-    """A replica hears who leads: the epoch that it is told, and the one that it knew before and knows now."""
+    """A replica learns the leader: the epoch in the message, and the replica's epoch before and after."""
 
     reported: Term
     before: Term

@@ -1,7 +1,7 @@
-"""The append decision: what a partition answers to one batch, and what it knows afterwards.
+"""The append decision: the partition's answer to one batch, and its state afterwards.
 
 The guards stand in Kafka's order (ProducerAppendInfo, UnifiedLog.analyzeAndValidateProducerState,
-LogValidator). They are composed of the families' decisions; nothing is decided here.
+LogValidator). This module only composes the decisions of the other modules.
 """
 
 from dataclasses import dataclass
@@ -21,8 +21,8 @@ class Append:
 
     Attributes:
         branch: number of the guard that decided, 0 where the batch was appended.
-        reply: what is answered.
-        entry: what the partition knows of the producer afterwards.
+        reply: the answer.
+        entry: the partition's producer state afterwards.
     """
 
     branch: Term
@@ -41,14 +41,14 @@ def append(
     verification: MetVerification = NOTHING_PENDING,
     without: frozenset[str] = NONE_DROPPED,
 ) -> Append:
-    """Accept, recognise as a resend, or refuse one batch; the entry changes only where it is appended.
+    """Append, recognise as a resend, or refuse one batch; the entry changes only where the batch is appended.
 
     Args:
-        entry: what the partition knows of the batch's producer.
+        entry: the partition's state of the batch's producer.
         request: the batch.
         profile: the release.
-        verification: what the partition knows of the coordinator's answer.
-        without: names of guards that never apply, to see what breaks without them; none in any release.
+        verification: the partition's state of the verification.
+        without: names of guards that never apply (for controls); none in any release.
     """
     checks = dropped(guards(entry, request, profile, verification), without)
     decided = branch(checks)
@@ -63,10 +63,10 @@ def guards(
     """Every check in Kafka's order; their names and rules do not depend on the arguments.
 
     Args:
-        entry: what the partition knows of the producer.
+        entry: the partition's state of the producer.
         request: the batch, and the offset that it would get.
         profile: the release.
-        verification: how far the coordinator was asked about the transaction (KIP-890).
+        verification: how far the verification of the transaction has got (KIP-890).
     """
     identified = request.producer_id >= 0
     client = request.origin == Origin.CLIENT.value

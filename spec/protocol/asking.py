@@ -1,4 +1,4 @@
-"""How a broker asks coordinators about transactions: one request to each node waits, with one part for each id.
+"""The queue of verification requests: one pending request for each coordinator node, with one part for each id.
 
 Source: AddPartitionsToTxnManager.addTxnData of 3.6 to 4.4.
 """
@@ -14,11 +14,11 @@ from spec.vocabulary import ErrorCode
 
 @dataclass(frozen=True, slots=True)
 class PendingVerification:
-    """What waits to be sent to the coordinator's node.
+    """The request that waits to be sent to the coordinator's node.
 
     Attributes:
-        any_request: something waits for the node, be it of another id.
-        version: of the Produce whose question was the first of these; of offsets, the one that their commit stands for.
+        any_request: something waits for the node, for this or another id.
+        version: of Produce, of the first question in the request; of offsets, the one that their commit stands for.
         same_id: a question about this transactional id waits.
         producer_epoch: of that question.
     """
@@ -31,13 +31,13 @@ class PendingVerification:
 
 @dataclass(frozen=True, slots=True)
 class Queued:
-    """The decision on one more question.
+    """The decision on one more question for the node.
 
     Attributes:
-        branch: number of the guard that decided, 0 where the question waits and nothing had waited for its id.
-        waiting_error: what the one is told that had waited, none where it goes on waiting or there was none.
-        asker_error: what the new one is told at once, none where it waits.
-        version: the version of Produce in whose words everyone in the request is answered.
+        branch: number of the guard that decided, 0 where the question waits and none had waited for its id.
+        waiting_error: the answer to the question that had waited; none where it still waits or there was none.
+        asker_error: the immediate answer to the new question; none where it waits.
+        version: the version of Produce by which every error of the request is encoded.
     """
 
     branch: Term
@@ -47,15 +47,15 @@ class Queued:
 
 
 def queue(waiting: PendingVerification, producer_epoch: Term, version: Term) -> Queued:
-    """Have a question wait for the coordinator, in place of an older one about the same id.
+    """Queue a question for the coordinator; it replaces an older one about the same id.
 
-    Epochs are compared whatever their producer ids: after a rotation the new producer, at epoch 0, is told that it is
-    fenced while a question of the old one waits. And whoever was first for the node says how all are answered.
+    Epochs are compared without their producer ids: after a rotation the new producer, at epoch 0, is fenced while a
+    question of the old one waits. The first question for the node sets the version of all answers.
 
     Args:
-        waiting: what waits.
+        waiting: the request that waits.
         producer_epoch: of the new question.
-        version: of the Produce that it is asked for.
+        version: of the Produce that caused it.
     """
     checks = guards(waiting, producer_epoch)
     decided = branch(checks)
@@ -70,7 +70,7 @@ def queue(waiting: PendingVerification, producer_epoch: Term, version: Term) -> 
 
 
 def guards(waiting: PendingVerification, producer_epoch: Term) -> tuple[Guard, ...]:
-    """Which of two questions about an id is not asked, and what it is told instead."""
+    """Which of two questions about an id is dropped, and its error."""
     fenced = ErrorCode.INVALID_PRODUCER_EPOCH.value
     rule, both = rules.FENCE_STALE_EPOCH, waiting.same_id
     return (
@@ -86,7 +86,7 @@ def guards(waiting: PendingVerification, producer_epoch: Term) -> tuple[Guard, .
 
 
 def reported(error: Term, queued: Queued) -> Term:
-    """The coordinator's answer in the words of whoever was first, which are not always those of the asker."""
+    """The coordinator's answer, encoded for the version of the first question, which may differ from the asker's."""
     known = any_of(
         queued.version >= verification.ABORTABLE_SINCE, negate(error == ErrorCode.TRANSACTION_ABORTABLE.value)
     )

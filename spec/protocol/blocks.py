@@ -53,10 +53,10 @@ class BlockClaim:
     """The decision on a claim.
 
     Attributes:
-        branch: number of the guard that decided, 0 where the block was granted.
-        error: the answer to a client that waits for an id; none while it has to wait longer.
+        branch: number of the guard that decided, 0 where the block is granted.
+        error: the answer to a client that waits for an id; none while it still waits.
         record: the shared record afterwards.
-        block: the block that was granted; empty if none was.
+        block: the block granted; empty if none is.
     """
 
     branch: Term
@@ -71,7 +71,7 @@ class BlockClaim:
 
 
 def claim(record: BlockRecord, read: BlockRecord, size: int, profile: Profile, largest: int = LARGEST) -> BlockClaim:
-    """Grant the next block to a broker that read the record as it still is, while ids are left.
+    """Grant the next block if the broker's copy of the record is current and ids are left.
 
     Args:
         record: the shared record as it is now.
@@ -95,17 +95,17 @@ def claim(record: BlockRecord, read: BlockRecord, size: int, profile: Profile, l
 
 
 def guards(record: BlockRecord, read: BlockRecord, size: int, profile: Profile, largest: int) -> tuple[Guard, ...]:
-    """A raced claim is tried again; one past the last block has no id to give.
+    """A claim that lost a race is retried; past the last block no id is left.
 
-    A broker that asks the controller has its clients wait, whyever it has no block. One that claims for itself tries
-    until it has written the record, and fails where no block is left.
+    Under KRaft (the broker asks the controller) clients wait whenever the broker has no block. Under ZooKeeper (the
+    broker writes the record itself) it retries until the write succeeds, and fails where no block is left.
 
     Args:
-        record: the shared record, as it is when the claim is written.
-        read: as it was when the claim was made.
+        record: the shared record when the claim is written.
+        read: the record when the claim was made.
         size: of a block: 1000 ids.
         profile: the release.
-        largest: producer id that there is: 2^63-1.
+        largest: the largest producer id: 2^63-1.
     """
     waits, by_controller = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS.value, profile.ids_from_controller
     return (
@@ -125,5 +125,5 @@ def guards(record: BlockRecord, read: BlockRecord, size: int, profile: Profile, 
 
 
 def handed_out(block: Block) -> Block:
-    """What is left of a block when its next id is given away."""
+    """The rest of a block after its next id is given out."""
     return replace(block, position=block.position + 1)

@@ -1,4 +1,4 @@
-"""What the cleaner leaves of a compacted topic: of each key the newest record, and markers as long as they are needed.
+"""What compaction keeps: the newest record of each key, and markers as long as they are needed.
 
 Sources: Cleaner, CleanedTransactionMetadata; KAFKA-14055 (the key of a control record is no key of the topic),
 KAFKA-17076 and KAFKA-20452 (which empty batches stay).
@@ -12,15 +12,15 @@ from spec.versions import NEWEST, Profile
 
 @dataclass(frozen=True, slots=True)
 class CleanedRecord:
-    """A record that the cleaner comes to.
+    """A record that the cleaner reads.
 
     Attributes:
         control: it is a marker.
-        superseded: a later record of the topic, not an aborted one, has a key of the same bytes.
-        has_value: it is no tombstone.
+        superseded: a later record of the topic, not an aborted one, has the same key bytes.
+        has_value: it is not a tombstone.
         aborted: it is data of an aborted transaction.
         spent: it is a marker, and no data of its transaction is left.
-        past_horizon: an earlier pass found that it may go, and delete.retention.ms have passed since.
+        past_horizon: an earlier pass marked it for deletion, and delete.retention.ms have passed since.
     """
 
     control: Term
@@ -38,11 +38,11 @@ def stays(met: CleanedRecord, profile: Profile = NEWEST) -> Term:
 
 @dataclass(frozen=True, slots=True)
 class MetBatch:
-    """A batch of which no record stays.
+    """A batch none of whose records stays.
 
     Attributes:
         last_of_producer: it has the last sequence of an active producer, or its last epoch.
-        last_of_round: it is the last that this round of the cleaner has read.
+        last_of_round: it is the last batch of this round of the cleaner.
         below_watermark: the high watermark is the offset after it.
     """
 
@@ -52,9 +52,9 @@ class MetBatch:
 
 
 def stays_empty(met: MetBatch, profile: Profile = NEWEST) -> Term:
-    """Whether the batch is in the log after the pass, without records: it still says what comes next.
+    """Whether the batch stays in the log without records, to keep its producer's last sequence or its offset.
 
-    The last offset of a round is lost otherwise, or that below the high watermark (Cleaner.checkBatchRetention).
+    Otherwise the last offset of a round, or the one below the high watermark, is lost (Cleaner.checkBatchRetention).
     """
     return any_of(
         met.last_of_producer,

@@ -1,7 +1,7 @@
 """TxnOffsetCommit and OffsetCommit: who may commit offsets of a group, and the batch that goes to the log.
 
-A transactional commit is asked about at the coordinator of the transaction (KIP-890), held against the group
-(KIP-447), and appended to the group's partition of `__consumer_offsets` as a transactional batch, which the append
+The coordinator of the transaction verifies a transactional commit (KIP-890), the group checks the member
+(KIP-447), and the group's partition of `__consumer_offsets` appends a transactional batch, which `append`
 decides. Sources: KafkaApis, GroupCoordinator up to 3.9; GroupCoordinatorService, OffsetMetadataManager since.
 """
 
@@ -35,7 +35,7 @@ FENCED_SINCE: Final = 2
 """First version of AddOffsetsToTxn that knows PRODUCER_FENCED."""
 
 ADDING_CLIENT_VERSION: Final = 0
-"""Transaction version of whoever sends AddOffsetsToTxn: a client of version 2 lets the group's coordinator do it."""
+"""Transaction version of a client that sends AddOffsetsToTxn; under version 2 the group's coordinator does."""
 
 FIRST_SEQUENCE: Final = 0
 """Base sequence of every transactional batch of offsets: no sequence is looked at where a coordinator appends.
@@ -161,7 +161,7 @@ def plain_guards(group: GroupEntry, request: CommitRequest, profile: Profile) ->
 
 
 def reported(error: Term, version: Term, profile: Profile) -> Term:
-    """An error of the partition or of the transaction's coordinator, as TxnOffsetCommit of this version tells it.
+    """An error of the partition or of the transaction's coordinator, as this version of TxnOffsetCommit returns it.
 
     Args:
         error: as the partition or the transaction's coordinator has it.
@@ -177,7 +177,7 @@ def reported(error: Term, version: Term, profile: Profile) -> Term:
 
 
 def of_partition(error: Term, partition_exists: Term) -> Term:
-    """What is answered about one partition of a commit: that it is not there, or what becomes of the others."""
+    """The error of one partition of a commit: that it does not exist, or the error of the others."""
     return choose(partition_exists, error, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION.value)
 
 

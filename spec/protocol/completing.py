@@ -54,35 +54,35 @@ def to_append(marker: MarkerRequest, log_end: Term) -> AppendRequest:
 
 
 def is_done(error: Term) -> Term:
-    """The partition has its marker, or cannot ever have one, and leaves the transaction.
+    """The partition has its marker, or can never have one, and leaves the transaction.
 
-    A broker that knows no markers holds no transactions either (TransactionMarkerRequestCompletionHandler).
+    A broker without support for markers has no transactions either (TransactionMarkerRequestCompletionHandler).
     """
     unmarkable = (ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, ErrorCode.UNSUPPORTED_VERSION)
     return any_of(error == ErrorCode.NONE.value, *(error == code.value for code in unmarkable))
 
 
 def is_given_up(error: Term) -> Term:
-    """The partition has met something newer, and no marker of the transaction is sent any more."""
+    """The partition has seen a newer epoch; no marker of the transaction is sent any more."""
     fenced = (ErrorCode.INVALID_PRODUCER_EPOCH.value, ErrorCode.TRANSACTION_COORDINATOR_FENCED.value)
     return any_of(*(error == code for code in fenced))
 
 
 def is_dropped(exists: Term, led: Term, profile: Profile) -> Term:
-    """The partition leaves the transaction without its marker: it is deleted, or taken for deleted (KAFKA-20734).
+    """The partition leaves the transaction without its marker: it is deleted, or counts as deleted (KAFKA-20734).
 
     Args:
         exists: the partition is in the coordinator's metadata.
-        led: so is the broker that leads it.
-        profile: the release; whether a partition that nobody leads is taken for one that is deleted.
+        led: so is its leader.
+        profile: the release; whether a partition without a leader counts as deleted.
     """
     return any_of(negate(exists), all_of(profile.leaderless_marker_dropped, negate(led)))
 
 
 def prepare_complete(entry: TransactionEntry, now: Term, profile: Profile) -> Transition:
-    """The record that ends a transaction once every partition has its marker; an exhausted id rotates.
+    """The record that completes a transaction once every partition has its marker; an exhausted id rotates.
 
-    It is pending from the moment that the Prepare record is durable; then no fence counts as failed any more.
+    It is pending as soon as the Prepare record is durable; from then on no fence counts as failed.
     """
     entry = replace(entry, fence_failed=False)
     commits = entry.state == TransactionState.PREPARE_COMMIT.value
@@ -105,11 +105,11 @@ def prepare_complete(entry: TransactionEntry, now: Term, profile: Profile) -> Tr
 
 
 def fencing_abort(entry: TransactionEntry, fresh_producer_id: Term, now: Term, profile: Profile) -> EndRequest:
-    """The coordinator's own abort of an open transaction, in the version that the cluster has.
+    """The coordinator's own abort of an open transaction, in the cluster's transaction version.
 
     Args:
-        entry: the open transaction's.
-        fresh_producer_id: the one to rotate to, should the epoch be exhausted.
+        entry: the metadata of the open transaction.
+        fresh_producer_id: the producer id to rotate to if the epoch is exhausted.
         now: the coordinator's clock, in milliseconds.
         profile: the release, with its transaction version.
     """
@@ -135,21 +135,21 @@ def is_timed_out(entry: TransactionEntry, now: Term) -> Term:
 
 
 def is_expired(entry: TransactionEntry, now: Term, expiration: Term) -> Term:
-    """Nothing happened to the id for so long that it is forgotten."""
+    """The id was idle for so long that its metadata is removed."""
     return all_of(entry.known, is_at_rest(entry), entry.pending == ABSENT, entry.update_time + expiration <= now)
 
 
 def may_be_forgotten(entry: ProducerEntry) -> Term:
-    """A partition forgets a producer that was idle for long, but never one with an open transaction."""
+    """A partition drops the state of an idle producer, but never of one with an open transaction."""
     return negate(entry.in_transaction)
 
 
 def expire(entry: TransactionEntry) -> Transition:
-    """The tombstone of an expired id; once it is durable nothing is known of the id."""
+    """The tombstone of an expired id; once it is durable the metadata is gone."""
     dead = replace(entry, state=TransactionState.DEAD.value)
     return decide(entry, PASSED, ErrorCode.NONE.value, appends=True, target=dead)
 
 
 def fence(entry: TransactionEntry) -> TransactionEntry:
-    """Memory while a timed out transaction is about to be aborted."""
+    """The metadata in memory while a timed-out transaction is about to be aborted."""
     return replace(entry, pending=TransactionState.PREPARE_EPOCH_FENCE.value)

@@ -1,7 +1,7 @@
-"""What a coordinator knows of one transactional id, and how a transition becomes true.
+"""A coordinator's metadata of one transactional id, and how a transition takes effect.
 
-A transition has two steps. A decision prepares it: the coordinator holds it pending and appends a record. Once
-the record is durable the transition is completed, in memory too; if the append fails it is forgotten.
+A transition has two steps. A decision prepares it: the coordinator keeps it pending and appends a record. Once
+the record is durable the transition completes, in memory too; if the append fails it is dropped.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ BUMPING: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class TransactionEntry:
-    """What the coordinator knows of a transactional id; states by their number, -1 where there is none.
+    """The coordinator's metadata of a transactional id; states by their number, -1 for none.
 
     Attributes:
         known: the coordinator has metadata of the id.
@@ -28,7 +28,7 @@ class TransactionEntry:
         previous_producer_id: the producer id before the last rotation.
         next_producer_id: the producer id that the end of this transaction rotates to.
         start_time: when the transaction began.
-        client_version: transaction version of whoever made the last transition.
+        client_version: transaction version of the client that made the last transition.
         fence_failed: the epoch was raised to fence a producer, but the record could not be appended.
     """
 
@@ -53,7 +53,7 @@ class Transition:
 
     Attributes:
         branch: number of the guard that decided, 0 where none applied.
-        error: what is answered.
+        error: the answer's error code.
         appends: whether a record goes to the coordinator's log.
         entry: memory at once, with the transition pending.
         target: the record, where one is appended; else as `entry`.
@@ -82,7 +82,7 @@ def is_at_rest(entry: TransactionEntry) -> Term:
 
 
 def is_fencing(entry: TransactionEntry) -> Term:
-    """A higher epoch is about to end the open transaction."""
+    """A fencing epoch is about to end the open transaction."""
     return entry.pending == TransactionState.PREPARE_EPOCH_FENCE.value
 
 
@@ -123,11 +123,11 @@ def decide(entry: TransactionEntry, branch: Term, error: Term, appends: Term, ta
     """The transition to `target` where a record is appended, held pending; else nothing changes.
 
     Args:
-        entry: what the coordinator knows of the id before.
+        entry: the metadata before.
         branch: number of the guard that refused, 0 where none did.
-        error: what is answered.
+        error: the answer's error code.
         appends: a record is written to the transaction log.
-        target: the entry as that record says it.
+        target: the entry as the record holds it.
     """
     pending = replace(entry, pending=target.state)
     return Transition(
@@ -136,9 +136,9 @@ def decide(entry: TransactionEntry, branch: Term, error: Term, appends: Term, ta
 
 
 def completed(entry: TransactionEntry, target: TransactionEntry, profile: Profile) -> TransactionEntry:
-    """Memory once the record is durable, which has more to say than memory takes before 4.1.
+    """Memory once the record is durable; before 4.1 memory does not take over every field of the record.
 
-    There the start of the transaction before stays where the id becomes Empty, and the producer id before only goes
+    There the start time stays where the id becomes Empty, and the previous producer id goes only
     with a new identity: at Empty, and at the end of a transaction of version 2.
 
     Args:
@@ -162,10 +162,10 @@ def completed(entry: TransactionEntry, target: TransactionEntry, profile: Profil
 
 
 def append_failed(before: TransactionEntry, transition: Transition, profile: Profile) -> TransactionEntry:
-    """Memory when the record could not be appended: as before, without anything pending.
+    """Memory when the record could not be appended: as before, with nothing pending.
 
-    A fencing epoch stays, except where the abort itself raises it; the next attempt does not raise it again where it
-    is remembered that this one failed.
+    A fencing epoch stays, except where the abort itself raises it. The next attempt does not raise it again where the
+    failure is recorded.
     """
     once = all_of(profile.fence_bumps_once, profile.transaction_version >= BUMPING)
     fenced = all_of(is_fencing(before), negate(once))
@@ -177,7 +177,7 @@ def append_failed(before: TransactionEntry, transition: Transition, profile: Pro
 
 
 def loaded(record: TransactionEntry, profile: Profile) -> TransactionEntry:
-    """What a new coordinator knows from a record: neither the epoch before nor anything pending.
+    """The metadata that a new coordinator loads from a record: without the last epoch and without a pending state.
 
     Previous and next producer id are in the record since 4.3, the client's version with the flexible format.
     """
@@ -193,31 +193,31 @@ def loaded(record: TransactionEntry, profile: Profile) -> TransactionEntry:
 
 
 def is_unwritable(client_version: Term, profile: Profile) -> Term:
-    """The record cannot hold the client's transaction version, for which the format of version 0 has no field.
+    """The record cannot hold the client's transaction version: format version 0 has no field for it.
 
-    Kafka fails after it has noted the transition as pending, and never clears it (TransactionLog.valueToBytes).
+    Kafka throws after it has set the pending state, and never clears it (TransactionLog.valueToBytes).
     """
     return all_of(profile.transaction_version == 0, client_version > 0)
 
 
 def left_pending(transition: Transition, unwritable: Term, target: TransactionEntry) -> Transition:
-    """The transition, or only that it is pending for ever where its record cannot be written.
+    """The transition; where its record cannot be written, only the pending state, which then stays for ever.
 
     Args:
         transition: the decision.
-        unwritable: it is refused because of that.
-        target: what the record would have said.
+        unwritable: the record cannot be written.
+        target: the record.
     """
     stuck = replace(transition.entry, pending=target.state)
     return replace(transition, entry=choose_entry(unwritable, stuck, transition.entry))
 
 
 def fenced_error(profile: Profile) -> ErrorCode:
-    """What a coordinator tells whoever has a stale epoch; before 2.7 there is no code of its own for it."""
+    """The error for a stale epoch; before 2.7 there is no separate code for it."""
     return ErrorCode.PRODUCER_FENCED if profile.fenced_has_code else ErrorCode.INVALID_PRODUCER_EPOCH
 
 
 def worded(error: Term, version: Term, fenced_since: int) -> Term:
-    """The error as a client of this request version knows it: PRODUCER_FENCED is younger than some."""
+    """The error in a request version that may be older than PRODUCER_FENCED."""
     unknown = all_of(error == ErrorCode.PRODUCER_FENCED.value, version < fenced_since)
     return choose(unknown, ErrorCode.INVALID_PRODUCER_EPOCH.value, error)

@@ -1,7 +1,7 @@
-"""What a coordinator makes of each kind of step that a trace records, composed of its decisions.
+"""The result of each kind of step that a trace records at a coordinator, composed of its decisions.
 
-A step is whole: the coordinator's own abort is part of the InitProducerId that fences, and a record that the log does
-not take leaves memory as it was, or with the fencing epoch.
+A step is whole: the coordinator's own abort is part of the InitProducerId that fences. A record that the log
+refuses leaves memory as it was, or with the fencing epoch.
 """
 
 from collections.abc import Callable
@@ -46,7 +46,7 @@ LOGGED_AS: Final = MappingProxyType(
         ErrorCode.RECORD_LIST_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
     }
 )
-"""What is answered when the coordinator's log refuses the record with an error; any other is passed on as it is.
+"""The answer when the coordinator's log refuses the record with an error; any other error is passed on unchanged.
 
 Source: TransactionStateManager.appendTransactionToLog, alike from 0.11 to 4.4; KAFKA_STORAGE_ERROR is of 1.0 and later.
 """
@@ -62,15 +62,15 @@ PASSED_ON: Final = (
 """Errors of a log that are not among them."""
 
 NOT_LOGGED: Final = (*dict.fromkeys(LOGGED_AS.values()), *PASSED_ON)
-"""What is answered when the coordinator's log does not take the record."""
+"""The errors when the coordinator's log refuses the record."""
 
 ELSEWHERE: Final = (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
-"""What a node answers that does not coordinate the id, or has not read its log."""
+"""The errors of a node that does not coordinate the id, or has not loaded its log."""
 
 
 @dataclass(frozen=True, slots=True)
 class StepInput:
-    """What a step asks, or when a coordinator acts by itself.
+    """The input of a step: a request's fields, or the time at which a coordinator acts by itself.
 
     Attributes:
         version: of the request.
@@ -89,7 +89,7 @@ class StepInput:
 
 @dataclass(frozen=True, slots=True)
 class CoordinatorStep:
-    """One recorded step: the id before and after, how many partitions its transaction has, and what was answered."""
+    """One recorded step: the id before and after, how many partitions its transaction has, and the answer."""
 
     before: TransactionEntry
     asked: StepInput
@@ -103,7 +103,7 @@ class CoordinatorStep:
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """What the decision makes of a step.
+    """The result of a step by the decision.
 
     Attributes:
         branch: number of the guard that decides, 0 where none applies.
@@ -162,7 +162,7 @@ def initialize(step: CoordinatorStep, profile: Profile) -> StepResult:
 
 
 def register(step: CoordinatorStep, profile: Profile, *, verifies: bool = False) -> StepResult:
-    """AddPartitionsToTxn and AddOffsetsToTxn: partitions join, or are asked about."""
+    """AddPartitionsToTxn and AddOffsetsToTxn: partitions are added, or verified."""
     asked = step.asked
     request = AddRequest(
         producer_id=asked.producer.producer_id,
@@ -188,12 +188,12 @@ def register(step: CoordinatorStep, profile: Profile, *, verifies: bool = False)
 
 
 def verify(step: CoordinatorStep, profile: Profile) -> StepResult:
-    """A broker asks whether a partition is in the transaction."""
+    """A broker verifies that a partition is in the transaction."""
     return register(step, profile, verifies=True)
 
 
 def add_offsets(step: CoordinatorStep, profile: Profile) -> StepResult:
-    """AddOffsetsToTxn, which only clients without version 2 send, whatever the number of its version."""
+    """AddOffsetsToTxn, which only clients without version 2 send, whatever the request's version."""
     of_client = replace(step, asked=replace(step.asked, version=choose(step.asked.version >= 2, 2, step.asked.version)))
     return register(of_client, profile)
 
@@ -225,7 +225,7 @@ def end(step: CoordinatorStep, profile: Profile) -> StepResult:
 
 
 def time_out(step: CoordinatorStep, profile: Profile) -> StepResult:
-    """The abort of a transaction past its timeout; one that is within it stays as it is."""
+    """The abort of a transaction past its timeout; a younger one stays as it is."""
     now, fencing = step.asked.now, completing.fence(step.before)
     due = all_of(completing.is_timed_out(step.before, now), negate(ids.cannot_fence(step.before, profile)))
     aborted = abort(step, fencing, profile)
@@ -238,7 +238,7 @@ def time_out(step: CoordinatorStep, profile: Profile) -> StepResult:
 
 
 def marked(step: CoordinatorStep, profile: Profile) -> StepResult:
-    """Partitions have their markers; with the last one the transaction is complete, at a time between the two.
+    """Partitions have their markers; with the last one the transaction completes, at a time between the two.
 
     A record that cannot hold the client's version is not written: the transaction stays prepared, without partitions.
     """
@@ -254,7 +254,7 @@ def marked(step: CoordinatorStep, profile: Profile) -> StepResult:
 
 
 def expire(step: CoordinatorStep, profile: Profile) -> StepResult:
-    """An id at rest is forgotten; any other stays."""
+    """An id at rest is removed; any other stays."""
     idle = completing.is_expired(step.before, step.asked.now, expiration=0)
     guard = Guard("expired", rules.TXN_EXPIRY, True, ErrorCode.NONE.value)
     entry = choose_entry(idle, TransactionEntry(), step.before)
@@ -262,7 +262,7 @@ def expire(step: CoordinatorStep, profile: Profile) -> StepResult:
 
 
 def load(step: CoordinatorStep, profile: Profile) -> StepResult:
-    """A new coordinator knows what a record tells, and goes on with what is decided."""
+    """A new coordinator loads a record and completes the transaction whose outcome the record holds."""
     record = loaded(replace(step.after, pending=ABSENT), profile)
     owing = completing.prepare_complete(record, step.asked.now, profile).entry
     guard = Guard("loaded", rules.TXN_FAILOVER, True, ErrorCode.NONE.value)
@@ -312,13 +312,13 @@ def are_partitions_kept(step: CoordinatorStep) -> Term:
 def unless_failed(
     step: CoordinatorStep, outcome: StepResult, appends: Term, rolled_back: TransactionEntry
 ) -> StepResult:
-    """The outcome, unless the log did not take its record, or the node does not coordinate the id.
+    """The outcome, unless the log refused its record, or the node does not coordinate the id.
 
     Args:
-        step: with the error that it was answered.
-        outcome: if all goes well.
+        step: with the recorded error.
+        outcome: the result without an error.
         appends: whether a record has to be written for it.
-        rolled_back: what memory is where the log does not take the record.
+        rolled_back: memory where the log refuses the record.
     """
     failed = all_of(appends, is_one_of(step.error, NOT_LOGGED))
     elsewhere = all_of(negate(any_of(step.before.known, step.after.known)), is_one_of(step.error, ELSEWHERE))
@@ -337,7 +337,7 @@ def unless_failed(
 
 
 def not_logged(error: Term) -> Term:
-    """An error of the coordinator's log, as the client is told it."""
+    """The client's error for an error of the coordinator's log."""
     reported = error
     for met, known in LOGGED_AS.items():
         reported = choose(error == met.value, known.value, reported)

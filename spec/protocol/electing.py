@@ -1,4 +1,4 @@
-"""The in-sync set and the leader: who leaves the set, who returns, who may lead, and which leader epoch begins.
+"""The in-sync set and the leader: shrinking, expanding, elections, and the leader epochs.
 
 Sources: Partition.isFollowerOutOfSync and isFollowerInSync, Replica.updateFetchState, ReplicationControlManager
 (AlterPartition), PartitionChangeBuilder and ZkPartitionStateMachine (elections); KIP-497 (the leader proposes, the
@@ -33,7 +33,7 @@ class ReplicationProgress:
 
 
 def progressed(before: ReplicationProgress, offset: Term, leader_end: Term, now: Term) -> ReplicationProgress:
-    """A Fetch from an offset says what the follower has; it has caught up as of now, or of its last Fetch.
+    """A Fetch offset is the follower's log end; it has caught up as of now, or as of its previous Fetch.
 
     A busy leader is always a little ahead: who now has what the leader had at the last Fetch was caught up then.
 
@@ -50,7 +50,7 @@ def progressed(before: ReplicationProgress, offset: Term, leader_end: Term, now:
 
 
 def lags(progress: ReplicationProgress, leader_end: Term, now: Term, lag_max: Term) -> Term:
-    """A follower leaves the in-sync set: it has not had everything for replica.lag.time.max.ms.
+    """A follower leaves the in-sync set: it was not caught up for replica.lag.time.max.ms.
 
     Args:
         progress: the follower's, as of its last Fetch.
@@ -62,9 +62,9 @@ def lags(progress: ReplicationProgress, leader_end: Term, now: Term, lag_max: Te
 
 
 def may_return(end: Term, high_watermark: Term, epoch_start: Term, profile: Profile = NEWEST) -> Term:
-    """A follower has caught up: with the high watermark, and with what the leader had when its epoch began.
+    """A follower has caught up: with the high watermark, and with the leader's log end when its epoch began.
 
-    A new leader's high watermark lags; what it began its epoch with is what may have been committed before.
+    A new leader's high watermark lags; records below its log end at the start of its epoch may be committed.
 
     Args:
         end: the follower's log end.
@@ -78,7 +78,7 @@ def may_return(end: Term, high_watermark: Term, epoch_start: Term, profile: Prof
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """AlterPartition: a leader asks for another in-sync set.
+    """AlterPartition: a leader proposes another in-sync set.
 
     Attributes:
         leads: the sender is the leader that the controller knows.
@@ -86,7 +86,7 @@ class Proposal:
         partition_epoch: of the in-sync set that the sender knows.
         ineligible: a proposed member is fenced, shuts down, or is not the incarnation whose fetches were counted.
         registered: the sender's registration is the present one.
-        ill_formed: the set lacks the leader, or has a broker without a replica.
+        ill_formed: the set lacks the leader, or names a broker without a replica.
     """
 
     leads: Term
@@ -113,11 +113,11 @@ class ProposalDecision:
 def proposal_guards(
     asked: Proposal, leader_epoch: Term, partition_epoch: Term, profile: Profile = NEWEST
 ) -> tuple[Guard, ...]:
-    """What the controller refuses: an older leader, an older in-sync set, a member that may not come in.
+    """What the controller refuses: an older leader, an older in-sync set, an ineligible member.
 
-    Where a leader does not ask (before 2.7) it writes the set itself, on condition of the version that it knows. In 2.7
-    the controller looks at registration and leader epoch, and writes the set on that condition. Epochs that the
-    controller does not know yet are those of a newer controller.
+    Before 2.7 the leader writes the set itself, conditional on the version that it knows. In 2.7 the controller checks
+    registration and leader epoch, and writes the set on the same condition. Epochs that the controller does not know
+    yet are those of a newer controller.
 
     Args:
         asked: the leader's AlterPartition (KIP-497), or its own write before that.
@@ -155,7 +155,7 @@ def altered(
     without: frozenset[str] = frozenset(),
     profile: Profile = NEWEST,
 ) -> ProposalDecision:
-    """The in-sync set changes only on behalf of the present leader that knows the present set.
+    """The in-sync set changes only by a proposal of the current leader that knows the current set.
 
     Args:
         asked: the proposal.
@@ -178,7 +178,7 @@ class Candidate:
         alive: the broker is registered, neither fenced nor shutting down.
         in_sync: it is in the in-sync set, from which the controller has taken those that are to leave it.
         eligible: it is an eligible leader replica (KIP-966).
-        last_known: it led last, and nobody has led since (KIP-966).
+        last_known: it led last, and no replica has led since (KIP-966).
     """
 
     broker: Term
@@ -193,9 +193,9 @@ class ElectionOutcome:
     """The outcome of an election.
 
     Attributes:
-        leader: its broker; -1 where nobody may lead.
+        leader: its broker; -1 where no replica may lead.
         stays_in_sync: the in-sync set is as before; otherwise it is the leader alone.
-        unclean: the leader may lack what is committed.
+        unclean: the leader may lack committed records.
     """
 
     leader: Term
@@ -204,7 +204,7 @@ class ElectionOutcome:
 
 
 def is_empty(candidates: Sequence[Candidate]) -> Term:
-    """Nobody is in sync: a member that is dead is a member."""
+    """The in-sync set is empty; a dead member still counts as a member."""
     return negate(any_of(*(each.in_sync for each in candidates)))
 
 
@@ -221,10 +221,10 @@ def is_fit(candidate: Candidate, nobody_in_sync: Term, profile: Profile = NEWEST
 
 
 def elected(candidates: Sequence[Candidate], unclean_allowed: Term, profile: Profile = NEWEST) -> ElectionOutcome:
-    """The first replica of the assignment that is fit to lead does; else the last leader, where nobody may yet be fit.
+    """The first replica of the assignment that is fit leads; else the last leader, where no replica can be fit yet.
 
-    The last leader may lack what is committed, and is elected all the same, but not while its broker is away
-    (KAFKA-19522); anyone else only where that is allowed.
+    The last leader may lack committed records and is elected all the same, but not while its broker is away
+    (KAFKA-19522); any other replica only under unclean election.
 
     Args:
         candidates: the replicas in the order of the assignment.
@@ -253,7 +253,7 @@ def chosen(
     Args:
         candidates: the replicas in the order of the assignment.
         leader: the present one; -1 none.
-        prefers: the first of the assignment is to lead if it is fit to; then nobody but the last leader is unclean.
+        prefers: the first of the assignment leads if it is fit; then only the last leader may be elected uncleanly.
         unclean_allowed: unclean.leader.election.enable.
         profile: the release.
     """
@@ -286,22 +286,22 @@ def is_electable(
 
 
 def stays_electable(in_sync_after: Term, min_in_sync: Term, profile: Profile = NEWEST) -> Term:
-    """Who leaves an in-sync set that is then too small has all that is committed: the high watermark stays."""
+    """A replica that leaves a set which then is too small has every committed record: the high watermark stays."""
     return all_of(profile.eligible_leader_replicas, in_sync_after < min_in_sync)
 
 
 def may_leave(in_sync_before: Term, profile: Profile = NEWEST) -> Term:
-    """The controller takes a broker that lost records out of the in-sync set; the last one only under KIP-966."""
+    """The controller removes a broker that lost records from the in-sync set; the last member only under KIP-966."""
     return any_of(profile.eligible_leader_replicas, in_sync_before > 1)
 
 
 def leader_epoch_after(epoch: Term, *, elects: Term, shrinks: Term, profile: Profile = NEWEST) -> Term:
-    """Every election begins a leader epoch; before 3.6 so does a set that the controller makes smaller.
+    """Every election begins a leader epoch; before 3.6 so does a shrink by the controller.
 
     Args:
         epoch: the leader epoch before.
         elects: another leader takes over.
-        shrinks: a member of the in-sync set is taken out.
+        shrinks: a member is removed from the in-sync set.
         profile: the release.
     """
     begins = any_of(elects, all_of(profile.shrink_raises_leader_epoch, shrinks))

@@ -1,4 +1,4 @@
-"""EndTxn: which outcome a transaction gets, and who may say so. Both tables, cell by cell."""
+"""EndTxn: the outcome of a transaction, and which requests may decide it. Both tables, cell by cell."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -61,7 +61,7 @@ WITHOUT_BUMP: Final[Mapping[tuple[int, ...], int]] = MappingProxyType(
         (_ABORTED, _COMMIT): _STATE,
     }
 )
-"""Versions 0 and 1: by state and outcome asked for; a repetition looks like the first request."""
+"""Versions 0 and 1: by state and requested outcome; a repetition looks like the first request."""
 
 WITH_BUMP: Final[Mapping[tuple[int, ...], int]] = MappingProxyType(
     {
@@ -91,7 +91,7 @@ WITH_BUMP: Final[Mapping[tuple[int, ...], int]] = MappingProxyType(
         (_PREPARE_ABORT, _COMMIT, _CURRENT): _FENCED,
     }
 )
-"""Version 2: by state, outcome asked for, and whether the epoch is the current one or that before the bump."""
+"""Version 2: by state, requested outcome, and whether the epoch is the current one or that before the bump."""
 
 EMPTY_ABORT_REFUSED: Final[Mapping[tuple[int, ...], int]] = MappingProxyType(
     {
@@ -113,7 +113,7 @@ class EndRequest:
     Attributes:
         bumps: it is of transaction version 2.
         by_client: it is not the coordinator's own abort.
-        fresh_producer_id: the one to rotate to, should the epoch be exhausted.
+        fresh_producer_id: the producer id to rotate to if the epoch is exhausted.
     """
 
     producer_id: Term
@@ -192,7 +192,7 @@ def guards(entry: TransactionEntry, request: EndRequest, profile: Profile) -> tu
 
 
 def cell(entry: TransactionEntry, request: EndRequest, profile: Profile) -> Term:
-    """What the table says that is in force."""
+    """The cell of the table that is in force."""
     table = WITH_BUMP if profile.empty_abort_accepted else EMPTY_ABORT_REFUSED
     retry = any_of(is_retry(entry, request, profile), is_retry_of_rotation(entry, request, profile))
     commits = choose(request.commits, _COMMIT, _ABORT)
@@ -223,7 +223,7 @@ def is_retry_of_rotation(entry: TransactionEntry, request: EndRequest, profile: 
 
 
 def is_valid_epoch(entry: TransactionEntry, request: EndRequest, profile: Profile) -> Term:
-    """The epoch is one that this state of the id lets speak."""
+    """The request's epoch is valid in this state of the id."""
     current = request.producer_epoch == entry.producer_epoch
     exact = all_of(profile.end_txn_epoch_exact, request.by_client)
     plain = choose(exact, current, request.producer_epoch >= entry.producer_epoch)
@@ -235,16 +235,16 @@ def is_valid_epoch(entry: TransactionEntry, request: EndRequest, profile: Profil
 
 
 def is_ahead(entry: TransactionEntry, request: EndRequest, profile: Profile) -> Term:
-    """The epoch is above the one that the outcome is written with, and is compared with it only then (before 2.6).
+    """The epoch is above that of the written outcome, and is compared with it only afterwards (before 2.6).
 
-    The outcome is in the log, and no markers are sent: the next coordinator that reads it sends them.
+    The outcome is in the log, but no markers are sent: the next coordinator that loads the log sends them.
     """
     written = raised(entry, request, profile).producer_epoch
     return all_of(not profile.end_txn_epoch_exact, request.producer_epoch > written)
 
 
 def raised(entry: TransactionEntry, request: EndRequest, profile: Profile) -> TransactionEntry:
-    """The entry with the fencing epoch, where the coordinator's abort fences and does not itself bump once."""
+    """The entry with the fencing epoch, where the coordinator's abort fences and does not bump by itself."""
     once = all_of(profile.fence_bumps_once, request.bumps)
     fences = all_of(is_fencing(entry), negate(once))
     fenced = replace(entry, pending=ABSENT, producer_epoch=request.producer_epoch, last_epoch=ABSENT)
@@ -252,13 +252,13 @@ def raised(entry: TransactionEntry, request: EndRequest, profile: Profile) -> Tr
 
 
 def overflows(entry: TransactionEntry, request: EndRequest, profile: Profile) -> Term:
-    """The bump has nowhere to go; an abort may do without it where the version knows a way out."""
+    """The epoch cannot be bumped; an abort may do without where the version allows it."""
     recovers = all_of(profile.last_epoch_recovers, negate(request.commits))
     return all_of(request.bumps, entry.producer_epoch == profile.max_epoch, negate(recovers))
 
 
 def answered(transition: Transition, request: EndRequest, profile: Profile) -> IdAndEpoch:
-    """Producer id and epoch that a client of version 2 is told for its next transaction; else -1."""
+    """Producer id and epoch in the answer to a client of version 2, for its next transaction; else -1."""
     reported = all_of(request.bumps, transition.error == ErrorCode.NONE.value)
     target = transition.target
     next_one = all_of(profile.exhausted_reply_is_next, transition.appends, target.next_producer_id >= 0)
@@ -292,12 +292,12 @@ def _prepared(entry: TransactionEntry, request: EndRequest, profile: Profile) ->
 
 
 def _own_version(profile: Profile) -> int:
-    """The transaction version of an abort by the coordinator itself, below 2; since 4.0 that of whoever has none."""
+    """Transaction version of the coordinator's own abort, below 2; since 4.0 that of a client without one."""
     return 0 if profile.client_version_kept else profile.transaction_version
 
 
 def keeps_outcome(before: TransactionEntry, after: TransactionEntry) -> Term:
-    """From Prepare on, the outcome stays what it is."""
+    """From Prepare on, the outcome does not change."""
     commits = before.state == _PREPARE_COMMIT
     return all_of(
         implies(commits, any_of(after.state == _PREPARE_COMMIT, after.state == _COMMITTED)),

@@ -1,4 +1,4 @@
-"""Epochs at a partition: who is fenced, and with which error."""
+"""Epochs at a partition: which batches are fenced, and with which error."""
 
 from typing import Final
 
@@ -8,7 +8,7 @@ from spec.versions import Profile
 from spec.vocabulary import ErrorCode, Origin
 
 STALE_EPOCH: Final = ErrorCode.INVALID_PRODUCER_EPOCH
-"""What a fenced producer is told by a partition leader: code 47 in every release, whatever its client calls it."""
+"""The error of a fenced producer at a partition leader: code 47 in every release, whatever the client's name for it."""
 
 
 def is_stale(entry: ProducerEntry, request: AppendRequest) -> Term:
@@ -17,9 +17,9 @@ def is_stale(entry: ProducerEntry, request: AppendRequest) -> Term:
 
 
 def is_held_to_epoch(request: AppendRequest, profile: Profile) -> Term:
-    """The append is refused where its epoch is stale: by a leader, and before 2.2 a marker by a replica too.
+    """The partition checks the epoch: the leader does, and before 2.2 a replica does for a marker.
 
-    Before 2.2 the leader takes data of a coordinator, the offsets of a transaction, with any epoch.
+    Before 2.2 the leader accepts a coordinator's data (a transaction's offsets) with any epoch.
     """
     copied = request.origin == Origin.REPLICATION.value
     of_leader = any_of(request.control, request.origin == Origin.CLIENT.value, profile.coordinator_data_checked)
@@ -28,14 +28,14 @@ def is_held_to_epoch(request: AppendRequest, profile: Profile) -> Term:
 
 
 def is_refused_as_stale(entry: ProducerEntry, request: AppendRequest, profile: Profile) -> Term:
-    """A stale batch is refused where its epoch is looked at; elsewhere it is appended, and lowers the epoch."""
+    """A stale batch is refused where its epoch is checked; elsewhere it is appended, and lowers the epoch."""
     return all_of(is_stale(entry, request), is_held_to_epoch(request, profile))
 
 
 def is_marker_not_bumped(entry: ProducerEntry, request: AppendRequest, profile: Profile) -> Term:
     """Under version 2 a marker must carry a higher epoch than the open transaction's (KAFKA-19446).
 
-    A repeated marker is let through, and since 4.3 one of the last epoch of all.
+    A repeated marker passes, and since 4.3 one of the largest epoch.
     """
     recovers = all_of(profile.last_epoch_recovers, request.producer_epoch == profile.max_epoch)
     return all_of(

@@ -1,7 +1,7 @@
-"""Membership of a classic group: who may commit its offsets, and how a generation begins and ends.
+"""Membership of a classic group: which members may commit offsets, and how a generation begins and ends.
 
 The groups here have at most one member, as the recorded ones have: a rebalance that waits for others is not
-described. Of a consumer group (KIP-848) it is described who may commit, and not how its members come to their
+modelled. Of a consumer group (KIP-848) only the commit is modelled, not how its members get their
 assignments.
 """
 
@@ -14,12 +14,12 @@ from spec.versions import Profile
 from spec.vocabulary import ErrorCode, GroupState
 
 ID_REQUIRED_SINCE = 4
-"""First version of JoinGroup that asks a member without id to come again with the one that it is given (KIP-394)."""
+"""First version of JoinGroup that makes a member without id join again with the id that it gets (KIP-394)."""
 
 
 @dataclass(frozen=True, slots=True)
 class GroupEntry:
-    """What a coordinator knows of a group; the generation counts from 1, and 0 is before the first."""
+    """A coordinator's state of a group; generations count from 1, and 0 is before the first."""
 
     known: Term = False
     state: Term = GroupState.EMPTY.value
@@ -28,13 +28,13 @@ class GroupEntry:
 
 @dataclass(frozen=True, slots=True)
 class KnownClaim:
-    """As whom a request comes: the member that it names, and what of it the group knows.
+    """The identity in a request, and what the group knows of it.
 
     Attributes:
         generation: -1 where the request has none.
         member_given: the request has a member id.
         instance_given: the request has the instance id of a static member (KIP-345).
-        member_known: a member of the group has this id, or it was handed out for one that is about to join.
+        member_known: a member of the group has this id, or it was handed out to a member that is about to join.
         instance_known: some member of the group has this instance id.
         instance_matches: that member has the member id of the request.
     """
@@ -66,14 +66,14 @@ def is_empty(entry: GroupEntry) -> Term:
 
 
 def is_checked(entry: GroupEntry, claim: KnownClaim) -> Term:
-    """The request names a member, which has to be a current one; without a generation an empty group takes anybody."""
+    """The request names a member, which must be a current one; without a generation an empty group accepts any."""
     names_one = any_of(claim.generation >= 0, claim.member_given, claim.instance_given)
     return all_of(names_one, negate(_is_simple(entry, claim)))
 
 
 @dataclass(frozen=True, slots=True)
 class _Compared:
-    """Which parts of a claim are held against the group."""
+    """Which parts of a claim are compared with the group."""
 
     instance: Term
     member: Term
@@ -84,9 +84,9 @@ EVERY_PART = _Compared(instance=True, member=True, generation=True)
 
 
 def _compared(entry: GroupEntry, claim: KnownClaim, profile: Profile, transactional: Term) -> _Compared:
-    """What a commit has to say rightly: all of it where it names a member, or each part that it names.
+    """What a commit must state correctly: all parts where it names a member, or each part that it names.
 
-    An empty group has no instances that one could name.
+    An empty group has no instances to compare with.
     """
     fenced = any_of(negate(transactional), profile.commits_fenced_by_generation)
     checked = is_checked(entry, claim)
@@ -101,15 +101,15 @@ def _compared(entry: GroupEntry, claim: KnownClaim, profile: Profile, transactio
 def commit_guards(
     entry: GroupEntry, claim: KnownClaim, profile: Profile, *, transactional: Term, not_found: Term = False
 ) -> tuple[Guard, ...]:
-    """Who may commit offsets, in Kafka's order.
+    """Which commits of offsets are refused, in Kafka's order.
 
     Args:
         entry: the group.
-        claim: who commits.
+        claim: the identity in the commit.
         profile: the release.
         transactional: the commit belongs to a transaction; then one that names no member passes, since the oldest
             versions of the request cannot name one.
-        not_found: the version of the request has a word for a group that does not exist.
+        not_found: the version of the request has an error code for a group that does not exist.
     """
     fence, plain = rules.OFFSETS_GENERATION_FENCE, negate(transactional)
     fenced = any_of(plain, profile.commits_fenced_by_generation)
@@ -140,7 +140,7 @@ def commit_guards(
 
 @dataclass(frozen=True, slots=True)
 class EpochClaim:
-    """As whom a commit comes to a consumer group (KIP-848), and what of it the group knows.
+    """The identity in a commit to a consumer group (KIP-848), and what the group knows of it.
 
     Attributes:
         epoch: the member epoch that the request names, -1 none.
@@ -149,7 +149,7 @@ class EpochClaim:
         member_epoch: the present one of the member.
         assigned_since: the member epoch in which the partition was assigned to it, or is still to be revoked; -1 where
             it is neither.
-        classic: the member speaks the classic protocol, and has generations.
+        classic: the member uses the classic protocol, and has generations.
         group_empty: the group has no members.
     """
 
@@ -170,10 +170,10 @@ STALE_EPOCH_SINCE = 6
 
 
 def epoch_guards(claim: EpochClaim, version: Term, profile: Profile, *, transactional: Term) -> tuple[Guard, ...]:
-    """Who may commit offsets of a partition to a consumer group, in Kafka's order (ConsumerGroup.validateOffsetCommit).
+    """Which commits to a consumer group are refused, in Kafka's order (ConsumerGroup.validateOffsetCommit).
 
     Args:
-        claim: who commits.
+        claim: the identity in the commit.
         version: of the request.
         profile: the release.
         transactional: the commit belongs to a transaction.
@@ -194,13 +194,13 @@ def epoch_guards(claim: EpochClaim, version: Term, profile: Profile, *, transact
 
 
 def join(entry: GroupEntry, claim: KnownClaim, version: Term, profile: Profile) -> MembershipDecision:
-    """Let the only member in: a new generation begins, which awaits its assignment.
+    """Let the only member join: a new generation begins, which awaits its assignment.
 
     A static member that comes back without its member id gets a new one and keeps the generation (KIP-345).
 
     Args:
         entry: the group.
-        claim: who joins.
+        claim: the identity in the request.
         version: of JoinGroup.
         profile: the release.
     """
@@ -214,11 +214,11 @@ def join(entry: GroupEntry, claim: KnownClaim, version: Term, profile: Profile) 
 
 
 def join_guards(entry: GroupEntry, claim: KnownClaim, version: Term, profile: Profile) -> tuple[Guard, ...]:
-    """Who may join, in Kafka's order: who comes with a member id is a member, or about to be one.
+    """Which joins are refused, in Kafka's order: a member id in the request must be a current or a handed-out one.
 
     Args:
         entry: the group.
-        claim: who joins.
+        claim: the identity in the request.
         version: of JoinGroup.
         profile: the release.
     """
@@ -243,7 +243,7 @@ def join_guards(entry: GroupEntry, claim: KnownClaim, version: Term, profile: Pr
 
 
 def sync(entry: GroupEntry, claim: KnownClaim, profile: Profile) -> MembershipDecision:
-    """The member brings and gets the assignment, and the group is stable."""
+    """The member sends and gets the assignment, and the group is stable."""
     checks = sync_guards(entry, claim, profile)
     decided = branch(checks)
     stable = _moved(entry, GroupState.STABLE, entry.generation)
@@ -251,7 +251,7 @@ def sync(entry: GroupEntry, claim: KnownClaim, profile: Profile) -> MembershipDe
 
 
 def sync_guards(entry: GroupEntry, claim: KnownClaim, profile: Profile) -> tuple[Guard, ...]:
-    """Who gets an assignment, in Kafka's order."""
+    """Which requests for an assignment are refused, in Kafka's order."""
     fence = rules.OFFSETS_GENERATION_FENCE
     members = (*_member_guards(claim, EVERY_PART, profile), _generation_guard(entry, claim, EVERY_PART))
     return (
@@ -266,12 +266,12 @@ def sync_guards(entry: GroupEntry, claim: KnownClaim, profile: Profile) -> tuple
 
 
 def left(entry: GroupEntry) -> GroupEntry:
-    """The last member has left or was not heard of for too long: a generation without members begins."""
+    """The last member has left or its session has timed out: a generation without members begins."""
     return _moved(entry, GroupState.EMPTY, entry.generation + 1)
 
 
 def after_commit(entry: GroupEntry, profile: Profile, *, recorded: Term, transactional: Term) -> GroupEntry:
-    """The group once a commit was answered: who needs no members gets a group by committing.
+    """The group once a commit was answered: a commit without membership creates the group.
 
     Args:
         entry: the group.
@@ -284,7 +284,7 @@ def after_commit(entry: GroupEntry, profile: Profile, *, recorded: Term, transac
 
 
 def reloaded(entry: GroupEntry, has_records: Term) -> GroupEntry:
-    """What a new coordinator knows: a group of which no record is in the log is gone."""
+    """The state that a new coordinator loads: a group without a record in the log is gone."""
     return _choose(has_records, entry, GroupEntry())
 
 
@@ -297,20 +297,20 @@ def _is_in(entry: GroupEntry, state: GroupState) -> Term:
 
 
 def _dead_guard(entry: GroupEntry, profile: Profile) -> Guard:
-    """The group is gone from this coordinator: look for it anew; before 2.4, join it anew."""
+    """The coordinator no longer has the group: find the coordinator again; before 2.4, join again."""
     dead = _is_in(entry, GroupState.DEAD)
     error = ErrorCode.COORDINATOR_NOT_AVAILABLE.value if profile.dead_group_is_unavailable else _unknown_member()
     return Guard("group_dead", rules.OFFSETS_GENERATION_FENCE, dead, error)
 
 
 def _with_dead(entry: GroupEntry, profile: Profile, members: tuple[Guard, ...]) -> tuple[Guard, ...]:
-    """Checks of members with that of a group that is gone: after it, or before it as long as it is one of them."""
+    """The checks of members and that of a removed group: they come after it, or before it while it is one of them."""
     dead = _dead_guard(entry, profile)
     return (dead, *members) if profile.dead_group_is_unavailable else (*members, dead)
 
 
 def _member_guards(claim: KnownClaim, compared: _Compared, profile: Profile) -> tuple[Guard, ...]:
-    """An instance that the group does not know is refused as such where all of a claim is validated (3.0)."""
+    """An instance that the group does not know has an error of its own where the whole claim is validated (3.0)."""
     unknown = all_of(
         profile.current_member_validated, compared.instance, claim.instance_given, negate(claim.instance_known)
     )

@@ -1,7 +1,7 @@
 """Ordered guards: the shape of every decision that may refuse.
 
 Guards stand in the order in which Kafka checks them; the first that applies decides. Each has a name and
-belongs to a rule, so that a wrong answer anywhere is reported with both.
+a rule, so that every wrong answer is reported with both.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ PASSED = 0
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """One check: what it is called, whose rule it is, when it applies, and what it answers."""
+    """One check: its name, its rule, the condition under which it applies, and its answer."""
 
     name: str
     rule: Rule
@@ -47,5 +47,5 @@ def error_of(guards: Sequence[Guard], decided: Term) -> Term:
 
 
 def dropped(guards: Sequence[Guard], without: frozenset[str]) -> tuple[Guard, ...]:
-    """The same guards, of which those with these names never apply: to see what breaks without them."""
+    """The same guards, except that those with these names never apply: to see what breaks without them."""
     return tuple(replace(guard, applies=False) if guard.name in without else guard for guard in guards)

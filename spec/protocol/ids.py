@@ -1,4 +1,4 @@
-"""Producer ids and epochs: what InitProducerId hands out, and to whom it refuses."""
+"""Producer ids and epochs: what InitProducerId hands out, and what it refuses."""
 
 from dataclasses import dataclass, replace
 from typing import Final
@@ -23,7 +23,7 @@ from spec.versions import Profile
 from spec.vocabulary import ABSENT, ErrorCode, TransactionState
 
 LARGEST_TIMEOUT: Final = 900_000
-"""`transaction.max.timeout.ms`, where nobody changed it."""
+"""The default of `transaction.max.timeout.ms`."""
 
 WITHOUT_LIMIT: Final = 2**31 - 1
 """Timeout of a transaction in two phases, which the coordinator never ends by itself."""
@@ -39,10 +39,10 @@ class InitRequest:
     Attributes:
         id_empty: the transactional id is the empty string.
         producer_id: the identity that the client expects to have, with its epoch; -1 for none.
-        fresh_producer_id: the one that would be handed out, if a new one is needed.
+        fresh_producer_id: the producer id to hand out if a new one is needed.
         two_phase: the client prepares its transactions itself (KIP-939; version 6, which no release takes yet).
         two_phase_allowed: `transaction.two.phase.commit.enable` of the broker.
-        keeps_prepared: the client goes on with the transaction that it has prepared.
+        keeps_prepared: the client resumes the transaction that it has prepared.
     """
 
     timeout: Term
@@ -57,17 +57,17 @@ class InitRequest:
 
     @property
     def resolved_timeout(self) -> Term:
-        """A transaction in two phases has no timeout, whatever the client asks for."""
+        """A transaction in two phases has no timeout, whatever the request names."""
         return choose(self.two_phase, WITHOUT_LIMIT, self.timeout)
 
     @property
     def expects(self) -> Term:
-        """The client says which identity it has."""
+        """The client names the identity that it has."""
         return self.producer_id >= 0
 
 
 def created(entry: TransactionEntry, request: InitRequest) -> TransactionEntry:
-    """The id's metadata: what is known, or, in memory alone, a fresh producer id that has no epoch yet."""
+    """The id's metadata: the known one, or, in memory alone, a new one with a fresh producer id and no epoch."""
     fresh = TransactionEntry(
         known=True, producer_id=request.fresh_producer_id, timeout=request.resolved_timeout, update_time=request.now
     )
@@ -77,8 +77,8 @@ def created(entry: TransactionEntry, request: InitRequest) -> TransactionEntry:
 def initialize(entry: TransactionEntry, request: InitRequest, profile: Profile) -> Transition:
     """Hand out the next identity of a transactional id, fence its open transaction, or refuse.
 
-    Where it fences, nothing is appended yet: the fencing epoch is pending, and the coordinator goes on with an
-    abort of its own.
+    Where it fences, nothing is appended yet: the fencing epoch is pending, and the coordinator aborts the
+    open transaction next.
     """
     known = choose_entry(is_refused_at_once(request), entry, created(entry, request))
     checks = guards(known, request, profile)
@@ -153,7 +153,7 @@ def is_other(entry: TransactionEntry, request: InitRequest, profile: Profile) ->
 
 
 def cannot_fence(entry: TransactionEntry, profile: Profile) -> Term:
-    """There is no epoch above that of the open transaction, where the version has no way out."""
+    """There is no epoch above that of the open transaction, and the version has no alternative."""
     return all_of(
         negate(profile.last_epoch_recovers),
         is_in(entry, TransactionState.ONGOING),
@@ -168,7 +168,7 @@ def fencing_epoch(entry: TransactionEntry, profile: Profile) -> Term:
 
 
 def is_refused_at_once(request: InitRequest) -> Term:
-    """The request is refused before the coordinator looks for the id."""
+    """The request is refused before the coordinator looks up the id."""
     return any_of(*(guard.applies for guard in _malformed(request)))
 
 
@@ -209,7 +209,7 @@ def _empty(
     """The record of an id that has a new identity and no transaction.
 
     Args:
-        entry: what is known of the id.
+        entry: the metadata of the id.
         request: InitProducerId.
         decided: number of the row that decides.
         checks: the table.

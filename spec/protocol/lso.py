@@ -55,7 +55,7 @@ def last_stable(offsets: LogOffsets) -> Term:
 
 
 def is_replicated(marker_offset: Term, high_watermark: Term) -> Term:
-    """The marker is below the high watermark, so that its transaction is decided for good."""
+    """The marker is below the high watermark: its transaction is decided and cannot be lost."""
     return marker_offset < high_watermark
 
 
@@ -70,7 +70,7 @@ def indexed(first_offset: Term, marker_offset: Term, other_first_ongoing: Term) 
     """The entry that an ABORT marker adds to the index.
 
     Its last stable offset is the start of the oldest transaction still open, else the offset after the marker;
-    the high watermark has no part in it.
+    the high watermark plays no part.
     """
     stable = choose(other_first_ongoing >= 0, other_first_ongoing, marker_offset + 1)
     return AbortedTransaction(first_offset, marker_offset, stable)
@@ -87,9 +87,9 @@ def ends_the_list(entry: AbortedTransaction, upper: Term) -> Term:
 
 
 def fetch_guards(offsets: LogOffsets, fetch_offset: Term) -> tuple[Guard, ...]:
-    """What a fetch is refused for, in order.
+    """The errors of a fetch, in Kafka's order.
 
-    Between the high watermark and the log end a reader waits: a new leader's watermark lags behind what its
+    Between the high watermark and the log end a reader waits: a new leader's high watermark can be below what its
     consumers have read (LocalLog.read).
     """
     out_of_range = ErrorCode.OFFSET_OUT_OF_RANGE.value
@@ -100,7 +100,7 @@ def fetch_guards(offsets: LogOffsets, fetch_offset: Term) -> tuple[Guard, ...]:
 
 
 def fetch(offsets: LogOffsets, fetch_offset: Term, read_committed: Term) -> FetchAnswer:
-    """A reader gets data below the last stable offset, or below the high watermark if it asks for all."""
+    """A reader gets data below the last stable offset, or below the high watermark if it is read_uncommitted."""
     checks = fetch_guards(offsets, fetch_offset)
     decided = branch(checks)
     bound = choose(read_committed, last_stable(offsets), offsets.high_watermark)
@@ -108,7 +108,7 @@ def fetch(offsets: LogOffsets, fetch_offset: Term, read_committed: Term) -> Fetc
 
 
 def is_delivered(*, control: Term, transactional: Term, aborted: Term, read_committed: Term) -> Term:
-    """A reader is given the records of a batch: never control records, nor aborted ones where it reads committed.
+    """A reader is given the records of a batch: never control records, nor aborted ones under read_committed.
 
     Args:
         control: the batch is a control batch.

@@ -1,6 +1,6 @@
-"""Offsets of a group: pending in a transaction, made true by its marker, fetched.
+"""Offsets of a group: pending in a transaction, committed by its marker, fetched.
 
-What a transactional commit says is pending, by producer id alone, until a marker of that producer gets to the
+The offsets of a transactional commit are pending, by producer id alone, until a marker of that producer reaches the
 group's partition of `__consumer_offsets`. Sources: GroupMetadata up to 3.9; OffsetMetadataManager since.
 """
 
@@ -36,7 +36,7 @@ NO_OFFSET: Final = OffsetEntry()
 
 @dataclass(frozen=True, slots=True)
 class OffsetReply:
-    """The decision on one partition of an OffsetFetch; the offset is -1 where none is told."""
+    """The decision on one partition of an OffsetFetch; the offset is -1 where the answer has none."""
 
     branch: Term
     error: Term
@@ -45,22 +45,22 @@ class OffsetReply:
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """What a marker does to one offset: number of the guard by which it stays as it is, 0 where it becomes true."""
+    """The effect of a marker on one offset: number of the guard by which it stays as it is, 0 where it is committed."""
 
     branch: Term
     committed: OffsetEntry
 
 
 def committed_after(committed: OffsetEntry, said: OffsetEntry) -> OffsetEntry:
-    """A group's offset after a commit outside transactions: of two records the later one holds."""
+    """A group's offset after a commit outside transactions: the later record wins."""
     return _choose(said.recorded_at > committed.recorded_at, said, committed)
 
 
 def pending_after(pending: OffsetEntry, said: OffsetEntry, profile: Profile, *, appended: Term) -> OffsetEntry:
-    """What a producer has pending for one partition after the log took a transactional commit, or refused it.
+    """A producer's pending offset of one partition after the log took or refused a transactional commit.
 
     Args:
-        pending: what it had pending there before.
+        pending: the pending offset before.
         said: the offset of this commit.
         profile: the release; whether a refusal drops what was pending.
         appended: the log took it.
@@ -70,21 +70,21 @@ def pending_after(pending: OffsetEntry, said: OffsetEntry, profile: Profile, *, 
 
 
 def pending_after_tombstone(pending: OffsetEntry, profile: Profile, *, deleted: Term) -> OffsetEntry:
-    """What a producer has pending for one partition once the group's offset of it has a tombstone.
+    """A producer's pending offset of one partition once the group's committed one has a tombstone.
 
     Args:
-        pending: what it had pending there before.
+        pending: the pending offset before.
         profile: the release; whether the tombstone itself drops it.
-        deleted: the coordinator itself deletes the offset, as it is asked to or since the topic is gone, and what is
-            pending with it, in every release; otherwise it reads the tombstone in the log, or the offset has expired.
+        deleted: the coordinator itself deletes the offset, on request or as the topic is gone, and in every release the
+            pending one with it; otherwise it reads the tombstone in the log, or the offset has expired.
     """
     return _choose(any_of(deleted, profile.tombstone_drops_pending), NO_OFFSET, pending)
 
 
 def is_applied(profile: Profile, *, appended: Term, caught_up: Term) -> Term:
-    """The marker has done its work: with being appended, or only once the group's coordinator came to it.
+    """The marker is applied: with its append, or only once the group's coordinator has processed it.
 
-    Where it lags, what the producer's next transaction has pending by then is ended with it (KAFKA-17507).
+    Where the coordinator lags, it also ends what the producer's next transaction has pending by then (KAFKA-17507).
     """
     return all_of(appended, any_of(negate(profile.offsets_lag_marker), caught_up))
 
@@ -92,11 +92,11 @@ def is_applied(profile: Profile, *, appended: Term, caught_up: Term) -> Term:
 def apply(
     committed: OffsetEntry, pending: OffsetEntry, *, commits: Term, without: frozenset[str] = NONE_DROPPED
 ) -> Application:
-    """End what a producer has pending for one partition: it becomes the group's offset, or is forgotten.
+    """End a producer's pending offset of one partition: it becomes the group's offset, or is dropped.
 
     Args:
         committed: the group's offset.
-        pending: what the producer has pending, whatever its epoch; afterwards nothing.
+        pending: the producer's pending offset, whatever its epoch; afterwards none.
         commits: the marker is a COMMIT.
         without: names of guards that never apply.
     """
@@ -118,7 +118,7 @@ def application_guards(committed: OffsetEntry, pending: OffsetEntry, commits: Te
 def fetch(
     committed: OffsetEntry, any_pending: Term, *, stable: Term, without: frozenset[str] = NONE_DROPPED
 ) -> OffsetReply:
-    """Tell a group's offset of one partition; a stable one only while no transaction has one pending (KIP-447).
+    """Return a group's offset of one partition; a stable one only while no transaction has one pending (KIP-447).
 
     Args:
         committed: the group's offset.
@@ -132,7 +132,7 @@ def fetch(
 
 
 def fetch_guards(any_pending: Term, stable: Term) -> tuple[Guard, ...]:
-    """Why an offset is not told."""
+    """Why a fetch returns an error instead of the offset."""
     return (
         Guard(
             "undecided",
@@ -144,7 +144,7 @@ def fetch_guards(any_pending: Term, stable: Term) -> tuple[Guard, ...]:
 
 
 def asks_stable(version: Term, required: Term) -> Term:
-    """The request asks for stable offsets, in a version that can."""
+    """The request requires stable offsets, in a version that can."""
     return all_of(version >= STABLE_SINCE, required)
 
 

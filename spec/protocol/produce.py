@@ -1,7 +1,7 @@
-"""Produce around the log: what a broker refuses before it asks the log, how it words the log's answer.
+"""Produce around the log: what a broker refuses before the append, and how it encodes the append's answer.
 
 The guards stand in Kafka's order (KafkaApis.handleProduceRequest, ProduceRequest.validateRecords,
-ReplicaManager.appendRecords). What passes them is the append's to decide.
+ReplicaManager.appendRecords). Requests that pass them go on to `append`.
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ ONLY_BEFORE_THE_LOG = (
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
     ErrorCode.INVALID_REQUIRED_ACKS,
 )
-"""Errors that say by themselves that the log was not asked."""
+"""Errors that imply that nothing was appended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +35,8 @@ class PartitionProduce:
         names_transaction: the request has a transactional id, be it the empty string.
         any_transactional: some batch of the request, for whichever partition, is transactional.
         partition_exists: the broker knows the partition.
-        batch_count: batches sent to the partition.
-        producers_mixed: transactional batches of the request are of several identities, and have to be verified.
+        batch_count: batches for the partition.
+        producers_mixed: transactional batches of the request are of several identities, and need verification.
     """
 
     version: Term
@@ -50,7 +50,7 @@ class PartitionProduce:
 
 @dataclass(frozen=True, slots=True)
 class ProduceAdmission:
-    """Whether the log is asked: number of the guard that refused and its error, both 0 where none did."""
+    """Whether the batch goes to the log: number of the guard that refused and its error, both 0 where none did."""
 
     branch: Term
     error: Term
@@ -58,7 +58,7 @@ class ProduceAdmission:
 
 @dataclass(frozen=True, slots=True)
 class ProduceReply:
-    """What the client is told about one partition."""
+    """The client's answer for one partition."""
 
     error: Term
     base_offset: Term
@@ -76,8 +76,8 @@ def admit(request: PartitionProduce, profile: Profile = NEWEST) -> ProduceAdmiss
 def guards(request: PartitionProduce, profile: Profile = NEWEST) -> tuple[Guard, ...]:
     """Every check in Kafka's order; their names and rules do not depend on the arguments.
 
-    Before 2.4 batches are counted while the request is read. One that has too many is not answered: its connection is
-    closed, of which a client makes NETWORK_EXCEPTION.
+    Before 2.4 batches are counted while the request is parsed. A request with too many is not answered: the broker
+    closes its connection, which the client reports as NETWORK_EXCEPTION.
 
     Args:
         request: the partition's part of the request.
@@ -125,22 +125,22 @@ def names() -> tuple[str, ...]:
 
 
 def refused(admission: ProduceAdmission) -> ProduceReply:
-    """The answer where the log was not asked."""
+    """The answer where the batch did not reach the log."""
     return ProduceReply(admission.error, ABSENT, append_time_reported=False, log_start_offset=ABSENT)
 
 
 def answered(request: PartitionProduce, reply: AppendReply, log_start: Term) -> ProduceReply:
     """The log's answer, as the client gets it.
 
-    The time of appending is told for a resend alone, because with the client's own timestamps only the
-    cached batch has another one than the client sent.
+    Only a resend has an append time: with the client's own timestamps only the cached batch has another one than
+    the client sent.
     """
     reported_start = choose(request.version >= LOG_START_SINCE, log_start, ABSENT)
     return ProduceReply(reply.error, reply.first_offset, reply.duplicate, reported_start)
 
 
 def recovered(entry: ProducerEntry, profile: Profile) -> ProducerEntry:
-    """What the partition knows of a producer after a restart: all but the older part of the window."""
+    """The partition's state of a producer after a restart: all but the older part of the window."""
     kept = (
         choose_cached(position < profile.recovered_batches, entry.cached[position], CachedBatch())
         for position in range(WINDOW)
@@ -149,7 +149,7 @@ def recovered(entry: ProducerEntry, profile: Profile) -> ProducerEntry:
 
 
 def is_admitted(admission: ProduceAdmission) -> Term:
-    """Whether the log is asked."""
+    """Whether the batch goes to the log."""
     return admission.branch == PASSED
 
 

@@ -19,7 +19,7 @@ Record = TypeVar("Record")
 
 @dataclass(frozen=True, slots=True)
 class CachedBatch:
-    """What a partition remembers of one accepted batch; all -1 where there is none."""
+    """A partition's record of one accepted batch; all -1 where there is none."""
 
     last_sequence: Term = ABSENT
     last_offset: Term = ABSENT
@@ -33,7 +33,7 @@ class CachedBatch:
 
 @dataclass(frozen=True, slots=True)
 class ProducerEntry:
-    """What a partition knows of one producer id; an epoch of -1 means nothing."""
+    """A partition's state of one producer id; an epoch of -1 means none."""
 
     epoch: Term = ABSENT
     coordinator_epoch: Term = ABSENT
@@ -48,7 +48,7 @@ class ProducerEntry:
 
 @dataclass(frozen=True, slots=True)
 class MetVerification:
-    """The partition's verification entry of the producer, as this append meets it (KIP-890)."""
+    """The partition's verification entry of the producer, as seen by this append (KIP-890)."""
 
     verification_pending: Term = False
     verification_guarded: Term = False
@@ -58,12 +58,12 @@ class MetVerification:
 
 @dataclass(frozen=True, slots=True)
 class AppendRequest:
-    """One batch that asks to be appended, and the offset it would get."""
+    """One batch to append, and the offset it would get."""
 
     base_offset: Term
     origin: Term = Origin.CLIENT.value
     batch_count: Term = 1
-    sent_base_offset: Term = 0  # that the batch came with
+    sent_base_offset: Term = 0  # base offset in the client's batch
     producer_id: Term = ABSENT
     producer_epoch: Term = ABSENT
     base_sequence: Term = ABSENT
@@ -77,7 +77,7 @@ class AppendRequest:
 
 @dataclass(frozen=True, slots=True)
 class AppendReply:
-    """What the append is answered."""
+    """The answer to an append."""
 
     error: Term
     first_offset: Term
@@ -104,7 +104,7 @@ def flatten(record: Any) -> Iterator[tuple[str, Term]]:
 
 
 def build(kind: type[Record], scalar: Callable[[str], Term]) -> Record:
-    """The record whose scalars are what `scalar` says for their names."""
+    """The record whose scalars are the values of `scalar` for their names."""
     scalars: dict[str, Any] = {
         part.name: scalar(part.name) for part in fields(_a_record(kind)) if part.name != "cached"
     }

@@ -1,4 +1,4 @@
-"""AddPartitionsToTxn: partitions join a transaction, or a broker asks whether they have."""
+"""AddPartitionsToTxn: partitions are added to a transaction, or a broker verifies that they were."""
 
 from dataclasses import dataclass, replace
 from typing import Final
@@ -34,7 +34,7 @@ class AddRequest:
     Attributes:
         all_registered: every partition of the request is in the transaction already.
         client_version: transaction version of the client.
-        verify_only: nothing is to be added.
+        verify_only: nothing is added.
     """
 
     producer_id: Term
@@ -47,7 +47,7 @@ class AddRequest:
 
 
 def register(entry: TransactionEntry, request: AddRequest, profile: Profile) -> Transition:
-    """Let partitions join the transaction, which begins with the first of them."""
+    """Add partitions to the transaction, which begins with the first of them."""
     checks = guards(entry, request, profile)
     decided = branch(checks)
     target = _ongoing(entry, request, profile)
@@ -125,7 +125,7 @@ def verified(transition: Transition, registered: Term, profile: Profile) -> Term
 
 
 def refused_together(error: Term, partition_exists: Term, all_exist: Term) -> Term:
-    """One partition that is not there fails them all: it with its own error, the others were not attempted."""
+    """One unknown partition fails the whole request: it gets its own error, the others OPERATION_NOT_ATTEMPTED."""
     others = choose(partition_exists, ErrorCode.OPERATION_NOT_ATTEMPTED.value, _unknown())
     return choose(all_exist, error, others)
 

@@ -1,8 +1,8 @@
-"""Replication of a log: who may append, what followers fetch and cut off, and how far the high watermark goes.
+"""Replication of a log: who may append, what followers fetch and truncate, and how far the high watermark goes.
 
 Sources: Partition, ReplicaManager, AbstractFetcherThread.getOffsetTruncationState, LeaderEpochFileCache, UnifiedLog;
 KIP-101, KIP-279 (truncation by leader epoch), KIP-320, KIP-595 (epochs in Fetch), KAFKA-15583 (min.insync.replicas
-and the high watermark). Who is in the in-sync set, and who leads, is in `electing`.
+and the high watermark). The in-sync set and elections are in `electing`.
 """
 
 from dataclasses import dataclass
@@ -18,12 +18,12 @@ OUT_OF_RANGE: Final = ErrorCode.OFFSET_OUT_OF_RANGE.value
 ACKS_ALL: Final = -1
 ACKS_LEADER: Final = 1
 ACKS_NONE: Final = 0
-"""What a producer waits for: every in-sync replica, the leader, nobody."""
+"""The values of acks: all in-sync replicas, the leader, none."""
 
 
 @dataclass(frozen=True, slots=True)
 class EpochEnd:
-    """The largest leader epoch that is not above one that was asked for, and the offset after its last record.
+    """The largest leader epoch that is not above the requested one, and the offset after its last record.
 
     Both are -1 where a replica knows of none.
     """
@@ -34,7 +34,7 @@ class EpochEnd:
 
 @dataclass(frozen=True, slots=True)
 class Leading:
-    """What a broker knows of a partition when it is asked as its leader.
+    """A broker's state of a partition when it gets a request as its leader.
 
     Attributes:
         leads: it takes itself for the leader.
@@ -54,7 +54,7 @@ class FollowerFetch:
     """A follower's Fetch.
 
     Attributes:
-        epoch: the leader epoch that the follower knows; -1 where the request names none.
+        epoch: the leader epoch that the follower knows; -1 where the request has none.
         offset: its log end.
         last_epoch: leader epoch of its last record; -1 where it has none, or names none.
         incarnation: broker epoch of the follower; -1 where it names none.
@@ -76,12 +76,12 @@ class FetchReply:
 
     @property
     def gives_records(self) -> Term:
-        """The follower's log goes on where it ends, and the leader takes note of where that is."""
+        """The follower's log matches the leader's up to its end, and the leader notes that log end."""
         return all_of(self.branch == PASSED, negate(self.diverges))
 
 
 def fetch_guards(leading: Leading, asked: FollowerFetch) -> tuple[Guard, ...]:
-    """What a Fetch is refused for before the log is looked at: another leader epoch, or no leader at all."""
+    """The errors of a Fetch before the log is read: another leader epoch, or no leader at all."""
     names_epoch = negate(asked.epoch == ABSENT)
     agreement = rules.REPL_PREFIX_AGREEMENT
     return (
@@ -102,7 +102,7 @@ def fetch_guards(leading: Leading, asked: FollowerFetch) -> tuple[Guard, ...]:
 
 
 def range_guards(leading: Leading, asked: FollowerFetch, end: EpochEnd) -> tuple[Guard, ...]:
-    """A follower fetches within the leader's log, and names an epoch of which the leader can tell where it ends."""
+    """A follower fetches within the leader's log, and names an epoch whose end the leader knows."""
     names = negate(asked.last_epoch == ABSENT)
     unknown = all_of(names, any_of(end.epoch == ABSENT, end.end == ABSENT))
     beyond = all_of(negate(diverges(asked, end)), asked.offset > leading.log_end)
@@ -144,7 +144,7 @@ def fetched(
     """The leader's decision on a follower's Fetch.
 
     Args:
-        leading: the broker that is asked.
+        leading: the broker that gets the request.
         asked: the request.
         end: where the leader's log has the end of the follower's last epoch.
         without: names of guards that never apply.
@@ -168,7 +168,7 @@ def diverges(asked: FollowerFetch, end: EpochEnd) -> Term:
 
 @dataclass(frozen=True, slots=True)
 class ReturningReplica:
-    """What a replica has that becomes a follower."""
+    """The log of a replica that becomes a follower."""
 
     log_end: Term
     high_watermark: Term
@@ -197,7 +197,7 @@ def truncated_to(replica: ReturningReplica, leader: EpochEnd, own: EpochEnd, pro
 
 @dataclass(frozen=True, slots=True)
 class Watermark:
-    """What decides how far the leader's high watermark goes.
+    """What bounds the leader's high watermark.
 
     Attributes:
         current: the high watermark as it is.
@@ -224,20 +224,20 @@ def holds_back(*, in_sync: Term, proposed: Term, caught_up: Term) -> Term:
 
     Args:
         in_sync: it is in the in-sync set that the leader knows.
-        proposed: the leader has asked the controller to let it in, and has no answer (the maximal set of KIP-497).
-        caught_up: it is electable and not behind, so that the high watermark waits for it to come in.
+        proposed: the leader has proposed to add it, and has no answer yet (the maximal set of KIP-497).
+        caught_up: it is eligible and not behind, so that the high watermark waits for it to join.
     """
     return any_of(in_sync, proposed, caught_up)
 
 
 def follower_high_watermark(reported: Term, log_end: Term, log_start: Term = 0) -> Term:
-    """A follower takes over the leader's high watermark, as far as its own log goes; so it may fall on a follower."""
+    """A follower adopts the leader's high watermark, as far as its own log goes; so it may fall on a follower."""
     return choose(reported < log_start, log_start, _smaller(reported, log_end))
 
 
 @dataclass(frozen=True, slots=True)
 class Produce:
-    """A Produce as the leader's partition sees it.
+    """A Produce at the leader's partition.
 
     Attributes:
         acks: what the producer waits for: -1, 1 or 0.
@@ -252,7 +252,7 @@ class Produce:
 
 @dataclass(frozen=True, slots=True)
 class ReplicatedAdmission:
-    """Whether records are appended, or acknowledged, and what the producer is told."""
+    """Whether records are appended, or acknowledged, and the producer's error."""
 
     branch: Term
     error: Term
@@ -264,7 +264,7 @@ class ReplicatedAdmission:
 
 
 def append_guards(asked: Produce) -> tuple[Guard, ...]:
-    """What records are refused for before they are appended."""
+    """The errors of a Produce before it is appended."""
     known = any_of(*(asked.acks == acks for acks in (ACKS_ALL, ACKS_LEADER, ACKS_NONE)))
     survives = rules.REPL_COMMITTED_SURVIVES
     return (
@@ -274,12 +274,12 @@ def append_guards(asked: Produce) -> tuple[Guard, ...]:
 
 
 def admitted(asked: Produce) -> ReplicatedAdmission:
-    """Records are appended unless every in-sync replica is to have them, and too few are in sync."""
+    """Records are appended, except with acks=all while too few replicas are in sync."""
     return _admission(append_guards(asked))
 
 
 def acknowledge_guards(asked: Produce, high_watermark: Term, required: Term) -> tuple[Guard, ...]:
-    """What keeps back the acknowledgement of appended records: replication, then a set that has shrunk meanwhile.
+    """What delays or refuses the acknowledgement of appended records: replication, then a set that has shrunk.
 
     Args:
         asked: the request, with the in-sync set as it is now.
@@ -300,7 +300,7 @@ def acknowledge_guards(asked: Produce, high_watermark: Term, required: Term) -> 
 
 
 def acknowledged(asked: Produce, high_watermark: Term, required: Term) -> ReplicatedAdmission:
-    """With acks=all records are acknowledged below the high watermark; its error where the request's time runs out."""
+    """With acks=all records are acknowledged below the high watermark; its error where the request times out."""
     return _admission(acknowledge_guards(asked, high_watermark, required))
 
 

@@ -6,7 +6,7 @@ from spec.versions import Profile
 from spec.vocabulary import ABSENT, MAX_SEQUENCE, ErrorCode, Origin
 
 NO_BATCH = CachedBatch()
-"""A place in the window with nothing in it."""
+"""An empty place of the window."""
 
 
 def next_sequence(sequence: Term, records: Term, largest: int | None = MAX_SEQUENCE) -> Term:
@@ -71,10 +71,10 @@ def resends(entry: ProducerEntry, request: AppendRequest, profile: Profile) -> t
 
 
 def is_malformed(request: AppendRequest, profile: Profile) -> dict[str, Term]:
-    """What a client's Produce must not be, by the name of the guard.
+    """The ways in which a client's batch is malformed, by the name of the guard.
 
-    Before 2.4 the log does not count the batches of a request, which is not read where it has several; before 2.0 a
-    batch has to have records, and their number is not compared with its offsets.
+    Before 2.4 the log does not count the batches of a request: one with several is not parsed. Before 2.0 a
+    batch must have records, and their number is not compared with its offsets.
 
     Args:
         request: the batch.
@@ -101,7 +101,7 @@ def starts_unverified(
     Args:
         entry: what the partition knows of the producer.
         request: the batch.
-        verification: what it has heard of the coordinator's answer.
+        verification: the partition's state of the verification.
         profile: the release.
     """
     return all_of(
@@ -128,7 +128,7 @@ def is_unknown(entry: ProducerEntry) -> Term:
 
 
 def changes_epoch(entry: ProducerEntry, request: AppendRequest) -> Term:
-    """The batch has another epoch than the known one of its producer."""
+    """The batch's epoch differs from the known one of its producer."""
     return all_of(negate(is_unknown(entry)), negate(entry.epoch == request.producer_epoch))
 
 
@@ -138,7 +138,7 @@ def resets_wrongly(entry: ProducerEntry, request: AppendRequest) -> Term:
 
 
 def starts_wrongly(entry: ProducerEntry, request: AppendRequest, profile: Profile) -> Term:
-    """An unknown producer does not start at sequence 0, where the version demands it."""
+    """An unknown producer does not start at sequence 0, where the version requires it."""
     return all_of(negate(profile.any_first_sequence), is_unknown(entry), negate(request.base_sequence == 0))
 
 
@@ -180,14 +180,14 @@ def malformed_error(profile: Profile) -> ErrorCode:
 
 
 def unknown_error(profile: Profile) -> ErrorCode:
-    """What a producer without known sequence is told when it does not start at 0."""
+    """The error for a producer without a known sequence that does not start at 0."""
     if profile.unknown_producer_error:
         return ErrorCode.UNKNOWN_PRODUCER_ID
     return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
 
 
 def remember(entry: ProducerEntry, request: AppendRequest, profile: Profile) -> tuple[CachedBatch, ...]:
-    """The window after an accepted batch: the batch first, then those of the same epoch, as far as there is room."""
+    """The window after an accepted batch: the batch first, then older ones of the same epoch, up to its size."""
     newest = CachedBatch(
         last_sequence(request, profile.max_sequence),
         last_offset(request, profile),

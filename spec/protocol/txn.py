@@ -1,4 +1,4 @@
-"""Transactions at a partition: when one is open, and which data may join it."""
+"""Transactions at a partition: when one is open, and which data may belong to it."""
 
 from spec.algebra import Term, all_of, choose, negate
 from spec.protocol import seq
@@ -21,7 +21,7 @@ def joins_unverified(
     Args:
         entry: what the partition knows of the producer.
         request: the batch.
-        verification: what it has heard of the coordinator's answer.
+        verification: the partition's state of the verification.
         profile: the release.
     """
     return all_of(
@@ -39,10 +39,10 @@ def is_outside(entry: ProducerEntry, request: AppendRequest) -> Term:
 
 
 def first_offset_after(entry: ProducerEntry, request: AppendRequest, profile: Profile) -> Term:
-    """First offset of the open transaction after accepted data, as the release reckons it.
+    """First offset of the open transaction after accepted data, as the release computes it.
 
-    By sequences (0.11 and 1.0) it is right for a batch that has them and does not wrap. Of one that wraps it is beyond
-    the log's end; of a coordinator's data, which have none, it is the last offset of the batch.
+    From sequences (0.11 and 1.0) it is right for a batch that has them and does not wrap. For one that wraps it is
+    beyond the log's end; for a coordinator's data, which have none, it is the last offset of the batch.
     """
     opens = all_of(request.transactional, negate(entry.in_transaction))
     first = request.base_offset

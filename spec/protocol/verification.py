@@ -1,4 +1,4 @@
-"""Partition verification (KIP-890): whether a partition asks the coordinator before it lets data in."""
+"""Partition verification (KIP-890): whether the leader asks the coordinator before it appends the batch."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -10,7 +10,7 @@ from spec.versions import NEWEST, Profile
 from spec.vocabulary import ABSENT, ErrorCode, Origin
 
 ADDS_SINCE: Final = 12
-"""First version of Produce with which the partition joins the transaction, instead of asking whether it has."""
+"""First version of Produce that adds the partition to the transaction, instead of verifying that it was added."""
 
 ABORTABLE_SINCE: Final = 11
 """First version of Produce that knows TRANSACTION_ABORTABLE."""
@@ -20,16 +20,16 @@ UNAVAILABLE: Final = (
     ErrorCode.COORDINATOR_NOT_AVAILABLE,
     ErrorCode.NOT_COORDINATOR,
 )
-"""What the coordinator says of its absence; a producer sees NOT_ENOUGH_REPLICAS, which it retries."""
+"""The coordinator's error for an unregistered partition; a producer gets NOT_ENOUGH_REPLICAS and retries."""
 
 
 @dataclass(frozen=True, slots=True)
 class VerificationEntry:
-    """What a partition remembers of a producer whose transaction it asked about.
+    """A partition's verification state of a producer.
 
     Attributes:
         pending: there is such an entry.
-        lowest: lowest base sequence that asked in this epoch.
+        lowest: lowest base sequence that started a verification in this epoch.
         bumps: the client is of transaction version 2.
     """
 
@@ -43,10 +43,10 @@ NOTHING_ASKED: Final = VerificationEntry()
 
 
 def is_asked(entry: ProducerEntry, request: AppendRequest, version: Term, profile: Profile) -> Term:
-    """The coordinator is asked: the batch would open a transaction on the partition, and verification is on.
+    """The leader asks the coordinator: the batch would open a transaction on the partition, and verification is on.
 
-    A Produce leaves out batches without a producer id (ReplicaManager.handleProduceAppend); of offsets the coordinator
-    is asked whatever the id, and knows no such producer (CoordinatorPartitionWriter.maybeStartTransactionVerification),
+    A Produce skips batches without a producer id (ReplicaManager.handleProduceAppend). For offsets the coordinator is
+    asked whatever the id, and knows no such producer (CoordinatorPartitionWriter.maybeStartTransactionVerification),
     or is not asked at all (before 3.7).
 
     Args:
@@ -67,12 +67,12 @@ def is_asked(entry: ProducerEntry, request: AppendRequest, version: Term, profil
 
 
 def is_refused_unasked(entry: ProducerEntry, request: AppendRequest, profile: Profile) -> Term:
-    """A stale epoch is refused without asking (KAFKA-18042)."""
+    """A stale epoch is refused without verification (KAFKA-18042)."""
     return all_of(profile.stale_epoch_before_asking, fence.is_stale(entry, request))
 
 
 def asked(entry: VerificationEntry, request: AppendRequest, version: Term) -> VerificationEntry:
-    """The entry while the coordinator is asked; a higher epoch begins anew, a lower sequence is kept in mind."""
+    """The entry while a verification runs; a higher epoch replaces it, a lower sequence lowers `lowest`."""
     renewed = any_of(negate(entry.pending), request.producer_epoch > entry.epoch)
     lower = all_of(request.producer_epoch == entry.epoch, request.base_sequence < entry.lowest)
     return VerificationEntry(
@@ -84,17 +84,17 @@ def asked(entry: VerificationEntry, request: AppendRequest, version: Term) -> Ve
 
 
 def met(entry: VerificationEntry, guarded: Term) -> MetVerification:
-    """The entry as an append meets it, with or without the coordinator's consent."""
+    """The entry as an append sees it, verified or not."""
     return MetVerification(entry.pending, guarded, entry.bumps, entry.lowest)
 
 
 def after_append(
     entry: VerificationEntry, request: AppendRequest, appended: Term, profile: Profile
 ) -> VerificationEntry:
-    """A transactional batch that was appended settles it; a marker leaves alone what the next transaction asked.
+    """An appended transactional batch clears the entry; a marker keeps that of the next transaction.
 
     Args:
-        entry: what was remembered before.
+        entry: the entry before.
         request: the batch, or the marker.
         appended: the log took it.
         profile: the release.
@@ -112,10 +112,10 @@ def after_append(
 
 
 def reported(error: Term, version: Term, profile: Profile = NEWEST) -> Term:
-    """The error that a producer of this version of Produce gets for the coordinator's refusal.
+    """The producer's error, in this version of Produce, for the coordinator's refusal.
 
     Args:
-        error: what the coordinator answered.
+        error: the coordinator's answer.
         version: of the Produce.
         profile: the release of the broker that asked.
     """

@@ -1,1 +1,1 @@
-"""Where each guard, each error and each behaviour of each release is known from: a named method, or a recording."""
+"""The source of each guard, each error and each behaviour in each release: a named method, or a recording."""

@@ -75,7 +75,7 @@ def _named(error: Any) -> frozenset[str]:
 
 
 def _renamed(reported: Callable[[int], Any]) -> Answers:
-    """For each error code that is told as another one, in some version of the request, what it is told as."""
+    """For each error code that some version of the request replaces, the error codes that the client gets instead."""
     found = {code.name.lower(): _named(reported(code.value)) - {code.name} for code in ErrorCode}
     return MappingProxyType({name: reported_as for name, reported_as in found.items() if reported_as})
 
@@ -127,7 +127,7 @@ def _of_consumer_group(profile: Profile) -> Answers:
 
 
 def _older_versions(_profile: Profile) -> Answers:
-    """What clients of older request versions are told for PRODUCER_FENCED, by request."""
+    """The error code that clients of older request versions get for PRODUCER_FENCED, by request."""
     since = {
         "init_producer_id": ids.FENCED_SINCE,
         "add_partitions_to_txn": registering.FENCED_SINCE,
@@ -139,7 +139,7 @@ def _older_versions(_profile: Profile) -> Answers:
 
 
 def _verified(profile: Profile) -> Answers:
-    """What is told of single partitions of AddPartitionsToTxn."""
+    """The error codes of single partitions in AddPartitionsToTxn."""
     request = _any(registering.AddRequest)
     passed = registering.register(ENTRY, request, profile)
     of_all = frozenset[str]().union(*(_named(guard.error) for guard in registering.guards(ENTRY, request, profile)))

@@ -1,4 +1,4 @@
-"""How each answer of each guard under each release is known: the table held against the decisions."""
+"""The source of each answer of each guard under each release: the table compared with the decisions."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping

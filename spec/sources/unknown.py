@@ -1,4 +1,4 @@
-"""The reading that knows nothing: asked about unknowns, a decision shows which guards a release has, and which answers.
+"""The reading of unknowns: a decision on unknown values shows the guards and the answers that a release has.
 
 A guard that never applies under a release is a constant already, since what looks like one is folded. Of a term only
 the constants that it may be are kept.

@@ -1,6 +1,6 @@
-"""Facts of the words of refusals, for all inputs: who reads one acts on it rightly. And of the answers to markers.
+"""Facts about refusals, for all inputs: a client can act rightly on each error. And about the answers to markers.
 
-No proof of a system takes them for granted: each says of one decision what its rule asks of it.
+The proofs of systems do not use them: each states what a rule requires of one decision.
 """
 
 from collections.abc import Iterable
@@ -38,7 +38,7 @@ _RETRIED: Final = (
     ErrorCode.CONCURRENT_TRANSACTIONS,
     ErrorCode.KAFKA_STORAGE_ERROR,
 )
-"""What a client takes for a passing trouble, and tries again (Kafka's RetriableException)."""
+"""Errors that a client retries (Kafka's RetriableException)."""
 
 _OF_COORDINATORS: Final = (
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
@@ -46,7 +46,7 @@ _OF_COORDINATORS: Final = (
     ErrorCode.NOT_COORDINATOR,
     ErrorCode.NETWORK_EXCEPTION,
 )
-"""Words that mean nothing to who sends to a leader."""
+"""Error codes without a meaning for a client that sends to a leader."""
 
 _OF_LOGS: Final = (
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
@@ -59,7 +59,7 @@ _OF_LOGS: Final = (
     ErrorCode.RECORD_LIST_TOO_LARGE,
     ErrorCode.INVALID_FETCH_SIZE,
 )
-"""Words that mean nothing to who commits offsets."""
+"""Error codes without a meaning for a client that commits offsets."""
 
 _TO_FIND_ANEW: Final = (ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR)
 
@@ -73,9 +73,9 @@ def _is_fatal(error: Term) -> Term:
 
 
 def producer_understands(of: VersionedError) -> Term:
-    """Why data may not join a transaction is told so that a producer tries again exactly where that can help.
+    """A producer can retry exactly where that helps: by the error code when data may not join its transaction.
 
-    No version is told a word that it does not know, or that belongs to coordinators.
+    No version gets an error code that it does not know, or that belongs to coordinators.
     """
     reported = verification.reported(of.error, of.version)
     abortable = ErrorCode.TRANSACTION_ABORTABLE.value
@@ -92,10 +92,10 @@ def producer_understands(of: VersionedError) -> Term:
 
 
 def committer_understands(profile: Profile, of: VersionedError) -> Term:
-    """Why offsets may not join a transaction is told so that a producer tries again exactly where that can help.
+    """A consumer's client can retry exactly where that helps: by the error code when its offsets are refused.
 
-    Only a group whose coordinator is another one has to be found anew, or one that was too slow since 4.0. No version
-    is told a word that it does not know, or that belongs to logs, but for the one that 4.0 and later let through.
+    A client looks for the coordinator again only where the group has moved, or, since 4.0, where it was too slow.
+    No version gets an error code that it does not know. None gets one of a log, except the one that 4.0 passes on.
     """
     reported = committing.reported(of.error, of.version, profile)
     abortable = ErrorCode.TRANSACTION_ABORTABLE.value
@@ -120,7 +120,7 @@ def committer_understands(profile: Profile, of: VersionedError) -> Term:
 
 @dataclass(frozen=True, slots=True)
 class Together:
-    """What becomes of the partitions of a request, whether one of them is there, and whether all are."""
+    """The partitions of a request: whether one of them exists, and whether all do."""
 
     error: Term = 0
     exists: Term = True
@@ -130,7 +130,7 @@ class Together:
 def partitions_are_reported_their_fate(of: Together) -> Term:
     """Partitions join a transaction together or not at all, while offsets are committed of those that are there.
 
-    Whoever asks for a partition that is not there is told so of that one.
+    A request for an unknown partition gets that error for this partition.
     """
     joined = registering.refused_together(of.error, of.exists, of.all_exist)
     committed = committing.of_partition(of.error, of.exists)
@@ -152,7 +152,7 @@ def partitions_are_reported_their_fate(of: Together) -> Term:
 
 @dataclass(frozen=True, slots=True)
 class Marking:
-    """A marker on its way to a partition: whose, by which coordinator, and how its partitions were added."""
+    """A marker on its way to a partition: its producer, its coordinator, and how its partitions were added."""
 
     producer_id: Term = 0
     producer_epoch: Term = 0
@@ -192,7 +192,7 @@ def _marker(of: Marking) -> AppendRequest:
 
 
 def answer_facts() -> tuple[Fact, ...]:
-    """For the newest release; what is told of offsets also for the last one before 4.0."""
+    """For the newest release; the ones about offsets also for the last release before 4.0."""
     marking: About = (("entry", ProducerEntry), ("of", Marking))
     refused: About = (("of", VersionedError),)
     return (

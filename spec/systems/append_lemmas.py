@@ -1,4 +1,4 @@
-"""Facts of one append for all inputs: what sequences, resends and epochs mean, said without the guards' own words.
+"""Facts about one append for all inputs: the meaning of sequences, resends and epochs, without the guards' own words.
 
 Premises bound sequences and record counts by the width that they have on the wire, and nothing else; so the facts
 hold over integers as over bit-vectors of 32 and of 64 bits.
@@ -28,7 +28,7 @@ ANY_VERSION: Final = 0
 
 @dataclass(frozen=True, slots=True)
 class AppendBounds:
-    """What bounds a log, and its first undecided offsets."""
+    """The bounds of a log, and its first undecided offsets."""
 
     log_start: Term = 0
     first_ongoing: Term = ABSENT
@@ -107,7 +107,7 @@ def resend_in_window_is_recognised(
 def ended_resend_is_asked_about(
     profile: Profile, entry: ProducerEntry, request: AppendRequest, _seen: MetVerification
 ) -> Term:
-    """A transactional batch whose transaction has ended goes to the coordinator before the window is looked at.
+    """A transactional batch whose transaction has ended goes to the coordinator before the window is checked.
 
     One of offsets does where commits are verified.
     """
@@ -123,7 +123,7 @@ def epochs_never_fall_here(
     seen: MetVerification,
     without: frozenset[str] = NONE_DROPPED,
 ) -> Term:
-    """No append whose epoch counts lowers the epoch of a producer."""
+    """No append whose epoch is checked lowers the epoch of a producer."""
     after = decision.append(entry, request, profile, seen, without).entry
     return implies(epoch_counts(profile, request), after.epoch >= entry.epoch)
 
@@ -245,7 +245,7 @@ _OF_EPOCHS: Final = (
 
 
 def append_facts() -> tuple[Fact, ...]:
-    """What sequences, resends and epochs mean, for every release; to be proved over integers."""
+    """The meaning of sequences, resends and epochs, for every release; to be proved over integers."""
     of_all = [
         _fact(sentence, rule, profile) for profile in PROFILES.values() for sentence, rule in _OF_SEQUENCES + _OF_EPOCHS
     ]

@@ -1,4 +1,4 @@
-"""What the systems and the proofs take for granted: each assumption once, with its number, its name and its control.
+"""The assumptions of the systems and the proofs: each once, with its number, its name and its control.
 
 A number is unique in the whole project and never used again. A system lists what it assumes, and so does a proof, which
 may assume less than the system that is searched. What is printed with a result is the list of the system, or of the
@@ -173,7 +173,7 @@ READERS_KNOW_WHAT_IS_OPEN: Final = Assumption(
     "readers know which batches are open and which are aborted (shown apart, in the system of one partition)",
     (
         ControlOf("transactions", "a reader does not stop at what is open"),
-        ControlOf("transactions", "a reader is not told what is aborted"),
+        ControlOf("transactions", "a reader gets no list of aborted transactions"),
     ),
 )
 NO_LATE_BUMP: Final = Assumption(
@@ -199,7 +199,7 @@ ONE_GROUP_MEMBER: Final = Assumption(
 ONE_COORDINATOR_AT_A_TIME: Final = Assumption(
     16,
     "one_coordinator_at_a_time",
-    "one coordinator at a time answers for a transactional id: one that was deposed has heard of it",
+    "one coordinator at a time answers for a transactional id: a deposed one knows that it was deposed",
     (ControlOf("transactions", "a deposed coordinator answers from its cache"),),
 )
 BUMPS_OUTSIDE_TRANSACTIONS: Final = Assumption(
@@ -219,7 +219,7 @@ INSTANCES_ARE_NUMBERED: Final = Assumption(
     19,
     "instances_are_numbered",
     "instances are numbered in the order in which they are given their identities, one each",
-    no_control="the number is a name that is given with the identity; whoever asks again is a further instance",
+    no_control="the number is a name that is given with the identity; a repeated request is a further instance",
 )
 
 # --- the append: any number of producers without a transactional id, and one partition ------------------------
@@ -261,8 +261,8 @@ FIRST_SEEN_FIRST: Final = Assumption(
 OUT_OF_ORDER_IS_HEARD_AT_ONCE: Final = Assumption(
     25,
     "out_of_order_is_heard_at_once",
-    "an answer OUT_OF_ORDER_SEQUENCE_NUMBER to the lowest batch in flight is heard at once, or lost",
-    (ControlOf("idempotence", "an answer out of order is heard late"),),
+    "an answer OUT_OF_ORDER_SEQUENCE_NUMBER to the lowest batch in flight arrives at once, or is lost",
+    (ControlOf("idempotence", "an answer out of order arrives late"),),
 )
 BATCHES_ARE_NOT_SPLIT: Final = Assumption(
     27,
@@ -312,9 +312,9 @@ ONE_CONTROLLER: Final = Assumption(
 ELECTIONS_ARE_HEARD_IN_ORDER: Final = Assumption(
     33,
     "elections_are_heard_in_order",
-    "a broker hears of elections in order, late or not at all, and of none from before its last restart (KIP-380); of"
-    " other changes of the in-sync set it hears the last one",
-    (ControlOf("replication", "before KIP-380: a broker that restarts hears of an election from before"),),
+    "a broker learns of elections in order, late or not at all, and of none from before its last restart (KIP-380); of"
+    " other changes of the in-sync set it learns the last one",
+    (ControlOf("replication", "before KIP-380: a restarted broker learns of an election from before"),),
 )
 ONE_LOG_IS_KEPT: Final = Assumption(
     34,
@@ -328,7 +328,7 @@ ONE_LOG_IS_KEPT: Final = Assumption(
 WHO_LOST_RECORDS_LEAVES: Final = Assumption(
     35,
     "who_lost_records_leaves",
-    "whoever restarts without records that it had is taken out of the in-sync set before it may lead or return",
+    "a broker that restarts without records that it had leaves the in-sync set before it may lead or return",
     (ControlOf("replication", "before KIP-903: a follower returns on the word of its former incarnation"),),
 )
 ONE_FETCH_UNDER_WAY: Final = Assumption(
@@ -375,8 +375,8 @@ OFFSETS_PARTITION_STAYS: Final = Assumption(
 MEMBER_KEEPS_ITS_ID: Final = Assumption(
     42,
     "member_keeps_its_id",
-    "a member keeps its id across generations, so that only the generation tells a past one",
-    no_control="it leaves the group less to tell members by: one with a new id is refused as unknown besides",
+    "a member keeps its id across generations, so that only the generation distinguishes a past one",
+    no_control="with a new id the group would check less by generation: an unknown id is refused as unknown",
 )
 OFFSETS_ARE_IN_THE_TRANSACTION: Final = Assumption(
     43,
@@ -399,7 +399,7 @@ CLEANS_BELOW_THE_STABLE: Final = Assumption(
 PASSES_REPORT_TRANSACTIONS_APART: Final = Assumption(
     46,
     "passes_report_transactions_apart",
-    "each pass tells the transactions of the log apart, as long as their markers are there",
+    "each pass assigns every record of the log to its transaction, as long as the markers are there",
     no_control="which marker is whose is a ghost of the system, by which its claims are stated",
 )
 LEADERS_STAY: Final = Assumption(
@@ -411,13 +411,13 @@ LEADERS_STAY: Final = Assumption(
 ANSWERS_IN_ORDER: Final = Assumption(
     48,
     "answers_in_order",
-    "answers are heard in the order of the batches, or not at all",
+    "answers arrive in the order of the batches, or not at all",
     no_control="a connection is answered in order; an answer that comes late is in the system of the append (A25)",
 )
 REFUSED_FOR_GOOD_IS_LOWEST: Final = Assumption(
     49,
     "refused_for_good_is_lowest",
-    "a batch is refused for good only while it is the lowest one in flight, and then in every number it has",
+    "a batch is refused with a fatal error only while it is the lowest one in flight, and then in every number it has",
     no_control="it says which batches the system takes for bad, by which the known bugs of numbering are shown",
 )
 ANSWERED_BEFORE_THE_NEXT: Final = Assumption(
@@ -435,14 +435,14 @@ MARKERS_COME_IN_THE_END: Final = Assumption(
 REFUSED_INSTANCE_IS_CLOSED: Final = Assumption(
     52,
     "refused_instance_is_closed",
-    "an instance that is refused for good is closed; the application starts a new one, or none",
+    "an instance that gets a fatal error is closed; the application starts a new one, or none",
     (ControlOf(BUGS, "KAFKA-18019"),),
 )
 REPLACED_COORDINATOR_STOPS: Final = Assumption(
     53,
     "replaced_coordinator_stops",
     "a replaced coordinator stops writing markers before a producer's state can expire (a day, unless set lower)",
-    no_control="of a producer that is forgotten, nothing tells a partition which coordinators it has met: there is no"
+    no_control="a partition that has forgotten a producer has no record of its coordinators either: there is no"
     " release, and no change of the decision, in which the claim would hold without it",
 )
 MARKERS_CARRY_THEIR_TIME: Final = Assumption(
@@ -472,8 +472,8 @@ ONE_MARKED_TRANSACTION: Final = Assumption(
 ONE_REPLICA_EACH: Final = Assumption(
     59,
     "one_replica_each",
-    "every partition has one replica; while its broker is away nobody leads it, and its log is not lost",
-    no_control="a log that is lost or a leader that changes is in the system of replication; here nobody leads",
+    "every partition has one replica; while its broker is away it has no leader, and its log is not lost",
+    no_control="a log that is lost or a leader that changes is in the system of replication; here a leader is missing",
 )
 MARKED_WHEN_ASKED: Final = Assumption(
     60,

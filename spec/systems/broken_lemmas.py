@@ -1,4 +1,4 @@
-"""Facts of releases that had a bug: some input must refute each, or the fact says nothing."""
+"""Facts about releases with a bug: some input must refute each, or the fact means nothing."""
 
 from spec import rules
 from spec.protocol.groups import GroupEntry, KnownClaim

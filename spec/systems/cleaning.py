@@ -117,7 +117,7 @@ DERIVED: Final = (
 
 
 def decided_stays_decided(state: State, position: Term, at: Term) -> Term:
-    """Whoever reads the cleaned log finds the marker of each decided transaction of which a record is left."""
+    """The cleaned log has the marker of each decided transaction of which a record is left."""
     left = all_of(state.kind(position) == DATA, state.present(position), state.outcome(position) >= 0)
     ends = all_of(_is_marker(state, at), at > position, state.marker_between(position, at) == ABSENT)
     as_decided = implies(ends, state.outcome(at) == state.outcome(position))

@@ -1,4 +1,4 @@
-"""Facts of the append decision for all inputs, reachable or not: what the proofs of systems take it to do."""
+"""Facts about the append decision for all inputs, reachable or not: what the proofs of systems assume of it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -76,7 +76,7 @@ def epoch_counts(profile: Profile, request: AppendRequest) -> Term:
 
 
 def stale_is_refused(profile: Profile, entry: ProducerEntry, request: AppendRequest, seen: MetVerification) -> Term:
-    """A batch or marker of a lower epoch is refused where it counts, and leaves what is known of its producer alone."""
+    """A batch or marker of a lower epoch is refused where the epoch is checked, and changes no state."""
     decided = decision.append(entry, request, profile, seen)
     stale = all_of(
         request.producer_id >= 0,
@@ -89,7 +89,7 @@ def stale_is_refused(profile: Profile, entry: ProducerEntry, request: AppendRequ
 
 
 def replay_agrees(profile: Profile, entry: ProducerEntry, request: AppendRequest) -> Term:
-    """A replica that replays what its leader appended knows the same of the producer."""
+    """A replica that replays what its leader appended has the same producer state."""
     sent = replace(request, origin=Origin.CLIENT.value)
     copied = replace(request, origin=Origin.REPLICATION.value)
     leader, replica = decision.append(entry, sent, profile), decision.append(entry, copied, profile)
@@ -219,7 +219,7 @@ def stale_epoch_facts() -> tuple[Fact, ...]:
 
 
 def replay_fact(profile: Profile = NEWEST) -> Fact:
-    """That replay gives what the leader knew."""
+    """Replay gives the leader's state."""
     return Fact(
         "replay_agrees",
         rules.SEQ_STATE_RECOVERABLE,

@@ -1,6 +1,6 @@
-"""Facts of the in-sync set and of elections for all inputs: who may lead has what is committed.
+"""Facts about the in-sync set and elections for all inputs: a replica that may lead has what is committed.
 
-No proof of a system takes them for granted: each says of one decision what its rule asks of it.
+The proofs of systems do not use them: each states what a rule requires of one decision.
 """
 
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class AssignedReplica:
 
 @dataclass(frozen=True, slots=True)
 class ElectionInput:
-    """What an election is about: who leads now, whether the first is to, and whether anyone may."""
+    """The input of an election: the present leader, whether it is a preferred one, and whether it may be unclean."""
 
     leader: Term = 0
     prefers: Term = False
@@ -38,7 +38,7 @@ class ElectionInput:
 def leader_has_what_is_committed(
     profile: Profile, one: AssignedReplica, two: AssignedReplica, three: AssignedReplica, asked: ElectionInput
 ) -> Term:
-    """Who leads is alive, and in sync or eligible; anybody else, called unclean, only where nobody is fit to lead."""
+    """The leader is alive, and in sync or eligible; any other leader, called unclean, only where none is fit."""
     replicas = (one, two, three)
     election = _election(replicas, asked, profile)
     fit = _fit(replicas, profile)
@@ -116,7 +116,7 @@ def leader_stays_or_is_the_first(
 def who_leads_is_electable(
     one: AssignedReplica, two: AssignedReplica, three: AssignedReplica, asked: ElectionInput
 ) -> Term:
-    """Somebody leads exactly where somebody is electable, and it is one of those: systems elect any of them."""
+    """There is a leader exactly where a replica is electable, and it is one of those: systems elect any of them."""
     replicas = (one, two, three)
     leader = _election(replicas, asked, NEWEST).leader
     candidates = _candidates(replicas)
@@ -152,7 +152,7 @@ def _election(replicas: tuple[AssignedReplica, ...], asked: ElectionInput, profi
 
 
 def _fit(replicas: tuple[AssignedReplica, ...], profile: Profile) -> list[Term]:
-    """Of each, that it is alive and in sync; or alive and eligible, where nobody at all is in sync."""
+    """Of each, that it is alive and in sync; or alive and eligible, where the in-sync set is empty."""
     eligible_count = all_of(profile.eligible_leader_replicas, *(negate(each.in_sync) for each in replicas))
     return [
         any_of(all_of(each.alive, each.in_sync), all_of(each.alive, each.eligible, eligible_count)) for each in replicas
@@ -162,7 +162,7 @@ def _fit(replicas: tuple[AssignedReplica, ...], profile: Profile) -> list[Term]:
 def _leads_uncleanly(
     replicas: tuple[AssignedReplica, ...], who: AssignedReplica, asked: ElectionInput, profile: Profile
 ) -> Term:
-    """It is alive, and anyone may lead; or it led last, and there is nobody in either set."""
+    """It is alive, and any replica may lead; or it led last, and both sets are empty."""
     left = [any_of(each.in_sync, each.eligible) for each in replicas]
     again = all_of(profile.eligible_leader_replicas, who.last_known, negate(any_of(*left)))
     return all_of(who.alive, any_of(again, all_of(asked.unclean_allowed, negate(asked.prefers))))
@@ -210,7 +210,7 @@ def who_keeps_up_stays(of: ObservedFollower) -> Term:
 
 @dataclass(frozen=True, slots=True)
 class OutOfSyncFollower:
-    """A follower that is out of sync, what its leader knows of the partition, and an offset up to which all is safe."""
+    """A follower out of sync, its leader's state, and the offset up to which records may be committed."""
 
     end: Term = 0
     high_watermark: Term = 0
@@ -219,7 +219,7 @@ class OutOfSyncFollower:
 
 
 def who_returns_has_what_is_committed(profile: Profile, who: OutOfSyncFollower) -> Term:
-    """What is committed is below the high watermark, or was in the leader's log when its epoch began."""
+    """Committed records are below the high watermark, or were in the leader's log when its epoch began."""
     returns = electing.may_return(who.end, who.high_watermark, who.epoch_start, profile)
     known = any_of(who.committed <= who.high_watermark, who.committed <= who.epoch_start)
     has_all = all_of(who.end >= who.high_watermark, who.end >= who.epoch_start)
@@ -237,9 +237,9 @@ class Members:
 
 
 def somebody_can_always_lead(profile: Profile, members: Members) -> Term:
-    """Who leaves the in-sync set leaves a member behind, or has all that can be committed until another one comes in.
+    """A replica that leaves the in-sync set leaves a member behind, or has all that can be committed meanwhile.
 
-    Nobody has to stay because of those who are left; but the last one, where nothing says who may lead after it.
+    No replica has to stay because of those that are left, except the last one, where no rule names a later leader.
     """
     after = members.count - 1
     known = Watermark(members.high_watermark, members.least_end, after, members.min_in_sync)

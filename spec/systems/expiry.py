@@ -1,6 +1,6 @@
 """One producer on one partition that forgets idle producers, with the markers of two coordinators, and time.
 
-The first coordinator is replaced by the second, and goes on writing markers for some time: a zombie. A partition
+The first coordinator is replaced by the second, and continues to write markers for some time: a zombie. A partition
 refuses them by the coordinator epoch that it remembers, as long as it remembers. What counts for the age of a
 producer, data alone or its markers too, is the knob (KAFKA-9144).
 """

@@ -1,6 +1,6 @@
 """Facts of groups and of their commits for all inputs: a generation that has ended writes nothing, a present one does.
 
-No proof of a system takes them for granted: each says of one decision what its rule asks of it.
+The proofs of systems do not use them: each states what a rule requires of one decision.
 """
 
 from dataclasses import dataclass, replace
@@ -22,7 +22,7 @@ from spec.vocabulary import ABSENT, ErrorCode, GroupState
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What else requests say: their versions, and whether they name a group."""
+    """Other parts of requests: their versions, and whether they name a group."""
 
     join_version: Term = 0
     commit_version: Term = 0
@@ -35,7 +35,7 @@ def past_members_are_fenced(
 ) -> Term:
     """Once a member has joined, or the last one has left, no generation from before commits, or brings an assignment.
 
-    Only a static member that comes back without its id goes on where it was (KIP-345).
+    Only a static member that comes back without its id keeps its membership (KIP-345).
     """
     joined = groups.join(group, joining, said.join_version, profile)
     was_let_in = all_of(joined.error == 0, _is_possible(joining))
@@ -52,9 +52,9 @@ def past_members_are_fenced(
 
 
 def members_join_as_themselves(profile: Profile, group: GroupEntry, joining: KnownClaim, said: Said) -> Term:
-    """Who comes with a member id is one that the group knows, as it knows the instance id, of this member alone.
+    """A member id in a request is known to the group, as is the instance id, of this member alone.
 
-    Who has neither gets a member id first, since version 4 (KIP-394). Nobody joins a group that is gone.
+    A member with neither gets a member id first, since version 4 (KIP-394). A group that is gone accepts no member.
     """
     joined = groups.join(group, joining, said.join_version, profile)
     let_in = joined.error == 0
@@ -89,7 +89,7 @@ def present_members_commit(profile: Profile, group: GroupEntry, member: KnownCla
 def unconfirmed_offsets_are_refused(profile: Profile, group: GroupEntry, member: KnownClaim, said: Said) -> Term:
     """Offsets join a transaction only in a group with a name, and only once the transaction's coordinator agrees.
 
-    That the group has no name is told before anything else.
+    The error for a group without a name comes before every other.
     """
     _, decided = _commits(profile, group, member, said)
     refused = negate(said.refused == 0)
@@ -101,7 +101,7 @@ def unconfirmed_offsets_are_refused(profile: Profile, group: GroupEntry, member:
 
 
 def group_outlives_its_coordinator(profile: Profile, group: GroupEntry, past: KnownClaim, said: Said) -> Term:
-    """A group with offsets in the log is known to its next coordinator as it was; else no generation of it goes on."""
+    """A group with offsets in the log has the same state at its next coordinator; else its generations end."""
     recorded = groups.after_commit(group, profile, recorded=True, transactional=said.group_unnamed)
     unrecorded = groups.after_commit(group, profile, recorded=False, transactional=False)
     kept, gone = groups.reloaded(recorded, has_records=True), groups.reloaded(group, has_records=False)
@@ -163,7 +163,7 @@ def _same_group(one: GroupEntry, other: GroupEntry) -> Term:
 
 @dataclass(frozen=True, slots=True)
 class OffsetsCommitInput:
-    """A commit of some offsets: by whom, how many, where the log ends, and whether its coordinator agreed."""
+    """A commit of some offsets: its sender, their number, the log end, and whether the coordinator confirmed it."""
 
     producer_id: Term = 0
     producer_epoch: Term = 0
@@ -228,7 +228,7 @@ def _first_open(entry: ProducerEntry, commit: OffsetsCommitInput) -> Term:
 
 @dataclass(frozen=True, slots=True)
 class OffsetsFetchInput:
-    """An OffsetFetch: its version, and whether it asks for stable offsets; and a wait for a transaction."""
+    """An OffsetFetch: its version, and whether it requires stable offsets; and a wait for a transaction."""
 
     version: Term = 0
     required: Term = False
@@ -236,7 +236,7 @@ class OffsetsFetchInput:
 
 
 def stable_offset_is_decided(committed: OffsetEntry, fetch: OffsetsFetchInput) -> Term:
-    """Whoever asks for stable offsets, as versions from 7 on can, is told none while a transaction has one pending."""
+    """A request for stable offsets (version 7 and later) gets none while a transaction has one pending."""
     stable = offsets.asks_stable(fetch.version, fetch.required)
     reported = offsets.fetch(committed, fetch.any_pending, stable=stable)
     waits = all_of(fetch.required, fetch.version >= 7, fetch.any_pending)

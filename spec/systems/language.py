@@ -62,7 +62,7 @@ NOTHING_DERIVED: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
 class State:
-    """Functions by name; some may be derived from the others, by whoever made the state."""
+    """Functions by name; some may be derived from the others, by the maker of the state."""
 
     def __init__(
         self, functions: Mapping[str, Function], derived: Mapping[str, Callable[["State"], Function]] = NOTHING_DERIVED
@@ -240,7 +240,7 @@ class LivenessClaim:
     Attributes:
         since: from the state and arguments to whether it is due.
         until: from the state and arguments to whether it is done, or not due any more.
-        fair: names of the actions of which none stands by for ever while it can act; nobody else has to do anything.
+        fair: names of the actions of which none stands by for ever while it can act; no other action has to happen.
         is_fault: whether an action with its arguments happens finitely often in a run only.
     """
 

@@ -1,7 +1,7 @@
 """The markers of one transaction, while brokers that lead its partitions leave and return, and topics are deleted.
 
 A coordinator that is to send a marker looks its partition's leader up. A partition that is gone needs no marker; one
-that nobody leads at the moment has the transaction's records all the same (KAFKA-20734).
+without a leader at the moment has the transaction's records all the same (KAFKA-20734).
 """
 
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ OPEN: Final = 2
 ASSUMPTIONS: Final = (assume.ONE_MARKED_TRANSACTION, assume.ONE_REPLICA_EACH, assume.MARKED_WHEN_ASKED)
 
 WAITS_FOR_LEADER: Final = replace(NEWEST, name=f"{NEWEST.name}-with-20734", leaderless_marker_dropped=False)
-"""The newest release with what is proposed for KAFKA-20734: the marker of a partition that nobody leads waits."""
+"""The newest release with the proposal for KAFKA-20734: the marker of a partition without a leader waits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,12 +149,12 @@ class _MarkingActions:
     # --- markers ----------------------------------------------------------------------------------------------
 
     def is_to_mark(self, state: State, partition: Term) -> Iterator[Term]:
-        """The coordinator waits for the partition's marker, and somebody leads it."""
+        """The coordinator waits for the partition's marker, and the partition has a leader."""
         yield from self._is_waited_for(state, partition)
         yield state.led(partition)
 
     def is_marked(self, state: State, partition: Term) -> State:
-        """The marker is in the log, and the coordinator hears of it."""
+        """The marker is in the log, and the coordinator gets the answer."""
         commits = coordinator.is_in(state.entry(), TransactionState.PREPARE_COMMIT)
         return state.but(
             data=update(state.data, partition, to=choose(commits, COMMIT, ABORT)),
@@ -188,11 +188,11 @@ class _MarkingActions:
         yield state.led(partition)
 
     def has_left(self, state: State, partition: Term) -> State:
-        """Nobody leads the partition; its log is on the broker's disk."""
+        """The partition has no leader; its log is on the broker's disk."""
         return self._departed(state, partition)
 
     def is_away(self, state: State, partition: Term) -> Iterator[Term]:
-        """The partition is there, and nobody leads it."""
+        """The partition exists, and has no leader."""
         yield all_of(state.exists(partition), negate(state.led(partition)))
 
     def has_returned(self, state: State, partition: Term) -> State:

@@ -213,7 +213,7 @@ class _OffsetsActions:
         )
 
     def others_may(self, state: State) -> Iterator[Term]:
-        """The instance has another offset of somebody else."""
+        """The instance has another offset, which another client committed."""
         yield state.interfered() < self.knobs.others
 
     def offset_is_committed(self, state: State) -> State:
@@ -226,7 +226,7 @@ class _OffsetsActions:
         )
 
     def may_be_deleted(self, state: State) -> Iterator[Term]:
-        """The group has the offset, and somebody deletes it."""
+        """The group has the offset, and an administrator deletes it."""
         yield from self.others_may(state)
         yield state.committed().present
 

@@ -1,6 +1,6 @@
-"""Facts of Produce around the log, for all inputs: what gets to it, and that an answer is true.
+"""Facts about Produce around the log, for all inputs: which requests reach it, and that answers are true.
 
-No proof of a system takes them for granted: each says of one decision what its rule asks of it.
+The proofs of systems do not use them: each states what a rule requires of one decision.
 """
 
 from dataclasses import dataclass
@@ -44,9 +44,9 @@ class ProduceAroundLog:
 
 
 def log_is_asked_about_what_is_whole(of: ProduceAroundLog) -> Term:
-    """The log sees one batch for a partition that is there, of one transaction if of any, that awaits what there is.
+    """The log gets one batch for an existing partition, of at most one transaction, with a known value of acks.
 
-    Whoever is refused before is told an error, and nothing about the log.
+    A request that is refused earlier gets an error, and no offset.
     """
     admission = produce.admit(of.request)
     reported = produce.refused(admission)
@@ -81,9 +81,9 @@ def only_whole_batches_are_taken(
 def produce_is_answered_truly(
     profile: Profile, entry: ProducerEntry, request: AppendRequest, seen: MetVerification, of: ProduceAroundLog
 ) -> Term:
-    """Success is told exactly of a batch that is in the log, with its offset; a resend is known by a time of appending.
+    """The answer is a success exactly if the batch is in the log, with its offset; an append time marks a resend.
 
-    Versions from 5 on also tell where the log begins, by which a producer knows what the broker has forgotten.
+    Versions from 5 on also have the log start offset, by which a producer recognises that its records were deleted.
     """
     decided = append.append(entry, request, profile, seen)
     reported = produce.answered(of.request, decided.reply, of.log_start)
@@ -101,7 +101,7 @@ def produce_is_answered_truly(
 def unknown_producer_starts_as_its_release_says(profile: Profile, request: AppendRequest) -> Term:
     """Of a producer that a partition does not know any first batch is taken, or one that starts at 0 alone.
 
-    Any other is told UNKNOWN_PRODUCER_ID by releases that have the word, and else to be out of order.
+    Any other gets UNKNOWN_PRODUCER_ID in releases that have the code, and else OUT_OF_ORDER_SEQUENCE_NUMBER.
     """
     consent = MetVerification(verification_guarded=True)
     decided = append.append(ProducerEntry(), request, profile, consent).reply

@@ -40,7 +40,7 @@ class RenamedIds:
 
 @dataclass(frozen=True, slots=True)
 class RequestFields:
-    """What else a request says, of whichever kind it is."""
+    """The other fields of a request, of whichever kind it is."""
 
     producer_epoch: Term = 0
     commits: Term = False

@@ -1,6 +1,6 @@
-"""Facts of replicated logs for all inputs: what is acknowledged, how far the high watermark goes, what is cut off.
+"""Facts about replicated logs for all inputs: acknowledgements, the high watermark, truncation.
 
-No proof of a system takes them for granted: each says of one decision what its rule asks of it.
+The proofs of systems do not use them: each states what a rule requires of one decision.
 """
 
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class ProduceInput:
 
 
 def acknowledged_is_committed(of: ProduceInput) -> Term:
-    """Whoever waits for all is told that records are there exactly once they are committed, by enough replicas."""
+    """With acks=all the producer gets a success exactly once the records are committed, by enough replicas."""
     asked = Produce(of.acks, of.in_sync, of.min_in_sync)
     admitted, reported = repl.admitted(asked), repl.acknowledged(asked, of.high_watermark, of.required)
     waits, enough = of.acks == ACKS_ALL, of.in_sync >= of.min_in_sync
@@ -42,7 +42,7 @@ def acknowledged_is_committed(of: ProduceInput) -> Term:
 
 @dataclass(frozen=True, slots=True)
 class CountedReplica:
-    """One replica as its leader counts it, the least log end of the others that count, and what the leader knows."""
+    """One replica as its leader counts it, the least log end of the others that count, and the leader's state."""
 
     in_sync: Term = False
     proposed: Term = False
@@ -55,7 +55,7 @@ class CountedReplica:
 
 
 def high_watermark_waits_for_all(of: CountedReplica) -> Term:
-    """The high watermark never falls, and passes nobody who is in sync, or may be before the leader hears of it."""
+    """The high watermark never falls, and passes no replica in sync, nor one that may be so before the leader knows."""
     holds = repl.holds_back(in_sync=of.in_sync, proposed=of.proposed, caught_up=of.caught_up)
     least = choose(all_of(holds, of.end < of.others), of.end, of.others)
     raised = repl.leader_high_watermark(Watermark(of.high_watermark, least, of.members, of.min_in_sync), NEWEST)
@@ -70,7 +70,7 @@ def high_watermark_waits_for_all(of: CountedReplica) -> Term:
 
 @dataclass(frozen=True, slots=True)
 class WatermarkMessage:
-    """A high watermark that a follower is told, and the follower's log."""
+    """A high watermark in the leader's answer, and the follower's log."""
 
     high_watermark: Term = 0
     log_start: Term = 0
@@ -78,7 +78,7 @@ class WatermarkMessage:
 
 
 def reported_high_watermark_is_in_the_log(reported: WatermarkMessage) -> Term:
-    """A follower takes over what it is told, but for what is not in its log."""
+    """A follower adopts the leader's high watermark, up to the end of its own log."""
     taken = repl.follower_high_watermark(reported.high_watermark, reported.log_end, reported.log_start)
     inside = all_of(reported.log_start <= reported.high_watermark, reported.high_watermark <= reported.log_end)
     within = all_of(
@@ -102,7 +102,7 @@ class EpochEndInput:
 def nothing_is_kept_that_the_leader_lacks(profile: Profile, of: EpochEndInput) -> Term:
     """A returning replica keeps what it and its leader have of the epoch that both know, and nothing after it.
 
-    Of an epoch that the leader does not have nothing is kept; where the leader can tell nothing, what is committed.
+    Of an epoch that the leader does not have nothing is kept; where the leader has no answer, the committed part is.
     """
     returning = repl.ReturningReplica(of.log_end, of.high_watermark)
     leader, own = EpochEnd(of.leader_epoch, of.leader_end), EpochEnd(of.own_epoch, of.own_end)

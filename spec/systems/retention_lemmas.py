@@ -1,6 +1,6 @@
-"""Facts of what is kept, for all inputs: by restarts, of idle producers, in the aborted index, and of blocks of ids.
+"""Facts about retained state, for all inputs: restarts, idle producers, the aborted index, and blocks of ids.
 
-No proof of a system takes them for granted: each says of one decision what its rule asks of it.
+The proofs of systems do not use them: each states what a rule requires of one decision.
 """
 
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ from spec.vocabulary import ABSENT
 def restart_takes_what_was_taken(
     profile: Profile, entry: ProducerEntry, request: AppendRequest, seen: MetVerification
 ) -> Term:
-    """After a restart a partition takes every batch that it would have taken before, and refuses what it refused.
+    """After a restart a partition accepts every batch that it would have accepted before, and refuses the same ones.
 
     A resend of the last batch is known again; one of an older batch is not, but no batch becomes a resend by a restart.
     """
@@ -52,7 +52,7 @@ def forgetting_moves_no_reader(profile: Profile, entry: ProducerEntry, among: Ap
     )
 
 
-# --- what readers are told of aborted transactions ------------------------------------------------------------
+# --- the list of aborted transactions in a fetch --------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class ReadRange:
 
 
 def index_lists_what_a_fetch_needs(of: ReadRange) -> Term:
-    """A fetch is told of an aborted transaction exactly where data or marker of it may be in what it gets."""
+    """A fetch lists an aborted transaction exactly where its data or its marker may be in the answer."""
     listed = lso.is_listed(lso.indexed(of.first, of.marker, of.open_then), of.fetch, of.upper)
     inside = all_of(of.first <= of.offset, of.offset <= of.marker, of.fetch <= of.offset, of.offset < of.upper)
     somewhere = choose(of.first >= of.fetch, of.first, of.fetch)
@@ -85,7 +85,7 @@ def index_lists_what_a_fetch_needs(of: ReadRange) -> Term:
 
 
 def search_of_the_index_stops_in_time(of: ReadRange) -> Term:
-    """Where the search of the index ends, no transaction is left out: what comes later begins past the fetch.
+    """Where the search of the index ends, no transaction is left out: all later ones begin past the fetch.
 
     It does end where every transaction that was open then begins past the fetch.
     """
@@ -117,7 +117,7 @@ class ReaderFetch:
 
 
 def reader_gets_what_is_stable(among: AppendBounds, fetch: ReaderFetch) -> Term:
-    """A fetch within the log is answered up to what is replicated, or decided; one outside is told so.
+    """A fetch within the log gets what is replicated, or decided; one outside gets OFFSET_OUT_OF_RANGE.
 
     Beyond the high watermark, as far as the log goes, there is nothing to read yet and nothing wrong.
     """
@@ -180,7 +180,7 @@ def name_has_one_coordinator(of: NameHash) -> Term:
 
 @dataclass(frozen=True, slots=True)
 class SharedBlock:
-    """The shared record, what one broker has read of it, and what another one has read of what is then in it."""
+    """The shared record, one broker's copy of it, and another one's copy of the record after that."""
 
     first: Term = 0
     version: Term = 0
@@ -195,7 +195,7 @@ SIZE: Final = 1000
 
 
 def blocks_are_apart(of: SharedBlock) -> Term:
-    """A block is granted to whoever read the record as it is, while ids are left, and no id of it again.
+    """A block is granted to the broker that read the current record, while ids are left, and no id of it again.
 
     Who read an older record, or comes past the last block, gets nothing and changes nothing. The number after a block
     has to be one that the record can hold.

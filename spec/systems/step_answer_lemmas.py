@@ -1,6 +1,6 @@
-"""Facts of what a coordinator's step answers, for all inputs: who is told of success finds that it is so.
+"""Facts about the answer of a coordinator's step, for all inputs: a success is true.
 
-A step is whole, as a trace records it; a record may be lost, and then nobody is told of success.
+A step is whole, as a trace records it; a record may be lost, and then no client gets a success.
 """
 
 from dataclasses import replace
@@ -28,7 +28,7 @@ _OF_ABORT = (State.PREPARE_ABORT, State.COMPLETE_ABORT)
 
 
 def end_is_what_was_asked_for(profile: Profile, before: TransactionEntry, step: CoordinatorStepInput) -> Term:
-    """Whoever is told that a transaction has ended finds it decided as asked; and a producer may end its open one.
+    """A successful EndTxn means that the transaction is decided as requested; and a producer may end its open one.
 
     Since version 5 that raises its epoch; before, it does not. The markers are still to come.
     """
@@ -53,9 +53,9 @@ def end_is_what_was_asked_for(profile: Profile, before: TransactionEntry, step: 
 
 
 def open_transaction_is_aborted_first(profile: Profile, before: TransactionEntry, step: CoordinatorStepInput) -> Term:
-    """Who initializes while a transaction is open is told to wait, and it is aborted with a higher epoch.
+    """InitProducerId with an open transaction gets a retriable error, and a higher epoch aborts the transaction.
 
-    Who gets an identity finds nothing open.
+    An answer with an identity means that no transaction is open.
     """
     outcome = initialize(recorded(before, step), profile)
     entry, reported = outcome.entry, negate(is_one_of(step.error, (*UNLOGGED, *ELSEWHERE)))
@@ -72,7 +72,7 @@ def open_transaction_is_aborted_first(profile: Profile, before: TransactionEntry
 
 
 def fenced_clients_know_the_word(profile: Profile, before: TransactionEntry, step: CoordinatorStepInput) -> Term:
-    """Whoever names another epoch is told that it is fenced, in a word that its version of the request knows."""
+    """A client with another epoch is fenced, with an error code that its version of the request knows."""
     fenced, older = ErrorCode.PRODUCER_FENCED.value, ErrorCode.INVALID_PRODUCER_EPOCH.value
     asked = recorded(before, step)
     added, ended, handed = (decide(asked, profile).error for decide in (register, end, initialize))

@@ -1,4 +1,4 @@
-"""Facts of whole steps of a coordinator, for all inputs: an outcome is kept, an identity is new, a loss is no change.
+"""Facts about whole steps of a coordinator, for all inputs: outcomes stay, identities are new, losses change nothing.
 
 A step is what a trace records; `spec/protocol/coordinator_steps.py` composes it of the decisions. No proof of a system
 takes these facts for granted.
@@ -64,7 +64,7 @@ Decide = Callable[[CoordinatorStep, Profile], StepResult]
 
 
 def recorded(before: TransactionEntry, step: CoordinatorStepInput) -> CoordinatorStep:
-    """The step as a trace has it; of the id afterwards what the decisions look at."""
+    """The step as a trace has it; of the id afterwards only the fields that the decisions read."""
     after = replace(
         TransactionEntry(),
         known=step.known_after,
@@ -116,9 +116,9 @@ def outcome_is_kept(decide: Decide, profile: Profile, before: TransactionEntry, 
 def loss_changes_nothing(
     decide: Decide, profile: Profile, before: TransactionEntry, step: CoordinatorStepInput
 ) -> Term:
-    """What the log did not take did not happen: the id is in the state in which it was.
+    """A change that the log refused did not happen: the id is in its earlier state.
 
-    Who is told so gets no identity. A node that does not coordinate the id says so, and goes on to know nothing.
+    An answer with the error has no identity. A node that does not coordinate the id refuses, and keeps no metadata.
     """
     outcome = decide(recorded(before, step), profile)
     lost = is_one_of(step.error, UNLOGGED)
@@ -136,10 +136,10 @@ def loss_changes_nothing(
 
 
 def identity_is_new(profile: Profile, before: TransactionEntry, step: CoordinatorStepInput) -> Term:
-    """Who initializes gets the identity that the coordinator then knows: another id, or a higher epoch than before.
+    """InitProducerId returns the identity that the coordinator then has: another id, or a higher epoch than before.
 
-    Only a client that expects the last one may get that once more. An epoch that was raised to fence, of which the
-    record was lost, is nobody's yet.
+    Only a client that expects the last one may get that once more. A fencing epoch whose record was lost is not given
+    out yet.
     """
     outcome = initialize(recorded(before, step), profile)
     answered, entry = outcome.answered, outcome.entry
@@ -155,7 +155,7 @@ def identity_is_new(profile: Profile, before: TransactionEntry, step: Coordinato
 
 
 def question_changes_nothing(profile: Profile, before: TransactionEntry, step: CoordinatorStepInput) -> Term:
-    """A broker that asks about a partition is told yes only of one that is in the open transaction, of that producer.
+    """A broker's verification succeeds only for a partition in the open transaction of that producer.
 
     Nothing is different afterwards.
     """
@@ -220,14 +220,14 @@ def last_marker_completes(profile: Profile, before: TransactionEntry, step: Coor
 
 
 def only_ids_at_rest_expire(profile: Profile, before: TransactionEntry, step: CoordinatorStepInput) -> Term:
-    """What expires is at rest, idle and forgotten whole; all else stays as it is."""
+    """An id that expires is at rest and idle, and is removed whole; any other stays as it is."""
     after = expire(recorded(before, step), profile).entry
     idle = all_of(before.known, is_at_rest(before), before.pending == ABSENT, before.update_time <= step.now)
     return all_of(same(idle, all_of(before.known, negate(after.known))), implies(negate(idle), _is_same(after, before)))
 
 
 def new_coordinator_goes_on(profile: Profile, before: TransactionEntry, step: CoordinatorStepInput) -> Term:
-    """A new coordinator knows the state that the log has, and goes on with what is decided, and with nothing else."""
+    """A new coordinator loads the state in the log, and continues with a decided transaction, and with nothing else."""
     entry = load(recorded(before, step), profile).entry
     owes = [all_of(step.state_after == reported.value, entry.pending == done.value) for reported, done in _OUTCOMES]
     decided = any_of(*(step.state_after == reported.value for reported, _ in _OUTCOMES))
@@ -269,7 +269,7 @@ def step_facts() -> tuple[Fact, ...]:
 
 
 def _of(profile: Profile, version: str) -> Iterator[Fact]:
-    """What every decision keeps, and what one of them does."""
+    """The facts about every decision, and those about one of them."""
     for sentence, rule, decisions in _OF_DECISIONS:
         for name, decide in decisions.items():
             holds = partial(sentence, decide, profile)

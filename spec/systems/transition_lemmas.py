@@ -38,7 +38,7 @@ BEFORE: Final[Mapping[State, frozenset[State]]] = MappingProxyType(
 """The states that lead to each, under transaction versions 0 and 1."""
 
 ENDS_EMPTY: Final = frozenset({*BEFORE[State.PREPARE_ABORT], *_AT_REST})
-"""What an abort under version 2 may end: also a transaction that has not begun, whose epoch it bumps."""
+"""The states that an abort under version 2 may end: also no open transaction, whose epoch it bumps."""
 
 Move = Callable[[TransactionEntry, RequestFields, RenamedIds, Profile], Transition]
 Premise = Callable[[TransactionEntry], Term]
@@ -100,7 +100,7 @@ def moves_along_an_edge(
 
 
 def is_of_a_state(entry: TransactionEntry) -> Term:
-    """Memory is of a durable state, an unknown id is empty, and what is fenced is open."""
+    """Memory is of a durable state, an unknown id is empty, and a fenced transaction is open."""
     durable = is_in(entry, *(state for state in State if state not in (State.DEAD, State.PREPARE_EPOCH_FENCE)))
     unknown = all_of(is_in(entry, State.EMPTY), entry.pending == ABSENT)
     return all_of(

@@ -1,4 +1,4 @@
-"""The append decision as systems take it: without wrapping, and remembered where it is searched."""
+"""The append decision as systems use it: without wrapping, and memoized where it is searched."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -136,7 +136,7 @@ class _VerificationActions:
         )
 
     def coordinator_is_busy(self, state: State, batch: Term) -> State:
-        """The producer is told to try again."""
+        """The producer gets a retriable error."""
         return state.but(asking=update(state.asking, batch, to=False))
 
     def passes(self, state: State, batch: Term) -> Iterator[Term]:

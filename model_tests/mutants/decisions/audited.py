@@ -23,17 +23,17 @@ COORDINATED: Final = "v-torn"
 """A case with every partition of its coordinators' log."""
 
 Reported: TypeAlias = frozenset[tuple[object, ...]]
-"""What is told of logs, each fact with the rule that answers for it first."""
+"""Findings on logs, each with the first rule that it violates."""
 
 
 def audited() -> Iterator[JudgedCall]:
-    """The logs, the small ones first; recordings with what their clients were told."""
+    """The logs, the small ones first; recordings with their client histories."""
     cases = (f"{DEFECTS}/{case.case}" for case in defects(_logs()))
     return (JudgedCall(f"audit of {name}", AuditedLog(name)) for name in chain((DELETED, OF_NOBODY), cases, AUDITED))
 
 
 class AuditedLog:
-    """A log directory, and what the audit tells of it with nothing broken."""
+    """A log directory, and the audit's findings on it without a mutant."""
 
     def __init__(self, name: str) -> None:
         """The directory is found when it is first audited."""

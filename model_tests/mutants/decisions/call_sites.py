@@ -1,7 +1,7 @@
 """Where decisions are taken: every distinct call of every decision, by the places whose judgement depends on it.
 
 A place is whatever can be judged again: a recorded session, a step of a trace, a finite instance of a system. The
-calls are watched once, with the protocol as it is. A mutant is then put to the calls of its own decision, and only
+calls are watched once, with the protocol as it is. A mutant is then tried on the calls of its own decision, and only
 those places are judged again in which it decides otherwise.
 """
 
@@ -30,7 +30,7 @@ UNLISTED: Final = 12
 """Places that are remembered of a decision for calls that cannot be looked up."""
 
 TOGETHER: Final = 200
-"""Calls that a mutant is put to at once."""
+"""Calls on which a mutant is tried at once."""
 
 VARIADIC: Final = 0x04
 """The flag of a function's code that takes any number of arguments."""

@@ -1,4 +1,4 @@
-"""Every decision crossed with every layer: some of its mutants are put to each layer that reads it, until one is seen.
+"""Every decision crossed with every layer: each layer that reads it tries some of its mutants, until it detects one.
 
 The hunt stops at the first layer that sees a mutant. This asks the other way round: which layers would notice if the
 decision were broken?
@@ -41,7 +41,7 @@ class CrossingCell:
         mutant: the first that the layer sees.
         place: where it sees it.
         rules: ids of the rules that it names there; of a search that names none, what can no longer happen.
-        put: mutants that were put to the layer.
+        put: mutants that the layer has tried.
         distinguishing: those of them that decide otherwise somewhere in it.
         met: how often one of them was judged.
     """
@@ -73,7 +73,7 @@ PLAINEST: Final = (
 
 @dataclass(frozen=True, slots=True)
 class CrossingEffort:
-    """How many mutants of a decision are put to a layer.
+    """How many mutants of a decision a layer tries.
 
     Attributes:
         mutants: that decide otherwise there, or may.
@@ -123,9 +123,9 @@ def crossed(
     Args:
         layer: its name.
         occasions: where it takes decisions.
-        table: what the hunt found; what this layer killed there is put to it first.
-        known: cells that need not be looked for again, by decision.
-        keep: is told of every new one.
+        table: what the hunt found; the layer tries first what it killed there.
+        known: cells that are taken over, by decision.
+        keep: called with every new one.
     """
     mutants = by_name()
     for decision, found in candidates(table).items():
@@ -150,7 +150,7 @@ def _cell(decision: str, layer: str, occasions: Occasions, mutants: Sequence[Dec
 
 
 FindCalls: TypeAlias = Callable[[DecisionMutant], Iterator[JudgedCall]]
-"""Where a mutant is put to a layer."""
+"""Where a layer tries a mutant."""
 
 
 def _ways(layer: str, occasions: Occasions) -> Iterator[tuple[CrossingEffort, FindCalls]]:
@@ -179,7 +179,7 @@ def _quick_first(occasions: Occasions, mutant: DecisionMutant) -> Iterator[Judge
 def _looked_for(
     cell: CrossingCell, mutants: Sequence[DecisionMutant], find: FindCalls, effort: CrossingEffort
 ) -> CrossingCell:
-    """The cell after some mutants were put to the layer, up to the first for which it names a rule."""
+    """The cell after the layer has tried some mutants, up to the first for which it names a rule."""
     reported = 0
     for number, mutant in enumerate(mutants[: effort.most], start=1):
         places = list(islice(find(mutant), effort.places))

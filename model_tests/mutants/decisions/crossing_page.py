@@ -32,7 +32,7 @@ def seen_by(row: Mapping[str, CrossingCell]) -> tuple[str, ...]:
 
 
 def seen_by_few(cells: Sequence[CrossingCell]) -> dict[str, str]:
-    """The decisions that fewer layers see broken than must, each with the reason: empty where nobody has said one."""
+    """The decisions that fewer layers detect than must, each with the reason: empty where none was given."""
     rows = by_decision(cells).items()
     return {name: why_few(name, row) for name, row in rows if len(seen_by(row)) < ENOUGH}
 
@@ -54,8 +54,8 @@ def _opening(rows: Mapping[str, Mapping[str, CrossingCell]]) -> Iterator[str]:
     yield from ("---", "hide-toc: true", "---", "")
     yield "# Crossing of decisions and layers"
     yield ""
-    yield f"Which layers would notice if a decision were broken? Some mutants of each of the {len(rows)} decisions and"
-    yield "tables are put to every layer that reads it, until the layer names a rule: recorded sessions replayed, steps"
+    yield f"Which layers would detect a broken decision? Some mutants of each of the {len(rows)} decisions and"
+    yield "tables are tried by every layer that reads it, until it names a rule: recorded sessions replayed, steps"
     yield "of the reference's traces judged, small systems searched, known bugs searched for, proofs of systems and of"
     yield "facts that hold for all inputs of a decision, and the audit of logs: recorded ones, some with a defect, and"
     yield "small ones written for what no recording has."
@@ -112,7 +112,7 @@ def why_few(decision: str, row: Mapping[str, CrossingCell]) -> str:
 
 
 def why_unnamed(cell: CrossingCell) -> str:
-    """Why a layer names no rule: of this decision, its family, or all that it reads; empty where nobody has said."""
+    """Why a layer names no rule: of this decision, its family, or all that it reads; empty where none was given."""
     names = (cell.decision, cell.decision.partition(".")[0])
     own = next((UNNAMED[name, cell.layer] for name in names if (name, cell.layer) in UNNAMED), "")
     return own or BY_LAYER.get(cell.layer, "")

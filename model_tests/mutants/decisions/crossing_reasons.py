@@ -11,24 +11,24 @@ BY_LAYER: Final[Mapping[str, str]] = MappingProxyType(
         SEARCHES: "what these mutants change breaks no claim of the systems, and all that must happen still does",
         KNOWN_BUGS: "each case asks about one claim, which what these mutants change does not touch",
         PROOFS: "what is proved is safety, and every lemma holds under these mutants too",
-        AUDIT: "a log tells which batches were taken and what is known after them, and no answer or refusal",
+        AUDIT: "a log shows which batches were appended and the state after them, and no answer or refusal",
     }
 )
 """Of layers that ask about something in particular; sessions and traces hold every answer and every state."""
 
 UNNAMED: Final[Mapping[tuple[str, str], str]] = MappingProxyType(
     {
-        ("completing.is_given_up", SESSIONS): "a marker that is sent again is refused again, and answers nobody",
+        ("completing.is_given_up", SESSIONS): "a marker that is sent again is refused again, without an answer",
         ("fence.asks_as_leader", SESSIONS): "who is not confirmed is refused before the log, and nothing is a copy",
         ("registering.client_version", SESSIONS): "no answer shows the version, and the end of the transaction says it",
         ("seq.continues_forgotten", SESSIONS): "no recorded broker is of 2.0 to 2.4, which alone decide so",
-        ("seq.unknown_error", SESSIONS): "every recorded broker takes any first sequence, and tells nobody",
+        ("seq.unknown_error", SESSIONS): "every recorded broker takes any first sequence, and returns no error",
         ("ending._own_version", SESSIONS): "no answer shows the version that the coordinator writes down",
         ("ids._written_version", SESSIONS): "no answer shows the version that the coordinator writes down",
         ("registering._written_version", SESSIONS): "no answer shows the version that the coordinator writes down",
         ("groups._dead_guard", SESSIONS): "no recorded group is dead on the coordinator that is asked",
-        ("electing.is_empty", AUDIT): "nobody is eligible in the recorded cluster, which is of 3.9",
-        ("electing._leads_again", AUDIT): "an audit asks whether anybody is fit to lead, which whoever led last is not",
+        ("electing.is_empty", AUDIT): "no replica is eligible in the recorded cluster, which is of 3.9",
+        ("electing._leads_again", AUDIT): "an audit checks whether a replica is fit to lead; the last leader is not",
         ("coordinator", AUDIT): "some request leads from one record to the next under these mutants too",
         ("ending", AUDIT): "some request leads from one record to the next under these mutants too",
         ("ids", AUDIT): "some request leads from one record to the next under these mutants too",

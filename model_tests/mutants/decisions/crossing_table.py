@@ -1,4 +1,4 @@
-"""The crossing as it is kept beside the code."""
+"""The table of the crossing, kept beside the code."""
 
 from collections.abc import Iterable
 from dataclasses import asdict, fields

@@ -1,4 +1,4 @@
-"""Whether a mutant decides as the true decision does for all inputs: asked of the solver, under every profile.
+"""Whether a mutant decides as the true decision does for all inputs: a question to the solver, under every profile.
 
 A mutant that differs may still be masked by what uses it. It is equivalent if every decision that uses it is the
 same with it in place, up to the decisions that are used from outside the protocol.
@@ -30,7 +30,7 @@ MANY: Final = 40
 
 
 class Examples:
-    """Arguments that each decision was met with, one of each shape: they tell which are numbers and which are facts."""
+    """Arguments that each decision was met with, one of each shape: they show which are numbers and which are facts."""
 
     def __init__(self) -> None:
         self._of: dict[DecisionFunction, dict[object, dict[str, Any]]] = {}
@@ -109,7 +109,7 @@ def _proved(of: DecisionFunction, mutant: DecisionMutant, met: Examples) -> int:
     shapes = list(_shapes(of, met))
     try:
         return len(shapes) if all(_alike(of, mutant, arguments, met) for arguments in shapes) else 0
-    except Exception:  # noqa: BLE001  # what cannot be put to the solver is not proved
+    except Exception:  # noqa: BLE001  # what the solver cannot take is not proved
         return 0
 
 
@@ -210,7 +210,7 @@ def _is_term(value: object) -> bool:
 
 
 NUMBERS_OF_GUARDS: Final = frozenset({"branch"})
-"""Fields that tell of a guard by its number, by which nothing but a report goes."""
+"""Fields that hold the number of a guard, which only reports use."""
 
 
 def same_answer(true: Any, mutated: Any, apart: frozenset[str] = frozenset()) -> Term:

@@ -1,4 +1,4 @@
-"""Every decision function of the protocol, with its syntax tree: what mutants are made of."""
+"""Every decision function of the protocol, with its syntax tree, from which mutants are made."""
 
 import ast
 import inspect

@@ -1,6 +1,6 @@
-"""Every mutant put to one layer after the other, the cheapest first, until one names a rule as violated.
+"""Every mutant tried by one layer after the other, the cheapest first, until one names a rule as violated.
 
-Whom no layer sees is asked about: is it the same for all inputs, or is what tells it apart never met?
+Of a mutant that no layer detects: is it equivalent for all inputs, or do its distinguishing inputs never occur?
 """
 
 import time
@@ -62,7 +62,7 @@ class HuntResult:
 
 
 def hunt(found: HuntResult, mutant: DecisionMutant, layer: str, occasions: Occasions) -> HuntResult:
-    """Put a mutant that is at large to one more layer."""
+    """Try an undetected mutant in one more layer."""
     started = time.monotonic()
     met, broke = found.met, found.place
     named: tuple[str, ...] = ()
@@ -104,7 +104,7 @@ def hunt_all(
     Args:
         listed: the mutants.
         layers: how the places of each are made, which happens when the layer's turn comes.
-        say: is told of every layer.
+        say: called with every layer.
     """
     found = {mutant: HuntResult(mutant.name, mutant.kind) for mutant in listed}
     about = {decision for mutant in listed for decision in (mutant.of, *above(mutant.of))}
@@ -114,20 +114,20 @@ def hunt_all(
         occasions = watched(places(), about)
         examples.learn(occasions, made_up=layer == MADE_UP)
         at_large = [mutant for mutant in listed if found[mutant].fate is MutantFate.GAP]
-        say(f"{layer}: {len(occasions.seconds):,} places, {len(at_large):,} mutants at large")
+        say(f"{layer}: {len(occasions.seconds):,} places, {len(at_large):,} mutants undetected")
         for mutant in at_large:
             found[mutant] = hunt(found[mutant], mutant, layer, occasions)
             if layer in EXHAUSTIVE and found[mutant].fate is MutantFate.GAP:
                 searched[mutant.name] = searched.get(mutant.name, 0) + len(occasions.calls.get(mutant.of, {}))
     at_large = [mutant for mutant in listed if found[mutant].fate is MutantFate.GAP]
-    say(f"solver: {len(at_large):,} mutants at large")
+    say(f"solver: {len(at_large):,} mutants undetected")
     for mutant in at_large:
         found[mutant] = explained(found[mutant], mutant, examples, searched.get(mutant.name, 0))
     return tuple(found.values())
 
 
 def explained(found: HuntResult, mutant: DecisionMutant, examples: Examples, searched: int) -> HuntResult:
-    """Why no layer kills a mutant: it is equivalent, or what tells it apart is never met; else it is a gap."""
+    """Why no layer kills a mutant: it is equivalent, or its distinguishing inputs never occur; else it is a gap."""
     started = time.monotonic()
     same = equivalent(mutant, examples)
     seconds = round(found.seconds + time.monotonic() - started, 3)

@@ -1,4 +1,4 @@
-"""The layers that a mutant is put to, the cheapest first; the first that names a rule has killed it."""
+"""The layers that try a mutant, the cheapest first; the first that names a rule has killed it."""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial

@@ -1,4 +1,4 @@
-"""What can be wrong in the text of a decision: edits of its syntax tree, one at a time, each with a name."""
+"""Mutations: edits of a decision's syntax tree, one at a time, each with a name."""
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""The places that mutants are put to: recorded sessions, steps of the reference's traces, and small systems."""
+"""The places where mutants are tried: recorded sessions, steps of the reference's traces, and small systems."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial

@@ -13,18 +13,18 @@ from model_tests.mutants.decisions.made import DecisionMutant, by_name
 from model_tests.mutants.decisions.table import read, write
 
 AT_ONCE: Final = 2000
-"""So many places are watched before the mutants are put to them, which bounds what is kept in memory."""
+"""So many places are watched before the mutants are tried on them, which bounds the memory."""
 
 
 def hunt_again(
     table: Sequence[HuntResult], layers: Mapping[str, Callable[[], Iterator[JudgedCall]]], say: Progress
 ) -> Iterator[tuple[HuntResult, ...]]:
-    """The table after each number of places: what only tests saw is told by the layer that sees it now.
+    """The table after each number of places: a mutant that only tests detected gets the layer that detects it now.
 
     Args:
         table: what is known.
         layers: how the places of each are made.
-        say: is told how far it has come.
+        say: called with the progress.
     """
     known = by_name()
     found = {each.mutant: each for each in table}

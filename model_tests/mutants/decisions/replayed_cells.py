@@ -1,4 +1,4 @@
-"""Cells of the crossing shown again: a sample of each layer, each mutant put to the place where the layer saw it.
+"""Cells of the crossing shown again: a sample of each layer, each mutant tried in the place where the layer saw it.
 
 Traces are left out: they are made by the reference, and their steps move whenever it changes.
 """
@@ -45,7 +45,7 @@ def all_showable(cells: Sequence[CrossingCell]) -> int:
 
 
 def shown_cells(cells: Sequence[CrossingCell], sizes: Sizes, seed: int = SEED) -> tuple[results.PlantedDefect, ...]:
-    """So many cells of each layer, each mutant planted and put to the place that is told."""
+    """So many cells of each layer, each mutant planted and tried in the place of its cell."""
     return tuple(mutant for layer, size in sizes.items() for mutant in _of_layer(cells, layer, size, seed))
 
 

@@ -1,4 +1,4 @@
-"""Mutants shown again to those who killed them: a sample of the table in seconds, where a whole hunt takes long.
+"""Mutants shown again to the layers that killed them: a sample of the table in seconds, where a hunt takes long.
 
 Only recorded sessions are asked: they stay what they are, and one is replayed in milliseconds.
 """
@@ -29,7 +29,7 @@ def showable(table: Sequence[HuntResult], known: Mapping[str, DecisionMutant]) -
 
 
 def shown(table: Sequence[HuntResult], size: int, seed: int = SEED) -> tuple[results.PlantedDefect, ...]:
-    """So many mutants of the table, each planted and put to the place where it was killed."""
+    """So many mutants of the table, each planted and tried in the place where it was killed."""
     known = by_name()
     from_table = showable(table, known)
     chosen = random.Random(seed).sample(from_table, min(size, len(from_table)))

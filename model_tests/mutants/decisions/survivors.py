@@ -1,4 +1,4 @@
-"""What survives is explained again: each equivalence is proved, each search is made; what no longer holds is named.
+"""The reasons of survivors checked again: each equivalence is proved, each search is made; failures are named.
 
 `python -m model_tests.mutants.decisions.survivors` meets the arguments of the decisions in traces, in all searches,
 and in their tests where nothing else here meets them; with `--whole`, in every layer but the proofs, whose arguments
@@ -82,8 +82,8 @@ def explained_again(
 
     Args:
         asked: survivors of the table.
-        layers: where arguments are met, and what must not tell an unreachable one apart.
-        say: is told how far it has come.
+        layers: where arguments are met, and what must not distinguish an unreachable mutant.
+        say: called with the progress.
     """
     known = by_name()
     gone = [each for each in asked if each.mutant not in known]

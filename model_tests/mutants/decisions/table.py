@@ -1,4 +1,4 @@
-"""The table of mutants: what became of each, kept beside the code, and shown by a page of the docs."""
+"""The table of mutants: the fate of each, kept beside the code, and shown by a page of the docs."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -61,10 +61,10 @@ def _counts(found: Sequence[HuntResult]) -> Iterator[str]:
     yield ""
     of = len({decision_of(each) for each in found})
     yield f"{len(found):,} mutants of {of} decisions and tables: each is one edit of the syntax tree of its decision."
-    yield "Layers are asked one after the other, the cheapest first, and the first that sees a mutant is told: by the"
-    yield "rule that it names, or, of a test, by the test. Equivalent is what the solver proves the same for all inputs"
-    yield "of a form that is met, under every profile: each form under each profile is a question. Unreachable is"
-    yield "what no search tells apart. `python -m model_tests.mutants.decisions.survivors` asks for both again, as a"
+    yield "Layers try each one in turn, the cheapest first. The table names the first layer that detects it, with the"
+    yield "rule that it reports or, for a test, the test. Equivalent: the solver proves the same result for all inputs"
+    yield "of a form that is met, under every profile: each form under each profile is a question. Unreachable:"
+    yield "no search distinguishes it. `python -m model_tests.mutants.decisions.survivors` checks both again, as a"
     yield "deep `make verify` does, and names what no longer holds. `table.json`, beside the code, has the places too."
     yield "What the mutants do to the states of small instances is [a page of its own](mutant_states.md)."
     yield ""
@@ -95,12 +95,12 @@ def _survivors(found: Sequence[HuntResult]) -> Iterator[str]:
 
 
 _UNSEEN: Final = {
-    MutantFate.GAP: "nothing tells it apart",
+    MutantFate.GAP: "no check distinguishes it",
     MutantFate.UNTRIED: "the first layers name no rule",
     MutantFate.UNREACHABLE: "",
     MutantFate.EQUIVALENT: "",
 }
-"""What is said of a mutant of which nothing else is known."""
+"""The text for a mutant without another reason."""
 
 
 def decision_of(each: HuntResult) -> str:

@@ -1,4 +1,4 @@
-"""Who uses a decision: other decisions, and what stands outside the protocol."""
+"""The users of a decision: other decisions, and code outside the protocol."""
 
 import ast
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from model_tests.mutants.decisions.functions import DecisionFunction, decisions
 
 @cache
 def used_by(of: DecisionFunction) -> tuple[DecisionFunction, ...]:
-    """The decisions that name this one; a property is used by whoever reads an attribute of its name."""
+    """The decisions that name this one; every reader of an attribute with a property's name uses the property."""
     word = of.name.rpartition(".")[2]
     is_property = of.name.count(".") > 1
     return tuple(other for other in decisions() if other is not of and _names(other, of, word, is_property))

@@ -1,4 +1,4 @@
-"""Small logs for the audit, with what no recording has: written with the reference's bytes."""
+"""Small logs for the audit, for cases that no recording has: written with the reference's bytes."""
 
 import shutil
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""A hunt: a defect is planted, and runs from seeds go on until the rule that it breaks has seen it."""
+"""A hunt: a defect is planted, and seeded runs are made until the rule that it breaks detects it."""
 
 import time
 from collections.abc import Callable, Iterable

@@ -1,4 +1,4 @@
-"""Defects of the append path: epochs, sequences, and what a refusal leaves behind.
+"""Defects of the append path: epochs, sequences, and the state after a refusal.
 
 Left out, because nothing would differ: the duplicate check after the epoch check (a cached batch has the epoch of
 the entry, so that no resend is stale); a check of the successor before that of the epoch with the same answers
@@ -33,7 +33,7 @@ def check_epoch_but_one(part: ProducerAppend, batch: RecordBatch) -> None:
 
 
 def check_sequence_unless_stale(part: ProducerAppend, batch: RecordBatch) -> None:
-    """A lower epoch may go on where it likes."""
+    """A lower epoch may continue at any sequence."""
     if batch.producer_epoch >= part.entry.epoch:
         _check_sequence(part, batch)
 
@@ -58,7 +58,7 @@ def check_unknown_only(part: ProducerAppend, batch: RecordBatch) -> None:
 
 
 def check_epoch_goes_on(part: ProducerAppend, batch: RecordBatch) -> None:
-    """A new epoch goes on with the sequences of the one before."""
+    """A new epoch continues the sequences of the one before."""
     if part.entry.epoch == NO_EPOCH:
         _check_first_of_epoch(part, batch)
     elif not part.in_sequence(part.entry.last_sequence, batch.base_sequence):

@@ -1,4 +1,4 @@
-"""Defects of the producer client: numbering, retries, and whom an answer is for.
+"""Defects of the producer client: numbering, retries, and the assignment of answers.
 
 Left out, because no rule about the log sees them: resends that overtake each other (the leader refuses all but the
 next one, so that nothing but time is lost), and resends that wait for ever.
@@ -52,7 +52,7 @@ def drain_without_counting(queue: PartitionQueue, identity: ProducerIdentity) ->
 
 
 def keep_counting(queue: PartitionQueue, identity: ProducerIdentity) -> None:
-    """A new epoch goes on with the sequences of the one before."""
+    """A new epoch continues the sequences of the one before."""
     queue.identity = identity
     for batch in queue.in_flight:
         batch.number(identity, batch.base_sequence)
@@ -83,7 +83,7 @@ def acknowledge_the_newest(producer: IdempotentProducer, attempt: Attempt, reply
 
 
 def succeed_with_next_offset(producer: IdempotentProducer, attempt: Attempt, reply: AttemptReply) -> None:
-    """The application is told the offset after the right one."""
+    """The application gets the offset after the right one."""
     _succeed(producer, attempt, reply._replace(offset=Offset(reply.offset + 1)))
 
 
@@ -137,7 +137,7 @@ OF_CLIENT: Final = (
         Terrain(partitions=2, ordered=True, faults=frozenset({"delivery_times_out", "network_loses"})),
     ),
     _producer("wrong batch acknowledged", "succeed", acknowledge_the_newest),
-    _producer("wrong offset told", "succeed", succeed_with_next_offset),
+    _producer("wrong offset acknowledged", "succeed", succeed_with_next_offset),
     _producer("silence taken for success", "lose", take_silence_for_success),
     _producer("epoch bump on silence", "can_retry", bump_on_silence),
     _producer("out of order taken for success", "can_retry", take_out_of_order_for_success),

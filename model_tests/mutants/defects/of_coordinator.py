@@ -101,19 +101,19 @@ def write_without_cancelling(
 
 
 def load_first(offset: Offset, record: Record, loaded: Loaded) -> None:
-    """Whoever loads takes the first record of an id."""
+    """A loading coordinator takes the first record of an id."""
     if decode_key(record.key or b"") not in loaded.ids:
         _load_record(offset, record, loaded)
 
 
 def load_the_dead(offset: Offset, record: Record, loaded: Loaded) -> None:
-    """Whoever loads does not see tombstones."""
+    """A loading coordinator does not see tombstones."""
     if record.value is not None:
         _load_record(offset, record, loaded)
 
 
 def load_as_aborted(offset: Offset, record: Record, loaded: Loaded) -> None:
-    """Whoever loads takes an open transaction for one that is being aborted."""
+    """A loading coordinator takes an open transaction for one that is being aborted."""
     _load_record(offset, record, loaded)
     for name, metadata in loaded.ids.items():
         if metadata.state == TransactionState.ONGOING:
@@ -121,7 +121,7 @@ def load_as_aborted(offset: Offset, record: Record, loaded: Loaded) -> None:
 
 
 def load_without_partitions(offset: Offset, record: Record, loaded: Loaded) -> None:
-    """Whoever loads forgets the partitions of transactions."""
+    """A loading coordinator forgets the partitions of transactions."""
     _load_record(offset, record, loaded)
     if record.value is not None:
         name = decode_key(record.key or b"")
@@ -129,7 +129,7 @@ def load_without_partitions(offset: Offset, record: Record, loaded: Loaded) -> N
 
 
 def load_without_markers(coordinator: TransactionCoordinator, partition: int) -> Loaded:
-    """Whoever loads does not go on with what was decided."""
+    """A loading coordinator does not continue decided transactions."""
     return coordinator.states.load(partition)
 
 
@@ -158,7 +158,7 @@ def timed_out_early(entry: TransactionEntry, now: Timestamp) -> bool:
 
 
 def fence_without_bump(metadata: TransactionMetadata, bump: bool, profile: Profile) -> TransactionMetadata:
-    """A transaction that timed out is aborted, and its producer goes on (KAFKA-6119)."""
+    """A transaction that timed out is aborted, and its producer continues (KAFKA-6119)."""
     return metadata._replace(state=TransactionState.PREPARE_EPOCH_FENCE)
 
 
@@ -204,7 +204,7 @@ OF_COORDINATOR: Final = (
         prepare_commit,
     ),
     Planted(
-        "a commit after the abort is told done",
+        "a commit after the abort is answered with success",
         rules.TXN_CLIENT_VERDICT,
         (Patch(end_txn, "BY_RESULT", REPORTED_DONE), Patch(end_txn, "BY_RETRY", REPORTED_DONE_AGAIN)),
     ),

@@ -1,4 +1,4 @@
-"""Defects of the log on disk in what is known: recovery, snapshots, last stable offset, fencing."""
+"""Defects of the disk log's state: recovery, snapshots, last stable offset, fencing."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final
@@ -192,7 +192,7 @@ OF_DISK: Final = (
     defect("markers not replayed", STATE, ProducerState, "replay", replay_data_only),
     defect("batch around the log start not replayed", STATE, StateLoader, "replay", replay_whole_batches_only),
     defect("what is damaged stays", STATE, Segment, "cut", cut_nothing),
-    defect("lost state not told", STATE, _Recovery, "warn", no_warning),
+    defect("lost state not reported", STATE, _Recovery, "warn", no_warning),
     defect("marker empties the window", STATE, ProducerAppend, "adopt_marker", forgets_window),
     defect("unreplicated markers decide", DECIDED, ProducerState, "first_unstable", unstable_ongoing_only),
     defect("newest transaction bounds", DECIDED, ProducerState, "first_unstable", unstable_newest),

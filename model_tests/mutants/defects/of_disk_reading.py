@@ -1,4 +1,4 @@
-"""Defects of the log on disk in what readers get: aborted index, segments of an answer, cleaner."""
+"""Defects of reading from the disk log: aborted index, segments of an answer, cleaner."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Defects of the group coordinator: who may commit, what a marker makes of offsets, what a fetch tells, what is loaded.
+"""Defects of the group coordinator: commits, markers on offsets, fetches, and loading.
 
 Recorded sessions of real brokers see them; what the machines of transactions see is in `of_verification`. Left out,
 because no session has two members of one group: whatever is wrong in a rebalance.
@@ -73,7 +73,7 @@ def check_no_generation(group: ClassicGroup, claim: MemberClaim, profile: Profil
 def check_nobody_in_transactions(
     group: ClassicGroup, claim: MemberClaim, transactional: bool, profile: Profile
 ) -> None:
-    """Whoever has a transaction commits."""
+    """Any member of a transaction commits, without a check of the group."""
     if not transactional:
         _check_commit(group, claim, transactional, profile)
 
@@ -99,18 +99,18 @@ def created_for_any(coordinator: GroupCoordinator, shard: Shard, asked: Transact
 
 
 def load_as_committed(batch: RecordBatch, loaded: LoadedGroups, profile: Profile) -> None:
-    """Whoever loads takes pending offsets for committed ones."""
+    """A loading coordinator takes pending offsets for committed ones."""
     _replay(batch if batch.is_control else batch._replace(attributes=0, producer_id=NO_PRODUCER_ID), loaded, profile)
 
 
 def take_over_without_pending(shard: Shard, known: LoadedGroups) -> None:
-    """Whoever loads forgets the offsets of open transactions."""
+    """A loading coordinator forgets the offsets of open transactions."""
     known.offsets.pending.clear()
     _take_over(shard, known)
 
 
 def take_over_without_members(shard: Shard, known: LoadedGroups) -> None:
-    """Whoever loads forgets who is in the groups."""
+    """A loading coordinator forgets the members of the groups."""
     _take_over(shard, known)
     shard.groups = {group: ClassicGroup(group) for group in shard.groups}
 

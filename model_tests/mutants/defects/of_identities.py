@@ -1,4 +1,4 @@
-"""Defects of identities: producer ids and epochs that repeat or run out, and who may speak for a transactional id."""
+"""Defects of identities: producer ids and epochs that repeat or run out, and the checks of a transactional id."""
 
 from typing import Final
 
@@ -60,12 +60,12 @@ def rotate_to_same(
 
 
 def never_exhausted(metadata: TransactionMetadata) -> bool:
-    """Epochs go on for ever."""
+    """Epochs grow without a limit."""
     return False
 
 
 def end_with_old_identity(coordinator: TransactionCoordinator, asked: EndTransaction) -> ProducerIdentity:
-    """The end of a transaction tells the identity of the one that has ended."""
+    """The end of a transaction returns the identity of the one that has ended."""
     _end_txn(coordinator, asked)
     return ProducerIdentity(asked.producer_id, asked.epoch)
 
@@ -134,7 +134,7 @@ OF_IDENTITIES: Final = (
         property(never_exhausted),
     ),
     defect(
-        "the end of a transaction tells the old identity",
+        "the end of a transaction returns the old identity",
         rules.IDS_IDENTITY_NEVER_REPEATS,
         TransactionCoordinator,
         "end_txn",

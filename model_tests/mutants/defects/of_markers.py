@@ -1,4 +1,4 @@
-"""Defects of markers: which are sent, what they do at a partition, and what readers see of that."""
+"""Defects of markers: which are sent, their effect at a partition, and what readers see of it."""
 
 from typing import Final
 
@@ -40,7 +40,7 @@ def owe_the_first(channel: MarkerChannel, entry: object, epoch: object, complete
 
 
 def tear(owed: PendingMarkers, write: WriteMarker) -> bool:
-    """The last partition is told the contrary."""
+    """The last partition gets the opposite outcome."""
     last = max(owed.partitions, default=None)
 
     def torn(partition: TopicPartition, marker: TxnMarker) -> ErrorCode | None:
@@ -59,7 +59,7 @@ def tear(owed: PendingMarkers, write: WriteMarker) -> bool:
 
 
 def flip(owed: PendingMarkers, write: WriteMarker) -> bool:
-    """Commits are told as aborts."""
+    """Commits get ABORT markers."""
 
     def flipped(partition: TopicPartition, marker: TxnMarker) -> ErrorCode | None:
         reported = TxnMarker(
@@ -133,7 +133,7 @@ def stable_at_the_high_watermark(partition: Partition) -> Offset:
 
 
 def between_from_the_offset(index: TransactionIndex, fetch_offset: int, upper_bound: int) -> tuple[AbortedTxn, ...]:
-    """A transaction that began before the fetch is not told."""
+    """A transaction that began before the fetch is not listed."""
     return tuple(each for each in _between(index, fetch_offset, upper_bound) if each.first_offset >= fetch_offset)
 
 
@@ -144,8 +144,8 @@ def note_nothing(index: TransactionIndex, entry: AbortedTxn) -> None:
 OF_MARKERS: Final = (
     defect("a decided transaction is complete at once", rules.TXN_MARKER_ONCE, MarkerChannel, "add", owe_nothing),
     defect("one partition gets its marker", rules.TXN_MARKER_ONCE, MarkerChannel, "add", owe_the_first),
-    defect("one partition is told the contrary", rules.TXN_ATOMIC, marker_channel, "send_markers", tear),
-    defect("commits are told as aborts", rules.TXN_ONE_OUTCOME, marker_channel, "send_markers", flip),
+    defect("one partition gets the opposite outcome", rules.TXN_ATOMIC, marker_channel, "send_markers", tear),
+    defect("commits get ABORT markers", rules.TXN_ONE_OUTCOME, marker_channel, "send_markers", flip),
     defect(
         "a lost marker counts as written",
         rules.TXN_MARKER_ONCE,

@@ -1,4 +1,4 @@
-"""Defects of consumers in groups, of their coordinator, and of what both make of transactions."""
+"""Defects of consumers in groups, of their coordinator, and of their use of transactions."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -56,12 +56,12 @@ def commit_as_nobody(
 
 
 def claim_of_today(world: PipelineWorld, worker: WorkerRun, offsets: Offsets) -> PendingResult:
-    """A member that was thrown out names nobody, since it is nobody now."""
+    """A member that was thrown out names no member, since it is none now."""
     return world.application_sends_offsets(worker.instance, GROUP, offsets, worker.consumer.member.claim)
 
 
 def stay_after_abort(read: GroupConsumer) -> None:
-    """After an abort the consumer goes on behind what it has read."""
+    """After an abort the consumer continues behind what it has read."""
 
 
 def begin_anew(read: GroupConsumer) -> None:

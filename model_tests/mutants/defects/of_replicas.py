@@ -1,4 +1,4 @@
-"""Defects of brokers that replicate and of their controllers, each with the rule that it breaks; and who hunts them."""
+"""Defects of brokers that replicate and of their controllers, each with the rule that it breaks and its hunters."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final

@@ -74,12 +74,12 @@ def never_busy(sender: Sender, node: int) -> Hold | None:
 
 
 def same_offset(record: SentRecord, batch: ProducerBatch, delta: int) -> None:
-    """Every record is told the offset of its batch."""
+    """Every record gets the offset of its batch."""
     _settle(record, batch, 0)
 
 
 def silence_is_success(producer: IdempotentProducer, attempt: Attempt, reply: AttemptReply) -> None:
-    """A request that nobody answered counts as acknowledged."""
+    """A request without an answer counts as acknowledged."""
     taken = AttemptReply(ErrorCode.NONE) if reply.error is ErrorCode.NETWORK_EXCEPTION else reply
     _receive(producer, attempt, taken)
 

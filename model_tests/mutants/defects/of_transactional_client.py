@@ -1,4 +1,4 @@
-"""Defects of transactional producers and consumers: what they send, what they make of answers, what they deliver."""
+"""Defects of transactional producers and consumers: their requests, their handling of answers, their deliveries."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -28,7 +28,7 @@ _ENDS: Final = (ProducerRequest.END_TXN_COMMIT, ProducerRequest.END_TXN_ABORT)
 
 
 def fenced_is_done(request: ProducerRequest, error: ErrorCode) -> ErrorHandling:
-    """An end that was refused since somebody newer is at work counts as done."""
+    """An end that was refused because of a newer instance counts as done."""
     return ErrorHandling.DONE if request in _ENDS and error is ErrorCode.PRODUCER_FENCED else _meaning(request, error)
 
 
@@ -111,7 +111,7 @@ def any_marker_ends(batch: RecordBatch) -> bool:
 
 
 def start_anywhere(start: object, answer: object) -> tuple[TopicPartition, ...]:
-    """A consumer does not go on where its group was."""
+    """A consumer does not resume from its group's offset."""
     return ()
 
 

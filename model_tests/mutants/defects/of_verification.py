@@ -1,4 +1,4 @@
-"""Defects of verification, and of offsets in transactions: what is let in without leave, and what counts too early."""
+"""Defects of verification, and of offsets in transactions: batches let in unverified, offsets that count too early."""
 
 from typing import Final
 
@@ -58,11 +58,11 @@ def verify_everything(
 
 
 def agree_to_everything(coordinator: TransactionCoordinator, asked: Verify) -> None:
-    """Nobody is asked, and nothing is added."""
+    """Nothing is verified, and nothing is added."""
 
 
 def resume_whatever_was_said(handler: Handling, question: Request, refusal: Refusal | None) -> None:
-    """A refused verification lets the append go on."""
+    """A refused verification lets the append pass."""
     _resume(handler, question, None)
 
 
@@ -99,7 +99,7 @@ def anybody_commits(group: ClassicGroup, claim: MemberClaim, transactional: bool
 
 
 def check_before_asking(coordinator: GroupCoordinator, shard: Shard, asked: TransactionalCommit) -> None:
-    """Nobody looks at the group once the verification is answered (KAFKA-15784)."""
+    """The group is not checked once the verification is answered (KAFKA-15784)."""
     shard.create(asked.group)
 
 
@@ -147,7 +147,7 @@ OF_VERIFICATION: Final = (
         "is_overtaken",
         never_overtaken,
     ),
-    defect("pending offsets are told", rules.OFFSETS_STABLE_FETCH, GroupOffsets, "is_unstable", never_unstable),
+    defect("pending offsets are returned", rules.OFFSETS_STABLE_FETCH, GroupOffsets, "is_unstable", never_unstable),
     defect(
         "past members commit in transactions",
         rules.OFFSETS_GENERATION_FENCE,

@@ -72,7 +72,7 @@ def test_the_drawing_shows_the_torn_commit() -> None:
     drawn = text_of(diagram)
 
     assert "marker COMMIT" in drawn
-    assert "no endpoint for partition 1: nobody leads it" in drawn
+    assert "no endpoint for partition 1: it has no leader" in drawn
     assert "its broker is back" in drawn
     assert "txn.atomic is violated" in drawn
 

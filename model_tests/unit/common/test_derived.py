@@ -95,13 +95,14 @@ def test_an_interrupted_write_leaves_the_table_as_it_was(tmp_path: Path) -> None
     assert kept.rows() == [{"name": "old"}]
 
 
-def test_a_digest_is_of_what_the_code_says() -> None:
-    """Comments, docstrings and layout are nothing that a row is about."""
+def test_prose_does_not_change_a_digest() -> None:
+    """No row depends on comments, docstrings, layout, or the text below a constant."""
     plain = parsed("def f(a):\n    return a < 1\n")
     reported = parsed('def f(a):\n    """Says more."""\n    # and more\n    return (a  <  1)\n')
 
     assert digest(plain) == digest(reported)
     assert digest(plain) != digest(parsed("def f(a):\n    return a <= 1\n"))
+    assert digest(parsed("A = 1\n")) == digest(parsed('A = 1\n"""What it is for."""\n'))
 
 
 def of_decision(name: str) -> DecisionMutant:

@@ -201,7 +201,7 @@ def test_a_missing_diagram_is_named(build: Any, monkeypatch: pytest.MonkeyPatch)
     bugs = extension("bug_pages")
     monkeypatch.setattr(bugs, "facts", dict)
 
-    warned, _ = build(index=stating(KNOWN) + "\n```{bugs}\n```\n\n```{bug-told} KAFKA-17754\n```\n")
+    warned, _ = build(index=stating(KNOWN) + "\n```{bugs}\n```\n\n```{bug-reported} KAFKA-17754\n```\n")
 
     assert "nothing was found to draw of KAFKA-17754, " in warned
     assert "no search shows a bug 'KAFKA-17754'" in warned

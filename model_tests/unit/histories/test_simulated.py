@@ -22,8 +22,8 @@ DEFECTS: Final[Mapping[str, set[AnomalyKind]]] = {
     "an abort is decided as a commit": {AnomalyKind.ABORTED_READ},
     "an abort is sent as a commit": {AnomalyKind.ABORTED_READ},
     "a commit is decided as an abort": {AnomalyKind.LOST_WRITE, AnomalyKind.POLL_SKIP},
-    "commits are told as aborts": {AnomalyKind.LOST_WRITE, AnomalyKind.POLL_SKIP},
-    "one partition is told the contrary": {AnomalyKind.ABORTED_READ, AnomalyKind.TORN},
+    "commits get ABORT markers": {AnomalyKind.LOST_WRITE, AnomalyKind.POLL_SKIP},
+    "one partition gets the opposite outcome": {AnomalyKind.ABORTED_READ, AnomalyKind.TORN},
     "aborted records are delivered": {AnomalyKind.ABORTED_READ},
     "every broker gets the first block of producer ids": {AnomalyKind.LOST_WRITE},
 }

@@ -137,7 +137,7 @@ def test_the_page_names_whom_nothing_reports_apart() -> None:
     reported = page(table)
 
     assert "| killed by searches | 1 |" in reported
-    assert f"- `{SMALLER}`: nothing tells it apart" in reported
+    assert f"- `{SMALLER}`: no check distinguishes it" in reported
 
 
 def test_a_table_is_read_as_it_was_written(tmp_path: Path) -> None:

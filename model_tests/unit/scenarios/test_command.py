@@ -36,9 +36,9 @@ def test_one_scenario_is_reported_drawn_and_written(tmp_path: Path) -> None:
     assert HOLDS == reported.exit_code
     assert "knows the batch, and appends" in reported.output
     assert "Setting: Kafka 4.4, acks=all, idempotent." in reported.output
-    assert "told as written" in reported.output
+    assert "acknowledged" in reported.output
     assert svg.read_text().startswith("<svg")
-    facts = {"log": ["a"], "told as written": ["a"]}
+    facts = {"log": ["a"], "acknowledged": ["a"]}
     entry = {"name": NAME, "items": [1, 4, 5], "expected": facts, "observed": facts, "holds": True}
     assert [entry] == json.loads(report.read_text())
 

@@ -126,8 +126,8 @@ def test_a_missing_fact_is_a_failure() -> None:
 
     assert not silent.holds
     assert (
-        "lost-acknowledgement: told as written: expected a, observed (nothing was said of it)",
-        "lost-acknowledgement: weather: expected (nothing was said of it), observed fine",
+        "lost-acknowledgement: acknowledged: expected a, observed (not reported)",
+        "lost-acknowledgement: weather: expected (not reported), observed fine",
     ) == silent.failures
 
 

@@ -36,7 +36,7 @@ DEPTHS = {
     "expiry on": 4,
     "first batch overtaken": 5,
     "a new leader knows the last batch alone": 7,
-    "an answer out of order is heard late": 13,
+    "an answer out of order arrives late": 13,
     "unclean election": 5,
 }
 """Actions of the shortest violation."""

@@ -98,8 +98,8 @@ def test_a_trace_is_drawn_into_a_file_too(tmp_path: Path) -> None:
     ("text", "reported"),
     [
         ("{", "not JSON"),
-        ("[]", "tells of no run"),
-        ('{"run": null}', "tells of no run"),
+        ("[]", "has no run"),
+        ('{"run": null}', "has no run"),
         ('{"run": {"seed": 1}}', "workload is not what it should be"),
         ("tape", "the tape is not what it should be"),
         ("workload", "no workload 'other'"),

@@ -1,4 +1,4 @@
-"""What may happen to a producer over several partitions."""
+"""The actions of a producer over several partitions."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -92,7 +92,7 @@ class ClientActions:
         yield all_of(*(negate(client.written(position) == lowest) for position in range(self.knobs.batches + 1)))
 
     def leader_refuses(self, state: State, partition: Term) -> State:
-        """The client hears of it, and has to close the gap that it leaves."""
+        """The client gets the error, and has to close the gap that the batch leaves."""
         lowest = state.settled(partition)
         return state.but(
             bad=update(state.bad, partition, lowest, to=True),

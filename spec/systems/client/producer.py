@@ -1,7 +1,7 @@
-"""The state of one producer over several partitions: what it numbers, under which epoch, and what leaders know.
+"""The state of one producer over several partitions: its numbering, its epoch, and the leaders' state.
 
 The system of the idempotent producer looks at one partition and leaves the raising of the epoch to chance. Here is
-what makes a client raise it: a batch that a leader refuses for good. What the client has drained after it can no
+what makes a client raise it: a batch that a leader refuses with a fatal error. Batches drained after it can no
 longer be appended, so it goes up one epoch and numbers these batches again. A batch has at most one number in an
 epoch; the network is the set of all of them, and any may arrive at any time, any number of times, or never.
 """
@@ -83,7 +83,7 @@ class ClientProducer:
         return partial(getattr(self.state, name), self.partition)
 
     def in_flight(self, batch: Term) -> Term:
-        """The batch was sent and has no answer yet; answers are heard in order."""
+        """The batch was sent and has no answer yet; answers arrive in order."""
         return all_of(batch >= self.settled(), batch < self.batches())
 
     def nothing_in_flight(self) -> Term:

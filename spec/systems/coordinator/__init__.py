@@ -1,1 +1,1 @@
-"""One transactional id at its coordinator: which identities its instances get, and how its transactions end."""
+"""One transactional id at its coordinator: the identities of its instances, and the end of its transactions."""

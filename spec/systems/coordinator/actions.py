@@ -1,4 +1,4 @@
-"""What may happen to a transactional id: its instances, its coordinator and time act."""
+"""The actions on a transactional id: of its instances, its coordinator and time."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -111,7 +111,7 @@ class CoordinatorActions:
         yield negate(id_.ended(instance, outcome == COMMIT).error == WAIT)
 
     def instance_ends(self, state: State, instance: Term, outcome: Term) -> State:
-        """It is told the outcome and its next identity, or that it may not."""
+        """It gets the outcome and its next identity, or an error."""
         return self._answered(state, instance, outcome)
 
     def end_without_answer_if(self, state: State, instance: Term, outcome: Term) -> Iterator[Term]:
@@ -132,12 +132,12 @@ class CoordinatorActions:
         yield negate(self.of(state).ended(instance, state.in_doubt(instance) == COMMIT).error == WAIT)
 
     def instance_ends_again(self, state: State, instance: Term) -> State:
-        """It is told the outcome and its next identity, or that it may not."""
+        """It gets the outcome and its next identity, or an error."""
         after = self._answered(state, instance, state.in_doubt(instance))
         return after.but(in_doubt=update(state.in_doubt, instance, to=ABSENT))
 
     def instance_recovers_if(self, state: State, instance: Term) -> Iterator[Term]:
-        """A client goes on by itself with a new identity."""
+        """A client continues by itself with a new identity."""
         yield state.must_recover(instance)
         yield self.of(state).ids_left()
         yield self.of(state).initialised(instance, expects=True).appends
@@ -242,7 +242,7 @@ class CoordinatorActions:
         )
 
     def _given(self, state: State, instance: Term, identity: IdAndEpoch, reported: Term = True) -> dict[str, Term]:
-        """The identity of an instance, and the newest one that anybody got, where one is told."""
+        """The identity of an instance, and the newest one that any instance got, where the answer has one."""
         producer_id, epoch = identity.producer_id, identity.producer_epoch
         return {
             "producer_id": update(
@@ -258,7 +258,7 @@ class CoordinatorActions:
         }
 
     def _fenced(self, state: State, transition: Transition) -> State:
-        """The open transaction is aborted, and whoever has it open does not know."""
+        """The open transaction is aborted, and the instance that has it open does not know."""
         tears = all_of(transition.appends, True)
         return self._written(state, transition).but(
             torn=rewrite(state.torn, lambda i: all_of(tears, state.in_transaction(i)), lambda _: True),

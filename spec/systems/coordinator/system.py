@@ -49,13 +49,13 @@ def open_can_time_out(id_: TransactionalId) -> Term:
 
 
 def epochs_are_not_burnt(id_: TransactionalId) -> Term:
-    """The coordinator's epoch is at most one above the last one that anybody got of its producer id."""
+    """The coordinator's epoch is at most one above the last one given out of its producer id."""
     same = id_.entry.producer_id == id_.state.given_producer_id()
     return implies(same, id_.entry.producer_epoch <= id_.state.given_epoch() + 1)
 
 
 def newest_identity_is_taken(id_: TransactionalId, instance: Term) -> Term:
-    """An instance that has the newest identity is not told that another one has it."""
+    """An instance that has the newest identity is never fenced."""
     one = id_.of(instance)
     newest = all_of(one.speaks(), negate(one.in_transaction()), negate(one.shut_out()), id_.entry.known)
     error = id_.registered(instance).error
@@ -63,17 +63,17 @@ def newest_identity_is_taken(id_: TransactionalId, instance: Term) -> Term:
 
 
 def replaced_commits_nothing(id_: TransactionalId, instance: Term) -> Term:
-    """No instance that another one has taken over from is told that a transaction of its own is committed."""
+    """No instance that was replaced gets an acknowledgement that its transaction is committed."""
     return negate(id_.of(instance).reported_commit_when_replaced())
 
 
 def commit_is_of_the_whole(id_: TransactionalId, instance: Term) -> Term:
-    """No instance is told that a transaction is committed of which a part was aborted."""
+    """No commit is acknowledged to an instance if a part of the transaction was aborted."""
     return negate(id_.of(instance).reported_commit_when_torn())
 
 
 def rotated(id_: TransactionalId, instance: Term) -> Term:
-    """An instance goes on under a second producer id."""
+    """An instance continues under a second producer id."""
     return all_of(id_.of(instance).producer_id() == 1, id_.of(instance).in_transaction())
 
 

@@ -29,7 +29,7 @@ TIMEOUT: Final = 1
 """Of a transaction; when it has passed is free."""
 
 SHUT_OUT: Final = (ErrorCode.PRODUCER_FENCED, ErrorCode.INVALID_PRODUCER_ID_MAPPING)
-"""What an instance is told whose identity is not the newest one."""
+"""The errors for an instance whose identity is not the newest one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +39,8 @@ class CoordinatorKnobs:
     Attributes:
         profile: the release; where epochs end early.
         timeout_fences: the abort of a transaction past its timeout raises the epoch (KAFKA-6119).
-        mapping_error_abortable: a client goes on with a new identity when its own is unknown (KAFKA-18019).
-        lowered_to: the transaction version to which the cluster's is lowered at some time, while instances go on with
+        mapping_error_abortable: a client continues with a new identity when its own is unknown (KAFKA-18019).
+        lowered_to: the transaction version to which the cluster's is lowered at some time, while instances keep
             that of the profile; None where it stays.
         unwritable_rolled_back: what no record can hold is not pending, as what the log refuses is not; in no release.
         times_out, expires, fails_over, loses_replies, append_fails: what may happen.
@@ -97,8 +97,8 @@ VARIABLES: Final = (
     Variable("starts", (), 0),
     Variable("faults", (), 0),
     # ghosts: another instance has started since; the coordinator took the identity away; a part of the open
-    # transaction was aborted; a commit was told to an instance that was replaced, or of which a part was aborted;
-    # the newest identity that anybody got
+    # transaction was aborted; a commit was acknowledged to an instance that was replaced, or of whose transaction a
+    # part was aborted; the newest identity that any instance got
     Variable("replaced", (INSTANCE,), initial=False),
     Variable("shut_out", (INSTANCE,), initial=False),
     Variable("torn", (INSTANCE,), initial=False),
@@ -132,7 +132,7 @@ class TransactionalId:
         return self.state.fresh() < self.knobs.producer_ids
 
     def initialised(self, instance: Term, *, expects: bool = False) -> Transition:
-        """InitProducerId, with the identity that a client expects where it goes on after an error."""
+        """InitProducerId, with the identity that a client expects when it resumes after an error."""
         identity = self.of(instance)
         asked = InitRequest(
             timeout=TIMEOUT,

@@ -1,4 +1,4 @@
-"""What may happen to a stream: the client, the network, the leader and its followers act."""
+"""The actions on a stream: of the client, the network, the leader and its followers."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -195,7 +195,7 @@ class StreamActions:
         yield self.of(state, stream).in_flight(batch)
 
     def client_gives_up(self, state: State, stream: Term, batch: Term) -> State:
-        """The application is told that it failed; whether it is in the log is in doubt."""
+        """The application gets a failure; whether the batch is in the log is in doubt."""
         return state.but(
             given_up=update(state.given_up, stream, batch, to=True),
             unresolved=update(state.unresolved, stream, to=True),

@@ -1,4 +1,4 @@
-"""What holds of the idempotent producer in every reachable state: the theorems, and the lemmas they rest on."""
+"""Claims about the idempotent producer in every reachable state: the theorems, and their lemmas."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -120,7 +120,7 @@ CONTROLS: Final = (
         epochs=1,
     ),
     BrokenSystem(
-        "an answer out of order is heard late",
+        "an answer out of order arrives late",
         "logged_at_most_once",
         _bounded(replace(_QUIET, in_flight=2, profile=_TWO, heard_at_once=False), 5, 4),
         {"heard_at_once": True},

@@ -47,8 +47,8 @@ class StreamKnobs:
         clean_elections: a new leader has all that is below the high watermark.
         window_survives: a new leader knows the whole window, as from replay of its log; otherwise the last batch alone,
             as from a snapshot.
-        heard_at_once: a client hears OUT_OF_ORDER_SEQUENCE_NUMBER for its lowest batch at once or not at all;
-            otherwise it may hear of it later, after another copy of the batch was appended.
+        heard_at_once: a client gets OUT_OF_ORDER_SEQUENCE_NUMBER for its lowest batch at once or not at all;
+            otherwise it may get it later, after another copy of the batch was appended.
         fails_over: leaders may fail.
         gives_up: deliveries may time out.
         largest_sequence: the sequence after which the client's next one is 0.
@@ -79,7 +79,7 @@ class StreamKnobs:
 
 
 _LATE_ANSWERS: Final = (Variable("refused", (STREAM, REQUEST), initial=False),)
-"""Requests that were answered out of order, of which the client may not have heard yet."""
+"""Requests that were answered out of order, whose answers the client may not have got yet."""
 
 
 def variables(knobs: StreamKnobs) -> tuple[Variable, ...]:

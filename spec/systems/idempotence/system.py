@@ -51,7 +51,7 @@ def acknowledged_in_second_epoch(stream: StreamView, batch: Term) -> Term:
 
 
 def given_up_yet_logged(stream: StreamView, batch: Term) -> Term:
-    """A batch that the application was told has failed is in the log."""
+    """A batch that failed for the application is in the log."""
     return all_of(stream.given_up(batch), stream.place(batch) >= 0)
 
 

@@ -121,7 +121,7 @@ class IdsActions:
         yield negate(state.current(broker).empty)
 
     def broker_hands_out(self, state: State, broker: Term) -> State:
-        """The next id of the current block is somebody's."""
+        """The next id of the current block was given out."""
         block = state.current(broker)
         return state.but(
             current=update(state.current, broker, to=blocks.handed_out(block)),
@@ -134,7 +134,7 @@ class IdsActions:
         yield any_of(negate(block.empty), negate(state.ahead(broker).empty), state.read(broker).first >= 0)
 
     def broker_restarts(self, state: State, broker: Term) -> State:
-        """What is left of its blocks is nobody's for ever."""
+        """The rest of its blocks is never given out."""
         kept = Block(state.lowest(broker), state.current(broker).end)
         return state.but(
             read=update(state.read, broker, to=UNREAD),
@@ -195,7 +195,7 @@ def _apart(one: Block, other: Block) -> Term:
 
 
 def burnt(state: State, broker: Term, number: Term) -> Term:
-    """An id was claimed, never handed out, and is nobody's any more."""
+    """An id was claimed, never handed out, and is lost."""
     mine = any_of(_inside(state.current(broker), number), _inside(state.ahead(broker), number))
     return all_of(state.times(number) == 0, number < state.record().first, negate(mine), state.record().version > 1)
 

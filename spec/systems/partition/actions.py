@@ -1,4 +1,4 @@
-"""What may happen to a partition: producers, coordinators, the leader, its followers and readers act."""
+"""The actions on a partition: of producers, coordinators, the leader, its followers and readers."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -218,7 +218,7 @@ class PartitionActions:
         yield log.log_start() < log.stable()
 
     def readers_fetch(self, state: State, partition: Term) -> State:
-        """Whoever reads committed data may be given all that is below the last stable offset."""
+        """A read_committed reader may be given all that is below the last stable offset."""
         log = self.of(state, partition)
         start, stable = log.log_start(), log.stable()
         return state.but(
@@ -237,7 +237,7 @@ class PartitionActions:
             yield log.log_start() <= log.end(known)
 
     def leader_fails_over(self, state: State, partition: Term, to: Term, known: Term) -> State:
-        """The log is the follower's, and so is what it knows; it has told no reader anything."""
+        """The log is the follower's, and so is its state; it has not answered any reader yet."""
 
         def beyond(function: Function, initial: Term, first: Term) -> Function:
             return rewrite(function, lambda p, *at: all_of(p == partition, at[-1] >= first), lambda *_: initial)

@@ -1,4 +1,4 @@
-"""What holds of a partition in every reachable state: the theorems, and the lemmas they rest on."""
+"""Claims about a partition in every reachable state: the theorems, and their lemmas."""
 
 from collections.abc import Callable
 from functools import partial
@@ -46,7 +46,7 @@ def what_was_read_stays_decided(log: PartitionView, producer: Term, position: Te
 
 
 def stable_never_falls(log: PartitionView) -> Term:
-    """The last stable offset is not below one that the same leader has told before."""
+    """The last stable offset is not below one that the same leader has returned before."""
     return log.reported() <= log.stable()
 
 
@@ -139,12 +139,12 @@ def open_is_in_log(log: PartitionView, producer: Term, j: Term) -> Term:
 
 
 def reported_is_visible(log: PartitionView) -> Term:
-    """No last stable offset above the high watermark was told."""
+    """No last stable offset above the high watermark was returned."""
     return all_of(log.reported() >= 0, log.reported() <= log.high_watermark())
 
 
 def below_reported_is_decided(log: PartitionView, producer: Term, position: Term) -> Term:
-    """Data that begins below a last stable offset that was told is decided, or the log starts not before that."""
+    """Data that begins below a returned last stable offset is decided, or the log starts at or after that offset."""
     undecided = _undecided_at(log, producer, position, log.visible())
     return implies(all_of(undecided, log.end(position) < log.reported()), log.reported() <= log.log_start())
 

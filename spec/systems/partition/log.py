@@ -1,4 +1,4 @@
-"""The state of one partition with transactions: its log, what replicas know of producers, and its readers.
+"""The state of one partition with transactions: its log, the replicas' producer state, and its readers.
 
 The log is a sequence of batches; position i is the one that i batches precede. What a replica knows of a producer
 is a function of how many batches it has, so that a new leader knows what its own log says. Partitions share
@@ -92,7 +92,7 @@ VARIABLES: Final = (
     # ghosts: the batch that opened the open transaction, and the marker that decided a batch's transaction
     Variable("opened", (PARTITION, PRODUCER, POSITION), ABSENT),
     Variable("decided_by", (PARTITION, PRODUCER, POSITION), ABSENT),
-    # ghosts: the greatest last stable offset that this leader told, and the offsets that readers were given
+    # ghosts: the greatest last stable offset that this leader returned, and the offsets that readers were given
     Variable("reported", (PARTITION,), 0),
     Variable("given", (PARTITION, OFFSET), initial=False),
     # ghosts: the epochs that were known of a producer below a high watermark

@@ -73,7 +73,7 @@ def epoch_and_coordinator_rose(log: PartitionView, producer: Term, position: Ter
 
 
 def high_watermark_lags(log: PartitionView, producer: Term, position: Term) -> Term:
-    """After a failover a transaction that had been decided for good is not known to be, and holds readers back."""
+    """After a failover a transaction that had been decided is not known to be, and holds readers back."""
     decided = log.is_decided(producer, position, log.copied())
     return all_of(decided, log.decided_by(producer, position) >= log.visible(), position < log.visible())
 

@@ -1,4 +1,4 @@
-"""What the actions of leaders, followers, brokers and the controller share."""
+"""The common part of the actions of leaders, followers, brokers and the controller."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -24,7 +24,7 @@ class ReplicationActionBase:
 
 
 def decided(state: State) -> State:
-    """The controller has decided something: whoever leads has yet to hear of it."""
+    """The controller has decided something that the leader does not know yet."""
     return state.but(
         view=rewrite(
             state.view,

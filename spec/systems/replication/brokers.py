@@ -1,4 +1,4 @@
-"""What may happen to brokers: they restart, with the whole log or without its end."""
+"""The actions of brokers: they restart, with the whole log or without its end."""
 
 from dataclasses import replace
 
@@ -45,9 +45,9 @@ class BrokerActions(ReplicationActionBase):
     def _forgotten(self, state: State, replica: Term) -> State:
         """What was in memory is gone, and what leaders know of the incarnation before counts no more.
 
-        Elections that were past when the broker registered are not told to it again (KIP-380, and KRaft's catching up).
+        Elections before the broker's registration are not sent to it again (KIP-380, and KRaft's catching up).
         A proposal of the incarnation before is refused as such only where it is of the present leader and set: where
-        the controller has decided something since, and perhaps let it in, its leader goes on waiting for both.
+        the controller has decided something since, and perhaps let it in, its leader keeps waiting for both.
         """
         epoch = state.epoch() if self.knobs.hears_in_order else ABSENT
         after = state.but(

@@ -1,4 +1,4 @@
-"""What holds of the replicas in every reachable state: the theorems, and the lemmas beside them."""
+"""Claims about the replicas in every reachable state: the theorems, and the lemmas beside them."""
 
 from collections.abc import Callable
 from typing import Final, TypeAlias
@@ -17,19 +17,19 @@ Sentence: TypeAlias = tuple[Rule, Callable[..., Term], tuple[Sort, ...]]
 
 
 def high_watermark_is_in_every_in_sync_log(world: ReplicationView, leader: Term, replica: Term) -> Term:
-    """The high watermark of whoever takes itself for the leader is at most the log end of each in-sync replica."""
+    """A replica that takes itself for the leader has a high watermark of at most each in-sync replica's log end."""
     state = world.state
     there = all_of(world.leads(leader), state.in_sync(replica))
     return given(there, lambda: state.high_watermark(leader) <= state.length(replica))
 
 
 def high_watermark_never_falls(world: ReplicationView, leader: Term) -> Term:
-    """A leader's high watermark is not below one that it told in the same epoch."""
+    """A leader's high watermark is not below one that it returned in the same epoch."""
     return given(world.leads(leader), lambda: world.state.reported(leader) <= world.state.high_watermark(leader))
 
 
 def leader_has_what_is_committed(world: ReplicationView, replica: Term, position: Term) -> Term:
-    """Whoever the controller elected has every batch that was below a high watermark."""
+    """Every leader that the controller elected has every batch that was below a high watermark."""
     return given(world.state.leader() == replica, lambda: _has_committed(world, replica, position))
 
 
@@ -52,7 +52,7 @@ def followers_have_the_leaders_history(world: ReplicationView, leader: Term, fol
 
 
 def in_sync_replicas_have_what_is_committed(world: ReplicationView, replica: Term, position: Term) -> Term:
-    """Whoever may be elected has every batch that was below a high watermark."""
+    """Every electable replica has every batch that was below a high watermark."""
     return given(world.is_electable(replica), lambda: _has_committed(world, replica, position))
 
 

@@ -132,7 +132,7 @@ CONTROLS: Final = (
         _small(appends=2, epoch_rises=False),
     ),
     BrokenReplication(
-        "before KIP-380: a broker that restarts hears of an election from before",
+        "before KIP-380: a restarted broker learns of an election from before",
         claims.leader_has_what_is_committed,
         _small(restarts=True, hears_late=True, hears_in_order=False),
     ),

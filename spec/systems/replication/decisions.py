@@ -1,4 +1,4 @@
-"""What may happen to the in-sync set and the leader: leaders propose, the controller decides, replicas hear of it."""
+"""Changes of the in-sync set and the leader: leaders propose, the controller decides, replicas learn of it."""
 
 from dataclasses import replace
 
@@ -12,7 +12,7 @@ from spec.vocabulary import ABSENT
 
 
 class ControllerActions(ReplicationActionBase):
-    """The actions of leaders that propose, of the controller, and of replicas that hear of it."""
+    """The actions of leaders that propose, of the controller, and of replicas that learn of it."""
 
     def all(self) -> tuple[Action, ...]:
         """Every one."""
@@ -29,7 +29,7 @@ class ControllerActions(ReplicationActionBase):
         return (self._action("replica_hears_of_a_past_election", REPLICA, EPOCH),) if self.knobs.hears_late else ()
 
     def leader_proposes_return_if(self, state: State, leader: Term, follower: Term) -> Guard:
-        """A follower outside the set has caught up, and the leader has asked for nobody else."""
+        """A follower outside the set has caught up, and the leader has proposed no other."""
         world, view = self.of(state), state.view(leader)
         yield negate(leader == follower)
         yield world.leads(leader)
@@ -51,7 +51,7 @@ class ControllerActions(ReplicationActionBase):
         yield electing.altered(asked, state.epoch(), 1, self.knobs.without).granted
 
     def controller_lets_return(self, state: State, leader: Term) -> State:
-        """The follower is in sync; the leader has not heard of it yet."""
+        """The follower is in sync; the leader does not know it yet."""
         follower = state.view(leader).proposed
         members = state.members() + 1
         enough = members >= self.knobs.min_in_sync
@@ -86,7 +86,7 @@ class ControllerActions(ReplicationActionBase):
         yield self.of(state).is_electable(replica)
 
     def controller_elects(self, state: State, replica: Term) -> State:
-        """A leader epoch begins; who was not in sync leads alone. After an unclean election nobody is eligible."""
+        """A leader epoch begins; a leader out of sync leads alone. After an unclean election none is eligible."""
         stays = state.in_sync(replica)
         clean = any_of(not self.knobs.unclean, stays, state.eligible(replica))
         epoch = electing.leader_epoch_after(
@@ -107,7 +107,7 @@ class ControllerActions(ReplicationActionBase):
         )
 
     def _kept(self, state: State, epoch: Term, election: ElectionView, in_sync: Function) -> State:
-        """An election that some replicas may yet hear of when it is past."""
+        """An election that some replicas may yet learn of when it is past."""
         if not self.knobs.hears_late:
             return state
         return state.but(
@@ -155,7 +155,7 @@ class ControllerActions(ReplicationActionBase):
         )
 
     def _as_follower_before_kip_101(self, state: State, replica: Term, leads: Term) -> State:
-        """Whoever becomes a follower cuts its log at its own high watermark, and asks nobody."""
+        """A replica that becomes a follower cuts its log at its own high watermark, without a request."""
         if self.knobs.profile.truncates_by_leader_epoch:
             return state
         return cut(state, replica, choose(leads, state.length(replica), state.high_watermark(replica)))

@@ -1,4 +1,4 @@
-"""What may happen to the logs of a partition's replicas: producers, the leader and its followers act."""
+"""The actions on the logs of a partition's replicas: of producers, the leader and its followers."""
 
 from spec.algebra import Term, all_of, any_of, choose, negate
 from spec.protocol import repl
@@ -23,7 +23,7 @@ class Logs(ReplicationActionBase):
         )
 
     def producer_appends_if(self, state: State, leader: Term) -> Guard:
-        """Whoever takes itself for the leader appends, if enough replicas are in sync for the producer."""
+        """A replica that takes itself for the leader appends, if enough replicas are in sync for the producer."""
         world = self.of(state)
         yield state.sent() < self.knobs.appends
         yield world.leads(leader)
@@ -83,7 +83,7 @@ class Logs(ReplicationActionBase):
         return not isinstance(end, int) or end < self.knobs.appends
 
     def follower_truncates_if(self, state: State, leader: Term, follower: Term) -> Guard:
-        """The leader answers that the follower's log goes on differently, or further, than its own."""
+        """The leader answers that the follower's log differs from its own, or is longer."""
         yield negate(leader == follower)
         yield state.view(follower).leader == leader
         answer = self.of(state).fetched(leader, follower)
@@ -100,7 +100,7 @@ class Logs(ReplicationActionBase):
         yield negate(world.raised(leader) == state.high_watermark(leader))
 
     def leader_raises_high_watermark(self, state: State, leader: Term) -> State:
-        """What is below it is committed: readers see it, and producers that wait for all are told so."""
+        """Records below it are committed: readers see them, and producers with acks=all get their acknowledgement."""
         raised, reported = self.of(state).raised(leader), state.reported(leader)
 
         def newly(position: Term) -> Term:

@@ -1,7 +1,7 @@
-"""What of the replicas is proved without bounds: that a leader's high watermark never falls, and is within its log.
+"""The unbounded proof about replicas: a leader's high watermark never falls, and is within its log.
 
-For any number of replicas, batches, elections, restarts and losses, with zombies, proposals, and elections that are
-heard of late. What else the rules of replication say is searched; their waivers say what a proof of it would need.
+For any number of replicas, batches, elections, restarts and losses, with zombies, proposals, and elections that
+replicas learn of late. The other rules of replication are searched; their waivers name what a proof would need.
 """
 
 from collections.abc import Callable
@@ -29,7 +29,7 @@ def _leads(world: ReplicationView, leader: Term) -> Term:
 
 
 def leader_counts_itself(world: ReplicationView, leader: Term) -> Term:
-    """Whoever takes itself for the leader takes itself for in sync, and its own log end for that of one of the set."""
+    """A replica that takes itself for the leader counts itself in sync, and its own log end as one of the set's."""
 
     def counts() -> Term:
         return all_of(
@@ -62,7 +62,7 @@ def lengths_are_natural(world: ReplicationView, replica: Term) -> Term:
 
 
 def reported_is_not_taken_back(world: ReplicationView, leader: Term) -> Term:
-    """A leader's high watermark is not below one that it told in the same epoch."""
+    """A leader's high watermark is not below one that it returned in the same epoch."""
     return given(leader >= 0, lambda: high_watermark_never_falls(world, leader))
 
 

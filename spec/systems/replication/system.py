@@ -27,7 +27,7 @@ TRUE_SYSTEM: Final = ReplicationKnobs()
 
 
 def zombie_appends(world: ReplicationView, replica: Term) -> Term:
-    """Whoever takes itself for the leader is not, and has more than it knows to be replicated."""
+    """A replica takes itself for the leader, is not, and has more than it knows to be replicated."""
     state = world.state
     beyond = state.length(replica) > state.high_watermark(replica)
     return all_of(world.leads(replica), negate(state.leader() == replica), beyond)

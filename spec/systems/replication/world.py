@@ -1,7 +1,7 @@
 """The state of one partition's replicas: their logs, what each knows of its leader, and what the controller decided.
 
-A log is a sequence of batches, position by position, each with its leader epoch. A replica acts on what it last heard
-of the controller: one that takes itself for the leader may be a zombie. What is called a ghost is read by no decision.
+A log is a sequence of batches, position by position, each with its leader epoch. A replica acts on its last message
+of the controller: one that takes itself for the leader may be a zombie. A ghost is a variable that no decision reads.
 """
 
 from dataclasses import dataclass, replace
@@ -43,14 +43,14 @@ NOTHING: Final = Entry()
 
 @dataclass(frozen=True, slots=True)
 class ReplicaView:
-    """What a replica last heard of the controller.
+    """A replica's last message of the controller.
 
     Attributes:
-        epoch: the leader epoch; after a restart that of the time, of which it has yet to hear.
-        leader: the leader; -1 where it has heard nothing since it restarted.
+        epoch: the leader epoch; after a restart that of the time, of which it has no message yet.
+        leader: the leader; -1 where it has had no message since it restarted.
         start: its log end when it became the leader.
         in_sync: how many members the in-sync set has that it knows as the leader.
-        proposed: whom it has asked the controller to let in; -1 nobody.
+        proposed: the follower that it has asked the controller to let in; -1 none.
         outdated: the controller has decided something since, so that it refuses what this leader asks.
     """
 
@@ -102,8 +102,8 @@ class ReplicationKnobs:
         elections: most elections.
         losses: how often a broker may lose the end of its log when it restarts.
         restarts: brokers may restart without losing records.
-        hears_late: a replica may hear of an election when it is past; otherwise it hears of the last one.
-        hears_in_order: a broker that restarts hears of no election from before; otherwise of any (before KIP-380).
+        hears_late: a replica may learn of an election when it is past; otherwise it learns of the last one.
+        hears_in_order: a restarted broker learns of no election from before; otherwise of any (before KIP-380).
         replies_outlive: an answer to a Fetch is taken in a later epoch than it was asked in.
         acks: what producers wait for; with less than all, what the leader has appended counts as committed.
         min_in_sync: min.insync.replicas.
@@ -169,13 +169,13 @@ def variables(knobs: ReplicationKnobs) -> tuple[Variable, ...]:
         Variable("eligible", (REPLICA,), initial=False),
         Variable("members", (), knobs.replicas),
         Variable("last_known", (), ABSENT),  # the leader that left an in-sync set of which it was the last one
-        # elections that replicas may hear of late
+        # elections that replicas may learn of late
         Variable("elected", (EPOCH,), ElectionView(0, knobs.replicas)),
         Variable("in_sync_then", (EPOCH, REPLICA), initial=True),
         # how much has happened
         Variable("sent", (), 0),
         Variable("lost", (), 0),
-        # ghosts: the batch that was committed at a position; the highest watermark that a leader told in its epoch
+        # ghosts: the batch that was committed at a position; the highest watermark that a leader returned in its epoch
         Variable("committed", (POSITION,), ABSENT),
         Variable("reported", (REPLICA,), 0),
     )

@@ -1,4 +1,4 @@
-"""What the actions of clients, leaders and coordinators share."""
+"""The common part of the actions of clients, leaders and coordinators."""
 
 from collections.abc import Iterator
 from functools import partial

@@ -1,4 +1,4 @@
-"""What a control is: the system with one thing changed, and what takes that back."""
+"""Controls: the system with one thing changed, and how to undo the change."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""What breaks transactions by a knob of the system: known bugs and steps left out, each with what it violates."""
+"""Controls by a knob of the system: known bugs and steps left out, each with the claim that it violates."""
 
 from dataclasses import replace
 from typing import Final
@@ -130,13 +130,13 @@ OF_KNOBS: Final = (
         left_to_tests=True,
     ),
     broken(
-        "a reader is not told what is aborted",
+        "a reader gets no list of aborted transactions",
         "received_is_committed",
         quiet(NEWEST, readers=True, aborted_filtered=False, bounds=ONE),
         aborted_filtered=True,
     ),
     broken(
-        "a late Produce is read, and its client was told of an abort",
+        "a late Produce is read although its client got an abort",
         "reader_sees_what_the_client_was_reported",
         quiet(KAFKA_3_9, readers=True, outlive=frozenset({BATCHES}), bounds=TWO),
         outlive=NOTHING,

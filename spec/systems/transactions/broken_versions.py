@@ -1,4 +1,4 @@
-"""What breaks transactions by the behaviours of a release: known bugs and old versions, each with what it violates."""
+"""Controls by the behaviours of a release: known bugs and old versions, each with the claim that it violates."""
 
 from dataclasses import replace
 from typing import Final

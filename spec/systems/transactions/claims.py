@@ -1,4 +1,4 @@
-"""What holds of transactions in every reachable state."""
+"""Claims about transactions in every reachable state."""
 
 from collections.abc import Callable
 from functools import partial
@@ -65,7 +65,7 @@ def bump_ends_no_other(view: TransactionsView) -> Term:
 
 
 def same_outcome_everywhere(view: TransactionsView, txn: Term, p: Term, b: Term, q: Term, c: Term) -> Term:
-    """Whatever of a transaction is decided is decided alike, on every partition."""
+    """All decisions on a transaction have the same outcome, on every partition."""
     one, other = view.data(txn, p, b), view.data(txn, q, c)
     both = all_of(one >= DECIDED, other >= DECIDED)
     return given(both, lambda: view.outcome(one - DECIDED) == view.outcome(other - DECIDED))
@@ -137,13 +137,13 @@ def zombie_does_not_commit(view: TransactionsView, txn: Term, partition: Term, b
 
 
 def log_knows_the_decision(view: TransactionsView) -> Term:
-    """What would be loaded after a crash carries on the decision that markers are sent for."""
+    """The decision that would be loaded after a crash is the one whose markers are being sent."""
     deciding = all_of(is_preparing(view.remembers()), view.decision() >= 0)
     return implies(deciding, all_of(is_preparing(view.record()), view.record_decision() == view.decision()))
 
 
 def coordinator_epochs_never_fall(view: TransactionsView, partition: Term, producer: Term) -> Term:
-    """A partition takes no marker of a coordinator older than one whose marker it has of the same producer."""
+    """A partition accepts no marker of a coordinator older than one whose marker it has of the same producer."""
     known = view.entry(producer, partition).coordinator_epoch
     return any_of(known == ABSENT, known >= view.latest_coordinator(producer, partition))
 
@@ -158,7 +158,7 @@ def identities_differ(view: TransactionsView, one: Term, other: Term) -> Term:
 
 
 def newest_is_not_fenced(view: TransactionsView, txn: Term) -> Term:
-    """The client with the newest identity is never told that another one has taken its place."""
+    """The client with the newest identity is never fenced."""
     return negate(view.fenced_wrongly(txn))
 
 
@@ -220,7 +220,7 @@ class TransactionClaims:
         self._of = partial(TransactionsView, knobs, taken)
 
     def theorems(self) -> tuple[Claim, ...]:
-        """What the rules claim."""
+        """The claims of the rules."""
         message = (TRANSACTION, PARTITION, BATCH)
         return (
             self._claim(ends_its_own, rules.TXN_NO_CROSSTALK, DECISION),

@@ -1,4 +1,4 @@
-"""What the application's instances do: they begin transactions, send, and ask for the end, or for a new epoch."""
+"""The actions of the application's instances: they begin transactions, send, and ask for the end or a new epoch."""
 
 from spec.algebra import Term, all_of, any_of, negate
 from spec.systems.language import Action, State, rewrite, update

@@ -1,4 +1,4 @@
-"""What must break transactions: known bugs, old versions, and steps left out, each with the claim that it violates."""
+"""The controls of transactions: known bugs, old versions, and steps left out, each with the claim that it violates."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""What coordinators do: they decide requests, append records, send markers, complete, time out, and fail over."""
+"""The actions of coordinators: they decide, append records, send markers, complete, time out, and fail over."""
 
 from dataclasses import replace
 
@@ -69,14 +69,14 @@ class Coordinators(Recording):
     # --- identities -------------------------------------------------------------------------------------------
 
     def coordinator_initializes_if(self, state: State, instance: Term, fate: Term) -> Guard:
-        """The next instance asks for an identity and is given one; instances are numbered in this order."""
+        """The next instance requests an identity and gets one; instances are numbered in this order."""
         view = self.of(state)
         yield from self._next(view, instance)
         yield view.initialized().appends
         yield self._has_producer_id(view.initialized())
 
     def coordinator_initializes(self, state: State, instance: Term, fate: Term) -> State:
-        """The record of the new identity is appended, and the instance is told once it is durable."""
+        """The record of the new identity is appended; the instance gets its identity once the record is durable."""
         view = self.of(state)
         transition, durable = view.initialized(), self._is_taken(fate)
         identity = IdAndEpoch(transition.target.producer_id, transition.target.producer_epoch)
@@ -95,7 +95,7 @@ class Coordinators(Recording):
         yield self._has_producer_id(view.bumped(txn))
 
     def coordinator_bumps(self, state: State, txn: Term, fate: Term) -> State:
-        """The record of the identity is appended; once it is durable the instance is told, if it still waits."""
+        """The record of the identity is appended; once it is durable the instance gets it, if it still waits."""
         view = self.of(state)
         transition, durable, waits = view.bumped(txn), self._is_taken(fate), negate(state.ended(txn))
         identity = IdAndEpoch(transition.target.producer_id, transition.target.producer_epoch)
@@ -125,7 +125,7 @@ class Coordinators(Recording):
         yield view.is_compared(txn)
 
     def coordinator_fences_if(self, state: State, instance: Term) -> Guard:
-        """The next instance asks for an identity while a transaction is open."""
+        """The next instance requests an identity while a transaction is open."""
         view = self.of(state)
         yield from self._next(view, instance)
         yield is_fencing(view.initialized().entry)
@@ -157,13 +157,13 @@ class Coordinators(Recording):
         yield any_of(view.added_to(txn, partition).error == NONE, self._fences_wrongly(view, txn, partition))
 
     def coordinator_adds(self, state: State, txn: Term, partition: Term, fate: Term) -> State:
-        """The partition joins the transaction, and the client is told once that is durable."""
+        """The partition joins the transaction; the client gets its answer once that is durable."""
         added, reported = self._joined(state, txn, partition, fate)
         was = state.added(txn, partition)
         return added.but(added=update(state.added, txn, partition, to=choose(reported == NONE, ANSWERED, was)))
 
     def coordinator_verifies_if(self, state: State, txn: Term, partition: Term, batch: Term, fate: Term) -> Guard:
-        """A leader asks about a partition; under version 2 it asks again while a transition is under way."""
+        """A leader verifies a partition; under version 2 it asks again while a transition is under way."""
         view = self.of(state)
         yield view.phase(txn, partition, batch) == ASKED
         if self.knobs.bumps:
@@ -172,7 +172,7 @@ class Coordinators(Recording):
             yield fate == DURABLE
 
     def coordinator_verifies(self, state: State, txn: Term, partition: Term, batch: Term, fate: Term) -> State:
-        """The leader may go on, or the batch is refused; under version 2 the partition joins the transaction."""
+        """The leader may continue, or the batch is refused; under version 2 the partition joins the transaction."""
         if self.knobs.bumps:
             after, reported = self._joined(state, txn, partition, fate)
         else:
@@ -190,7 +190,7 @@ class Coordinators(Recording):
         yield self._has_producer_id(view.end_decided(txn))
 
     def coordinator_ends(self, state: State, txn: Term, fate: Term) -> State:
-        """The outcome is decided, or the request is recognised as repeated; the client is told the next identity."""
+        """The outcome is decided, or the request is recognised as repeated; the client gets its next identity."""
         view = self.of(state)
         transition = view.end_decided(txn)
         identity = ending.answered(transition, view.end_request(txn), self.knobs.profile)
@@ -244,13 +244,13 @@ class Coordinators(Recording):
     # --- faults -----------------------------------------------------------------------------------------------
 
     def coordinator_fails_over_if(self, state: State) -> Guard:
-        """There may be a further coordinator, and a further decision, should the log have one that nobody knows."""
+        """There may be a further coordinator, and a further decision, if the log has one that no coordinator knows."""
         view = self.of(state)
         yield any_of(not self.knobs.limited, view.coordinator_epoch() < self.knobs.bounds.coordinators - 1)
         yield any_of(negate(is_preparing(view.record())), view.record_decision() >= 0, self._may_decide(view))
 
     def coordinator_fails_over(self, state: State) -> State:
-        """The new coordinator knows what the log says, and sends the markers of a decision to all partitions."""
+        """The new coordinator has loaded the log, and sends the markers of a decision to all partitions."""
         view = self.of(state)
         record = self.knobs.settled(loaded(view.record(), self.knobs.profile))
         preparing, epoch = is_preparing(record), state.coordinator_epoch() + 1
@@ -273,7 +273,7 @@ class Coordinators(Recording):
         )
 
     def _deposed(self, state: State, before: TransactionsView) -> State:
-        """The coordinator before keeps what it knew, as long as it has not heard that there is another one."""
+        """The deposed coordinator keeps its state, as long as it does not know of the new one."""
         if not self.knobs.deposed_answers:
             return state
         return state.but(cached=always(before.remembers()), cached_partitions=before.state.registered)
@@ -288,7 +288,7 @@ class Coordinators(Recording):
         yield negate(answer.error == ErrorCode.CONCURRENT_TRANSACTIONS.value)
 
     def deposed_coordinator_answers(self, state: State, txn: Term, partition: Term, batch: Term) -> State:
-        """The leader goes on, or refuses the batch; the newest client may be told that it was replaced."""
+        """The leader continues, or refuses the batch; the newest client may get a fencing error."""
         view = self.of(state)
         reported = view.added_by_deposed(txn, partition).error
         wrongly = any_of(self._reports_wrongly(view, txn, reported), state.fenced_wrongly(txn))
@@ -307,5 +307,5 @@ class Coordinators(Recording):
         yield view.unmarked_by(decision, coordinator) == ABSENT
 
     def completion_comes_late(self, state: State, decision: Term, coordinator: Term) -> State:
-        """Completing it takes away the operation of the next one, which has the same key."""
+        """Its completion removes the operation of the next one, which has the same key."""
         return state.but(awaited=always(False))

@@ -1,4 +1,4 @@
-"""What holds of the offsets that transactions commit, in every reachable state."""
+"""Claims about the offsets that transactions commit, in every reachable state."""
 
 from collections.abc import Callable
 from typing import Final
@@ -20,7 +20,7 @@ def is_committed(view: TransactionsView, txn: Term, partition: Term, batch: Term
 
 
 def offset_is_of_committed(view: TransactionsView, partition: Term) -> Term:
-    """The group's offset is of a committed transaction, and of none whose client was told of an abort."""
+    """The group's offset is of a committed transaction, and of none whose client got an abort as its outcome."""
     visible = view.group_offset(partition)
     txn = visible.offset
 
@@ -52,7 +52,7 @@ def commit_is_of_its_generation(view: TransactionsView, txn: Term, partition: Te
 
 
 def stable_fetch_waits(view: TransactionsView, txn: Term, partition: Term, batch: Term) -> Term:
-    """While offsets of a transaction are in the log and undecided, a stable fetch tells none, and says so."""
+    """While offsets of a transaction are in the log and undecided, a stable fetch returns an error and no offset."""
     is_open = all_of(view.kind(partition) == OFFSETS, view.data(txn, partition, batch) == OPEN)
 
     def waits() -> Term:

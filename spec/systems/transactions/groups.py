@@ -1,4 +1,4 @@
-"""What a group's coordinator does: it commits the offsets of a transaction, and lets generations pass.
+"""The actions of a group's coordinator: it commits the offsets of a transaction, and generations pass.
 
 The group's partition of offsets is one more partition of the transaction: it is registered, verified and marked as the
 others are. A transaction commits one offset of the group, which its client may send again; whatever was appended last

@@ -1,4 +1,4 @@
-"""Lemmas about identities: which are given, told and used, and that none is twice."""
+"""Lemmas about identities: which are given, returned and used, and that none is given twice."""
 
 from spec.algebra import Term, all_of, any_of, choose, implies, negate
 from spec.protocol.coordinator import is_in
@@ -51,14 +51,14 @@ def transaction_has_identity(view: LemmaView, txn: Term) -> Term:
 
 
 def ended_was_reported(view: LemmaView, txn: Term) -> Term:
-    """A client is told the next identity when its end is answered, and only then."""
+    """A client gets its next identity when its end is answered, and only then."""
     return choose(
         view.ended(txn), all_of(view.end_sent(txn) >= 0, view.is_reported(txn)), negate(view.is_reported(txn))
     )
 
 
 def reported_follows(view: LemmaView, txn: Term) -> Term:
-    """The identity told at the end of a transaction follows its own, and is not later than the newest."""
+    """The identity returned at the end of a transaction follows its own, and is not later than the newest."""
     reported, identity, last = view.reported(txn), view.who(txn), view.knobs.profile.max_epoch - 1
     next_epoch = all_of(
         reported.producer_id == identity.producer_id, reported.producer_epoch == identity.producer_epoch + 1
@@ -70,7 +70,7 @@ def reported_follows(view: LemmaView, txn: Term) -> Term:
 
 
 def newest_was_reported_to_the_last(view: LemmaView, txn: Term) -> Term:
-    """Where a transaction was ended, only its client was told the identity after it."""
+    """Where a transaction was ended, only its client got the identity after it."""
     newest = same(view.reported(txn), view.frontier())
     last = same(view.who(txn), view.used_up())
     both = all_of(view.ends(), view.is_reported(txn))
@@ -78,19 +78,19 @@ def newest_was_reported_to_the_last(view: LemmaView, txn: Term) -> Term:
 
 
 def newest_is_used_once_reported(view: LemmaView, txn: Term) -> Term:
-    """Where a transaction was ended, the identity after it is used only once its client was told."""
+    """Where a transaction was ended, the identity after it is used only once its client has got it."""
     used = all_of(view.ends(), view.owner(txn) >= 0, same(view.who(txn), view.frontier()))
     return implies(used, view.is_reported(view.opened_by(view.decisions() - 1)))
 
 
 def reported_is_nobodys_else(view: LemmaView, one: Term, other: Term) -> Term:
-    """No two transactions are told the same identity."""
+    """No two transactions return the same identity."""
     both = all_of(view.is_reported(one), view.is_reported(other), negate(one == other))
     return implies(both, negate(same(view.reported(one), view.reported(other))))
 
 
 def reported_was_not_given(view: LemmaView, txn: Term, instance: Term) -> Term:
-    """What the end of a transaction tells was given to no instance."""
+    """The identity that the end of a transaction returns was given to no instance."""
     both = all_of(view.is_reported(txn), view.is_given(instance))
     return implies(both, negate(same(view.reported(txn), view.handed(instance))))
 
@@ -102,7 +102,7 @@ def given_is_used_by_its_first(view: LemmaView, txn: Term, instance: Term) -> Te
 
 
 def reported_is_used_by_the_next(view: LemmaView, txn: Term, before: Term) -> Term:
-    """A transaction that has the identity told at the end of another one came after it."""
+    """A transaction that has the identity returned at the end of another one came after it."""
     used = all_of(view.owner(txn) >= 0, view.is_reported(before), same(view.who(txn), view.reported(before)))
     return implies(used, negate(view.current(view.owner(before)) == before))
 
@@ -114,7 +114,7 @@ def identities_are_apart(view: LemmaView, one: Term, other: Term) -> Term:
 
 
 def earlier_instance_is_lower(view: LemmaView, txn: Term, instance: Term) -> Term:
-    """Whatever an earlier instance has or is told is earlier than the identity of a later one."""
+    """Every identity that an earlier instance has or got is earlier than the identity of a later one."""
     later = all_of(view.owner(txn) >= 0, view.owner(txn) < instance, view.is_given(instance))
     reported = implies(view.is_reported(txn), earlier(view.reported(txn), view.handed(instance)))
     return implies(later, all_of(earlier(view.who(txn), view.handed(instance)), reported))
@@ -127,7 +127,7 @@ def overtaken_was_given_and_used(view: LemmaView, instance: Term) -> Term:
 
 
 def overtaken_was_reported_and_used(view: LemmaView, txn: Term) -> Term:
-    """An overtaken identity is none that an instance is to go on with."""
+    """No instance continues with an overtaken identity."""
     waits = all_of(view.is_reported(txn), view.current(view.owner(txn)) == txn)
     return implies(all_of(view.is_overtaken(), waits), negate(same(view.reported(txn), view.last_reported())))
 
@@ -156,5 +156,5 @@ def epoch_before_was_reported(view: LemmaView) -> Term:
 
 
 def nobody_is_fenced_wrongly(view: LemmaView, txn: Term) -> Term:
-    """No client with the newest identity was told that another one has taken its place."""
+    """No client with the newest identity was fenced."""
     return negate(view.fenced_wrongly(txn))

@@ -1,4 +1,4 @@
-"""Finite instances of the true system, each with some of what may go wrong, small enough to be searched as a whole."""
+"""Finite instances of the true system, each with some of the faults, small enough to be searched as a whole."""
 
 from dataclasses import dataclass
 from typing import Final

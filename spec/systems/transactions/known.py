@@ -1,6 +1,6 @@
 """One state of the transactions in the words of the lemmas: identities in their order, and what is to come.
 
-A later producer id is larger, and one producer id's epochs rise. Everything that anyone was told lies at or below
+A later producer id is larger, and one producer id's epochs rise. Every identity that a client got lies at or below
 the newest identity that the coordinator knows; the end of a transaction uses one identity up and names the next.
 """
 
@@ -43,7 +43,7 @@ class LemmaView(TransactionsView):
         return self._one_id(identity)
 
     def reported(self, txn: Term) -> IdAndEpoch:
-        """The identity that the end of a transaction told its client."""
+        """The identity that the end of a transaction returned to its client."""
         return self.one_id(self.next_identity(txn))
 
     def handed(self, instance: Term) -> IdAndEpoch:
@@ -55,7 +55,7 @@ class LemmaView(TransactionsView):
         return self.given(instance).producer_epoch >= 0
 
     def is_reported(self, txn: Term) -> Term:
-        """The client was told one."""
+        """The client got one."""
         return self.next_identity(txn).producer_epoch >= 0
 
     def ends(self) -> Term:
@@ -85,11 +85,11 @@ class LemmaView(TransactionsView):
         return found
 
     def last_reported(self) -> IdAndEpoch:
-        """The last identity that anyone was told, unless it was fenced since."""
+        """The last identity that any client got, unless it was fenced since."""
         return self.one_id(self.newest())
 
     def is_overtaken(self) -> Term:
-        """It is there, and a decision that nobody was told of has made a newer one."""
+        """There is one, and a decision whose answer no client got has made a newer one."""
         return all_of(self.newest().producer_epoch >= 0, negate(same(self.last_reported(), self.frontier())))
 
     def used_up(self) -> IdAndEpoch:

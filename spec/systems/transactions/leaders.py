@@ -1,4 +1,4 @@
-"""What the leaders of partitions do: they verify, append, write markers, and fail."""
+"""The actions of partition leaders: they verify, append, write markers, and fail."""
 
 from typing import TypeAlias
 
@@ -96,7 +96,7 @@ class Leaders(TransactionActionBase):
     def _appended(
         self, view: TransactionsView, at: Message, request: AppendRequest, decided: Append, let: Term
     ) -> State:
-        """After a request that the log was asked about, unless somebody else refused it before."""
+        """After a request that reached the log, unless it was refused earlier."""
         state, (txn, partition, _), reply = view.state, at, decided.reply
         identity, appended = view.who(txn), all_of(let, reply.appended)
         known = view.known(identity, partition)
@@ -170,7 +170,7 @@ class Leaders(TransactionActionBase):
         yield from ()
 
     def leader_fails_over(self, state: State, partition: Term) -> State:
-        """The next one knows the log, and nothing of what was being verified."""
+        """The next leader has the log, and no verification state."""
 
         def there(*at: Term) -> Term:
             return at[1] == partition
@@ -192,7 +192,7 @@ class Leaders(TransactionActionBase):
         return state.but(entry=update(state.entry, producer, partition, to=ProducerEntry()))
 
     def _offsets_ended(self, state: State, producer: Term, partition: Term, commits: Term) -> State:
-        """What a producer has pending becomes the group's offset, or is dropped."""
+        """A producer's pending offset becomes the group's, or is dropped."""
         if not self.knobs.groups:
             return state
         visible, pending = state.group_offset(partition), state.pending(producer, partition)
@@ -215,7 +215,7 @@ class Leaders(TransactionActionBase):
     def _settled(
         self, view: TransactionsView, identity: IdAndEpoch, partition: Term, request: AppendRequest, appended: Term
     ) -> State:
-        """What was being verified, once a batch is in the log: where the entry is gone, its guards are stale."""
+        """The verification state once a batch is in the log: where the entry is gone, its guards are stale."""
         state, producer = view.state, view.producer(identity)
         before = view.verifying(identity, partition)
         after = verification.after_append(before, request, appended, self.knobs.profile)

@@ -1,4 +1,4 @@
-"""Lemmas about the partitions, and about what clients are told of them."""
+"""Lemmas about the partitions, and about the clients' answers on them."""
 
 from spec.algebra import Term, all_of, any_of, implies, negate
 from spec.protocol.ending import IdAndEpoch
@@ -92,7 +92,7 @@ def decided_by_its_own(view: LemmaView, txn: Term, partition: Term, batch: Term)
 
 
 def answered_as_decided(view: LemmaView, txn: Term, decision: Term) -> Term:
-    """A client whose end was answered was told the outcome of every decision on its transaction."""
+    """A client whose end was answered got the outcome of every decision on its transaction."""
     mine = all_of(view.ended(txn), view.is_made(decision), view.opened_by(decision) == txn)
     return implies(mine, view.outcome(decision) == view.end_sent(txn))
 

@@ -1,4 +1,4 @@
-"""What comes about in the end: prepared transactions complete, timed-out ones are aborted, the fenced are told.
+"""Liveness: prepared transactions complete, timed-out ones are aborted, fenced clients get their error.
 
 Faults happen finitely often: failovers, leaders that forget, and records that are lost. Markers are written as long
 as they are due, coordinators do what they are about to do; clients need not do anything.
@@ -51,7 +51,7 @@ REFUSED: Final = (
     ErrorCode.INVALID_PRODUCER_ID_MAPPING,
     ErrorCode.INVALID_TXN_STATE,
 )
-"""What a fenced client is told, after which it does not ask again."""
+"""The errors of a fenced client, after which it stops."""
 
 
 def is_fault(action: str, at: tuple[int, ...]) -> bool:
@@ -87,7 +87,7 @@ def is_fenced(view: TransactionsView, txn: Term) -> Term:
 
 
 def is_reported(view: TransactionsView, txn: Term) -> Term:
-    """Whenever its request arrives now it is answered for good; that the answer is true is another claim."""
+    """A request that arrives now gets a final answer; that the answer is true is another claim."""
     error = view.end_decided(txn).error
     final = (ErrorCode.NONE, *REFUSED)
     return any_of(view.ended(txn), *(error == code.value for code in final))
@@ -142,7 +142,7 @@ def progress(knobs: TransactionKnobs, of: ReleaseDecisions) -> tuple[LivenessCla
         claim(
             "fenced_is_reported",
             rules.FENCE_STALE_EPOCH,
-            "A client whose transaction is fenced is answered for good when it asks for the end.",
+            "A fenced client gets a final answer when it asks for the end of its transaction.",
             is_fenced,
             is_reported,
             TRANSACTION,

@@ -1,4 +1,4 @@
-"""Transactions as they are proved without bounds, under transaction version 2: theorems, lemmas, what is assumed."""
+"""The unbounded proof of transactions, under transaction version 2: theorems, lemmas, assumptions."""
 
 from dataclasses import replace
 from functools import partial

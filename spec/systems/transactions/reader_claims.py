@@ -1,4 +1,4 @@
-"""What holds of readers in every reachable state."""
+"""Claims about readers in every reachable state."""
 
 from collections.abc import Callable
 from typing import Final

@@ -1,4 +1,4 @@
-"""What readers do: each fetches the batches of a partition one by one, as far as the partition lets it.
+"""The actions of readers: each fetches the batches of a partition one by one, as far as the partition lets it.
 
 A reader counts batches: its position is the number of those that it has behind it, and markers have no number. Where
 the first open transaction begins is read off the open batches themselves, and what is aborted off their markers: that
@@ -31,7 +31,7 @@ class ReaderActions(TransactionActionBase):
         yield position < self._bound(view, reader, partition)
 
     def reader_fetches(self, state: State, reader: Term, txn: Term, partition: Term, batch: Term) -> State:
-        """It is given to the application or filtered out, and the reader goes on."""
+        """It is given to the application or filtered out, and the reader continues."""
         at = (reader, txn, partition, batch)
         given = self._is_given(self.of(state), *at)
         return state.but(

@@ -1,4 +1,4 @@
-"""What a coordinator's record does: to its memory, to its log, and to the network once it is durable."""
+"""The effects of a coordinator's record: on its memory, on its log, and on the network once it is durable."""
 
 from dataclasses import replace
 from typing import Final
@@ -83,11 +83,11 @@ class Recording(TransactionActionBase):
         return after.but(fenced_wrongly=update(state.fenced_wrongly, txn, to=wrongly)), reported
 
     def _fences_wrongly(self, view: TransactionsView, txn: Term, partition: Term) -> Term:
-        """The client with the newest identity of all is told that another one has taken its place."""
+        """The client with the newest identity of all gets a fencing error."""
         return self._reports_wrongly(view, txn, view.added_to(txn, partition).error)
 
     def _reports_wrongly(self, view: TransactionsView, txn: Term, error: Term) -> Term:
-        """An answer tells the client with the newest identity of all that another one has taken its place."""
+        """An answer to the client with the newest identity of all has a fencing error."""
         return all_of(view.is_fatal(error), view.is_open(txn), view.is_current(view.who(txn)))
 
     # --- decisions --------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Lemmas about sequences: what a client numbers, and what of it a partition has."""
+"""Lemmas about sequences: a client's numbering, and the part of it that a partition has."""
 
 from spec.algebra import Term, all_of, any_of, choose, implies, negate, same
 from spec.protocol.seq import is_unknown

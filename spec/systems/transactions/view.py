@@ -34,7 +34,7 @@ from spec.vocabulary import ABSENT, ErrorCode, GroupState, TransactionState
 
 
 class TransactionsView:
-    """One state: its functions, what the parties know in it, and what the protocol decides in it."""
+    """One state: its functions, the parties' views of it, and the protocol's decisions in it."""
 
     def __init__(self, knobs: TransactionKnobs, taken: ReleaseDecisions, state: State) -> None:
         self.knobs = knobs
@@ -78,7 +78,7 @@ class TransactionsView:
         )
 
     def next_of(self, instance: Term) -> IdAndEpoch:
-        """The identity for the instance's next transaction: as the end of its last one told, or as it was."""
+        """The identity for the instance's next transaction: the one returned by its last end, or the same."""
         last = self.current(instance)
         reported: IdAndEpoch = pick(
             self.next_identity(last).producer_epoch >= 0, self.next_identity(last), self.who(last)
@@ -91,18 +91,18 @@ class TransactionsView:
         return any_of(what in self.knobs.outlive, self.is_open(txn))
 
     def is_of_data(self, partition: Term) -> Term:
-        """Nobody commits offsets to the partition."""
+        """No client commits offsets to the partition."""
         return negate(self.kind(partition) == OFFSETS) if self.knobs.groups else True
 
     # --- the partition ----------------------------------------------------------------------------------------
 
     def known(self, identity: IdAndEpoch, partition: Term) -> ProducerEntry:
-        """What the partition knows of a producer."""
+        """The partition's state of a producer."""
         entry: ProducerEntry = self.entry(self.producer(identity), partition)
         return entry
 
     def verifying(self, identity: IdAndEpoch, partition: Term) -> VerificationEntry:
-        """What the partition asks the coordinator about a producer."""
+        """The partition's verification state of a producer."""
         entry: VerificationEntry = self.asked(self.producer(identity), partition)
         return entry
 
@@ -128,7 +128,7 @@ class TransactionsView:
         return verification.is_asked(known, request, self.produce_version, self.knobs.profile)
 
     def appended(self, txn: Term, partition: Term, batch: Term, request: AppendRequest) -> Append:
-        """The leader's decision on a batch that the coordinator was asked about, or not."""
+        """The leader's decision on a batch, verified or not."""
         identity = self.who(txn)
         guard = any_of(self.guarded(txn, partition, batch), not self.knobs.guard_compared)
         guarded = all_of(self.phase(txn, partition, batch) == CONFIRMED, guard)
@@ -146,7 +146,7 @@ class TransactionsView:
         return committing.to_append(self.producer(identity), identity.producer_epoch, offsets=1, log_end=0)
 
     def is_let_commit(self, txn: Term, partition: Term) -> Term:
-        """The group takes the commit for one of a present member (KIP-447)."""
+        """The group accepts the commit as a present member's (KIP-447)."""
         group = GroupEntry(known=True, state=GroupState.STABLE.value, generation=self.generation())
         member = Member(generation=self.named(txn, partition), member_given=True, member_known=True)
         version = committing.ADDS_SINCE if self.knobs.bumps else committing.ABORTABLE_SINCE
@@ -180,7 +180,7 @@ class TransactionsView:
     # --- the coordinator --------------------------------------------------------------------------------------
 
     def remembers(self) -> TransactionEntry:
-        """What the coordinator knows of the transactional id."""
+        """The coordinator's metadata of the transactional id."""
         return self.knobs.settled(self.memory())
 
     def fresh(self) -> Term:
@@ -214,7 +214,7 @@ class TransactionsView:
         return self.taken.register(self.remembers(), self._to_add(txn, self.registered(partition)))
 
     def added_by_deposed(self, txn: Term, partition: Term) -> Transition:
-        """The same decision of the coordinator before the last failover, by what it knew then."""
+        """The same decision of the coordinator before the last failover, by its state then."""
         request = self._to_add(txn, self.cached_partitions(partition))
         return self.taken.register(self.knobs.settled(self.cached()), request)
 
@@ -228,7 +228,7 @@ class TransactionsView:
         )
 
     def verified(self, txn: Term, partition: Term) -> Term:
-        """What the leader is told that asks whether a partition is in the transaction."""
+        """The coordinator's answer to a leader that verifies a partition of the transaction."""
         identity, there = self.who(txn), self.registered(partition) >= 0
         request = AddRequest(identity.producer_id, identity.producer_epoch, all_registered=there, verify_only=True)
         return registering.verified(self.taken.register(self.remembers(), request), there, self.knobs.profile)
@@ -289,7 +289,7 @@ class TransactionsView:
         return self.outcome(decision) == ABORT
 
     def is_fatal(self, error: Term) -> Term:
-        """The client is told that another one has taken its place."""
+        """The error fences the client."""
         return any_of(*(error == code.value for code in FATAL))
 
     def is_added(self, txn: Term, partition: Term) -> Term:

@@ -4,11 +4,11 @@ Transactional ids share nothing, so one is enough. The network is the set of eve
 transaction that each request belongs to: any may arrive at any time, any number of times, or never; a reply is a
 fact that its receiver may learn at any time. That number of a transaction is a ghost on every request, record,
 batch and marker: no decision reads it. An InitProducerId that expects an identity (KIP-360) has such a number of
-its own: like the end of a transaction it uses one identity up and is told the next.
+its own: like the end of a transaction it uses one identity up and returns the next.
 
 Offsets belong to the system of one partition: here every batch has offset 0, of which decisions read only that it
 is there; readers and groups count the batches instead. A group's partition of offsets is a partition like the
-others. Time is free: whatever may time out may do so at once.
+others. Time is free: any timeout may come at once.
 """
 
 from dataclasses import dataclass, replace
@@ -37,25 +37,25 @@ OUTCOME: Final = Sort("outcome")
 FATE: Final = Sort("fate")
 
 ABORT, COMMIT, BUMP = 0, 1, 2
-"""What a client asks for: an outcome, or, outside transactions, the identity after the one that it expects to have."""
+"""A client's requests: an outcome, or, outside transactions, the identity after the one that it expects to have."""
 
 DURABLE, LOST, UNSURE = 0, 1, 2
 """Fates of a record that the coordinator appends; unsure: it is in the log, and the coordinator takes it for lost."""
 
 NOT_SENT, SENT, ANSWERED = 0, 1, 2
-"""What became of a client's request that adds a partition."""
+"""The results of a client's request that adds a partition."""
 
 IDLE, UNASKED, ASKED, CONFIRMED = 0, 1, 2, 3
-"""How far a leader is with a batch: it does not ask the coordinator, it waits for the answer, it was told yes."""
+"""How far a leader is with a batch: it asks no coordinator, it waits for the answer, the answer was yes."""
 
 NOWHERE, OPEN, DECIDED = 0, 1, 2
 """Where a batch is: not in the log, in the log undecided; from 2 on, by how much, the decision of its marker."""
 
 UNUSED, DATA, OFFSETS = 0, 1, 2
-"""What a partition is for: records, or the offsets of a group. Whoever writes to it first decides."""
+"""What a partition is for: records, or the offsets of a group. Its first write decides."""
 
 READ_UNCOMMITTED, READ_COMMITTED = 0, 1
-"""Readers, by what they ask for."""
+"""Readers, by their isolation level."""
 
 TIMEOUT: Final = 1
 """That of every transaction; its start is 0 and the time is always after both."""
@@ -63,7 +63,7 @@ TIMEOUT: Final = 1
 
 ADDS, BATCHES, ENDS, MARKERS, BUMPS = "adds", "batches", "ends", "markers", "bumps"
 EVERYTHING: Final = frozenset({ADDS, BATCHES, ENDS, MARKERS, BUMPS})
-"""What is sent, and may be late."""
+"""Messages that may be late."""
 
 IN_ORDER: Final = EVERYTHING - {BUMPS}
 """All of this but a client's bump, which in no release is harmless when it is late."""
@@ -98,7 +98,7 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class TransactionKnobs:
-    """What the system is made of; the defaults are the true system of the newest release.
+    """The settings of the system; the defaults are the true system of the newest release.
 
     Attributes:
         profile: the release whose decisions are taken.
@@ -108,7 +108,7 @@ class TransactionKnobs:
         compared: where the coordinator compares the whole identity that a bump expects; nowhere in any release.
         readers: there are readers, and batches are numbered for them.
         readers_wait: a reader of committed data stops at the first open transaction.
-        aborted_filtered: it is told which data is aborted.
+        aborted_filtered: its answers list the aborted transactions.
         groups: transactions commit offsets of a group, which may rebalance.
         clients_bump: instances may ask for a bump of the identity that they have.
         first_in_order: no batch overtakes the first one of a producer that the partition does not know.
@@ -123,7 +123,7 @@ class TransactionKnobs:
         waits_for_log: the coordinator answers and sends markers only once its record is durable.
         completion_is_of_operation: completing an earlier coordinator's markers leaves those of the next one
             awaited (KAFKA-16352).
-        deposed_answers: a coordinator that has not heard that it was deposed answers what needs no append, from the
+        deposed_answers: a coordinator that does not know that it was deposed answers what needs no append, from the
             memory that it had then.
         sends_in_order: a client sends the batches of a partition in their order.
         commits_wait: a client asks for commit once everything is acknowledged.
@@ -192,7 +192,7 @@ class TransactionKnobs:
         }
 
     def settled(self, entry: TransactionEntry) -> TransactionEntry:
-        """The entry, what never changes in the instance told as such: the id is known, time stands still."""
+        """The entry, with what never changes in the instance as constants: the id is known, time stands still."""
         fixed = replace(entry, known=True, timeout=TIMEOUT, start_time=0, update_time=0)
         if self.rotates:
             return fixed
@@ -252,7 +252,7 @@ def variables(knobs: TransactionKnobs) -> tuple[Variable, ...]:
         Variable("marked", (DECISION, PARTITION), ABSENT),
         # ghosts: whose transaction a decision ended and on whose request, markers with effect, the newest identity,
         # decisions when an instance got its identity, coordinators seen, who appended last, who was refused wrongly;
-        # a guard is taken where another marker makes it stale; the last bump that fenced, and the last that was told
+        # a guard is taken where another marker makes it stale; the last bump that fenced, and the last one returned
         Variable("opened_by", (DECISION,), ABSENT),
         Variable("ended_by", (DECISION,), ABSENT),
         Variable("effects", (DECISION, PARTITION), 0),
@@ -269,7 +269,7 @@ def variables(knobs: TransactionKnobs) -> tuple[Variable, ...]:
 
 
 def _of_the_deposed(knobs: TransactionKnobs, before: TransactionEntry) -> tuple[Variable, ...]:
-    """What the coordinator before the last failover knew, and knows as long as it has not heard of it."""
+    """The state of the coordinator before the last failover, for as long as it does not know of the failover."""
     cache = (Variable("cached", (), before), Variable("cached_partitions", (PARTITION,), ABSENT))
     return cache * knobs.deposed_answers
 
@@ -288,7 +288,7 @@ def _of_readers(knobs: TransactionKnobs) -> tuple[Variable, ...]:
 def _of_groups(knobs: TransactionKnobs) -> tuple[Variable, ...]:
     """What partitions are for, the generation, what commits name and when they are written, what is pending, and taken.
 
-    An offset is told by the number of its transaction.
+    An offset is represented by the number of its transaction.
     """
     group = (
         Variable("kind", (PARTITION,), UNUSED),

@@ -42,7 +42,7 @@ DEPTHS = {
     "as many brokers lose records as min.insync.replicas": 8,
     "the leader epoch is not raised, and records are lost": 8,
     "the leader epoch is not raised, and logs diverge": 9,
-    "before KIP-380: a broker that restarts hears of an election from before": 8,
+    "before KIP-380: a restarted broker learns of an election from before": 8,
     "an answer to a Fetch of an earlier epoch is taken": 7,
 }
 """Actions of the shortest violation."""

@@ -129,7 +129,7 @@ CHANGED = {
         replace(UNBOUNDED, readers_wait=False),
         "passed_was_decided under reader_fetches",
     ),
-    "a reader is not told what is aborted": (
+    "a reader gets no list of aborted transactions": (
         replace(UNBOUNDED, aborted_filtered=False),
         "received_was_committed under reader_fetches",
     ),
