@@ -1,4 +1,4 @@
-"""The aborted index held against the log: each entry against the decision of what an ABORT marker adds."""
+"""The aborted index compared with the log: each entry with the decision of what an ABORT marker adds."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ _FIELDS: Final = ("producer", "last offset", "first offset", "last stable offset
 
 @dataclass(frozen=True, slots=True)
 class IndexedLog:
-    """A log as its aborted index is held against it.
+    """A log as its aborted index is compared with it.
 
     Attributes:
         begin: first offset that can be in it.
@@ -41,7 +41,7 @@ class AbortedJudgement:
     """What was found of the aborted index.
 
     Attributes:
-        judged: entries and aborted transactions that were held against each other.
+        judged: entries and aborted transactions that were compared with each other.
         disputed: offsets of transactions, first and last, of which index and log do not say the same.
         producers: whose transactions these are, by either.
     """
@@ -173,7 +173,7 @@ class _Judge:
         )
 
     def _held_back(self, says: int, twin: int) -> tuple[int, ...]:
-        """First offset of the transaction without which the last stable offset would be as an entry says."""
+        """First offset of the transaction without which the last stable offset would be that of an entry."""
         gives = self._stable(twin)
         if says < gives:
             return (says,)
@@ -240,10 +240,10 @@ class _Judge:
             result.findings.append(without_file(segment, unlisted, made_anew=self.missing[segment]))
 
     def _excused(self, entry: int, since: int, until: int, *, by_cleaner: bool) -> bool:
-        """Whether unreadable bytes, or the cleaner, explain that the log says something else."""
+        """Whether unreadable bytes, or the cleaner, explain that the log differs."""
         missing, last_row = self.log.missing, len(self.log.batches) - 1
         if last_row < 0:
-            return True  # nothing could be read; the damage says why
+            return True  # nothing could be read; the damage has the reason
         since, until = max(min(since, last_row) - 1, ABSENT), min(until, last_row)
         if missing.unreadable_between(since, until):
             return True

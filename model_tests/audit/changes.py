@@ -1,4 +1,4 @@
-"""Copies of the recorded cluster with one thing changed in the raw bytes, checksums made anew."""
+"""Copies of the recorded cluster with one change in the raw bytes, and new checksums."""
 
 import os
 import shutil
@@ -98,7 +98,7 @@ def as_commit(batch: bytearray) -> None:
 
 
 def recovered(batch: bytearray) -> None:
-    """A record of the controller that no longer says that a leader must recover, whose election was unclean."""
+    """A record of the controller without the recovery state of a leader whose election was unclean."""
     place = batch.index(b"\x05\x01\x01")  # tag, length, value
     batch[place + 2] = 0
 

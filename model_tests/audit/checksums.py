@@ -1,4 +1,4 @@
-"""What the audit is measured against: the same tasks, which only compute checksums."""
+"""The baseline of the audit's speed: the same tasks, which only compute checksums."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,7 +32,7 @@ class Checksums(KafkaLog):
 
 
 class ChecksumReader(VerdictReader):
-    """The same tasks, and from each how many batches have the checksum that they say."""
+    """The same tasks, and from each the number of batches whose checksum is right."""
 
     def read(self, partition: InputPartition) -> Iterator[TaskResult]:
         """The count as a row."""
@@ -46,7 +46,7 @@ class ChecksumReader(VerdictReader):
 
 
 def _sound(segment: SegmentRange) -> int:
-    """How many batches of a segment have the checksum that they say."""
+    """The number of batches of a segment whose checksum is right."""
     content = Path(segment.path).read_bytes()
     view, number = memoryview(content), int.from_bytes
     position = count = 0

@@ -1,4 +1,4 @@
-"""What the logs of several brokers say of each other, with the controller's log where one of them has it."""
+"""Compares the logs of several brokers with each other, and with the controller's log where one of them has it."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,15 +29,15 @@ class ClusterReport:
 
     Attributes:
         replicated: partitions of which more than one replica was given.
-        compared: batches that were held against another replica.
+        compared: batches that were compared with another replica.
         elections: changes of leaders in the controller's log, with those that leave a partition without one.
         shrinks: how often an in-sync set lost a member; `expansions`, how often one gained a member.
         unclean: elections of replicas that may lack what another one had.
-        again: elections of the last leader, where nobody in sync was left.
+        again: elections of the last leader, where no replica in sync was left.
         partitions: who led each, by the controller's log.
-        passed_over: records of the controller's log that say nothing of leaders, by name.
+        passed_over: records of the controller's log without leaders, by name.
         unread: records of the controller's log that are not read, each with the log's path.
-        counted: for each rule's id, what it was held against.
+        counted: for each rule's id, how much it was checked on.
     """
 
     replicated: int = 0
@@ -128,7 +128,7 @@ def _elections(controller: Controlled, logs: Sequence["AuditedTransactionLog"]) 
     for finding in controller.history.findings:
         name, own = losses.get(finding.offset, ("", None))
         if own is not None and finding.severity is Severity.KNOWN:
-            where = f"; in {name} it goes on at offset {own.offset}"
+            where = f"; in {name} it continues at offset {own.offset}"
             lost = (
                 f": records are lost {own.reported()}" if own.is_shown else ", nothing here shows that more was there"
             )

@@ -31,7 +31,7 @@ def with_cluster(
     epochs: LeaderEpochFile | None = None,
     profile: Profile = NEWEST,
 ) -> PartitionVerdict:
-    """The verdict with what the log tells of the cluster.
+    """The verdict with the log's evidence of the cluster.
 
     Args:
         log: the partition's folder.
@@ -74,12 +74,12 @@ def _controller(log: LogFolder, batches: Batches, damage: list[SegmentDamage], p
 
 
 def with_replica(verdict: PartitionVerdict, side: ClusterSide, *, tail_lost: bool, whole: bool) -> PartitionVerdict:
-    """The verdict with what the log tells of the cluster.
+    """The verdict with the log's evidence of the cluster.
 
     Args:
         verdict: the verdict so far.
-        side: what the log tells.
-        tail_lost: bytes at the log's end cannot be read, which says enough.
+        side: the log's evidence.
+        tail_lost: bytes at the log's end cannot be read, and are reported as damage.
         whole: the last segment is the one that the broker appends to, so that the log's end is that of the file.
     """
     replica = side.replica

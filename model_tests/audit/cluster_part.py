@@ -29,7 +29,7 @@ from spec import rules
 from spec.rules import Rule
 
 JUDGED: Final = (rules.REPL_HW_BOUNDS, rules.REPL_COMMITTED_SURVIVES, rules.REPL_PREFIX_AGREEMENT)
-"""Rules of which one broker alone says nothing."""
+"""Rules that one broker alone does not show."""
 
 UNCLEAN: Final = 7
 """Unclean elections of the recorded cluster."""
@@ -109,7 +109,7 @@ class ClusterEvidence:
 
 
 def cluster_evidence(directory: Path, *, running: bool) -> ClusterEvidence:
-    """Audit the unpacked cluster, as it was stopped and, where that is asked for, as it ran; then break it."""
+    """Audit the unpacked cluster, as it was stopped and, if `running`, as it ran; then break it."""
     report = run([directory / CLUSTER], history=journal(CLUSTER))
     reports = [report, *([run([directory / CLUSTER_RUNNING])] if running else [])]
     cluster = report.cluster
@@ -163,7 +163,7 @@ def _control(change: RawByteChange, directory: Path) -> Control:
 
 
 def _without_marker(brokers: Path) -> Control:
-    """Two brokers of 4.3 that committed a transaction without a marker where nobody led (KAFKA-20734)."""
+    """Two brokers of 4.3 that committed a transaction without a marker where there was no leader (KAFKA-20734)."""
     found = [(one, finding) for one, finding in run([brokers]).findings if finding.severity is not Severity.UNDECIDED]
     got, detail = "nothing found", ""
     if found:

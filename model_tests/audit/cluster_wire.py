@@ -1,4 +1,4 @@
-"""What a log tells of the cluster as JSON values."""
+"""A log's evidence of the cluster as JSON values."""
 
 from dataclasses import asdict, fields
 from typing import Any

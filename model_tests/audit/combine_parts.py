@@ -39,7 +39,7 @@ def collected(
     """The verdict on every log, by its number.
 
     Args:
-        read: reads all logs, or those of which something is asked; gives rows with `log`, `verdict`, `part`, `left`.
+        read: reads all logs, or those to be read again; gives rows with `log`, `verdict`, `part`, `left`.
         logs: the listing.
         wanted: what must be known of a log in the end.
     """

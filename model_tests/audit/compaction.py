@@ -1,6 +1,6 @@
-"""Which batches of a log a verdict still hangs on, when some log may come before it and another after it.
+"""Selects the batches of a log that may still change a verdict when other parts of the log come before or after it.
 
-A batch is settled once the decision was held against it with all that it can depend on: the batch of its producer
+A batch is settled once the decision was applied to it with all that it can depend on: the batch of its producer
 before it, the last five of data, the last marker. Whether a transaction was open where a log begins only the first
 batches of a producer can depend on, and these are not settled. What is found of a settled batch is not explained
 here: its producer is in doubt, and every batch of it must be looked at.
@@ -22,7 +22,7 @@ from spec.vocabulary import ABSENT
 
 
 def condense(log: Condensed, wanted: Wanted) -> Condensed:
-    """The least that says the same of the log, whatever comes before it and after it."""
+    """The least that gives the same verdict on the log, whatever comes before it and after it."""
     if not len(log.rows):
         return log
     links = link(log.rows, replace(wanted.around, first_base=0), wanted.profile)
@@ -130,8 +130,8 @@ def _begins(rows: Batches) -> Integers:
 def _unexplained(log: Condensed, wanted: Wanted) -> Facts:
     """Holes that neither the cleaner nor damage may come to explain; all of them where it was never here.
 
-    Those between two segments also where nothing tells of the cleaner; with each what is before it, to say which
-    offsets are missing.
+    Those between two segments also where nothing shows whether the cleaner ran; each with what is before it, to know
+    which offsets are missing.
     """
     grows = _grows(log.marks.active)
     if wanted.around.cleaned_to == ABSENT:

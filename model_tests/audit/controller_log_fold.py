@@ -194,7 +194,7 @@ class ClusterFold:
 
 
 def _led_last(held: _Partition) -> int:
-    """Whoever led last."""
+    """The last leader."""
     return next((one.leader for one in reversed(held.leaderships) if one.leader != ABSENT), ABSENT)
 
 
@@ -238,7 +238,7 @@ def controller_history(
 
 
 def _not_read(unread: UnreadRecords) -> Finding:
-    """The records that are not read, told at the first of them."""
+    """The records that are not read, reported at the first of them."""
     message = f"not read: {unread}: what they change is not known, and what depends on it is undecided"
     offset = max(unread.first, 0)
     return Finding(rules.REPL_COMMITTED_SURVIVES, Severity.UNDECIDED, offset, ABSENT, ABSENT, message)

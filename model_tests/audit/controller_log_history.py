@@ -1,4 +1,4 @@
-"""Who led each partition and who was in sync, as the controller's log tells it."""
+"""Who led each partition and who was in sync, by the controller's log."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ class LeaderEpochEntry:
     """A leader epoch.
 
     Attributes:
-        leader: -1 where nobody leads.
+        leader: -1 where there is no leader.
         offset: of the record in the controller's log.
         timestamp: when it was decided, by the controller's clock.
         in_sync: the in-sync set that it began with.
@@ -49,7 +49,7 @@ class PartitionLeaders:
     expansions: int = 0
 
     def led(self, epoch: int) -> bool | None:
-        """Whether somebody led in this epoch; None where the log at hand does not reach so far."""
+        """Whether the partition had a leader in this epoch; None where the log at hand does not reach so far."""
         if epoch < self.leaderships[0].epoch or epoch > self.leaderships[-1].epoch:
             return None
         return any(one.epoch == epoch and one.leader != ABSENT for one in self.leaderships)
@@ -60,12 +60,12 @@ class PartitionLeaders:
 
     @property
     def leader(self) -> int:
-        """Whoever led last."""
+        """The last leader."""
         return next((one.leader for one in reversed(self.leaderships) if one.leader != ABSENT), ABSENT)
 
     @property
     def elections(self) -> int:
-        """Changes of the leader after the first one; that nobody leads any more is one too."""
+        """Changes of the leader after the first one; the loss of the leader is one too."""
         return len(self.leaderships) - 1
 
     @property
@@ -75,7 +75,7 @@ class PartitionLeaders:
 
     @property
     def again(self) -> tuple[LeaderEpochEntry, ...]:
-        """The elections of the last leader, of which nobody knows whether its broker lost anything."""
+        """The elections of the last leader, of which it is not known whether its broker lost anything."""
         return tuple(one for one in self.leaderships if one.again)
 
 
@@ -94,7 +94,7 @@ class Changed:
 
 @dataclass(frozen=True, slots=True)
 class ControllerHistory:
-    """What one copy of the controller's log tells.
+    """The contents of one copy of the controller's log.
 
     Attributes:
         end: the offset after its last record; `last_epoch`, of its last batch.

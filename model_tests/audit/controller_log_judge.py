@@ -1,4 +1,4 @@
-"""One change of a partition in the controller's log, held against the decisions of elections and in-sync sets."""
+"""One change of a partition in the controller's log, compared with the decisions of elections and in-sync sets."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -38,10 +38,10 @@ class PartitionBefore:
         name: topic and partition.
         replicas: in the order of the assignment.
         in_sync: the in-sync set.
-        leader: its leader; -1 where nobody leads.
+        leader: its leader; -1 where it has none.
         leader_epoch: the leader epoch.
         eligible: eligible leader replicas (KIP-966).
-        last_known: whoever led last, while nobody leads (KIP-966).
+        last_known: the last leader, while there is none (KIP-966).
         recovering: its leader recovery state is RECOVERING since an election outside the in-sync set.
     """
 
@@ -62,7 +62,7 @@ def judge_change(
 
     Args:
         before: the partition before it.
-        change: what the record says.
+        change: the record's values.
         alive: brokers that were alive then.
         offset: of the record in the controller's log.
         profile: the release.
@@ -106,7 +106,7 @@ def _outside(
     """A leader that may lack what is committed, or is eligible before its time.
 
     The last leader has what it appended, and is elected again without anyone's leave where it is known to be the last.
-    Its recovery state is RECOVERING until it says otherwise, and a record names the state only where that changes.
+    Its recovery state is RECOVERING until a record changes it, and a record names the state only where that changes.
     """
     nobody_else = elected(candidates, True, profile).unclean
     recovering = before.recovering if change.recovering is None else change.recovering
@@ -125,8 +125,8 @@ def _outside(
         return
     else:
         message = (
-            f"unclean election: {what}, since nobody in sync ({in_sync}) is alive: it lacks what only those had, and "
-            "uses its offsets again"
+            f"unclean election: {what}, since no replica in sync ({in_sync}) is alive: it lacks what only those had, "
+            "and uses its offsets again"
         )
         severity = Severity.KNOWN
     yield _finding(rules.REPL_COMMITTED_SURVIVES, severity, offset, message)
@@ -151,7 +151,7 @@ def _judge_in_sync(
     offset: int,
     profile: Profile,
 ) -> Iterator[Finding]:
-    """The set has the leader, only replicas, and nobody comes in who is fenced; its last member stays."""
+    """The set has the leader, only replicas, and gets no broker that is fenced; its last member stays."""
     leader = before.leader if change.leader == NO_LEADER_CHANGE else change.leader
     joined = [broker for broker in after if broker not in before.in_sync]
     proposal = Proposal(True, before.leader_epoch, 0, ineligible=any(broker not in alive for broker in joined))
@@ -174,7 +174,7 @@ def _next(before: PartitionBefore, profile: Profile) -> Term:
 
 
 def _listed(brokers: tuple[int, ...]) -> str:
-    return ", ".join(map(str, brokers)) or "nobody"
+    return ", ".join(map(str, brokers)) or "none"
 
 
 def _finding(rule: Rule, severity: Severity, offset: int, message: str, guard: str = "") -> Finding:

@@ -1,4 +1,4 @@
-"""What the controller's log says of the logs of a cluster: who led, which of them are behind, what is lost."""
+"""The controller's view of the logs of a cluster: who led, which of them are behind, what is lost."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ Name = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Controlled:
-    """What the controller's log says of the partitions of one cluster.
+    """The controller's view of the partitions of one cluster.
 
     Attributes:
         log: number of the log that is furthest of its copies.
@@ -41,7 +41,7 @@ class Controlled:
 
 
 def controlled(logs: Sequence["AuditedTransactionLog"]) -> dict[str, Controlled]:
-    """By cluster what its controller's log says; of several copies the furthest is read."""
+    """By cluster the view of its controller's log; of several copies the furthest is read."""
     best: dict[str, tuple[int, ControllerHistory]] = {}
     for number, log in enumerate(logs):
         history = log.verdict.cluster.controller if log.verdict.cluster is not None else None
@@ -63,12 +63,12 @@ def controlled(logs: Sequence["AuditedTransactionLog"]) -> dict[str, Controlled]
 def with_clients(
     known: Mapping[str, Controlled], logs: Sequence["AuditedTransactionLog"], journal: ClientJournal | None
 ) -> dict[str, Controlled]:
-    """The same, with what clients were told and is gone as what shows the losses.
+    """The same; acknowledged records that are gone become evidence of the losses.
 
     Args:
-        known: by cluster what its controller's log says.
+        known: by cluster the view of its controller's log.
         logs: every log.
-        journal: what clients were told, where it is given.
+        journal: what clients were answered, where it is given.
     """
     if journal is None:
         return dict(known)

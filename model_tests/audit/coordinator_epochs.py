@@ -1,4 +1,4 @@
-"""The coordinator epochs of markers, held against the leader epochs of `__transaction_state`."""
+"""The coordinator epochs of markers, compared with the leader epochs of `__transaction_state`."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -19,7 +19,7 @@ from spec.evidence import Layer, evidences
 def judge_coordinator_epochs(
     places: Sequence[LogIndex], known: Sequence[CoordinatorHistory], controller: Controlled
 ) -> Iterator[Located]:
-    """A marker's coordinator epoch is a leader epoch of the coordinator's partition, in which somebody led."""
+    """A marker's coordinator epoch is a leader epoch of the coordinator's partition, and the epoch had a leader."""
     coordinators = controller.coordinator_epochs(TOPIC)
     partition = {one.producer_id: history.partition for history in known for one in history.identities}
     for place in places:
@@ -31,7 +31,7 @@ def judge_coordinator_epochs(
 
 
 def _never_was(history: PartitionLeaders, marker: AuditedMarker, controller: Controlled) -> bool:
-    """Nobody led in that epoch; one above all that are known may have come after the log at hand."""
+    """The epoch had no leader; one above all that are known may have come after the log at hand."""
     epoch = marker.coordinator_epoch
     led = history.led(epoch)
     if led is None and epoch > history.leaderships[-1].epoch:

@@ -1,4 +1,4 @@
-"""The changes of state of each transactional id, record by record, held against the coordinator's decisions."""
+"""The changes of state of each transactional id, record by record, compared with the coordinator's decisions."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -94,8 +94,8 @@ def _across_hole(links: Sequence[CoordinatorLink], number: int) -> Iterator[Find
 def after_refusal(links: Sequence[CoordinatorLink], number: int) -> str:
     """What an append that was refused though its record is in the log would explain; empty where it does not.
 
-    A coordinator that is told so goes on from the state that it had before. An id whose first append was refused is in
-    memory alone, until it expires.
+    A coordinator whose append was refused keeps the state that it had before. An id whose first append was refused is
+    in memory alone, until it expires.
     """
     after = links[number].record.value
     if number == 0:
@@ -126,7 +126,7 @@ def _identity(value: StateValue | None) -> tuple[int, int] | None:
 def _befores(links: Sequence[CoordinatorLink], number: int) -> Iterator[StateValue | None]:
     """What memory may have held: the record before; where that was taken back or is broken, also the one before it.
 
-    A coordinator that gave up waiting for an append goes on from the state before it, though the record is durable.
+    A coordinator that gave up waiting for an append continues from the state before it, though the record is durable.
     A decided outcome is never taken back, nor a raised epoch.
     """
     before = links[number - 1].record.value if number else None

@@ -1,4 +1,4 @@
-"""The history of each transactional id: its transactions, as its coordinator's log tells them, and what breaks it."""
+"""The history of each transactional id: its transactions by its coordinator's log, and what breaks it."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -31,13 +31,13 @@ class CoordinatorTransaction:
         producer_epoch: while it was open; -1 where that is not known.
         marker_epoch: of its Prepare record, and so of its markers.
         outcome: type of its markers; -1 while it is open.
-        partitions: those registered; what is known of them says `listed`.
+        partitions: those registered; what is known of them is in `listed`.
         listed: all registered partitions are known.
         prepared_ms: when the outcome was durable, by the coordinator's clock; -1 where it is not.
         completed_ms: when all markers were written, likewise.
         coordinator_epoch: of the coordinator that decided the outcome; -1 where that is not known.
         after_hole: records of the id may be missing between the transaction before and this one.
-        doubtful: one of its records breaks the history, so that nothing else is held against it.
+        doubtful: one of its records breaks the history, so that no other rule is checked on it.
     """
 
     transactional_id: str
@@ -67,7 +67,7 @@ class CoordinatorTransaction:
 
     @property
     def completed(self) -> bool:
-        """All markers are written, says the coordinator."""
+        """All markers are written, by the coordinator's log."""
         return self.completed_offset != ABSENT
 
 
@@ -95,7 +95,7 @@ class HeldProducerId:
 
 @dataclass(frozen=True, slots=True)
 class CoordinatorHistory:
-    """What one partition of `__transaction_state` tells.
+    """The contents of one partition of `__transaction_state`.
 
     Attributes:
         whole: every record that was ever appended is there.
@@ -135,7 +135,7 @@ def history(
 
 
 def _identities(name: str, own: ReportedOfId, unbroken: Collection[int]) -> Iterator[HeldProducerId]:
-    """The producer ids of one id; one that a broken record alone says it has is another's if that has it unbroken."""
+    """The producer ids of one id; one that only a broken record has is another id's if that has it unbroken."""
     unread = any(record.unread for record in own.records[-1:]) or _has_later_hole(own.links)
     first = {one.value.producer_id: one for one in reversed(own.records) if one.value is not None}
     named = sorted(_named(own), key=lambda one: one[0])
@@ -240,7 +240,7 @@ def _begun(link: CoordinatorLink, value: StateValue) -> CoordinatorTransaction:
 
 
 def _completed(current: CoordinatorTransaction, record: StateRecord, value: StateValue) -> CoordinatorTransaction:
-    """With its last record; where the Prepare record is missing, that one says when the outcome was decided."""
+    """With its last record; where the Prepare record is missing, that one has the time of the decision."""
     known = current.decided
     return replace(
         current,

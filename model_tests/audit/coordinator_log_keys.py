@@ -1,4 +1,4 @@
-"""The records of each transactional id; one under the key of another id is told once, and put where it belongs."""
+"""The records of each transactional id; one under the key of another id is one finding, and is put where it belongs."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -54,7 +54,7 @@ def _linked(records: Iterable[StateRecord], missing: Holes, *, whole: bool) -> I
 def put_right(reported: dict[str, ReportedOfId], missing: Holes, *, whole: bool) -> list[Finding]:
     """One finding for each record that is broken where its key puts it, and missing at the id whose producer it names.
 
-    The ids are told anew in `reported`, as they are with the record in its place.
+    The histories of the ids in `reported` are replaced by those with the record in its place.
     """
     owners = _owners(reported)
     foreign = [

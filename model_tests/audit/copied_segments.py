@@ -1,4 +1,4 @@
-"""Segments that are those of another partition, copied over one of the same name: their batches are all the other's."""
+"""Segments of another partition, copied over segments of the same name: all of their batches are the other's."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from model_tests.audit.audited_log import AuditedTransactionLog
 
 _EVENT: Final = 4
-"""So many blocks of batches, offsets and checksums, are alike by no chance; as many others must be told apart."""
+"""So many blocks of batches, offsets and checksums, are alike by no chance; as many others must be distinguished."""
 
 _AT_ODDS: Final = 2
 """So much is broken at least in a log that has a whole segment of another."""
@@ -91,7 +91,7 @@ def _replica(log: "AuditedTransactionLog") -> ReplicaSummary | None:
 
 
 def _compared(own: ReplicaSummary, theirs: ReplicaSummary) -> tuple[Facts, Facts, int]:
-    """For each block of a log whether it is the other's, and whether it has batches; how many offsets it has."""
+    """For each block of a log whether it is the other's, and whether it has batches; the number of its offsets."""
     width = max(own.width, theirs.width)
     mine, other = (coarser(one.blocks, one.width, width) for one in (own, theirs))
     padded = np.zeros(len(mine), np.uint64)

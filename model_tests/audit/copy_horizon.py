@@ -1,4 +1,4 @@
-"""Whether a log goes on after the end of a transaction: it may have been copied before the coordinator's log was."""
+"""Whether a log continues after the end of a transaction: it may have been copied before the coordinator's log was."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ class Reach:
     def is_after(self, known: CoordinatorTransaction, gap: Gap) -> bool:
         """Whether the log shows that it was copied after the transaction was complete.
 
-        Something follows the missing marker, of the same producer or where a hole is, or the log goes on for longer.
+        Something follows the missing marker, of the same producer or where a hole is, or the log continues for longer.
         """
         if not gap.last or any(gap.after < place <= gap.before for place in gap.place.summary.gone):
             return True

@@ -35,12 +35,12 @@ AT_STAKE: Final = (
     rules.FENCE_EPOCH_MONOTONE,
     rules.FENCE_COORDINATOR_EPOCH,
 )
-"""The rules that a batch can be held against, in the order in which they are counted."""
+"""The rules that are checked on a batch, in the order in which they are counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class LinkDecisions:
-    """For each link, what the decision on it says.
+    """For each link, the decision on it.
 
     Attributes:
         refused: the batch would be refused, or the epoch falls.

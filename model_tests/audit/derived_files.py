@@ -1,4 +1,4 @@
-"""What a broker keeps beside its log, held against the log: snapshots, the aborted index, what readers see."""
+"""The files that a broker derives from its log, compared with it: snapshots, the aborted index, what readers see."""
 
 from model_tests.audit.aborted import IndexedLog, judge_aborted, undecided_entries
 from model_tests.audit.findings import Finding
@@ -15,7 +15,7 @@ from spec.evidence import Layer, evidences
 def judge_beside(
     log: PartitionContext, derived: DerivedFiles, tally: ReaderTally
 ) -> tuple[list[Finding], dict[str, int]]:
-    """Findings, and for each rule's id how much it was held against."""
+    """Findings, and for each rule's id how much it was checked on."""
     judged = (
         (rules.SEQ_STATE_RECOVERABLE, *_state(log, derived)),
         (rules.LSO_DECIDED_BELOW, *_decided(log, tally)),

@@ -16,13 +16,13 @@ class Finding:
         guard: name of the check of the append decision that refuses the batch, where there is one.
         message: what was found and what was expected, with the values.
         transactional_id: the one whose transaction it is about, where that is known.
-        step: the step of the protocol that failed, where that can be told.
+        step: the step of the protocol that failed, where that is known.
         remedy: what an operator can do about it: a command to run, or what to look at.
         late: offsets at which batches come that are missing here.
         elsewhere: offsets of other producers' batches that have just the sequences missing here.
-        until: last offset at which what it says is missing should be, from `offset` on; -1 where nothing is.
-        follows: offsets of batches, or of the first ones of transactions: it may be no more than what comes of it that
-            one of these is broken.
+        until: last offset at which what it reports as missing should be, from `offset` on; -1 where nothing is.
+        follows: offsets of batches, or of the first ones of transactions, whose corruption may alone have caused this
+            finding.
         others: further producer ids and transactional ids that it is about.
     """
 

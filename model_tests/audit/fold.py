@@ -1,6 +1,6 @@
 """The fold: from a doubtful link on, one batch after the other, with a state that recovers from what is broken.
 
-One defect is one break. After a break the state follows the history that goes on: a batch that was appended
+One defect is one break. After a break the state follows the history that continues: a batch that was appended
 again, came late or is stale leaves it alone; one that leaves out its predecessors begins it anew.
 """
 
@@ -59,7 +59,7 @@ class Break:
         late: offsets at which batches left out here do come.
         kept: the state after is the state before.
         more: batches directly after it that are broken in the same way.
-        returned: offset at which the producer goes on in the epoch that this one left, -1 where it does not.
+        returned: offset at which the producer continues in the epoch that this one left, -1 where it does not.
         belongs: offset of the producer's batch that lacks this one before it, -1 where none does.
         elsewhere: offsets of other producers' batches that have just what is left out here.
     """
@@ -204,7 +204,7 @@ class LinkFold:
         return int(at[number - 1]) >= 0 and idle >= self._around.producer_expiry_ms
 
     def _after(self, broken: Break, known: _Producer, end: int, found: list[Break]) -> ProducerEntry:
-        """Record the break, and choose the state that the history goes on with."""
+        """Record the break, and choose the state that the history continues with."""
         state, request = broken.before, broken.request
         filled = fills(tuple(known.missing), request) if broken.original == ABSENT else None
         if filled is not None:

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from model_tests.audit.audited_log import AuditedTransactionLog
 
 _BY_NAME: Final = (rules.LSO_BOUNDS, rules.REPL_HW_BOUNDS)
-"""Rules that are held against what the broker's checkpoints say of a partition of this name."""
+"""Rules that compare the log with the broker's checkpoints for a partition of this name."""
 
 
 def by_their_content(
     logs: Sequence["AuditedTransactionLog"], controllers: Mapping[str, Controlled]
 ) -> tuple[list["AuditedTransactionLog"], list[SegmentDamage]]:
-    """The logs, of which a folder under another's name is held against nothing that goes by its name; and which are.
+    """The logs, of which a folder under another's name is compared with nothing that goes by its name; and which are.
 
     A coordinator's log is read as that of the partition its ids belong to; of a partition of clients no more than the
     topic is known, so that it is not joined with others.
@@ -98,7 +98,7 @@ def _most(names: Counter[str]) -> str:
 
 
 def _of_another_coordinator(logs: Sequence[tuple[int, "AuditedTransactionLog"]]) -> Iterator[tuple[int, int, int]]:
-    """Logs of which all ids belong to one other partition, with that and how many there are."""
+    """Logs of which all ids belong to one other partition, with that partition and the number of ids."""
     known = {
         number: (reported.coordinated.partition, reported.coordinated.ids)
         for number, log in logs

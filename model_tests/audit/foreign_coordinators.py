@@ -1,4 +1,4 @@
-"""Folders of a coordinator's log of another cluster: none of the transactions of which they tell is one of these."""
+"""Folders of a coordinator's log of another cluster: none of its transactions is a transaction of these logs."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -32,7 +32,7 @@ def without_foreign(
 
     Args:
         logs: all of them.
-        transactions: what they tell of transactions.
+        transactions: their evidence of transactions.
         findings: of each, joined with the coordinator's.
         join: the same of such logs.
     """
@@ -49,7 +49,7 @@ def without_foreign(
 
 
 _WHAT: Final = (
-    "of all transactions of which it tells, no marker is here, by epoch, outcome and time: the folder is of another "
+    "of all transactions that it has, no marker is here, by epoch, outcome and time: the folder is of another "
     "cluster, or of another time. Transactions are judged without it: copy the right one"
 )
 

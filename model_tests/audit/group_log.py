@@ -55,7 +55,7 @@ class GroupOffset:
         offset: the committed one; -1 where there is none.
         recorded_at: offset of its record; -1 likewise.
         pending: those of open transactions.
-        committed: how many commits in transactions became true; `aborted`, how many did not.
+        committed: number of commits in transactions that took effect; `aborted`, of those that did not.
     """
 
     group: str
@@ -70,7 +70,7 @@ class GroupOffset:
 
 @dataclass(frozen=True, slots=True)
 class PartitionGroupOffsets:
-    """What one partition of `__consumer_offsets` tells; `passed_over` are records that are no offsets, by name."""
+    """The contents of one partition of `__consumer_offsets`; `passed_over` are records that are no offsets, by name."""
 
     partition: int
     offsets: tuple[GroupOffset, ...] = ()

@@ -58,7 +58,7 @@ class GroupsReport:
 
 
 def groups_of(logs: Sequence["AuditedTransactionLog"]) -> GroupsReport:
-    """The offsets of all groups; of the replicas of a partition the furthest tells."""
+    """The offsets of all groups; of the replicas of a partition, the one that has the most."""
     best: dict[tuple[str, int], tuple[tuple[int, int], PartitionGroupOffsets]] = {}
     for log in logs:
         reported, side = log.verdict.reported, log.verdict.cluster

@@ -1,4 +1,4 @@
-"""`eos audit --history`: a client history by itself, or beside the logs that it is held against."""
+"""`eos audit --history`: a client history by itself, or compared with logs."""
 
 import time
 from pathlib import Path
@@ -29,12 +29,12 @@ def run(
         pictured: keep what a page draws of it.
 
     Raises:
-        BadInput: the history cannot be read, or is none; or it is a journal, which tells of no reader, without one.
+        BadInput: the history cannot be read, or is none; or it is a journal, which has no readers, without one.
     """
     began = time.monotonic()
     form = history_form or form_of(history)
     if form is Form.JOURNAL and not received:
-        raise BadInput(f"{history} is a journal, which tells of no reader: give --received, or the logs")
+        raise BadInput(f"{history} is a journal, which has no readers: give --received, or the logs")
     reported = read_operations(history, form, received)
     clients = report_on(reported, history, read_committed=read_committed, pictured=pictured)
     return AuditReport((), (), (), (), time.monotonic() - began, clients=clients)
@@ -48,7 +48,7 @@ def write_trace(
     received: str = "",
     read_committed: bool = True,
 ) -> None:
-    """Write a history in the trace schema, one JSON object a line, so that `eos check` judges it by the group rules.
+    """Write a history in the trace schema, one JSON object a line, so that `eos check` applies the history rules.
 
     Raises:
         BadInput: there is no history, it cannot be read, or the file is named as no trace is.
@@ -64,7 +64,7 @@ def write_trace(
 def beside_logs(
     history: str, *, form: Form | None = None, read_committed: bool = True, pictured: bool = False
 ) -> ClientsReport:
-    """The anomalies of a history that is held against logs too; of a journal the logs alone tell more."""
+    """The anomalies of a history that is compared with logs too; of a journal the logs alone show more."""
     if not history or (form or form_of(history)) is Form.JOURNAL:
         return ClientsReport()
     return report_on(read_operations(history, form), history, read_committed=read_committed, pictured=pictured)

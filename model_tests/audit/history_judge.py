@@ -1,4 +1,4 @@
-"""What clients were told, against what became of it: every commit committed, every abort aborted, in all partitions."""
+"""Compares the answers that clients got with the logs: what was committed and aborted is so, in all partitions."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -40,8 +40,8 @@ class HistoryReport:
     """What a journal showed.
 
     Attributes:
-        attempts: transactions by what the client was told.
-        fates: acknowledged records by what the client was told and what became of them.
+        attempts: transactions by the answer that the client got.
+        fates: acknowledged records by the answer to their transaction and by what became of them.
         not_given: acknowledged records of partitions whose logs are not here.
     """
 
@@ -51,7 +51,7 @@ class HistoryReport:
 
     @property
     def judged(self) -> int:
-        """Acknowledged records that were held against a log."""
+        """Acknowledged records that were compared with a log."""
         return sum(self.fates.values())
 
     def to_json(self) -> dict[str, object]:
@@ -89,8 +89,8 @@ def judge_history(
     Args:
         history: the journal.
         logs: one replica of each partition, with its tallies.
-        identities: for a transactional id all producer ids that it had, where its coordinator's log tells them all.
-        hanging: logs and producer ids of which a finding says already that data hangs there.
+        identities: for a transactional id all producer ids that it had, where its coordinator's log has them all.
+        hanging: logs and producer ids for which there is already a finding that data hangs there.
     """
     by_attempt: dict[int, list[TallyInLog]] = {}
     for log in logs:
@@ -119,7 +119,7 @@ def _judge(
     identities: Mapping[str, frozenset[int]],
     hanging: set[tuple[int, int]],
 ) -> Iterator[tuple[int, Finding]]:
-    """One attempt: the first thing that contradicts what its client was told."""
+    """One attempt: the first thing that contradicts the answer that its client got."""
     attempt = history.attempts[number]
     wrong = [place for place in places if _contradicts(attempt, place, hanging)]
     own = identities.get(attempt.transactional_id)
@@ -159,8 +159,8 @@ def _severity(attempt: JournalTransaction) -> Severity:
 
 def _reported(attempt: JournalTransaction) -> str:
     return {
-        ReportedEnd.COMMITTED: "the client was told that it is committed; records acknowledged in it are",
-        ReportedEnd.ABORTED: "the client was told that it is aborted; records acknowledged in it are",
+        ReportedEnd.COMMITTED: "the client got the answer that it is committed; records acknowledged in it are",
+        ReportedEnd.ABORTED: "the client got the answer that it is aborted; records acknowledged in it are",
         ReportedEnd.UNKNOWN: "records acknowledged in it, of unknown outcome, are",
         ReportedEnd.NO_TRANSACTION: "records acknowledged outside transactions are",
     }[attempt.reported]
@@ -211,7 +211,7 @@ def _took(losses: Iterable[Loss]) -> str:
 def _acknowledged_twice(history: ClientJournal, logs: Sequence[TalliedLog]) -> Iterator[tuple[int, Finding]]:
     """Offsets that were acknowledged for two records: one of them cannot be there.
 
-    Those of which an election is shown to have lost the first one are told apart from those that nothing explains.
+    A first record that an election has lost is distinguished from one whose loss nothing explains.
     """
     for log in logs:
         acks = history.acknowledged.get((log.topic, log.partition))

@@ -1,4 +1,4 @@
-"""One partition's log against what clients were told of it: what became of acknowledged records, what was received."""
+"""One partition's log against what clients were answered: what became of acknowledged records, what was received."""
 
 import pickle
 from collections.abc import Iterable
@@ -46,14 +46,14 @@ class AttemptTally:
 
 @dataclass(frozen=True, slots=True)
 class ClientSide:
-    """What clients know of one partition; none where nobody asks."""
+    """What clients know of one partition; none without a client history."""
 
     acknowledged: Acknowledged | None = None
     received: Integers | None = None
 
     @property
     def asks_nothing(self) -> bool:
-        """Whether nothing of what clients know is to be held against the log."""
+        """Whether nothing of what clients know is to be compared with the log."""
         return self.acknowledged is None and self.received is None
 
     @property
@@ -74,7 +74,7 @@ def tallied(
         batches: the log's, a row each.
         found: the transaction of each row.
         at: the bounds of the log.
-        acknowledged: offsets that clients were told, each with its attempt.
+        acknowledged: offsets that clients got, each with its attempt.
         cleaned: the cleaner may have removed records.
     """
     offsets = acknowledged.offsets

@@ -1,4 +1,4 @@
-"""Offsets that are not in a log: which the log cleaner may have removed, which are unreadable, which are just gone."""
+"""Offsets that are missing in a log: removed by the log cleaner, perhaps; unreadable; or lost."""
 
 from dataclasses import dataclass, replace
 
@@ -16,10 +16,10 @@ class Surroundings:
     Attributes:
         first_base: base offset of the first segment; the history is whole where it is 0.
         active_base: base offset of the last segment, which the cleaner never touches.
-        log_start: by the broker's checkpoint; -1 where it says none.
+        log_start: by the broker's checkpoint; -1 where it has none.
         high_watermark: by the broker's checkpoint, where it is to be believed; else -1, for the log's end.
-        recovery_point: offset up to which the log was flushed, by the broker's checkpoint; -1 where it says none.
-        cleaned_to: first offset that the cleaner has not reached, by its checkpoint; -1 where it says none.
+        recovery_point: offset up to which the log was flushed, by the broker's checkpoint; -1 where it has none.
+        cleaned_to: first offset that the cleaner has not reached, by its checkpoint; -1 where it has none.
         cleaner_known: there is a checkpoint of the cleaner, so that a partition it does not name was never cleaned.
         by_coordinator: data is appended by a coordinator (the internal topics), so that its sequences mean nothing.
         producer_expiry_ms: idle time after which a broker may forget a producer (`producer.id.expiration.ms`).

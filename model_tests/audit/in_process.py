@@ -61,19 +61,19 @@ def _run(given: Mapping[str, str], task: Task) -> list[TaskResult]:
 
 @dataclass(slots=True)
 class _Progress:
-    """How many tasks are done, as Spark says it of the one stage that runs."""
+    """The number of finished tasks, with the names of Spark's status of the one running stage."""
 
     tasks: Sequence[Task]
     done: int = 0
 
     @property
     def numTasks(self) -> int:  # noqa: N802  # Spark's name
-        """How many tasks there are."""
+        """The number of tasks."""
         return len(self.tasks)
 
     @property
     def numCompletedTasks(self) -> int:  # noqa: N802  # likewise
-        """How many of them are done."""
+        """The number of finished tasks."""
         return self.done
 
     def getActiveStageIds(self) -> list[int]:  # noqa: N802  # likewise

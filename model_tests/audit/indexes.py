@@ -1,4 +1,4 @@
-"""Sparse indexes and leader epochs held against the batches that they lead to; what is wrong there is damage."""
+"""Sparse indexes and leader epochs compared with the batches that they lead to; what is wrong there is damage."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -13,11 +13,11 @@ from spec.vocabulary import ABSENT
 
 @dataclass(frozen=True, slots=True)
 class Misled:
-    """Batches that have another leader epoch than the checkpoint says.
+    """Batches whose leader epoch differs from that in the checkpoint.
 
     Attributes:
-        batches: how many.
-        position: of the line in the checkpoint that the first of them is held against.
+        batches: number of batches.
+        position: of the line in the checkpoint that the first of them is compared with.
         message: about the first.
     """
 
@@ -150,7 +150,7 @@ def _of_range(values: Integers, since: int | None, until: int | None) -> Facts:
 
 
 def _written(rows: Rows, *names: str) -> tuple[Rows, int]:
-    """The entries without the zeros of the preallocated rest, and how many those are."""
+    """The entries without the zeros of the preallocated rest, and the number of those."""
     used = np.zeros(len(rows), np.bool_)
     for name in names:
         used |= rows[name] != 0
@@ -167,7 +167,7 @@ def _zeros(file: DerivedFile, segment: SegmentRange, used: int, zeros: int) -> I
 
 
 def _first_wrong(file: DerivedFile, wrong: Facts, message: str) -> Iterator[SegmentDamage]:
-    """One damage for a file: its first wrong entry, and how many more there are."""
+    """One damage for a file: its first wrong entry, and the number of further ones."""
     if wrong.any():
         first, more = int(np.argmax(wrong)), int(wrong.sum()) - 1
         counted = f"; and so {more} more entries" if more else ""

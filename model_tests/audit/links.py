@@ -1,7 +1,7 @@
 """Links: each batch of a producer with what the batches before it leave of the producer in the partition.
 
-The state before a batch is gathered from the log with array operations. It is a guess; the decision's own next
-state says where it is right (`decision`), and where it is not, a fold over the decision goes on from there.
+The state before a batch is gathered from the log with array operations. It is a guess; the decision's own next state
+shows where it is right (`decision`), and where it is not, a fold over the decision continues from there.
 """
 
 from dataclasses import dataclass
@@ -57,7 +57,7 @@ def link(batches: Batches, around: Surroundings, profile: Profile) -> Links:
 
 
 def as_requests(batches: Batches, *, by_coordinator: bool) -> AppendRequest:
-    """Each batch as the request that a leader was asked to append it by.
+    """Each batch as the request by which a leader appended it.
 
     Markers come from a coordinator, and in its own topics data without sequences. What the cleaner has taken out
     of a batch was in it when it was sent. The broker has confirmed every partition of a transaction, and the log
@@ -123,7 +123,7 @@ def latest_before(fact: Facts, group_start: Integers) -> Integers:
 
 
 def count_before(fact: Facts) -> Integers:
-    """How many batches before each one the fact holds for, of whichever producers."""
+    """The number of batches before each one for which the fact holds, of whichever producers."""
     count: Integers = np.cumsum(fact, dtype=np.int64)
     return count - fact
 

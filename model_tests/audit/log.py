@@ -61,7 +61,7 @@ def audit_log(
 
 
 def is_divisible(log: LogFolder, client: ClientSide = NOBODY) -> bool:
-    """Whether less than every batch is enough: of a log that clients write, of which none is asked what it was told."""
+    """Whether less than every batch is enough: clients write the log, and no client history is compared with it."""
     return not log.by_coordinator and log.topic != CONTROLLER and client.asks_nothing
 
 
@@ -73,7 +73,7 @@ def wanted_of(log: LogFolder, around: Surroundings, profile: Profile, *, deep: b
 def concluded(
     log: LogFolder, part: PartialLog, wanted: Wanted, derived: DerivedFiles, verdict: PartitionVerdict
 ) -> tuple[PartitionVerdict, list[SegmentDamage]]:
-    """The verdict on a whole log with what it tells of transactions and of the cluster, and all damage."""
+    """The verdict on a whole log with its evidence of transactions and of the cluster, and all damage."""
     lost = (
         []
         if verdict.cleaned
@@ -122,7 +122,7 @@ def surroundings(
 
 
 def with_client(batches: Batches, verdict: PartitionVerdict, client: ClientSide) -> PartitionVerdict:
-    """The verdict with what clients know held against the log."""
+    """The verdict with what clients know compared with the log."""
     if client.asks_nothing:
         return verdict
     found, at = transactions(batches), verdict.offsets

@@ -1,4 +1,4 @@
-"""What elections outside the in-sync set took from a log, and what shows it.
+"""Records that elections outside the in-sync set took from a log, and the evidence for it.
 
 Such an election excuses a finding only where it is shown to be its cause: at this partition, in these offsets, at this
 time. That there was one somewhere excuses nothing.
@@ -23,9 +23,9 @@ class Loss:
     """An election of a replica that was not in sync: from an offset on its log has what came after it.
 
     Attributes:
-        offset: where the log goes on after the election.
+        offset: where the log continues after the election.
         epoch: the leader epoch that began with it.
-        election: who was elected, and where the controller's log says so.
+        election: who was elected, and where in the controller's log that is.
         elected: the broker.
         again: it had led last, and lacks only what its own broker lost.
         epoch_end: where the next leader epoch begins in the log, or the log ends.
@@ -96,7 +96,7 @@ def losses_of(
     *,
     behind: bool,
 ) -> tuple[Loss, ...]:
-    """Where the elected replica, or whoever led after it, goes on in a log, if the log got so far.
+    """Where the elected replica, or a later leader, continues in a log, if the log got so far.
 
     Args:
         elections: of replicas that were not in sync.
@@ -155,11 +155,11 @@ def lost_acknowledgements(loss: Loss, acks: Acknowledged, log_end: int) -> Flags
 
 
 def shown_by_clients(losses: Sequence[Loss], acks: Acknowledged | None, log_end: int) -> tuple[Loss, ...]:
-    """The losses with the offsets of lost records that clients were told.
+    """The losses with the offsets of lost records that clients got acknowledgements for.
 
     Args:
         losses: of a log.
-        acks: what clients were told of the partition, if anything.
+        acks: the acknowledgements of the partition, if any.
         log_end: of the log.
     """
     if acks is None:

@@ -58,7 +58,7 @@ _BETWEEN: Final = "or the end of the one before it"
 _BEFORE_FIRST: Final = (
     f"where {EPOCHS} still begins, unless remote storage has it or the directory was copied while it was deleted"
 )
-_PERHAPS: Final = f"unless the log cleaner was here, which {CLEANED} would tell and is not there"
+_PERHAPS: Final = f"unless the log cleaner was here, which {CLEANED} would show and is not there"
 
 
 def _gaps(log: Condensed, after: Facts) -> list[tuple[int, int]]:
@@ -70,7 +70,7 @@ def _gaps(log: Condensed, after: Facts) -> list[tuple[int, int]]:
 def _is_there(folder: LogFolder, since: int, until: int) -> bool:
     """Whether the directory has a segment of these offsets.
 
-    It was not asked for, is named as no file, or the broker is about to delete it.
+    It is not among the selected ones, is named as no file, or the broker is about to delete it.
     """
     names = [name.removesuffix(".deleted") for name in names_in(located(folder.path))]
     return any(f"{since:020}.log" <= name < f"{until:020}.log" for name in names if name.endswith(".log"))
@@ -93,7 +93,7 @@ def _before_first(around: Surroundings, epochs: LeaderEpochFile | None) -> list[
 
 
 def _perhaps_lost(log: Condensed, around: Surroundings) -> Facts:
-    """The first batches of segments before which offsets are missing, where no checkpoint tells of the cleaner.
+    """The first batches of segments behind missing offsets, where no checkpoint shows whether the cleaner ran.
 
     Where it was, it leaves holes inside segments, too, or batches without some of their records.
     """

@@ -180,4 +180,4 @@ def _and_more(broken: Break) -> str:
         more += f"; it belongs before the producer's batch at offset {broken.belongs}"
     if broken.returned == ABSENT:
         return more
-    return f"{more}; the producer goes on in epoch {broken.before.epoch} at offset {broken.returned}"
+    return f"{more}; the producer continues in epoch {broken.before.epoch} at offset {broken.returned}"

@@ -1,4 +1,4 @@
-"""What a broker's directory says of itself: `meta.properties`, beside the folders of partitions."""
+"""What a broker's directory has about itself: `meta.properties`, beside the folders of partitions."""
 
 from collections.abc import Iterable
 from typing import Final

@@ -1,4 +1,4 @@
-"""Markers and data that belong to no transaction that a coordinator's log tells of."""
+"""Markers and data that belong to no transaction that a coordinator's log has."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -29,12 +29,12 @@ LATER: Final = "the newest records of a coordinator's log, which seems to have b
 
 LATER_THAN: Final = "it was registered after the coordinators' logs were copied: their newest record is older"
 EARLIER_THAN: Final = (
-    "its transaction is one that the coordinator's log tells no more of, and its marker came after this log was copied"
+    "its transaction is no longer in the coordinator's log, and its marker came after this log was copied"
 )
 
 
 def is_later(producer: ProducerTransactions, identity: HeldProducerId, known_until_ms: int) -> bool:
-    """Whether markers or data of the producer came after what the copy of its coordinator's log tells."""
+    """Whether markers or data of the producer came after its coordinator's log was copied."""
     ended = any(one.marker.timestamp > identity.known_until_ms for one in producer.loose)
     return ended or any(run.first_ms > known_until_ms for _, run, _ in producer.loose_runs)
 
@@ -47,7 +47,7 @@ def judge_loose(
     Args:
         producer: with what the partitions have of it.
         identity: whose producer id it is.
-        known_until_ms: up to when any coordinator's log here tells anything.
+        known_until_ms: the time of the newest record in any coordinator's log here.
         reported: how far each log is known to go.
     """
     newest = producer.transactions[-1].known if producer.transactions else None
@@ -72,7 +72,7 @@ def judge_loose(
 
 
 def _loose_marker(producer: ProducerTransactions, ended: MarkedData, identity: HeldProducerId) -> Iterator[Located]:
-    """A marker that no record of the coordinator asks for."""
+    """A marker that follows from no record of the coordinator."""
     marker = ended.marker
     known = [one.known for one in producer.transactions]
     if hidden(ended.place, ended.runs[0].first_offset if ended.runs else marker.offset, marker.offset):
@@ -239,7 +239,7 @@ def _state_name(known: CoordinatorTransaction) -> str:
 
 
 def judge_unknown(producer: ProducerTransactions, all_coordinators: bool, known_until_ms: int) -> Iterator[Located]:
-    """A producer id of which no coordinator's log here tells: what its partitions alone decide."""
+    """A producer id that no coordinator's log here has: what its partitions alone decide."""
     yield from judge_alone(producer, producer.loose)
     if all_coordinators:
         for place, run, before in producer.loose_runs:

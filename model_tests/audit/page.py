@@ -28,7 +28,7 @@ TEMPLATE: Final = "page.html.j2"
 NOTHING_HERE: Final = PartitionTransactions()
 
 MOST_STORIES: Final = 100
-"""Findings of which the story is drawn, the worst first; the rest is told in words."""
+"""Findings of which the story is drawn, the worst first; the rest is described in words."""
 
 MOST_TIMELINES: Final = 200
 """Partitions of which the line is drawn: those with findings first."""
@@ -36,7 +36,7 @@ MOST_TIMELINES: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class PageFinding:
-    """A finding as the page tells it; `picture` is its story, where one is drawn."""
+    """A finding as the page shows it; `picture` is its story, where one is drawn."""
 
     where: str
     finding: Finding
@@ -45,7 +45,7 @@ class PageFinding:
 
 @dataclass(frozen=True, slots=True)
 class PageAnomaly:
-    """What clients were told and cannot be, as the page tells it; `picture` is its story, where one is drawn."""
+    """An anomaly of what clients were answered, as the page shows it; `picture` is its story, where one is drawn."""
 
     anomaly: Anomaly
     meaning: AnomalyMeaning

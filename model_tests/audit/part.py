@@ -52,7 +52,7 @@ JUDGED: Final = (
 """The rules that this part brings evidence for."""
 
 FOUND_BY_THE_JOIN: Final = "txn."
-"""Defects of which one partition alone says nothing."""
+"""Defects that one partition alone does not show."""
 
 _COUNTED: Final = (Severity.VIOLATION, Severity.SUSPICIOUS)
 

@@ -1,7 +1,7 @@
-"""A log in little: the batches on which a verdict still hangs, and of all others what they add up to.
+"""A partial log: the batches that may still change a verdict, and a summary of all others.
 
 What two logs leave that follow each other, put together, is what the log of both leaves (`follow`). A log can so be
-read in any number of parts, each by itself: `condense` says which batches of a part must be kept.
+read in any number of parts, each by itself: `condense` selects the batches of a part that must be kept.
 """
 
 from dataclasses import dataclass, field, replace
@@ -29,7 +29,7 @@ class Wanted:
 
     Attributes:
         around: what is known of the log besides its batches.
-        edges: rising offsets at which the state of every producer is asked for: those of the snapshots.
+        edges: rising offsets at which the state of every producer is needed: those of the snapshots.
         whole: producers of which every batch is kept.
         places: rising offsets around which batches are kept.
         without: names of guards that never apply.
@@ -45,7 +45,7 @@ class Wanted:
     deep: bool = False
 
     def and_also(self, asked: RereadRequest) -> "Wanted":
-        """The same, and what was asked for."""
+        """The same, and what was requested."""
         places = np.array(sorted({*self.places.tolist(), *asked.places}), np.int64)
         return replace(self, whole=self.whole | asked.producers, places=places)
 
@@ -56,7 +56,7 @@ class BatchMarks(HoleCounts):
 
     Attributes:
         agreed: that the gathered state is what the decision leads to has been looked at, with all that it needs.
-        settled: the decision was held against it.
+        settled: the decision was applied to it.
     """
 
     agreed: Facts
@@ -65,7 +65,7 @@ class BatchMarks(HoleCounts):
 
 @dataclass(frozen=True, slots=True)
 class Stakes:
-    """Of each producer, by its id, on how many settled batches each rule was at stake: a row a producer."""
+    """Of each producer, by its id, the number of settled batches on which each rule was at stake: a row a producer."""
 
     producer_id: Integers
     counts: Integers
@@ -146,7 +146,7 @@ def _marks_of(batches: Batches, around: Surroundings) -> BatchMarks:
 
 
 def follow(first: Condensed, second: Condensed, around: Surroundings) -> Condensed:
-    """One log, and one that goes on where it ends, as one; `condense` makes it as little as it can be."""
+    """One log, and one that continues it, as one; `condense` makes it as little as it can be."""
     if not len(first.rows) or not len(second.rows):
         return _with_nothing(first, second)
     rows, marks = _continued(first, second, around)

@@ -33,7 +33,7 @@ from spec.versions import NEWEST, Profile
 from spec.vocabulary import ABSENT
 
 WHOLE: Final = Surroundings()
-"""A log from offset 0 in one segment, of which no checkpoint says anything."""
+"""A log from offset 0 in one segment, without any checkpoint."""
 
 
 def audit_batches(
@@ -66,8 +66,8 @@ def conclude(
         derived: the files that the broker derived from it.
 
     Returns:
-        The verdict, and what else must be kept of the log for it to be right. Nothing is asked for of a log that is
-        not condensed at all.
+        The verdict, and what else must be kept of the log for it to be right. Of a log that is not condensed at all
+        nothing more is needed.
     """
     around = wanted.around
     log = without_lost(log, around)
@@ -109,7 +109,7 @@ def conclude(
 
 
 def _judged_batches(batches: Batches, log: Condensed, missing: Holes, wanted: Wanted) -> JudgedBatches:
-    """What the append decision says of the batches, and what is broken."""
+    """The append decision on the batches, and what is broken."""
     links = link(batches, wanted.around, wanted.profile)
     decisions = _still_open(decide(links, wanted.profile, wanted.without), links, log)
     breaks = LinkFold(links, missing, wanted.around, wanted.profile, wanted.without).breaks(decisions)
@@ -128,7 +128,7 @@ def _still_open(decisions: LinkDecisions, links: Links, log: Condensed) -> LinkD
 
 
 def _beyond(asked: RereadRequest, log: Condensed, wanted: Wanted) -> RereadRequest:
-    """What is asked for and not there yet."""
+    """What else is needed and not there yet."""
     if len(log.rows) == log.totals.batches and not log.doubted:
         return RereadRequest()
     return RereadRequest(asked.producers - wanted.whole, asked.places - set(wanted.places.tolist()))
@@ -141,7 +141,7 @@ def _beyond(asked: RereadRequest, log: Condensed, wanted: Wanted) -> RereadReque
 @evidences(rules.FENCE_EPOCH_MONOTONE, Layer.AUDIT)
 @evidences(rules.FENCE_COORDINATOR_EPOCH, Layer.AUDIT)
 def _sequence_findings(breaks: list[Break], around: Surroundings) -> list[Finding]:
-    """What the append decision refuses; where unreadable bytes explain it, their damage says enough."""
+    """What the append decision refuses; where unreadable bytes explain it, their damage is enough."""
     doubtful = [broken for broken in breaks if broken.doubt and broken.doubt != UNREADABLE]
     return [violation(broken) for broken in breaks if not broken.doubt] + undecided(doubtful, around)
 
@@ -188,7 +188,7 @@ def _after_epochless(links: Links) -> Facts:
 
 
 def _comes_later(links: Links, number: int, breaks: list[Break]) -> bool:
-    """Whether a broken batch is what a producer's first one lacks before it; one that stands behind it says so."""
+    """Whether a broken batch is what a producer's first one lacks before it; the finding is at the one behind it."""
     own = links.batches
     first = (own.producer_id[number], own.producer_epoch[number], own.base_sequence[number])
     for broken in breaks:

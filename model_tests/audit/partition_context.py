@@ -1,4 +1,4 @@
-"""A log as its derived files are held against it."""
+"""A log as its derived files are compared with it."""
 
 from dataclasses import dataclass, field
 
@@ -18,7 +18,7 @@ class PartitionContext:
 
     Attributes:
         batches: those that are kept of it.
-        asked: what must be seen of it besides, so that a finding can be explained.
+        asked: what else must be read of it, so that a finding can be explained.
     """
 
     log: Condensed

@@ -16,12 +16,12 @@ class PartitionVerdict:
     Attributes:
         visible_records: what a read_committed reader is given.
         producers: producer ids that wrote to the partition.
-        judged: rule id to the number of batches that the rule was held against.
+        judged: rule id to the number of batches that the rule was checked on.
         unjudged: batches whose predecessors lie in unreadable bytes, so that nothing can be said of their sequence.
         cleaned: whether the log cleaner has been here.
-        reported: what the log tells of transactions, to be joined with what others tell.
-        cluster: what the log tells of the cluster, as a replica or as the controller's log.
-        tallies: what became of the records that clients were told are in it.
+        reported: the log's evidence of transactions, to be joined with that of others.
+        cluster: the log's evidence of the cluster, as a replica or as the controller's log.
+        tallies: what became of the records that clients got acknowledgements for.
     """
 
     offsets: LogBounds

@@ -1,4 +1,4 @@
-"""Data of a log in pieces: so much of a transaction, or of what is in none, as no offset that counts divides."""
+"""Data of a log in pieces: parts of a transaction, or of non-transactional data, that no offset of interest divides."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -25,8 +25,8 @@ class Pieces:
         producer_epoch: likewise.
         first: offset of the first batch.
         last: last offset of the last batch.
-        batches: how many.
-        records: how many.
+        batches: number of batches.
+        records: number of records.
         seen: those of them between the log's start and the high watermark.
     """
 

@@ -1,4 +1,4 @@
-"""How far an audit is: bytes, partitions, how fast, how much longer."""
+"""The progress of an audit: bytes, partitions, speed, remaining time."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,19 +12,19 @@ from model_tests.spark.progress import AFTER, followed
 
 
 class StageInfo(Protocol):
-    """What Spark says of a stage."""
+    """Spark's status of a stage."""
 
     @property
     def numTasks(self) -> int:  # noqa: N802  # Spark's name
-        """How many tasks it has."""
+        """The number of its tasks."""
 
     @property
     def numCompletedTasks(self) -> int:  # noqa: N802  # likewise
-        """How many of them are done."""
+        """The number of finished tasks."""
 
 
 class Tracker(Protocol):
-    """What Spark says of what it does."""
+    """Spark's status of what it runs."""
 
     def getActiveStageIds(self) -> list[int]:  # noqa: N802  # likewise
         """The stages that run."""
@@ -39,9 +39,9 @@ def shown(size: int, partitions: int, tracker: Tracker, console: Console, after:
 
     Args:
         size: bytes of all segments.
-        partitions: how many logs there are.
+        partitions: number of logs.
         tracker: of the running Spark.
-        console: where; nothing is shown where nobody looks.
+        console: where; nothing is shown where it is no terminal.
         after: seconds of which nothing is shown.
     """
     started = perf_counter()
@@ -67,8 +67,8 @@ def said(read: int, size: int, partitions: int, tasks: tuple[int, int], seconds:
     Args:
         read: bytes so far.
         size: bytes in all.
-        partitions: how many there are.
-        tasks: how many are done, and how many there are.
+        partitions: number of logs.
+        tasks: numbers of finished tasks and of all tasks.
         seconds: since it began.
     """
     bytes_read = f"about {decimal(read)} of {decimal(size)} in {partitions:,} partitions"

@@ -1,4 +1,4 @@
-"""What a reader sees: the decisions on the log held against the aborted index that the broker would send."""
+"""What a reader sees: the decisions on the log compared with the aborted index that the broker would send."""
 
 from collections.abc import Sequence
 
@@ -19,7 +19,7 @@ from spec.vocabulary import ABSENT, ControlType
 
 
 def undecided_below(log: PartitionContext, tally: ReaderTally) -> tuple[list[Finding], int]:
-    """Transactional batches below the last stable offset that nothing decides; and how many lie there."""
+    """Transactional batches below the last stable offset that nothing decides; and the number of batches there."""
     batches, found, at = log.batches, log.found, log.offsets
     offset = np.maximum(batches.base_offset, at.log_start)
     ended = found.marker >= 0
@@ -37,9 +37,9 @@ def undecided_below(log: PartitionContext, tally: ReaderTally) -> tuple[list[Fin
 def seen_by_readers(
     log: PartitionContext, derived: DerivedFiles, disputed: Sequence[tuple[int, int]], tally: ReaderTally
 ) -> tuple[list[Finding], int]:
-    """Batches that a reader with the aborted index is given, or not given, against the decision; and how many.
+    """Batches that a reader with the aborted index is given, or not given, against the decision; and their number.
 
-    Disputed transactions, of which index and log are known not to say the same, are left out.
+    Disputed transactions, of which index and log are known to differ, are left out.
     """
     batches, found, at = log.batches, log.found, log.offsets
     ended = found.joins & (found.marker >= 0)

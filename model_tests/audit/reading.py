@@ -26,10 +26,10 @@ class PartialLog:
 
     Attributes:
         damage: what could not be read of them; `indexes`, what is wrong with their indexes.
-        misled: batches that have another leader epoch than the checkpoint says.
+        misled: batches whose leader epoch differs from that in the checkpoint.
         bodies: what is wrong with the bodies of batches, where these are looked at.
-        miscut: base offsets of segments of which a range was read in which not all is well: only the whole segment can
-            tell what is wrong.
+        miscut: base offsets of segments of which a range was read in which not all is well: only the whole segment
+            shows what is wrong.
     """
 
     log: Condensed
@@ -111,7 +111,7 @@ def _read_all(log: LogFolder, *, crc: bool, deep: bool) -> tuple[Batches, list[S
 
 
 def _read(segment: SegmentRange, *, crc: bool, deep: bool) -> tuple[Batches, list[SegmentDamage], Bodies]:
-    """A segment's batches, what cannot be read of them, and what is wrong with their bodies if that is asked for."""
+    """A segment's batches, what cannot be read of them, and, if `deep`, what is wrong with their bodies."""
     if not deep:
         return *read_checked(segment, crc=crc), NONE_READ
     try:

@@ -18,7 +18,7 @@ from spec import rules
 STEP: Final = "Produce: the body of the batch does not hold what its header counts, and was appended (LogValidator)"
 
 _UNREADABLE: Final = (
-    "A consumer cannot read past this batch; after it, it goes on from offset {after} (seek). Look whether another "
+    "A consumer cannot read past this batch; after it, it continues from offset {after} (seek). Look whether another "
     "replica has the batch whole: give the directories of all brokers."
 )
 _REMEDIES: Final[Mapping[BodyCheck, str]] = {
@@ -34,12 +34,12 @@ _SEVERITIES: Final[Mapping[BodyCheck, Severity]] = {
     BodyCheck.PADDED_VARINT: Severity.SUSPICIOUS,
     BodyCheck.BASE_TIMESTAMP: Severity.SUSPICIOUS,
 }
-"""What is held against the rule; what fails any other check is damage."""
+"""What breaks the rule; what fails any other check is damage."""
 
 
 @dataclass(frozen=True, slots=True)
 class WrongBody:
-    """The first of some batches of a producer of which the same is wrong, and how many more there are.
+    """The first of some batches of a producer of which the same is wrong, and the number of further ones.
 
     Attributes:
         segment: base offset of the segment that has the batch.
@@ -67,7 +67,7 @@ class WrongBody:
 
     @property
     def is_damage(self) -> bool:
-        """Whether no rule is asked: the bytes cannot be read, or the header says something else than they do."""
+        """Whether no rule applies: the bytes cannot be read, or differ from the header."""
         return self.check not in _SEVERITIES
 
     def damage(self, path: str) -> SegmentDamage:

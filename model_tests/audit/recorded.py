@@ -66,7 +66,7 @@ def unpacked() -> Iterator[Path]:
 
 
 def journal(recording: str) -> str:
-    """The file with what the clients of a recording did and were told."""
+    """The file with what the clients of a recording did and were answered."""
     return str(_HERE / f"{recording}.journal.ndjson.xz")
 
 

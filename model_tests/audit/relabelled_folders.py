@@ -1,4 +1,4 @@
-"""Folders and segments as what they are, not as what they are called: before anything is told of them."""
+"""Identifies folders and segments by their contents, not by their names, before anything else is reported of them."""
 
 from collections.abc import Mapping, Sequence
 
@@ -24,8 +24,8 @@ def in_their_places(
     Args:
         logs: all of them.
         segments: of each.
-        controllers: by cluster what the controller's log says.
-        transactions: what the logs tell of transactions.
+        controllers: by cluster the view of the controller's log.
+        transactions: the logs' evidence of transactions.
         findings: of each, joined with the coordinator's.
     """
 

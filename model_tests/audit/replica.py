@@ -1,4 +1,4 @@
-"""One log as a replica of its partition: what is sent of it so that it can be held against the others."""
+"""One log as a replica of its partition: the summary of it by which it is compared with the others."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,17 +24,17 @@ _ODD: Final = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E
 
 @dataclass(frozen=True, slots=True)
 class ReplicaSummary:
-    """What a log says of its partition's history, in little.
+    """A summary of a log's history.
 
     Attributes:
         first: first offset that can be in its files; `begin`, from which on nothing was cleaned or removed.
-        high_watermark: by the broker's checkpoint; -1 where it says none.
-        stopped: the broker was stopped cleanly, says its directory: nothing was still to be written.
+        high_watermark: by the broker's checkpoint; -1 where it has none.
+        stopped: the broker was stopped cleanly, by its directory: nothing was still to be written.
         topic_id: as `partition.metadata` has it; empty where that is not there.
         width: offsets of a block; a power of two.
         blocks: for every block from offset 0 on a digest of the batches that begin in it; digests of two
             neighbours add up to that of both.
-        epochs: runs of batches of the same leader epoch: the epoch, the first offset, and how many batches.
+        epochs: runs of batches of the same leader epoch: the epoch, the first offset, and the number of batches.
         noted: the lines of its leader-epoch checkpoint: the epoch, and the offset that it begins at.
     """
 
@@ -54,7 +54,7 @@ class ReplicaSummary:
         return next((epoch for epoch, first, _ in reversed(self.epochs) if first <= offset), ABSENT)
 
     def noted_at(self, offset: int) -> int:
-        """Leader epoch that its checkpoint gives an offset; -1 where that says none."""
+        """Leader epoch that its checkpoint gives an offset; -1 where that has none."""
         return next((epoch for epoch, start in reversed(self.noted) if start <= offset), ABSENT)
 
     @property
@@ -65,7 +65,7 @@ class ReplicaSummary:
 
 @dataclass(frozen=True, slots=True)
 class ClusterSide:
-    """What a log tells of the cluster: as a replica; the controller's, of all partitions; that of groups, offsets."""
+    """A log's evidence of the cluster: as a replica; the controller's, of all partitions; that of groups, offsets."""
 
     replica: ReplicaSummary | None = None
     controller: ControllerHistory | None = None
@@ -93,7 +93,7 @@ def summarized(
     Args:
         log: the replica's directory.
         blocks: digests of its batches.
-        epochs: of each run of one leader epoch: the epoch, the first offset, and how many batches.
+        epochs: of each run of one leader epoch: the epoch, the first offset, and the number of batches.
         log_start: log start offset.
         log_end: log end offset.
         cleaned_to: below it the cleaner may have been, so that replicas may differ.
@@ -146,7 +146,7 @@ def epoch_runs(batches: Batches) -> tuple[tuple[int, int, int], ...]:
 def epoch_runs_joined(
     first: tuple[tuple[int, int, int], ...], second: tuple[tuple[int, int, int], ...]
 ) -> tuple[tuple[int, int, int], ...]:
-    """The runs of a log and of one that goes on where it ends."""
+    """The runs of a log and of one that continues it."""
     if not first or not second or first[-1][0] != second[0][0]:
         return first + second
     epoch, offset, count = first[-1]

@@ -1,4 +1,4 @@
-"""The replicas of a partition held against each other: who has another history, and from which offset on."""
+"""Compares the replicas of a partition: which of them has another history, and from which offset on."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -23,8 +23,8 @@ class Copy:
 
     Attributes:
         log: its number.
-        node: the broker's id; -1 where its directory does not say.
-        batches: how many it has.
+        node: the broker's id; -1 where its directory does not have it.
+        batches: number of its batches.
         losses: what unclean elections may have taken from it.
         informed: its broker's own copy of the controller's log is given, which has every leader that it followed.
         of_quorum: it is the controller's log, which is committed by Raft and has no checkpoint of its high watermark.
@@ -47,7 +47,7 @@ class Copy:
 
 @dataclass(frozen=True, slots=True)
 class ComparedReplicas:
-    """The replicas of a partition, held against each other.
+    """The replicas of a partition, compared with each other.
 
     Attributes:
         batches: those that were compared.
@@ -174,7 +174,7 @@ def _blamed(
 
 
 def _denies_itself(copies: Sequence[Copy], pair: _Pair, number: int) -> bool:
-    """The batch at which two replicas differ has another leader epoch than the replica's own checkpoint says."""
+    """The batch at which two replicas differ has not the leader epoch of the replica's own checkpoint."""
     epoch = pair.first.epochs[0 if number == pair.left else 1]
     noted = copies[number].replica.noted_at(pair.first.offset)
     return ABSENT not in (epoch, noted) and epoch != noted
@@ -183,7 +183,7 @@ def _denies_itself(copies: Sequence[Copy], pair: _Pair, number: int) -> bool:
 def _between(first: ReplicaDifference, losses: Sequence[Loss]) -> Loss | None:
     """The election before which one of the two replicas has what differs, and after which the other has it.
 
-    Whoever was elected has another history only from the offset on at which it went on.
+    The elected replica has another history only from the offset on at which it continued.
     """
     earlier, later = sorted(first.epochs)
     return next(
@@ -198,7 +198,7 @@ def _finding(pair: _Pair, is_left: bool, others: Sequence[str], loss: Loss | Non
     if pair.certain:
         message += f", below offset {pair.end}, up to which both are committed: their histories differ from here on"
     else:
-        message += "; which of it is committed nothing here says"
+        message += "; nothing here shows which of it is committed"
     if undecided:
         message += "; of two replicas the one that led last is taken to be right"
     severity = Severity.VIOLATION if pair.certain else Severity.UNDECIDED

@@ -1,4 +1,4 @@
-"""The first offset at which two replicas of a partition differ, found by digests and then in the files."""
+"""The first offset at which two replicas of a partition differ: found by digests, then in the files."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -69,7 +69,7 @@ def _difference_in(paths: tuple[str, str], begins: tuple[int, int], end: int) ->
 def _read(path: str, begins: tuple[int, int], end: int) -> tuple[Batches, list[tuple[int, int]]]:
     """The batches that begin in a range, and the ranges that unreadable bytes, or a segment that is gone, may have had.
 
-    Of a gap before a segment that begins after the range that segment tells.
+    That segment itself shows a gap before a segment that begins after the range.
     """
     first, last = begins
     log = next(iter(list_logs([path]).logs), None)

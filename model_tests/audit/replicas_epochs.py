@@ -1,4 +1,4 @@
-"""The leader epochs of a log: they never fall, and in each of them somebody led, says the controller's log."""
+"""The leader epochs of a log: they never fall, and the controller's log has a leader in each of them."""
 
 from collections.abc import Collection, Iterator, Sequence
 
@@ -12,7 +12,7 @@ from spec.evidence import Layer, evidences
 from spec.vocabulary import ABSENT
 
 Run = tuple[int, int, int]
-"""Batches of one leader epoch: the epoch, their first offset, how many they are."""
+"""Batches of one leader epoch: the epoch, their first offset, their number."""
 
 
 @evidences(rules.REPL_PREFIX_AGREEMENT, Layer.AUDIT)
@@ -23,7 +23,7 @@ def judge_epochs(
     *,
     complete: bool = False,
 ) -> Iterator[Finding]:
-    """Leader epochs never fall along a log, and in each of them somebody led.
+    """Leader epochs never fall along a log, and each of them had a leader.
 
     Args:
         replica: the log.

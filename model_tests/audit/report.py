@@ -43,10 +43,10 @@ class AuditReport:
     Attributes:
         transactions: what became of each, and `shown`, which of them are listed.
         history: what a client's journal showed, where one was given.
-        clients: the anomalies of a client history that tells itself what readers were given.
+        clients: the anomalies of a client history that has itself what readers were given.
         cluster: what replicas and the controller's log show.
         groups: the offsets of consumer groups.
-        here: by path, what a log tells of its own transactions; empty unless the report is to be pictured.
+        here: by path, a log's own evidence of transactions; empty unless the report is to be pictured.
         ignored: files and folders that are no part of a log, left alone.
         assumed: what the logs do not say and the verdicts take for granted.
         chosen: what of it is shown, where that is not everything.
@@ -85,11 +85,11 @@ class AuditReport:
         return VIOLATED if violated or self.damage or self.clients.is_violated else HOLDS
 
     def count(self, severity: Severity) -> int:
-        """How many findings have this severity."""
+        """The number of findings of this severity."""
         return sum(finding.severity is severity for _, finding in self.findings)
 
     def judged(self) -> Counter[str]:
-        """For each rule's id, the batches it was held against."""
+        """For each rule's id, the batches it was checked on."""
         total: Counter[str] = Counter()
         for one in self.audited:
             total.update(one.verdict.judged)

@@ -1,6 +1,6 @@
-"""What of an audit is shown where only a part is asked for: everything is judged, whatever is shown.
+"""The part of an audit report that the options select: everything is judged, whatever is shown.
 
-No segment is passed over for its time: the state that a batch meets, and the outcome of a transaction, come from all
+No segment is skipped for its time: the state that a batch meets, and the outcome of a transaction, come from all
 that lies before and after it.
 """
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def time_of(text: str, option: str) -> int:
-    """Milliseconds since 1970 of a time as ISO 8601 writes it (UTC unless it says otherwise), or of such a number.
+    """Milliseconds since 1970 of a time as ISO 8601 writes it (UTC unless it has a zone), or of such a number.
 
     Raises:
         BadInput: it is neither.
@@ -44,7 +44,7 @@ def chosen_findings(
     shown: ListedTransactions,
     transactions: "TransactionsReport",
 ) -> list[tuple[Finding, ...]]:
-    """Of the findings of each log those that are asked for."""
+    """The selected findings of each log."""
     producers = {
         one.one.known.producer_id
         for one in transactions.judged
@@ -57,7 +57,7 @@ def chosen_findings(
 
 
 def _is_about(finding: Finding, shown: ListedTransactions, producers: Collection[int]) -> bool:
-    """Whether it is about the producer and the transactional id that are asked for, among others or alone."""
+    """Whether it is about the selected producer and transactional id, among others or alone."""
     about = {finding.producer_id, finding.transactional_id, *finding.others}
     if shown.producer_id not in (ABSENT, *about):
         return False
@@ -67,7 +67,7 @@ def _is_about(finding: Finding, shown: ListedTransactions, producers: Collection
 def _in_time(
     log: "AuditedTransactionLog", findings: tuple[Finding, ...], shown: ListedTransactions
 ) -> tuple[Finding, ...]:
-    """Those of which a batch has a time that is asked for, where it is missing or where it comes; or no time at all."""
+    """Those of which a batch has a selected time, where it is missing or where it comes; or no time at all."""
     folder = next(iter(list_logs([log.path]).logs), None)
     if folder is None:
         return findings

@@ -1,4 +1,4 @@
-"""What a verdict on a condensed log still has to see of the log before it can be given."""
+"""The parts of a condensed log that must be read again before a verdict on it can be given."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field

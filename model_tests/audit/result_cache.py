@@ -1,7 +1,7 @@
-"""What was found of each log, kept in a directory, so that an audit that was stopped goes on where it was.
+"""A cache of the results of each log, in a directory, so that an audit that was stopped can be resumed.
 
 A file is named by everything that it depends on: the log's files with their sizes and times, the checkpoints beside it,
-the options, what clients were told, and the code. What has changed since has another name, and is read again.
+the options, what clients were answered, and the code. What has changed since has another name, and is read again.
 """
 
 import os

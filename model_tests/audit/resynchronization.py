@@ -1,7 +1,7 @@
-"""What a producer's history goes on with behind a broken batch: the reading of it that leaves the least broken.
+"""Resynchronizes after an invalid batch: the interpretation with the fewest follow-up violations.
 
-A batch may not belong there at all; or the producer begins anew with it; or it stands where it should and says
-something wrong of itself. Which of these it was, the batches after it tell.
+A batch may not belong there at all; or the producer begins anew with it; or it is where it should be and one of its
+fields is wrong. The batches after it decide between these.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -27,7 +27,7 @@ class Interpretation:
     """One way to understand a broken batch.
 
     Attributes:
-        state: what the history goes on with.
+        state: what the history continues with.
         kept: the batch does not count, and the state is the one before it.
         gap: sequences that it leaves out; None where it does not.
     """
@@ -58,9 +58,9 @@ class Ahead:
         return min(readings, key=lambda reading: self.broken(reading, request))
 
     def goes_on_with(self, state: ProducerEntry, request: AppendRequest, *, next_one: bool) -> bool:
-        """Whether the producer begins anew with the batch: that leaves less broken than that it does not count.
+        """Whether the producer begins anew with the batch: that leaves fewer violations than ignoring the batch.
 
-        Where nothing follows that would tell, only if it has the next sequence, or is the `next_one` with data.
+        Where no later batch decides, only if it has the next sequence, or is the `next_one` with data.
         """
         anew = self.broken(Interpretation(begun_anew(state, request, self.decide)), request)
         aside = self.broken(Interpretation(state, kept=True), request)
@@ -68,7 +68,7 @@ class Ahead:
         return bool(anew <= aside and (self.following or follows))
 
     def broken(self, reading: Interpretation, request: AppendRequest) -> int:
-        """How many findings the next batches would be; those of one kind in a row are one."""
+        """The number of findings that the next batches would be; those of one kind in a row are one."""
         gaps = (*self.gaps, reading.gap) if reading.gap else self.gaps
         early = own_sequences(request) if reading.kept else None
         state, count = reading.state, 0
@@ -93,7 +93,7 @@ class Ahead:
         return count
 
     def _anew_or_meant(self, state: ProducerEntry, number: int) -> ProducerEntry:
-        """The state behind a broken batch that counts: as it should be if the next one goes on so, else as it is."""
+        """The state after a broken batch that counts: as it should be if the next batch continues so, else as it is."""
         following = self.following[number]
         for meant in _meant(state, following):
             decided = self.decide(state, meant)

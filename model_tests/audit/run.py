@@ -77,7 +77,7 @@ def run(
         master: where Spark runs the tasks; empty to run them in this process and its children where the logs are
             so small that starting Spark would take longer, and else on the Spark of this machine.
         crc: whether each batch's CRC-32C is checked.
-        deep: whether the bodies of batches are decoded, too, and held against their headers.
+        deep: whether the bodies of batches are decoded, too, and compared with their headers.
         checkpointed_watermark: take the high watermark from the broker's checkpoint, not from the log's end.
         producer_expiry_ms: `producer.id.expiration.ms` of the brokers.
         profile: the release whose append decision judges.
@@ -87,18 +87,18 @@ def run(
         producer_id: report only what is found about this producer, and list its transactions.
         since: report only findings and transactions from this time on, by the timestamps of their batches and records.
         until: likewise up to this time. Everything is judged all the same.
-        history: what clients did and were told: a journal, operations in EDN, or what Kafka's system tests print.
+        history: what clients did and were answered: a journal, operations in EDN, or what Kafka's system tests print.
         received: what a read_committed reader received of every partition up to its end.
         history_form: what the history is written as, found out if it is not given.
-        read_committed: the readers of which the history tells were to see committed records only.
+        read_committed: the readers of the history were to see committed records only.
         pictured: keep what a page draws of each log.
         work: a directory, of this machine or shared by all that run tasks, that keeps what was found of each log: an
-            audit that was stopped goes on from there.
+            audit that was stopped is resumed from there.
 
     Raises:
-        BadInput: no partition has one of the names; the checkpoint of the high watermark is asked for, and there is
-            none; the client's files cannot be read, or are to be held against more than one cluster; bodies are to
-            be decoded of a dump, which has none.
+        BadInput: no partition has one of the names; the checkpoint of the high watermark is required, and there is
+            none; the client's files cannot be read, or would be compared with more than one cluster; bodies are to be
+            decoded of a dump, which has none.
     """
     began = time.monotonic()
     window = time_of(since, "--since"), time_of(until, "--until")
@@ -147,7 +147,7 @@ def _judged(
 def _here(
     listing: Listing, verdicts: Mapping[int, tuple[PartitionVerdict, list[SegmentDamage]]]
 ) -> dict[str, PartitionTransactions]:
-    """What each log tells of its own transactions, by path."""
+    """Each log's own evidence of transactions, by path."""
     reported = ((log.path, verdicts[number][0].reported) for number, log in enumerate(listing.logs))
     return {path: one.here for path, one in reported if one is not None}
 
@@ -175,7 +175,7 @@ def _journal(listing: Listing, history: str, received: str, form: Form | None = 
     """The journal that is given, if the logs are those of one cluster."""
     clusters = {cluster_of(log.path) for log in listing.logs}
     if (history or received) and len(clusters) > 1:
-        raise BadInput(f"a client's files are held against one cluster, the paths have logs of {len(clusters)}")
+        raise BadInput(f"a client's files are compared with one cluster, the paths have logs of {len(clusters)}")
     if received:
         read_received(received)
     return read_history(history, form, only_topic(listing.logs)) if history else None

@@ -1,4 +1,4 @@
-"""One finding for a producer snapshot that does not tell what the log leads to: one file, one cause."""
+"""One finding for a producer snapshot that differs from the state that the log leads to: one file, one cause."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

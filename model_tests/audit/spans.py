@@ -40,7 +40,7 @@ class Spans:
 
 
 def spans(batches: Batches, found: Transactions, *, whole: bool) -> Spans:
-    """The transactions of a log; `whole` says that the log begins at offset 0."""
+    """The transactions of a log; `whole`: the log begins at offset 0."""
     joins = np.flatnonzero(found.joins)
     joins = joins[np.lexsort((joins, found.marker[joins], batches.producer_id[joins]))]
     producer, ending = batches.producer_id[joins], found.marker[joins]

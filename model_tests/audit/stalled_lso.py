@@ -1,4 +1,4 @@
-"""Partitions of which readers of committed records wait: at which offset, for whom, and what ends it."""
+"""Partitions whose last stable offset is stalled: at which offset, by which transaction, and the remedy."""
 
 from collections.abc import Iterator, Sequence
 from typing import Protocol
@@ -28,7 +28,7 @@ def held_back(name: str, one: JudgedPartition) -> Iterator[str]:
         return
     finding = _of(first, one.verdict.findings)
     whose = f" ({finding.transactional_id})" if finding is not None and finding.transactional_id else ""
-    remedy = finding.remedy if finding is not None and finding.remedy else "open: nothing here says that it hangs"
+    remedy = finding.remedy if finding is not None and finding.remedy else "open: nothing here shows that it hangs"
     yield (
         f"held back: {name} at offset {at.last_stable}, {at.high_watermark - at.last_stable} offsets before its end, "
         f"by producer {first.producer_id} epoch {first.producer_epoch}{whose}: {remedy}"
@@ -36,7 +36,7 @@ def held_back(name: str, one: JudgedPartition) -> Iterator[str]:
 
 
 def _of(txn: OpenTransaction, findings: Sequence[Finding]) -> Finding | None:
-    """The finding that is about an open transaction: it stands at its first offset, or tells the remedy further on."""
+    """The finding about an open transaction: it has its first offset, or a later one and a remedy."""
     own = [one for one in findings if one.producer_id == txn.producer_id and one.offset >= txn.first_offset]
     further = (one for one in own if one.remedy)
     return next((one for one in own if one.offset == txn.first_offset), next(further, None))

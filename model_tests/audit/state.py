@@ -1,4 +1,4 @@
-"""Producer snapshots held against the state that the log leads to."""
+"""Producer snapshots compared with the state that the log leads to."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -29,7 +29,7 @@ class StateJudgement:
 
     Attributes:
         undecided: for each reason, what stays undecided, by offset.
-        asked: what must be there of the log, so that it can be said why they differ.
+        asked: what must be read of the log, so that the difference can be explained.
     """
 
     findings: list[Finding] = field(default_factory=list)
@@ -44,7 +44,7 @@ class StateJudgement:
 
 @dataclass(frozen=True, slots=True)
 class ProducerStates:
-    """What a snapshot says, or what the log leads to, of some producers: one array a field."""
+    """What a snapshot has, or what the log leads to, for some producers: one array a field."""
 
     producer_epoch: Integers
     last_sequence: Integers
@@ -267,7 +267,7 @@ class _Snapshot:
                 self._violation(producer, has, what, follows=follows, lacking=Lacking.IN_SNAPSHOT)
 
     def _may_be_forgotten(self, has: dict[str, int], says: ProducerStates, last: int) -> bool:
-        """Whether the producer was idle for long enough when the snapshot was written, as far as can be told."""
+        """Whether the producer was idle for long enough when the snapshot was written, as far as that is known."""
         if has["txn_first_offset"] != ABSENT:
             return False
         idle = self.snapshot.written_ms - has["timestamp"]

@@ -13,7 +13,7 @@ from spec.vocabulary import ABSENT
 
 COORDINATOR: Final = "coordinator"
 AROUND: Final = 3
-"""Runs and markers of the producer that are told before the finding, and after it."""
+"""Runs and markers of the producer that are drawn before the finding, and after it."""
 
 _LATER: Final = 1 << 62
 
@@ -28,12 +28,12 @@ class StoryEvent(NamedTuple):
 def story(
     finding: Finding, where: str, here: PartitionTransactions, judged: Iterable[JudgedTransaction]
 ) -> Sequence | None:
-    """What the logs tell around a finding; nothing where they tell nothing of a producer.
+    """What the logs have around a finding; nothing where they have nothing of a producer.
 
     Args:
         finding: the finding.
         where: the partition that it is in.
-        here: what that partition tells of transactions.
+        here: that partition's evidence of transactions.
         judged: transactions by their coordinator's log.
     """
     producer = f"producer {finding.producer_id}"
@@ -49,14 +49,14 @@ def story(
 
 
 def _ending(finding: Finding) -> Ending:
-    """The last line; only of a violation it says that the rule is violated."""
+    """The last line; it names the rule as violated only for a violation."""
     if finding.severity is Severity.VIOLATION:
         return Ending(finding.rule.id, finding.message)
     return Ending("", f"{finding.rule.id}, {finding.severity}: {finding.message}")
 
 
 def _transaction(finding: Finding, judged: Iterable[JudgedTransaction]) -> JudgedTransaction | None:
-    """The transaction that the finding is about, if a coordinator's log tells of it."""
+    """The transaction that the finding is about, if a coordinator's log has it."""
     same = (finding.rule.id, finding.offset, finding.producer_id)
     for one in judged:
         if any((found.rule.id, found.offset, found.producer_id) == same for _, found in one.findings):

@@ -1,4 +1,4 @@
-"""Folders of one topic under each other's names: by the coordinator the transactions of each are those of the other."""
+"""Folders of one topic under each other's names: by the coordinator's log, each has the other's transactions."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import combinations, islice, permutations

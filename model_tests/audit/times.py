@@ -1,4 +1,4 @@
-"""The time of single batches of a log, looked up by the indexes of its segments: no log is read again for it."""
+"""The times of single batches, looked up by the indexes of their segments, without reading a log again."""
 
 from collections.abc import Sequence
 

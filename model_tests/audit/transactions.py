@@ -32,7 +32,7 @@ JUDGED: Final = (
     rules.TXN_MARKER_ONCE,
     rules.TXN_REGISTERED_BEFORE_DATA,
 )
-"""Rules held against every transaction of which the coordinator's log tells."""
+"""Rules checked on every transaction that a coordinator's log has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +48,12 @@ class TransactionsReport:
     """What became of the transactions.
 
     Attributes:
-        judged: every transaction that a coordinator's log tells of.
+        judged: every transaction that a coordinator's log has.
         unknown_open: open data of producer ids without a coordinator's log.
         unknown_ended: markers of such producer ids, by partition: what they end cannot be joined.
         missing: what would have to be given to decide more, each with how often it was missed.
         identities: for each transactional id of which everything is known, all producer ids that it had.
-        counted: for each rule's id, what it was held against.
+        counted: for each rule's id, how much it was checked on.
     """
 
     judged: tuple[JudgedTransaction, ...] = ()
@@ -65,7 +65,7 @@ class TransactionsReport:
 
     @property
     def counts(self) -> Counter[str]:
-        """How many transactions have each status."""
+        """The number of transactions of each status."""
         return Counter(one.status.value for one in self.judged)
 
     def __bool__(self) -> bool:
@@ -75,11 +75,11 @@ class TransactionsReport:
 def audit_transactions(
     logs: Sequence[AuditedTransactionLog], controllers: Mapping[str, Controlled] = MappingProxyType({})
 ) -> tuple[TransactionsReport, list[tuple[Finding, ...]]]:
-    """Join what the logs tell of transactions; with all findings of each log, in the order of the logs.
+    """Join the logs' evidence of transactions; with all findings of each log, in the order of the logs.
 
     Args:
         logs: every log.
-        controllers: by cluster what the controller's log says, where there is one.
+        controllers: by cluster the view of the controller's log, where there is one.
     """
     clusters: dict[str, list[int]] = {}
     for number, log in enumerate(logs):

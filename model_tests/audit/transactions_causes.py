@@ -1,4 +1,4 @@
-"""One cause, one finding: what a partition shows by itself of what the join with the coordinator's log explains."""
+"""One cause, one finding: a partition's own findings that the join with the coordinator's log explains are merged."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,7 +11,7 @@ from spec import rules
 from spec.vocabulary import ABSENT
 
 _OF_EPOCHS: Final = (rules.FENCE_STALE_EPOCH, rules.FENCE_EPOCH_MONOTONE, rules.SEQ_EPOCH_RESET)
-"""What a partition alone says after a batch with an epoch that is not its transaction's."""
+"""A partition's own findings after a batch with an epoch that is not its transaction's."""
 
 _BESIDE: Final = (rules.SEQ_STATE_RECOVERABLE, rules.LSO_ABORTED_INDEX)
 """Rules about the files that a broker keeps beside its log."""
@@ -61,7 +61,7 @@ def with_markers(held: Sequence[Finding]) -> list[Finding]:
 
 
 def _lacks(one: Finding, batch: Finding) -> bool:
-    """Whether a finding says that a marker is missing where the batch is."""
+    """Whether a finding is of a missing marker where the batch is."""
     return (
         one.producer_id == batch.producer_id
         and one.offset < batch.offset <= one.until
@@ -99,7 +99,7 @@ def _together(cause: Finding, of_it: Sequence[Finding], held: list[Finding]) -> 
 
 
 def _is_alike(one: Finding, first: Finding) -> bool:
-    """Both would not be but for the same, an entry of the aborted index among them: that says so by its value."""
+    """Whether both have the same cause, an entry of the aborted index among them: its value shows that."""
     same = not set(first.follows).isdisjoint(one.follows)
     return same and rules.LSO_ABORTED_INDEX in (one.rule, first.rule)
 

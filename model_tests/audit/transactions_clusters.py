@@ -27,8 +27,8 @@ def places_of(
 
     Args:
         logs: number, topic, partition and summary of each.
-        led: by number who led the partition, where the controller's log tells.
-        behind: numbers of logs that are behind the partition's newest leader, says the controller's log.
+        led: by number who led the partition, where the controller's log has it.
+        behind: numbers of logs that are behind the partition's newest leader, by the controller's log.
     """
     by_name: dict[tuple[str, int], list[tuple[int, PartitionTransactions]]] = {}
     for number, topic, partition, summary in logs:
@@ -96,7 +96,7 @@ def coordinator_partition(transactional_id: str, count: int) -> int:
 
 
 def coordinator_count(here: Sequence[tuple[int, Sequence[str]]]) -> int:
-    """How many partitions the coordinator's log has, where some of its folders are under the names of others.
+    """The number of partitions of the coordinator's log, where some of its folders are under the names of others.
 
     That is so where no number puts every id into the partition it is in. Then it is the least with which all ids of
     each folder belong to one partition, if there are ids enough to say so; else 0.

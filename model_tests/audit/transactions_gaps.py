@@ -1,4 +1,4 @@
-"""Markers that partitions of a completed transaction lack, and what may excuse it."""
+"""Markers that partitions of a completed transaction lack, and what may explain it."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -73,8 +73,8 @@ def _torn_by_it(has_marker: Sequence[MarkedData]) -> str:
     others = ", ".join(dict.fromkeys(ended.place.name for ended in has_marker))
     torn = f"{others} got COMMIT, so that this tears the transaction" if others else "its outcome was COMMIT"
     return (
-        f" (it aborts these records, and the tool knows no commit: {torn}; the client was told that they are "
-        "committed: write them again)"
+        f" (it aborts these records, and the tool knows no commit: {torn}; the client got the answer that they "
+        "are committed: write them again)"
     )
 
 
@@ -87,19 +87,19 @@ def _taken(known: CoordinatorTransaction, gap: Gap) -> str:
             how = "not in sync" if not loss.again else "which lost it"
             return (
                 f"{loss.election} took the marker away: broker {holder.leader} led in leader epoch {holder.epoch} when "
-                f"the transaction ended, and broker {loss.elected}, {how}, goes on at offset {loss.offset}: records "
+                f"the transaction ended, and broker {loss.elected}, {how}, continues at offset {loss.offset}: records "
                 f"are lost {loss.reported()}"
             )
     return ""
 
 
 def _holder(known: CoordinatorTransaction, gap: Gap, loss: Loss) -> LeaderEpochEntry | None:
-    """Who had the marker that an election took away; nobody where it cannot have been so.
+    """Who had the marker that an election took away; None where it cannot have been so.
 
-    Somebody led while the coordinator waited for the marker, and still when it had it: where nobody did, it may never
-    have been written. The election came after that; from the offset on at
-    which the elected one goes on, everything is gone, and the marker cannot have been before: nothing is missing there,
-    and no marker there is later than the end of the transaction.
+    The partition had a leader while the coordinator waited for the marker, and still when it had it: without a leader
+    it may never have been written. The election came after that. From the offset on at which the elected one continues,
+    everything is gone, and the marker cannot have been before: nothing is missing there, and no marker there is later
+    than the end of the transaction.
     """
     led, begun = gap.place.led, gap.runs[0].first_offset if gap.runs else gap.after
     if led is None or not begun < loss.offset <= gap.before:
@@ -120,15 +120,15 @@ def _holder(known: CoordinatorTransaction, gap: Gap, loss: Loss) -> LeaderEpochE
 
 
 def _leaderless(known: CoordinatorTransaction, gap: Gap) -> str:
-    """That nobody led the partition while the coordinator waited, which some releases take for its deletion."""
+    """The partition had no leader while the coordinator waited, which some releases take for its deletion."""
     led = gap.place.led
     waited = led.during(_decided_ms(known), known.completed_ms) if led is not None else []
     nobody = next((one for one in reversed(waited) if one.leader == ABSENT), None)
     if nobody is None:
         return ""
     return (
-        f"nobody led {gap.place.name} in leader epoch {nobody.epoch} (offset {nobody.offset} of the controller's log), "
-        "while the coordinator was to write its marker: one of 4.3 or 4.4 takes such a partition for deleted and "
+        f"{gap.place.name} had no leader in leader epoch {nobody.epoch} (offset {nobody.offset} of the controller's "
+        "log), while the coordinator was to write its marker: one of 4.3 or 4.4 takes such a partition for deleted and "
         "completes without it (KAFKA-20734)"
     )
 
@@ -168,6 +168,7 @@ def _excuse(gap: Gap) -> str:
     unknown = gap.place.led is None
     if unknown and any(gap.after < place <= gap.before for place in summary.leader_changes):
         return (
-            "the leader changed there, and an unclean election loses data and marker, says the controller's log alone"
+            "the leader changed there; an unclean election loses data and marker, and only the controller's log "
+            "shows whether it was one"
         )
     return ""

@@ -17,7 +17,7 @@ def given_twice(histories: Sequence[tuple[int, CoordinatorHistory]]) -> Iterator
     """One finding for each producer id that several transactional ids have by sound histories, at the later one.
 
     Args:
-        histories: what the coordinators' logs tell, each with the number of its log.
+        histories: the contents of the coordinators' logs, each with the number of its log.
     """
     owners: dict[int, list[tuple[int, int, CoordinatorHistory, HeldProducerId]]] = {}
     for log, history in histories:

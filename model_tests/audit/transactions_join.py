@@ -1,4 +1,4 @@
-"""The join: what each partition has of a producer id's transactions, beside what their coordinator's log tells."""
+"""The join: the transactions of a producer id in each partition, and in its coordinator's log."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ class LogIndex:
     Attributes:
         log: its number in the report.
         behind: another replica of the partition is further.
-        led: who led the partition; None where no controller's log says.
+        led: who led the partition; None without a controller's log.
     """
 
     log: int

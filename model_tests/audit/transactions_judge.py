@@ -1,4 +1,4 @@
-"""What a transaction's partitions and its coordinator's log say of it, held against each other."""
+"""Compares a transaction in its partitions with the transaction in its coordinator's log."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -53,7 +53,7 @@ class JudgedTransaction:
 def judge_transaction(
     one: JoinedTransaction, reported: Reach = UNREACHED, others: frozenset[tuple[int, int]] = NONE
 ) -> JudgedTransaction:
-    """The verdict on a transaction that the coordinator's log tells of.
+    """The verdict on a transaction that the coordinator's log has.
 
     Args:
         one: with what the partitions have of it.
@@ -133,7 +133,7 @@ def _rule_of_outcomes(wrong: list[MarkedData], right: list[MarkedData]) -> Rule:
 
 
 def _repeated(one: JoinedTransaction, missing: list[str]) -> Iterator[Located]:
-    """A further marker of the same transaction that says something else, or that ends further data."""
+    """A further marker of the same transaction that has another outcome, or that ends further data."""
     for ended in one.ended:
         if not ended.again:
             continue

@@ -43,7 +43,7 @@ def _may_have_later(missing: Holes, states: Sequence[StateRecord]) -> set[str]:
 def with_transactions(
     log: LogFolder, batches: Batches, around: Surroundings, verdict: PartitionVerdict, damage: list[SegmentDamage]
 ) -> PartitionVerdict:
-    """The verdict with what the log tells of transactions; damage in the records is added to `damage`."""
+    """The verdict with the log's evidence of transactions; damage in the records is added to `damage`."""
     if verdict.reported is None:
         return verdict
     here = with_damage(verdict.reported.here, damage, batches)
@@ -76,7 +76,7 @@ def with_transactions(
 
 
 def _known_until(batches: Batches, around: Surroundings, end: int) -> int:
-    """Up to when the coordinator's log tells everything: a running broker's may have been copied before the others.
+    """Up to when the coordinator's log is complete: a running broker's may have been copied before the others.
 
     One that is flushed up to its end was closed.
     """

@@ -30,7 +30,7 @@ def match(
     Of a log that is not `whole` the markers of the first transactions may be gone. The `others` are those of the
     producer's transactions that have not registered the partition.
 
-    Between the Prepare and the Complete record the coordinator waits for all markers, so that a marker's time says
+    Between the Prepare and the Complete record the coordinator waits for all markers, so that a marker's time shows
     which transaction it belongs to. Where the clocks of brokers do not agree so far, epoch, outcome and order do.
     """
     by_time = _by_time(markers, transactions, empty)
@@ -202,7 +202,7 @@ def _traced(
 def _cost(marker: AuditedMarker, transaction: CoordinatorTransaction) -> float:
     during = is_during(marker, transaction)
     if transaction.after_hole and not is_near(marker, transaction):
-        return _NEVER  # it may be of a transaction that the coordinator's log tells no more of
+        return _NEVER  # it may be of a transaction that the coordinator's log has no longer
     if not is_of(marker, transaction):
         return _OTHER_EPOCH if during else _NEVER
     outcome = 0.0 if marker.outcome == transaction.outcome else _OTHER_OUTCOME

@@ -1,4 +1,4 @@
-"""A marker away from its transaction, behind later ones of its producer: moved or written once more, one finding."""
+"""A marker behind later transactions of its producer, moved or written once more: one finding."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace

@@ -46,18 +46,18 @@ class ListedTransactions:
 
     @property
     def timed(self) -> bool:
-        """Whether only some time is asked for."""
+        """Whether a range of time is selected."""
         return self.since_ms != ABSENT or self.until_ms != ABSENT
 
     def covers(self, first_ms: int, last_ms: int) -> bool:
-        """Whether what lasted from one time to the other is asked for; -1 is a time that is not known."""
+        """Whether what lasted from one time to the other is selected; -1 is a time that is not known."""
         ended_before = ABSENT not in (self.since_ms, last_ms) and last_ms < self.since_ms
         begins_after = ABSENT not in (self.until_ms, first_ms) and first_ms > self.until_ms
         return not ended_before and not begins_after
 
     @property
     def chosen(self) -> bool:
-        """Whether only some transactions are asked for, and then all of these."""
+        """Whether only some transactions are selected, and then all of these are listed."""
         return bool(self.transactional_id) or self.producer_id != ABSENT
 
 

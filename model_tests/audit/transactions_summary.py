@@ -15,7 +15,7 @@ from model_tests.logs.kafka_log_segment import SegmentDamage
 from spec.vocabulary import ABSENT
 
 _MOST_PLACES: Final = 256
-"""Changes of leader and unreadable places that are told apart; beyond, one place stands for all that follow."""
+"""Changes of leader and unreadable places that are kept apart; beyond, one place stands for all that follow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class AuditedMarker:
 
 @dataclass(frozen=True, slots=True)
 class PartitionTransactions:
-    """What a partition's log tells of its transactions.
+    """A partition log's evidence of its transactions.
 
     Attributes:
         begin: first offset that is in the log.
@@ -62,7 +62,7 @@ class PartitionTransactions:
         tail_lost: the end of the log is known to be missing.
         leader_changes: offsets of the first batch of each leader after the first one.
         last_leader_epoch: of the newest batch.
-        latest_ms: the latest timestamp of any batch, -1 where none says one.
+        latest_ms: the latest timestamp of any batch, -1 where none has one.
         closed: everything up to the end was flushed, so that the log was closed when it was copied.
     """
 
@@ -85,7 +85,7 @@ class PartitionTransactions:
 
 @dataclass(frozen=True, slots=True)
 class TransactionEvidence:
-    """What one log tells of transactions: a partition's of its own, a coordinator's of all partitions."""
+    """One log's evidence of transactions: a partition's of its own, a coordinator's of all partitions."""
 
     here: PartitionTransactions = field(default_factory=PartitionTransactions)
     coordinated: CoordinatorHistory | None = None

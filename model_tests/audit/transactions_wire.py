@@ -20,7 +20,7 @@ from model_tests.audit.transactions_summary import (
 
 
 def plain_reported(reported: TransactionEvidence) -> dict[str, object]:
-    """What a log tells of transactions, as plain values."""
+    """A log's evidence of transactions, as plain values."""
     here = reported.here
     plain = {name: getattr(here, name) for name in PartitionTransactions.__dataclass_fields__}
     plain["runs"] = packed(here.runs, RUN_FIELDS)

@@ -1,4 +1,4 @@
-"""A marker that a transaction lacks and that is elsewhere: under the producer id of another, or behind later ones."""
+"""A marker that a transaction lacks and that is elsewhere: under another producer's id, or behind later markers."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace

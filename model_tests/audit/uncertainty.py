@@ -1,4 +1,4 @@
-"""How far the doubt reaches that a broken or incomplete history of a transactional id leaves about its markers."""
+"""Which markers of a transactional id are uncertain because its history is broken or incomplete."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from spec.vocabulary import ABSENT
 
 
 def may_be_unknown(producer: ProducerTransactions, ended: MarkedData) -> bool:
-    """Whether the marker may be of a transaction of which the coordinator's log tells too little.
+    """Whether the marker may be of a transaction that the coordinator's log has lost in part.
 
     Such a one lies between the transactions whose markers are before and after it in the same log, and between the
     end of the transaction before and the begin of the one after, by clocks that differ as far as those of brokers do.

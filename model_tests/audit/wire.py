@@ -62,7 +62,7 @@ def unpacked_part(content: bytes) -> PartialLog:
 
 
 def plain_asked(asked: Mapping[int, RereadRequest]) -> str:
-    """What is asked for of each log, by its number, as text."""
+    """What must be read again of each log, by its number, as text."""
     plain = {number: (one.producers, one.places, one.segments) for number, one in asked.items()}
     return json.dumps({number: [sorted(each) for each in one] for number, one in plain.items()})
 

@@ -1,4 +1,4 @@
-"""What markers without a record of the coordinator say by themselves."""
+"""Findings about markers whose transactions no coordinator's log has."""
 
 from collections.abc import Iterable, Iterator, Sequence
 

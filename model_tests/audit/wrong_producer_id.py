@@ -1,4 +1,4 @@
-"""A batch under the producer id of another: it breaks that one's history, and its own producer lacks it."""
+"""A batch under another producer's id: it breaks that producer's history, and its own producer lacks it."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -25,7 +25,7 @@ _MOST_NAMED: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class JudgedBatches:
-    """The batches of a log by producer, what the decision says of each, and what is broken.
+    """The batches of a log by producer, the decision on each, and what is broken.
 
     Attributes:
         unusual: first batches of producers that do not begin at sequence 0, each with the offsets of other producers'
@@ -40,7 +40,7 @@ class JudgedBatches:
 
     @property
     def blamed(self) -> int:
-        """How many findings these are, without mere doubts."""
+        """The number of these findings, without mere doubts."""
         return sum(not broken.doubt for broken in self.breaks) + len(self.unusual)
 
 
@@ -58,7 +58,7 @@ def put_right(judged: JudgedBatches, judge: Callable[[Batches], JudgedBatches]) 
 
 
 def _note_elsewhere(judged: JudgedBatches) -> None:
-    """Say of each place where sequences are left out which others' batches have these: another log may tell whose."""
+    """Note at each gap in sequences whose batches have these sequences: another log may show which producer's."""
     breaks = {broken.number: broken for broken in judged.breaks}
     for number, rows in list(_lacking(judged)):
         offsets = tuple(judged.batches.base_offset[rows].tolist())

@@ -1,7 +1,7 @@
 """The trace check on Spark: every step of logs and coordinators against its decision and the steps before it.
 
 One plan, one shuffle, one job: steps are judged where they are read, laid out by trace, become rows of chains that are
-held against the step before, and are counted. Only what is found wrong is read again, to be explained.
+compared with the step before, and are counted. Only what is found wrong is read again, to be explained.
 """
 
 from collections import Counter
@@ -37,7 +37,7 @@ from spec.rules import RULES, Rule
 from spec.versions import NEWEST, PROFILES
 
 _UNREADABLE: Final = "FAILED_READ_FILE"
-"""How Spark's conditions begin where the content of a file is not as the file says."""
+"""How Spark's conditions begin where a file's content does not have the form that it declares."""
 
 NOTHING_APART: Final = 2**62
 """More than the number of any trace."""
@@ -55,8 +55,8 @@ def run(path: str, master: str = LOCAL, z3_sample: int = 0, reference_sample: in
     Args:
         path: of the traces.
         master: of Spark.
-        z3_sample: how many random appends are put to the solver itself.
-        reference_sample: how many random traces the reference makes again from their seeds.
+        z3_sample: number of random appends that the solver itself judges.
+        reference_sample: number of random traces that the reference makes again from their seeds.
 
     Raises:
         BadInput: there is nothing to judge.
@@ -103,13 +103,13 @@ def _judged(found: PathContents, apart: int, path: str) -> tuple[CheckReport, Ch
 
 
 def _without_links_over_gaps(counts: Sequence[Counted]) -> list[Counted]:
-    """The counts without links in traces with a gap, if steps were set aside of which nobody knows the trace."""
+    """The counts without links in traces with a gap, if steps were set aside whose trace is not known."""
     unknown = any(row["unfit"] == trace_files.UNFIT for row in counts)
     return [row for row in counts if row["complete"] or row[chains.CHAIN] <= chains.ITSELF or not unknown]
 
 
 def _as_far_as_faults_reach(steps: DataFrame, counts: list[Counted]) -> list[Counted]:
-    """The counts, with what clients tell in violating traces judged again: which faults of the trace reach it."""
+    """The counts, with the client events of violating traces judged again: which faults of the trace reach them."""
     looked_through = set(sorted({row["trace"] for row in counts if _is_doubtful(row)})[:LOOKED_THROUGH])
     if not looked_through:
         return counts
@@ -125,7 +125,7 @@ def _as_far_as_faults_reach(steps: DataFrame, counts: list[Counted]) -> list[Cou
 
 
 def _is_doubtful(row: Counted) -> bool:
-    """Something that clients tell violates a rule, in its domain or out of it."""
+    """A client event violates a rule, in its domain or out of it."""
     return bool(row["kind"] == HISTORY and row["violated"])
 
 
@@ -146,7 +146,7 @@ def _report(found: PathContents, counts: Sequence[Counted], path: str) -> CheckR
 
 
 def _set_aside(steps: DataFrame, seen: Sequence[Counted]) -> Iterator[Quarantined]:
-    """Why steps were set aside, how many for each reason, and where the first of them stands; traces that are cut."""
+    """Why steps were set aside, with the number for each reason and the first of them; traces that are cut."""
     unfit = {row["unfit"] for row in seen}
     if trace_files.UNFIT in unfit:
         yield from trace_files.unfit(steps)

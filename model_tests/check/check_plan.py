@@ -27,7 +27,7 @@ from spec.readings.row_values import GuardedValue, Those, Value
 from spec.versions import PROFILES
 
 SHARES: Final = 1024
-"""Shares of traces of which each tells the first of its violations of a kind."""
+"""Shares of traces, each of which gives the first of its violations of a kind."""
 
 _VERDICT: Final = ("kind", "branch", "judged", "violated")
 _NO_VERDICT: Final[Mapping[str, Term]] = {"kind": "", "branch": 0, "judged": 0, "violated": 0}
@@ -41,13 +41,13 @@ _OF_TRACE: Final = ("unfit", "unclean", "faults", "complete")
 
 
 def counted(steps: DataFrame, apart: int) -> DataFrame:
-    """How often each verdict came, by all that the report tells apart, and where first.
+    """How often each verdict came, by all that the report distinguishes, and where first.
 
     Columns: `chain` (0: the step itself), `kind`, `profile`, `transaction_version`, `branch`, `judged` and `violated`
     (sets of rules), `apart` (the trace is numbered `apart` or more), `unfit` (why the step was set aside), `unclean`
     (an unclean election came before), `faults` (of the whole trace; 0 but on chains of histories), `complete` (no step
     of the trace is missing), `count`, `traces` (those that begin here), `trace` and `step` of the first where a rule is
-    violated. Violations of what clients tell are counted for each key of a chain.
+    violated. Violations of rules about client events are counted for each key of a chain.
     """
     judged = linked(laid_out(judged_alone(steps)))
     share = F.when(history_columns.is_history(), F.col(chains.OF_KEY)).otherwise(F.pmod(F.col("trace"), F.lit(SHARES)))
@@ -71,7 +71,7 @@ def judged_alone(steps: DataFrame) -> DataFrame:
 
 
 def _shown(sheet: Sheet) -> RowCases:
-    """What a step shows beside its verdict: whether it is fit, what it tells, and the rows of its chains."""
+    """What a step shows beside its verdict: whether it is fit, its client event, and the rows of its chains."""
     fit = trace_files.is_fit(sheet)
     by_clients, by_readers, of_nodes = history_columns.rows_of_step(sheet)
     alone = Those(((True, chains.itself(sheet)),))
@@ -121,7 +121,7 @@ def _named_also(results: Mapping[str, Term]) -> dict[str, Term]:
 
 
 def laid_out(judged: DataFrame) -> DataFrame:
-    """Steps together by trace, in order; and of each what only its trace tells: once the one shuffle is done."""
+    """Steps together by trace, in order; and of each what only its trace shows: once the one shuffle is done."""
     trace, in_order = Window.partitionBy("trace"), Window.partitionBy("trace").orderBy("step")
     twice = (F.lag("step", 1, -1).over(in_order) == F.col("step")) | (
         F.lead("step", 1, -1).over(in_order) == F.col("step")
@@ -169,7 +169,7 @@ def _named_link(results: Mapping[str, Term]) -> dict[str, Term]:
 def _on_chains(steps: DataFrame) -> DataFrame:
     """Each step once for itself and once for each chain that it is on, there with what came before it.
 
-    What clients tell is on no chain where steps of the trace are missing or set aside.
+    Client events are on no chain where steps of the trace are missing or set aside.
     """
     passed_by = (F.col("kind") == "") & F.col(_OF_NOBODY).isNotNull()
     kind = F.when(passed_by, F.concat(F.lit(unjudged_steps.KIND), F.col(_OF_NOBODY))).otherwise(F.col("kind"))

@@ -1,4 +1,4 @@
-"""Random samples put to another judge, on the executors: steps to the solver itself, traces to the reference."""
+"""Random samples for another judge, on the executors: steps for the solver itself, traces for the reference."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
@@ -27,7 +27,7 @@ SOLVER: Final = "z3"
 REFERENCE: Final = "reference"
 
 REPORTED: Final = 20
-"""Steps or traces that differ of which the report tells."""
+"""Steps or traces that differ, at most, in the report."""
 
 _DIFFERENCE: Final = T.StructType(
     [
@@ -44,7 +44,7 @@ def to_the_solver(steps: DataFrame, count: int, seed: int = 0) -> JudgeSample:
 
     Args:
         steps: every step that was read.
-        count: how many are wanted; fewer if there are no more.
+        count: number wanted; fewer if there are no more.
         seed: of the choice.
     """
     order = F.xxhash64("trace", "step", literal(seed))
@@ -65,7 +65,7 @@ def to_the_reference(steps: DataFrame, count: int, seed: int = 0) -> JudgeSample
 
     Args:
         steps: every step that was read.
-        count: how many are wanted; fewer if there are no more.
+        count: number wanted; fewer if there are no more.
         seed: of the choice.
     """
     fit = steps.where(trace_files.is_judgeable()).select(*BY_NAME)

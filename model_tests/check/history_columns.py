@@ -1,4 +1,4 @@
-"""Group rules of what clients tell, on Spark: rows of chains beside those of the link rules, in the same one plan."""
+"""History rules about client events, on Spark: rows of chains beside those of the link rules, in the same one plan."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -31,12 +31,12 @@ EVENT: Final = "event"
 LATEST: Final = "latest"
 
 FIRST: Final = min(HISTORY_CHAINS)
-"""The first number of a chain of what clients tell; no other chain has a higher one."""
+"""The first number of a chain of client events; no other chain has a higher one."""
 
 _FIELDS: Final = (EVENT, *COLUMN_OF)
 _OF_NODES: Final = frozenset((EventKind.ANSWERED, EventKind.LISTED))
 _BESIDE: Final = frozenset((EventKind.ASKED, EventKind.FOUND))
-"""What steps tell that are on chains of nodes, too."""
+"""Client events of steps that are on chains of nodes, too."""
 
 _OF_CLIENTS: Final = frozenset(EventKind) - _OF_NODES - _BESIDE
 _BOOLEANS: Final = frozenset(
@@ -45,10 +45,10 @@ _BOOLEANS: Final = frozenset(
 
 
 def event(sheet: Sheet) -> Term:
-    """What a step tells, absent where nothing.
+    """The client event of a step, absent where there is none.
 
-    A request tells something only if it is of a client's transaction, a batch that was read only if it is said whether
-    the application was given it.
+    A request is one only if it is of a client's transaction, a batch that was read only if the step has whether the
+    application was given it.
     """
     apis = {
         value: [api for api, reported in EVENT_KINDS.items() if reported is value]
@@ -63,7 +63,7 @@ def event(sheet: Sheet) -> Term:
 
 
 def reported(sheet: Sheet) -> Value:
-    """What a step tells, as integers in the order of the fields of `ClientEvent`; null where nothing."""
+    """The client event of a step, as integers in the order of the fields of `ClientEvent`; null where there is none."""
     fields = (_integer(sheet, name) for name in COLUMN_OF)
     return GuardedValue(event(sheet) >= 0, Integers((event(sheet), *fields)))
 
@@ -73,7 +73,7 @@ def _integer(sheet: Sheet, name: str) -> Term:
     if name in NAMES:
         return choose(sheet.column(column) == "", NOBODY, sheet.hashed(sheet.column(column)))
     value = chains.integer(sheet, column)
-    if name == "batch_count":  # nobody says whether its batches were given
+    if name == "batch_count":  # it is not known whether its batches were given
         return choose(sheet.given("delivered"), value, ABSENT)
     return value
 
@@ -113,7 +113,7 @@ def _row(sheet: Sheet, number: int, chain: HistoryChain, of: Of) -> NamedValues:
 
 
 def is_history() -> Column:
-    """Whether a row is on a chain of what clients tell."""
+    """Whether a row is on a chain of client events."""
     return F.col(chains.CHAIN) >= FIRST
 
 
@@ -123,7 +123,7 @@ def is_in_session(chain: Column) -> Column:
 
 
 def elements() -> Iterator[tuple[str, Element]]:
-    """Where what the rules read stands in a row: in what it tells, and in what the one before it told."""
+    """Where what the rules read stands in a row: in its own client event, and in the one before it."""
     for prefix, array in (("", chains.FOUND), ("previous_", chains.PREVIOUS)):
         for at, name in enumerate(_FIELDS):
             yield _column(f"{prefix}{name}"), Element(array, at, name in _BOOLEANS, getattr(ClientEvent(), name))
@@ -134,7 +134,7 @@ def _column(name: str) -> str:
 
 
 def history_results(sheet: Sheet) -> Iterator[tuple[Term, dict[str, Term]]]:
-    """For each chain, what says that a row is on it, and what the rules say of the row."""
+    """For each chain, whether a row is on it, and the rules' verdict on the row."""
     for number, chain in HISTORY_CHAINS.items():
         checks = [check_of_history(link, lambda name: sheet.column(_column(name))) for link in chain.links]
         yield sheet.column(chains.CHAIN) == number, verdict_columns(ABSENT, checks, sheet, HISTORY)

@@ -35,7 +35,7 @@ KEPT: Final = Path("build/traces")
 """Where the traces of a deep run stay, in a directory for each text of the reference."""
 
 SOLVED: Final[Mapping[RunEffort, int]] = {RunEffort.QUICK: 300, RunEffort.DEFAULT: 600, RunEffort.DEEP: 100_000}
-"""Random steps that are put to the solver, over integers and over bit-vectors."""
+"""Random steps that the solver judges, too, over integers and over bit-vectors."""
 
 REACHED: Final[Mapping[RunEffort, float]] = {RunEffort.QUICK: 0.8, RunEffort.DEFAULT: 0.95, RunEffort.DEEP: 0.95}
 """Of the branches of decisions that can be reached, the least share that the traces must reach."""
@@ -53,7 +53,7 @@ NOTICED: Final[Mapping[CorruptionKind, float]] = {
 """Of the corruptions of a kind that are not harmless, the least share that must be reported or set aside."""
 
 ENOUGH: Final = 30
-"""Corruptions of a kind, the harmless ones aside, from which on their share says something."""
+"""The least number of corruptions of a kind, the harmless ones aside, from which on their share is meaningful."""
 
 BEYOND_DOMAIN: Final = rules.TXN_NO_CROSSTALK
 """The rule that versions 0 and 1 cannot keep: a batch that is not small must show it broken there."""
@@ -98,7 +98,7 @@ def evidence(effort: RunEffort) -> PartResult:
 
 @contextmanager
 def directory_of(effort: RunEffort) -> Iterator[Path]:
-    """Where the traces go: those of a deep run stay, so that one that was stopped goes on."""
+    """The directory of the traces: those of a deep run stay, so that one that was stopped can be resumed."""
     if effort is RunEffort.DEEP:
         yield KEPT / simulate.reference()
         return
@@ -108,7 +108,7 @@ def directory_of(effort: RunEffort) -> Iterator[Path]:
 
 
 def result_of(rule: Rule, report: CheckReport) -> Result:
-    """What the check of the traces says about one rule."""
+    """The result of the check of the traces for one rule."""
     count = report.of(rule.id)
     first = next((str(violation) for violation in report.violations if violation.rule == rule.id), "")
     return Result(
@@ -154,7 +154,7 @@ def corruptions(count: int) -> CorruptionReport:
 
 @dataclass(frozen=True, slots=True)
 class _Simulated(Sequence[tuple[str, Sequence[Row]]]):
-    """The traces of some seeds with their workloads, each made when it is asked for."""
+    """The traces of some seeds with their workloads, each made when it is needed."""
 
     seeds: range
 
@@ -193,7 +193,7 @@ def false_traces() -> list[CorruptedTrace]:
 
 
 class _True:
-    """The first true traces, each made when it is asked for."""
+    """The first true traces, each made when it is needed."""
 
     def __init__(self) -> None:
         self._made: list[list[Row]] = []

@@ -1,4 +1,4 @@
-"""Steps put to the solver itself: whether its reading of the decision gives what Python's gives."""
+"""Steps that the solver itself judges: whether its reading of the decision gives what Python's gives."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""The verdict that the columns gave on an append, held against the solver's own reading of the same formulas."""
+"""The verdict that the columns gave on an append, compared with the solver's own reading of the same formulas."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, reduce

@@ -1,4 +1,4 @@
-"""How long column verdicts take, against a warm bare scan of the same Parquet, in one Spark session."""
+"""The time of column verdicts, compared with a warm bare scan of the same Parquet, in one Spark session."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

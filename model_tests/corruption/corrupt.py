@@ -74,7 +74,7 @@ def _fits(corruption: StepCorruption, row: Row) -> bool:
 
 
 def _judged(row: Row) -> tuple[str, Iterable[RuleCheck]] | None:
-    """Name of the deciding branch, and what the step is held against; None where it is held against nothing."""
+    """Name of the deciding branch, and the checks of the step; None where nothing judges it."""
     profile = PROFILES[row["profile"]]
     if row["origin"] >= 0:
         expected, checks = judged(step_of(row.__getitem__), profile, row[REFUSED])
@@ -89,7 +89,7 @@ def _judged(row: Row) -> tuple[str, Iterable[RuleCheck]] | None:
 
 
 def _of_log(row: Row) -> Iterator[RuleCheck]:
-    """What the log of the step is held against after a step that left it as this one found it."""
+    """The checks of the log of the step after a step that left it as this one found it."""
     left = {f"previous_after_{name}": row[f"before_{name}"] for name in _OFFSETS}
     left |= {"previous_leader_epoch": row["leader_epoch"], "previous_leader_epoch_after": ABSENT}
     yield from (link.check({**row, **left, "has_previous": True}.__getitem__) for link in LOG_LINKS)

@@ -89,8 +89,8 @@ OF_COORDINATORS: Final = (
     StepCorruption("a transaction is complete without markers", rules.TXN_LEGAL_TRANSITION, _ends, _completed_at_once),
     StepCorruption("an outcome is turned", rules.TXN_ONE_OUTCOME, _completes, _with_other_outcome),
     StepCorruption("an epoch after the last", rules.FENCE_EPOCH_EXHAUSTION, _hands_out("rotates"), _counted_on(+1)),
-    StepCorruption("an identity is told again", rules.IDS_IDENTITY_NEVER_REPEATS, _hands_out("bumps"), _counted_on(0)),
-    StepCorruption("a new instance fences nobody", rules.FENCE_ZOMBIE_CANNOT_COMMIT, _fences, _left_open),
+    StepCorruption("an identity is repeated", rules.IDS_IDENTITY_NEVER_REPEATS, _hands_out("bumps"), _counted_on(0)),
+    StepCorruption("a new instance does not fence", rules.FENCE_ZOMBIE_CANNOT_COMMIT, _fences, _left_open),
     StepCorruption("a verification is contradicted", rules.TXN_REGISTERED_BEFORE_DATA, _is_verified, _contradicted),
     StepCorruption(
         "an abort before its time", rules.TXN_TIMEOUT, _of("TransactionTimeout", "timed_out"), _within_its_timeout

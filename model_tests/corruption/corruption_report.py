@@ -1,4 +1,4 @@
-"""`eos check PATH --corrupt N`: what the check would notice of traces that are not true, and what it would not."""
+"""`eos check PATH --corrupt N`: which corruptions of true traces the check detects, and which it does not."""
 
 import zlib
 from collections import Counter
@@ -41,12 +41,12 @@ _Named: TypeAlias = tuple[str, Sequence[Row]]
 
 @dataclass(frozen=True, slots=True)
 class CorruptionCount:
-    """How many corruptions of one kind, in traces of one workload, to steps of the same apis, came to the same.
+    """The number of corruptions of one kind, in one workload, to steps of the same apis, with the same outcome.
 
     Attributes:
         apis: of the step, or of the two that changed places; with the column that was relabelled.
         outcome: reported, set aside, violated where the rule is not claimed, why the trace may be true all the same, or
-            what it does not tell; unseen if none of these.
+            what it does not show; unseen if none of these.
         first: the trace and the place of the first of them.
     """
 
@@ -82,12 +82,12 @@ class CorruptionReport:
         return HOLDS if self.outcomes else NOTHING_JUDGED
 
     def count(self, outcome: str, kind: str = "", workload: str = "") -> int:
-        """How many corruptions came to this, of a kind or of all, in a workload or in all."""
+        """The number of corruptions with this outcome, of a kind or of all, in a workload or in all."""
         of_these = (o for o in self.outcomes if kind in ("", o.kind) and workload in ("", o.workload))
         return sum(each.count for each in of_these if each.outcome == outcome)
 
     def harmful(self, kind: str = "", workload: str = "") -> int:
-        """How many corruptions are not shown to be harmless."""
+        """The number of corruptions that are not shown to be harmless."""
         return sum(self.count(outcome, kind, workload) for outcome in _OUTCOMES)
 
     def rate(self, kind: str = "", workload: str = "") -> float | None:
@@ -117,7 +117,7 @@ class CorruptionReport:
                 console.print(f"harmless: {count} x {reason.value}", markup=False, highlight=False)
         for missing in MissingEvidence:
             if count := self.count(missing.value):
-                console.print(f"not told: {count} x {missing.value}", markup=False, highlight=False)
+                console.print(f"no evidence: {count} x {missing.value}", markup=False, highlight=False)
         for kind in CorruptionKind:
             unseen = sorted(
                 (o for o in self.outcomes if o.kind == kind and o.outcome == UNSEEN), key=lambda o: -o.count
@@ -130,7 +130,7 @@ class CorruptionReport:
 
     def _table(self) -> Table:
         table = Table()
-        for heading in ("corruption", *_NOTICED, KNOWN, "not told", UNSEEN, "harmless", "rate"):
+        for heading in ("corruption", *_NOTICED, KNOWN, "no evidence", UNSEEN, "harmless", "rate"):
             table.add_column(heading, width=max(5, *map(len, heading.split())))
         for kind in CorruptionKind:
             counts = [self.count(outcome, kind) for outcome in (*_NOTICED, KNOWN)]
@@ -146,8 +146,8 @@ def run(path: str, corruptions: int, seed: int = 0) -> CorruptionReport:
 
     Args:
         path: of the traces: a file or a directory, Parquet or NDJSON.
-        corruptions: how many.
-        seed: draws the traces, the steps, and what becomes of them.
+        corruptions: their number.
+        seed: draws the traces, the steps, and the changes.
 
     Raises:
         BadInput: there is no trace, or none that is whole.
@@ -159,8 +159,8 @@ def corruption_report(traces: Sequence[_Named], corruptions: int, seed: int = 0)
     """The same of traces at hand.
 
     Args:
-        traces: each with the name of its workload, empty where nobody knows; one at a time is looked at.
-        corruptions: how many; they and the kinds take turns among the traces.
+        traces: each with the name of its workload, empty where it is not known; one at a time is looked at.
+        corruptions: their number; they and the kinds take turns among the traces.
         seed: of the draws.
     """
     started = perf_counter()
@@ -217,7 +217,7 @@ def _outcome(true: Sequence[Row], made: RandomlyCorruptedTrace) -> tuple[str, st
 
 
 def is_late(before: Row, row: Row) -> bool:
-    """Whether a step is told after one that the world's clock has later; the check sets it aside by name."""
+    """Whether a step follows one that is later by the world's clock; the check sets it aside by name."""
     return bool(row["world_ms"] >= 0 and before["world_ms"] > row["world_ms"])
 
 

@@ -1,9 +1,9 @@
-"""Whether a corrupted trace may be true all the same: another account of the same run, or of one like it.
+"""Whether a corrupted trace may be true all the same: as another order of the same run, or as a run like it.
 
 The true trace is taken as a partial order: two steps depend on each other where they touch the same thing (the log of
-a partition, a transactional id, a producer id, the course of an application) and one of them changes it. Whoever tells
-independent steps in another order, or leaves out or repeats one that changed nothing, tells of the same states in which
-the same was decided. Where that cannot be shown nothing is said: a corruption is then to be reported.
+a partition, a transactional id, a producer id, the course of an application) and one of them changes it. A trace that
+has independent steps in another order, or that leaves out or repeats one that changed nothing, has the same states and
+the same decisions. Where that cannot be shown, the corruption is to be reported.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -152,12 +152,12 @@ def _changes(row: Row) -> bool:
 
 
 def leaves_as_found(row: Row) -> bool:
-    """Whether a node leaves all that it knows as it found it, and tells an application nothing."""
+    """Whether a node leaves all that it knows as it found it, and an application gets no answer."""
     return shows_no_change(row) and not any(part in row["api"] for part in _ALL_OF_NODE)
 
 
 def shows_no_change(row: Row) -> bool:
-    """Whether all that a node's step shows is after it as before, and it tells an application nothing."""
+    """Whether all that a node's step shows is after it as before, and an application gets no answer."""
     of_client = row["api"].startswith(_CLIENT) or row["api"] == _PART_OF_ANSWER
     learns = is_on_follower(row) and progress_after(row.__getitem__) != progress(row.__getitem__)
     answers = row["api"] == ANSWERED and (row["batch_count"] > 0 or row["aborted_count"] > 0)

@@ -1,7 +1,7 @@
 """What a trace is judged by: of each step the checks that are at stake, and the values that they read.
 
-Two accounts of which the steps have the same facts are the same to every decision and rule: each is asked the same, and
-gives the same answer. So another account is put to the decisions again, step by step.
+Two traces of which the steps have the same facts are the same to every decision and rule: the inputs are the same, and
+so are the results. So the decisions are applied to another trace again, step by step.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -31,7 +31,7 @@ Facts: TypeAlias = Mapping[int, frozenset[Fact]]
 """Of each step, by its number."""
 
 ITSELF: Final = "the decision"
-"""The name of what a step is held against by itself."""
+"""The name of the decision among the checks of a step."""
 
 
 def facts_of(rows: Sequence[Row]) -> Facts:

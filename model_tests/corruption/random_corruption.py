@@ -1,4 +1,4 @@
-"""A true trace made false somewhere, by chance and in one of five ways: what a check of any trace should see."""
+"""A true trace made false at random, in one of five ways: what a check of any trace should detect."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,21 +26,21 @@ LABELS: Final = (
 """Columns that say who, where and which; a relabelled step has another value of the trace in one of them."""
 
 APART: Final = (1, 1, 1, 2, 5, 20)
-"""How many places further a step is told again, or with which it changes places."""
+"""How many places later a step is repeated, or how far away the step is that it changes places with."""
 
 SHIFTS_MS: Final = (-100_000, -1_000, -1, 1, 1_000, 100_000)
-"""By how much a step is told earlier or later."""
+"""By how much a step's time is moved."""
 
 
 @unique
 class CorruptionKind(StrEnum):
     """What is done to a step."""
 
-    DROP = "drop"  # it is left out, and nobody sees a gap: the steps are numbered anew
-    DUPLICATE = "duplicate"  # it is told again a little later
+    DROP = "drop"  # it is left out without a gap: the steps are numbered anew
+    DUPLICATE = "duplicate"  # it is repeated a little later
     SWAP = "swap"  # it changes places with a later one
-    RETIME = "retime"  # it is told with another time
-    RELABEL = "relabel"  # it is told of somebody else
+    RETIME = "retime"  # it has another time
+    RELABEL = "relabel"  # it is attributed to another actor
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class RandomlyCorruptedTrace:
     Attributes:
         kind: what was done.
         place: of the step to which it was done, in the true trace.
-        other: the place where it is told again, or of the step with which it changed places; else its own.
+        other: the place where it is repeated, or of the step with which it changed places; else its own.
         column: that was changed, if one was.
         rows: of the corrupted trace, numbered from 0 on.
     """
@@ -72,7 +72,7 @@ def corrupted(true: Sequence[Row], kind: CorruptionKind, chance: Random) -> Rand
     Args:
         true: the steps, in order.
         kind: the way.
-        chance: draws the step, and what becomes of it.
+        chance: draws the step, and the change.
     """
     rows = [dict(row) for row in true]
     place = chance.randrange(len(rows))

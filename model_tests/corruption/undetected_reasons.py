@@ -1,8 +1,8 @@
-"""Why no rule sees a corrupted trace: it is asked nothing else of any step, or a piece of the account is missing.
+"""Why no rule detects a corrupted trace: it leads to the same judgements of every step, or the trace lacks evidence.
 
-Every step of the corrupted trace is put to the decisions and rules again. Where each is asked the same as before and
-answers the same, the corruption is harmless. Where it is not, and no rule is broken, something that would have shown it
-is not told; which, is said by a criterion of its own. What fits none of them is a hole in the rules.
+The decisions and rules judge every step of the corrupted trace again. Where all inputs and results are as before, the
+corruption is harmless. Where they are not, and no rule is broken, evidence that would have shown it is missing; a
+criterion of its own gives the kind. What fits none of them is a hole in the rules.
 """
 
 from collections import Counter
@@ -25,16 +25,16 @@ from reference.recording.trace import STATE
 
 @unique
 class MissingEvidence(StrEnum):
-    """What a trace would have to tell for the corruption to be seen."""
+    """What a trace would have to contain for the corruption to be seen."""
 
     ARRIVAL = "whether an answer has reached its application: it may be lost, or still be on its way"
     BEGINNING = "what was before the first step on a key: a trace may begin anywhere"
     UNSHOWN = "what the step left: no later step shows it"
     TURN = "what a reader did before it began anew, or after its last row: nothing follows from there"
-    LAST_SENT = "what an application handed over last: no number follows, and nobody tells anything of it"
-    UNANSWERED = "what an application asked for in vain: it was not answered, and no coordinator did it"
-    WATERMARK = "by which step a watermark moved: it may move between steps that tell of no leader epochs"
-    NEIGHBOUR = "which step came directly before: beside another, each rule is put to as many steps, and holds"
+    LAST_SENT = "what an application handed over last: no number follows, and no row reports on it"
+    UNANSWERED = "an application's request without effect: it was not answered, and no coordinator carried it out"
+    WATERMARK = "by which step a watermark moved: it may move between steps that show no leader epochs"
+    NEIGHBOUR = "which step came directly before: with another one, each rule checks as many steps, and holds"
 
 
 SENT: Final = "ClientSend"
@@ -43,7 +43,7 @@ ENDING: Final = "ClientEndTransaction"
 ANSWERS: Final = frozenset(
     ("ClientAcknowledged", "ClientSendFailed", "ClientInitTransactionsAnswered", "ClientEndTransactionAnswered")
 )
-"""What an application is told; nothing says when an answer arrives."""
+"""Answers that an application gets; nothing shows when an answer arrives."""
 
 READING: Final = frozenset((ANSWERED, "ConsumerFetchAborted", "ClientFetched"))
 """What a reader is answered, and what it takes of it."""
@@ -56,9 +56,9 @@ class RuleInputDifference(NamedTuple):
 
     Attributes:
         own: the step that was changed, or its copy, is judged by other values, or elsewhere.
-        gained: checks that other steps are put to now, by name; of other values than before, or not at all before.
-        lost: checks that other steps were put to.
-        fewer: checks that fewer steps are put to now, or a step that was told of somebody else for another reason than
+        gained: checks that now apply to other steps, by name; to other values than before, or not at all before.
+        lost: checks that applied to other steps before.
+        fewer: checks that apply to fewer steps now, or to a step that was attributed to another for another reason than
             that it is the first on its key now; of a step that is left out, its own aside.
     """
 
@@ -140,7 +140,7 @@ def why_unseen(true: Sequence[Row], found: RandomlyCorruptedTrace) -> Reason | M
 
 
 def _is_carried_out(true: Sequence[Row], row: Row) -> bool:
-    """Whether somebody answered the application that ends its transaction, or a coordinator ended it."""
+    """Whether the application that ends its transaction got an answer, or a coordinator ended it."""
     of_transaction = (
         other for other in true if (other["client"], other["transaction"]) == (row["client"], row["transaction"])
     )
@@ -172,13 +172,13 @@ def _sent(true: Sequence[Row], row: Row) -> list[Row]:
 
 
 def _is_reported_of(true: Sequence[Row], row: Row) -> bool:
-    """Whether a client is told later what has become of what was handed over, or takes it."""
+    """Whether a client gets to know later what has become of what was handed over, or takes it."""
     later = (other for other in true[row["step"] + 1 :] if other["writer"] == row["writer"] and not other["node"])
     return any(other["first_record"] == row["first_record"] for other in later)
 
 
 def _moves_watermarks_alone(true: Sequence[Row], row: Row) -> bool:
-    """The step, or the next on its log, tells of no leader epoch, and nothing but watermarks moves."""
+    """The step, or the next on its log, shows no leader epoch, and nothing but watermarks moves."""
     if not _moved(row) or _moved(row) - {"high_watermark", "last_stable"}:
         return False
     following = next((other for other in true[row["step"] + 1 :] if is_same_key(LOG_LINK, row, other)), row)

@@ -44,7 +44,7 @@ class AnomalyKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AnomalyMeaning:
-    """What a class says, and what Kafka promises of it.
+    """What a class means, and what Kafka promises of it.
 
     Attributes:
         rule: that is broken.
@@ -65,10 +65,10 @@ MEANINGS: Final[Mapping[AnomalyKind, AnomalyMeaning]] = MappingProxyType(
             rules.SEQ_EXACTLY_ONCE, "one value lies at several offsets of a partition"
         ),
         AnomalyKind.INCONSISTENT_OFFSETS: AnomalyMeaning(
-            rules.REPL_COMMITTED_SURVIVES, "clients were told different values of one offset"
+            rules.REPL_COMMITTED_SURVIVES, "clients got different values of one offset"
         ),
         AnomalyKind.LOST_WRITE: AnomalyMeaning(
-            rules.REPL_COMMITTED_SURVIVES, "readers went on behind an acknowledged record, and nobody was given it"
+            rules.REPL_COMMITTED_SURVIVES, "readers went on behind an acknowledged record, and none was given it"
         ),
         AnomalyKind.UNSEEN: AnomalyMeaning(
             rules.TXN_CLIENT_VERDICT,
@@ -159,7 +159,7 @@ class Anomaly:
         key: the partition, as the history calls it.
         offsets: that it is about, those that are known.
         values: likewise.
-        operations: likewise, in the order of what the message says.
+        operations: likewise, in the order of the message.
         rows: those of the operations.
     """
 
@@ -231,7 +231,7 @@ class Describing:
         return written(self.order.history.values[number]) if number >= 0 else "unknown"
 
     def record(self, value: int) -> str:
-        """A record, by its value where that is told."""
+        """A record, by its value where that is known."""
         return f"value {self.value(value)}" if value >= 0 else "a record"
 
     def anomaly(

@@ -1,4 +1,4 @@
-"""A client history as the join with logs takes it: attempts with what the client was told, and acknowledged offsets."""
+"""A client history as the join with logs takes it: attempts with the client's answers, and acknowledged offsets."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Where processes stop reading on: how often one lost a partition, or began anew, between two of its reads."""
+"""Where processes stop reading on: the number of times that one lost a partition, or began anew, between two reads."""
 
 import numpy as np
 

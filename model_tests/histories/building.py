@@ -64,7 +64,7 @@ class Building:
         now: place of the current event.
         partial: why the history is not whole.
         aside: lines set aside, by reason.
-        passed_over: lines that tell nothing of records, by what they are.
+        passed_over: lines without records, by what they are.
     """
 
     def __init__(self) -> None:
@@ -91,12 +91,12 @@ class Building:
         return self._processes.number(name)
 
     def set_aside(self, reason: str) -> None:
-        """A line that cannot be read: what it told is missing."""
+        """A line that cannot be read: what it had is missing."""
         self.aside[reason] = self.aside.get(reason, 0) + 1
         self.partial[UNREAD] = None
 
     def passes_over(self, what: str) -> None:
-        """A line that tells nothing of records."""
+        """A line without records."""
         self.passed_over[what] = self.passed_over.get(what, 0) + 1
 
     def operation(
@@ -118,7 +118,7 @@ class Building:
             outcome: whether it was done, as far as one knows.
             name: of what is done.
             invoked: place in the history at which it began.
-            ends: it ends; else nobody knows when.
+            ends: it ends; else its end is not known.
             atomic: its records are in one transaction.
         """
         completed = self.now if ends else NEVER
@@ -129,7 +129,7 @@ class Building:
         return self._count - 1
 
     def sends(self, operation: int, mop: int, key: object, offset: int, value: object) -> None:
-        """A record that was to be sent; `UNKNOWN` stands for a value that is not told."""
+        """A record that was to be sent; `UNKNOWN` stands for a value that is not known."""
         self._sent.add(operation, mop, self._keys.number(key), offset, self._value(value))
 
     def gives(self, operation: int, mop: int, key: object, offset: int, value: object) -> None:
@@ -137,7 +137,7 @@ class Building:
         self._given.add(operation, mop, self._keys.number(key), offset, self._value(value))
 
     def begins_anew(self, process: int, via: Via, keys: Iterable[object], *, at_start: bool = False) -> None:
-        """A process is to read these partitions and no others; it goes on where it was, or begins at the start."""
+        """A process is to read these partitions and no others; it continues where it was, or begins at the start."""
         self._via[process] = via
         self._reset.add(process, self.now, UNKNOWN)
         numbers = {self._keys.number(key) for key in keys}
@@ -179,7 +179,7 @@ class Building:
 
 
 NOT_REPORTED: Final = object()
-"""In place of a value: the history does not tell it."""
+"""In place of a value: the history does not have it."""
 
 
 def reported_offset(offset: object) -> int:

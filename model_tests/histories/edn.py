@@ -1,7 +1,7 @@
 """EDN as histories are written in it: maps, vectors, lists, sets, keywords, numbers and text; tags are passed over.
 
 Keywords and symbols are text as they stand (`:type`), vectors and lists are tuples, so that either can be a key. A form
-that cannot be read does not hide those after it: reading goes on at the next line that begins a map.
+that cannot be read does not hide those after it: reading continues at the next line that begins a map.
 """
 
 import re
@@ -74,7 +74,7 @@ def forms(lines: Iterable[str]) -> Iterator[tuple[int, Any]]:
 
 
 def _opens(line: str) -> int:
-    """How many collections the line begins beyond those that it ends."""
+    """The number of collections that the line begins beyond those that it ends."""
     if '"' in line or ";" in line or "\\" in line:
         tokens = _TOKEN.findall(line)
         return sum(token in ("{", "[", "(", "#{") for token in tokens) - sum(

@@ -90,7 +90,7 @@ class _EdnReading:
         return index
 
     def _never_ends(self, process: object) -> None:
-        """An operation after which the process is not heard of: nobody knows whether it happened."""
+        """An operation after which the process has no more events: it is not known whether it happened."""
         if process in self._invoked:
             invoked, index, form = self._invoked.pop(process)
             with self._damage_is_counted():

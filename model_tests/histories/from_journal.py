@@ -1,6 +1,6 @@
 """A journal (`--history`), and what a reader received (`--received`), as one history.
 
-A journal does not tell values: a record is known by its offset. Attempts of the same producer follow each other by
+A journal has no values: a record is known by its offset. Attempts of the same producer follow each other by
 their lines; the reader is another process, of whose time nothing is known.
 """
 

@@ -1,6 +1,6 @@
 """What Kafka's system tests print: `VerifiableProducer` and `VerifiableConsumer`, a line of JSON an event.
 
-Each file is what one program printed, and one process. What is no JSON, and events that tell nothing of records, are
+Each file is what one program printed, and one process. What is no JSON, and events without records, are
 passed over. `TransactionalMessageCopier` counts the records of the transactions that it committed, since it was started
 or over all partitions that it ever had, and names neither topic, partition nor offset: that is said in its place.
 """
@@ -12,13 +12,13 @@ from typing import Any, Final
 from model_tests.histories.building import NOT_REPORTED, Building, reported_offset
 from model_tests.histories.operations import OperationResult, Operations, Via
 
-_SUMMARIES: Final = "polls tell no more than their first and last offset, and have gaps"
+_SUMMARIES: Final = "polls have no more than their first and last offset, and gaps between them"
 _MOST_IN_ONE: Final = 10_000_000
 """Records of one poll; what claims more is damage."""
 
 COPIER: Final = (
-    "progress of a TransactionalMessageCopier: it counts the records that it committed and says of none which it is, "
-    "so that no record can be held against it"
+    "progress of a TransactionalMessageCopier: it counts the records that it committed and does not name them, "
+    "so that no record can be compared with it"
 )
 _PASSED_OVER: Final = ("startup_complete", "shutdown_complete", "tool_data", "offsets_committed")
 
@@ -91,7 +91,7 @@ class _Program:
         self._building.sends(operation, 0, key, offset, value)
 
     def _not_sent(self, _event: Mapping[str, Any]) -> None:
-        """Nobody knows whether it is written, nor in which partition."""
+        """It is not known whether it is written, nor in which partition."""
         self._building.tick()
         self._building.operation(self._process, self._line, OperationResult.INFO, "send", 0, atomic=False)
 

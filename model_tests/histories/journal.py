@@ -1,4 +1,4 @@
-"""What clients did and were told: a journal of lines of JSON, as text, `.gz` or `.xz`.
+"""What clients did and were answered: a journal of lines of JSON, as text, `.gz` or `.xz`.
 
 Every line is an object with `ev`. Those that are read:
 
@@ -32,7 +32,7 @@ Partition = tuple[str, int]
 
 @unique
 class ReportedEnd(StrEnum):
-    """What a client was told of the end of a transaction."""
+    """The answer that a client got to the end of a transaction."""
 
     COMMITTED = "commit"
     ABORTED = "abort"
@@ -46,7 +46,7 @@ class JournalTransaction:
 
     Attributes:
         line: of the journal where it begins.
-        acknowledged: how many records were.
+        acknowledged: number of acknowledged records.
         offsets: input offsets joined it.
     """
 

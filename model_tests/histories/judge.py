@@ -12,7 +12,7 @@ def judge(order: LogOrder, *, read_committed: bool = True) -> dict[AnomalyKind, 
     """Every class with its cases, those without any included.
 
     Args:
-        order: what the history tells of the logs.
+        order: what the history shows of the logs.
         read_committed: its readers were to see committed records only.
     """
     found = [

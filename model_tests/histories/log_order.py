@@ -1,6 +1,6 @@
-"""The order of each partition's log, as far as a history tells it, and which of its operations took effect.
+"""The order of each partition's log, as far as a history shows it, and which of its operations took effect.
 
-Offsets are only compared: they may have gaps (markers, aborted records, what nobody tells of) and be as large as they
+Offsets are only compared: they may have gaps (markers, aborted records, what no client reports) and be as large as they
 can be. Places are the offsets at which something is known to lie, numbered through all partitions: within a partition
 places one apart are neighbours.
 """
@@ -25,7 +25,7 @@ _TABLE: Final = 8
 """Entries of a table for each number that is looked up in it, at most."""
 
 NOWHERE: Final = -1
-"""In place of a place, and of a record whose value is not told."""
+"""In place of a place, and of a record whose value is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +33,8 @@ class Rows:
     """Records of a history with what is known of them, row by row.
 
     Attributes:
-        record: number of the pair of key and value, -1 where the value is not told.
-        spot: number of the pair of key and offset, -1 where the offset is not told.
+        record: number of the pair of key and value, -1 where the value is not known.
+        spot: number of the pair of key and offset, -1 where the offset is not known.
         place: in the order of the logs, -1 where it is not known.
     """
 
@@ -46,7 +46,7 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class LogOrder:
-    """What a history tells of the logs.
+    """What a history shows of the logs.
 
     Attributes:
         took_effect: of operations: those that succeeded, and those of unknown outcome of which a record was read.
@@ -80,7 +80,7 @@ class LogOrder:
 
 
 def log_order(history: Operations) -> LogOrder:
-    """The order that the reads tell, and those writes that are known to have taken effect."""
+    """The order that the reads show, and those writes that are known to have taken effect."""
     sent, given = history.sent, history.given
     record_sent, record_given = _records(sent, given)
     spot_sent, spot_given = _spots(sent, given)

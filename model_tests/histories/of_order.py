@@ -31,7 +31,7 @@ def of_order(order: LogOrder) -> Iterator[AnomalyCases]:
 
 @dataclass(frozen=True, slots=True)
 class _Pairs:
-    """Rows that follow each other, and by how many places."""
+    """Rows that follow each other, and their distance in places."""
 
     before: Integers
     after: Integers
@@ -57,7 +57,7 @@ class _Runs:
 
 
 def _by_operation_and_key(rows: Rows) -> tuple[Integers, Facts]:
-    """The rows in the order of operation and key, each as told, and which of them begin another pair."""
+    """The rows in the order of operation and key, each as reported, and which of them begin another pair."""
     keys = 1 + int(rows.reported.key.max(initial=0))
     order = np.argsort(rows.reported.operation * keys + rows.reported.key, kind="stable")
     return order, first_of_runs(rows.reported.operation[order], rows.reported.key[order])
@@ -169,5 +169,5 @@ def _cases(
 
 
 def _between(distance: int) -> str:
-    """How many known records were left out."""
+    """The number of known records that were left out."""
     return f"; {distance - 1} known records lie between" if distance > 1 else ""

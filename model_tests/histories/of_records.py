@@ -32,7 +32,7 @@ def of_records(order: LogOrder, *, read_committed: bool) -> Iterator[AnomalyCase
 
 
 def lost(order: LogOrder) -> Facts:
-    """Of sent records: they took effect, readers were before and behind them, and nobody was given them.
+    """Of sent records: they took effect, readers were before and behind them, and no reader was given them.
 
     A reader is known to have been before a record if it was given an earlier one, or was to read from the start.
     """
@@ -80,7 +80,7 @@ def _duplicate(order: LogOrder, words: Describing) -> AnomalyCases:
         sent = np.flatnonzero(order.sent.record == again[case])
         given = np.flatnonzero(order.given.record == again[case])
         key, value = _key_and_value(order, sent, given)
-        count = {0: "nobody is known to have sent it", 1: "it was sent once"}.get(len(sent), f"{len(sent)} times sent")
+        count = {0: "no sender is known", 1: "it was sent once"}.get(len(sent), f"{len(sent)} times sent")
         message = f"{words.record(value)} lies at offsets {_listed(offsets)}; {count}"
         operations = (*order.sent.reported.operation[sent][:2], *order.given.reported.operation[given][:2])
         return words.anomaly(AnomalyKind.DUPLICATE, reported, key, offsets[:8].tolist(), (value,), operations, message)
@@ -111,7 +111,7 @@ def _inconsistent(order: LogOrder, words: Describing) -> AnomalyCases:
         operations = np.concatenate([order.sent.reported.operation[sent], order.given.reported.operation[given]])
         values, first = np.unique(values, return_index=True)
         key, offset = int(order.key[place]), int(order.offset[place])
-        message = f"offset {offset} was told with values {', '.join(words.value(int(one)) for one in values[:8])}"
+        message = f"offset {offset} has the values {', '.join(words.value(int(one)) for one in values[:8])}"
         return words.anomaly(
             AnomalyKind.INCONSISTENT_OFFSETS,
             reported,
@@ -126,7 +126,7 @@ def _inconsistent(order: LogOrder, words: Describing) -> AnomalyCases:
 
 
 def aborted_reads(order: LogOrder) -> tuple[Integers, Integers]:
-    """Rows of given records of which every sender was told that they are not written, and of such a sender's record."""
+    """Rows of given records of which every sender got a failure as the answer, and of such a sender's record."""
     failed = order.outcome_of(order.sent.reported) == OperationResult.FAIL.value
     found: list[tuple[Integers, Integers]] = []
     for sent, given in ((order.sent.record, order.given.record), (_of_unnamed(order))):
@@ -139,7 +139,7 @@ def aborted_reads(order: LogOrder) -> tuple[Integers, Integers]:
 
 
 def _of_unnamed(order: LogOrder) -> tuple[Integers, Integers]:
-    """Spots in place of records, where values are not told."""
+    """Spots in place of records, where values are not known."""
     return np.where(order.sent.record < 0, order.sent.spot, -1), order.given.spot
 
 
@@ -154,7 +154,7 @@ def _aborted_read(order: LogOrder, words: Describing, severity: int) -> AnomalyC
             int(one[given])
             for one in (order.given.reported.key, order.given.reported.value, order.given.reported.offset)
         )
-        message = f"{reader} was given {words.record(value)} at offset {offset}, which {writer} was told is not written"
+        message = f"{reader} was given {words.record(value)} at offset {offset}, of which {writer} got a failure"
         return words.anomaly(AnomalyKind.ABORTED_READ, reported, key, (offset,), (value,), operations, message)
 
     return AnomalyCases(AnomalyKind.ABORTED_READ, of_severity(len(rows), severity), describe, len(order.given.reported))
@@ -198,9 +198,9 @@ def _lost_write(order: LogOrder, words: Describing) -> AnomalyCases:
         operations = (order.sent.reported.operation[row], order.given.reported.operation[reader])
         writer, further = words.called(*map(int, operations))
         offsets = (int(order.offset[place]), int(order.offset[bound[key]]))
-        how = "was given only to operations that failed, or may have" if order.handed[row] else "was given to nobody"
+        how = "was given only to operations that failed, or may have" if order.handed[row] else "was given to no reader"
         if reported is Severity.UNDECIDED and not order.handed[row] and not order.history.partial:
-            how += ", and nobody is known to have read from before it"
+            how += ", and no reader is known to have read from before it"
         message = (
             f"{words.record(value)} at offset {offsets[0]}, sent by {writer}, {how}; "
             f"{further} was given offset {offsets[1]}"

@@ -16,7 +16,7 @@ Integers: TypeAlias = npt.NDArray[np.int64]
 Facts: TypeAlias = npt.NDArray[np.bool_]
 
 UNKNOWN: Final = -1
-"""Number of a value that the history does not tell, and of a process that nobody names."""
+"""Number of a value that the history does not have, and of a process without a name."""
 
 UNREAD: Final = "lines that cannot be read are left out"
 """Why a history with damage is not whole."""
@@ -30,10 +30,10 @@ MOST: Final = 2**63 - 1
 
 @unique
 class OperationResult(IntEnum):
-    """What the client was told of an operation in the end."""
+    """The answer that the client got to an operation in the end."""
 
     OK = 0
-    INFO = 1  # nobody knows whether it happened
+    INFO = 1  # it is not known whether it happened
     FAIL = 2  # it did not happen
 
 
@@ -42,9 +42,9 @@ class Via(IntEnum):
     """How a process came to the partitions that it reads."""
 
     UNKNOWN = 0
-    ASSIGN = 1  # it chose them: nobody takes them away
+    ASSIGN = 1  # it chose them: they stay its own
     SUBSCRIBE = 2  # its group chose for it, and may choose anew between two polls
-    TRACKED = 3  # likewise, and the history tells each time that it did
+    TRACKED = 3  # likewise, and the history has each time that it did
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +55,8 @@ class OperationRecords:
         operation: row of the operation.
         mop: which part of the operation it was.
         key: number of the partition.
-        offset: -1 where it is not told.
-        value: number of the value, -1 where it is not told.
+        offset: -1 where it is not known.
+        value: number of the value, -1 where it is not known.
     """
 
     operation: Integers
@@ -66,7 +66,7 @@ class OperationRecords:
     value: Integers
 
     def __len__(self) -> int:
-        """How many."""
+        """The number of rows."""
         return len(self.operation)
 
 
@@ -77,7 +77,7 @@ class Breaks:
     Attributes:
         process: whose.
         at: place in the history.
-        key: the partition that is broken off; for `kept`, one that goes on while all others break off.
+        key: the partition that is broken off; for `kept`, one that is continued while all others break off.
     """
 
     process: Integers
@@ -102,12 +102,12 @@ class Operations:
         given: records that a reader was given.
         broken: partitions that a process stops reading on.
         reset: at which places a process begins anew with all partitions, but for those that `kept` has.
-        kept: the partitions that it goes on with.
+        kept: the partitions that it continues with.
         from_start: partitions that some process is known to have read from the start.
         processes: names of processes; `keys` of partitions; `values` of values: by number.
         partial: why what is absent from the history may yet have happened; empty if it is whole.
         aside: lines that could not be read, by reason.
-        passed_over: lines that were read and tell nothing of records, by what they are.
+        passed_over: lines that were read and have no records, by what they are.
     """
 
     index: Integers
@@ -133,5 +133,5 @@ class Operations:
     passed_over: Mapping[str, int] = field(default_factory=dict)
 
     def __len__(self) -> int:
-        """How many operations have ended, or never will."""
+        """The number of operations that have ended, or never will."""
         return len(self.index)

@@ -20,7 +20,7 @@ from model_tests.histories.operations import Operations
 from model_tests.logs.locations import reason
 
 _LOOKED_AT: Final = 200
-"""Lines from which the form is told."""
+"""Lines from which the form is recognised."""
 
 
 @unique
@@ -89,7 +89,7 @@ def read_operations(path: str, form: Form | None = None, received: str = "") -> 
     """
     form = form or form_of(path)
     if received and form is not Form.JOURNAL:
-        raise BadInput(f"--received goes with a journal; {path} tells itself what readers were given")
+        raise BadInput(f"--received belongs to a journal; {path} itself has what readers were given")
     if form is Form.JOURNAL:
         return from_journal(journals.read_history(path), journals.read_received(received) if received else {})
     files = _files(path)
@@ -105,7 +105,7 @@ def read_operations(path: str, form: Form | None = None, received: str = "") -> 
 
 
 def read_history(path: str, form: Form | None = None, topic: str = "") -> ClientJournal:
-    """The history as the join with logs takes it: what was acknowledged, and what became of it as the client was told.
+    """The history as the join with logs takes it: what was acknowledged, and the answers to its transactions.
 
     Args:
         path: the file or directory.

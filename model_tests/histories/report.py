@@ -38,7 +38,7 @@ class ClassReport:
         judged: records, or pairs of them, that were looked at.
         counts: cases by severity.
         cases: the first of them, the gravest first.
-        stories: of each of these, where the report is to be pictured and something is told of it.
+        stories: of each of these, where the report is to be pictured and there is something to draw.
     """
 
     kind: AnomalyKind
@@ -62,13 +62,13 @@ class ClientsReport:
         operations: by how they ended.
         sent: records that were to be sent.
         given: records that readers were given.
-        partitions: that the history tells of.
+        partitions: that the history names.
         processes: likewise.
         classes: all of them, in the order of the docs.
         partial: why the history is not whole, so that what is absent proves nothing.
-        undecidable: of how many records something cannot be told, by what.
+        undecidable: the number of records of which something is not known, by what.
         damage: lines that could not be read, by reason.
-        passed_over: lines that tell nothing of records, by what they are.
+        passed_over: lines without records, by what they are.
         assumed: what the history does not say and the verdicts take for granted.
     """
 
@@ -180,10 +180,10 @@ def _assumed(*, read_committed: bool) -> tuple[str, ...]:
 def _undecidable(order: LogOrder) -> dict[str, int]:
     reported = {
         "records whose value was sent more than once": int((~order.once).sum()),
-        "given records that nobody is known to have sent": int(
+        "given records without a known sender": int(
             ((order.given.record >= 0) & ~among(order.given.record, order.sent.record)).sum()
         ),
-        "sent records whose offset is not told": int((order.sent.reported.offset < 0).sum()),
+        "sent records whose offset is not known": int((order.sent.reported.offset < 0).sum()),
     }
     return {what: count for what, count in reported.items() if count}
 
@@ -223,7 +223,7 @@ def _case_json(case: Anomaly) -> dict[str, object]:
 
 
 def _classes(found: Sequence[ClassReport]) -> Table:
-    table = Table(title="What clients were told", title_justify="left", box=SIMPLE, padding=(0, 1, 0, 0))
+    table = Table(title="What clients were answered", title_justify="left", box=SIMPLE, padding=(0, 1, 0, 0))
     table.add_column("class", no_wrap=True)
     table.add_column("rule", no_wrap=True)
     for severity in (Severity.VIOLATION, Severity.SUSPICIOUS, Severity.UNDECIDED):

@@ -13,12 +13,12 @@ from model_tests.histories.operations import NEVER, OperationResult
 from model_tests.histories.severity import Severity
 
 MOST: Final = 6
-"""Records of one operation that are told: those that the case is about first."""
+"""Records of one operation that are drawn: those that the case is about first."""
 
 READERS: Final = 2
-"""Others that are told, of those that were given records of the case."""
+"""Others that are drawn, of those that were given records of the case."""
 
-_UNKNOWN: Final = "; nobody knows whether it happened"
+_UNKNOWN: Final = "; it is not known whether it happened"
 
 
 def story_of(case: Anomaly, order: LogOrder) -> events.Sequence | None:
@@ -38,7 +38,7 @@ def story_of(case: Anomaly, order: LogOrder) -> events.Sequence | None:
 
 
 def ending(case: Anomaly) -> Ending:
-    """The last line; only of a violation it says that the rule is violated."""
+    """The last line; it names the rule as violated only for a violation."""
     rule = MEANINGS[case.kind].rule.id
     if case.severity is Severity.VIOLATION:
         return Ending(rule, case.message)
@@ -46,7 +46,7 @@ def ending(case: Anomaly) -> Ending:
 
 
 class _Reported:
-    """What is told of the operations of one case."""
+    """What is drawn of the operations of one case."""
 
     def __init__(self, case: Anomaly, order: LogOrder) -> None:
         self._case, self._order, self._history = case, order, order.history
@@ -55,7 +55,7 @@ class _Reported:
         self._records = np.unique(sent[sent >= 0])
 
     def time(self, row: int) -> int:
-        """When an operation was done, as far as the history tells."""
+        """When an operation was done, as far as the history shows."""
         completed = int(self._history.completed[row])
         return completed if completed < NEVER else int(self._history.invoked[row])
 
@@ -103,7 +103,7 @@ class _Reported:
     def _sends(self, number: int, process: str, named: str, outcome: OperationResult) -> DrawnMessage:
         rows = self._order.sent
         offset = int(rows.reported.offset[number])
-        at = f", told offset {offset}" if offset >= 0 else ""
+        at = f", gets offset {offset}" if offset >= 0 else ""
         text = f"{named} sends {self._value(rows, number)}{at}"
         if outcome is OperationResult.FAIL:
             return DrawnMessage(process, _partition(self._key(rows, number)), text, Mark.REFUSED)

@@ -16,7 +16,7 @@ from spec.protocol.coordinator_steps import DECISIONS
 from spec.versions import PROFILES
 
 SHOWN: Final = 8
-"""Branches of a release that were not met and are printed; a batch that is small, or tells of little, lacks many."""
+"""Branches of a release that were not met and are printed; a batch that is small, or of few kinds, lacks many."""
 
 
 class BranchTally(NamedTuple):

@@ -42,7 +42,7 @@ OF_REPLICATION: Final = -1
 CHAIN: Final = "chain"
 OF_KEY: Final = "key"
 KEY: Final = (OF_KEY, "trace", CHAIN)
-"""Columns that tell one chain from another.
+"""Columns that distinguish one chain from another.
 
 What a chain's key consists of, texts and integers, is one integer of 64 bits: of a thousand chains in a trace two would
 have the same in one of 3 * 10^13 traces.
@@ -67,7 +67,7 @@ LEFT, FOUND, PREVIOUS = "left", "found", "previous"
 
 _EARLIER: Final = ("previous_", "accepted_")
 HAS_PREVIOUS: Final = "has_previous"
-"""The column that says whether a step came before on the chain."""
+"""The column that is true where a step came before on the chain."""
 
 _OF_CHAIN: Final = frozenset(("faults", "previous_faults", "accepted_faults", HAS_PREVIOUS, "handed_out_before"))
 """What a link reads that no single step has."""
@@ -112,7 +112,7 @@ class Chain:
         return sorted(columns.union(*(link.columns for link in self.links)) - _OF_CHAIN)
 
     def checks(self, scalar: Scalar) -> tuple[RuleCheck, ...]:
-        """What a step is held against, its columns and those of the step before being what `scalar` says."""
+        """The checks of a step, with the values that `scalar` gives for its columns and those of the step before."""
         return tuple(check_of(link, scalar) for link in self.links)
 
 
@@ -214,7 +214,7 @@ def row_of_chain(
 
     Args:
         number: of the chain.
-        key: by which it is told from other chains of the trace.
+        key: by which it is distinguished from other chains of the trace.
         at: by what the chain is sorted.
         left: what the step leaves to the next on the chain.
         found: what the step finds.
@@ -234,7 +234,7 @@ def integer(sheet: Sheet, name: str) -> Term:
 
 
 def link_results(sheet: Sheet) -> Iterator[tuple[Term, dict[str, Term]]]:
-    """For each chain, what says that a row is on it, and what the links say of the row."""
+    """For each chain, whether a row is on it, and the links' verdict on the row."""
     for number, chain in CHAINS.items():
         verdict = verdict_columns(ABSENT, chain.checks(_named(sheet, number)), sheet, chain.kind)
         yield sheet.column(CHAIN) == number, verdict

@@ -1,4 +1,4 @@
-"""What the trace check hands back: steps judged per rule, violations with their values, what was set aside."""
+"""The report of the trace check: steps judged per rule, violations with their values, what was set aside."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -32,7 +32,7 @@ class RuleCount:
 
 @dataclass(frozen=True, slots=True)
 class KnownCount:
-    """How many violations of a rule lie outside its domain for want of one assumption."""
+    """The number of violations of a rule outside its domain for want of one assumption."""
 
     rule: str
     assumption: str
@@ -41,7 +41,7 @@ class KnownCount:
 
 @dataclass(frozen=True, slots=True)
 class BranchCount:
-    """How many steps a branch of a decision decided."""
+    """The number of steps that a branch of a decision decided."""
 
     decision: str
     branch: str
@@ -54,9 +54,9 @@ class JudgeSample:
 
     Attributes:
         judge: `z3`, which decides on appends, or `reference`, which makes traces again.
-        asked: how many were wanted.
-        put: how many there were.
-        differing: on how many it does not agree.
+        asked: number that was wanted.
+        put: number that there was.
+        differing: on how many of them it does not agree.
         reported: the first of them, and in what they differ.
     """
 
@@ -68,8 +68,8 @@ class JudgeSample:
 
     def __str__(self) -> str:
         """The sample in a line."""
-        what = "traces made again" if self.judge == "reference" else "appends put to the solver"
-        return f"{what}: {self.put} of {self.asked} asked for, {self.differing} differ"
+        what = "traces made again" if self.judge == "reference" else "appends judged by the solver"
+        return f"{what}: {self.put} of {self.asked} requested, {self.differing} differ"
 
 
 @dataclass(frozen=True, slots=True)

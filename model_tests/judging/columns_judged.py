@@ -49,7 +49,7 @@ from spec.readings.formulas import Sheet, columns_read
 from spec.versions import PROFILES
 
 WHICH: Final = frozenset(("api", "profile", "transaction_version", "origin"))
-"""What says by which decision a step is judged."""
+"""The columns that select the decision by which a step is judged."""
 
 _EARLIER: Final = ("previous_", "accepted_")
 
@@ -99,7 +99,7 @@ def _read(row: Row) -> Iterator[frozenset[str]]:
 
 @cache
 def columns_of_histories() -> frozenset[str]:
-    """The columns on which anything depends that is said of what clients tell: the faults of a trace among them."""
+    """The columns that any verdict on client events depends on: the faults of a trace among them."""
     reported = (_of_event(event) for event in EventKind)
     return frozenset[str]().union(
         *reported, columns_read(fault_of(Sheet().column)), histories.READ, inferred_faults.READ

@@ -2,7 +2,7 @@
 
 At one node an id is before a step what the step before left: elections, resignations and restarts leave steps too.
 An identity that was handed out once is not handed out again, by whichever node. Nor is a producer id: to no other id,
-and to no producer without one. Whoever coordinates an id next knows it while its transaction is open.
+and to no producer without one. The next coordinator of an id knows it while its transaction is open.
 """
 
 from typing import Any, Final
@@ -47,7 +47,7 @@ def same_state(scalar: Scalar) -> RuleCheck:
 
 @evidences(rules.IDS_IDENTITY_NEVER_REPEATS, Layer.TRACE)
 def new_identity(scalar: Scalar) -> RuleCheck:
-    """An identity that a step hands out was never handed out before; one that the id has already is told again."""
+    """An identity that a step hands out was never handed out before; one that the id has already may be repeated."""
     return RuleCheck(rules.IDS_IDENTITY_NEVER_REPEATS, hands_out(scalar), negate(scalar(_REPEATED)))
 
 
@@ -66,7 +66,7 @@ def not_forgotten(scalar: Scalar) -> RuleCheck:
 
 
 def on_id(scalar: Scalar) -> Any:
-    """A step is a transactional id's at a node; what an application was told of it is at none."""
+    """A step is a transactional id's at a node; an answer that an application got is at none."""
     return all_of(negate(scalar("transactional_id") == ""), negate(scalar("node") == ""), scalar("origin") < 0)
 
 

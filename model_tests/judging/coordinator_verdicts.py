@@ -64,7 +64,7 @@ def all_coordinator_results(sheet: Sheet, profiles: Mapping[str, Profile]) -> di
 
 
 def as_recorded(profile: Profile, transaction_version: Term) -> Profile:
-    """The release under the transaction version that a step says, which may be a column."""
+    """The release under the transaction version of a step, which may be a column."""
     return replace(profile, transaction_version=transaction_version)
 
 

@@ -1,4 +1,4 @@
-"""Why a telling breaks a group rule: what was told, what was told before on the same key, and the mark between them."""
+"""Why a client event breaks a history rule: the event, the one before it on the same key, and the mark between them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -12,7 +12,7 @@ from spec.rules import Rule
 
 
 def explain_history(rows: Sequence[Row], step: int, chain: int, rule: Rule) -> Iterator[StepViolation]:
-    """Why a step of a trace breaks a rule about what clients tell: each check that it does not pass on a chain.
+    """Why a step of a trace breaks a rule about client events: each check that it does not pass on a chain.
 
     Args:
         rows: of the trace, at least those on the same key of the chain, in order.
@@ -30,7 +30,7 @@ def explain_history(rows: Sequence[Row], step: int, chain: int, rule: Rule) -> I
 
 
 def explain_judged(judged: JudgedEvent, rule: Rule, histories: Histories) -> Iterator[StepViolation]:
-    """Each check of the rule that a telling does not pass."""
+    """Each check of the rule that a client event does not pass."""
     names = {number: name for name, number in histories.names.items()}
     for link in HISTORY_CHAINS[judged.number].links:
         check = check_of_history(link, judged.scalar)
@@ -54,6 +54,6 @@ def _read(number: int, name: str) -> frozenset[str]:
 
 
 def _said(judged: JudgedEvent, name: str, names: Mapping[int, str]) -> object:
-    """A value as the steps have it, and not the number that a name has in a telling."""
+    """A value as the steps have it, and not the number that a name has in a client event."""
     value = judged.scalar(name)
     return names.get(value, "") if name.removeprefix("previous_") in NAMES else value

@@ -1,4 +1,4 @@
-"""Why a step of replication breaks a rule: the values that the decision reads, and what it says."""
+"""Why a step of replication breaks a rule: the values that the decision reads, and its result."""
 
 from collections.abc import Mapping
 from typing import Any

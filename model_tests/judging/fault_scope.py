@@ -1,10 +1,10 @@
 """How far the faults of a trace reach: from their step on, and some of them no further than their partition.
 
-A rule of histories looks at some tellings of one key. Whatever they tell had come about when the last of them was told,
-so that a fault after that has no part in it. An unclean election, and a batch that a leader met before an earlier one,
-change the log of one partition and what it knows of producers: what is told of another partition's log alone they do
-not reach. Producer state that was forgotten may reach further: before 2.5 a producer that is refused for it has a new
-identity everywhere, and so have requests that outlive their transaction, and batches that are renumbered.
+A rule of histories reads a few client events of one key. Whatever they report had come about by the last of them, so
+that a later fault has no part in it. An unclean election, and a batch that a leader met before an earlier one, change
+the log of one partition and what it knows of producers: they do not reach client events that depend on another
+partition's log alone. Producer state that was forgotten may reach further: before 2.5 a producer that is refused for it
+has a new identity everywhere, and so have requests that outlive their transaction, and batches that are renumbered.
 """
 
 from collections import Counter
@@ -27,12 +27,12 @@ AT_ONE_PARTITION: Final = Fault.UNCLEAN | Fault.NOT_FIRST
 
 
 class ReachVerdict(NamedTuple):
-    """What is said of a telling on one chain.
+    """The verdict on a client event on one chain.
 
     Attributes:
         at_stake: rules, as a set of bits.
         violated: likewise.
-        faults: that reach the telling; looked for only where something is violated.
+        faults: that reach the client event; looked for only where something is violated.
     """
 
     judged: JudgedEvent
@@ -42,10 +42,10 @@ class ReachVerdict(NamedTuple):
 
 
 def verdicts_of(histories: Histories, looked_at: Callable[[], Iterable[Row]] | None = None) -> Iterator[ReachVerdict]:
-    """Every verdict on what clients tell in one trace, with the faults that reach it.
+    """Every verdict on client events in one trace, with the faults that reach it.
 
     Args:
-        histories: what they tell.
+        histories: the client events.
         looked_at: the steps by which it is looked for hidden faults; all that the histories have, if not said.
     """
     hidden: Sequence[Happened] | None = None
@@ -60,7 +60,7 @@ def verdicts_of(histories: Histories, looked_at: Callable[[], Iterable[Row]] | N
 
 
 def reaching(happened: Iterable[Happened], judged: JudgedEvent) -> int:
-    """The faults, of those that have happened, that may have a part in what is told."""
+    """The faults, of those that have happened, that may have a part in the client events of a chain."""
     found = 0
     for each in happened:
         if each.step <= judged.until and not (each.fault & AT_ONE_PARTITION and _is_elsewhere(each, judged)):
@@ -87,7 +87,7 @@ def violations_counted(doubtful: Doubtful) -> Iterator[dict[str, Any]]:
 
 
 def _is_elsewhere(fault: Happened, judged: JudgedEvent) -> bool:
-    """Whether a fault is of another partition than all that is told on the chain."""
+    """Whether a fault is of another partition than all client events on the chain."""
     at_one = "partition" in HISTORY_CHAINS[judged.number].numbers
     return at_one and (fault.topic, fault.partition) != (judged.row["topic"], judged.row["partition"])
 

@@ -18,7 +18,7 @@ KEY: Final = ("trace", "node", "topic", "partition", "broker")
 
 
 def on_follower(of: Scalar) -> Term:
-    """A step at a leader says what it knew of one follower."""
+    """A step at a leader has what it knew of one follower."""
     return all_of(negate(of("topic") == ""), of("broker") >= 0, of("follower_fetch_ms") >= 0)
 
 
@@ -47,7 +47,7 @@ def progress(scalar: Scalar) -> ReplicationProgress:
 
 
 def progress_after(scalar: Scalar) -> ReplicationProgress:
-    """What it knows after it: more only if the step is a Fetch that is given records, and not told where logs part."""
+    """What it knows after it: more only if the step is a Fetch that is given records, and not where logs diverge."""
     before = progress(scalar)
     gives: Term = all_of(
         scalar("caught_up_ms") >= 0, scalar("error") == ErrorCode.NONE.value, negate(scalar("answered_end") >= 0)

@@ -1,4 +1,4 @@
-"""What clients tell in a trace, sorted onto the keys of the group rules: the reading of this process."""
+"""The client events of a trace, sorted onto the keys of the history rules: the reading of this process."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -30,7 +30,7 @@ from spec.vocabulary import ABSENT
 NOTHING_REPORTED: Final[Mapping[str, Any]] = {
     field.name: getattr(ClientEvent(), field.name) for field in fields(ClientEvent)
 }
-"""The telling before the first."""
+"""The client event before the first."""
 
 READ: Final = frozenset(
     (
@@ -39,7 +39,7 @@ READ: Final = frozenset(
         *("before_log_end", "after_log_end", "after_high_watermark"),
     )
 )
-"""Columns of a step that are looked at here, whatever it tells."""
+"""Columns of a step that are looked at here, whatever client event it is."""
 
 _CHAINS_OF: Final[Mapping[EventKind, tuple[tuple[int, HistoryChain], ...]]] = {
     event: tuple((number, chain) for number, chain in HISTORY_CHAINS.items() if event in chain.events)
@@ -48,11 +48,11 @@ _CHAINS_OF: Final[Mapping[EventKind, tuple[tuple[int, HistoryChain], ...]]] = {
 
 
 Key: TypeAlias = tuple[object, ...]
-"""The number of a chain, and what tells one such chain of a trace from another, whatever the session."""
+"""The number of a chain, and what distinguishes one such chain of a trace from another, whatever the session."""
 
 
 class _Member(NamedTuple):
-    """A telling on a key: by what it is sorted, what it is, and its mark."""
+    """A client event on a key: by what it is sorted, what it is, and its mark."""
 
     at: int
     step: int
@@ -62,10 +62,10 @@ class _Member(NamedTuple):
 
 
 class JudgedEvent(NamedTuple):
-    """A telling on a chain of some number, with what came before it there.
+    """A client event on a chain of some number, with what came before it there.
 
     Attributes:
-        until: the step of the last telling among it and those before it on the chain, in the order of the trace.
+        until: the step of the last client event among it and those before it on the chain, in the order of the trace.
     """
 
     number: int
@@ -95,14 +95,14 @@ class JudgedEvent(NamedTuple):
 
 @dataclass(slots=True)
 class Histories:
-    """The tellings of one trace.
+    """The client events of one trace.
 
     Attributes:
         faults: that its steps have shown (`Fault`).
         happened: the same, each with its step and partition.
         rows: every step so far.
-        names: the numbers that names have in tellings.
-        only: keys of which alone the tellings are judged; all where it is not said.
+        names: the numbers that names have in client events.
+        only: keys of which alone the client events are judged; all where it is not given.
     """
 
     only: frozenset[Key] | None = None
@@ -148,7 +148,7 @@ class Histories:
         return Fault.UNCLEAN if lost else 0
 
     def judged(self) -> Iterator[JudgedEvent]:
-        """Every telling on every chain that it is on."""
+        """Every client event on every chain that it is on."""
         for key, members in self._members.items():
             previous, latest, until = NOTHING_REPORTED, ABSENT, ABSENT
             for member in sorted(members, key=lambda each: each[:2]):
@@ -167,7 +167,7 @@ class Histories:
 
 
 def is_on_chain(row: Row) -> bool:
-    """Whether a step tells something that is held against other tellings."""
+    """Whether a step is a client event that is compared with other client events."""
     event = EVENT_KINDS.get(row["api"])
     if event is None or (event is EventKind.TAKEN and row["delivered"] is None):
         return False
@@ -194,7 +194,7 @@ def _anew() -> Compiled:
 
 @cache
 def _place_of(number: int, event: EventKind) -> Compiled:
-    """Of a row that tells this: whether it is on a chain of the number, its mark there, and the chain's key."""
+    """Of a row with this client event: whether it is on a chain of the number, its mark there, and the chain's key."""
     sheet, chain = Sheet(), HISTORY_CHAINS[number]
 
     def of(name: str) -> Term:

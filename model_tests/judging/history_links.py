@@ -1,7 +1,7 @@
-"""Group rules of what clients tell, as keys, orders and marks: on each key one look back serves every rule.
+"""History rules about client events, as keys, orders and marks: on each key one look back serves every rule.
 
-A telling is on several keys at once: the place of its batch in the log, the batch, its transaction, the reader. On a
-key the tellings are sorted as the rule needs them, not as they came; each sees the one before it, and the latest mark.
+A client event belongs to several keys: the place of its batch in the log, the batch, its transaction, the reader. The
+events of a key are sorted as the rule needs them, not as they came; each sees the one before it, and the latest mark.
 """
 
 from collections.abc import Callable, Mapping
@@ -45,7 +45,7 @@ EVENT_KINDS: Final[Mapping[str, EventKind]] = MappingProxyType(
         "ClientCommitOffsets": EventKind.MOVED,
     }
 )
-"""What a row tells, by its api."""
+"""The client event of a row, by its api."""
 
 _FIELDS: Final = tuple(field.name for field in fields(ClientEvent))
 
@@ -53,7 +53,7 @@ COLUMN_OF: Final = MappingProxyType(
     {name: name for name in _FIELDS if name != "event"}
     | {"name": "transactional_id", "last_stable": "before_last_stable", "known_offset": "before_committed_offset"}
 )
-"""The column of each field of a telling but `event` itself, which follows from the api."""
+"""The column of each field of a client event but `event` itself, which follows from the api."""
 
 NAMES: Final = frozenset(("client", "name", "writer"))
 """Fields that hold names, as numbers."""
@@ -75,10 +75,10 @@ def begins_anew(of: Of) -> Term:
 
 @dataclass(frozen=True, slots=True)
 class HistoryLink:
-    """One group rule.
+    """One history rule.
 
     Attributes:
-        check: of a telling, the one before it, and the latest mark; absent where there is none.
+        check: of a client event, the one before it, and the latest mark; absent where there is none.
     """
 
     name: str
@@ -93,16 +93,16 @@ class HistoryLink:
 
 @dataclass(frozen=True, slots=True)
 class HistoryChain:
-    """The tellings on one kind of key, and the rules between them.
+    """The client events on one kind of key, and the rules between them.
 
     Attributes:
         events: that may be on such a key.
         members: which of them are.
         texts: the part of the key that is text; a function where it is not the same column for all.
         numbers: columns of the key that hold integers.
-        at: by what the tellings of a key are sorted; those alike, by step.
-        mark: what a telling leaves to all that follow it: whether it does, and a number that is not negative.
-        in_session: only tellings between which no reader began anew are of one key.
+        at: by what the client events of a key are sorted; those alike, by step.
+        mark: what a client event leaves to all that follow it: whether it does, and a number that is not negative.
+        in_session: only events between which no reader began anew are of one key.
     """
 
     links: tuple[HistoryLink, ...]
@@ -120,7 +120,7 @@ def _is(of: Of, *events: EventKind) -> Term:
 
 
 def _is_placed(of: Of) -> Term:
-    """A batch that a reader took, or that its application was told is with all replicas in sync."""
+    """A batch that a reader took, or that was acknowledged with all replicas in sync."""
     acknowledged = all_of(_is(of, EventKind.ACKNOWLEDGED), of("acks") == ABSENT)
     return any_of(acknowledged, _is(of, EventKind.TAKEN))
 
@@ -185,7 +185,7 @@ def _of_committed_reader(of: Of) -> Term:
 
 
 def _is_decided_offset(of: Of) -> Term:
-    """An offset of a group that a client was told to be committed, or that no transaction may change."""
+    """An offset of a group that a client got as committed, or that no transaction may change."""
     reported = any_of(_is(of, EventKind.MOVED), all_of(_is(of, EventKind.ENDED), of("committed")))
     found = all_of(_is(of, EventKind.FOUND), negate(of("offset_pending")))
     return all_of(of("error") == ErrorCode.NONE.value, any_of(all_of(reported, of("offset") >= 0), found))
@@ -198,7 +198,7 @@ def _has_effect(of: Of) -> Term:
 
 
 _OF_CALLS: Final = frozenset((EventKind.BEGUN, EventKind.SENT, EventKind.ENDING, EventKind.ENDED))
-"""What an application does in a transaction, and is told of it."""
+"""What an application does in a transaction, and the answers that it gets."""
 
 PLACE, BATCH, TRANSACTION, READER, DECIDED, SENT_TO, IDENTITY, CALLS, HANDED_OVER, NUMBERED, COURSE = range(11, 22)
 ANSWER, LISTED, IDENTIFYING, GROUP_OFFSET = range(22, 26)
@@ -349,12 +349,12 @@ HISTORY_CHAINS: Final[Mapping[int, HistoryChain]] = MappingProxyType(
 
 
 def reported_of(scalar: Of) -> ClientEvent:
-    """The telling whose fields are what `scalar` says for their names."""
+    """The client event whose fields have the values that `scalar` gives for their names."""
     return ClientEvent(**{name: scalar(name) for name in _FIELDS})
 
 
 def check_of_history(link: HistoryLink, scalar: Of) -> RuleCheck:
-    """What a link holds a telling against: its fields, those of the one before with `previous_`, and `latest`."""
+    """What a link compares a client event with: its fields, those of the one before with `previous_`, and `latest`."""
     return link.check(reported_of(scalar), reported_of(lambda name: scalar(f"previous_{name}")), scalar("latest"))
 
 

@@ -14,7 +14,7 @@ LOOKED_AT: Final = REQUESTS | {
     *("BrokerRestart", "WriteTxnMarkers", "ClientBeginTransaction"),
     *("ClientInitTransactionsAnswered", "ClientEndTransactionAnswered"),
 }
-"""Steps of other apis tell only by a state that was prepared (`PREPARED`)."""
+"""Steps of other apis show them only by a state that was prepared (`PREPARED`)."""
 HIDDEN: Final = Fault.OUTLIVED | Fault.RENUMBERED
 READ: Final = frozenset(
     (
@@ -104,7 +104,7 @@ class _Transactions:
         self.over: set[tuple[str, int]] = set()
         self.newest: dict[str, str] = {}
         self.awaited: set[int] = set()
-        """Producer ids whose clients are in a transaction that nobody has ended."""
+        """Producer ids whose clients are in a transaction that no request has ended."""
 
     def is_late(self, row: Row) -> bool:
         """Whether the next step handles what outlived its transaction."""

@@ -39,7 +39,7 @@ class Element(NamedTuple):
     Attributes:
         array: the column.
         at: the position.
-        is_fact: whether 1 says yes and any other integer no.
+        is_fact: whether 1 means yes and any other integer no.
         absent: what it is where there is no such element.
     """
 
@@ -143,7 +143,7 @@ def _call(spark: SparkSession, judge: Any, places: _ColumnPlaces, results: T.Str
         jvm.PythonUtils.toSeq([]),  # type: ignore[union-attr]
         False,  # a null is looked for by the class itself
         False,  # never null
-        False,  # for Spark, another value each time: it would call it anew wherever a result is asked for
+        False,  # for Spark, another value each time: it would call it anew wherever a result is needed
         getattr(getattr(jvm.scala, "None$"), "MODULE$"),  # type: ignore[union-attr]
     )
     return Column(expressions.column(call))

@@ -122,7 +122,7 @@ LINKS: Final = (
 
 
 def linked(scalar: Callable[[str], Term]) -> LinkedStep:
-    """The linked step whose scalars are what `scalar` says for the names of their columns."""
+    """The linked step whose scalars have the values that `scalar` gives for the names of their columns."""
     return LinkedStep(
         request=build(AppendRequest, lambda name: scalar(column_of(name))),
         appended=scalar("appended"),

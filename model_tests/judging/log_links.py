@@ -1,7 +1,7 @@
 """Link rules of the log of a replica: its bounds, and what one step finds against what the step before left.
 
 High watermark and last stable offset may rise between two steps, when a follower has fetched; not where steps
-tell of leader epochs: there each move of a watermark is a step. Start and end may not: every batch that a log gains or
+show leader epochs: there each move of a watermark is a step. Start and end may not: every batch that a log gains or
 loses is a step of its own.
 """
 
@@ -58,14 +58,14 @@ def watermarks_between(scalar: Scalar) -> RuleCheck:
 
 @evidences(rules.REPL_PREFIX_AGREEMENT, Layer.TRACE)
 def same_leader_epoch(scalar: Scalar) -> RuleCheck:
-    """A replica knows the leader epoch that the step before left; one that hears of an epoch, too, still knows it."""
+    """A replica knows the leader epoch that the step before left; one that learns of an epoch, too, still knows it."""
     return RuleCheck(
         rules.REPL_PREFIX_AGREEMENT, _both_of_replicas(scalar), _left_known(scalar) == scalar("leader_epoch")
     )
 
 
 def _both_of_replicas(scalar: Scalar) -> Term:
-    """The step before says which leader epoch its node then knew, and the step says what it knows or hears of."""
+    """The step before has the leader epoch that its node then knew, and the step has what it knows or learns."""
     says = any_of(scalar("leader_epoch") >= 0, scalar("leader_epoch_after") >= 0)
     return all_of(scalar("has_previous"), _left_known(scalar) >= 0, says)
 

@@ -37,7 +37,7 @@ is_on_place: Final = holds(on_place)
 def copied_as_written(scalar: Scalar) -> RuleCheck:
     """A follower has at a place the batch that was seen there last, where that was under the same leader.
 
-    Under another one it may differ: a past leader goes on writing until it hears of the next.
+    Under another one it may differ: a past leader continues writing until it learns of the next.
     """
     copies = all_of(scalar("has_previous"), scalar("origin") == Origin.REPLICATION.value)
     one_leader = scalar("previous_leader_epoch") == scalar("leader_epoch")

@@ -1,7 +1,7 @@
-"""Which branches of each decision a step can reach, per release: asked of the solver, never listed from what was met.
+"""Which branches of each decision a step can reach, per release: found by the solver, never listed from what was met.
 
-A branch counts where it decides some step whose records are well formed, that says what requests of the release can
-say, at a coordinator in a state that its own decisions lead to, and that is held against a rule. What the states of
+A branch counts where it decides some step whose records are well formed, whose values are possible in requests of the
+release, at a coordinator in a state that its own decisions lead to, and that a rule applies to. What the states of
 coordinators have in common is found by induction: of some candidates those are kept that every decision keeps.
 """
 

@@ -153,7 +153,7 @@ def offset_commit_step(of: Column) -> judging_groups.OffsetCommitStep:
 
 
 def hearing_step(of: Column) -> judging.HearingStep:
-    """A replica hears who leads."""
+    """A replica learns who leads."""
     return judging.HearingStep(of("asked_leader_epoch"), of("leader_epoch"), of("leader_epoch_after"))
 
 
@@ -191,7 +191,7 @@ JUDGES: Final[Mapping[str, tuple[Callable[[Column], Any], Callable[[Any, Profile
         "TxnOffsetCommit": (offset_commit_step, judging_groups.judge_offset_commit),
     }
 )
-"""By the kind of step: how it is read from the columns, and what it is held against."""
+"""By the kind of step: how it is read from the columns, and what judges it."""
 
 
 KIND: Final = "{} of replicas"
@@ -202,7 +202,7 @@ PRODUCE: Final = "Produce"
 
 
 def of_replication(of: Callable[[str], Term]) -> Term:
-    """A step is one of these; a Produce is if it says how many replicas are in sync, any other is no append."""
+    """A step is one of these; a Produce is if it has the number of replicas in sync, any other is no append."""
     of_kind = choose(of("api") == PRODUCE, of("min_insync") >= 0, of("origin") < 0)
     return all_of(any_of(*(of("api") == api for api in JUDGES)), of_kind)
 
@@ -212,7 +212,7 @@ is_of_replication: Final = holds(of_replication)
 
 
 def judged(api: str, of: Column, profile: Profile) -> Judged:
-    """What a step of one kind is held against."""
+    """The checks of a step of one kind."""
     step_of, judge = JUDGES[api]
     return judge(step_of(of), profile)
 

@@ -1,4 +1,4 @@
-"""In which circumstances a step was made, as far as its release says, and what has gone wrong in its trace."""
+"""The circumstances of a step, as far as its release determines them, and what has gone wrong in its trace."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -54,7 +54,7 @@ def came_back_shorter(of: Callable[[str], Term]) -> Term:
 
 
 def circumstances_of(profile: Profile, faults: int = 0) -> Circumstances:
-    """What a profile says about the circumstances of a run; a release that has no verification lacks nothing."""
+    """The circumstances of a run that its profile determines; a release that has no verification lacks nothing."""
     by_release = Circumstances(
         transaction_version=profile.transaction_version,
         marker_epoch_checked=profile.marker_epoch_strict,

@@ -1,4 +1,4 @@
-"""A link rule: what a step is held against that came before it on a key."""
+"""A link rule: what a step is compared with that came before it on a key."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -27,19 +27,19 @@ from spec.readings.formulas import Sheet
 from spec.versions import PROFILES
 
 MAY_BE_UNSAID: Final = frozenset(("delivered",))
-"""Columns of which it says something else that a step leaves them out than that they do not apply."""
+"""Columns that may be left out of a step with another meaning than that they do not apply."""
 
 REASON: Final = "reason"
 FILE: Final = "_file"
-"""The column that says in which file a step stands."""
+"""The column with the file that a step stands in."""
 
 UNFIT: Final = "unfit"
 DUPLICATE: Final = "the step stands there more than once"
 """Why a step is set aside: by itself, or for what its trace has besides."""
 
-LATE: Final = "the step is told after one that the world's clock (world_ms) has later; judged where it stands"
+LATE: Final = "the step follows one that is later by the world's clock (world_ms); judged where it stands"
 
-CUT: Final = "steps of the trace are missing: what clients tell in it is not judged"
+CUT: Final = "steps of the trace are missing: its client events are not judged"
 
 _CORRUPT: Final = "_corrupt_record"
 NEEDED: Final = tuple(dict.fromkeys(("trace", "step", "schema", "api", *verdicts.NEEDED, *links.NEEDED)))
@@ -74,7 +74,7 @@ UNJUDGEABLE: Final[Mapping[str, Callable[[Of], Term]]] = MappingProxyType(
         f"a newer schema than {SCHEMA_VERSION}, which this version reads": lambda of: of("schema") > SCHEMA_VERSION,
         "no version of the schema, which count from 1": lambda of: of("schema") < 1,
         f"not numbered as steps are: trace from 0 to {_LAST_TRACE}, step from 0 to {_LAST_STEP}": _is_not_numbered,
-        "an append, and its origin does not say who asked for it (0 for a client)": _is_append_of_nobody,
+        "an append without the origin of its request (0 for a client)": _is_append_of_nobody,
     }
 )
 """Why a step that lacks nothing is not judged all the same: on columns of a table, and on the values of one row."""
@@ -101,7 +101,7 @@ def read(spark: SparkSession, path: str, *, thoroughly: bool = False) -> PathCon
     Args:
         spark: the session.
         path: a file or a directory, or a URL.
-        thoroughly: every page of every file is looked at beforehand, not only what a file says of itself.
+        thoroughly: every page of every file is looked at beforehand, not only a file's own metadata.
 
     Raises:
         BadInput: there is no trace file, or none that can be read.
@@ -117,7 +117,7 @@ def read(spark: SparkSession, path: str, *, thoroughly: bool = False) -> PathCon
 
 
 def unfit(steps: DataFrame) -> Iterator[Quarantined]:
-    """For each reason why a step cannot be judged: how many, in which file, and the first.
+    """For each reason why a step cannot be judged: their number, their file, and the first.
 
     Args:
         steps: every step that was read, with its file.
@@ -127,14 +127,14 @@ def unfit(steps: DataFrame) -> Iterator[Quarantined]:
 
 
 def duplicates(steps: DataFrame) -> Iterator[Quarantined]:
-    """Steps of one number in one trace: none of them is judged, since nobody can say which is true."""
+    """Steps of one number in one trace: none of them is judged, since it is not known which is true."""
     twice = F.count("*").over(Window.partitionBy("trace", "step")) > 1
     found = steps.where("trace is not null and step is not null").withColumn("twice", twice).where("twice")
     yield from _set_aside(found.groupBy(F.lit(DUPLICATE).alias(REASON)))
 
 
 def late(steps: DataFrame) -> Iterator[Quarantined]:
-    """Steps that came before the step before them: the trace is not told in the order in which it came about.
+    """Steps that came before the step before them: the trace is not in the order in which it came about.
 
     Args:
         steps: every step that was read, with its file.
@@ -147,7 +147,7 @@ def late(steps: DataFrame) -> Iterator[Quarantined]:
 
 
 def cut(steps: DataFrame) -> Iterator[Quarantined]:
-    """Traces of which steps are missing: what they have is judged, but for what only a whole trace tells.
+    """Traces of which steps are missing: what they have is judged, but for what only a whole trace shows.
 
     Args:
         steps: every step that was read, with its file.
@@ -214,7 +214,7 @@ def is_fit(sheet: Sheet) -> Term:
 
 
 def _is_fit(of: Of, given: Of, too_wide: Term) -> Term:
-    """A step lacks nothing, and what it says can be judged."""
+    """A step lacks nothing, and its values can be judged."""
     known = any_of(*(of("profile") == name for name in PROFILES))
     lacks = all_of(_is_coordinators(of, given), any_of(*(negate(given(name)) for name in _NEEDED_OF_COORDINATORS)))
     judgeable = (negate(is_so(of)) for is_so in UNJUDGEABLE.values())

@@ -1,4 +1,4 @@
-"""Which steps it depends on what is said of some steps of a trace: of a long trace the others are not read."""
+"""The steps of a trace that a verdict on some of its steps depends on: of a long trace the others are not read."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -33,11 +33,11 @@ _ITSELF: Final[_Alike] = ("trace", "step"), ()
 
 @dataclass(frozen=True, slots=True)
 class Doubtful:
-    """What of a trace is needed to say how far its faults reach what its clients tell.
+    """The part of a trace that is needed to decide how far its faults reach its client events.
 
     Attributes:
         keys: on which something is violated.
-        rows: what is told on these, and the faults that a step shows.
+        rows: the client events on these, and the faults that a step shows.
         looked_at: reads the steps by which it is looked for faults that no single step shows.
     """
 
@@ -61,11 +61,11 @@ def to_explain(steps: DataFrame, verdicts: Sequence[Counted]) -> dict[int, list[
 
 
 def to_judge_again(steps: DataFrame, verdicts: Sequence[Counted]) -> Iterator[tuple[int, Doubtful]]:
-    """By trace, what is needed to judge again what clients tell, in traces in which every step can be judged.
+    """By trace, what is needed to judge client events again, in traces in which every step can be judged.
 
     Args:
         steps: every step that was read.
-        verdicts: by which what clients tell violates something, each with its chain and the first step that it is on.
+        verdicts: those on client events that violate something, each with its chain and the first step that it is on.
     """
     traces, columns = _of_traces(verdicts), columns_of_histories()
     shorter = came_back_shorter(_said)
@@ -102,7 +102,7 @@ def _rows_of_verdicts(verdicts: Iterable[Counted], at: Iterable[Row]) -> Iterato
 
 
 def _keys(verdicts: Iterable[Counted], at: Iterable[Row]) -> dict[int, frozenset[Key]]:
-    """By trace, the keys of what clients tell that the verdicts are on."""
+    """By trace, the keys of the client events that the verdicts are on."""
     keys = defaultdict[int, set[Key]](set)
     for verdict, row in _rows_of_verdicts(verdicts, at):
         keys[verdict["trace"]].add(key_on(verdict[CHAIN], row))

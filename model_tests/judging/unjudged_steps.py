@@ -1,4 +1,4 @@
-"""Steps that nothing judges, told by name: no decision is about them, and nothing in them is held against another.
+"""Steps that nothing judges, counted by name: no decision covers them, and no rule compares anything in them.
 
 Some are what happens around the requests that are judged: an application starts, a broker is registered. Others are
 steps that lack what would have put them before a judge, as the transactional id of an EndTxn.
@@ -23,13 +23,13 @@ SHOWN: Final = 15
 
 
 def is_passed_over(row: Row) -> bool:
-    """Whether nothing judges the step, and it says nothing by which another is judged."""
+    """Whether nothing judges the step, and nothing in it is needed to judge another."""
     linked = is_on_log(row) or is_on_id(row) or is_on_place(row) or hands_out_new_id(row.__getitem__)
     return not (linked or columns_of_step(row) or is_on_chain(row))
 
 
 def counted(rows: Iterable[Row]) -> dict[str, int]:
-    """How many such steps there are, by api."""
+    """The number of such steps, by api."""
     return dict(Counter(str(row["api"]) for row in rows if is_passed_over(row)).most_common())
 
 

@@ -37,7 +37,7 @@ BEFORE_THE_LOG: Final = (*ONLY_BEFORE_THE_LOG, ErrorCode.NOT_LEADER_OR_FOLLOWER,
 """Errors with which a broker refuses a request without asking its log."""
 
 REFUSED: Final = "verification_refused"
-"""The column that says of an append that the coordinator of its transaction did not agree to it."""
+"""The column that is true of an append which the coordinator of its transaction did not agree to."""
 
 
 @evidences(rules.SEQ_FIRST, Layer.TRACE)
@@ -96,7 +96,7 @@ def _is_misplaced_copy(step: AppendStep) -> Term:
 
 
 def verdict_columns(branch: Term, checks: Iterable[RuleCheck], sheet: Sheet, kind: str) -> dict[str, Term]:
-    """What a verdict says, as formulas over one table."""
+    """A verdict's values, as formulas over one table."""
     checks = tuple(checks)
     broken = [replace(check, at_stake=all_of(check.at_stake, negate(check.holds))) for check in checks]
     return {

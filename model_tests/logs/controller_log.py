@@ -40,7 +40,7 @@ class UnreadRecords:
         kind: the name of the kind, or its number; else what they are.
         version: of the kind; -1 where that is not why.
         newest: the newest version that is known of it; -1 where the kind is not.
-        count: how many there are.
+        count: their number.
         first: the offset of the first of them; -1 in a checkpoint.
         last: the offset of the last of them.
     """
@@ -66,10 +66,10 @@ class UnreadRecords:
 
 @dataclass(slots=True)
 class ControllerLog:
-    """What the controller's log says.
+    """The contents of the controller's log.
 
     Attributes:
-        known: what a checkpoint says of everything before the log's first record.
+        known: what a checkpoint has of everything before the log's first record.
         whole: nothing before the first record is missing.
         passed_over: records that have nothing to do with leaders, by name.
         unread: records that are not read, by kind and version, in the order of the first ones.
@@ -100,7 +100,7 @@ class ControllerLog:
 
 
 def read_controller(log: LogFolder, batches: Batches) -> ControllerLog:
-    """The records of the log, and those of the checkpoint that it goes on from."""
+    """The records of the log, and those of the checkpoint that it continues."""
     found = ControllerLog()
     found.records = _changes(log, batches, found)
     first = log.segments[0].base

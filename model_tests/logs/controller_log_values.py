@@ -1,4 +1,4 @@
-"""Records of `__cluster_metadata`, as bytes: those that say who is alive, who leads, and who is in sync.
+"""Records of `__cluster_metadata`, as bytes: those about which brokers are alive, lead, or are in sync.
 
 Source: the metadata records of KRaft (KIP-500, KIP-631, KIP-841, KIP-966), by the schemas of 4.3 and 4.4, folder
 `metadata/src/main/resources/common/metadata`. A record is framed by a version of the frame, its kind and the version
@@ -68,7 +68,7 @@ class NotRead(UnknownSchema):
     """
 
     def __init__(self, kind: str, version: int, newest: int = ABSENT) -> None:
-        """The message says all three.
+        """The message has all three.
 
         Args:
             kind: its name, or its number.
@@ -85,8 +85,8 @@ class BrokerChange:
     """A broker registers or goes, or what is known of it changes; None leaves a fact as it is.
 
     Attributes:
-        fenced: it may not lead, and nobody is led to it.
-        shutting_down: it asked for a controlled shutdown.
+        fenced: it may not lead, and clients are not sent to it.
+        shutting_down: it requested a controlled shutdown.
     """
 
     broker: int
@@ -115,10 +115,10 @@ class PartitionChange:
     """A partition is made, or changes; None leaves a fact as it is.
 
     Attributes:
-        leader: -1 for nobody, -2 for whoever led before.
+        leader: -1 for no leader, -2 for the leader before.
         recovering: the leader was elected though it may lack what is committed.
         eligible: eligible leader replicas (KIP-966).
-        last_known: whoever led last, while nobody is in sync or eligible.
+        last_known: the last leader, while no replica is in sync or eligible.
         leader_epoch: as the record names it; -1 where it is the one before, or follows it.
     """
 
@@ -134,7 +134,7 @@ class PartitionChange:
 
     @property
     def creates(self) -> bool:
-        """The record tells the whole state of the partition."""
+        """The record has the whole state of the partition."""
         return self.leader_epoch != ABSENT
 
 

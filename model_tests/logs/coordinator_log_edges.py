@@ -1,7 +1,7 @@
 """Whether one record of a transactional id may follow another: which step of the protocol leads from one to the other.
 
-The steps are those of the specification. A record does not say by which request it came about, so each request
-that could lead there is put to the decision, under each behaviour that a release is known to have.
+The steps are those of the specification. A record does not name the request that it came about by, so the decision is
+applied to each request that could lead there, under each behaviour that a release is known to have.
 """
 
 from collections.abc import Iterator
@@ -50,7 +50,7 @@ def entry_of(value: StateValue | None) -> TransactionEntry:
 def step_between(before: StateValue | None, after: StateValue | None, *, fenced: bool = False) -> str:
     """The step of the protocol that leads from one record to the next; empty where none does.
 
-    Where a fence gave the id its epoch, no client was told of it, and none can repeat the request for it.
+    Where a fence gave the id its epoch, no client got it, and none can repeat the request for it.
     """
     if after is not None and not _is_whole(after):
         return ""

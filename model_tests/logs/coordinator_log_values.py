@@ -23,7 +23,7 @@ Partition = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class StateValue:
-    """What one record says of a transactional id.
+    """The state of a transactional id in one record.
 
     Attributes:
         version: of the record's format.

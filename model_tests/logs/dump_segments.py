@@ -1,6 +1,6 @@
 """Segments made again from what `kafka-dump-log` printed of them, so that a dump is audited like a log.
 
-A dump tells of each batch what its header says, and of a marker what it decides. Records are made again where a decoder
+A dump has the header of each batch, and the outcome of each marker. Records are made again where a decoder
 printed them (`__transaction_state`); elsewhere a batch is written without any, which changes nothing that an audit of
 headers reads. A CRC that the dump calls wrong is wrong again.
 """
@@ -116,7 +116,7 @@ def _dumps_at(path: Path) -> tuple[Path, ...]:
 
 
 def restore(dump: Path, into: Path, damage: list[SegmentDamage]) -> list[Path]:
-    """Write the segments that a dump tells of, and add what of it cannot be read to the damage; the segments."""
+    """Write the segments of a dump, and add what of it cannot be read to the damage; the segments."""
     with dump.open(encoding="utf-8", errors="replace") as lines:
         writer = _SegmentWriter(dump, into, damage)
         try:
@@ -137,7 +137,7 @@ class _SegmentWriter:
     def __init__(self, dump: Path, into: Path, damage: list[SegmentDamage]) -> None:
         self._dump, self._into, self._damage = dump, into, damage
         self._states: dict[int, State] = {}
-        self._waiting: list[DumpedBatch] = []  # of a coordinator's log: what a record says shows with those after it
+        self._waiting: list[DumpedBatch] = []  # of a coordinator's log: a record is understood with those after it
         self.segments: list[Path] = []
         self._partition = ""
         self._path: Path | None = None
@@ -181,7 +181,7 @@ class _SegmentWriter:
         """A dump without the line that names its file may be named like its partition; whether it is."""
         found = _NAMED.match(self._dump.name)
         if found is None and self._path is None and not self._damage:
-            self._bad(first.line, "no line says which file was dumped: name it like its partition (orders-3.dump)")
+            self._bad(first.line, "no line names the dumped file: name it like its partition (orders-3.dump)")
         if found is not None and self._path is None:
             self._open(found["partition"], first.base_offset, first.line)
         return self._out is not None
@@ -211,7 +211,7 @@ class _SegmentWriter:
             self._out.write(batch if dumped.valid else _unsound(batch))
 
     def _give_up(self, line: int) -> None:
-        """What a marker decides is not told, so that nothing can be said of the whole segment's transactions."""
+        """A marker's outcome is not printed, so that nothing can be said of the whole segment's transactions."""
         self.close()
         if self._path is not None:
             self.segments.remove(self._path)

@@ -17,7 +17,7 @@ from reference.log.record import Record
 from spec.vocabulary import ABSENT, Epoch, ProducerId, Timestamp, TransactionState
 
 UNDECODED: Final = b"\x7f\xff"
-"""Key of a record that no decoder printed: of a version that nobody knows, so that readers pass it over."""
+"""Key of a record that no decoder printed: of an unknown version, so that readers pass it over."""
 
 _KEY: Final = "transaction_metadata::transactionalId="
 _VALUE: Final = re.compile(
@@ -32,7 +32,7 @@ _STATES: Final = {state.name.title().replace("_", ""): state for state in Transa
 
 
 State: TypeAlias = tuple[str, TransactionValue | None]
-"""A transactional id, and what one record says of it; None deletes it."""
+"""A transactional id, and its state in one record; None deletes it."""
 
 
 def states_of(dumped: Iterable[DumpedRecord]) -> dict[int, State]:

@@ -2,7 +2,7 @@
 
 Since 2.0 a batch has a line of its own (`baseOffset: ...`) and, with `--deep-iteration` or `--print-data-log`, its
 records follow (`| offset: ...`). Releases before printed records alone (`offset: ... position: ...`); those of one
-batch share its position. What a decoder of an internal topic printed is told as text.
+batch share its position. What a decoder of an internal topic printed is kept as text.
 
 Source: kafka.tools.DumpLogSegments, kafka.coordinator.transaction.TransactionLog.
 """
@@ -29,7 +29,7 @@ _TIMES: Final = ("CreateTime", "LogAppendTime", "NoTimestampType", "createTime")
 
 @dataclass(frozen=True, slots=True)
 class DumpedRecord:
-    """A record: its offset, and the key and value as a decoder or nobody printed them; empty where nothing was."""
+    """A record: its offset, and the key and value if a decoder printed them; empty where nothing was."""
 
     offset: int
     key: str = ""
@@ -45,7 +45,7 @@ class DumpedBatch:
         count: its records; -1 where that was not printed.
         timestamp: its newest, in milliseconds.
         valid: whether its CRC was found right.
-        marker: COMMIT or ABORT, empty where no record says it.
+        marker: COMMIT or ABORT, empty where no record has it.
         records: those that were printed.
     """
 
@@ -153,7 +153,7 @@ class _DumpReader:
             self.batch = _with_record(self.batch, record, reported)
 
     def _record_alone(self, number: int, text: str) -> None:
-        """A record that tells of its batch itself: of the batch before it, if that lies in the same place."""
+        """A record that has its batch's fields itself: of the batch before it, if that lies in the same place."""
         reported = _fields(_head(text))
         own = _batch_of_record(number, reported)
         if own is None:
@@ -211,7 +211,7 @@ def _batch(number: int, reported: Mapping[str, str]) -> DumpedBatch | None:
 
 
 def _batch_of_record(number: int, reported: Mapping[str, str]) -> DumpedBatch | None:
-    """The batch of a record that tells about its batch itself."""
+    """The batch of a record that has its batch's fields itself."""
     try:
         return _shared(number, reported, int(reported["offset"]), int(reported["sequence"]))
     except (KeyError, ValueError):
@@ -219,7 +219,7 @@ def _batch_of_record(number: int, reported: Mapping[str, str]) -> DumpedBatch | 
 
 
 def _shared(number: int, reported: Mapping[str, str], base_offset: int, base_sequence: int) -> DumpedBatch:
-    """What both spellings tell, as a batch of one record."""
+    """What both spellings have, as a batch of one record."""
     if reported.get("magic", "2") != "2":
         raise ValueError(f"magic {reported['magic']}")
     return DumpedBatch(

@@ -1,4 +1,4 @@
-"""Keys and values of `__consumer_offsets`, as bytes: the offsets of groups; what else is there is told by name.
+"""Keys and values of `__consumer_offsets`, as bytes: the offsets of groups; what else is there is counted by name.
 
 Source: the records of the group coordinator, GroupMetadataManager up to 3.9, GroupCoordinatorRecordHelpers since.
 """
@@ -64,7 +64,7 @@ def read_offset_key(content: bytes | None) -> GroupOffsetKey | str:
 
 
 def read_offset(content: bytes) -> int:
-    """The offset that a value says.
+    """The offset in a value.
 
     Raises:
         Unknown: the value has a version above 4.

@@ -1,4 +1,4 @@
-"""Batches of a log as columns: the fields of each header, and what its control record says."""
+"""Batches of a log as columns: the fields of each header, and of its control record."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
@@ -47,10 +47,10 @@ class Batches:
     """Batches of one partition, in the order of the log; all columns are as long as each other.
 
     Attributes:
-        segment: base offset of the segment that has the batch, as its file's name says.
+        segment: base offset of the segment that has the batch, by its file's name.
         position: where the batch begins in the segment's file.
         size: its bytes, the header included.
-        crc: CRC-32C of everything after it, as the header says; offset and leader epoch are not covered.
+        crc: CRC-32C of everything after it, from the header; offset and leader epoch are not covered.
         control_type: of the first control record; -1 where there is none.
         coordinator_epoch: of a transaction marker; -1 in any other batch.
         follows_damage: unreadable bytes lie directly before the batch.

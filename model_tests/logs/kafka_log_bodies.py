@@ -1,4 +1,4 @@
-"""The bodies of a segment's batches held against their headers: records, their offsets and their times."""
+"""The bodies of a segment's batches compared with their headers: records, their offsets and their times."""
 
 from collections.abc import Iterable, Iterator
 from typing import Final
@@ -98,7 +98,7 @@ def _first_of_each(found: Iterable[BodyDamage]) -> list[BodyDamage]:
 
 
 class _Comparison:
-    """Records held against the headers of their batches."""
+    """Records compared with the headers of their batches."""
 
     def __init__(self, content: bytes, batches: Batches) -> None:
         self._batches = batches

@@ -1,9 +1,9 @@
 """The checksums of many batches at once.
 
 A CRC is linear: what the checksum of a stretch of bytes must be follows from those of its parts. So one checksum is
-computed for some batches together, and held against what their headers say that it is. If one of the batches is not
-what it says, the two differ, wherever it lies; that several hide each other is as likely as that a CRC is right by
-chance. Where they differ, every batch is computed by itself.
+computed for some batches together, and compared with the one that follows from their headers. If one of the batches
+does not match its header, the two differ, wherever it lies; that several hide each other is as likely as that a CRC is
+right by chance. Where they differ, every batch is computed by itself.
 
 A *register* is what a CRC is without its first and last inversion; bytes of zeros after it `shift` it.
 """
@@ -33,7 +33,7 @@ Bytes = npt.NDArray[np.uint8]
 
 
 def sound(content: bytes, starts: Integers, headers: npt.NDArray[Any]) -> int:
-    """How many of the first batches have the CRC that their headers say; `starts` has one more, where the last ends."""
+    """The number of first batches that have the CRC of their headers; `starts` has one more, where the last ends."""
     stored = headers["crc"].astype(np.uint32)
     if len(stored) < _FEWEST:
         return _sound_alone(content, starts, stored)

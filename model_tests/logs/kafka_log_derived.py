@@ -1,6 +1,6 @@
 """The files that a broker derives from a partition's log: producer snapshots, aborted indexes, sparse indexes, epochs.
 
-A file that does not have the form of one is damage, named with path and position; what it says is not judged then.
+A file that does not have the form of one is damage, named with path and position; its content is not judged then.
 """
 
 import re
@@ -118,7 +118,7 @@ def snapshot_offsets(log: LogFolder) -> list[int]:
 
 
 def _snapshot_names(log: LogFolder, names: Iterable[str]) -> list[str]:
-    end = log.segments[-1].end  # where only some of the segments are asked for
+    end = log.segments[-1].end  # where only some of the segments are selected
     return [name for name in sorted(filter(_SNAPSHOT.fullmatch, names)) if end == ABSENT or int(name[:20]) <= end]
 
 

@@ -44,7 +44,7 @@ class LogFolder:
     """A partition's folder.
 
     Attributes:
-        checkpointed_start: log start offset by the broker's checkpoint; -1 where it says none.
+        checkpointed_start: log start offset by the broker's checkpoint; -1 where it has none.
         checkpointed_watermark: high watermark, likewise.
         recovery_point: offset up to which the log was flushed, likewise, or up to which files derived from it say.
         cleaned_to: first offset that the cleaner had not reached, likewise.
@@ -90,7 +90,7 @@ def list_logs(paths: Iterable[str], topics: Sequence[str] = ()) -> Listing:
     Args:
         paths: where to look.
         topics: only topics or partitions of these names, or that match a pattern (`orders*`, `orders-3`); none for all.
-            Topics of brokers (`__...`) always count: what they tell belongs to every other.
+            Topics of brokers (`__...`) always count: all others depend on what they contain.
     """
     listing = Listing()
     for given in paths:
@@ -181,7 +181,7 @@ def _names_in(folder: Location, listing: Listing) -> list[str]:
 
 
 def _add_log(folder: Location, own: list[str], names: list[str], listing: Listing) -> None:
-    """Add a partition's folder, of whose segments `own` are asked for."""
+    """Add a partition's folder, of whose segments `own` are selected."""
     bases = sorted(int(name[:20]) for name in names if _SEGMENT.fullmatch(name))
     segments: list[SegmentRange] = []
     for name in own:
@@ -249,7 +249,7 @@ def _described(
 
 
 def size_of(segment: SegmentRange) -> int:
-    """Bytes of a segment; -1 where that cannot be told."""
+    """Bytes of a segment; -1 where that is not known."""
     if segment.until is not None:
         return segment.until.position - segment.position
     try:

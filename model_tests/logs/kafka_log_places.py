@@ -21,7 +21,7 @@ _INT: Final = range(-(1 << 31), 1 << 31)
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """Where the records of a batch lie in some bytes, and how many its header counts."""
+    """Where the records of a batch lie in some bytes, and the number of them by its header."""
 
     batch: int
     start: int

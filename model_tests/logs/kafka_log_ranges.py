@@ -1,6 +1,6 @@
-"""Ranges of one large segment, each to be read by itself, cut where the segment's index says that a batch begins.
+"""Ranges of one large segment, each to be read by itself, cut where a batch begins by the segment's index.
 
-What the index says is believed only as long as the ranges agree: a range whose batches do not end exactly where the
+The index is trusted only as long as the ranges agree: a range whose batches do not end exactly where the
 next one begins has damage at its end.
 """
 
@@ -20,11 +20,11 @@ from spec.vocabulary import ABSENT
 _OFFSET_BYTES: Final = 8
 _NO_ENTRIES: Final = np.empty(0, OFFSET_ENTRY)
 _LARGER: Final = 1.5
-"""How many times as large as a range a segment is at least that is cut."""
+"""A segment is cut if it is at least this many times as large as a range."""
 
 
 def ranges_of(segment: SegmentRange, enough: int) -> tuple[SegmentRange, ...]:
-    """The segment in ranges of so many bytes or a little more; whole if it is small, or nothing says where to cut."""
+    """The segment in ranges of so many bytes or a little more; whole if it is small, or nothing shows where to cut."""
     size = size_of(segment)
     if size < _LARGER * enough:
         return (segment,)
@@ -61,7 +61,7 @@ def _between(segment: SegmentRange, entries: Rows, place: int) -> SegmentRange:
 
 
 def _entries(location: Location) -> Rows:
-    """What the segment's index says, without the zeros of its preallocated rest; nothing where there is none."""
+    """The entries of the segment's index, without the zeros of its preallocated rest; nothing where there is none."""
     index = location.parent / f"{location.stem}.index"
     content = index.read_bytes() if index.exists() else b""
     entries = np.frombuffer(content, OFFSET_ENTRY, len(content) // OFFSET_ENTRY.itemsize)

@@ -1,7 +1,7 @@
 """One segment file: its batches, found by their lengths and checked by CRC-32C, and the bytes that are none.
 
 The reader never trusts what it has not checked: where a batch cannot be read it names the bytes, looks for the
-next batch that can, and goes on.
+next batch that can, and continues.
 """
 
 import struct
@@ -64,7 +64,7 @@ class SegmentRange:
     """A segment file, or a range of it.
 
     Attributes:
-        base: its base offset, as its name says.
+        base: its base offset, by its name.
         end: base offset of the next segment, -1 where it is the active one.
         since: where a range begins that is not the file's first.
         until: where a range ends that is not the file's last.
@@ -175,13 +175,13 @@ def _headers_at(content: bytes, positions: Integers) -> npt.NDArray[Any]:
 
 
 def _readable(headers: npt.NDArray[Any]) -> int:
-    """How many of the first batches are record batches."""
+    """The number of first batches that are record batches."""
     other = headers["magic"] != _MAGIC
     return int(np.argmax(other)) if other.any() else len(headers)
 
 
 def _add_control(content: bytes, starts: Integers, headers: npt.NDArray[Any], sound: int, found: _Found) -> int:
-    """Read the control records of the first `sound` batches; how many batches there are up to one unreadable."""
+    """Read the control records of the first `sound` batches; returns the number of batches up to one unreadable."""
     control = ((headers["attributes"][:sound] & CONTROL) != 0) & (headers["record_count"][:sound] != 0)
     for number in np.flatnonzero(control).tolist():
         try:

@@ -1,8 +1,8 @@
 """Where logs lie: on this machine, or in a store that `pyarrow.fs` opens by a URL (s3, gs, hdfs, ...).
 
 A location of either kind has the part of `pathlib.Path` that reading logs needs, and its text leads to it again, in any
-process that knows the settings of its store. What a store is told beside its name, `s3://bucket/kafka?endpoint_override=
-host:9000&scheme=http`, is kept apart, so that locations below have plain names.
+process that knows the settings of its store. The options of a store, as in `s3://bucket/kafka?endpoint_override=
+host:9000&scheme=http`, are kept apart, so that locations below have plain names.
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,7 +20,7 @@ _RANGE: Final = 16 << 20
 """Bytes that are asked of a store at once."""
 
 _settings: Final[dict[str, str]] = {}
-"""By scheme and authority, what the store is told."""
+"""By scheme and authority, the options of the store."""
 
 
 class UnsupportedUrl(Exception):
@@ -126,7 +126,7 @@ class Stored:
         return False
 
     def info(self) -> FileInfo:
-        """What the store says of it."""
+        """The store's information about it."""
         if self._info is None:
             store, path = self._opened()
             self._info = store.get_file_info(path)
@@ -168,7 +168,7 @@ def _store(root: str, settings: str) -> tuple[FileSystem, str]:
 
 
 def located(given: str) -> Location:
-    """The location that a path or URL names; what a URL says of its store is remembered.
+    """The location that a path or URL names; the options of a URL's store are remembered.
 
     Raises:
         Unsupported: no store is opened by such a URL.

@@ -1,4 +1,4 @@
-"""The command that shows a step of judged traces again: by its seed if that makes it so, else by its file."""
+"""The command that replays a step of judged traces: by its seed if that reproduces it, else by its file."""
 
 import json
 import shlex
@@ -25,7 +25,7 @@ def with_commands(violations: Iterable[StepViolation], path: str) -> tuple[StepV
     """The violations, each with the command that shows its step in the traces at a path.
 
     By its seed, where the traces were simulated by the same reference and what the seed makes breaks the same rule in
-    the same step: else the file was changed, or is not told in full.
+    the same step: else the file was changed, or is not complete.
     """
     by_file, steps = command_of(path), _steps_of_seeds(path)
     if steps is None:

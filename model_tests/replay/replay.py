@@ -26,7 +26,7 @@ from model_tests.traces.schema import Row
 from reference.tape import Tape
 
 AROUND: Final = 8
-"""Steps shown before and after the one that is asked for."""
+"""Steps shown before and after the requested one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class ReplayReport:
 
     @property
     def exit_code(self) -> int:
-        """Whether every step is as the decision says, and any was at stake."""
+        """Whether every step is as decided, and any was at stake."""
         if self.violations:
             return VIOLATED
         return HOLDS if self.rules else NOTHING_JUDGED
@@ -76,7 +76,7 @@ class ReplayReport:
 
     @property
     def shown(self) -> tuple[Row, ...]:
-        """The steps around the one that is asked for, else all."""
+        """The steps around the requested one, else all."""
         if self.step is None:
             return self.rows
         return tuple(row for row in self.rows if abs(row["step"] - self.step) <= AROUND)
@@ -137,7 +137,7 @@ def run(
         BadInput: neither or both of file and seed are given, or what is given does not exist or cannot be read.
     """
     if [file, seed, tape].count(None) != 2:
-        raise BadInput("one of FILE, --seed and --tape says which trace to replay")
+        raise BadInput("give one of FILE, --seed and --tape: the trace to replay")
     if file is not None:
         report = _read(file, trace, step)
     elif tape is not None:

@@ -65,7 +65,7 @@ def run(
     """Make traces from the seeds `seed`, `seed + 1`, ... and write them as Parquet; those that lie there are kept.
 
     Args:
-        traces: how many.
+        traces: their number.
         seed: the first; of a given workload, the first that chooses it.
         out: directory for them, which all executors see.
         steps: length of each.

@@ -58,7 +58,7 @@ def _make(piece: Piece, directory: Path, trace_of: TraceOf, counters: Counters) 
 
 
 def write_piece(piece: Piece, directory: Path, trace_of: TraceOf) -> int:
-    """Write the traces of a piece, and say how many steps they have; another attempt writes the same again."""
+    """Write the traces of a piece, and return the number of their steps; another attempt writes the same again."""
     file, steps = directory / piece.name, 0
     file.parent.mkdir(parents=True, exist_ok=True)
     with whole(file) as beside, pq.ParquetWriter(beside, arrow_schema(), compression=COMPRESSION) as writer:

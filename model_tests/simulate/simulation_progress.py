@@ -1,4 +1,4 @@
-"""How far a simulation is: traces, steps, how fast, how much longer; shown where it takes longer than two seconds."""
+"""The progress of a simulation: traces, steps, speed, remaining time; shown after two seconds."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,9 +14,9 @@ def shown(traces: int, done: Callable[[], tuple[int, int]], console: Console, af
     """Show progress while the body runs.
 
     Args:
-        traces: how many are to be made.
+        traces: number of traces to make.
         done: traces and steps made so far.
-        console: where; nothing is shown where nobody looks.
+        console: where; nothing is shown where it is no terminal.
         after: seconds of which nothing is shown.
     """
     started = perf_counter()
@@ -34,7 +34,7 @@ def said(made: int, traces: int, steps: int, seconds: float) -> str:
 
     Args:
         made: traces so far.
-        traces: how many are wanted.
+        traces: number of traces wanted.
         steps: in those that are made.
         seconds: since it began.
     """

@@ -1,7 +1,7 @@
 """A directory that traces are simulated into: what it was begun with, which traces it holds, and which are missing.
 
-A file appears under its name when it is whole, and its name says which traces it holds. So a run that was killed leaves
-nothing half done, and the next one makes what is missing.
+A file appears under its name when it is whole, and its name gives the traces that it holds. So a run that was killed
+leaves nothing half done, and the next one makes what is missing.
 """
 
 import json
@@ -93,7 +93,7 @@ class TraceDirectory:
         for piece in self.held():
             others = [seed for seed in piece.seeds if seed not in wanted.get(piece.workload, ())]
             if others:
-                raise BadInput(f"{self.path} holds trace {others[0]}, which is not asked for: ask for more traces")
+                raise BadInput(f"{self.path} holds trace {others[0]}, which was not requested: request more traces")
             held[piece.workload].update(piece.seeds)
         for workload, seeds in wanted.items():
             for stretch in _stretches((seed for seed in seeds if seed not in held[workload]), self._turns):

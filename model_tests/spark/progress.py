@@ -1,4 +1,4 @@
-"""How far work on Spark is: a bar with words, how much longer; shown where it takes longer than two seconds."""
+"""The progress of work on Spark: a bar with words and the remaining time; shown after two seconds."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,7 +24,7 @@ def followed(
         total: how much there is to do.
         look: how much of it is done, and how far that is in words.
         title: what is shown before it is known.
-        console: where; nothing is shown where nobody looks.
+        console: where; nothing is shown where it is no terminal.
         after: seconds of which nothing is shown.
     """
     ended = Event()

@@ -1,4 +1,4 @@
-"""The Spark session: the one place where it is made, and what it is told."""
+"""The Spark session: the one place where it is made and configured."""
 
 import atexit
 import os
@@ -18,7 +18,7 @@ from model_tests.common.java import collector, require_java
 from model_tests.spark.shipping import ship
 
 _LONG_METHODS: Final = "org.apache.spark.sql.catalyst.expressions.codegen"
-"""The logger that tells of a method that grew too long to be compiled, which Spark then evaluates in parts."""
+"""The logger of methods that grew too long to be compiled, which Spark then evaluates in parts."""
 
 _LOGGING: Final = f"""
 rootLogger.level = error
@@ -70,7 +70,7 @@ _STDERR: Final = 2
 """The file descriptor of standard error, which a JVM inherits."""
 
 _SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"
-"""The variable by which `spark-submit` says that its JVM is up."""
+"""The variable by which `spark-submit` signals that its JVM is up."""
 
 
 def session(master: str = LOCAL) -> SparkSession:
@@ -106,7 +106,7 @@ def _new_session(master: str) -> SparkSession:
     created.sparkContext.setLogLevel("ERROR")
     _say_nothing_of_long_methods(created.sparkContext)
     if not f"{created.sparkContext.master}\n".startswith(_HERE):
-        atexit.register(created.stop)  # so that the cluster hears of it before it misses us
+        atexit.register(created.stop)  # so that the cluster frees the executors at once
         ship(created.sparkContext)
     return created
 
@@ -154,7 +154,7 @@ def _say_nothing_of_long_methods(context: SparkContext) -> None:
 
 
 def _submitted() -> SparkConf | None:
-    """What `spark-submit` was told; nothing where it did not start this process."""
+    """The configuration of `spark-submit`; nothing where it did not start this process."""
     if _SUBMITTED not in os.environ:
         return None
     SparkContext._ensure_initialized()

@@ -52,7 +52,7 @@ def trace_files(path: Path) -> list[Path]:
 
 
 def _is_data(file: Path, root: Path) -> bool:
-    is_file = file.is_file() or (file.is_symlink() and not file.exists())  # a link to nowhere is to be told
+    is_file = file.is_file() or (file.is_symlink() and not file.exists())  # a dangling link is reported
     return is_file and not any(part.startswith(("_", ".")) for part in file.relative_to(root).parts)
 
 

@@ -89,7 +89,7 @@ def columns_of(*records: tuple[str, type[Any]]) -> tuple[str, ...]:
 
 
 def step_of(scalar: Callable[[str], Any]) -> AppendStep:
-    """The append step whose scalars are what `scalar` says for the names of their columns."""
+    """The append step whose scalars have the values that `scalar` gives for the names of their columns."""
     return AppendStep(
         before=build(ProducerEntry, lambda name: scalar(f"before_{name}")),
         request=build(AppendRequest, lambda name: scalar(column_of(name))),
@@ -100,7 +100,7 @@ def step_of(scalar: Callable[[str], Any]) -> AppendStep:
 
 
 def coordinator_step_of(scalar: Callable[[str], Any]) -> CoordinatorStep:
-    """The coordinator's step whose scalars are what `scalar` says for the names of their columns."""
+    """The coordinator's step whose scalars have the values that `scalar` gives for the names of their columns."""
     return CoordinatorStep(
         before=transaction_entry_of("before_", scalar),
         asked=StepInput(
@@ -139,7 +139,7 @@ def complete(row: Row) -> dict[str, Any]:
 
 
 def write_ndjson(rows: Iterable[Row], path: Path) -> int:
-    """Write rows as one JSON object a line, and say how many."""
+    """Write rows as one JSON object a line, and return their number."""
     written = 0
     with text_of(path, "w") as lines:
         for row in rows:

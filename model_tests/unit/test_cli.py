@@ -114,7 +114,7 @@ def test_a_report_with_nowhere_to_go_is_reported_before_the_work(
 
 
 def test_bad_input_is_one_line(provide: Callable[[Callable[..., Report]], None]) -> None:
-    """What cannot be judged is told without a traceback, and exits with 2."""
+    """Input that cannot be judged gives one line without a traceback, and exit code 2."""
 
     def refuse(*paths: object, **options: object) -> Report:
         raise BadInput("logs is no log directory:\n it holds no segment")
@@ -263,7 +263,7 @@ def test_a_command_passes_on_what_it_was_given(
     ids=" ".join,
 )
 def test_what_there_is_not_is_one_line_and_exits_with_2(arguments: list[str]) -> None:
-    """No traceback, no usage: what was asked for, and what there is."""
+    """No traceback, no usage: the requested name, and those that exist."""
     shown = RUN.invoke(cli.app, arguments)
 
     assert (NOTHING_JUDGED, "") == (shown.exit_code, shown.stdout)
@@ -279,7 +279,7 @@ def test_what_there_is_not_is_one_line_and_exits_with_2(arguments: list[str]) ->
 def test_an_old_java_is_reported_in_one_line(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, says: str, found: str
 ) -> None:
-    """Without a recent Java a Spark command says what was found and how to get one."""
+    """Without a recent Java a Spark command reports what was found and how to get one."""
     fake = tmp_path / "java"
     fake.write_text(f"#!/bin/sh\necho '{says}' >&2\n")
     fake.chmod(0o755)

@@ -1,4 +1,4 @@
-"""Every rule says where to look: a mark for each kind of evidence that it owes, and no mark for what is no rule."""
+"""Every rule has its evidence: a mark for each kind that it owes, and no mark for what is no rule."""
 
 import pytest
 

@@ -68,7 +68,7 @@ def test_there_are_modules_to_judge(package: str) -> None:
 
 
 def test_names_rules_and_evidence_import_nothing_of_ours() -> None:
-    """Names, rules and evidence are pure data, and so anybody's to import."""
+    """Names, rules and evidence are pure data, so every module may import them."""
     found = offences(tuple(module for module in production() if module.name in PURE), *PACKAGES)
 
     assert {} == found

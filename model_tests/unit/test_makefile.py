@@ -1,4 +1,4 @@
-"""`make` on a machine that lacks something: one line that says what and how to get it, before anything else."""
+"""`make` on a machine that lacks something: one line with what and how to get it, before anything else."""
 
 import os
 import shutil
@@ -42,7 +42,7 @@ def make(clone: Path, target: str, *settings: str, **commands: str) -> subproces
 @pytest.mark.parametrize(("python", "found"), [(OLD_PYTHON, "3.9"), (NO_PYTHON, "none")], ids=["too old", "missing"])
 @pytest.mark.parametrize("target", ["setup", "test", "verify", "docs", "screens", "lint", "bench"])
 def test_python_is_asked_for_first(clone: Path, target: str, python: str, found: str) -> None:
-    """Every target that needs Python says so, and makes nothing."""
+    """Every target that needs Python reports it, and makes nothing."""
     done = make(clone, target, python3=python)
 
     assert done.returncode
@@ -68,7 +68,7 @@ def test_an_unknown_profile_is_reported_with_those_that_exist(clone: Path) -> No
 
 
 def test_help_lists_every_target(clone: Path) -> None:
-    """`make` alone says what there is."""
+    """`make` alone lists the targets."""
     done = make(clone, "help")
 
     listed = {line.split()[0] for line in done.stdout.splitlines()[1:]}

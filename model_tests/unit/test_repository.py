@@ -74,7 +74,7 @@ def test_every_folder_of_python_is_a_package() -> None:
 
 
 def test_files_name_no_place_of_their_making() -> None:
-    """A path of one machine in a tracked file is of no use to anybody else."""
+    """A path of one machine in a tracked file is of no use on another."""
     texts = {path: path.read_text(encoding="utf-8") for path in tracked() if path.suffix not in BINARY}
 
     assert [] == sorted(str(path.relative_to(ROOT)) for path, text in texts.items() if any(p in text for p in PLACES))

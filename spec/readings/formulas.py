@@ -73,7 +73,7 @@ class Sheet:
         return self._part("among", (self.column(name),), tuple(sorted(values)))
 
     def given(self, name: str) -> DecisionFormula:
-        """The column of this name says something: it is not null."""
+        """The column of this name has a value: it is not null."""
         return self._part("given", (self.column(name),), None)
 
     def beyond(self, widest: int, names: Iterable[str]) -> DecisionFormula:
@@ -81,7 +81,7 @@ class Sheet:
         return self._part("beyond", tuple(self.column(name) for name in names), widest)
 
     def hashed(self, *values: object) -> DecisionFormula:
-        """An integer by which these integers and texts, in this order, are told from others."""
+        """An integer that distinguishes these integers and texts, in this order, from others."""
         return self._part("hash", tuple(self.constant(value) for value in values), None)
 
     def constant(self, value: object) -> DecisionFormula:

@@ -37,7 +37,7 @@ class RowCases:
     """Results that depend on what kind of row it is.
 
     Attributes:
-        cases: of each kind, what says that a row is of it, and the results there; the first that applies counts.
+        cases: of each kind, whether a row is of it, and the results there; the first that applies counts.
         otherwise: the results where none does.
     """
 
@@ -276,7 +276,7 @@ class _Values:
 
 
 def _is(number: int, at: int) -> str:
-    """The name of the method that says whether a row is of this kind."""
+    """The name of the method that decides whether a row is of this kind."""
     return f"is{number}x{at}"
 
 

@@ -1,4 +1,4 @@
-"""What a row is judged to: formulas, and the arrays and records that are made of them."""
+"""The result of judging a row: formulas, and the arrays and records that are made of them."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -1,1 +1,1 @@
-"""Bad traces: for every rule that traces are held against one that breaks it, and its true twin beside it."""
+"""Bad traces: for every rule that traces are checked by, one that breaks it, and its true twin beside it."""

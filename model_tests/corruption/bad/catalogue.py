@@ -1,4 +1,4 @@
-"""The bad traces: one for every rule that traces are held against, how it was made, and what it was made of."""
+"""The bad traces: one for every rule that traces are checked by, how it was made, and what it was made of."""
 
 from dataclasses import dataclass
 from typing import Final

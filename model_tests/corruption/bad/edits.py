@@ -1,4 +1,4 @@
-"""Histories told otherwise than they were: what clients were told, handed out, or given, against a rule."""
+"""Histories with one false row: something that clients were answered, were given out, or read, against a rule."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
@@ -15,7 +15,7 @@ _WHERE: Final = ("client", "topic", "partition")
 
 
 def a_producer_id_twice(rows: Sequence[Row]) -> FalseRows | None:
-    """Applications with two transactional ids are told the same producer id."""
+    """Applications with two transactional ids get the same producer id."""
     reported = [r for r in rows if r["api"] == "ClientInitTransactionsAnswered" and not r["error"]]
     others = [r for r in reported if r["transactional_id"] != reported[0]["transactional_id"]]
     return _changed(rows, others[0], producer_id=reported[0]["producer_id"]) if others else None
@@ -49,7 +49,7 @@ def a_partition_left_out(rows: Sequence[Row]) -> FalseRows | None:
 
 
 def an_undecided_record_below(rows: Sequence[Row]) -> FalseRows | None:
-    """The last stable offset of a leader goes on to its high watermark, past a transaction that is open."""
+    """The last stable offset of a leader moves up to its high watermark, past a transaction that is open."""
     for row in rows:
         first = row["after_txn_first_offset"]
         if row["appended"] and 0 <= first < row["after_high_watermark"] and row["after_last_stable"] <= first:
@@ -78,7 +78,7 @@ def _is_listed(row: Row, aborted: Sequence[Row]) -> bool:
 
 
 def an_abort_that_was_visible(rows: Sequence[Row]) -> FalseRows | None:
-    """An application is told that it has aborted what a reader of what is committed is given."""
+    """An application gets the answer that it aborted what a reader of committed data is given."""
     for row in rows:
         if row["api"] == "ClientEndTransactionAnswered" and row["committed"] and not row["error"]:
             for given in _given(rows):
@@ -111,7 +111,7 @@ def an_offset_before_its_end(rows: Sequence[Row]) -> FalseRows | None:
 
 
 def an_undecided_offset_reported(rows: Sequence[Row]) -> FalseRows | None:
-    """A group that has to wait for a transaction is told the offset that the transaction has pending."""
+    """A group that has to wait for a transaction gets the offset that the transaction has pending."""
     waits = (r for r in rows if r["api"] == "OffsetFetch" and r["error"] == ErrorCode.UNSTABLE_OFFSET_COMMIT)
     for answer in waits:
         offered = [r for r in rows[: answer["step"]] if _offers(r, answer)]

@@ -1,4 +1,4 @@
-"""How a bad trace comes about: a run of a defect, a true step made false, or a history told otherwise."""
+"""How a bad trace comes about: a run of a defect, a true step made false, or a false row in a history of clients."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ FalseRows: TypeAlias = tuple[list[dict[str, Any]], int]
 """The rows of a trace, and the number of the step that is false among them."""
 
 Edit: TypeAlias = Callable[[Sequence[Row]], FalseRows | None]
-"""Tells a true trace otherwise; None where it does not have what that takes."""
+"""Makes one row of a true trace false; None where the trace has no row that fits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ def by_false_step(corruption: StepCorruption) -> Maker:
 
 
 def _alone(rule: Rule, false: Sequence[Row], true: Sequence[Row]) -> tuple[tuple[Row, ...], tuple[Row, ...]] | None:
-    """Both without the steps that change nothing about the verdict; None where another step is held against it."""
+    """Both without the steps that change nothing about the verdict; None where the rule compares another step, too."""
     pairs = list(zip(false, true, strict=True))
     if not _only_the_last(rule, pairs):
         return None
@@ -124,10 +124,10 @@ def _only_the_last(rule: Rule, pairs: Sequence[tuple[Row, Row]]) -> bool:
 
 
 def by_edit(edit: Edit, workload: str) -> Maker:
-    """The first trace that the edit can tell otherwise, with as much of it as it takes to see that.
+    """The first trace that the edit applies to, up to the step that shows it.
 
     Raises:
-        LookupError: when it makes: no trace of its seeds can be told so.
+        LookupError: when it makes: the edit applies to no trace of its seeds.
     """
 
     def make(rule: Rule) -> MadeTrace:
@@ -137,7 +137,7 @@ def by_edit(edit: Edit, workload: str) -> Maker:
             found = _shortest(rule, numbered(reported[0]), reported[1]) if reported else None
             if found:
                 return MadeTrace(found, tuple(true[: len(found)]), found[-1]["step"], f"eos replay --seed {seed}")
-        raise LookupError(f"{rule.id}: no trace of these seeds can be told so")
+        raise LookupError(f"{rule.id}: the edit applies to no trace of these seeds")
 
     return make
 
@@ -158,6 +158,6 @@ def numbered(rows: Iterable[Row], trace: int | None = None) -> list[dict[str, An
 
 
 def violations(rows: Iterable[Row]) -> list[StepViolation]:
-    """What the monitor says of a trace."""
+    """The violations that the monitor finds in a trace."""
     monitor = Monitor()
     return [*(violation for row in rows for violation in monitor.judge(row)), *monitor.finish()]

@@ -15,7 +15,7 @@ CREDENTIALS = {"AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "secret", "AW
 
 @contextmanager
 def object_store(directory: Path) -> Iterator[tuple[str, list[str]]]:
-    """The files of a directory as objects of a bucket; the query of its URLs, and the ranges that are asked for."""
+    """The files of a directory as objects of a bucket; the query of its URLs, and the ranges that are requested."""
     asked: list[str] = []
 
     class Handler(BaseHTTPRequestHandler):

@@ -18,7 +18,7 @@ from reference.faults import NO_FAULTS
 from spec.versions import NEWEST
 
 KEPT = (".properties", ".txnindex")
-"""Files that belong to a copy: without the first nobody knows the cluster; no second is one without entries."""
+"""Files that belong to a copy: without the first the cluster is unknown; no second is one without entries."""
 
 
 def blamed(report: AuditReport) -> list[str]:
@@ -185,7 +185,7 @@ def test_links_and_folders_in_place_of_files_are_named_once(tmp_path: Path, monk
 
 
 def test_missing_segments_of_a_coordinators_log_are_no_change_of_state(tmp_path: Path) -> None:
-    """Also where the cleaner's checkpoint was copied and says that it was never there."""
+    """Also where the cleaner's checkpoint was copied and shows that it was never there."""
     (broker,) = write_world(run_world(5, NEWEST, 300, NO_FAULTS), tmp_path)[:1]
     (broker / "cleaner-offset-checkpoint").write_text("0\n0\n")
     assert blamed(run([broker])) == []
@@ -230,7 +230,7 @@ def test_a_segment_that_is_gone_before_its_records_are_read_is_named(
 def test_indexes_of_a_log_of_which_nothing_can_be_read_are_not_blamed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int, last: bool
 ) -> None:
-    """The log is named as damage; what its index of aborted transactions lists is held against nothing."""
+    """The log is named as damage; its index of aborted transactions is compared with nothing."""
     broker = write_world(run_world(seed, NEWEST, 300, NO_FAULTS), tmp_path)[0]
     listed = [path for path in broker.rglob("*.txnindex") if path.stat().st_size]
     assert last in {path.stem == max(log.stem for log in path.parent.glob("*.log")) for path in listed}

@@ -1,4 +1,4 @@
-"""What partitions still tell of transactions that the cleaned log of their coordinator tells no more of."""
+"""What partitions still show of transactions that their coordinator's log has lost to the cleaner."""
 
 from collections.abc import Collection
 from pathlib import Path
@@ -15,7 +15,7 @@ A, B, C = ("a", 0), ("b", 0), ("c", 0)
 
 
 def turned(outcome: ControlType, version: int = 2) -> WrittenCluster:
-    """Transactions over three partitions, the last of which has a marker that says otherwise on the second."""
+    """Transactions over three partitions, the last of which has another outcome in its marker on the second."""
     cluster = WrittenCluster(version)
     cluster.init("tx", 7)
     cluster.transaction("tx", [A, B, C])
@@ -56,7 +56,7 @@ def test_a_torn_epoch_is_named_where_the_coordinators_log_is_silent(tmp_path: Pa
 
 
 @pytest.mark.parametrize("kept", [1, 4])
-def test_what_the_cleaner_left_of_right_transactions_blames_nobody(tmp_path: Path, kept: int) -> None:
+def test_what_the_cleaner_left_of_right_transactions_is_no_finding(tmp_path: Path, kept: int) -> None:
     """However many of the last records."""
     for version in (0, 2):
         cluster = WrittenCluster(version)
@@ -93,10 +93,10 @@ def test_a_marker_of_an_id_that_never_had_a_transaction_is_named(tmp_path: Path,
 
 @pytest.mark.parametrize("version", [0, 2])
 @pytest.mark.parametrize("lost", ["cleaned", "unreadable"])
-def test_markers_from_before_an_instance_of_which_all_is_there_blame_nobody(
+def test_markers_from_before_an_instance_of_which_all_is_there_are_no_finding(
     tmp_path: Path, version: int, lost: str
 ) -> None:
-    """The history begins, or goes on behind what cannot be read, with InitProducerId: transactions before are gone."""
+    """The history begins, or continues behind unreadable bytes, with InitProducerId: transactions before are gone."""
     cluster = WrittenCluster(version)
     cluster.init("tx", 7)
     for partitions in ([A, B], [A, C], [B, C]):

@@ -43,7 +43,7 @@ def surely(report: AuditReport) -> list[tuple[str, str, str, int]]:
 
 @pytest.fixture(scope="module")
 def whole(recordings: Path) -> AuditReport:
-    """The stopped cluster, with what its clients were told."""
+    """The stopped cluster, with the journal of its clients."""
     return run([recordings / CLUSTER], history=journal(CLUSTER))
 
 
@@ -82,7 +82,7 @@ def test_what_unclean_elections_took_is_known(whole: AuditReport) -> None:
 
 
 def test_every_replica_is_compared(whole: AuditReport) -> None:
-    """Of three replicas two are held against the first, and the counts of elections are the controller's own."""
+    """Of three replicas two are compared with the first, and the counts of elections are the controller's own."""
     cluster = whole.cluster
 
     assert (cluster.elections, cluster.shrinks, cluster.expansions, cluster.unclean) == (417, 689, 631, 7)
@@ -147,7 +147,7 @@ def test_one_changed_batch_is_one_finding(recordings: Path, tmp_path: Path, name
 def test_a_changed_marker_is_found_with_its_transaction(
     recordings: Path, tmp_path: Path, partition: str, offset: int, change: Callable[[bytearray], None], rule: str
 ) -> None:
-    """The coordinator's log says which epoch and which outcome it should have; offsets are named."""
+    """The coordinator's log has the epoch and the outcome that it should have; offsets are named."""
     cluster = copied(recordings, tmp_path / "cluster", partition, *COORDINATORS)
     with_change(cluster, partition, offset, change)
 
@@ -234,7 +234,7 @@ def test_a_difference_within_an_epoch_is_a_violation_after_unclean_elections_too
 
 
 def test_without_high_watermarks_a_difference_is_undecided(recordings: Path, tmp_path: Path) -> None:
-    """Of two copies of a partition alone nothing says which of their records were committed."""
+    """Two copies of a partition alone do not show which of their records were committed."""
     cluster = copied(recordings, tmp_path / "cluster", ZOMBIE, controlled=False)
     with_change(cluster, ZOMBIE, 405, flipped, "n2")
     for node in BROKERS:
@@ -257,7 +257,7 @@ def test_a_folder_of_an_earlier_topic_of_the_name_is_judged_by_itself(recordings
 
 
 def test_what_lies_above_a_high_watermark_may_differ(recordings: Path, tmp_path: Path) -> None:
-    """A broker that was killed may have records that nobody else has; it will cut them off when it returns."""
+    """A broker that was killed may have records that no other replica has; it will truncate them when it returns."""
     cluster = copied(recordings, tmp_path / "cluster", ZOMBIE)
     with_change(cluster, ZOMBIE, 532, flipped, "n2")
     checkpoint = cluster / "n2" / "replication-offset-checkpoint"

@@ -30,12 +30,12 @@ def not_marked(content: bytearray, start: int) -> None:
 
 
 def without_id(content: bytearray, start: int) -> None:
-    """The batch is nobody's."""
+    """The batch has no producer."""
     content[start + PRODUCER_ID.start : start + PRODUCER_ID.stop] = b"\xff" * 8
 
 
 def outside(content: bytearray, start: int) -> None:
-    """The batch is nobody's, and in no transaction."""
+    """The batch has no producer, and is in no transaction."""
     without_id(content, start)
     content[start + 22] &= ~TRANSACTIONAL
 
@@ -88,7 +88,7 @@ def test_a_broken_marker_is_one_finding_with_all_entries_that_report_of_it(broke
 
 
 @pytest.mark.parametrize("change", [without_id, outside])
-def test_data_of_nobody_is_one_finding_with_the_entries_that_its_transaction_has(
+def test_data_without_a_producer_is_one_finding_with_the_entries_of_its_transaction(
     recordings: Path, tmp_path: Path, change: Change
 ) -> None:
     """What its producer lacks says where it is; an aborted index lists it, or begins with it, and so do others'."""
@@ -106,9 +106,7 @@ def test_data_of_nobody_is_one_finding_with_the_entries_that_its_transaction_has
 
 
 @pytest.mark.parametrize("change", [not_marked, without_id, without_epoch])
-def test_it_is_one_finding_with_what_the_coordinators_log_says_of_it(
-    recordings: Path, broker: Path, change: Change
-) -> None:
+def test_it_is_one_finding_with_the_coordinators_log(recordings: Path, broker: Path, change: Change) -> None:
     """Of a transaction that hangs by it, which holds all later ones back, and of one at the snapshot's offset."""
     for folder in (recordings / KAFKA_3_9).glob("__transaction_state-*"):
         shutil.copytree(folder, broker / folder.name)
@@ -135,7 +133,7 @@ def test_a_finding_is_the_same_after_it_was_sent(broker: Path) -> None:
 
 
 def test_two_broken_markers_are_two_findings(broker: Path) -> None:
-    """Each with what is told of its own."""
+    """Each with its own consequences."""
     for number in (6, 10):
         content = changed(segment_of(broker).read_bytes(), number, not_marked, control=True)
         segment_of(broker).write_bytes(content)

@@ -42,7 +42,7 @@ def blamed(report: AuditReport) -> list[Finding]:
 
 
 @pytest.mark.parametrize("version", [0, 2])
-def test_a_coordinators_log_that_was_copied_before_the_others_blames_nobody(tmp_path: Path, version: int) -> None:
+def test_a_coordinators_log_that_was_copied_before_the_others_is_no_finding(tmp_path: Path, version: int) -> None:
     """A live broker's partitions go on: of markers and data that came later the copy has no record yet."""
     records = len(busy(version).coordinator)
     for kept in range(1, records + 1):
@@ -56,7 +56,7 @@ def test_a_coordinators_log_that_was_copied_before_the_others_blames_nobody(tmp_
 
 
 def test_data_that_may_hang_is_shown_as_a_doubt(tmp_path: Path) -> None:
-    """The newest record of all: whether it hangs, a later copy of the coordinator's log tells."""
+    """The newest record of all: a later copy of the coordinator's log decides whether it hangs."""
     cluster = WrittenCluster()
     cluster.init("tx", 7)
     cluster.transaction("tx", [A])
@@ -71,7 +71,7 @@ def test_data_that_may_hang_is_shown_as_a_doubt(tmp_path: Path) -> None:
 
 
 def test_a_log_that_was_closed_reports_everything(tmp_path: Path) -> None:
-    """Flushed up to its end, the coordinator's log has no later record: the marker is nobody's."""
+    """Flushed up to its end, the coordinator's log has no later record: the marker matches no transaction."""
     cluster = WrittenCluster()
     cluster.init("tx", 7)
     cluster.transaction("tx", [A])
@@ -94,7 +94,7 @@ def test_a_log_that_was_closed_reports_everything(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("outcome", "severity"), [(COMMIT, Severity.VIOLATION), (ABORT, Severity.SUSPICIOUS)], ids=["commit", "abort"]
 )
-def test_a_marker_of_a_producer_id_that_nobody_had_is_named(
+def test_a_marker_of_a_producer_id_that_was_never_given_out_is_named(
     tmp_path: Path, outcome: ControlType, severity: Severity
 ) -> None:
     """Every coordinator's log is there and none gave the id away; an abort may be an operator's."""
@@ -124,7 +124,7 @@ def completed_meanwhile() -> WrittenCluster:
     return cluster
 
 
-def test_partitions_that_were_copied_before_the_coordinators_log_blame_nobody(tmp_path: Path) -> None:
+def test_partitions_that_were_copied_before_the_coordinators_log_are_no_finding(tmp_path: Path) -> None:
     """Wherever the copies of the partitions end, what is missing of a completed transaction may come yet."""
     for kept in range(1, 8):
         cluster = busy(2)
@@ -152,7 +152,7 @@ def later_timestamp(cluster: WrittenCluster) -> None:
 
 
 @pytest.mark.parametrize("later", [later_marker, later_timestamp])
-def test_a_log_that_goes_on_after_the_end_of_a_transaction_has_no_more_to_come(
+def test_a_log_that_continues_after_the_end_of_a_transaction_is_complete(
     tmp_path: Path, later: Callable[[WrittenCluster], None]
 ) -> None:
     """It was copied later, by the offsets of the coordinator's log or by the time."""

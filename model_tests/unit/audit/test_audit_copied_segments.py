@@ -1,4 +1,4 @@
-"""A segment of another partition, copied over one's own: told as that, and what stands before it is judged."""
+"""A segment of another partition, copied over one's own: reported as a copy, and what stands before it is judged."""
 
 import shutil
 from pathlib import Path
@@ -62,7 +62,7 @@ def test_what_is_broken_before_it_is_reported_as_ever(recordings: Path, tmp_path
 
 
 def test_partitions_whose_clients_sent_alike_are_none_of_each_other(recordings: Path, tmp_path: Path) -> None:
-    """They are alike in other segments, too, and what is broken in one of them is told."""
+    """They are alike in other segments, too, and what is broken in one of them is reported."""
     broker = partitions(recordings, tmp_path, "crash-0")
     shutil.copytree(broker / "crash-0", broker / "twin-0")
     first = segments(broker, "crash-0")[0]

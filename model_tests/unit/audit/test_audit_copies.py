@@ -1,4 +1,4 @@
-"""Logs copied one after the other, cleaned, or shortened at their begin: what is right in them blames nobody."""
+"""Logs copied one after the other, cleaned, or shortened at their begin: what is right in them is no finding."""
 
 from collections.abc import Collection
 from pathlib import Path
@@ -23,7 +23,7 @@ def blamed(cluster: WrittenCluster, directory: Path, *, closed: bool = False) ->
 def test_markers_after_a_copy_that_ends_in_a_prepare_record_are_not_known(
     tmp_path: Path, version: int, sent: bool
 ) -> None:
-    """The coordinator's log does not tell when that transaction was complete, and nothing of the next ones."""
+    """The coordinator's log shows neither when that transaction was complete, nor the next ones."""
     cluster = WrittenCluster(version)
     cluster.init("tx", 7)
     cluster.transaction("tx", [A])

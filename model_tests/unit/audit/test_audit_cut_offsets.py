@@ -37,7 +37,7 @@ def blamed(directory: Path) -> list[tuple[str, int]]:
 def test_what_the_cleaner_took_of_a_copy_without_its_end_is_not_blamed(
     tmp_path: Path, removed: tuple[int, ...]
 ) -> None:
-    """The last segment that was copied looks like the active one, and no checkpoint says that it was cleaned."""
+    """The last segment that was copied looks like the active one, and no checkpoint shows that it was cleaned."""
     assert blamed(written(tmp_path, *removed)) == []
 
 

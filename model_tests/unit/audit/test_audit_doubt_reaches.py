@@ -14,7 +14,7 @@ HOUR_MS = 3_600_000
 
 
 def doubtful_in_the_middle(stray: str) -> WrittenCluster:
-    """A transaction of which a record is wrong, between two others; before or after it a marker of nobody's."""
+    """A transaction of which a record is wrong, between two others; before or after it a marker of no transaction."""
     cluster = WrittenCluster()
     cluster.init("tx", 7)
     cluster.transaction("tx", [A, B])
@@ -49,7 +49,7 @@ def _stray(cluster: WrittenCluster, at: tuple[str, int]) -> None:
 
 
 @pytest.mark.parametrize("stray", ["before", "between", "after"])
-def test_a_marker_of_nobody_is_named_beside_a_doubtful_transaction_elsewhere(tmp_path: Path, stray: str) -> None:
+def test_an_orphan_marker_is_named_beside_a_doubtful_transaction_elsewhere(tmp_path: Path, stray: str) -> None:
     """By the markers before and after it in its log, or where there are none by its time, it cannot be of that one."""
     findings = found(doubtful_in_the_middle(stray), tmp_path)
     record_broken, marker = sorted(findings, key=lambda one: one.rule.id != "txn.legal_transition")

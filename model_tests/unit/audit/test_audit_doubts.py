@@ -14,7 +14,7 @@ from reference.log.batch import marker_batch
 
 
 def test_a_log_start_above_the_end_is_a_doubt_where_nothing_could_be_read() -> None:
-    """Its segments are there, and where it ends nobody knows."""
+    """Its segments are there, and its end is not known."""
     (finding,) = audit_batches(log_of(), Surroundings(log_start=8)).findings
 
     assert (finding.rule.id, finding.severity) == ("lso.bounds", "undecided")
@@ -33,7 +33,9 @@ def with_marker_of_nobody(later_ms: int) -> WrittenCluster:
 
 
 @pytest.mark.parametrize(("later_ms", "damaged"), [(1000, False), (0, True)], ids=["later", "damaged"])
-def test_a_marker_of_nobody_that_may_be_somebodys_is_not_named(tmp_path: Path, later_ms: int, damaged: bool) -> None:
+def test_an_orphan_marker_that_may_match_a_transaction_is_not_named(
+    tmp_path: Path, later_ms: int, damaged: bool
+) -> None:
     """Its id may have been given away after the coordinators' logs were copied; what is before it cannot be read."""
     directory = with_marker_of_nobody(later_ms).write(tmp_path / "doubted")
     (named,) = blamed(run([with_marker_of_nobody(0).write(tmp_path / "named")]))

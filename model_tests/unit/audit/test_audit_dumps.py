@@ -132,11 +132,12 @@ def test_markers_that_were_not_printed_are_asked_for(tmp_path: Path, torn: Seque
 def test_a_dump_that_names_no_file_is_named_by_its_own(
     tmp_path: Path, torn: Sequence[str], name: str, judged: int
 ) -> None:
-    """Its first line was lost: the partition is asked for."""
+    """Its first line was lost: the partition has to be given."""
     report = run([written(tmp_path, torn[1:], name)])
 
     assert report.batches == judged
-    assert [bad.message.startswith("line 2: no line says which file") for bad in report.damage] == [True] * (not judged)
+    expected = [True] * (not judged)
+    assert expected == [bad.message.startswith("line 2: no line names the dumped file") for bad in report.damage]
 
 
 def test_what_is_no_line_of_a_dump_is_named(tmp_path: Path, torn: Sequence[str]) -> None:

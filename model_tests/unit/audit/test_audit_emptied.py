@@ -1,4 +1,4 @@
-"""A segment of which a copy has the name alone: what was in it is lost, and what it leads to blames nobody."""
+"""A segment of which a copy has the name alone: its content is lost, and the consequences are no findings."""
 
 import shutil
 from pathlib import Path
@@ -13,7 +13,7 @@ from model_tests.unit.audit.test_combine_parts import Divided
 
 @pytest.fixture
 def copied(recordings: Path, tmp_path: Path) -> Path:
-    """One partition with its coordinator's log, and the checkpoint that says that the cleaner was never there."""
+    """One partition with its coordinator's log, and the checkpoint by which the cleaner was never there."""
     source = recordings / KAFKA_3_9
     for folder in (source / "crash-0", *source.glob("__transaction_state-*")):
         shutil.copytree(folder, tmp_path / folder.name)

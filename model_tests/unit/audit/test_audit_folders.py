@@ -82,7 +82,7 @@ def test_three_folders_of_one_topic_that_changed_names_are_reported_as_what_they
 
 
 def without_markers(folder: Path, count: int) -> None:
-    """Some markers in the middle of a partition are data of nobody; its indexes were not copied."""
+    """Some markers in the middle of a partition are data without a producer; its indexes were not copied."""
     for index in folder.glob("*index"):
         index.unlink()
     (segment,) = list(folder.glob("*.log"))[:1]
@@ -112,7 +112,7 @@ def test_what_two_folders_lack_does_not_make_them_each_others(broker: Path) -> N
 
 
 def test_coordinators_folders_that_changed_names_are_read_as_what_they_are(broker: Path) -> None:
-    """The hash of each transactional id says its partition; the join is as before."""
+    """The hash of each transactional id gives its partition; the join is as before."""
     before = audited(broker).transactions.counts
     report = exchanged(broker, "__transaction_state-0", "__transaction_state-1")
 
@@ -121,7 +121,7 @@ def test_coordinators_folders_that_changed_names_are_read_as_what_they_are(broke
     assert report.transactions.counts == before
 
 
-def test_a_topic_id_that_no_other_folder_has_says_nothing(broker: Path) -> None:
+def test_a_topic_id_that_no_other_folder_has_is_no_evidence(broker: Path) -> None:
     """The topic may have been made anew."""
     (broker / "orders-1" / "partition.metadata").write_text("version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAABw\n")
 

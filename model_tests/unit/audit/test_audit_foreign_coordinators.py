@@ -1,4 +1,4 @@
-"""A coordinator's log of another cluster among the logs of one: told as that, and no transaction is judged by it."""
+"""A coordinator's log of another cluster among the logs of one is reported as that, and judges no transaction."""
 
 from pathlib import Path
 
@@ -51,7 +51,7 @@ def test_a_coordinator_whose_clock_is_wrong_by_an_hour_is_of_this_cluster(tmp_pa
 
 
 def test_where_much_is_broken_otherwise_it_is_reported_as_ever(tmp_path: Path) -> None:
-    """Every marker of the one partition says the other outcome, and those of the other agree with the coordinator."""
+    """Every marker of the one partition has the other outcome, and those of the other agree with the coordinator."""
     cluster = story(0, 3)
     for number, batch in enumerate(cluster.logs[A]):
         marker = batch.marker() if batch.is_control else None

@@ -17,7 +17,7 @@ from spec.versions import NEWEST
 def test_what_was_in_a_segment_that_is_gone_is_not_known(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, which: str
 ) -> None:
-    """Whichever it is: it is named, and no id's next change of state is held against the one before."""
+    """Whichever it is: it is named, and no id's next change of state is compared with the one before."""
     write_world(run_world(5, NEWEST, 300, NO_FAULTS), tmp_path)
     broker = tmp_path / "broker-0"
     segments = sorted((broker / "__transaction_state-0").glob("*.log"))

@@ -96,7 +96,7 @@ def test_an_offset_acknowledged_twice_is_found(tmp_path: Path) -> None:
 
 
 def test_an_unknown_outcome_is_one_outcome(tmp_path: Path) -> None:
-    """The client may be told nothing, but its records may not be divided."""
+    """The client may get no answer, but its records may not be divided."""
     cluster = begun()
     cluster.add("tx", A, B)
     cluster.send("tx", A)

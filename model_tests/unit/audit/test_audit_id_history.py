@@ -81,7 +81,7 @@ def reported(story: Story, directory: Path) -> tuple[AuditReport, int]:
     ],
 )
 def test_a_broken_history_of_an_id_is_found_at_its_record(tmp_path: Path, story: Story, rule: str) -> None:
-    """Each change of state is held against the coordinator's decisions."""
+    """Each change of state is compared with the coordinator's decisions."""
     report, last = reported(story, tmp_path)
 
     assert found(report) == [(rule, "__transaction_state-0", last)]
@@ -129,7 +129,7 @@ def test_a_transaction_that_is_completed_twice_is_one(tmp_path: Path) -> None:
 
 
 def test_values_of_unknown_versions_are_skipped_and_named(tmp_path: Path) -> None:
-    """What they change is a doubt, and nothing is held against the id's transactions."""
+    """What they change is a doubt, and the id's transactions are not judged."""
     cluster = begun()
     cluster.add("tx", A)
     cluster.send("tx", A)
@@ -155,7 +155,7 @@ def test_a_damaged_value_is_damage(tmp_path: Path) -> None:
 
 
 def test_a_record_that_is_appended_twice_after_damage_is_no_violation(tmp_path: Path) -> None:
-    """A coordinator that gave up waiting for an append goes on from the state before it, which cannot be read here."""
+    """A coordinator that gave up waiting for an append continues from the state before it, which is unreadable here."""
     cluster = begun()
     cluster.add("tx", A)
     ongoing = len(cluster.coordinator) - 1

@@ -28,7 +28,7 @@ def broken(tmp_path: Path) -> Path:
 
 
 def plain(paths: list[Path], **options: Any) -> dict[str, Any]:
-    """The report as JSON, without what the clock says."""
+    """The report as JSON, without times."""
     found = run(paths, **options).to_json()
     return {name: value for name, value in found.items() if name != "seconds"}
 

@@ -22,7 +22,7 @@ COMMAND = "kafka-transactions.sh --bootstrap-server HOST:PORT abort --topic t --
 
 @pytest.fixture(scope="module")
 def healthy(recordings: Path) -> AuditReport:
-    """The log of a broker of 4.3, with what its clients were told."""
+    """The log of a broker of 4.3, with the journal of its clients."""
     return run([recordings / KAFKA_4_3], history=journal(KAFKA_4_3))
 
 
@@ -36,7 +36,7 @@ def test_a_healthy_log_breaks_nothing(healthy: AuditReport) -> None:
 
 
 def test_partitions_are_elected_again_from_their_last_leader(healthy: AuditReport) -> None:
-    """44 after each of three kills; nobody else was elected, and every record of the controller's log is read."""
+    """44 after each of three kills; no other broker was elected, and every record of the controller's log is read."""
     cluster = healthy.cluster
 
     assert (cluster.elections, cluster.unclean, cluster.again) == (308, 0, 3 * 44)
@@ -71,7 +71,7 @@ def test_a_complete_without_a_marker_is_named_with_what_ends_it(recordings: Path
     assert (finding.rule.id, finding.severity) == ("txn.marker_once", Severity.VIOLATION)
     assert (one.topic, one.partition, finding.offset, finding.transactional_id) == ("t", 1, 0, "x")
     assert "the coordinator's log says CompleteCommit (offset 4); 1 other partitions have theirs" in finding.message
-    assert f"nobody led t-1 in leader epoch 1 (offset {epoch} of the controller's log)" in finding.message
+    assert f"t-1 had no leader in leader epoch 1 (offset {epoch} of the controller's log)" in finding.message
     assert "KAFKA-20734" in finding.message
     assert finding.remedy.startswith(f"{COMMAND} (")
     assert "t-0 got COMMIT, so that this tears the transaction" in finding.remedy
@@ -108,7 +108,7 @@ def _in_version(brokers: Path, record: ControllerRecord, kind: bytes, version: i
 def test_records_of_unknown_versions_are_reported_and_no_violation_rests_on_them(
     recordings: Path, tmp_path: Path
 ) -> None:
-    """The registration with which broker 2 came back cannot be read: nothing says whether it was alive."""
+    """The registration with which broker 2 came back cannot be read: it is not known whether it was alive."""
     brokers = shutil.copytree(recordings / MARKER_BUG_STOPPED, tmp_path / "cluster")
     comes_back = BrokerChange(2, fenced=True, shutting_down=False)
     record = [one for one in _records(brokers) if one.change == comes_back][-1]
@@ -127,7 +127,7 @@ def test_records_of_unknown_versions_are_reported_and_no_violation_rests_on_them
 
 
 def test_who_led_is_not_known_after_partition_records_of_an_unknown_version(recordings: Path, tmp_path: Path) -> None:
-    """The marker is missing all the same; why is not told."""
+    """The marker is missing all the same; the reason is not given."""
     brokers = shutil.copytree(recordings / MARKER_BUG, tmp_path / "cluster")
     record = [one for one in _records(brokers) if isinstance(one.change, PartitionChange)][-1]
     _in_version(brokers, record, b"\x01\x05\x02", 3)
@@ -136,4 +136,4 @@ def test_who_led_is_not_known_after_partition_records_of_an_unknown_version(reco
 
     found = {(finding.rule.id, finding.severity) for _, finding in report.findings}
     assert found == {("txn.marker_once", Severity.VIOLATION), ("repl.committed_survives", Severity.UNDECIDED)}
-    assert not any("nobody led" in finding.message for _, finding in report.findings)
+    assert not any("had no leader" in finding.message for _, finding in report.findings)

@@ -45,14 +45,14 @@ def test_a_late_commit_of_an_earlier_transaction_is_named_as_what_it_is(tmp_path
 
 
 def test_a_late_abort_may_have_been_written_by_hand(tmp_path: Path) -> None:
-    """An operator's abort looks the same, so that nobody is blamed."""
+    """An operator's abort looks the same, so that no producer is blamed."""
     (found,) = findings(overtaken(ABORT, COMMIT), tmp_path)
 
     assert (found.rule.id, found.severity) == ("txn.marker_once", "suspicious")
     assert "by hand" in found.message
 
 
-def test_data_that_nobody_registered_is_still_said_to_be_so(tmp_path: Path) -> None:
+def test_unregistered_data_is_still_reported(tmp_path: Path) -> None:
     """The same marker on a partition that the second transaction does not have."""
     cluster = WrittenCluster(2)
     cluster.init("tx", 7)

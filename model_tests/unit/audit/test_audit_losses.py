@@ -17,7 +17,7 @@ from model_tests.unit.audit.test_audit_transactions_judge import KNOWN, RUN, WHO
 from spec.vocabulary import ABSENT
 
 LOSS = Loss(15, 5, "the unclean election of broker 1", elected=1, epoch_end=20)
-"""Broker 1 goes on at offset 15."""
+"""Broker 1 continues at offset 15."""
 THIRD = LeaderEpochEntry(4, 3, 100, 5)
 FIRST = LeaderEpochEntry(5, 1, 200, 40, unclean=True)
 LATER_MARKER = AuditedMarker(9, 0, 14, 1, 0, 4, 31)
@@ -35,12 +35,12 @@ def without_marker(
 
 
 def test_a_marker_that_an_election_took_is_known_with_who_had_it_and_where_it_was() -> None:
-    """Broker 3 led when the transaction ended; broker 1, not in sync with it, was elected later and goes on before."""
+    """Broker 3 led when the transaction ended; broker 1, not in sync with it, was elected later, with a shorter log."""
     severity, message = without_marker(LOSS, (THIRD, FIRST), WHOLE)
 
     assert severity is Severity.KNOWN
     assert "broker 3 led in leader epoch 4 when the transaction ended" in message
-    assert "broker 1, not in sync, goes on at offset 15" in message
+    assert "broker 1, not in sync, continues at offset 15" in message
 
 
 @pytest.mark.parametrize(
@@ -57,12 +57,12 @@ def test_a_marker_that_an_election_took_is_known_with_who_had_it_and_where_it_wa
     ],
     ids=[
         "decided after the election",
-        "nobody led",
+        "no leader",
         "the elected one had led",
         "the data is gone, too",
         "elsewhere in the log",
         "batches are gone",
-        "the log goes on past its end",
+        "the log continues past its end",
         "the last leader",
     ],
 )
@@ -95,14 +95,14 @@ def test_the_last_leader_lost_a_marker_only_where_more_is_shown_to_be_lost() -> 
     ],
     ids=["all the time", "in the end", "in between"],
 )
-def test_a_transaction_that_was_completed_while_nobody_led_says_so(
+def test_a_transaction_that_was_completed_without_a_leader_is_reported_so(
     loss: Loss, leaders: tuple[LeaderEpochEntry, ...]
 ) -> None:
     """In which leader epoch, and what takes such a partition for deleted; no later election excuses it."""
     severity, message = without_marker(loss, leaders, WHOLE)
 
     assert severity is Severity.VIOLATION
-    assert "nobody led a-0 in leader epoch 5 (offset 150 of the controller's log)" in message
+    assert "a-0 had no leader in leader epoch 5 (offset 150 of the controller's log)" in message
     assert "KAFKA-20734" in message
 
 
@@ -194,7 +194,7 @@ OWN = ReplicaSummary(0, 0, 30, epochs=((4, 0, 9), (5, 15, 3), (6, 20, 5)))
 def test_another_replica_shows_what_an_election_lost(
     epochs: tuple[tuple[int, int, int], ...], log_end: int, until: int
 ) -> None:
-    """What it still has in an earlier leader epoch, where the elected one goes on."""
+    """What it still has in an earlier leader epoch, where the elected one continues."""
     copy = ReplicaSummary(0, 0, log_end, epochs=epochs)
 
     (loss,) = losses_of([FIRST], OWN, [("broker 3", copy)], behind=False)

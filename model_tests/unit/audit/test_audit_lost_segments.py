@@ -1,4 +1,4 @@
-"""Segments that are gone from a copy: each gap is named once, and what it leads to blames nobody."""
+"""Segments that are gone from a copy: each gap is named once, and its consequences are no findings."""
 
 import shutil
 from pathlib import Path
@@ -54,7 +54,7 @@ def missing(messages: list[str]) -> list[str]:
         ((0, 1, 5), ["0..4325", "10830..12925"]),
     ],
 )
-def test_a_segment_that_is_gone_is_named_once_and_blames_nobody(
+def test_a_segment_that_is_gone_is_named_once_without_consequences(
     copied: Path, numbers: tuple[int, ...], expected: list[str]
 ) -> None:
     """In the middle, several of them, the last but one, and the first."""
@@ -104,7 +104,7 @@ def test_what_the_cleaner_left_is_no_missing_segment(recordings: Path, copied: P
 
 
 def test_where_no_checkpoint_reports_of_the_cleaner_a_segment_may_be_missing(copied: Path) -> None:
-    """Said once for a log, with what would tell; the log cleaner leaves holes inside segments, too."""
+    """Reported once for a log, with what would show it; the log cleaner leaves holes inside segments, too."""
     remove(copied / "crash-0", 2, 5)
     (copied / "cleaner-offset-checkpoint").unlink()
 
@@ -114,7 +114,7 @@ def test_where_no_checkpoint_reports_of_the_cleaner_a_segment_may_be_missing(cop
     assert blamed(report) == []
     assert "the segment of offsets 4326..6488 is perhaps missing" in bad.message
     assert bad.message.endswith(
-        "unless the log cleaner was here, which cleaner-offset-checkpoint would tell and is not there; 1 more like it"
+        "unless the log cleaner was here, which cleaner-offset-checkpoint would show and is not there; 1 more like it"
     )
 
 
@@ -173,7 +173,7 @@ def test_a_segment_that_was_not_asked_for_is_not_missing(copied: Path) -> None:
 
 
 def test_a_replica_without_a_segment_has_no_other_history(recordings: Path, tmp_path: Path) -> None:
-    """What it lacks its damage tells; the other replicas have it, and agree with all that is left."""
+    """Its damage shows what it lacks; the other replicas have it, and agree with all that is left."""
     nodes = [path for path in (recordings / CLUSTER).iterdir() if (path / "orders-0").exists()]
     for node in nodes:
         shutil.copytree(node / "orders-0", tmp_path / node.name / "orders-0")

@@ -1,4 +1,4 @@
-"""What a broker's directory says of itself, where it cannot be read."""
+"""A broker's `meta.properties` that cannot be read."""
 
 from pathlib import Path
 

@@ -128,7 +128,7 @@ def test_one_that_leaves_its_transaction_open_reports_the_command_that_ends_it(t
 
 
 def test_an_entry_of_the_aborted_index_for_such_a_marker_is_part_of_it(recordings: Path, tmp_path: Path) -> None:
-    """Without a coordinator's log the index alone says that the marker is missing."""
+    """Without a coordinator's log the index alone shows that the marker is missing."""
     shutil.copytree(recordings / KAFKA_3_9 / "payments-0", tmp_path / "payments-0")
     segment = min((tmp_path / "payments-0").glob("*.log"))
     content, changed = bytearray(segment.read_bytes()), 0
@@ -161,7 +161,7 @@ def spans_of(content: bytearray) -> Iterator[tuple[int, int]]:
 def test_a_marker_under_another_producer_id_is_one_finding(
     tmp_path: Path, version: int, producer_id: int, least: int
 ) -> None:
-    """One that another id has, one that has no transaction, or one that nobody ever had, all coordinators known."""
+    """One that another id has, one that has no transaction, or one that was never given out, all coordinators known."""
     named = 0
     for number, batch in enumerate(all_known(version).logs[A]):
         if not batch.is_control or batch.producer_id == producer_id:
@@ -211,7 +211,7 @@ def in_turns() -> list[RecordBatch]:
 
 @pytest.mark.parametrize("producer_id", [8, 10, 99])
 def test_a_batch_of_a_transaction_under_another_producer_id_is_one_finding(tmp_path: Path, producer_id: int) -> None:
-    """What the join says of it, that it is on a partition that is not registered, is part of the same."""
+    """The join's finding, that it is on a partition that is not registered, is part of the same."""
     cluster = all_known(0)
     own = [
         number for number, batch in enumerate(cluster.logs[A]) if batch.producer_id == PRODUCER and batch.record_count

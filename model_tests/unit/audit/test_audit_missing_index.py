@@ -112,7 +112,7 @@ def cut_index(directory: Path, left: int) -> Path:
 
 
 def test_a_missing_index_is_one_finding_however_much_it_should_list(tmp_path: Path) -> None:
-    """It says how many transactions, and is of no producer where they are of several."""
+    """It has the number of transactions, and no producer where they are of several."""
     write_world(run_world(9, NEWEST, 300, NO_FAULTS), tmp_path)
     (index,) = (path for path in (tmp_path / "broker-0").rglob("*.txnindex") if path.stat().st_size == 3 * ENTRY)
     producers = {int(one) for one in np.frombuffer(index.read_bytes(), ABORTED_ENTRY)["producer_id"]}

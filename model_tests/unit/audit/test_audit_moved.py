@@ -46,7 +46,7 @@ def test_a_batch_that_comes_late_is_one_finding(number: int, by: int) -> None:
 @pytest.mark.parametrize("by", [2, 3, 5])
 @pytest.mark.parametrize("number", range(1, 8))
 def test_a_batch_that_comes_early_is_one_finding(number: int, by: int) -> None:
-    """Told at it, or at those of the epoch before that come after it; the batch after it lacks it."""
+    """Reported at it, or at those of the epoch before that come after it; the batch after it lacks it."""
     batches = stream()
     early = batches.pop(number + by)
     batches.insert(number, early)
@@ -111,7 +111,7 @@ def with_marker_behind(*, copied: bool) -> WrittenCluster:
     return cluster
 
 
-def test_a_marker_that_was_moved_says_what_lacks_it_and_what_it_ends(tmp_path: Path) -> None:
+def test_a_moved_marker_names_what_lacks_it_and_what_it_ends(tmp_path: Path) -> None:
     """It stands where it ends nothing: its own data was ended by the next marker."""
     (finding,) = found(with_marker_behind(copied=False), tmp_path)
 
@@ -120,8 +120,8 @@ def test_a_marker_that_was_moved_says_what_lacks_it_and_what_it_ends(tmp_path: P
     assert "data from offset 0 on has no COMMIT marker of its own" in finding.message
 
 
-def test_a_marker_that_was_written_once_more_says_where_the_first_is(tmp_path: Path) -> None:
-    """Nothing of it says that the partition was not registered, which it is."""
+def test_a_marker_that_was_written_once_more_names_the_first(tmp_path: Path) -> None:
+    """None of its findings is that the partition was not registered, which it is."""
     (finding,) = found(with_marker_behind(copied=True), tmp_path)
 
     assert finding.offset == 4
@@ -143,7 +143,7 @@ def test_where_what_is_missing_comes_goes_with_the_finding() -> None:
 
 
 def test_a_late_batch_that_hangs_has_the_remedy(tmp_path: Path) -> None:
-    """The join's finding about it is part of the one that tells where it is missing."""
+    """The join's finding about it is part of the one at the place where it is missing."""
     cluster = WrittenCluster(0)
     cluster.init("tx", 7)
     for records in (1, 2):

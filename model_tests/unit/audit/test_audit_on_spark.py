@@ -98,7 +98,7 @@ def test_nothing_to_judge_is_no_pass(tmp_path: Path, content: bytes | None) -> N
 
 
 def test_the_data_source_is_a_table_of_batches(tmp_path: Path) -> None:
-    """Anybody may read a log directory as rows."""
+    """A log directory can be read as rows."""
     write_segment(tmp_path / "orders-1", [data(0, 3), data(3)])
     spark = session(MASTER)
     spark.dataSource.register(KafkaLog)

@@ -28,7 +28,7 @@ def test_an_unknown_release_is_one_line(tmp_path: Path) -> None:
     assert result.output.count("\n") == 1
 
 
-def test_a_high_watermark_that_nobody_wrote_down_is_one_line(tmp_path: Path) -> None:
+def test_a_missing_high_watermark_is_one_line(tmp_path: Path) -> None:
     """Asked for, it must be there for one of the logs at least."""
     write_segment(tmp_path / "t-0", [data(0)])
 
@@ -37,7 +37,7 @@ def test_a_high_watermark_that_nobody_wrote_down_is_one_line(tmp_path: Path) -> 
 
 
 def test_the_checkpointed_high_watermark_bounds_the_last_stable_offset(tmp_path: Path) -> None:
-    """It is taken only where it is asked for."""
+    """It is taken only where it is required."""
     write_segment(tmp_path / "t-0", [data(0), data(1), data(2)])
     (tmp_path / "replication-offset-checkpoint").write_text("0\n1\nt 0 2\n")
     (log,) = list_logs([str(tmp_path)]).logs
@@ -49,7 +49,7 @@ def test_the_checkpointed_high_watermark_bounds_the_last_stable_offset(tmp_path:
 
 
 def test_a_log_shorter_than_what_was_flushed_is_undecided(tmp_path: Path) -> None:
-    """Its tail is missing, and nothing in it says why."""
+    """Its tail is missing, and nothing in it explains why."""
     write_segment(tmp_path / "t-0", [data(0)])
     (tmp_path / "recovery-point-offset-checkpoint").write_text("0\n1\nt 0 7\n")
 

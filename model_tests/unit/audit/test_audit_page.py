@@ -96,7 +96,7 @@ def test_a_line_is_drawn_for_who_reads_it_aloud_and_for_an_empty_log() -> None:
 
 
 def test_a_story_reports_what_the_producer_did_around_the_finding() -> None:
-    """Data and markers of its producer, in the order of the log, and nobody else's."""
+    """Data and markers of its producer, in the order of the log, and of no other."""
     reported = story(finding(151), "orders-0", HERE, ())
 
     assert reported is not None
@@ -111,7 +111,7 @@ def test_a_story_reports_what_the_producer_did_around_the_finding() -> None:
 
 
 @pytest.mark.parametrize("producer", [-1, 99])
-def test_what_nobody_is_known_to_have_done_has_no_story(producer: int) -> None:
+def test_a_finding_without_a_producer_has_no_story(producer: int) -> None:
     """A finding about an index; a producer of which the log has no transaction."""
     assert story(finding(151, producer=producer), "orders-0", HERE, ()) is None
 
@@ -204,8 +204,8 @@ def test_the_story_of_a_torn_transaction_shows_who_read_on() -> None:
     assert drawn is not None
     texts = [getattr(event, "text", "") for step in drawn.steps for event in step]
     assert texts[:3] == [
-        ":txn 3 sends 20, told offset 1",
-        ":txn 3 sends 10, told offset 0",
+        ":txn 3 sends 20, gets offset 1",
+        ":txn 3 sends 10, gets offset 0",
         ":poll 9 is given 10 at offset 0",
     ]
     assert drawn.ending.label.startswith("txn.atomic is violated: ")

@@ -85,7 +85,7 @@ def test_a_first_sequence_is_suspicious_on_a_whole_log_only() -> None:
 
 
 def test_a_tail_that_begins_with_a_marker_does_not_know_the_sequence() -> None:
-    """Under versions 0 and 1 the next transaction goes on in the same epoch, whatever the sequence was."""
+    """Under versions 0 and 1 the next transaction continues in the same epoch, whatever the sequence was."""
     tail = Surroundings(first_base=100, active_base=100)
 
     assert found(marker(), data(41), data(42), around=tail) == []
@@ -148,7 +148,7 @@ def test_a_transaction_with_its_marker_above_the_high_watermark_is_undecided() -
 
 
 def test_a_log_start_above_the_log_end_breaks_the_bounds() -> None:
-    """The broker's checkpoint is held against the log."""
+    """The broker's checkpoint is compared with the log."""
     verdict = audit_batches(log_of(data(0)), Surroundings(log_start=9))
 
     assert [finding.rule.id for finding in verdict.findings] == ["lso.bounds"]
@@ -188,7 +188,7 @@ def test_no_batches_are_a_verdict_too() -> None:
 
 @pytest.mark.parametrize("goes_on", [2, 3], ids=["without it", "after it"])
 def test_one_batch_of_a_raised_epoch_is_one_finding(goes_on: int) -> None:
-    """The producer goes on in its own epoch: what follows is not stale, the one batch is wrong."""
+    """The producer continues in its own epoch: what follows is not stale, the one batch is wrong."""
     batches = data(0), data(1), data(2, epoch=1), *(data(goes_on + more) for more in range(3))
 
     assert found(*batches) == [("seq.epoch_reset", "violation", 2)]
@@ -196,14 +196,14 @@ def test_one_batch_of_a_raised_epoch_is_one_finding(goes_on: int) -> None:
 
 @pytest.mark.parametrize("goes_on", [2, 3, 9], ids=["without it", "after it", "with a gap"])
 def test_a_transaction_of_a_raised_epoch_is_one_finding(goes_on: int) -> None:
-    """Its marker has the raised epoch, too, and then the producer goes on in its own."""
+    """Its marker has the raised epoch, too, and then the producer continues in its own."""
     wrong = data(2, epoch=1, transactional=True), marker(epoch=1)
     batches = data(0), data(1), *wrong, *(data(goes_on + more) for more in range(3))
     verdict = audit_batches(log_of(*batches))
 
     (finding,) = verdict.findings
     assert (finding.rule.id, finding.offset) == ("seq.epoch_reset", 2)
-    assert "the producer goes on in epoch 0 at offset 4" in finding.message
+    assert "the producer continues in epoch 0 at offset 4" in finding.message
 
 
 def test_a_zombie_behind_a_raised_epoch_is_a_finding_of_its_own() -> None:
@@ -213,7 +213,7 @@ def test_a_zombie_behind_a_raised_epoch_is_a_finding_of_its_own() -> None:
     assert [(rule, offset) for rule, _, offset in found(*batches)] == [("seq.epoch_reset", 1), ("fence.stale_epoch", 3)]
 
 
-def test_a_zombie_at_the_end_of_a_log_is_a_finding_of_its_own_unless_it_goes_on() -> None:
+def test_a_zombie_at_the_end_of_a_log_is_a_finding_of_its_own_unless_it_continues() -> None:
     """Nothing follows that would say whether the producer came back: its sequences do."""
     old, wrong = [data(number) for number in range(3)], [data(number, epoch=1) for number in (7, 8, 9)]
 
@@ -243,7 +243,7 @@ def test_a_wrong_sequence_far_ahead_hides_no_later_defect(later: str) -> None:
 
 @pytest.mark.parametrize("order", [(3, 1, 2), (3, 2, 1), (4, 1, 2, 3), (4, 3, 2, 1)])
 def test_batches_that_come_late_one_after_the_other_are_one_finding(order: tuple[int, ...]) -> None:
-    """In their order or against it: the first that was sent too early says where they are."""
+    """In their order or against it: the finding is at the first that was sent too early."""
     batches = [data(0), *(data(number) for number in order), data(max(order) + 1)]
 
     (finding,) = audit_batches(log_of(*batches)).findings

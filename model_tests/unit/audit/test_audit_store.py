@@ -40,7 +40,7 @@ def plain(report: AuditReport, where: str) -> str:
 
 
 def test_logs_in_object_storage_are_judged_as_those_on_disk(brokers: Path, store: tuple[str, list[str]]) -> None:
-    """Every file of them, by ranges; the report names objects, without what the URL says of the store."""
+    """Every file of them, by ranges; the report names objects, without the URL's options of the store."""
     here = run([brokers / "kafka"])
 
     there = run([f"s3://{BUCKET}/kafka?{store[0]}"])
@@ -53,7 +53,7 @@ def test_logs_in_object_storage_are_judged_as_those_on_disk(brokers: Path, store
 
 
 def test_tasks_read_from_object_storage(brokers: Path, store: tuple[str, list[str]]) -> None:
-    """What the URL says of the store reaches them."""
+    """The URL's options of the store reach them."""
     there = run([f"s3://{BUCKET}/kafka/broken-0?{store[0]}"], master="local[2]")
 
     assert plain(there, f"s3://{BUCKET}") == plain(run([brokers / "kafka" / "broken-0"]), str(brokers))

@@ -46,7 +46,7 @@ def test_every_batch_of_real_logs_has_its_time(recordings: Path) -> None:
 
 
 def test_a_time_costs_a_range_of_its_segment(log: LogFolder, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a log of many batches only those around the one that is asked for are read."""
+    """Of a log of many batches only those around the requested one are read."""
     read: list[int] = []
 
     def counted(segment: SegmentRange, *, crc: bool) -> object:

@@ -274,7 +274,7 @@ def test_an_epoch_raised_once_has_one_outcome_even_without_the_coordinators_log(
 
 
 def test_a_log_whose_end_is_lost_is_not_blamed_for_its_last_marker(tmp_path: Path) -> None:
-    """The recovery point says that there was more; the finding is a doubt."""
+    """The recovery point shows that there was more; the finding is a doubt."""
     cluster = begun()
     unmarked(cluster)
     directory = cluster.write(tmp_path)
@@ -328,7 +328,7 @@ def test_markers_of_a_broker_whose_clock_is_behind_are_paired_by_what_they_say(t
 
 @pytest.mark.parametrize("with_data", [True, False])
 def test_an_abort_by_hand_is_suspicious(tmp_path: Path, with_data: bool) -> None:
-    """A marker of nobody's that aborts may be an operator's, and may be sent twice."""
+    """An abort marker that matches no transaction may be an operator's, and may be sent twice."""
     cluster = begun()
     cluster.transaction("tx", [B])
     cluster.now += 1000

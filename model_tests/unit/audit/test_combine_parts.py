@@ -130,7 +130,7 @@ def test_an_index_that_leads_into_a_batch_cuts_nothing(tmp_path: Path, off_by: i
 
 @pytest.mark.parametrize("enough", [1, 10_000, 100_000, 10_000_000])
 def test_ranges_of_a_segment_follow_each_other(tmp_path: Path, enough: int) -> None:
-    """Each begins where the one before ends, and where a batch begins; none is much smaller than was asked for."""
+    """Each begins where the one before ends, and where a batch begins; none is much smaller than requested."""
     sound_log(tmp_path / "t-0", 1 << 30)
     (log,) = list_logs([str(tmp_path)]).logs
     (segment,) = log.segments

@@ -126,7 +126,7 @@ def test_clean_elections_and_changes_of_the_set_are_no_findings() -> None:
         ((changed(in_sync=(1, 3)), changed(leader=2)), Severity.VIOLATION, "does not say that it must recover"),
         ((changed(in_sync=(1, 3)), changed(leader=2, in_sync=(2,), recovering=True)), Severity.VIOLATION, "one is"),
         (([changed(leader=3, in_sync=(3,))], [fenced(3)], changed(leader=1, in_sync=(1,), recovering=True)),
-         Severity.KNOWN, "broker 1 leads a-0 from leader epoch 2 on, since nobody in sync (3) is alive"),
+         Severity.KNOWN, "broker 1 leads a-0 from leader epoch 2 on, since no replica in sync (3) is alive"),
         ((fenced(2), changed(leader=2)), Severity.VIOLATION, "not registered, fenced, or shutting down"),
         ((BrokerChange(2, shutting_down=True), changed(leader=2)), Severity.VIOLATION, "shutting down"),
         ((BrokerChange(2, registered=False), changed(leader=2)), Severity.VIOLATION, "not registered"),
@@ -154,7 +154,7 @@ def test_the_last_member_stays_before_kip_966() -> None:
     assert reported(gone, profile=KAFKA_3_9)[1] == [("repl.committed_survives", Severity.VIOLATION, 10)]
 
 
-def test_an_eligible_replica_leads_where_nobody_is_in_sync() -> None:
+def test_an_eligible_replica_leads_where_none_is_in_sync() -> None:
     """Under KIP-966 it has all that is committed; one record fences the last in sync and elects it."""
     empty: list[Change] = [changed(leader=ABSENT, in_sync=(), eligible=(2,)), fenced(1), fenced(3)]
     alone = changed(leader=1, in_sync=(1,), eligible=(2,))
@@ -181,7 +181,7 @@ AGAIN: list[Change] = [back(1), changed(leader=1, in_sync=(1,), last_known=(), r
 
 
 def test_the_last_leader_is_elected_again_where_both_sets_are_empty() -> None:
-    """It has what it appended, and nothing says that its broker lost any of it: no finding, and no unclean election."""
+    """It has what it appended, and its broker lost none of it as far as is known: no finding, no unclean election."""
     history, found = reported(GONE, AGAIN)
 
     (partition,) = history.partitions
@@ -236,7 +236,7 @@ UNREAD = UnreadRecords("RegisterBroker", 5, 4, 2, 15, 17)
     ids=["before", "in the checkpoint", "later", "a kind"],
 )
 def test_what_depends_on_records_that_are_not_read_is_undecided(unread: UnreadRecords, severity: Severity) -> None:
-    """They are told by kind, version, count and place, and a finding after the first of them is a doubt."""
+    """They are reported by kind, version, count and place, and a finding after the first of them is a doubt."""
     history, found = reported(fenced(2), changed(leader=2), unread=[unread])
 
     assert ("repl.committed_survives", Severity.UNDECIDED, max(unread.first, 0)) in found
@@ -253,7 +253,7 @@ def test_who_leads_is_unknown_only_after_records_that_may_say_it() -> None:
 
 
 def test_a_leader_epoch_that_falls_is_found() -> None:
-    """A record that tells the whole state again may not go back."""
+    """A record that repeats the whole state may not go back."""
     again = PartitionChange(TOPIC, 0, 1, (1, 2, 3), (1, 2, 3), False, (), (), 0)
 
     assert reported(changed(leader=2), again)[1] == [("repl.prefix_agreement", Severity.VIOLATION, 20)]
@@ -309,7 +309,7 @@ def test_damaged_records_are_never_more_than_malformed_or_unknown(values: list[b
         read_change(bytes(content[:cut]))
 
 
-def test_a_log_goes_on_from_its_checkpoint(recordings: Path, tmp_path: Path) -> None:
+def test_a_log_continues_its_checkpoint(recordings: Path, tmp_path: Path) -> None:
     """A controller's log without its beginning has the state in a checkpoint; without one nothing is judged."""
     source = recordings / CLUSTER / "n100" / "__cluster_metadata-0"
     (segment,) = source.glob("*.log")
@@ -382,7 +382,9 @@ def test_every_version_of_a_change_of_a_registration_is_read(version: int) -> No
     ],
     ids=["registration", "change", "kind", "frame"],
 )
-def test_an_unknown_version_says_what_it_is_of(content: bytes, kind: str, version: int, newest: int) -> None:
+def test_an_unknown_version_is_reported_with_its_record_kind(
+    content: bytes, kind: str, version: int, newest: int
+) -> None:
     """The kind and the version, and the newest version that is known of the kind."""
     with pytest.raises(NotRead) as raised:
         read_change(content)

@@ -149,7 +149,7 @@ def changes(*values: StateValue, after_hole: bool) -> list[tuple[str, int]]:
 
 
 def test_appends_refused_one_after_the_other_may_follow_what_is_missing() -> None:
-    """The cleaner took the Prepare record; the Complete record was appended, and told to be refused, three times."""
+    """The cleaner took the Prepare record; the Complete record was appended, and reported as refused, three times."""
     completed = value(S.COMPLETE_COMMIT, 1, 1, 2)
 
     assert changes(completed, completed, completed, completed, after_hole=True) == []

@@ -93,7 +93,7 @@ def test_every_field_of_a_snapshot_is_judged(log: LogFolder, field: str) -> None
 
 
 def test_a_snapshot_may_forget_only_idle_producers(log: LogFolder) -> None:
-    """Written within the expiry, it must know them; later, only the older ones that it still knows tell."""
+    """Written within the expiry, it must know them; later, only the older ones that it still has are evidence."""
     derived = read_derived(log)
     rows = next(file for file in derived.snapshots if file.number == SNAPSHOT).rows
     newest = int(np.argmax(rows["timestamp"]))
@@ -109,7 +109,7 @@ def test_a_snapshot_may_forget_only_idle_producers(log: LogFolder) -> None:
     assert severities(oldest, later) == [Severity.UNDECIDED]
 
 
-def test_a_snapshot_knows_nobody_that_the_log_does_not(log: LogFolder) -> None:
+def test_a_snapshot_has_no_producer_that_the_log_has_not(log: LogFolder) -> None:
     """On a whole log, that is."""
 
     def add(rows: Rows) -> Rows:
@@ -144,7 +144,7 @@ def test_the_aborted_index_lists_each_once_and_in_order(log: LogFolder, change: 
 
 
 def test_segments_without_their_indexes_are_not_judged_by_them(log: LogFolder) -> None:
-    """A copy of the segments alone says nothing of the aborted index; a lost aborted index does."""
+    """A copy of the segments alone shows nothing of the aborted index; a lost aborted index does."""
     derived = read_derived(log)
     lost = with_aborted(log, lambda rows: rows[:0])
 
@@ -171,7 +171,7 @@ def test_a_wrong_entry_of_a_sparse_index_is_damage(log: LogFolder, kind: str, fi
 
 
 def test_a_wrong_leader_epoch_is_damage(log: LogFolder) -> None:
-    """The line that says another epoch than its batches is named."""
+    """The line with another epoch than its batches is named."""
     derived = read_derived(log)
     assert derived.epochs is not None
     derived.epochs = replace(derived.epochs, epochs=(derived.epochs.epochs[0] + 1,))

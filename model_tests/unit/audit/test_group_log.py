@@ -31,7 +31,7 @@ VALUES = st.builds(
     version=st.integers(0, 3),
 )
 FLEXIBLE = bytes([0, 4, *(9).to_bytes(8, "big"), 255, 255, 255, 255, 2, ord("m"), *(5).to_bytes(8, "big"), 1, 7, 1, 0])
-"""A value of version 4: offset 9, metadata m, and a tagged field that nobody knows."""
+"""A value of version 4: offset 9, metadata m, and an unknown tagged field."""
 
 
 def of(offset: int | None, partition: TopicPartition = READS, group: str = "g") -> Record:
@@ -71,7 +71,7 @@ def test_keys_and_values_are_read_in_every_version(
 
 
 def test_other_records_are_reported_by_name() -> None:
-    """A group's generation, records of KIP-848, and kinds that nobody knows yet."""
+    """A group's generation, records of KIP-848, and kinds that are not known yet."""
     assert read_offset(FLEXIBLE) == 9
     assert read_offset_key(writer.encode_key(writer.GroupKey("g"))) == "GroupMetadata"
     assert read_offset_key(b"\0\5whatever") == "ConsumerGroupMemberMetadata"

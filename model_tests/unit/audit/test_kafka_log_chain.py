@@ -64,7 +64,7 @@ def test_lanes_stop_where_one_would_stop(sizes: list[int], changes: list[tuple[f
 
 
 @pytest.mark.usefixtures("narrow_lanes")
-def test_a_log_within_records_leads_nobody_astray() -> None:
+def test_a_log_within_records_is_not_read_as_batches() -> None:
     """Where the values of records are batches themselves, a lane that begins in one does not count."""
     inner = bytes(written([20] * 30))
     sizes = [len(inner)] * 200
@@ -101,7 +101,7 @@ def test_batches_are_sound_together(size: int) -> None:
     bit=st.integers(0, 7),
     more=st.sets(st.integers(0, MANY - 1), max_size=3),
 )
-def test_the_first_batch_that_is_not_what_it_says_is_found(batch: int, place: int, bit: int, more: set[int]) -> None:
+def test_the_first_batch_with_a_wrong_checksum_is_found(batch: int, place: int, bit: int, more: set[int]) -> None:
     """A changed bit of the checksum or of what it covers is found where it is, also where others are changed alike."""
     sizes = [17 + number % 90 for number in range(MANY)]
     log, starts = written(sizes), beginnings(sizes)

@@ -61,7 +61,7 @@ def test_folders_and_files_without_a_log_are_named(tmp_path: Path) -> None:
 
 
 def test_foreign_files_are_ignored_and_foreign_segments_are_not(tmp_path: Path) -> None:
-    """A file beside the segments is nobody's damage; one that says it is a segment is."""
+    """A file beside the segments is no damage; one with the name of a segment is."""
     write_segment(tmp_path / "t-0", [data(0)])
     (tmp_path / "t-0" / "README").write_text("x")
     (tmp_path / "t-0" / "server.log").write_text("x")
@@ -104,7 +104,7 @@ TOO_LARGE = 2**63
 
 @pytest.mark.parametrize("name", [f"{TOO_LARGE:020}.log", f"{10**20 - 1}.log"])
 def test_a_name_that_is_no_offset_is_no_segment(tmp_path: Path, name: str) -> None:
-    """An offset has 63 bits; what says more is named, and the log beside it judged."""
+    """An offset has 63 bits; a larger one is named, and the log beside it judged."""
     path = write_segment(tmp_path / "t-0", [data(0), data(1)])
     (path.parent / name).write_bytes(path.read_bytes())
     (path.parent / f"{TOO_LARGE:020}.snapshot").write_bytes(b"\0" * 10)
@@ -131,7 +131,7 @@ def test_a_checkpoint_beyond_all_offsets_is_no_checkpoint(tmp_path: Path, name: 
 
 
 def test_what_never_ends_is_not_read(tmp_path: Path) -> None:
-    """A pipe in place of a segment or an index: nobody would ever write to it."""
+    """A pipe in place of a segment or an index: it would never be written to."""
     path = write_segment(tmp_path / "t-0", [data(0), data(1)])
     pipes = [path.with_name(f"{2:020}.log"), path.with_suffix(".txnindex")]
     for pipe in pipes:

@@ -21,7 +21,7 @@ from spec.versions import KAFKA_3_9, NEWEST
 from spec.vocabulary import ABSENT
 
 ROUNDS = 4
-"""Times that a log is read before everything that is asked for must be there."""
+"""Times that a log is read before everything that is needed must be there."""
 
 SOUND = ["next"] * 8 + ["commit", "commit", "abort", "bump"] * 2
 WRONG = ["again", "gap", "any", "stale", "empty"]
@@ -48,7 +48,7 @@ PLAIN |= {"coordinator": 0, "leader": 0, "segment": False}
 
 
 def repeated(wishes: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Each wish once, and as often as it says with nothing odd about it."""
+    """Each request once, and as often as it counts, with nothing odd about it."""
     for wish in wishes:
         yield wish
         yield from [wish | PLAIN] * (wish["times"] - 1)
@@ -109,7 +109,7 @@ class RandomLogWriter:
 
 @dataclass
 class ContinuedProducer:
-    """What a producer goes on with."""
+    """What a producer continues with."""
 
     transactional: bool
     epoch: int = 0
@@ -147,7 +147,7 @@ def together(parts: Sequence[Condensed], wanted: Wanted) -> Condensed:
 def judged(
     read: Callable[[Wanted], Condensed], wanted: Wanted, derived: DerivedFiles | None = None
 ) -> PartitionVerdict:
-    """The verdict, after as many readings as it takes to have what is asked for."""
+    """The verdict, after as many readings as it takes to have what is needed."""
     for _ in range(ROUNDS):
         verdict, asked = conclude(read(wanted), wanted, derived)
         if not asked:
@@ -234,7 +234,7 @@ def test_parts_are_judged_as_the_log_is(wishes: list[dict[str, Any]], wanted: Wa
 @settings(max_examples=60)
 @given(st.lists(SOUND_BATCH, max_size=40), st.lists(st.integers(0, 150), max_size=6))
 def test_a_sound_log_is_read_once(wishes: list[dict[str, Any]], cuts: list[int]) -> None:
-    """Wherever it is divided, nothing more is asked for, and no producer is in doubt."""
+    """Wherever it is divided, nothing more is needed, and no producer is in doubt."""
     wanted = Wanted(Surroundings(), edges=np.array([20, 60], np.int64))
     batches = log_of([{**PLAIN, **wish} for wish in wishes])
     left = together([condensed(part, wanted) for part in parts_of(batches, cuts)], wanted)

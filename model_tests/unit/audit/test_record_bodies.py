@@ -86,7 +86,7 @@ COUNTED: Final = (BodyCheck.RECORD_COUNT, BodyCheck.OFFSET_DELTA)
 
 
 @pytest.mark.parametrize("broken", [one for one in BROKEN if one.check not in COUNTED], ids=lambda broken: broken.name)
-def test_a_body_that_is_not_what_its_header_says_is_damage(tmp_path: Path, broken: BrokenBody) -> None:
+def test_a_body_that_differs_from_its_header_is_damage(tmp_path: Path, broken: BrokenBody) -> None:
     """The check, the batch and the record, the fields, what to do; no rule is broken, and nothing is said otherwise."""
     batch = broken.of(0)
     width = batch.last_offset_delta + 1
@@ -270,7 +270,7 @@ def test_a_divided_log_reports_the_same(tmp_path: Path) -> None:
 
 
 def test_bodies_in_object_storage_are_read_once(tmp_path: Path) -> None:
-    """As those on disk, and each segment is asked for as often as without."""
+    """As those on disk, and each segment is read as often as without."""
     whole = run([written(tmp_path / "kafka")], deep=True)
     with object_store(tmp_path) as (settings, asked):
         shallow = run([f"s3://{BUCKET}/kafka?{settings}"])

@@ -1,4 +1,4 @@
-"""What is about several producers, ids or times is shown where any of them is asked for."""
+"""What is about several producers, ids or times is shown where any of them is selected."""
 
 import shutil
 from collections.abc import Callable

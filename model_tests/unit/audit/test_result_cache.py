@@ -42,8 +42,8 @@ def judged(log: LogFolder) -> bytes:
     return encode(*audit_log(log, surroundings(log))).encode()
 
 
-def test_an_audit_that_is_killed_goes_on_where_it_was(tmp_path: Path) -> None:
-    """What was found is not looked for again, and is what an audit finds that nobody stops."""
+def test_an_audit_that_is_killed_is_resumed(tmp_path: Path) -> None:
+    """A resumed audit reuses the results, and its report is that of an audit without a stop."""
     for number in range(20):
         write_segment(tmp_path / "logs" / f"t-{number}", [data(0), data(1 + number % 2)])
     work = directory_for(tmp_path / "work")

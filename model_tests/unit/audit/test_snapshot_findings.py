@@ -34,7 +34,7 @@ def found_with(log: LogFolder, rows: Rows, number: int = SNAPSHOT) -> list[Findi
 
 
 def test_another_producer_id_in_a_snapshot_is_one_finding(log: LogFolder) -> None:
-    """It says both: the one that nobody has, and the one that is not there."""
+    """It names both: the one that no log has, and the one that is not there."""
     rows = taken_at(log, SNAPSHOT).rows.copy()
     right = int(rows["producer_id"][1])
     rows["producer_id"][1] += 500

@@ -1,4 +1,4 @@
-"""A broker's log directory for tests, told as the story of its transactions, written with the reference's bytes."""
+"""A broker's log directory for tests, given as a sequence of transactions, written with the reference's bytes."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -20,7 +20,7 @@ NOWHERE: Mapping[Name, int] = MappingProxyType({})
 
 @dataclass(slots=True)
 class WrittenCluster:
-    """What each partition and the coordinator append; time goes on by 10 ms with every record.
+    """What each partition and the coordinator append; time advances by 10 ms with every record.
 
     Attributes:
         version: transaction version, 0 or 2.
@@ -104,7 +104,7 @@ class WrittenCluster:
         )
 
     def mark(self, name: str, *partitions: Name, outcome: ControlType | None = None, epoch: int | None = None) -> None:
-        """Markers as the Prepare record says, or otherwise."""
+        """Markers with the outcome of the Prepare record, or otherwise."""
         value = self.values[name]
         decided = COMMIT if value.status == STATES.PREPARE_COMMIT.value else ABORT
         kind = decided if outcome is None else outcome

@@ -37,7 +37,7 @@ def clean_worlds(profile: Profile, faults: FaultRates, turns: int, first: int) -
 
 
 def is_clean(world: TransactionWorld) -> bool:
-    """Whether nobody ended a transaction by hand and no election was unclean; what was recorded is forgotten."""
+    """Whether no transaction was ended by hand and no election was unclean; what was recorded is forgotten."""
     reported = [(row["api"], row["client"]) for row in world.recorder.rows]
     world.recorder.forget()
     return not any(api == "UncleanLeaderElection" or (api, who) == ("WriteTxnMarkers", ADMIN) for api, who in reported)

@@ -16,7 +16,7 @@ def counted(directory: Path) -> int:
 
 
 def test_checksums_alone_are_computed_of_every_batch(tmp_path: Path) -> None:
-    """What the audit's time is held against does look at the bytes: a batch with another bit does not count."""
+    """What the audit's time is compared with does look at the bytes: a batch with another bit does not count."""
     log = DiskLog.create(tmp_path / "t-0")
     log.append_all(list(client_batches(BATCHES)))
     log.close()

@@ -38,7 +38,7 @@ def test_one_part_is_measured_alone(asked: list[str], tmp_path: Path, capsys: py
 
 
 def test_all_parts_are_measured_where_none_is_named(asked: list[str], tmp_path: Path) -> None:
-    """And the report has them all, and says of which sources they are."""
+    """And the report has them all, and names their sources."""
     bench.main([])
 
     assert asked == list(bench.PARTS)

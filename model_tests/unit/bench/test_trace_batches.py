@@ -30,7 +30,7 @@ def test_a_batch_is_as_large_as_asked_and_every_step_stands_once(table: pa.Table
 def test_one_trace_is_hot_and_its_copies_share_nothing(table: pa.Table, tmp_path: Path) -> None:
     """Nine tenths of the steps are of one trace; no node, topic, client or producer id of it comes in two copies.
 
-    The world's clock goes on from copy to copy.
+    The world's clock continues from copy to copy.
     """
     write_batch(table, 1000, tmp_path, hot=True)
 

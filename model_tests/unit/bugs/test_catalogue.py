@@ -60,7 +60,7 @@ def test_a_bug_is_expected_first_and_mended_after(bug: Bug) -> None:
 
 @each_shown
 def test_the_claim_is_that_of_the_rule(bug: Bug) -> None:
-    """What is asked of the system is what the catalogue says is broken, in an instance that is finite."""
+    """The property checked is the one that the catalogue names as broken, in an instance that is finite."""
     for case in bug.cases:
         system = case.instance.searched()
         assert RULES[bug.rule.id] is case.asked(system).rule

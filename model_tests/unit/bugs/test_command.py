@@ -16,7 +16,7 @@ runner = CliRunner()
 
 
 def test_the_list_has_every_bug_with_releases() -> None:
-    """And says how many there are."""
+    """And gives their number."""
     listed = runner.invoke(app, ["bugs"])
 
     assert HOLDS == listed.exit_code
@@ -54,7 +54,7 @@ def test_a_wrong_name_is_one_line_with_near_ones() -> None:
 
 
 def test_a_drawing_needs_a_bug_and_a_place(tmp_path: Path) -> None:
-    """Both are told in a line."""
+    """A missing one is reported in one line."""
     with pytest.raises(BadInput, match="--svg draws one bug"):
         run(svg=tmp_path / "x.svg")
     with pytest.raises(BadInput, match="cannot be written"):

@@ -58,9 +58,9 @@ def test_the_true_reference_refuses_the_late_end() -> None:
 
 @pytest.mark.parametrize("bug", BUGS.values(), ids=lambda bug: bug.name)
 def test_every_counterexample_shows_on_the_defective_reference_alone(bug: Bug) -> None:
-    """With the defect the bug's rule is broken; without it nothing is, and the report says what went otherwise.
+    """With the defect the bug's rule is broken; without it nothing is, and the report has the difference.
 
-    Where the true reference refuses nothing, it says why what comes of it is right.
+    Where the true reference refuses nothing, the reason why the consequence is right is given.
     """
     replay = replayed(bug, searched(bug.broken).trace)
     assert replay is not None

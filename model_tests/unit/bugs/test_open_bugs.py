@@ -1,4 +1,4 @@
-"""Bugs that no release has mended: violated in the newest one too, and held against what would mend them."""
+"""Bugs that no release has fixed: violated in the newest one too, and compared with what would fix them."""
 
 from dataclasses import replace
 
@@ -52,7 +52,7 @@ def test_a_mending_is_what_mends(name: str) -> None:
 
 @each_open
 def test_a_release_that_is_wrongly_said_to_have_the_bug_is_red(bug: Bug) -> None:
-    """Every case that must be violated is asked, not the first alone."""
+    """Every case that must be violated is checked, not the first alone."""
     wrong = replace(
         bug, cases=(*bug.violated, replace(bug.mended[-1], expected=ExpectedAnswer.VIOLATED), *bug.mended[:-1])
     )
@@ -78,7 +78,7 @@ def test_the_drawing_shows_the_torn_commit() -> None:
 
 
 def test_the_drawing_shows_the_locked_id() -> None:
-    """The open transaction has a transition pending that nobody takes back."""
+    """The open transaction has a transition pending that never ends."""
     diagram = judged(BUGS["lowered-version"]).diagram
     assert diagram is not None
 

@@ -1,4 +1,4 @@
-"""Tables that are kept beside the code: a changed text makes its rows stale, and a line says what to do."""
+"""Tables that are kept beside the code: a changed text makes its rows stale, and a line gives the remedy."""
 
 import ast
 import re
@@ -73,7 +73,7 @@ def test_many_stale_texts_are_counted(tmp_path: Path) -> None:
     ],
 )
 def test_a_table_that_cannot_be_read_is_one_line(tmp_path: Path, content: str | None, says: str) -> None:
-    """For whoever reads it, and for `make lint`."""
+    """For readers, and for `make lint`."""
     if content is not None:
         (tmp_path / "table.json").write_text(content)
 

@@ -29,7 +29,7 @@ def test_one_in_one_is_everything() -> None:
 
 
 def test_families_select() -> None:
-    """By what each line says of itself."""
+    """By the fields of each line."""
     chosen = sample(20, ("FX", "P"))
 
     assert {session.family for session in sessions_in(chosen.lines)} == {"FX", "P"}

@@ -71,7 +71,7 @@ def test_a_session_that_kills_its_process_is_damage(many: Path) -> None:
 
 
 def test_few_lines_need_no_other_process() -> None:
-    """The work is done here, one line after another, as they are asked for."""
+    """The work is done here, one line after another, as they are needed."""
     asked: list[int] = []
 
     def few() -> Iterator[Line]:

@@ -32,7 +32,7 @@ def test_the_first_guard_in_order_decides(request_: PartitionProduce, guard: str
 
 
 def test_the_log_start_is_reported_since_version_5_and_only_by_the_log() -> None:
-    """Before version 5, or when the log was not asked, it is -1."""
+    """Before version 5, or when the log was not read, it is -1."""
     reply = AppendReply(0, 7, 8, duplicate=True, appended=False)
 
     starts = [answered(PartitionProduce(version), reply, 3).log_start_offset for version in (3, 4, 5, 11)]

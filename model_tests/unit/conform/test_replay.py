@@ -100,7 +100,7 @@ def test_sessions_that_cannot_be_judged_are_no_agreement(tmp_path: Path) -> None
 
 
 def test_damage_is_reported_and_the_rest_judged(tmp_path: Path) -> None:
-    """A missing path and a good file: the file is judged, the path is one line, and the exit says so."""
+    """A missing path and a good file: the file is judged, the path is one line, and the exit code shows it."""
     file = written(tmp_path / "a.ndjson", session(init()))
 
     report = run([tmp_path / "none", file])

@@ -58,7 +58,7 @@ def test_a_release_has_no_younger_transaction_version() -> None:
     ],
 )
 def test_a_request_that_the_release_does_not_take_is_one_line(kafka: str, api: str, version: int, message: str) -> None:
-    """A session cannot have asked a broker for what it does not know."""
+    """A session cannot have sent a broker a request that it does not know."""
     step = {"api": api, "version": version, "request": {}, "response": {"error": "NONE", "error_code": 0}}
 
     with pytest.raises(MalformedSession) as malformed:
@@ -158,7 +158,7 @@ def test_a_repetition_of_a_repetition_has_the_values_of_the_original() -> None:
 
 
 def test_what_is_not_specified_yet_is_named() -> None:
-    """A session says which of its requests neither side is held against."""
+    """A session names the requests by which neither side is judged."""
     delete = {"api": "DeleteGroups", "version": 3, "request": {}, "response": {"error": "NONE"}}
     leave = {**delete, "api": "LeaveGroup"}
 
@@ -178,7 +178,7 @@ def test_what_is_not_specified_yet_is_named() -> None:
     ],
 )
 def test_a_malformed_session_is_named_with_the_field(fields: dict[str, Any], message: str) -> None:
-    """One line says where in the session what is wrong."""
+    """One line gives the place in the session and what is wrong."""
     with pytest.raises(MalformedSession) as malformed:
         session_of(session(restart(), **fields))
 
@@ -198,7 +198,7 @@ def test_a_malformed_session_is_named_with_the_field(fields: dict[str, Any], mes
     ],
 )
 def test_a_malformed_batch_is_named_with_step_and_field(field: str, value: object, message: str) -> None:
-    """One line says which field of which step is wrong."""
+    """One line gives the field of the step that is wrong."""
     with pytest.raises(MalformedSession) as malformed:
         session_of(session(init(), produce_with({field: value})))
 

@@ -131,7 +131,7 @@ def test_an_id_out_of_order_is_disagreed_with_where_it_was_handed_out() -> None:
 
 
 def test_a_side_that_breaks_down_disagrees() -> None:
-    """An exception is a wrong answer, named, and the replay goes on."""
+    """An exception is a wrong answer, named, and the replay continues."""
 
     class BrokenReference(OnReference):
         def fetch(self, request: object) -> Any:

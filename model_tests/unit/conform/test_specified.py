@@ -136,7 +136,7 @@ def test_a_refused_marker_leaves_the_id_in_prepare() -> None:
 
 
 def test_a_restart_keeps_an_open_transaction_open() -> None:
-    """Memory is what the log says; EndTxn goes on as before."""
+    """Memory follows from the log; EndTxn proceeds as before."""
     side = begun()
     side.answer(Restart(clean=True, coordinator_epoch=2))
 
@@ -146,7 +146,7 @@ def test_a_restart_keeps_an_open_transaction_open() -> None:
 
 
 def test_under_version_2_the_next_transaction_has_the_next_epoch() -> None:
-    """EndTxn of version 5 tells it, and the epoch before is refused by coordinator and partition."""
+    """EndTxn of version 5 returns it, and the epoch before is refused by coordinator and partition."""
     side = begun(profile=SNAPSHOT_4_0)
 
     assert side.answer(end(0, committed=True, version=5)) == EndTxnAnswer(ErrorCode.NONE, 0, 1)

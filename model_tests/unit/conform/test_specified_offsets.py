@@ -63,7 +63,7 @@ def fetched(side: OnSpecification, *, stable: bool) -> FetchedOffsetAnswer:
 @pytest.mark.parametrize("committed", [True, False], ids=["commit", "abort"])
 @pytest.mark.parametrize("profile", [KAFKA_3_9, SNAPSHOT_4_0], ids=lambda profile: profile.name)
 def test_offsets_of_a_transaction_become_true_with_its_commit(profile: Profile, committed: bool) -> None:
-    """Until it ends a stable fetch waits, and another tells the offset before; an abort leaves that."""
+    """Until it ends a stable fetch waits, and another gets the offset before; an abort leaves that."""
     side = begun(profile)
     side.answer(RecordedOffsetCommit(7, "g0", -1, "", (("t-0", 4),)))
 
@@ -117,7 +117,7 @@ def test_a_refused_append_drops_what_was_pending_until_the_next_restart() -> Non
 
 
 def test_a_past_generation_commits_nothing() -> None:
-    """The member of the generation does; nobody in particular only in a transaction."""
+    """The member of the generation does; a commit without a member only in a transaction."""
     side = begun(joins=True)
     plain = (("t-0", 5),)
 

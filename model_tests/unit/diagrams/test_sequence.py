@@ -80,7 +80,7 @@ def test_no_text_is_cut() -> None:
 
 
 def test_the_svg_is_accessible_and_stands_alone() -> None:
-    """It has a title and a description that tell all steps, themes for both grounds, and nothing from outside."""
+    """It has a title and a description with all steps, themes for both grounds, and nothing from outside."""
     drawn = svg_of(DIAGRAM)
     root = ElementTree.fromstring(drawn)
 
@@ -123,18 +123,18 @@ def test_the_description_reports_the_steps_in_sentences() -> None:
 
 
 def test_an_event_of_a_stranger_is_refused() -> None:
-    """A diagram that left somebody out would tell another story."""
+    """A diagram without one of its participants would be wrong."""
     with pytest.raises(ValueError, match="'reader' is not among the participants client"):
         Sequence("x", ("client",), ((Note("reader", "waits"),),), Ending("", "nothing"))
 
 
 def test_participants_who_do_nothing_have_no_column() -> None:
-    """In the order that was asked for."""
+    """In the requested order."""
     assert ("client", "coordinator") == participants_of(STEPS[:1], ("client", "reader", "coordinator"))
 
 
 def test_a_long_name_stays_whole() -> None:
-    """The name of an error may be longer than a line of a label: nobody searches for half of it, and there is room."""
+    """The name of an error may be longer than a line of a label: it is kept whole for searches, and there is room."""
     error = "TRANSACTIONAL_ID_AUTHORIZATION_FAILED"
     steps = (
         (

@@ -27,7 +27,7 @@ def test_every_member_is_reported_of(members: type[Enum]) -> None:
 
 
 def test_a_comment_is_what_is_reported() -> None:
-    """And a name says itself where there is none."""
+    """And a name stands for itself where there is none."""
     reported = client_tables.reported(Hold)
 
     assert "a batch expired whose fate is not known" == reported["UNRESOLVED"]

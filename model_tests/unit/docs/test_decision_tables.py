@@ -59,7 +59,7 @@ def test_every_check_of_the_append_is_a_row() -> None:
 
 @pytest.mark.parametrize("name", tables.DECISIONS)
 def test_a_row_says_when_the_check_applies(name: str) -> None:
-    """No formula is a constant, and none is longer than somebody reads."""
+    """No formula is a constant, and none is too long to read."""
     rows = tables.rows(tables.DECISIONS[name])
 
     assert rows
@@ -67,7 +67,7 @@ def test_a_row_says_when_the_check_applies(name: str) -> None:
 
 
 def test_a_check_of_some_releases_names_them() -> None:
-    """A guard that a release does not have says which have it, and an answer that differs says where."""
+    """A guard that a release does not have lists those that have it, and an answer that differs, where."""
     by_name = {row.guard.name: row for row in tables.rows(tables.DECISIONS["append"])}
 
     assert "4.2 to 4.4" == by_name["marker_not_bumped"].releases
@@ -79,7 +79,7 @@ def test_a_check_of_some_releases_names_them() -> None:
 
 
 def test_another_order_of_checks_is_reported() -> None:
-    """Before 2.4 a commit is told of a rebalance before it is held against the group."""
+    """Before 2.4 a commit gets the error of a rebalance before it is checked against the group."""
     orders = tables.other_orders(tables.DECISIONS["offset-commit"])
 
     assert orders["0.11 to 2.0"].startswith("group_unknown, group_dead, assignment_awaited, ")

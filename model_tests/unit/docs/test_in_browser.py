@@ -172,7 +172,7 @@ def test_the_head_of_a_long_table_stays_in_sight(page: Any, name: str, row: int)
     ids=["counterexample", "scenario", "graph of states"],
 )
 def test_drawings_are_drawn(page: Any, name: str, drawn: str) -> None:
-    """Each kind has a size, is told to who cannot see it, and changes its ground with the page's colours."""
+    """Each kind has a size and a description for screen readers, and changes its ground with the page's colours."""
     page.goto(address(name))
     page.evaluate(UNFOLD)
     drawing = page.locator(drawn).first

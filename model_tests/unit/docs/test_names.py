@@ -31,7 +31,7 @@ def stating(*rules: str) -> str:
 
 @pytest.fixture
 def build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Builds pages of one's own with the extensions of the site, and says what it was told."""
+    """Builds pages of one's own with the extensions of the site, and returns the warnings."""
     for kind in references.KINDS:
         monkeypatch.setitem(references.KINDS, kind, {KNOWN: RULES[KNOWN]} if kind == "rule" else {})
 
@@ -103,7 +103,7 @@ def test_a_rule_is_stated_with_all_that_is_known_of_it(build: Any, no_results: P
 
 
 def test_without_a_run_nothing_is_claimed(build: Any) -> None:
-    """Every cell says that it was not run."""
+    """Every cell shows that it was not run."""
     _, site = build(index=stating(KNOWN))
 
     page = (site / "index.html").read_text()
@@ -141,7 +141,7 @@ def test_a_rule_is_stated_exactly_once(build: Any, page: str, reported: str) -> 
 def test_results_of_something_else_stop_the_build(
     build: Any, no_results: Path, changed: dict[str, object], reported: str
 ) -> None:
-    """In one line that says what to do."""
+    """In one line with the remedy."""
     no_results.write_text(json.dumps(a_report(**changed)))
 
     with pytest.raises(run_results.Unusable, match=reported):
@@ -157,7 +157,7 @@ def test_a_report_that_is_cut_off_stops_the_build(build: Any, no_results: Path) 
 
 
 def test_benchmarks_are_drawn_from_their_report(build: Any, tmp_path: Path) -> None:
-    """A figure with a target is a bar, one without is in the table alone; a missed target is told in words."""
+    """A figure with a target is a bar, one without is in the table alone; a missed target is reported in words."""
     figures = [
         {"what": "reads", "figure": 50.0, "unit": "MB/s", "target": "at least 100", "met": False},
         {"what": "scan", "figure": 2.0, "unit": "us", "target": "", "met": True},
@@ -187,7 +187,7 @@ def test_benchmarks_of_something_else_stop_the_build(build: Any, tmp_path: Path,
 
 
 def test_benchmarks_of_other_sources_stop_the_build(build: Any, tmp_path: Path) -> None:
-    """A figure is not told of code that was not measured."""
+    """No figure is shown for code that was not measured."""
     (tmp_path / "bench.json").write_text(json.dumps(a_bench_report(sources="feedfeed")))
 
     with pytest.raises(
@@ -197,7 +197,7 @@ def test_benchmarks_of_other_sources_stop_the_build(build: Any, tmp_path: Path) 
 
 
 def test_a_missing_diagram_is_named(build: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A bug of which no search found anything to draw is told, and so is the page that asks for it alone."""
+    """A bug of which no search found anything to draw is reported, and so is the page that asks for it alone."""
     bugs = extension("bug_pages")
     monkeypatch.setattr(bugs, "facts", dict)
 
@@ -216,7 +216,7 @@ def test_every_rule_has_a_page_of_its_own_chapter() -> None:
 
 
 def test_every_formula_is_latex() -> None:
-    """Each formula of a check or a claim can be set as mathematics, and says the same signs."""
+    """Each formula of a check or a claim can be set as mathematics, and has the same signs."""
     formulas = [claim.formula for claim in claims.stated() if claim.formula]
     formulas += [
         row.formula for each in rule_formulas.checks_by_rule().values() for _, row in each if not reported(row)
@@ -267,7 +267,7 @@ def test_every_rule_is_done_by_something() -> None:
 def test_code_that_is_not_there_is_named(
     monkeypatch: pytest.MonkeyPatch, done_by: dict[str, tuple[str, ...]], found: dict[str, list[Any]], reported: str
 ) -> None:
-    """So that a page never shows less than it says."""
+    """So that a page never shows less than it announces."""
     monkeypatch.setattr(rule_code, "DONE_BY", done_by)
 
     with pytest.raises(ValueError, match=reported):

@@ -59,7 +59,7 @@ def test_every_behaviour_has_its_sentence(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_what_differs_is_marked_against_the_release_before() -> None:
-    """A variant is compared with what it varies, and is nobody's predecessor."""
+    """A variant is compared with what it varies, and is no release's predecessor."""
     assert PROFILES["3.9.0"] is versions.before(PROFILES["3.9.0-nover"])
     assert PROFILES["3.9.0"] is versions.before(PROFILES["4.0-SNAPSHOT"])
     assert PROFILES["4.4"] is versions.before(PROFILES["split-out-of-order"])
@@ -88,7 +88,7 @@ def test_a_field_without_a_meaning_is_refused(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_real_report_is_of_its_schema() -> None:
-    """Every entry of a report of bugs has the properties, of the types, that its schema says."""
+    """Every entry of a report of bugs has the properties, of the types, that are in its schema."""
     report = json.loads(json.dumps(BugsReport((judged(BUGS["KAFKA-15784"]),)).to_json()))
     entry: dict[str, Any] = schemas.schema("bugs")["items"]
 
@@ -138,7 +138,7 @@ def test_drawings_of_one_page_share_no_id() -> None:
 
 
 def test_drawings_are_light_and_dark_as_the_page_is() -> None:
-    """The site's style has both sets of colours, and says nothing of anything but drawings."""
+    """The site's style has both sets of colours, and styles nothing but drawings."""
     sheet = drawings.sheet()
 
     assert 'body[data-theme="dark"] .drawing svg {' in sheet
@@ -181,7 +181,7 @@ def test_the_parts_of_a_run_are_on_their_page() -> None:
 
 
 def test_what_an_absent_column_holds_is_code() -> None:
-    """As text its straight quotes would be curled, and nobody could copy them."""
+    """As text its straight quotes would be curled, and it could not be copied."""
     shown = schema_tables.columns(schema_tables.GROUPS["where"])
 
     cells = [row[2] for row in shown.findall(nodes.row)][1:]
@@ -224,7 +224,7 @@ def test_each_kind_of_evidence_of_a_rule_has_its_colour() -> None:
 
 
 def test_a_link_that_leads_nowhere_is_named(tmp_path: Path) -> None:
-    """A file that is not there, a place that a page has not, and an id that a page has twice are told; others pass."""
+    """A missing file, a place that a page has not, and an id that a page has twice are reported; others pass."""
     (tmp_path / "a.html").write_text(
         '<p id="here"><a href="b.html#there">b</a><a href="https://kafka.apache.org">k</a>'
     )

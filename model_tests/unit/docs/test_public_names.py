@@ -1,4 +1,4 @@
-"""The reference of functions: what a module's source says, and docstrings as a reader sees them."""
+"""The reference of functions: a module's source, and docstrings as a reader sees them."""
 
 from importlib import import_module
 from pathlib import Path
@@ -127,7 +127,7 @@ COMMANDS = "model_tests.cli"
 
 
 def test_who_has_many_arguments_says_what_they_are() -> None:
-    """By itself, or by what its package says of the name."""
+    """By itself, or by its package's documentation of the name."""
     silent = [
         f"{module}.{name}: {argument}"
         for module in api.shown_modules()

@@ -83,7 +83,7 @@ def test_the_tutorial_unpacks_a_log_that_is_there() -> None:
 
 
 def test_the_command_for_a_rule_prints_it() -> None:
-    """The rule that the front page asks for is there, with what it says it has, and so is that of the tutorial."""
+    """The rule that the front page names is there, with the evidence shown, and so is that of the tutorial."""
     assert output_of(README, f"{EOS} rules seq.duplicate_window") == []
     reported = printed("rules", "seq.duplicate_window")
     shown = output_of(TUTORIAL, f"{EOS} rules txn.no_crosstalk")
@@ -99,7 +99,7 @@ def test_the_front_page_counts_the_bugs_that_are_found() -> None:
 
 
 def test_a_changed_answer_disagrees_as_the_guide_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The guide's own session, and what is told of it when the broker is wrong."""
+    """The guide's own session, and what is reported when the broker is wrong."""
     page, session = GUIDES / "own-traces.md", tmp_path / "session.ndjson"
     recorded = ROOT / RECORDINGS / "3.9-tv0-A.ndjson.xz"
     with lzma.open(recorded, "rt") as lines:
@@ -117,7 +117,7 @@ def test_a_changed_answer_disagrees_as_the_guide_says(tmp_path: Path, monkeypatc
 
 
 def test_steps_written_by_hand_are_judged_as_the_guide_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The guide's own two steps, and what is told of them when the second one's error is taken away."""
+    """The guide's own two steps, and what is reported when the second one's error is taken away."""
     text = (GUIDES / "own-traces.md").read_text(encoding="utf-8")
     written = text.partition("```python\n")[2].partition("```")[0]
     monkeypatch.chdir(tmp_path)

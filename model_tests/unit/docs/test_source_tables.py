@@ -38,7 +38,7 @@ def test_the_page_counts_what_nothing_supports() -> None:
 
 
 def test_a_row_reports_method_file_and_what_is_so_instead() -> None:
-    """A row without a method tells its recording."""
+    """A row without a method names its recording."""
     wrong = SourceRow("append", "x", "NONE", "2.4", "2.5", Support.WRONG, "Log.read", ("a",), (), "no error")
     recorded = SourceRow("append", "x", "NONE", "3.9.0", "3.9.0", Support.RECORDING, note="3.9.0")
 

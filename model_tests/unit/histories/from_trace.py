@@ -1,4 +1,4 @@
-"""A trace of the simulator as a history in EDN: what its applications were told, and what its readers were given.
+"""A trace of the simulator as a history in EDN: what its applications were answered, and what its readers were given.
 
 Left out is what a history of Jepsen's workload does not have: producers that are not idempotent or do not wait for all
 replicas, and readers that begin elsewhere than at the start of a partition.

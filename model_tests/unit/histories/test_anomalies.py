@@ -62,7 +62,7 @@ def test_its_clean_twin_has_none(kind: AnomalyKind) -> None:
 
 
 def test_there_is_a_history_of_every_class_and_no_other() -> None:
-    """A file without a class would be judged by nobody."""
+    """A file without a class would not be judged."""
     assert {file.name.split(".")[0] for file in HISTORIES.iterdir()} == {kind.value for kind in MEANINGS}
 
 
@@ -104,7 +104,7 @@ SKIPPED = """
 def test_what_a_skip_means_depends_on_how_the_reader_got_its_partitions(
     placing: str, expected: dict[Severity, int]
 ) -> None:
-    """A group may move a partition between two polls; what a process assigned itself nobody takes away."""
+    """A group may move a partition between two polls; what a process assigned itself stays its own."""
     assert found(judged(SENT + placing + SKIPPED)) == {AnomalyKind.POLL_SKIP: expected}
 
 
@@ -182,7 +182,7 @@ def test_offsets_may_be_as_large_as_they_can_be() -> None:
     ("start", "severity"), [("", Severity.UNDECIDED), (":seek-to-beginning? true, ", Severity.VIOLATION)]
 )
 def test_what_lies_before_all_that_was_read_is_lost_only_to_who_began_there(start: str, severity: Severity) -> None:
-    """A reader may have begun behind it, unless it was told to begin at the start."""
+    """A reader may have begun behind it, unless it was configured to begin at the start."""
     placing = f"{{:type :ok, :f :assign, :value [1], {start}:process 1, :index 6}}\n"
     read = "{:type :ok, :f :poll, :value [[:poll {1 [[1 11] [2 12]]}]], :process 1, :index 7}"
 

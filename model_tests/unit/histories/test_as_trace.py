@@ -1,4 +1,4 @@
-"""Histories in the trace schema: the group rules of traces, which know nothing of the classes, find the same broken."""
+"""Histories in the trace schema: the history rules do not know the classes, and find what each class means."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -28,11 +28,11 @@ SHOWS: Final[Mapping[AnomalyKind, str]] = {
     AnomalyKind.INT_POLL_SKIP: "as_reported_to_client",
     AnomalyKind.READ_CYCLE_REALTIME: "reported_once",
 }
-"""Classes that a group rule sees, and the check that does; the others are about several readers, or legal."""
+"""Classes that a history rule sees, and the check that does; the others are about several readers, or legal."""
 
 
 def broken(rows: Iterable[Mapping[str, Any]]) -> tuple[set[str], int]:
-    """The group rules' checks that do not hold in a trace, and how many were at stake."""
+    """The history rules' checks that do not hold in a trace, and how many were at stake."""
     histories = Histories()
     for row in rows:
         histories.add(row)

@@ -28,7 +28,7 @@ def written(text: str, folder: Path) -> str:
 
 
 def contradicted(text: str) -> str:
-    """The history with one committed transaction told to be aborted, though its records have their offsets."""
+    """The history with one committed transaction reported as aborted, though its records have their offsets."""
     found = re.search(r"\{:type :ok, :f :txn, :value \[\[:send [^{]*?\[\d+ ", text)
     assert found is not None
     return text[: found.start()] + text[found.start() :].replace(":type :ok", ":type :fail", 1)
@@ -41,7 +41,7 @@ def violations(report: AuditReport) -> set[str]:
 @pytest.mark.slow
 @pytest.mark.xdist_group("spark")
 def test_a_history_is_held_against_logs_on_spark(world: tuple[list[Path], str], tmp_path: Path) -> None:
-    """What was acknowledged is there; of a committed transaction that was told to be aborted, both ways say so."""
+    """What was acknowledged is there; a committed transaction that was answered as aborted is a finding of both."""
     brokers, text = world
     whole = run(brokers, history=written(text, tmp_path), master=MASTER)
     wrong = run(brokers, history=written(contradicted(text), tmp_path), master=MASTER)

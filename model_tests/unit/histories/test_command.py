@@ -1,4 +1,4 @@
-"""`eos audit --history` by itself and beside logs: which form a file has, what is refused, what the report says."""
+"""`eos audit --history` by itself and beside logs: which form a file has, what is refused, what is reported."""
 
 import gzip
 import json
@@ -41,7 +41,7 @@ def printed(path: Path, lines: list[dict[str, Any]]) -> Path:
 
 
 def test_a_clean_history_holds() -> None:
-    """And the report says what was looked at."""
+    """And the report has what was looked at."""
     code, output = audited("--history", str(HISTORIES / "lost-write.clean.edn"))
 
     assert code == HOLDS
@@ -54,7 +54,7 @@ def test_an_anomaly_is_reported_with_rule_operations_and_offsets(tmp_path: Path)
 
     assert code == VIOLATED
     assert "repl.committed_survives" in output
-    assert "value 11 at offset 1, sent by :send 3 of process 0, was given to nobody" in output
+    assert "value 11 at offset 1, sent by :send 3 of process 0, was given to no reader" in output
     clients = json.loads((tmp_path / "report.json").read_text())["clients"]
     assert [one["class"] for one in clients["classes"]] == [kind.value for kind in AnomalyKind]
     (case,) = next(one["cases"] for one in clients["classes"] if one["class"] == "lost-write")
@@ -90,7 +90,7 @@ def test_a_compressed_history_is_read(tmp_path: Path, ending: str) -> None:
         ("\n \n", "is empty"),
         ("hello\n", "no history that is known"),
         ('{"api": "Produce"}\n', "no history that is known"),
-        ('{"ev": "producer", "p": "a"}\n', "a journal, which tells of no reader"),
+        ('{"ev": "producer", "p": "a"}\n', "a journal, which has no readers"),
     ],
 )
 def test_what_is_no_history_is_refused_in_one_line(tmp_path: Path, content: str, reason: str) -> None:
@@ -112,7 +112,7 @@ def test_what_is_no_history_is_refused_in_one_line(tmp_path: Path, content: str,
         (("--history", "x", "--history-format", "csv"), "--history-format is one of edn, tools, journal"),
         (("--history", "x", "--history-isolation", "none"), "--history-isolation is read_committed or"),
         (("--history", str(HISTORIES), "--history-format", "edn"), "is one file, this is a directory"),
-        (("--history", str(HISTORIES / "G0.edn"), "--received", "x"), "--received goes with a journal"),
+        (("--history", str(HISTORIES / "G0.edn"), "--received", "x"), "--received belongs to a journal"),
     ],
 )
 def test_what_does_not_go_together_is_refused(arguments: tuple[str, ...], reason: str) -> None:
@@ -144,7 +144,7 @@ def test_the_isolation_of_readers_is_an_option() -> None:
 
 
 def test_a_history_is_written_as_a_trace(tmp_path: Path) -> None:
-    """For `eos check`; the group rules find in it what the class says."""
+    """For `eos check`; the history rules find in it what the class means."""
     trace = tmp_path / "trace.ndjson"
 
     code, _ = audited("--history", str(HISTORIES / "poll-skip.edn"), "--history-trace", str(trace))
@@ -195,7 +195,7 @@ TWO = """
 
 
 def test_a_true_history_agrees_with_the_logs(tmp_path: Path) -> None:
-    """What was acknowledged is there, and has the outcome that the client was told."""
+    """What was acknowledged is there, and has the outcome that the client got."""
     report = beside(tmp_path, TWO)
 
     assert report.exit_code == HOLDS
@@ -206,7 +206,7 @@ def test_a_true_history_agrees_with_the_logs(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "rule"),
     [((":fail", ":ok"), "txn.client_verdict"), (('"a-0" [0 1]', '"a-0" [40 1]'), "txn.client_verdict")],
-    ids=["aborted and told committed", "acknowledged and not there"],
+    ids=["aborted and answered committed", "acknowledged and not there"],
 )
 def test_a_history_that_the_logs_contradict_is_found(tmp_path: Path, change: tuple[str, str], rule: str) -> None:
     """By the join with the logs."""
@@ -217,7 +217,7 @@ def test_a_history_that_the_logs_contradict_is_found(tmp_path: Path, change: tup
 
 
 def test_keys_that_name_no_partition_are_counted_and_not_joined(tmp_path: Path) -> None:
-    """The report says of how many records no log was given."""
+    """The report has the number of records for which no log was given."""
     report = beside(tmp_path, TWO.replace('"a-0"', "1").replace('"b-0"', "2"))
 
     assert report.history.not_given == 4
@@ -225,7 +225,7 @@ def test_keys_that_name_no_partition_are_counted_and_not_joined(tmp_path: Path) 
 
 
 def test_a_journal_beside_logs_is_judged_by_the_logs_alone(tmp_path: Path) -> None:
-    """It tells of no reader."""
+    """It has no readers."""
     report = run_audit([begun().write(tmp_path / "logs")], history=reported(both(), tmp_path / "journal.gz"))
 
     assert not report.clients
@@ -240,7 +240,7 @@ PIECES: Final = (b"", b"{", b"]", b'"', b"\xff", b":", b"99999999999999999999")
 
 @pytest.mark.parametrize("seed", range(40))
 def test_a_damaged_history_is_read_or_refused(tmp_path: Path, seed: int) -> None:
-    """Bytes changed, cut and repeated at random: there is a report, or one line that says why not."""
+    """Bytes changed, cut and repeated at random: there is a report, or one line with the reason."""
     chance = random.Random(seed)
     names = sorted(HISTORIES.iterdir())
     data = bytearray(b"".join(chance.choice(names).read_bytes() for _ in range(3)))

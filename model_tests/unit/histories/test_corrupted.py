@@ -86,7 +86,7 @@ def _given(history: WrittenHistory, chance: random.Random) -> Record:
 
 
 def drop(history: WrittenHistory, chance: random.Random) -> None:
-    """A record is given to nobody."""
+    """A record is given to no reader."""
     gone = _given(history, chance)
     history.polls = [(reader, [one for one in records if one != gone]) for reader, records in history.polls]
 
@@ -114,7 +114,7 @@ def give_again(history: WrittenHistory, chance: random.Random) -> None:
 
 
 def abort(history: WrittenHistory, chance: random.Random) -> None:
-    """A client is told that a transaction is aborted, and its records were given."""
+    """A client gets the answer that a transaction is aborted, and its records were given."""
     number = chance.choice([at for at, (outcome, _) in enumerate(history.sent) if outcome is OperationResult.OK])
     history.sent[number] = (OperationResult.FAIL, history.sent[number][1])
 

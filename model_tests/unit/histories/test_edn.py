@@ -53,7 +53,7 @@ def test_what_is_no_edn_is_refused(text: str, reason: str) -> None:
 
 
 def test_a_form_that_cannot_be_read_does_not_hide_the_next() -> None:
-    """Reading goes on at the next line that begins a map; the last line may be half written."""
+    """Reading continues at the next line that begins a map; the last line may be half written."""
     lines = ["{:a 1}\n", "{:a [1\n", "{:a 3}\n", "{:a\n", " 4}\n", "{:a }\n", "{:a [5"]
 
     found = [(line, "unread" if isinstance(form, UnreadForm) else form[":a"]) for line, form in forms(lines)]

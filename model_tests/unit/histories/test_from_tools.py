@@ -94,14 +94,14 @@ def test_a_poll_with_gaps_of_which_only_the_ends_are_reported_decides_nothing() 
     """Whether the records between were given is in no line."""
     reported = history(producer=PRODUCED, consumer=[moved("assigned"), consumed(3, 0, 3)])
 
-    assert reported.partial == ("polls tell no more than their first and last offset, and have gaps",)
+    assert reported.partial == ("polls have no more than their first and last offset, and gaps between them",)
     assert Severity.VIOLATION not in {
         severity for counts in found(report_on(reported, "x")).values() for severity in counts
     }
 
 
-def test_a_send_of_which_nobody_knows_is_no_loss() -> None:
-    """An error says neither that the record is written nor that it is not."""
+def test_a_send_of_unknown_outcome_is_no_loss() -> None:
+    """An error shows neither that the record is written nor that it is not."""
     failed = {
         "name": "producer_send_error",
         "topic": "orders",
@@ -130,7 +130,7 @@ def test_a_send_of_which_nobody_knows_is_no_loss() -> None:
     ],
 )
 def test_a_line_that_cannot_be_read_is_counted(line: str) -> None:
-    """What it told is missing; the lines around it count."""
+    """What it had is missing; the lines around it count."""
     lines = [json.dumps(sent("0", 0)), line, json.dumps(sent("1", 1))]
 
     reported = from_tools([("producer", lines)])

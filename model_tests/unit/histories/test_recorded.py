@@ -23,7 +23,7 @@ LEGAL = {AnomalyKind.INT_SEND_SKIP, AnomalyKind.WRITE_CYCLE, AnomalyKind.UNSEEN}
 
 
 def reported(recordings: Path, recording: str) -> Reported:
-    """What clients were told of the topics that are not compacted, and the records visible in their logs."""
+    """The clients' journal for the topics that are not compacted, and the records visible in their logs."""
     given: dict[tuple[str, int], Integers] = {}
     for log in list_logs([str(recordings / recording)]).logs:
         batches, _ = read_log(log)
@@ -48,7 +48,7 @@ def _only(
 
 
 def test_a_real_history_has_no_anomaly(recordings: Path) -> None:
-    """Committed, aborted, fenced and of unknown outcome: what was told is what is visible."""
+    """Committed, aborted, fenced and of unknown outcome: what was answered is what is visible."""
     report = report_on(from_journal(*reported(recordings, KAFKA_4_0)), KAFKA_4_0)
 
     assert set(found(report)) <= LEGAL

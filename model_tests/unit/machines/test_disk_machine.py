@@ -45,12 +45,12 @@ CIRCUMSTANCES = {
     "retention": "retention",
     "a log start that advanced": "the log start goes to",
 }
-"""What led to a state that was read from disk, as an event says it."""
+"""What led to a state that was read from disk, as an event records it."""
 
 
 @pytest.fixture
 def derivations(monkeypatch: pytest.MonkeyPatch) -> list[RecoveredState]:
-    """Every state that was held against its log and snapshots."""
+    """Every state that was compared with its log and snapshots."""
     seen: list[RecoveredState] = []
     check = disk_invariants.seq_state_recoverable
 
@@ -81,7 +81,7 @@ def world() -> Iterator[DiskEvents]:
 
 
 def test_a_client_stays_in_the_transaction_that_the_partition_forgot(world: DiskEvents) -> None:
-    """No message was left: nobody would refuse a batch outside the transaction, and its log would not open again."""
+    """No message was left: a batch outside the transaction would not be refused, and its log would not open again."""
     world.appends(in_transaction(7))
     world.partition.advance_high_watermark(1)
     world.partition.disk.advance_start(1)
@@ -134,7 +134,7 @@ def in_transaction(producer_id: int) -> RecordBatch:
     ids=["last sequence", "epoch of a marker"],
 )
 def test_cleaning_may_not_forget_a_producer(known: LoggedProducer, header: Header) -> None:
-    """What the log told before of an active producer it tells after, or the rule of recoverable state is broken."""
+    """What the log had before of an active producer it has after, or the rule of recoverable state is broken."""
     right, wrong, never_there = Ledger(), Ledger(), Ledger()
 
     cleaning_keeps_producers(Cleaned("", {7: known}, frozenset({header}), frozenset({header}), USUAL), right)

@@ -40,7 +40,7 @@ def test_the_reference_keeps_every_rule(retained: tuple[Ledger, list[LedgerEntry
 
 @pytest.mark.parametrize("rule", IDEMPOTENCE_RULES, ids=lambda rule: rule.id)
 def test_every_rule_was_at_stake(retained: tuple[Ledger, list[LedgerEntry | str]], rule: rules.Rule) -> None:
-    """An invariant that was never asked about anything has shown nothing."""
+    """An invariant that was never checked on anything has shown nothing."""
     ledger, _ = retained
 
     assert ledger.at_stake[rule] > 0
@@ -73,7 +73,7 @@ def test_the_machine_names_the_rule_that_a_defect_breaks(name: str) -> None:
 
 
 def test_a_violation_becomes_a_result() -> None:
-    """The result of a broken rule says what was done, and why it is wrong."""
+    """The result of a broken rule has what was done, and why it is wrong."""
     broken = LedgerEntry(rules.SEQ_ORDER, "invariant", "the order is [1, 0]")
 
     found = part.result(rules.SEQ_ORDER, Ledger(), [broken], 1.0)

@@ -72,7 +72,7 @@ def test_a_defect_is_named_at_the_step_that_shows_it(name: str) -> None:
 
 
 def test_a_hunt_is_left_to_the_invariants() -> None:
-    """Where no decision is asked, the monitor is not, so that a mutant is killed by the machine's own eyes."""
+    """Where no decision is made, the monitor sees nothing, so that the machine's own invariants kill the mutant."""
     with planted(DEFECTS["replicas"]).in_place():
         ledgers = [Ledger(asks_decision=False), Ledger(monitors=False)]
         for ledger in ledgers:

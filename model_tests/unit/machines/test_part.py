@@ -72,7 +72,7 @@ def test_the_part_brings_the_rules_of_all_machines(monkeypatch: pytest.MonkeyPat
     ],
 )
 def test_a_defect_of_the_disk_log_turns_its_rule_red(name: str) -> None:
-    """Hypothesis finds it, and the result of the rule that it breaks says so."""
+    """Hypothesis finds it, and the result of the rule that it breaks shows it."""
     planted = next(planted for planted in OF_DISK if planted.name == name)
     ledger = Ledger(asks_decision=False)
 
@@ -86,7 +86,7 @@ def test_a_defect_of_the_disk_log_turns_its_rule_red(name: str) -> None:
 
 
 def test_a_rule_that_was_never_at_stake_has_no_evidence() -> None:
-    """Runs that never asked about a rule say nothing of it."""
+    """Runs that never checked a rule are no evidence for it."""
     results = part.Account(DISK_RULES, Ledger(runs=100, steps=5000), (), 1.0).results()
 
     assert [] == [result.rule.id for result in results if result.passed]

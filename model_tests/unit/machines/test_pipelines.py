@@ -131,7 +131,7 @@ def test_a_log_that_was_cut() -> None:
 
 
 def test_a_generation_that_was_not_written_down() -> None:
-    """A coordinator that reads the log goes on from what is in it, and the generation's members are nobody."""
+    """A coordinator that reads the log continues from what is in it, and the generation's members are unknown."""
     generations = Generations()
     generations.recorded = 3
     generations.joined(4, "m-1")

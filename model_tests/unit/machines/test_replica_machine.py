@@ -1,4 +1,4 @@
-"""The machine of replicas: it holds, says something, and does not hold where nothing is claimed."""
+"""The machine of replicas: it holds, shows something, and does not hold where nothing is claimed."""
 
 import pytest
 from hypothesis import settings

@@ -43,12 +43,12 @@ OF_STORY: Final = {
     "consume, transform, produce": (rules.OFFSETS_GENERATION_FENCE, rules.OFFSETS_STABLE_FETCH, rules.OFFSETS_ATOMIC),
     "coordinators fail": (rules.TXN_FAILOVER, rules.FENCE_COORDINATOR_EPOCH, rules.TXN_ONE_OUTCOME),
 }
-"""What each story is told for."""
+"""The rules that each story is for."""
 
 
 @pytest.mark.parametrize("story", STORIES, ids=lambda story: story.name)
 def test_runs_of_a_story_keep_every_rule(story: Story) -> None:
-    """Nothing breaks in runs from seeds, and the rules that the story is told for are at stake in them."""
+    """Nothing breaks in runs from seeds, and the rules that the story is for are at stake in them."""
     ledger = Ledger()
 
     for seed in range(60):
@@ -180,7 +180,7 @@ def test_coordinators_fail_at_every_durable_point(monkeypatch: pytest.MonkeyPatc
     ],
 )
 def test_a_defect_of_transactions_turns_its_rule_red(name: str, machine: type[TransactionMachine]) -> None:
-    """Hypothesis finds it, and the result of the rule that it breaks says so."""
+    """Hypothesis finds it, and the result of the rule that it breaks shows it."""
     planted = next(planted for planted in OF_TRANSACTIONS if planted.name == name)
     ledger = Ledger(asks_decision=False)
 

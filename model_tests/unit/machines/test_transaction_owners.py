@@ -98,7 +98,7 @@ each_version = pytest.mark.parametrize(
 @each_version
 @pytest.mark.parametrize("ends", ENDS, ids=lambda function: function.__name__)
 def test_each_transaction_of_a_question_is_its_own(ends: Callable[[TransactionRun], None], profile: Profile) -> None:
-    """Two ids that wait while a third is asked about go in one request; what it changes belongs to each by itself."""
+    """Two ids that wait while a third is verified go in one request; what it changes belongs to each by itself."""
     world = world_of(profile)
     for instance in tuple(world.instances):
         write(world, instance)
@@ -119,7 +119,7 @@ def test_each_transaction_of_a_question_is_its_own(ends: Callable[[TransactionRu
 
 @each_version
 def test_offsets_that_waited_together_are_each_instance_s_own(profile: Profile) -> None:
-    """One answer lets the offsets of two ids go on; each is held against the claim that it was sent with."""
+    """One answer lets the offsets of two ids proceed; each is checked against the claim that it was sent with."""
     world = world_of(profile)
     write(world, world.instances[0])
     for instance in world.instances[1:]:
@@ -138,7 +138,7 @@ def test_offsets_that_waited_together_are_each_instance_s_own(profile: Profile) 
 
 
 def test_a_member_whose_question_waits_behind_another_s_is_fenced() -> None:
-    """The group moves on while a worker's offsets wait; whoever answers first, the worker before writes nothing."""
+    """The group moves on while a worker's offsets wait; whichever answer comes first, that worker writes nothing."""
     world = world_of(NEWEST.under(1), workers=True)
     write(world, world.instances[0])
     old, new = world.instances[1:]

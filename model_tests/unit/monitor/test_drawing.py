@@ -1,4 +1,4 @@
-"""A trace as a diagram: who asked whom, what was answered by which branch, and what it left behind."""
+"""A trace as a diagram: the requests, the answers with the branches that decided, and what they left behind."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ def test_a_request_is_a_message_and_what_it_leaves_a_note() -> None:
 
 
 def test_a_refusal_and_a_copy_are_marked() -> None:
-    """An error is a refusal; a sending that comes a second time is told as such."""
+    """An error is a refusal; a request that is sent a second time is marked as such."""
     asked = a_step(api="EndTxn", client="instance-0", node="broker-1", transactional_id="payments", message=7)
     refused = {**asked, "step": 1, "message": 8, "error": 47}
 

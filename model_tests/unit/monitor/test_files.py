@@ -1,4 +1,4 @@
-"""Traces in files: what is written is read again, and what is damaged or foreign is told in one line."""
+"""Traces in files: what is written is read again, and what is damaged or foreign is reported in one line."""
 
 import json
 from collections.abc import Callable, Iterable
@@ -125,7 +125,7 @@ def test_what_is_written_is_read_again(name: str, tmp_path: Path) -> None:
 def test_a_damaged_or_foreign_file_is_one_clear_line(
     name: str, write: Callable[[Path], None], reported: str, tmp_path: Path
 ) -> None:
-    """It says which file, where in it, and what is wrong."""
+    """It names the file, the place in it, and what is wrong."""
     write(tmp_path / name)
 
     with pytest.raises(BadInput, match=reported) as bad:
@@ -182,7 +182,7 @@ def test_where_nothing_can_be_written_is_one_clear_line(name: str, tmp_path: Pat
 
 @pytest.mark.parametrize("name", ["old.ndjson", "old.parquet"])
 def test_columns_that_were_added_later_may_be_missing(name: str, tmp_path: Path) -> None:
-    """What nobody needs to judge a step is absent where a file does not have it, as for `eos check`."""
+    """A column that no judgement needs is absent where a file does not have it, as for `eos check`."""
     added = ["world_ms", "offset_pending", "replica_0_broker"]
     table = pa.Table.from_pylist([dict(row) for row in trace_of(5, 12)], schema=arrow_schema()).drop_columns(added)
     if name.endswith("parquet"):
@@ -197,7 +197,7 @@ def test_columns_that_were_added_later_may_be_missing(name: str, tmp_path: Path)
 
 
 def test_a_coordinators_step_needs_the_columns_of_coordinators(tmp_path: Path) -> None:
-    """Nobody could say what is right without them, and nothing is made up."""
+    """It could not be known what is right without them, and nothing is made up."""
     rows = [dict(row) for row in trace_of(2, 60) if row["api"] == "EndTxn"][:1]
     del rows[0]["before_txn_state"]
     (tmp_path / "one.ndjson").write_text(json.dumps({**rows[0], "step": 0}) + "\n")
@@ -220,7 +220,7 @@ def test_what_is_not_said_of_a_reader_is_not_held_against_it(tmp_path: Path) -> 
 
 
 def broken(rows: Iterable[Row]) -> set[str]:
-    """The rules that steps and what clients tell break."""
+    """The rules that steps and client events break."""
     monitor = Monitor()
     of_steps = [violation for row in rows for violation in monitor.judge(row)]
     return {violation.rule for violation in (*of_steps, *monitor.finish())}

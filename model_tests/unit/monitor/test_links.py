@@ -43,7 +43,7 @@ def guards(*rows: Row) -> list[list[str]]:
 
 
 def test_a_coordinator_knows_of_an_id_what_the_step_before_left() -> None:
-    """A change that no step tells of is seen at the next one."""
+    """A change without a step of its own is seen at the next one."""
     broken = guards(of_id(found=3, left=4), of_id(found=4, left=4), of_id(found=7, left=7))
 
     assert [[], [], ["txn.legal_transition previous_id_state"]] == broken
@@ -90,7 +90,7 @@ def given(producer_id: int, **columns: Any) -> Row:
 
 
 def test_a_producer_id_is_handed_out_once_with_a_name_or_without() -> None:
-    """By whichever node; an id that goes on with its own, a refusal, and what an application is told are no new id."""
+    """By whichever node; an id that keeps its own, a refusal, and an answer that an application gets are no new id."""
     named = {"transactional_id": "payments"}
     first = [given(4000), given(4001, node="broker-1"), given(4002, **named)]
     again = [given(4000, node="broker-1"), given(4001, **named), given(4002)]
@@ -102,7 +102,7 @@ def test_a_producer_id_is_handed_out_once_with_a_name_or_without() -> None:
 
 
 def test_a_partition_knows_of_a_producer_what_the_step_before_left() -> None:
-    """A change that no step tells of is seen at the next one on the same replica."""
+    """A change without a step of its own is seen at the next one on the same replica."""
     first = of_producer(found=0, left=1)
 
     broken = guards(first, of_producer(found=5, left=5, node="broker-1"), of_producer(found=2, left=2))
@@ -111,7 +111,7 @@ def test_a_partition_knows_of_a_producer_what_the_step_before_left() -> None:
 
 
 def test_a_log_ends_where_the_step_before_left_it() -> None:
-    """A batch that no step tells of is seen at the next step of the replica, and only there."""
+    """A batch without a step of its own is seen at the next step of the replica, and only there."""
     broken = guards(at_log(0, 3), at_log(9, 9, node="broker-1"), at_log(9, 9, partition=1), at_log(5, 6))
 
     assert [[], [], [], ["seq.state_recoverable previous_log"]] == broken
@@ -138,7 +138,7 @@ def test_a_violation_of_a_link_has_the_values_of_both_steps() -> None:
 
 
 def of_replica(found: int, left: int, **columns: Any) -> Row:
-    """A step of a replica that says which leader epoch it knew, with one high watermark before and another after."""
+    """A step of a replica that has the leader epoch it knew, with one high watermark before and another after."""
     marks = {f"before_{name}": found for name in ("high_watermark", "last_stable")}
     marks |= {f"after_{name}": left for name in ("high_watermark", "last_stable")}
     return at_log(9, 9, **{"leader_epoch": 3, **marks, **columns})
@@ -154,7 +154,7 @@ def test_a_replica_moves_its_watermarks_in_steps() -> None:
 
 
 def test_a_replica_knows_the_leader_epoch_that_it_has_heard() -> None:
-    """From a step by which it hears of one on it is that one."""
+    """From a step by which it learns of one on it is that one."""
     heard = of_replica(2, 2, leader_epoch_after=4)
 
     broken = guards(of_replica(2, 2), heard, of_replica(2, 2, leader_epoch=4), of_replica(2, 2, leader_epoch=5))
@@ -170,7 +170,7 @@ def of_follower(end: int, fetched: int, **columns: Any) -> Row:
 
 
 def test_a_leader_knows_of_a_follower_what_its_last_fetch_has_reported() -> None:
-    """A Fetch that is told twice, or not at all, is seen at the next; where logs part none tells anything."""
+    """A Fetch that is there twice, or not at all, is seen at the next; where logs diverge none counts."""
     first, second = of_follower(5, 200), of_follower(7, 300, time_ms=400, offset=9, caught_up_ms=400)
     parted = of_follower(5, 200, answered_end=4, answered_epoch=2)
     progress = "repl.hw_bounds previous_progress"
@@ -206,11 +206,11 @@ def test_what_is_copied_and_read_is_what_was_written() -> None:
 
 
 def heard(found: int, left: int) -> Row:
-    """A replica hears of a leader epoch, knowing one."""
+    """A replica learns of a leader epoch, knowing one."""
     return at_log(9, 9, leader_epoch=found, leader_epoch_after=left)
 
 
-def test_a_replica_that_hears_of_a_leader_knows_the_epoch_that_the_step_before_left() -> None:
+def test_a_replica_that_learns_of_a_leader_knows_the_epoch_that_the_step_before_left() -> None:
     """Also the first that it heard of; one that it has forgotten is missed."""
     forgotten = "repl.prefix_agreement leader_epoch"
 

@@ -1,4 +1,4 @@
-"""`eos simulate --local`: the same traces as everywhere, in one file, judged while they are made if asked."""
+"""`eos simulate --local`: the same traces as everywhere, in one file, judged while they are made on request."""
 
 from pathlib import Path
 
@@ -36,7 +36,7 @@ def test_the_monitor_stops_at_the_first_disagreement(tmp_path: Path) -> None:
 
 
 def test_true_traces_are_counted_by_rule(tmp_path: Path) -> None:
-    """What was at stake is told, and nothing is broken."""
+    """The report has what was at stake, and nothing is broken."""
     report = run(3, 0, tmp_path / "traces.ndjson", monitored=True)
 
     assert (HOLDS, ()) == (report.exit_code, report.violations)

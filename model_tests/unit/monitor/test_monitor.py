@@ -78,7 +78,7 @@ def test_a_false_step_is_where_the_monitor_stops(corruption: StepCorruption, tru
     assert named.guard
     assert named.values
     assert named.allowed
-    assert corruption.drops or false.step == violations[0].step  # of a lost step its log may tell before
+    assert corruption.drops or false.step == violations[0].step  # its log may show a lost step before
 
 
 def test_a_monitor_stops_at_the_first_step_that_is_false() -> None:
@@ -132,7 +132,7 @@ def test_what_is_not_claimed_is_known_and_stops_nothing(true_runs: list[Played])
 
 
 def test_a_monitor_sees_every_row_of_its_run() -> None:
-    """It is told of each step, and not of one less."""
+    """It gets each step, and not one less."""
     monitor = Monitor()
 
     judge_all(monitor, trace_of(2))

@@ -1,4 +1,4 @@
-"""Every step of replication is held against the decisions while the reference makes it, and a false one is named."""
+"""Every step of replication is compared with the decisions while the reference makes it; a false one is named."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace

@@ -46,6 +46,6 @@ def test_what_the_seed_chooses_anyway_is_not_said() -> None:
     ids=["negative seed", "seed too large", "workload", "profile", "transaction version"],
 )
 def test_what_there_is_not_is_one_clear_line(given: dict[str, Any], reported: str) -> None:
-    """It says what was asked for, and what there is."""
+    """The error has the requested name, and those that exist."""
     with pytest.raises(BadInput, match=reported):
         run_of(**given)

@@ -54,12 +54,12 @@ def test_every_cell_names_a_mutant_that_is_still_made() -> None:
 
 
 def test_few_layers_see_a_decision_only_where_it_is_said_why() -> None:
-    """By its name, by that of its family, or that a layer has not been asked yet."""
+    """By its name, by that of its family, or that a layer has not run yet."""
     assert [name for name, why in seen_by_few(read_cells()).items() if not why] == []
 
 
 def test_a_decision_that_few_layers_see_needs_a_reason() -> None:
-    """Nobody has said one of a decision that is new."""
+    """A new decision has none yet."""
     cells = [CrossingCell("new.decision", "a", Sight.UNREAD), CrossingCell("new.decision", "b", Sight.UNTRIED)]
 
     assert seen_by_few(cells[:1]) == {"new.decision": ""}
@@ -76,7 +76,7 @@ def test_no_layer_is_blind_without_a_reason() -> None:
 
 
 def test_a_sample_of_the_cells_is_seen_again() -> None:
-    """Each layer names a rule where the crossing says that it does."""
+    """Each layer names a rule where the crossing has it."""
     again = shown_cells(read_cells(), {SESSIONS: 12, KNOWN_BUGS: 1, PROOFS: 2})
 
     assert [mutant.name for mutant in again if not mutant.killed] == []

@@ -108,14 +108,14 @@ def test_the_solver_reports_which_mutant_is_the_same_for_all_inputs() -> None:
 
 
 def test_what_no_place_reports_apart_is_not_killed() -> None:
-    """A layer says nothing of a mutant that decides alike in all of its places."""
+    """A layer reports nothing of a mutant that decides alike in all of its places."""
     found = hunt(HuntResult(SMALLER, MutationKind.FLIP), by_name()[SMALLER], "offsets", offset_calls())
 
     assert (found.fate, found.met) == (MutantFate.GAP, 0)
 
 
-def test_a_hunt_says_what_became_of_each() -> None:
-    """Seen, the same for all inputs, or never told apart by whatever a search met."""
+def test_a_hunt_reports_the_fate_of_each() -> None:
+    """Detected, equivalent for all inputs, or not distinguished by any input of a search."""
     offsets = JudgedCall(
         "4 and 5", lambda: () if (lso.smaller(4, 5), lso.is_replicated(4, 5)) == (4, True) else (BOUNDS,)
     )
@@ -141,7 +141,7 @@ def test_the_page_names_whom_nothing_reports_apart() -> None:
 
 
 def test_a_table_is_read_as_it_was_written(tmp_path: Path) -> None:
-    """And says of which mutants it knows nothing."""
+    """And lists the mutants of which it knows nothing."""
     table = (HuntResult(LARGER, MutationKind.OFF_BY_ONE, MutantFate.KILLED, "searches", "4 and 5", (BOUNDS,), 1, 0.5),)
 
     write(table, tmp_path / "table.json")
@@ -156,7 +156,7 @@ def test_a_place_that_is_red_by_itself_is_refused() -> None:
         watched([JudgedCall("always red", lambda: (BOUNDS,))])
 
 
-def test_whoever_killed_a_mutant_still_does() -> None:
+def test_what_killed_a_mutant_still_does() -> None:
     """Shown again to the recorded session that the table names."""
     again = shown(read(), 10)
 

@@ -27,7 +27,7 @@ def test_the_true_group_coordinator_survives() -> None:
 
 
 def test_a_defect_that_breaks_nothing_survives() -> None:
-    """And is told by its name."""
+    """And is reported by its name."""
     found = hunt_in_sessions(Planted("harmless", rules.OFFSETS_ATOMIC, ()), sessions_of_groups()[:5])
 
     assert not caught(found)

@@ -14,7 +14,7 @@ OPENS = "append.guards: request.control dropped of all_of"
 
 
 @pytest.mark.parametrize("said", AGAIN, ids=lambda each: each.mutant)
-def test_a_mutant_does_again_what_the_table_says(said: MutantCounts) -> None:
+def test_a_mutant_does_again_what_the_table_has(said: MutantCounts) -> None:
     """Both numbers, counted anew; a decision that has changed needs the table counted again."""
     assert said == counted(by_name()[said.mutant], said.instance)
 
@@ -37,7 +37,7 @@ def test_what_a_search_meets_is_counted_in_the_smallest_instance_that_differs() 
     assert (found[0].true, found[0].difference == 0) == (453, False)
 
 
-def test_a_mutant_that_breaks_the_system_says_how() -> None:
+def test_a_mutant_that_breaks_the_system_has_a_reason() -> None:
     """Nothing is counted then."""
     broken = next(each for each in TABLE if each.how.startswith("breaks"))
 

@@ -1,4 +1,4 @@
-"""What survives is explained again: proved the same, or told apart by nothing; what no longer is, is named."""
+"""Survivors are explained again: proved equivalent, or distinguished by no input; one that no longer is, is named."""
 
 from collections.abc import Callable, Iterator, Mapping
 

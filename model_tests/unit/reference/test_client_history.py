@@ -1,4 +1,4 @@
-"""The rows of clients: what applications did and were told, told once, and true of what brokers answered."""
+"""The rows of clients: what applications did and were answered, each once, and true to what brokers answered."""
 
 from collections import Counter, defaultdict
 
@@ -30,7 +30,7 @@ def by_batch(rows: list[Row], *apis: str) -> dict[Batch, list[Row]]:
 
 
 def test_a_batch_is_handed_over_once_and_reported_of_once(traces: list[list[Row]]) -> None:
-    """An application hears of each batch at most once, after it has sent it, and brokers see no other batch."""
+    """An application gets at most one answer for each batch, after it has sent it, and brokers see no other batch."""
     reported_of = 0
     for rows in traces:
         sent = by_batch(rows, "ClientSend")

@@ -1,4 +1,4 @@
-"""The rows of producers and readers in every workload: what the log is, told by rows of clients alone."""
+"""The rows of producers and readers in every workload: the contents of the log, from rows of clients alone."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -31,7 +31,7 @@ def traces(workload: str, steps: int = 600, faults: FaultRates = STATE_RETAINED)
 
 
 def is_clean(rows: Iterable[Row]) -> bool:
-    """Nobody was elected out of sync, and no position was out of range."""
+    """No election was unclean, and no position was out of range."""
     return not any(row["elected_uncleanly"] or (row["api"] == "ConsumerFetch" and row["error"] == 1) for row in rows)
 
 
@@ -81,7 +81,7 @@ def test_an_application_is_reported_once_of_what_it_has_handed_over_once(workloa
 
 
 @pytest.mark.parametrize("workload", [*WITH_PRODUCERS, "raw"])
-def test_a_reader_goes_on_where_it_has_stopped(workload: str) -> None:
+def test_a_reader_continues_where_it_has_stopped(workload: str) -> None:
     """Of each partition it takes one batch after the other, from its position on, without a gap or a repetition."""
     taken = 0
     for rows in filter(is_clean, traces(workload)):
@@ -132,7 +132,7 @@ def test_readers_of_anything_report_what_is_committed() -> None:
 
 
 def decided(batches: Iterable[Row]) -> dict[Value, bool]:
-    """Whether each batch is of no transaction, or of one that a marker has committed, as far as that is told."""
+    """Whether each batch is of no transaction, or of one that a marker has committed, as far as that is known."""
     visible: dict[Value, bool] = {}
     open_at: defaultdict[Value, list[Value]] = defaultdict(list)
     for row in batches:
@@ -146,7 +146,7 @@ def decided(batches: Iterable[Row]) -> dict[Value, bool]:
     return visible
 
 
-def test_a_reader_is_refused_by_whoever_does_not_lead() -> None:
+def test_a_reader_is_refused_by_a_broker_that_does_not_lead() -> None:
     """It names the leader epoch that it knows; what refuses it is a broker that has not heard, or has heard more."""
     fetches = [row for rows in traces("replicas", 1000, FaultRates()) for row in rows if row["api"] == "ConsumerFetch"]
     refused = [row for row in fetches if row["error"] not in (0, 1)]

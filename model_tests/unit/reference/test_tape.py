@@ -52,7 +52,7 @@ def test_hypothesis_can_be_the_tape(data: st.DataObject) -> None:
 
 
 def test_options_are_chosen_by_their_weights() -> None:
-    """Each as often as its weight says; one without weight never, and the first is the simplest."""
+    """Each as often as its weight; one without weight never, and the first is the simplest."""
     options = Weighted([("often", 30), ("never", 0), ("seldom", 10)])
     tape = Tape.seeded(5)
 

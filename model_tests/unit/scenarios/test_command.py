@@ -79,7 +79,7 @@ def test_a_name_that_is_near_none() -> None:
 
 
 def test_a_drawing_needs_a_scenario_and_a_place(tmp_path: Path) -> None:
-    """Both are told in a line."""
+    """A missing one is reported in one line."""
     with pytest.raises(BadInput, match="--svg draws one scenario"):
         run(svg=tmp_path / "x.svg")
     with pytest.raises(BadInput, match="cannot be written"):

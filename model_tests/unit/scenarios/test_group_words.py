@@ -1,4 +1,4 @@
-"""How the exchanges of a group are told."""
+"""How the exchanges of a group are described."""
 
 import pytest
 
@@ -75,7 +75,7 @@ def test_answers(answer: GroupAnswer, expected: str) -> None:
 
 
 def test_what_is_reported() -> None:
-    """Heartbeats are told where they are refused, and who coordinates never is."""
+    """Heartbeats are shown where they are refused; the look-up of the coordinator never is."""
     beat = Heartbeat("g", CLAIM)
 
     assert [False, False, True] == [

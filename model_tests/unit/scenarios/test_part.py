@@ -18,7 +18,7 @@ def test_every_scenario_is_played() -> None:
 
 
 def test_a_scenario_that_shows_something_else_fails_the_part(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The line says which, and what was seen."""
+    """The line names it, and what was seen."""
     name, scenario = next(iter(SCENARIOS.items()))
     monkeypatch.setattr(part, "SCENARIOS", {name: replace(scenario, expected={"the sky": "green"})})
 

@@ -1,4 +1,4 @@
-"""Every scenario ends as expected, shows what it says, and can fail."""
+"""Every scenario ends as expected, shows what it announces, and can fail."""
 
 from collections.abc import Sequence
 from unittest.mock import patch
@@ -109,7 +109,7 @@ def test_a_defect_of_the_reference_is_seen(owner: object, name: str, instead: ob
 
 
 def test_a_run_that_cannot_go_on_is_not_as_expected() -> None:
-    """A coordinator that never reads its log gives nobody a producer id."""
+    """A coordinator that never reads its log gives out no producer id."""
     with patch.object(TransactionCoordinator, "load", nothing):
         outcome = judged(SCENARIOS["coordinator-after-prepare"])
 
@@ -118,7 +118,7 @@ def test_a_run_that_cannot_go_on_is_not_as_expected() -> None:
 
 
 def test_a_missing_fact_is_a_failure() -> None:
-    """As is one that nobody has asked for."""
+    """As is one that no caller needs."""
     reported = SCENARIOS["lost-acknowledgement"]
     outcome = judged(reported)
 

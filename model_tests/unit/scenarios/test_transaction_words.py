@@ -28,7 +28,7 @@ MARKER = TxnMarker(ProducerId(7), Epoch(4), False, CoordinatorEpoch(1))
     ids=["end", "add", "marker"],
 )
 def test_a_request(body: Body, words: str) -> None:
-    """By Kafka's name, with what tells it from others."""
+    """By Kafka's name, with what distinguishes it from others."""
     assert words == request_words(body, {})
     assert is_reported(body)
 
@@ -67,5 +67,5 @@ def test_an_answer(answer: Answer, words: str, error: ErrorCode) -> None:
 
 
 def test_the_partitions_of_offsets_are_their_coordinators() -> None:
-    """Nobody else is written to there."""
+    """No other partition is written to there."""
     assert ("t-0", "group coordinator") == (partition_name(T0), partition_name(TopicPartition("__consumer_offsets", 0)))

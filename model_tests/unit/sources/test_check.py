@@ -1,4 +1,4 @@
-"""Methods are found in sources, and rows are held against what they say."""
+"""Methods are found in sources, and rows are compared with them."""
 
 import subprocess
 from pathlib import Path
@@ -118,7 +118,7 @@ def clone(tmp_path: Path) -> Path:
 def test_a_row_is_held_against_its_release(
     method: str, words: tuple[str, ...], absent: tuple[str, ...], why: str, clone: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The method is there, says what it should and does not say what it should not."""
+    """The method is there, has what it should and does not have what it should not."""
     monkeypatch.setattr(check_module, "rows", lambda: (_row(method, words, absent),))
     monkeypatch.setattr(check_module, "files", lambda: {"Log": {"3.6": "core/Log.scala"}})
 

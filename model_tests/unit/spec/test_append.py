@@ -200,7 +200,7 @@ def test_version_2_starts_a_verified_transaction_at_0() -> None:
 
 
 def test_a_stale_epoch_comes_before_the_guard_since_4_0() -> None:
-    """A fenced transactional producer is told so, not that its transaction is unknown (KAFKA-19690)."""
+    """A fenced transactional producer gets that error, not that its transaction is unknown (KAFKA-19690)."""
     stale = data(10, epoch=2, transactional=True)
 
     assert decided_by(append(ONE_BATCH, stale, NEWEST)) == "stale_epoch_of_transaction"

@@ -54,7 +54,7 @@ def taken(group: GroupEntry, request: CommitRequest) -> tuple[str, ErrorCode]:
     ids=lambda value: value.name if isinstance(value, Profile) else "",
 )
 def test_since_3_7_the_coordinator_is_asked_first(profile: Profile, guard: str, error: ErrorCode) -> None:
-    """Of two reasons to refuse, the verification is told (KAFKA-15784)."""
+    """Of two reasons to refuse, the verification's is returned (KAFKA-15784)."""
     assert (guard, error) == held(CommitRequest(4, ABSENT_FROM_IT, PAST), profile)
 
 
@@ -105,7 +105,7 @@ def test_without_its_guard_a_commit_passes(guard: str) -> None:
     ],
 )
 def test_how_an_error_is_reported(error: ErrorCode, version: int, expected: ErrorCode) -> None:
-    """A group's client knows errors of coordinators; a transition under way is told as it is, unlike to Produce."""
+    """A group's client knows errors of coordinators; a transition under way is returned as it is, unlike to Produce."""
     assert expected == reported(error.value, version, NEWEST)
 
 
@@ -157,7 +157,7 @@ def test_a_partition_that_is_not_there_is_refused_alone() -> None:
 
 
 def test_offsets_are_appended_as_a_batch_of_the_coordinator() -> None:
-    """One record each, transactional, from sequence 0, which nothing is held against."""
+    """One record each, transactional, from sequence 0, which no check reads."""
     batch = to_append(7, 2, offsets=3, log_end=40)
     plain = to_append_plain(offsets=2, log_end=43)
 

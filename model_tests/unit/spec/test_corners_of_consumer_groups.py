@@ -72,7 +72,7 @@ def test_before_4_3_every_older_epoch_is_stale() -> None:
 def test_a_commit_without_an_epoch_or_a_member(
     claim: EpochClaim, transactional: bool, expected: tuple[str, ErrorCode]
 ) -> None:
-    """An empty group takes anybody without an epoch; a transaction may leave out member and epoch, not one of them."""
+    """An empty group takes a member without an epoch; a transaction may leave out member and epoch, not one of them."""
     version = NEWEST_IN_TRANSACTION if transactional else NEWEST_COMMIT
 
     assert expected == decided(claim, version, transactional=transactional)

@@ -39,7 +39,7 @@ LAST = Candidate(0, alive=True, in_sync=False, last_known=True)
         ({"ineligible": True}, ErrorCode.INELIGIBLE_REPLICA),
     ],
 )
-def test_what_a_controller_says_to_a_proposal(changes: dict[str, int], error: ErrorCode) -> None:
+def test_what_a_controller_answers_to_a_proposal(changes: dict[str, int], error: ErrorCode) -> None:
     """The first check decides; epochs that it does not know yet are a newer controller's."""
     assert altered(replace(PRESENT, **changes), 4, 7).error == error
 
@@ -124,7 +124,7 @@ def test_a_preferred_election_is_not_unclean(prefers: bool, leader: int) -> None
 def test_what_a_leader_says_to_a_follower(
     changes: dict[str, int], end: EpochEnd, error: ErrorCode, diverges: bool
 ) -> None:
-    """Leader epoch, then range, then incarnation; what diverges is told before it counts for nobody."""
+    """Leader epoch, then range, then incarnation; a divergence is answered before the fetch counts for a follower."""
     reply = repl.fetched(LEADS, replace(FETCH, **changes), end)
 
     assert (reply.error, reply.diverges) == (error, diverges)
@@ -150,7 +150,7 @@ def test_since_3_5_a_fetch_is_of_an_incarnation(profile: Profile, error: ErrorCo
         (EpochEnd(3, 12), EpochEnd(2, 12), 9),
         (EpochEnd(), EpochEnd(), 2),
     ],
-    ids=["of one epoch", "of an older one", "unnamed", "of epoch 0", "beyond its log", "not told"],
+    ids=["of one epoch", "of an older one", "unnamed", "of epoch 0", "beyond its log", "unreported"],
 )
 def test_how_far_a_returning_replica_goes_back(leader: EpochEnd, own: EpochEnd, expected: int) -> None:
     """To the smaller end of an epoch that both have; else to the end of its own older one, and asks again."""

@@ -120,7 +120,7 @@ def test_the_coordinators_own_abort_has_no_lower_epoch() -> None:
 
 
 def test_the_next_producer_id_may_be_0() -> None:
-    """It is told at once, and is what the id completes with."""
+    """The answer has it at once, and the id completes with it."""
     before = entry(ONGOING, producer_epoch=LAST - 1)
     request = replace(ending(commits=True, epoch=LAST - 1), fresh_producer_id=0)
 
@@ -272,7 +272,7 @@ def test_a_table_read_by_terms_says_its_cell(state: int, commits: int, expected:
 
 
 def test_past_the_last_block_a_raced_claim_has_no_id_either() -> None:
-    """What was read says so already."""
+    """What was read shows it already."""
     record, read = blocks.BlockRecord(7, 3), blocks.BlockRecord(6, 2)
 
     assert blocks.claim(record, read, size=2, profile=KAFKA_2_7, largest=7).error == ErrorCode.UNKNOWN_SERVER_ERROR

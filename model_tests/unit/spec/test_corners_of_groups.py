@@ -89,7 +89,7 @@ def test_since_version_4_a_newcomer_comes_again_with_an_id(version: int, error: 
     ids=["newcomer", "static, with its id", "static, back without its id"],
 )
 def test_only_a_static_member_that_comes_back_keeps_the_generation(claim: KnownClaim, generation: int) -> None:
-    """Whoever else joins begins a new one."""
+    """Another member that joins begins a new one."""
     assert join(group(), claim, 3, NEWEST).entry.generation == generation
 
 
@@ -129,7 +129,7 @@ def test_before_3_7_the_members_were_looked_at_first() -> None:
 
 
 def test_the_coordinator_is_asked_to_add_since_version_5() -> None:
-    """Before, it is asked whether the partition is there."""
+    """Before, it is checked whether the partition is there."""
     assert [committing.as_produce(version) for version in (ADDS_SINCE - 1, ADDS_SINCE)] == [0, 12]
 
 

@@ -1,4 +1,4 @@
-"""What coordinators make of every error of their logs, held against the tables of Kafka's source."""
+"""What coordinators make of every error of their logs, compared with the tables of Kafka's source."""
 
 from dataclasses import replace
 

@@ -65,7 +65,7 @@ def test_of_two_checks_the_first_decides(
     assert decided_by(entry, request_, NEWEST, seen) == first
 
 
-def test_a_marker_that_the_cleaner_has_emptied_is_nobodys_marker() -> None:
+def test_a_marker_that_the_cleaner_has_emptied_is_no_marker() -> None:
     """A follower takes over a control batch without records; it ends nothing, whatever its epoch."""
     emptied = replace(MARKER, record_count=0, producer_epoch=2, origin=Origin.REPLICATION.value)
 
@@ -179,7 +179,7 @@ def test_who_asked_first_says_the_clients_version(
 
 
 def test_a_marker_settles_what_an_older_client_has_asked() -> None:
-    """Its next transaction has the same epoch, so that the guard cannot be told from the one before."""
+    """Its next transaction has the same epoch, so that the guard cannot be distinguished from the one before."""
     assert after_append(VerificationEntry(True, 4, 3), MARKER, True, NEWEST) == NOTHING_ASKED
 
 

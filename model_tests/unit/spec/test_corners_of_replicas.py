@@ -19,7 +19,7 @@ FOLLOWS = Leading(leads=False, epoch=4, log_start=0, log_end=9)
 LEADS = Leading(leads=True, epoch=4, log_start=0, log_end=9)
 
 
-def test_an_unknown_leader_epoch_is_reported_before_that_nobody_leads() -> None:
+def test_an_unknown_leader_epoch_is_reported_before_a_missing_leader() -> None:
     """The broker has not heard of the election yet."""
     refused = repl.fetched(FOLLOWS, FollowerFetch(5, 3), EpochEnd())
 
@@ -85,12 +85,12 @@ def test_when_a_follower_was_caught_up(last_fetch: int, caught_up: int, offset: 
 def test_the_election_of_a_single_replica(
     candidate: Candidate, unclean_allowed: bool, expected: ElectionOutcome
 ) -> None:
-    """Broker 0 is a broker; where nobody leads, nothing is unclean."""
+    """Broker 0 is a broker; without a leader, nothing is unclean."""
     assert elected([candidate], unclean_allowed) == expected
 
 
 def test_before_4_1_the_last_leader_is_not_known() -> None:
-    """Nobody leads where nobody is in sync (KIP-966)."""
+    """Without a replica in sync there is no leader (KIP-966)."""
     last = Candidate(1, alive=True, in_sync=False, last_known=True)
 
     assert [elected([last], False, profile).leader for profile in (KAFKA_4_0, NEWEST)] == [-1, 1]

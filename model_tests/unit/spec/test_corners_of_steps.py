@@ -112,7 +112,7 @@ def test_an_id_that_is_about_to_become_empty_is_in_transition() -> None:
 
 
 def test_within_its_timeout_a_transaction_stays() -> None:
-    """Whatever the step says that became of it."""
+    """Whatever outcome the step has."""
     early = step(ONGOING, ASKED, after=entry(TransactionState.PREPARE_ABORT))
 
     assert DECISIONS["TransactionTimeout"](early, NEWEST).entry == ONGOING
@@ -147,7 +147,7 @@ def test_an_init_whose_abort_fails_is_reported_so(error: int) -> None:
 
 
 def test_a_fenced_client_was_not_refused_by_the_log() -> None:
-    """It would have fenced, had it been the one that it says."""
+    """It would have fenced, had it been the one that it claims to be."""
     fenced = replace(ASKED, expected=IdAndEpoch(OTHER, 1))
     open_one = replace(ONGOING, client_version=0)
 
@@ -179,7 +179,7 @@ def test_a_node_that_knows_the_id_is_not_loading() -> None:
 
 
 def test_a_node_that_is_loading_does_nothing() -> None:
-    """It says so, and has no entry afterwards; partitions are not its own."""
+    """It answers so, and has no entry afterwards; partitions are not its own."""
     outcome = DECISIONS["InitProducerId"](step(UNKNOWN, ASKED, error=LOADING), NEWEST)
 
     assert (outcome.error, outcome.entry, outcome.partitions) == (LOADING, UNKNOWN, True)
@@ -187,7 +187,7 @@ def test_a_node_that_is_loading_does_nothing() -> None:
 
 @pytest.mark.parametrize("error", [LOADING, ErrorCode.NOT_COORDINATOR.value])
 def test_a_node_that_knows_nothing_may_not_be_the_coordinator(error: int) -> None:
-    """That the id is unknown it says only where it is."""
+    """It answers that the id is unknown only where it is."""
     assert DECISIONS["EndTxn"](step(UNKNOWN, ASKED, error=error), NEWEST).error == error
 
 

@@ -1,4 +1,4 @@
-"""Facts of single decisions for all inputs: each is proved, and a broken decision is told by its rule."""
+"""Facts of single decisions for all inputs: each is proved, and a broken decision is reported by its rule."""
 
 from itertools import groupby
 
@@ -243,7 +243,7 @@ def test_a_fact_beside_the_proofs_has_to_hold(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_facts_beside_a_rule_are_no_proof_of_it() -> None:
-    """The command says that they hold, and gives no result."""
+    """The command reports that they hold, and gives no result."""
     report = run(rules.TXN_EXPIRY, kept=None, spread=here)
 
     assert (report.results, report.exit_code) == ((), 0)

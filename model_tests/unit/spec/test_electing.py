@@ -123,7 +123,7 @@ def test_an_eligible_replica_leads_cleanly_where_nobody_is_in_sync() -> None:
     assert ElectionOutcome(1, stays_in_sync=False, unclean=True) == elected(waiting, unclean_allowed=True)
 
 
-def test_the_last_leader_leads_where_nobody_is_left() -> None:
+def test_the_last_leader_leads_where_no_other_is_left() -> None:
     """It may have lost records."""
     replicas = (candidate(1), candidate(2, last_known=True))
 

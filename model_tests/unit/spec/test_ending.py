@@ -71,7 +71,7 @@ def outcome(before: TransactionEntry, *, commits: bool, epoch: int, bumps: bool,
 
 @pytest.mark.parametrize(("state", "result", "expected"), rows(VERSIONS_0_AND_1))
 def test_every_cell_of_versions_0_and_1(state: str, result: str, expected: str) -> None:
-    """A repetition cannot be told from the first request."""
+    """A repetition cannot be distinguished from the first request."""
     before = entry(STATES[state], client_version=0)
 
     for version in ("newest", "snapshot"):
@@ -80,7 +80,7 @@ def test_every_cell_of_versions_0_and_1(state: str, result: str, expected: str) 
 
 @pytest.mark.parametrize(("state", "result", "which", "newest", "snapshot"), rows(VERSION_2))
 def test_every_cell_of_version_2(state: str, result: str, which: str, newest: str, snapshot: str) -> None:
-    """The epoch before the bump tells a repetition from the next request."""
+    """The epoch before the bump distinguishes a repetition from the next request."""
     before = entry(STATES[state])
     epoch = EPOCH - 1 if which == "retry" else EPOCH
 
@@ -134,7 +134,7 @@ def test_before_4_0_the_identity_is_looked_at_before_the_pending_transition() ->
 
 
 def test_version_2_bumps_and_versions_0_and_1_do_not() -> None:
-    """Prepare has the next epoch and remembers the one before; the answer tells it."""
+    """Prepare has the next epoch and remembers the one before; the answer has the next one."""
     before = entry(TransactionState.ONGOING)
 
     bumped = end(before, ending(commits=True), NEWEST)

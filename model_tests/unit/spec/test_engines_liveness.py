@@ -50,7 +50,7 @@ def verdict(system: System, claim: LivenessClaim) -> object:
     return progresses(graph_of(system, finite), finite, claim)
 
 
-def test_nobody_who_must_act_means_that_nothing_follows() -> None:
+def test_without_a_fair_action_nothing_follows() -> None:
     """A run may stop at once."""
     assert Livelock("shines", (), ()) == verdict(*light())
 

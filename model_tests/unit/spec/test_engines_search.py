@@ -129,7 +129,7 @@ def test_too_many_states_are_unknown_and_no_success() -> None:
 
 
 def test_an_action_that_cannot_happen_is_named() -> None:
-    """A system that claims less than it says is refused."""
+    """A system that claims less than it declares is refused."""
     with pytest.raises(Vacuous, match="client_sends can never happen"):
         demand_all_happen(idempotence(), frozenset())
     with pytest.raises(Vacuous, match="client_starts_over must never happen"):

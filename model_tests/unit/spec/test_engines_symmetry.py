@@ -111,7 +111,7 @@ def test_the_verification_looks_at_representatives() -> None:
 
 
 def test_many_values_are_numbered_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where a function has more than a byte tells apart, states are tuples, and the search is the same."""
+    """Where a function has more values than a byte, states are tuples, and the search is the same."""
     instance = instance_called("two producers")
     narrow = searched(instance)
     monkeypatch.setattr(cells, "MOST_VALUES", 2)
@@ -128,7 +128,7 @@ TWICE = [each for each in CONTROLS if each.knobs.bounds.partitions > 1]
 
 @pytest.mark.parametrize("change", TWICE, ids=lambda change: change.name)
 def test_a_violation_is_as_near_and_its_trace_is_a_run(change: object) -> None:
-    """The trace is told in the names of one run, in which every action can happen and the claim falls."""
+    """The trace has the names of one run, in which every action can happen and the claim falls."""
     instance = built(change.name, change.knobs)  # type: ignore[attr-defined]
     claim = instance.system.claim(change.violates)  # type: ignore[attr-defined]
 
@@ -163,7 +163,7 @@ def coloured(claim: Claim, things: int = 3) -> tuple[System, Finite]:
 
 
 def test_things_that_are_alike_count_once() -> None:
-    """How many are painted is all that can be told of them."""
+    """Only the number of painted things distinguishes two states."""
     system, finite = coloured(ALWAYS)
 
     assert 1 + 3 + 6 + 6 == explore(system, finite).states

@@ -79,18 +79,18 @@ def decided(
 )
 @pytest.mark.parametrize("transactional", [True, False], ids=["transactional", "plain"])
 def test_who_may_commit(entry: GroupEntry, claim: KnownClaim, name: str, error: ErrorCode, transactional: bool) -> None:
-    """Whoever names a member is a current one of the current generation, in a transaction as outside."""
+    """A named member must be a current one of the current generation, in a transaction as outside."""
     assert (name, error) == decided(entry, claim, transactional=transactional)
 
 
-def test_only_a_transactional_commit_may_name_nobody_in_a_group_with_members() -> None:
+def test_only_a_transactional_commit_may_leave_out_the_member_in_a_group_with_members() -> None:
     """The oldest versions of TxnOffsetCommit cannot name a member; OffsetCommit always could."""
     assert ("passed", ErrorCode.NONE) == decided(group(), NOBODY)
     assert ("members_only", ErrorCode.UNKNOWN_MEMBER_ID) == decided(group(), NOBODY, transactional=False)
 
 
 def test_a_group_that_awaits_its_assignment_takes_transactional_commits_alone() -> None:
-    """A plain one is told of the rebalance."""
+    """A plain one gets the error that a rebalance is under way."""
     assert ("passed", ErrorCode.NONE) == decided(group(AWAITING), CURRENT)
     assert ("assignment_awaited", ErrorCode.REBALANCE_IN_PROGRESS) == decided(
         group(AWAITING), CURRENT, transactional=False

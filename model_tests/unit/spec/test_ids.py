@@ -112,7 +112,7 @@ def test_a_refused_request_creates_nothing() -> None:
     ids=["new instance", "expected identity"],
 )
 def test_an_epoch_is_bumped_and_the_expected_one_remembered(asked: dict[str, Any], epoch: int, last: int) -> None:
-    """Only who says which identity it has may ask again."""
+    """Only a client that names its identity may ask again."""
     target = initialize(entry(COMMITTED), request(**asked), NEWEST).target
 
     assert (target.producer_epoch, target.last_epoch) == (epoch, last)

@@ -23,7 +23,7 @@ LATE = replace(ASKED, now=2000)
 
 
 def step(before: TransactionEntry, asked: StepInput, **fields: Any) -> CoordinatorStep:
-    """A step of one partition, answered NONE to nobody, after which the id is as before."""
+    """A step of one partition, answered NONE without an identity, after which the id is as before."""
     plain = CoordinatorStep(before, asked, 0, NOBODY, before, 1, 1, registered_after=True)
     return replace(plain, **fields)
 
@@ -165,7 +165,7 @@ def test_a_wrong_step_breaks_the_rule_of_the_earliest_check(api: str, found: Coo
 
 
 def test_a_record_that_the_log_does_not_take_leaves_the_id_as_it_was() -> None:
-    """The append failed: told so, with memory unchanged, is right; with the transition in memory it is not."""
+    """The append failed: an error with memory unchanged is right; with the transition in memory it is not."""
     error = ErrorCode.COORDINATOR_NOT_AVAILABLE.value
     kept = step(ONGOING, ASKED, error=error)
 

@@ -28,7 +28,7 @@ def broken(judged: Judged) -> set[Rule]:
         (OffsetFetchStep(committed=7, pending=False, stable=1, error=0, offset=9), False),
         (OffsetFetchStep(committed=7, pending=False, stable=1, error=UNSTABLE, offset=-1), False),
     ],
-    ids=["stable", "undecided", "dirty", "none", "told although undecided", "another", "refused although decided"],
+    ids=["stable", "undecided", "dirty", "none", "given although undecided", "another", "refused although decided"],
 )
 def test_a_stable_offset_is_reported_only_once_it_is_decided(step: OffsetFetchStep, holds: bool) -> None:
     """And it is the one that the group has committed."""
@@ -36,7 +36,7 @@ def test_a_stable_offset_is_reported_only_once_it_is_decided(step: OffsetFetchSt
 
 
 def test_a_member_of_a_past_generation_commits_nothing() -> None:
-    """Where a release holds commits against the generation; whoever names none is not held against it."""
+    """Where a release checks commits against the generation; a commit without one is not checked."""
     past = OffsetCommitStep(claimed=2, generation=3, error=0, committed=5, committed_after=5)
     refused = OffsetCommitStep(2, 3, ErrorCode.ILLEGAL_GENERATION.value, 5, 5)
     nobody = OffsetCommitStep(-1, 3, 0, 5, 5)
@@ -48,7 +48,7 @@ def test_a_member_of_a_past_generation_commits_nothing() -> None:
 
 
 def test_an_offset_of_a_transaction_waits_for_its_marker() -> None:
-    """A commit in a transaction changes nothing that anybody is told."""
+    """A commit in a transaction changes no offset that a fetch returns."""
     at_once = OffsetCommitStep(claimed=-1, generation=1, error=0, committed=5, committed_after=9)
 
     assert {rules.OFFSETS_ATOMIC} == broken(judge_offset_commit(at_once, NEWEST))

@@ -96,7 +96,7 @@ def test_fetch(offset: int, committed: bool, error: ErrorCode, bound: int) -> No
 
 @pytest.mark.parametrize(("start", "upper", "listed"), [(0, 10, False), (0, 11, True), (20, 99, True), (21, 99, False)])
 def test_listed_where_the_ranges_overlap(start: int, upper: int, listed: bool) -> None:
-    """A fetch is told of every aborted transaction that overlaps it."""
+    """A fetch lists every aborted transaction that overlaps it."""
     entry = AbortedTransaction(first_offset=10, last_offset=20, last_stable=21)
 
     assert listed is is_listed(entry, start, upper)

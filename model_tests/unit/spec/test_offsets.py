@@ -68,7 +68,7 @@ def test_without_its_guard_a_marker_makes_true_what_it_must_not(
 def test_what_a_fetch_reports(
     committed: OffsetEntry, pending: bool, stable: bool, guard: str, error: ErrorCode, offset: int
 ) -> None:
-    """A stable one waits for whatever is pending; another tells the last committed offset."""
+    """A stable fetch waits for whatever is pending; another gets the last committed offset."""
     reply = fetch(committed, pending, stable=stable)
 
     assert guard == names_of(fetch_guards(pending, stable))[reply.branch]

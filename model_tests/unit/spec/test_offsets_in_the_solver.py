@@ -84,7 +84,7 @@ def test_membership_is_the_same_in_the_solver_as_in_python(numbers: Numbers, pro
 @READINGS
 @PROFILES
 def test_offsets_are_the_same_in_the_solver_as_in_python(numbers: Numbers, profile: Profile) -> None:
-    """What a marker makes true, what a refusal leaves pending, what a fetch tells."""
+    """What a marker commits, what a refusal leaves pending, what a fetch answers."""
     drawn = Drawn(numbers)
 
     for _ in range(DRAWS):

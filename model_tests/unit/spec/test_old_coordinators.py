@@ -184,7 +184,7 @@ def test_offsets_are_asked_about_since_3_7(profile: Profile, offsets: bool, data
 
 
 @EACH
-def test_no_answer_about_offsets_counts_where_nobody_is_asked(profile: Profile) -> None:
+def test_no_answer_about_offsets_counts_without_verification(profile: Profile) -> None:
     """Before 3.7."""
     request = CommitRequest(3, ErrorCode.INVALID_TXN_STATE.value, CURRENT)
 
@@ -263,7 +263,7 @@ def test_before_2_4_an_assignment_is_held_against_a_dead_group(profile: Profile,
 
 @EACH
 def test_a_rebalance_is_reported_to_members_alone_since_2_4(profile: Profile) -> None:
-    """Before, to whoever commits outside transactions, of a past generation too."""
+    """Before, to every member that commits outside transactions, of a past generation too."""
     awaiting = group(GroupState.COMPLETING_REBALANCE)
     last = since(KAFKA_2_4)[profile.name]
 
@@ -325,7 +325,7 @@ BY_PART = [
 def test_before_3_0_a_transactional_commit_is_held_against_what_it_names(
     entry: GroupEntry, claim: KnownClaim, by_part: ErrorCode, whole: ErrorCode
 ) -> None:
-    """Since then it names a member of a generation, or nobody."""
+    """Since then it names a member of a generation, or no member."""
     errors = [of_commit(entry, claim, profile, transactional=True)[1] for profile in (KAFKA_2_5, KAFKA_2_7, KAFKA_3_6)]
 
     assert errors == [by_part, by_part, whole]

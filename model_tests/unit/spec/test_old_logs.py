@@ -76,7 +76,7 @@ def test_what_is_ill_formed(guard: str, request_: AppendRequest, profile: Profil
 
 @pytest.mark.parametrize("profile", RELEASES, ids=by_name)
 def test_several_batches(profile: Profile) -> None:
-    """Since 2.4 the log counts them too; before, the request is not read, and its client hears of no connection."""
+    """Since 2.4 the log counts them too; before, the request is not read, and its client's connection breaks."""
     log = decided_by(append(ONE_BATCH, data(10, batch_count=2), profile), profile)
     broker = produce.admit(PartitionProduce(9, any_transactional=True, partition_exists=False, batch_count=2), profile)
     alone = produce.admit(PartitionProduce(9, batch_count=2), profile)
@@ -254,7 +254,7 @@ def test_a_marker_of_the_last_epoch(profile: Profile, entry: ProducerEntry, deci
 @pytest.mark.parametrize(
     ("profile", "decides"), [(KAFKA_3_6, "appended"), (KAFKA_3_9, "unverified"), (NEWEST, "unverified")]
 )
-def test_offsets_that_nobody_verified(profile: Profile, decides: str) -> None:
+def test_offsets_that_were_not_verified(profile: Profile, decides: str) -> None:
     """3.6 takes them; a client's data it does not take."""
     assert decides == decided_by(append(ONE_BATCH, offsets_of_transaction(3), profile), profile)
     assert "unverified" == decided_by(append(ONE_BATCH, data(10, transactional=True), profile), profile)

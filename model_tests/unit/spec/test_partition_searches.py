@@ -119,7 +119,7 @@ def test_both_searches_find_the_violation_at_the_same_depth(change: BrokenPartit
 
 
 def test_a_change_that_breaks_nothing_is_no_control() -> None:
-    """The true system is not violated, and says so."""
+    """The true system is not violated, and the verdict shows it."""
     built = instance("batches of two sizes")
 
     control = controlled(built, "below_stable_is_decided", 5)
@@ -171,7 +171,7 @@ def test_every_action_is_left_in_or_out_by_its_knob() -> None:
 
 @pytest.mark.slow
 def test_the_report_names_every_control() -> None:
-    """Each says what was expected and what came."""
+    """Each has what was expected and what came."""
     assert [change.name for change in CONTROLS] == [control.name for control in searched().controls(RunEffort.QUICK)]
 
 

@@ -64,7 +64,7 @@ def test_a_python_value_is_its_own_value() -> None:
 
 
 def test_a_term_with_unknown_constants_has_no_value() -> None:
-    """What is not assigned is told, not guessed."""
+    """An unassigned constant is an error, not a guess."""
     with pytest.raises(ValueError, match="not a literal"):
         evaluate(z3.Int("x") + 1, {})
 

@@ -1,4 +1,4 @@
-"""What releases do otherwise, each shown by the step that tells them apart."""
+"""What releases do otherwise, each shown by the step that distinguishes them."""
 
 from dataclasses import replace
 
@@ -57,7 +57,7 @@ def begun(before: TransactionEntry, profile: Profile, version: int = 4) -> Trans
     [(KAFKA_4_0, PRODUCER, ErrorCode.PRODUCER_FENCED), (KAFKA_4_1, FRESH, MAPPING), (NEWEST, FRESH, MAPPING)],
 )
 def test_a_late_end_by_the_producer_id_before(profile: Profile, previous: int, reported: ErrorCode) -> None:
-    """Adding a partition overwrites the id before since 4.1, so that a late EndTxn of it is of nobody's."""
+    """Adding a partition overwrites the id before since 4.1, so that a late EndTxn of it belongs to no producer."""
     before = begun(rotated(profile), profile)
 
     late = end(before, ending(commits=True, epoch=LAST - 1), profile)
@@ -103,7 +103,7 @@ def test_the_coordinators_own_abort_under_version_1(profile: Profile, version: i
 
 @pytest.mark.parametrize("profile", [DOWNGRADED, KAFKA_4_0.under(0)])
 def test_a_client_of_version_2_locks_its_id_on_a_coordinator_of_version_0(profile: Profile) -> None:
-    """The record cannot hold its version: it is told so, and the transition stays pending for ever."""
+    """The record cannot hold its version: it gets an error, and the transition stays pending for ever."""
     rests = entry(EMPTY, client_version=0)
     asked = AddRequest(PRODUCER, EPOCH, all_registered=False, client_version=2)
 
@@ -120,7 +120,7 @@ def test_a_client_of_version_2_locks_its_id_on_a_coordinator_of_version_0(profil
 
 
 def test_an_id_of_version_2_becomes_empty_on_no_coordinator_of_version_0() -> None:
-    """A downgrade leaves the client's version in memory, and the record of Empty would have it."""
+    """A downgrade leaves the client's version in memory, and the record of Empty needs a field for it."""
     before = entry(TransactionState.COMPLETE_COMMIT, client_version=2)
 
     assert ErrorCode.UNSUPPORTED_VERSION == initialize(before, InitRequest(1000, FRESH), DOWNGRADED).error
@@ -175,7 +175,7 @@ def test_which_answers_to_a_marker_let_the_partition_go(error: ErrorCode, done: 
 
 
 def test_offsets_of_no_producer_are_asked_about() -> None:
-    """The coordinator does not know the id -1 and says so; of a Produce without producer id nobody is asked."""
+    """The coordinator does not know the id -1 and refuses it; a Produce without producer id is not verified."""
     offsets = committing.to_append(-1, -1, offsets=1, log_end=0)
     batch = AppendRequest(base_offset=0, transactional=True)
 
@@ -197,7 +197,7 @@ def test_offsets_of_no_producer_are_asked_about() -> None:
 def test_an_error_of_the_coordinators_log_is_passed_on_unless_it_has_a_word(
     error: ErrorCode, reported: ErrorCode
 ) -> None:
-    """TransactionStateManager.appendTransactionToLog: what it has no word for is told as it is."""
+    """TransactionStateManager.appendTransactionToLog: an error that it does not translate is returned as it is."""
     assert reported == not_logged(error.value)
 
 
@@ -205,7 +205,7 @@ def test_an_error_of_the_coordinators_log_is_passed_on_unless_it_has_a_word(
 
 
 def test_the_same_epoch_asks_again_and_the_one_before_is_reported_to() -> None:
-    """A client that retries is asked for once; the copy that waited comes back with an error to retry."""
+    """A client that retries is verified once; the copy that waited comes back with an error to retry."""
     queued = queue(PendingVerification(any_request=True, version=12, same_id=True, producer_epoch=3), 3, 12)
 
     assert (ErrorCode.NETWORK_EXCEPTION, ErrorCode.NONE) == (queued.waiting_error, queued.asker_error)
@@ -223,7 +223,7 @@ def test_a_rotated_producer_is_reported_that_it_is_fenced() -> None:
 
 
 def test_all_in_a_request_are_answered_as_the_first_one() -> None:
-    """Somebody else's Produce of version 10 takes the word away that one of version 11 knows."""
+    """Another client's Produce of version 10 replaces the error that one of version 11 knows."""
     beside = queue(PendingVerification(any_request=True, version=10), 3, 11)
     alone = queue(PendingVerification(), 3, 11)
     abortable = ErrorCode.TRANSACTION_ABORTABLE.value
@@ -265,7 +265,7 @@ def test_how_a_stale_member_is_reported_so() -> None:
 
 
 def test_who_needs_no_member_epoch() -> None:
-    """Nobody in an empty group, and a transaction that names no member; but not a request without epochs."""
+    """A claim without a member in an empty group, and a transaction without one; but not a request without epochs."""
     nobody = EpochClaim(group_empty=True)
     inside = replace(nobody, group_empty=False)
 

@@ -61,7 +61,7 @@ def test_ids_that_become_one_are_found(name: str, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_renaming_keeps_absent_ids_absent() -> None:
-    """And tells apart what was apart."""
+    """And different ids stay different."""
     names = RenamedIds(held=5, previous=-1, following=-1, asked=5, fresh=7)
 
     assert is_renaming(names, RenamedIds(9, -1, -1, 9, 2)) is True

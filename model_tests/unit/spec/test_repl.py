@@ -39,14 +39,14 @@ BY_HIGH_WATERMARK = Profile("before 0.11", truncates_by_leader_epoch=False)
     ],
 )
 def test_leader_and_follower_are_in_the_same_epoch(epoch: int, error: ErrorCode) -> None:
-    """The older one has to hear of the election first; a Fetch that names no epoch is answered all the same."""
+    """The older one has to learn of the election first; a Fetch that names no epoch is answered all the same."""
     reply = fetched(LEADER, FollowerFetch(epoch, 15, 3), EpochEnd(3, 20))
 
     assert error == reply.error
 
 
 def test_an_epoch_is_compared_before_leadership() -> None:
-    """Who no longer leads says which epoch it knows, if the follower knows another."""
+    """A former leader answers with the epoch that it knows, if the follower knows another."""
     follower = Leading(leads=False, epoch=3, log_start=0, log_end=20)
 
     errors = [fetched(follower, FollowerFetch(epoch, 0), EpochEnd()).error for epoch in (2, 3)]
@@ -137,7 +137,7 @@ def test_the_high_watermark_waits_for_whoever_may_lead(
 
 @pytest.mark.parametrize(("reported", "end", "known"), [(5, 8, 5), (8, 5, 5)])
 def test_a_follower_knows_the_high_watermark_as_far_as_its_log_goes(reported: int, end: int, known: int) -> None:
-    """What it is told may be beyond what it has."""
+    """The reported high watermark may be beyond what the follower has."""
     assert known == follower_high_watermark(reported, end)
 
 
@@ -173,7 +173,7 @@ def test_only_acks_all_asks_for_enough_replicas(acks: int, in_sync: int, error: 
 def test_acks_all_is_acknowledged_below_the_high_watermark(
     acks: int, in_sync: int, high_watermark: int, error: ErrorCode
 ) -> None:
-    """If the in-sync set shrank since the append, the records stay in the log and the producer is told of it."""
+    """If the in-sync set shrank since the append, the records stay in the log and the producer gets an error."""
     assert error == acknowledged(Produce(acks, in_sync, min_in_sync=2), high_watermark, required=10).error
 
 

@@ -64,7 +64,7 @@ def test_claims_and_actions_are_found_by_name() -> None:
 
 
 def test_every_claim_is_a_sentence() -> None:
-    """Names are one each, and each claim says what it claims."""
+    """Names are one each, and each claim has a sentence."""
     claims = idempotence().claims
 
     assert len(claims) == len({claim.name for claim in claims})

@@ -49,7 +49,7 @@ def test_the_graph_is_no_wider_than_the_decisions_need(target: State, monkeypatc
 
 
 def test_a_commit_of_what_has_ended_is_found() -> None:
-    """A decision that prepares a commit wherever it is asked to."""
+    """A decision that prepares a commit wherever it is requested."""
 
     def anywhere(entry: TransactionEntry, asking: RequestFields, names: RenamedIds, profile: Profile) -> Transition:
         decided = MOVES["ending"][0](entry, asking, names, profile)

@@ -36,7 +36,7 @@ def test_a_broker_without_verification_asks_only_where_it_has_to_add() -> None:
 
 
 def test_before_4_0_a_transaction_of_another_epoch_is_not_asked_about() -> None:
-    """Nor is a stale epoch refused before the coordinator was asked."""
+    """Nor is a stale epoch refused before the coordinator has answered."""
     assert [is_asked(OLDER, DATA, 9, profile) for profile in (KAFKA_3_9, NEWEST)] == [False, True]
     stale = ProducerEntry(epoch=4)
     assert [is_refused_unasked(stale, DATA, profile) for profile in (KAFKA_3_9, NEWEST)] == [False, True]
@@ -96,5 +96,5 @@ def test_a_marker_leaves_alone_what_the_next_transaction_asked() -> None:
 def test_a_producer_is_reported_in_the_words_of_its_version(
     error: ErrorCode, version: int, expected: ErrorCode
 ) -> None:
-    """What the coordinator says is not what the client hears."""
+    """The client gets another error than the coordinator's."""
     assert expected == reported(error.value, version)

@@ -19,7 +19,7 @@ from model_tests.simulate import simulate
 from model_tests.spark.session import session
 
 LIBRARY = "library_of_an_archive"
-"""A module that nobody has but those to whom it was sent."""
+"""A module that only executors have to which it was sent."""
 
 
 def where(_: int) -> Iterator[tuple[int, str, str]]:

@@ -23,7 +23,7 @@ def reported(each: ExpectedVerdict) -> tuple[int, int, str, str]:
 
 
 def test_every_rule_that_owes_evidence_from_traces_has_a_bad_trace() -> None:
-    """In the order of the registry, and kept as the catalogue says."""
+    """In the order of the registry, and kept as in the catalogue."""
     owing = [rule.id for rule in RULES.values() if "T" in rule.owes]
 
     assert owing == [bad.rule.id for bad in BAD]
@@ -31,7 +31,7 @@ def test_every_rule_that_owes_evidence_from_traces_has_a_bad_trace() -> None:
     assert [bad.how for bad in BAD] == [each.how for each in EXPECTED]
 
 
-def test_the_text_beside_the_files_says_what_they_are() -> None:
+def test_the_text_beside_the_files_describes_them() -> None:
     """It is made of what is expected; the files are small, and no others are there."""
     files = sorted([*TRACES.iterdir(), *TWINS.iterdir()])
 
@@ -42,7 +42,7 @@ def test_the_text_beside_the_files_says_what_they_are() -> None:
 
 @pytest.mark.parametrize("each", EXPECTED, ids=[each.rule for each in EXPECTED])
 def test_the_monitor_names_the_rule_at_its_step(each: ExpectedVerdict) -> None:
-    """No step before is false, and the guard is told."""
+    """No step before is false, and the guard is named."""
     found = violations(rows_of(each.file))
 
     assert reported(each) in [(v.trace, v.step, v.rule, v.guard) for v in found]
@@ -71,7 +71,7 @@ def test_a_bad_trace_is_a_trace_that_can_be_replayed() -> None:
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> CheckReport:
-    """What the check says of all bad traces and all twins, in one job."""
+    """The check's report on all bad traces and all twins, in one job."""
     directory = tmp_path_factory.mktemp("bad")
     for each in EXPECTED:
         copy(each.file, directory / f"bad-{each.file.name}")

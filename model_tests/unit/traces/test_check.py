@@ -56,7 +56,7 @@ def false_answer(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Row, C
 
 
 def test_a_false_answer_is_named_with_its_values(false_answer: tuple[Path, Row, CheckReport]) -> None:
-    """A violation says trace, step, rule, guard, the values that decided, what was allowed and how to see it again."""
+    """A violation has trace, step, rule, guard, the values that decided, what was allowed and how to replay it."""
     path, false, report = false_answer
 
     (violation,) = report.violations
@@ -70,7 +70,7 @@ def test_a_false_answer_is_named_with_its_values(false_answer: tuple[Path, Row, 
 
 
 def test_the_report_as_json_has_what_is_documented(false_answer: tuple[Path, Row, CheckReport]) -> None:
-    """Names of the report, of a rule's count, of a branch, and of a violation with all that it says."""
+    """Names of the report, of a rule's count, of a branch, and of a violation with all its fields."""
     reported = json.loads(json.dumps(false_answer[2].to_json()))
 
     assert {"traces", "steps", "seconds", "rules", "violations", "branches", "quarantined"} <= reported.keys()
@@ -118,7 +118,7 @@ def end_of_nobody_knows_what(trace: int, **lacks: object) -> Rows:
 
 @pytest.mark.slow
 def test_what_no_rule_judges_is_counted_by_name(tmp_path: Path) -> None:
-    """An append that nobody asked for is set aside; a step that no decision is about is no silent success."""
+    """An append without a request is set aside; a step that no decision is about is no silent success."""
     true = [dict(row) for seed in range(100, 100 + 2 * len(simulate.WORKLOADS)) for row in simulate.trace_of(seed)]
     nobody = dict(next(row for row in true if row["appended"]), trace=1, step=0, origin=-1)
     ended = next(row for row in true if row["api"] == "EndTxn")

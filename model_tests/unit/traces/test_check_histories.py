@@ -1,4 +1,4 @@
-"""Group rules of what clients tell, on Spark: the same counts as here, and what is outside of a domain is known."""
+"""History rules about client events, on Spark: the same counts as here; what is outside of a domain is known."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -108,7 +108,7 @@ def test_a_batch_that_is_kept_from_a_reader_is_named_with_what_was_reported(repo
 
 @pytest.mark.slow
 def test_of_a_trace_that_lacks_steps_no_history_is_judged(tmp_path: Path) -> None:
-    """A reader that took what it is not told to have taken left nothing out; where no step is missing, it did."""
+    """A reader without a row for what it took left nothing out; where no step is missing, it did."""
     names = {link.name for chain in HISTORY_CHAINS.values() for link in chain.links}
     cut, whole = list[dict[str, Any]](), list[dict[str, Any]]()
     for seed in SEEDS[:6]:
@@ -125,7 +125,7 @@ def test_of_a_trace_that_lacks_steps_no_history_is_judged(tmp_path: Path) -> Non
 
 @pytest.mark.slow
 def test_nothing_is_held_against_a_step_that_is_reported_twice(tmp_path: Path) -> None:
-    """Nobody knows which of the two is true; told once, what is wrong in it is seen in the step after it."""
+    """It is not known which of the two is true; in the file with one of them, the step after it shows the error."""
     wrong, twice = list[dict[str, Any]](), list[dict[str, Any]]()
     for seed in SEEDS[:4]:
         rows = [dict(row) for row in trace_of(seed)]

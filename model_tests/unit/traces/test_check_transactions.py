@@ -68,7 +68,7 @@ def traces() -> list[list[Row]]:
 
 @pytest.fixture(scope="module")
 def report(traces: list[list[Row]], tmp_path_factory: pytest.TempPathFactory) -> CheckReport:
-    """What the check says of all of them, true and false."""
+    """The check's report on all of them, true and false."""
     false = [corrupted(corruption, traces, FALSE + number) for number, corruption in enumerate(OF_COORDINATORS)]
     lost, _ = without_a_step_of_an_id(traces[13])
     repeated, _ = with_an_identity_twice(traces[13])
@@ -93,7 +93,7 @@ def test_true_traces_hold(report: CheckReport) -> None:
 
 @pytest.mark.slow
 def test_branches_of_the_coordinator_are_counted(report: CheckReport) -> None:
-    """The report says how often each guard of each request decided."""
+    """The report has how often each guard of each request decided."""
     hits = {(count.decision, count.branch): count.hits for count in report.branches}
 
     assert hits["EndTxn", "passed"] > 0
@@ -154,7 +154,7 @@ def test_a_coordinator_that_loads_nothing_is_seen_while_it_is_made(monkeypatch: 
 
 
 def test_a_replayed_trace_of_transactions_holds() -> None:
-    """The seed says everything, and the steps of coordinators are judged too."""
+    """The seed determines everything, and the steps of coordinators are judged too."""
     report = replayed(seed=SEEDS[13], step=100)
 
     assert (0, ()) == (report.exit_code, report.violations)

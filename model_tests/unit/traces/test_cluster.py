@@ -43,7 +43,7 @@ def foreign(directory: Path) -> dict[str, str]:
 
 
 def archived(directory: Path) -> Path:
-    """An archive of a library, made as the documentation says."""
+    """An archive of a library, made as the documentation describes."""
     module, archive = directory / f"{LIBRARY}.py", directory / "libraries.tar.gz"
     module.write_text("")
     with tarfile.open(archive, "w:gz") as content:

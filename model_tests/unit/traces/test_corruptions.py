@@ -49,8 +49,8 @@ def test_what_is_shown_to_be_harmless_is_never_reported(report: CorruptionReport
     assert (len(SEEDS), 0) == (report.traces, report.left_out)
 
 
-def test_every_corruption_is_reported_or_says_why_not(report: CorruptionReport) -> None:
-    """Most that may do harm are reported or set aside; of all others it is said what the trace does not tell."""
+def test_every_corruption_is_reported_or_explained(report: CorruptionReport) -> None:
+    """Most that may do harm are reported or set aside; for all others the evidence that the trace lacks is named."""
     for kind in CorruptionKind:
         assert report.count(REPORTED, kind) > 0, kind
     assert (report.rate() or 0) >= 0.7
@@ -82,7 +82,7 @@ def _dropped(rows: list[Row], place: int) -> RandomlyCorruptedTrace:
 
 
 def test_a_batch_that_an_application_handed_over_is_missed() -> None:
-    """The records that it makes are numbered, and whatever is told of a batch comes after it."""
+    """The records that it makes are numbered, and every row about a batch comes after it."""
     rows = trace_of(SEEDS[1])
     places = [row["step"] for row in rows if row["api"] == "ClientSend"]
     found = _dropped(rows, places[len(places) // 2])
@@ -92,7 +92,7 @@ def test_a_batch_that_an_application_handed_over_is_missed() -> None:
 
 
 def test_what_no_formula_reads_may_be_anything() -> None:
-    """Who copied is read by none, when and to what a coordinator is asked is."""
+    """No rule reads who copied; rules do read when and to what a coordinator answers."""
     copied = next(row for seed in SEEDS for row in trace_of(seed) if row["api"] == "ReplicaFetch")
     ended = next(row for seed in SEEDS for row in trace_of(seed) if row["api"] == "EndTxn")
 

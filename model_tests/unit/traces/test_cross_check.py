@@ -1,4 +1,4 @@
-"""Samples of a batch: appends to the solver, traces to the reference; whoever does not agree is named."""
+"""Samples of a batch: appends to the solver, traces to the reference; the one that does not agree is named."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +21,7 @@ from spec.protocol.append import append
 
 
 def test_a_trace_that_comes_again_differs_in_nothing(true_rows: list[dict[str, Any]]) -> None:
-    """The seed says every byte of it."""
+    """The seed determines every byte of it."""
     assert (-1, "") == cross_check.difference(true_rows, trace_of(NEWEST_PRODUCERS, len(true_rows)))
 
 
@@ -37,7 +37,7 @@ def test_a_changed_step_is_named_with_what_the_reference_has(true_rows: list[dic
 
 
 def test_a_trace_of_another_length_is_named(true_rows: list[dict[str, Any]]) -> None:
-    """What the reference makes besides is told by its number of steps."""
+    """Further steps of the reference are reported by their number."""
     again = trace_of(NEWEST_PRODUCERS, len(true_rows))
 
     assert (119, "119 steps, the reference makes 120") == cross_check.difference(true_rows[:-1], again)
@@ -49,7 +49,7 @@ def test_a_sample_that_differs_is_a_violation() -> None:
     report = CheckReport(1, 1, 0.0, (), (), (), (), samples=(sample,))
 
     assert VIOLATED == report.exit_code
-    assert "appends put to the solver: 9 of 10 asked for, 1 differ" == str(sample)
+    assert "appends judged by the solver: 9 of 10 requested, 1 differ" == str(sample)
 
 
 def test_the_solver_disagrees_with_a_decision_that_is_not_the_one(true_rows: list[dict[str, Any]]) -> None:
@@ -65,7 +65,7 @@ def test_the_solver_disagrees_with_a_decision_that_is_not_the_one(true_rows: lis
 
 
 def test_the_solver_disagrees_with_a_verdict_that_is_not_the_one(true_rows: list[dict[str, Any]]) -> None:
-    """A branch, a rule that was not at stake, and a violation that is none: each is told, with both values."""
+    """A branch, a rule that was not at stake, and a violation that is none: each is reported, with both values."""
     appends = [row for row in true_rows if row["origin"] >= 0][:4]
     judge = append_judge(appends[0]["profile"])
     true = [{**row, **dict(zip(VERDICT, judge(row), strict=True))} for row in appends]

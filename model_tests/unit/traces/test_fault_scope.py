@@ -1,4 +1,4 @@
-"""How far a fault reaches: what was told before it, or of another partition, is claimed all the same."""
+"""How far a fault reaches: client events before it, or of another partition, are claimed all the same."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -72,7 +72,7 @@ def test_what_was_reported_before_a_fault_is_claimed(forgetful: tuple[list[Row],
     assert {"lso.read_committed": 0} == broken(reported_again(rows, late))
 
 
-def test_what_is_counted_again_is_what_the_monitor_says(forgetful: tuple[list[Row], int]) -> None:
+def test_what_is_counted_again_agrees_with_the_monitor(forgetful: tuple[list[Row], int]) -> None:
     """Spark's counts of a trace with faults are replaced by these."""
     rows, forgotten = forgetful
 
@@ -168,7 +168,7 @@ REFUSED: Final = 59
 def test_what_a_refused_later_batch_overtook_may_be_written_twice(
     requests: Sequence[dict[str, Any]], renumbered: bool
 ) -> None:
-    """The client is told that nobody knows it, and numbers anew what has arrived in between, too."""
+    """The client gets the answer that its producer id is unknown, and numbers anew what has arrived in between, too."""
     rows = [complete({**request, "message": step, "step": step}) for step, request in enumerate(requests)]
 
     assert renumbered is (Fault.RENUMBERED in {each.fault for each in hidden_faults(rows)})

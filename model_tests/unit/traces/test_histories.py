@@ -1,4 +1,4 @@
-"""Group rules of what clients tell: true traces hold, and what is changed in a telling is named by rule and check."""
+"""History rules about client events: true traces hold, and a changed event is named by rule and check."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -37,7 +37,7 @@ def clean(traces: list[Rows]) -> list[Rows]:
 
 
 def broken(rows: Iterable[Mapping[str, Any]]) -> set[tuple[str, str]]:
-    """Rule and check of what the tellings of a trace break, inside a domain or not."""
+    """Rule and check of what the client events of a trace break, inside a domain or not."""
     histories = Histories()
     for row in rows:
         histories.add(row)
@@ -78,7 +78,7 @@ def test_no_check_of_what_clients_report_is_idle(traces: Sequence[Rows]) -> None
 
 
 Change = Callable[[Rows], bool]
-"""Makes a trace false, if it can, and says whether it did."""
+"""Makes a trace false, if it can, and returns whether it did."""
 
 
 def _first(rows: Rows, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any] | None:
@@ -145,7 +145,7 @@ def _owner(row: Mapping[str, Any]) -> tuple[object, object]:
 
 
 def asked_to_abort(rows: Rows) -> bool:
-    """What a reader was given is of a transaction that was asked to abort."""
+    """What a reader was given is of a transaction whose client requested an abort."""
     given = {_owner(row) for row in rows if _taken(row)}
     ends = [r for r in rows if r["api"].startswith("ClientEndTransaction") and (r["client"], r["transaction"]) in given]
     for row in ends:
@@ -165,7 +165,7 @@ def read_twice(rows: Rows) -> bool:
 
 
 def another_writer(rows: Rows) -> bool:
-    """Of two readers of a place one finds the batch of somebody else there."""
+    """Of two readers of a place one finds another writer's batch there."""
     taken = [row for row in rows if row["api"] == "ClientFetched" and row["writer"]]
     row = next((row for row in taken if sum(_batch(row) == _batch(other) for other in taken) > 1), None)
     if row is None:
@@ -212,7 +212,7 @@ def marker_lost(rows: Rows) -> bool:
 
 
 def given_out_twice(rows: Rows) -> bool:
-    """Two transactional ids are told one producer id."""
+    """Two transactional ids get one producer id."""
     reported = [r for r in rows if r["api"] == "ClientInitTransactionsAnswered" and not r["error"]]
     other = next((r for r in reported if r["transactional_id"] != reported[0]["transactional_id"]), None)
     if other is None:
@@ -222,7 +222,7 @@ def given_out_twice(rows: Rows) -> bool:
 
 
 def zombie_commits(rows: Rows) -> bool:
-    """A newer epoch had been told to another before the commit of what became visible was asked for."""
+    """Another instance had got a newer epoch before the request to commit what became visible."""
     given = {_owner(row) for row in rows if _taken(row)}
     wanted = (r for r in rows if r["api"] == "ClientEndTransaction" and r["committed"])
     call = next((r for r in wanted if (r["client"], r["transaction"]) in given and r["step"] > 5), None)
@@ -249,7 +249,7 @@ def late_request(rows: Rows) -> bool:
 
 
 def offset_of_an_aborted_transaction(rows: Rows) -> bool:
-    """A group resumes from an offset whose transaction was asked to abort."""
+    """A group resumes from an offset whose transaction's client requested an abort."""
     resumed = _first(rows, lambda r: r["api"] == "ClientFetchOffsets" and r["transaction"] >= 0 and not r["error"])
     ends = [] if resumed is None else [r for r in rows if r["api"].startswith("ClientEndTransaction")]
     changed = [r for r in ends if resumed is not None and (r["client"], r["transaction"]) == _owner(resumed)]
@@ -259,7 +259,7 @@ def offset_of_an_aborted_transaction(rows: Rows) -> bool:
 
 
 def committed_offset_lost(rows: Rows) -> bool:
-    """A group's coordinator finds no offset, after an application was told that one is committed."""
+    """A group's coordinator finds no offset, after an application got the answer that one is committed."""
     reported = _first(rows, lambda r: r["api"] == "ClientEndTransactionAnswered" and r["committed"] and _has_offset(r))
     later = (
         []
@@ -279,7 +279,7 @@ def _has_offset(row: dict[str, Any]) -> bool:
 
 
 def one_listed_less(rows: Rows) -> bool:
-    """An answer lists one aborted transaction less than it says."""
+    """An answer lists one aborted transaction less than it counts."""
     return _left_out(rows, "ConsumerFetchAborted")
 
 
@@ -291,7 +291,7 @@ def _left_out(rows: Rows, api: str) -> bool:
 
 
 def an_empty_list(rows: Rows) -> bool:
-    """An answer lists nothing, and says so, and its reader withholds what was aborted all the same."""
+    """An answer lists nothing, and counts nothing, and its reader withholds what was aborted all the same."""
     if _first(rows, lambda r: _taken(r, delivered=False)) is None:
         return False
     rows[:] = [
@@ -327,7 +327,7 @@ def answer_not_taken_to_its_end(rows: Rows) -> bool:
 
 
 def begun_under_another_epoch(rows: Rows) -> bool:
-    """An application is told an epoch, and begins its first transaction in one that it had before."""
+    """An application gets an epoch, and begins its first transaction in one that it had before."""
     begun = next((row for row in rows if row["api"] == "ClientBeginTransaction" and row["producer_epoch"] > 0), None)
     if begun is None:
         return False
@@ -399,7 +399,7 @@ def test_a_false_event_is_named(clean: Sequence[Rows], change: Change, rule: rul
     [(None, 7, True), (None, 6, False), (None, -1, False), (3, 3, True), (3, 2, False)],
 )
 def test_a_group_finds_what_was_last_reported_to_be_committed(moved: int | None, found: int, stays: bool) -> None:
-    """Nothing lower than the offset of a transaction that was told to be committed, or that a consumer went back to."""
+    """Nothing lower than the offset of a transaction that is known as committed, or that a consumer went back to."""
     place = {"group": "g", "topic": "t", "partition": 0, "profile": "4.3", "transaction_version": 2, "error": 0}
     reported = [
         {"api": "ClientEndTransactionAnswered", "client": "a", "transaction": 0, "committed": True, "offset": 7}

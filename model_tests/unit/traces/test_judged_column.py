@@ -129,7 +129,7 @@ def test_the_first_kind_that_applies_is_judged_and_no_other_is_asked(spark: Spar
 
 
 def test_what_is_null_is_absent(spark: SparkSession) -> None:
-    """An integer is -1, a fact false, and text empty, as the schema says."""
+    """An integer is -1, a fact false, and text empty, as in the schema."""
     sheet = Sheet()
     results = {"n": sheet.column("n0"), "f": sheet.column("f0"), "empty": sheet.column("t0") == ""}
 
@@ -153,8 +153,8 @@ def test_a_value_is_taken_from_an_array_or_is_absent_where_that_ends(spark: Spar
     assert [True, False, False, False, False] == facts
 
 
-def test_a_product_is_one_and_whether_a_column_says_anything_is_known(spark: SparkSession) -> None:
-    """Null is told from what is absent, in integers, facts and text."""
+def test_a_product_is_one_and_null_is_known(spark: SparkSession) -> None:
+    """Null is distinguished from what is absent, in integers, facts and text."""
     sheet = Sheet()
     results = {f"has_{name}": sheet.given(name) for name in COLUMNS} | {"product": 3 * sheet.column("n0")}
     reported = {"n0": 5, "f0": False, "t0": ""}
@@ -166,7 +166,7 @@ def test_a_product_is_one_and_whether_a_column_says_anything_is_known(spark: Spa
 
 
 def test_an_integer_beyond_is_found_in_any_of_the_columns(spark: SparkSession) -> None:
-    """On either side, and not in a column that is not asked."""
+    """On either side, and not in a column that is not read."""
     beyond = {"beyond": Sheet().beyond(10, ("n0", "n1"))}
     rows: list[dict[str, Any]] = [{"n0": 10, "n1": -10, "n2": 99}, {"n1": 11}, {"n0": -11}, {"n0": -(2**63)}, {}]
 
@@ -218,7 +218,7 @@ def test_an_overflow_is_an_error(spark: SparkSession) -> None:
 
 
 def test_the_class_is_called_once_a_row(spark: SparkSession) -> None:
-    """However many of its results are read, and whatever is asked of them afterwards."""
+    """However many of its results are read, and whatever is read of them afterwards."""
     sheet = Sheet()
     results = {"one": sheet.column("n0") + 1, "two": sheet.column("n0") + 2}
     judged = evaluate(table_of(spark, [{"n0": 1}]), ("row",), results).where("one = 2 and two = 3")

@@ -11,7 +11,7 @@ from model_tests.verify.results import RunEffort
 
 
 def test_traces_of_a_deep_run_stay_and_are_of_one_reference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A deep run that was stopped goes on in the same directory; a changed reference gets another one."""
+    """A deep run that was stopped is resumed in the same directory; a changed reference gets another one."""
     monkeypatch.setattr(part, "KEPT", tmp_path)
     directories = []
     for text in ("one", "one", "another"):
@@ -35,7 +35,7 @@ def test_other_traces_do_not_stay(effort: RunEffort) -> None:
 
 
 class WeaklyHeldTrace(list[Row]):
-    """A trace of which it can be told whether anybody holds it."""
+    """A trace that can be weakly referenced, so that it is known whether anything still holds it."""
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from spec.engines.solving import Settings
 pytestmark = pytest.mark.xdist_group("spark")
 
 
-def test_executors_say_what_this_process_says() -> None:
+def test_executors_give_the_answers_of_this_process() -> None:
     """Rules are the registered ones, and what was kept is used where the tasks are done."""
     due = tasks(("ids",))
     reported = here(due, Settings(), {})

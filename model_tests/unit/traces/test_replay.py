@@ -26,7 +26,7 @@ def printed(report: ReplayReport) -> str:
 
 
 def test_a_replayed_trace_is_the_simulated_one_and_holds() -> None:
-    """The seed says everything: the same rows come again, and the decision agrees with each."""
+    """The seed determines everything: the same rows come again, and the decision agrees with each."""
     report = run(seed=5, step=3)
 
     assert trace_of(5) == list(report.rows)
@@ -58,7 +58,7 @@ def test_a_failing_seed_is_shrunk_drawn_and_made_again_by_its_tape(tmp_path: Pat
 
 
 def test_a_file_is_judged_as_it_is(tmp_path: Path) -> None:
-    """Nothing is made again: what the file says is held against the decisions, and every violation is told."""
+    """No run is repeated: the rows of the file are compared with the decisions, and every violation is reported."""
     rows = [{**row, "error": 999} if row["step"] in (3, 5) else row for row in trace_of(0, steps=10)]
     with trace_writer(tmp_path / "traces.ndjson") as write:
         write(rows)
@@ -74,7 +74,7 @@ def test_a_file_is_judged_as_it_is(tmp_path: Path) -> None:
 
 
 def test_a_trace_of_which_nothing_is_at_stake_is_no_success(tmp_path: Path) -> None:
-    """What nobody judges is told by name, and where there is nothing else, nothing was judged."""
+    """Steps that nothing judges are counted by name, and where there is nothing else, nothing was judged."""
     names = ("schema", "trace", "step", "profile", "transaction_version")
     rows = [{**{name: row[name] for name in names}, "api": "EndTxnRequest"} for row in trace_of(0, steps=3)]
     with trace_writer(tmp_path / "traces.ndjson") as write:
@@ -107,7 +107,7 @@ def test_a_trace_is_drawn_into_a_file_too(tmp_path: Path) -> None:
     ids=["cut", "list", "file", "part", "tape", "workload"],
 )
 def test_a_report_without_a_run_is_one_clear_line(text: str, reported: str, tmp_path: Path) -> None:
-    """It says what is missing."""
+    """The error names what is missing."""
     whole: dict[str, Any] = {"seed": 1, "workload": "raw", "profile": "4.3", "transaction_version": 2, "steps": 5}
     changed = {"tape": {**whole, "tape": [1, "a"]}, "workload": {**whole, "workload": "other", "tape": [1]}}
     (tmp_path / "report.json").write_text(json.dumps({"run": changed[text]}) if text in changed else text)

@@ -30,7 +30,7 @@ def test_ndjson_gives_back_what_was_written(true_rows: list[dict[str, Any]], tmp
     ids=["half", "list", "text for a number", "columns missing"],
 )
 def test_a_bad_line_is_reported_with_its_number(line: str, said: str, tmp_path: Path) -> None:
-    """The reader says where and what, and does not guess."""
+    """The reader reports where and what, and does not guess."""
     (tmp_path / "bad.ndjson").write_text(line + "\n")
 
     with pytest.raises(BadInput, match=f"line 1: {said}"):

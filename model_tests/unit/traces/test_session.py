@@ -1,4 +1,4 @@
-"""What the session's JVM and Python workers are told, whatever the environment is."""
+"""The configuration of the session's JVM and of its Python workers, whatever the environment is."""
 
 import os
 import subprocess

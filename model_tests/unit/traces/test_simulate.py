@@ -38,7 +38,7 @@ PATIENCE = 120
 
 
 def files_of(directory: Path) -> dict[str, bytes]:
-    """Every file of a directory of traces, but those that nobody reads."""
+    """Every file of a directory of traces, but those that no reader needs."""
     return {str(file.relative_to(directory)): file.read_bytes() for file in directory.glob("*/*.parquet")}
 
 
@@ -55,8 +55,8 @@ def killed_half_way(out: Path, *arguments: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.xdist_group("spark")
-def test_a_run_that_was_killed_goes_on_with_the_missing_seeds(tmp_path: Path) -> None:
-    """What it wrote is kept, nothing comes twice, and in the end nothing tells it from a run without a break."""
+def test_a_run_that_was_killed_is_resumed_with_the_missing_seeds(tmp_path: Path) -> None:
+    """What it wrote is kept, nothing comes twice, and the result is that of a run without a break."""
     killed_half_way(tmp_path / "out", "--traces", "80", "--seed", "12", "--steps", "300", "--master", "local[1]")
     before = files_of(tmp_path / "out")
 
@@ -76,7 +76,7 @@ def test_a_run_that_was_killed_goes_on_with_the_missing_seeds(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("terminal", [True, False], ids=["terminal", "pipe"])
-def test_how_far_it_is_shows_where_somebody_looks(terminal: bool) -> None:
+def test_progress_is_shown_on_a_terminal(terminal: bool) -> None:
     """Traces, steps, how fast, how much longer; and nothing in a file."""
     shown_there = StringIO()
     console = Console(file=shown_there, force_terminal=terminal, width=140)

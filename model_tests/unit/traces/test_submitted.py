@@ -19,7 +19,7 @@ SUBMIT: Final = Path(pyspark.__file__).parent / "bin" / "spark-submit"
 
 @pytest.mark.slow
 def test_a_violation_under_spark_submit_is_reported_by_the_exit_code_and_nothing_else_is_said(tmp_path: Path) -> None:
-    """Master and memory are those of `spark-submit`; Spark says nothing of what it compiles."""
+    """Master and memory are those of `spark-submit`; Spark does not log what it compiles."""
     rows = [dict(row) for row in simulate.trace_of(NEWEST_PRODUCERS, steps=120)]
     next(row for row in rows if row["appended"])["first_offset"] += 5
     path = written(rows, tmp_path)

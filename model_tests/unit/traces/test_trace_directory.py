@@ -1,4 +1,4 @@
-"""What a directory of simulated traces says of itself, without Spark."""
+"""The description of a directory of simulated traces, without Spark."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -34,7 +34,7 @@ def write(directory: TraceDirectory, pieces: list[Piece]) -> None:
 
 
 def test_what_is_missing_is_what_no_file_holds(tmp_path: Path) -> None:
-    """Pieces that are there are left out, wherever they stand; together they are the traces that were asked for."""
+    """Pieces that are there are left out, wherever they stand; together they are the requested traces."""
     directory = opened(tmp_path / "out")
     pieces = list(directory.missing(WANTED, 3))
     write(directory, pieces[1:2] + pieces[5:6])
@@ -62,7 +62,7 @@ def test_more_traces_go_on_where_the_others_end(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", list(BEGUN_WITH))
-def test_a_directory_goes_on_only_as_it_was_begun(name: str, tmp_path: Path) -> None:
+def test_a_directory_is_continued_only_as_it_was_begun(name: str, tmp_path: Path) -> None:
     """Traces of another seed, length, schema or reference are not mixed with those that are there."""
     opened(tmp_path / "out")
 
@@ -87,7 +87,7 @@ def test_an_unfinished_file_is_no_file(tmp_path: Path) -> None:
 
 
 def test_a_file_appears_when_it_is_whole(tmp_path: Path) -> None:
-    """Nobody finds half of it under its name."""
+    """Half a file never has its name."""
     with whole(tmp_path / "file") as beside:
         beside.write_text("half, ")
         assert not (tmp_path / "file").exists()
@@ -108,8 +108,8 @@ def test_other_files_are_left_alone(name: str, tmp_path: Path) -> None:
         opened(tmp_path).held()
 
 
-def test_a_directory_that_says_nothing_readable_is_refused(tmp_path: Path) -> None:
-    """Nobody knows what its traces are."""
+def test_a_directory_with_an_unreadable_description_is_refused(tmp_path: Path) -> None:
+    """It is not known what its traces are."""
     opened(tmp_path)
     (tmp_path / BEGUN).write_text("{half")
 
@@ -118,7 +118,7 @@ def test_a_directory_that_says_nothing_readable_is_refused(tmp_path: Path) -> No
 
 
 def test_traces_are_found_without_reading_the_others(tmp_path: Path) -> None:
-    """A file has few traces in each row group, which says which: a search for one trace reads that one alone."""
+    """A file has few traces in each row group, with their numbers: a search for one trace reads that one alone."""
     piece = Piece("raw", range(0, 400, 4))
 
     write_piece(piece, tmp_path, partial(trace_of, steps=5))

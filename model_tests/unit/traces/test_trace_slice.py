@@ -35,7 +35,7 @@ SEEDS: Final = range(40 * len(WORKLOADS))
 
 
 def reported_falsely(rows: Sequence[Row], number: int) -> list[Row]:
-    """The trace in which the last thing that a reader was given is told again, as of another transaction and epoch."""
+    """The trace in which the last thing that a reader was given comes again, as of another transaction and epoch."""
     at = max(row["step"] for row in rows if row["api"] == "ClientFetched" and row["writer"])
     again = {**rows[at], "transaction": rows[at]["transaction"] + 1, "committed": not rows[at]["committed"]}
     return [complete({**row, "trace": number, "step": step}) for step, row in enumerate((*rows, again, rows[at]))]
@@ -64,7 +64,7 @@ def handed_out_twice(number: int) -> list[Row]:
 
 
 def sent_by_nobody(number: int) -> list[Row]:
-    """Somebody who is not named sends records from the first on, then others than those that follow."""
+    """An unnamed writer sends records from the first on, then others than those that follow."""
     sent = {"schema": 1, "profile": "4.3", "transaction_version": 2, "api": "ClientSend", "topic": "t", "partition": 0}
     steps = [{**sent, "first_record": first, "record_count": 2} for first in (0, 5)]
     return [complete({**row, "trace": number, "step": step}) for step, row in enumerate(steps)]
@@ -166,7 +166,7 @@ def test_what_a_broker_lost_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_key_of_nobody_is_read(steps: DataFrame) -> None:
+def test_a_key_without_a_name_is_read(steps: DataFrame) -> None:
     """Who sent is left out, and was the same all the same."""
     (again,) = (place for place in violated() if place["trace"] == NAMELESS)
     ((_, needed),) = to_judge_again(steps, [again])

@@ -1,4 +1,4 @@
-"""What no rule can see of a corrupted trace is told by what is missing, and what should have been seen by nothing."""
+"""A corruption that no rule can detect is explained by the missing evidence; others are not explained."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -64,7 +64,7 @@ def first_unseen(
 def test_what_comes_once_in_thousands_of_corruptions_has_a_reason(
     seed: int, place: int, api: str, wanted: MissingEvidence
 ) -> None:
-    """The next step of the log tells of no leader epoch; nobody is told what became of the first thing sent."""
+    """The next step of the log shows no leader epoch; no client learns what became of the first thing sent."""
     rows = trace_of(seed)
     found = without(rows, place)
 
@@ -85,14 +85,14 @@ def test_what_comes_once_in_thousands_of_corruptions_has_a_reason(
     ],
     ids=lambda value: getattr(value, "name", ""),
 )
-def test_a_step_that_can_be_left_out_unseen_says_why(
+def test_a_step_that_can_be_left_out_undetected_is_explained(
     traces: Sequence[Sequence[Row]], fits: Callable[[Row], bool], wanted: Reason | MissingEvidence
 ) -> None:
     """Each reason is that of some step of the reference's own traces."""
     assert first_unseen(traces, fits, wanted) is not None
 
 
-def test_what_a_leader_hears_and_no_later_step_shows_is_not_reported(traces: Sequence[Sequence[Row]]) -> None:
+def test_what_a_leader_learns_and_no_later_step_shows_is_not_reported(traces: Sequence[Sequence[Row]]) -> None:
     """It leads on in its epoch, and no rule asks for the partition epoch: without the step the trace may be true."""
 
     def leads_on(row: Row) -> bool:
@@ -102,7 +102,7 @@ def test_what_a_leader_hears_and_no_later_step_shows_is_not_reported(traces: Seq
     assert first_unseen(traces, leads_on, None) is None
 
 
-def test_what_a_chain_goes_on_from_is_missed(traces: Sequence[Sequence[Row]]) -> None:
+def test_what_a_chain_continues_from_is_missed(traces: Sequence[Sequence[Row]]) -> None:
     """A batch that is left out is reported; were no rule broken by it, no reason would be found either."""
     rows, place = next(
         (rows, row["step"])
@@ -128,7 +128,7 @@ def goes_on(rows: Sequence[Row], row: Row) -> bool:
 
 
 def test_another_time_that_decides_the_same_is_shown_by_deciding_again(traces: Sequence[Sequence[Row]]) -> None:
-    """No other step is asked otherwise; a time by which a later step goes is not harmless."""
+    """No other step's inputs change; a time by which a later step goes is not harmless."""
     ended = next((rows, row) for rows in traces for row in rows if row["api"] == "EndTxn" and row["error"] > 0)
     fetched = next(
         (rows, row)
@@ -156,7 +156,7 @@ def fetches_again(rows: Sequence[Row], row: Row) -> bool:
 def test_a_trace_of_which_less_is_asked_is_no_neighbour(
     traces: Sequence[Sequence[Row]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Beside another step a rule may hold; one that is put to fewer steps than before has looked away."""
+    """With another neighbour a rule may hold; one that checks fewer steps than before is no longer evidence."""
     rows, place = next(
         (rows, row["step"])
         for rows in traces
@@ -174,7 +174,7 @@ def test_a_trace_of_which_less_is_asked_is_no_neighbour(
 
 
 def test_a_step_that_becomes_the_first_on_its_key_leaves_no_check_unasked(traces: list[list[Row]]) -> None:
-    """A batch told of another producer has none before it: that its links ask nothing of it now hides nothing."""
+    """A batch attributed to another producer has none before it: that its links check nothing now hides nothing."""
     names = {link.name for link in of_kind(LINK)}
     seen = 0
     for rows in traces[:: len(WORKLOADS)]:

@@ -47,7 +47,7 @@ def test_only_the_same_depth_is_agreement(explicit: object, bounded: object, agr
 
 @pytest.mark.slow
 def test_a_bounded_search_that_looks_less_deep_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A violation that only one of them finds is a disagreement, told with the seed."""
+    """A violation that only one of them finds is a disagreement, reported with the seed."""
     violated = next(seed for seed in SOME if compared(seed).violated)
     monkeypatch.setattr(agreement, "search", lambda *_, **__: Search(Holds(0), 0))
 

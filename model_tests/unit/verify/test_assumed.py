@@ -111,7 +111,7 @@ def test_a_control_that_is_gone_is_named(change: dict[str, str]) -> None:
 
 
 def test_a_run_that_searches_no_control_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The part `proofs` of `eos verify` says so of each assumption that has one."""
+    """The part `proofs` of `eos verify` reports it for each assumption that has one."""
     nothing = ProofAttempt(Proofs((), ()), (), {})
     monkeypatch.setattr(proofs, "attempted", lambda _: nothing)
     monkeypatch.setattr(proofs, "PROVED_HERE", ())
@@ -194,7 +194,7 @@ def test_a_proof_has_its_own_and_a_search_has_its_own() -> None:
 
 
 def test_facts_alone_assume_nothing() -> None:
-    """They are asked for all inputs."""
+    """They are checked for all inputs."""
     assert () == theorems([rules.TXN_LEGAL_TRANSITION])
 
 
@@ -238,7 +238,7 @@ def test_all_of_them_can_be_listed() -> None:
 
 
 def test_a_deposed_coordinator_breaks_one_theorem_alone() -> None:
-    """It tells the newest client that another one has taken its place; in this instance all else holds."""
+    """It answers the newest client that another one has taken its place; in this instance all else holds."""
     knobs = quiet(NEWEST, deposed_answers=True, times_out=True, bounds=Bounds(coordinators=2, instances=1))
     instance = built("a deposed coordinator", knobs)
     others = [each for each in instance.system.theorems if each.name != "newest_is_not_fenced"]

@@ -21,7 +21,7 @@ from spec.systems.language import System
 
 
 def proved(system: System, monkeypatch: pytest.MonkeyPatch) -> ProofReport:
-    """What the command says of the rule when this is its system."""
+    """The command's message about the rule when this is its system."""
     instead: Mapping[str, object] = MappingProxyType({**SYSTEMS, "ids": lambda _: system})
     monkeypatch.setattr(proving, "SYSTEMS", instead)
     monkeypatch.setattr(proofs, "SYSTEMS", instead)

@@ -57,7 +57,7 @@ def test_the_environment_names_the_profile(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_an_unknown_profile_is_bad_input(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A profile that does not exist is told with those that do."""
+    """The error about a profile that does not exist names those that do."""
     monkeypatch.setenv("EOS_PROFILE", "fast")
 
     with pytest.raises(BadInput, match="quick, default, deep, not 'fast'"):

@@ -82,7 +82,7 @@ def test_a_changed_lemma_has_its_own_obligations_solved_again(
 
 
 def test_another_seed_or_effort_is_another_question(answers: Entries) -> None:
-    """What is kept says nothing of them."""
+    """What is kept does not contain them."""
     assert solved(ids(), ProofCache(answers), Settings(seed=1)) == solved(ids(), ProofCache(), Settings(many=9_999_999))
 
 
@@ -134,7 +134,7 @@ def test_what_is_written_is_read_again(answers: Entries, tmp_path: Path) -> None
 
 
 def test_the_command_keeps_answers_and_says_so(tmp_path: Path) -> None:
-    """A second run solves nothing; with damaged answers it solves everything, and says why."""
+    """A second run solves nothing; with damaged answers it solves everything, and gives the reason."""
     file = tmp_path / "answers.json"
 
     first, second = (run(rules.IDS_UNIQUE, kept=file, spread=here) for _ in range(2))
@@ -149,7 +149,7 @@ def test_the_command_keeps_answers_and_says_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_processes_say_what_this_one_says() -> None:
+def test_processes_give_the_answers_of_this_one() -> None:
     """In the same order, and of the same rules."""
     due = tasks(("ids", "partition"))
     assert len(due) >= FEW
@@ -284,7 +284,7 @@ def test_a_rule_without_transactions_is_proved_under_every_version() -> None:
 
 
 def test_a_zombie_commits_where_nothing_is_verified() -> None:
-    """Under version 1 no run shows it; without verification one does, and names the append that is open to nobody."""
+    """Under version 1 no run shows it; without verification one does, and names the append that is open for ever."""
     system = SYSTEMS["transactions"](1)
     lemma, action = system.claim("decision_is_of_its_opener"), system.action("coordinator_ends")
     fails = Prover(system).keeps(lemma, action)

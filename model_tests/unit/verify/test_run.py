@@ -1,4 +1,4 @@
-"""A whole run: what is written, what fails it, and what it says."""
+"""A whole run: what is written, what fails it, and what it prints."""
 
 import io
 import json
@@ -54,7 +54,7 @@ def said(console: Console) -> str:
 
 
 def test_a_run_in_which_everything_holds_is_ok(tmp_path: Path, console: Console) -> None:
-    """With all evidence that its parts owe, a run is ok and says so in report.json."""
+    """With all evidence that its parts owe, a run is ok and has that in report.json."""
     whole = part("proofs", lambda _: complete((Layer.PROOF,)), Layer.PROOF)
 
     report = verify(RunEffort.QUICK, [whole], tmp_path, console)
@@ -136,7 +136,7 @@ def test_controls_and_mutants_that_do_not_do_what_they_must_fail_the_run(tmp_pat
 
 
 def test_a_part_that_overruns_its_share_is_named(tmp_path: Path, console: Console) -> None:
-    """Too slow is told, and is no failure."""
+    """A part that is too slow is reported, and is no failure."""
     slow = part("audit", lambda _: complete((Layer.AUDIT,)), Layer.AUDIT, share=0.0)
 
     report = verify(RunEffort.QUICK, [slow], tmp_path, console)
@@ -166,7 +166,7 @@ def test_parts_are_chosen_by_name_in_their_own_order() -> None:
 
 
 def test_an_unknown_part_is_bad_input() -> None:
-    """A name that is no part is told with the names that are."""
+    """The error about a name that is no part gives the names that are."""
     with pytest.raises(BadInput, match="'profs': there are proofs, bugs"):
         chosen("profs")
 

@@ -63,7 +63,7 @@ def test_a_defect_opens_or_closes_exactly_these_states(name: str) -> None:
 
 
 def test_what_is_cut_short_says_so() -> None:
-    """Of a search that saw more than it may, no difference is told."""
+    """For a search that saw more than its limit, no difference is reported."""
     found = list(of_systems(most_states=5))
 
     assert not any(each.whole for each in found)
@@ -71,7 +71,7 @@ def test_what_is_cut_short_says_so() -> None:
 
 
 def test_every_control_of_every_search_is_counted() -> None:
-    """Whoever adds one has it on the page; some are left to the tests and counted all the same."""
+    """A new one is on the page; some are left to the tests and counted all the same."""
     controls = {(each.system.name, broken.violates) for each in SEARCHES for broken in each.broken}
 
     counted_here = {(each.mended().system.name, each.violates) for defects in DEFECTS.values() for each in defects}

@@ -112,7 +112,7 @@ class CoordinatedBroker:
         return self.coordinator.describe(ID)
 
     def written(self) -> Sequence[TransactionMetadata]:
-        """What the log says when it is read now: one id at most."""
+        """The state that the log gives when it is read now: one id at most."""
         return tuple(self.log.load(0).ids.values())
 
 

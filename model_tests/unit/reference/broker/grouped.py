@@ -100,7 +100,7 @@ class GroupWorld:
         version: int = 4,
         verified: Callable[[], int] | None = None,
     ) -> None:
-        """TxnOffsetCommit of one offset; the coordinator of the transaction says yes where nothing else is given."""
+        """TxnOffsetCommit of one offset; the coordinator of the transaction agrees where nothing else is given."""
         asked = TransactionalCommit(version, GROUP, producer, offsets({partition: offset}), claim)
         self.groups.commit_in_transaction(asked, verified or (lambda: self.guard(producer)))
 
@@ -121,7 +121,7 @@ class GroupWorld:
         return self.groups.fetch_offsets(GROUP, (partition,), stable)[partition]
 
     def committed(self, partition: TopicPartition = T0) -> int:
-        """The offset that a fetch tells without asking for a stable one."""
+        """The offset that a fetch returns if it does not require a stable one."""
         return self.fetch(partition=partition).offset
 
     # --- whole transactions -----------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""AddPartitionsToTxn and AddOffsetsToTxn, row by row; and what a broker is told that only asks."""
+"""AddPartitionsToTxn and AddOffsetsToTxn, row by row; and the answers to a broker that only verifies."""
 
 import pytest
 
@@ -38,7 +38,7 @@ def test_empty_id() -> None:
 
 
 def test_pending() -> None:
-    """A pending change is told first since 4.0; before, producer id and epoch are looked at first."""
+    """A pending change is answered first since 4.0; before, producer id and epoch are checked first."""
     newest, older = CoordinatedBroker(NEWEST), CoordinatedBroker(SNAPSHOT_4_0)
     for world in (newest, older):
         world.put(TransactionState.EMPTY).pending = TransactionState.ONGOING
@@ -134,7 +134,7 @@ def test_a_missing_partition_fails_the_request() -> None:
     ids=["1", "2"],
 )
 def test_old_clients_know_no_fence(version: int, error: ErrorCode) -> None:
-    """Before version 2 a fenced producer is told of an invalid epoch."""
+    """Before version 2 a fenced producer gets the error of an invalid epoch."""
     world = CoordinatedBroker()
     world.put(TransactionState.EMPTY)
 
@@ -176,7 +176,7 @@ def test_offsets_of_a_fenced_producer() -> None:
 
 
 def test_verification_says_what_is_in_the_transaction() -> None:
-    """Who only asks is told of each partition whether it is in the transaction."""
+    """A verification gets, for each partition, whether it is in the transaction."""
     world = CoordinatedBroker()
     world.put(TransactionState.ONGOING)
 

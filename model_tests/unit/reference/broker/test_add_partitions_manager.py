@@ -37,12 +37,12 @@ def waiting(manager: AddPartitionsToTxnManager[str]) -> list[str]:
 
 
 def code(refusal: Refusal | None) -> ErrorCode:
-    """What a refusal says, NONE where nothing is refused."""
+    """The error of a refusal, NONE where nothing is refused."""
     return ErrorCode.NONE if refusal is None else refusal.code
 
 
 def test_one_request_at_a_time(manager: AddPartitionsToTxnManager[str]) -> None:
-    """What comes up while one is under way waits, and goes together; other nodes are asked at once."""
+    """What comes up while one is under way waits, and goes together; other nodes' requests go at once."""
     for name in ("a", "b"):
         assert manager.ask(NODE, question(transactional_id=name), name) is None
     manager.ask(2, question(), "other node")
@@ -64,7 +64,7 @@ def test_one_request_at_a_time(manager: AddPartitionsToTxnManager[str]) -> None:
 def test_one_waiting_question_of_each_id(
     manager: AddPartitionsToTxnManager[str], later: ProducerIdentity, reported: str, error: ErrorCode, stays: str
 ) -> None:
-    """The higher epoch goes on; of two with the same one the later does, and the earlier may ask again."""
+    """The higher epoch is kept; of two with the same one the later is, and the earlier may ask again."""
     manager.ask(NODE, question(), "earlier")
 
     answer = manager.ask(NODE, question(later), "later")
@@ -74,7 +74,7 @@ def test_one_waiting_question_of_each_id(
 
 
 def test_epochs_of_different_producer_ids_are_compared(manager: AddPartitionsToTxnManager[str]) -> None:
-    """After the last epoch of a producer id the next one begins at 0, and is told that it is stale."""
+    """After the last epoch of a producer id the next one begins at 0, and gets the error of a stale epoch."""
     manager.ask(NODE, question(identity(7, MAX_EPOCH - 1)), "the old producer id")
 
     answer = manager.ask(NODE, question(identity(8, 0)), "the new one")
@@ -98,7 +98,7 @@ def test_what_is_under_way_is_not_replaced(manager: AddPartitionsToTxnManager[st
 def test_all_answers_are_reported_as_the_first_asker_knows_them(
     manager: AddPartitionsToTxnManager[str], first: Supported, then: Supported, error: ErrorCode
 ) -> None:
-    """A client may be told an error that its version does not have, or another than its own."""
+    """A client may get an error that its version does not have, or another than its own."""
     manager.ask(NODE, question(transactional_id="a", supported=first), "a")
     manager.ask(NODE, question(transactional_id="b", supported=then), "b")
     manager.answered(NODE, {"under way": None})
@@ -110,7 +110,7 @@ def test_all_answers_are_reported_as_the_first_asker_knows_them(
 
 
 def test_a_fence_is_reported_as_a_stale_epoch(manager: AddPartitionsToTxnManager[str]) -> None:
-    """Producers expect that code in answer to their batches; what else the coordinator says goes through."""
+    """Producers expect that code in answer to their batches; the coordinator's other errors go through."""
     assert [("first", ErrorCode.INVALID_PRODUCER_EPOCH)] == [
         (who, code(refusal)) for who, refusal in manager.answered(NODE, {"under way": ProducerFenced()})
     ]

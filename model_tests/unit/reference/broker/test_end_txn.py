@@ -107,7 +107,7 @@ BY_RETRY: Final = (
 
 @pytest.mark.parametrize("cell", BY_RETRY, ids=ids)
 def test_version_2(cell: Cell) -> None:
-    """With bumps, the epoch tells a retry from a new wish; a decision takes the epoch up by one."""
+    """With bumps, the epoch distinguishes a retry from a new request; a decision takes the epoch up by one."""
     state, commit, again, error, after = cell
     world = CoordinatedBroker(NEWEST)
     world.put(state, EPOCH, client_version=2)
@@ -142,7 +142,7 @@ BY_STORED_VERSION: Final = (
 @pytest.mark.parametrize("cell", BY_STORED_VERSION, ids=ids)
 @pytest.mark.parametrize("version", [0, 2])
 def test_version_2_before_4_0(cell: Cell, version: int) -> None:
-    """The version of the last transition says whether an epoch was bumped, whatever version the request has."""
+    """The version of the last transition decides whether an epoch was bumped, whatever version the request has."""
     state, commit, again, error, after = cell
     world = CoordinatedBroker(SNAPSHOT_4_0)
     world.put(state, EPOCH, client_version=2)
@@ -178,7 +178,7 @@ def test_pending(version: int) -> None:
 
 
 def test_pending_comes_first() -> None:
-    """Since 4.0, under version 2, a pending change is told before a stale epoch is; before, after it."""
+    """Since 4.0, under version 2, a pending change is answered before a stale epoch; before 4.0, after it."""
     newest, older = CoordinatedBroker(NEWEST), CoordinatedBroker(SNAPSHOT_4_0)
     newest.put(ONGOING).pending = PREPARE_COMMIT
     older.put(ONGOING).pending = PREPARE_COMMIT
@@ -335,7 +335,7 @@ def test_since_2_7_an_end_with_a_newer_epoch_changes_nothing(profile: Profile) -
 
 @pytest.mark.parametrize("profile", [KAFKA_0_11, KAFKA_2_5], ids=["0.11", "2.5"])
 def test_before_2_7_a_client_ends_what_is_being_fenced(profile: Profile) -> None:
-    """An abort with an epoch above that of the fence takes its place, and the id goes on with the client's epoch."""
+    """An abort with an epoch above that of the fence takes its place, and the id continues with the client's epoch."""
     world = CoordinatedBroker(profile)
     entry = world.put(ONGOING)
     entry.begin(fence_epoch(entry.metadata, True, profile))
@@ -353,7 +353,7 @@ def test_before_2_7_a_client_ends_what_is_being_fenced(profile: Profile) -> None
     ("profile", "epoch"), [(KAFKA_0_11, 3), (KAFKA_2_5, 3), (KAFKA_2_7, 1)], ids=["0.11", "2.5", "2.7"]
 )
 def test_every_failed_fence_raises_the_epoch_before_2_7(profile: Profile, epoch: int) -> None:
-    """Since KAFKA-9666 was mended the coordinator remembers that it has raised it, and that nobody was given it."""
+    """Since the fix of KAFKA-9666 the coordinator remembers that it has raised it, and that no client has it."""
     world = CoordinatedBroker(profile)
     entry = world.put(ONGOING)
     world.log.faults += [AppendFault(CoordinatorNotAvailable())] * 2
@@ -382,7 +382,7 @@ def test_before_2_7_fences_that_fail_use_up_the_epochs() -> None:
 
 
 def test_a_failed_fence_is_not_forgotten_for_an_end_that_fails() -> None:
-    """The epoch that the fence has raised is not raised again, whoever's abort the log refuses next."""
+    """The epoch that the fence has raised is not raised again, whichever abort the log refuses next."""
     world = CoordinatedBroker(KAFKA_3_9)
     entry = world.put(ONGOING)
     world.log.faults += [AppendFault(CoordinatorNotAvailable())] * 2
@@ -399,7 +399,7 @@ def test_a_failed_fence_is_not_forgotten_for_an_end_that_fails() -> None:
 
 
 def test_refusals_name_their_rule() -> None:
-    """A refusal says which rule it serves and the values that decided."""
+    """A refusal names the rule that it serves and the values that decided."""
     world = CoordinatedBroker()
     world.put(EMPTY)
 

@@ -65,7 +65,7 @@ def test_a_group_without_members_takes_commits_of_no_generation(profile: Profile
 
 
 def test_a_static_instance_that_was_replaced() -> None:
-    """The member that held it before is told so, by both kinds of commit."""
+    """The member that held it before gets the error, for both kinds of commit."""
     world = GroupWorld()
     old = world.member("static")
     new = world.member("static")
@@ -96,7 +96,7 @@ def test_a_generation_of_a_group_that_does_not_exist(profile: Profile, version: 
 
 
 def test_before_the_assignment_plain_commits_wait() -> None:
-    """A member that has joined and not synced is told to go on with the rebalance; its transaction commits."""
+    """A member that has joined and not synced gets the error to go on with the rebalance; its transaction commits."""
     world = GroupWorld()
     joined = world.join(instance="static")[0]
     claim = MemberClaim(joined.generation, joined.member_id, "static")
@@ -144,7 +144,7 @@ def test_a_rebalance_while_the_transaction_is_verified(profile: Profile, error: 
 
 
 def test_a_coordinator_elsewhere_or_still_loading() -> None:
-    """Neither commits nor tells anything."""
+    """Neither commits nor answers with an offset."""
     world = GroupWorld()
     world.groups.resign(0)
     assert ErrorCode.NOT_COORDINATOR == code_of(lambda: world.commit(3))

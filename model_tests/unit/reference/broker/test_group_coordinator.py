@@ -41,7 +41,7 @@ def test_a_whole_transaction(profile: Profile, version: int) -> None:
     [(3, ErrorCode.INVALID_TXN_STATE), (4, ErrorCode.TRANSACTION_ABORTABLE), (5, ErrorCode.NONE)],
 )
 def test_a_group_that_is_not_in_the_transaction(version: int, error: ErrorCode) -> None:
-    """The version says how it is told; from version 5 on the broker itself puts it there."""
+    """The error depends on the version; from version 5 on the broker itself puts the group there."""
     world = GroupWorld(NEWEST)
     producer = world.transactions.init_producer_id(ID, 60_000)
 
@@ -50,7 +50,7 @@ def test_a_group_that_is_not_in_the_transaction(version: int, error: ErrorCode) 
 
 @pytest.mark.parametrize("version", [3, 4, 5])
 def test_a_fenced_producer(version: int) -> None:
-    """It is told of its epoch in the words of a partition."""
+    """It gets the error about its epoch that a partition gives."""
     world = GroupWorld(SNAPSHOT_4_0)
     producer = world.begin()
 
@@ -62,7 +62,7 @@ def test_a_fenced_producer(version: int) -> None:
 
 
 def test_a_transaction_that_is_being_ended() -> None:
-    """The client is told to try again, and not that replicas are missing as a producer is."""
+    """The client gets the error to try again, and not that replicas are missing as a producer does."""
     world = GroupWorld(SNAPSHOT_4_0)
     producer = world.begin()
     world.end(producer, sent=False)
@@ -85,7 +85,7 @@ def test_old_clients_know_no_loading(version: int, error: ErrorCode) -> None:
 
 
 def test_partitions_that_lose_their_leader() -> None:
-    """The offsets partition's own refusals are told in words of coordinators."""
+    """The client gets the offsets partition's own refusals as errors of coordinators."""
     world = GroupWorld(KAFKA_3_9_UNVERIFIED)
     world.partition.leads = False
 
@@ -196,7 +196,7 @@ def test_offsets_of_a_group_with_members_stay() -> None:
     assert {} == dict(world.groups.shards.of_group(GROUP).groups)
 
 
-def test_an_offset_that_says_when_it_expires() -> None:
+def test_an_offset_with_an_expiry() -> None:
     """Values of version 1 have a time of their own."""
     world = GroupWorld()
     world.commit(3)

@@ -19,7 +19,7 @@ from spec.vocabulary import Epoch, GroupState, LeaderEpoch, Offset, ProducerId, 
 
 KEY = OffsetKey(GROUP, T0)
 PROFILES = (NEWEST, SNAPSHOT_4_0, replace(KAFKA_3_9, refused_commit_drops_pending=False))
-"""Whose memory is what the log says; that of 3.9 forgets more."""
+"""Its memory is that of the log; that of 3.9 forgets more."""
 
 
 def write_raw(world: GroupWorld, key: bytes, value: bytes | None) -> None:

@@ -69,7 +69,7 @@ def test_the_leader_assigns() -> None:
 
 
 def test_a_rebalance_is_seen_in_the_heartbeat() -> None:
-    """Until it has joined again a member is told so, and its commits are taken."""
+    """Until it has joined again a member gets that error, and its commits are taken."""
     world = GroupWorld()
     leader, other = two_members(world)
     assert ErrorCode.NONE == code_of(lambda: world.groups.heartbeat(GROUP, claim_of(other)))
@@ -133,7 +133,7 @@ def test_commits_in_transactions_keep_no_session_alive(profile: Profile) -> None
 
 
 def test_those_who_do_not_join_again_are_left_behind() -> None:
-    """A rebalance waits as long as the most patient member says, and not longer."""
+    """A rebalance waits as long as the longest timeout of a member, and not longer."""
     world = GroupWorld()
     leader, other = two_members(world)
     joined = world.join(leader.member_id)
@@ -158,7 +158,7 @@ def test_silent_members_at_the_end_of_a_rebalance() -> None:
 
 
 def test_a_promised_id_is_waited_for() -> None:
-    """Who was told an id may still come; when its session would have expired, the others go on."""
+    """A member that has got an id may still come; when its session would have expired, the others go on."""
     world = GroupWorld()
     leader, other = two_members(world)
     promised = world.join(at_once=False)[0]
@@ -187,7 +187,7 @@ def test_the_first_generation_waits_for_more() -> None:
 
 
 def test_a_static_member_comes_back() -> None:
-    """It gets a new id in the same generation, and the old one is fenced; nobody else notices."""
+    """It gets a new id in the same generation, and the old one is fenced; no other member notices."""
     world = GroupWorld()
     old = world.member("static")
 
@@ -204,7 +204,7 @@ def test_a_static_member_comes_back() -> None:
 
 
 def test_a_static_member_whose_return_the_log_refuses() -> None:
-    """The old one goes on: nobody holds an id that a new coordinator would not know."""
+    """The old one stays: no member has an id that a new coordinator would not know."""
     world = GroupWorld()
     old = world.member("static")
     world.partition.leads = False
@@ -215,7 +215,7 @@ def test_a_static_member_whose_return_the_log_refuses() -> None:
 
 
 def test_a_static_member_that_has_not_joined_again_stays() -> None:
-    """A rebalance goes on without it and does not shut it out; only its session would."""
+    """A rebalance proceeds without it and does not shut it out; only its session would."""
     world = GroupWorld()
     static = world.member("static")
     other = world.join()
@@ -247,7 +247,7 @@ def test_leaving() -> None:
 
 
 def test_a_static_member_leaves_by_its_instance() -> None:
-    """Whoever holds it; with an old id it is fenced."""
+    """Whichever member holds it; with an old id it is fenced."""
     world = GroupWorld()
     old = world.member("static")
     world.member("static")
@@ -298,7 +298,7 @@ def test_the_protocol_that_most_prefer() -> None:
 
 
 def test_an_assignment_that_the_log_refuses() -> None:
-    """Nobody is told an assignment that would be lost; the members join again."""
+    """No member gets an assignment that would be lost; the members join again."""
     world = GroupWorld(KAFKA_3_9)
     joined = world.join()[0]
     world.partition.leads = False
@@ -310,7 +310,7 @@ def test_an_assignment_that_the_log_refuses() -> None:
 
 
 def test_members_of_a_group_that_moves() -> None:
-    """Whoever waits for an answer is sent to the new coordinator."""
+    """A member that waits for an answer is sent to the new coordinator."""
     world = GroupWorld()
     leader, _ = two_members(world)
     waiting = world.join(leader.member_id)

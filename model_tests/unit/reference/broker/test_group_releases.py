@@ -62,7 +62,7 @@ def test_a_group_without_a_name(profile: Profile, expected: list[ErrorCode]) -> 
 
 
 def dead(world: GroupWorld) -> tuple[ClassicGroup, MemberClaim]:
-    """A group that goes while somebody has it in hand, and its member."""
+    """A group that is deleted while a request holds it, and its member."""
     claim = world.member()
     group = world.groups.shards.of_group(GROUP).groups[GROUP]
     group.state = GroupState.DEAD
@@ -138,7 +138,7 @@ def test_commits_before_the_assignment(profile: Profile, expected: list[ErrorCod
     ids=["member", "unknown instance", "and member", "and generation", "another's instance", "instance alone"],
 )
 @of_releases("2.4", "2.5", "2.7", "3.6", "4.4")
-def test_an_instance_that_nobody_is(
+def test_an_instance_without_a_member(
     profile: Profile, claim: Callable[[MemberClaim], MemberClaim], before: ErrorCode, since: ErrorCode
 ) -> None:
     """Before 3.0 it does not count in commits and SyncGroup, and the member id decides."""
@@ -159,7 +159,7 @@ def test_an_instance_that_nobody_is(
 
 
 @of_releases("2.4", "2.7", "3.6", "4.4")
-def test_a_member_joins_again_under_an_instance_that_nobody_is(profile: Profile) -> None:
+def test_a_member_joins_again_under_an_instance_without_a_member(profile: Profile) -> None:
     """No release lets it."""
     world = GroupWorld(profile)
     member = world.member()
@@ -168,7 +168,7 @@ def test_a_member_joins_again_under_an_instance_that_nobody_is(profile: Profile)
 
 
 @by_release(("2.4", NONE), ("2.7", NONE), ("3.6", UNKNOWN), ("4.4", UNKNOWN))
-def test_leaving_under_an_instance_that_nobody_is(profile: Profile, expected: ErrorCode) -> None:
+def test_leaving_under_an_instance_without_a_member(profile: Profile, expected: ErrorCode) -> None:
     """Before 3.0 the member id decides here too."""
     world = GroupWorld(profile)
     member = world.member()

@@ -23,7 +23,7 @@ OTHER: Final = ProducerIdentity(ProducerId(8), Epoch(0))
 @pytest.mark.parametrize(("committed", "offset"), [(True, 8), (False, 3)], ids=["commit", "abort"])
 @CLASSIC_AND_NEW
 def test_a_marker_decides(profile: Profile, committed: bool, offset: int) -> None:
-    """Until then the last committed offset is told, or none to those who ask for a stable one."""
+    """Until then a fetch gets the last committed offset, or none if it requires a stable one."""
     world = GroupWorld(profile)
     world.commit(3)
     world.pend(8)
@@ -134,7 +134,7 @@ def test_offsets_that_lag_the_marker(profile: Profile, offset: int) -> None:
 
 @pytest.mark.parametrize("guard", [0, 99], ids=["none", "another"])
 def test_an_append_without_its_guard(guard: int) -> None:
-    """Offsets that nobody verified do not open a transaction on the partition."""
+    """Offsets that were not verified do not open a transaction on the partition."""
     world = GroupWorld()
 
     assert ErrorCode.INVALID_TXN_STATE == code_of(lambda: world.pend(8, verified=lambda: guard))

@@ -22,7 +22,7 @@ def test_no_producer_id_is_given_twice() -> None:
 
 
 def test_a_claim_that_comes_too_late_is_not_written() -> None:
-    """Whoever has read the record before another wrote it must read again."""
+    """A broker that has read the record before another wrote it must read again."""
     allocator = BlockAllocator()
     read = allocator.read()
     other = allocator.claim()

@@ -19,7 +19,7 @@ def by_name(value: object) -> str:
 
 
 def test_without_a_transactional_id() -> None:
-    """Everybody without a transactional id gets a producer id of its own, whatever else the request says."""
+    """Every client without a transactional id gets a producer id of its own, whatever else the request has."""
     coordinator = CoordinatedBroker().coordinator
 
     first = coordinator.init_producer_id(None, -5)
@@ -98,7 +98,7 @@ def test_the_next_epoch(state: TransactionState) -> None:
 
 @pytest.mark.parametrize("state", AT_REST, ids=by_name)
 def test_the_next_epoch_after_the_expected_one(state: TransactionState) -> None:
-    """A producer that goes on gets the next epoch, and may ask again with the one it had."""
+    """A producer that continues gets the next epoch, and may ask again with the one it had."""
     world = CoordinatedBroker()
     world.put(state)
 
@@ -233,7 +233,7 @@ def test_two_bumps_leave_the_last_epoch_behind() -> None:
 
 @pytest.mark.parametrize(("profile", "in_memory"), [(KAFKA_4_0, 1000), (KAFKA_4_1, NO_TIMESTAMP)], ids=["4.0", "4.1"])
 def test_the_start_time_of_the_transaction_before(profile: Profile, in_memory: int) -> None:
-    """The log says that no transaction has begun; before 4.1 memory keeps the start of the one before all the same."""
+    """The log shows that no transaction has begun; before 4.1 memory keeps the start of the one before all the same."""
     world = CoordinatedBroker(profile)
     world.put(TransactionState.COMPLETE_COMMIT)
 
@@ -249,7 +249,7 @@ def test_the_start_time_of_the_transaction_before(profile: Profile, in_memory: i
     ids=["3", "4"],
 )
 def test_old_clients_know_no_fence(version: int, error: ErrorCode) -> None:
-    """Before version 4 a fenced producer is told of an invalid epoch."""
+    """Before version 4 a fenced producer gets the error of an invalid epoch."""
     world = CoordinatedBroker()
     world.put(TransactionState.EMPTY)
 

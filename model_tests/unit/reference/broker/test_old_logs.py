@@ -1,4 +1,4 @@
-"""What the log of older releases does otherwise, each as its source says."""
+"""What the log of older releases does otherwise, each as in its source."""
 
 from dataclasses import replace
 
@@ -237,7 +237,7 @@ def test_a_marker_of_another_epoch_leaves_its_offset_alone() -> None:
     assert 4 == partition.append(batch(0, epoch=1)).first_offset
 
 
-def test_the_last_sequence_goes_on_after_a_marker() -> None:
+def test_the_last_sequence_continues_after_a_marker() -> None:
     """0.11 expects the sequence after the one that the marker stands for."""
     partition = Partition(KAFKA_0_11)
     partition.append(batch(0, 2, transactional=True))
@@ -312,7 +312,7 @@ def test_a_leader_refuses_data_and_markers_of_a_past_epoch(profile: Profile) -> 
 
 @pytest.mark.parametrize("profile", [*OLD, KAFKA_2_4, KAFKA_2_7], ids=named)
 def test_a_coordinators_data_of_a_past_epoch(profile: Profile) -> None:
-    """It is held against the producer's epoch since 2.4; before, it lowers that."""
+    """It is checked against the producer's epoch since 2.4; before, it lowers that."""
     partition = Partition(profile)
     write(partition, batch(0, epoch=5, transactional=True))
 
@@ -346,9 +346,7 @@ def test_a_coordinators_data_needs_a_guard(profile: Profile, taken: bool) -> Non
     [(KAFKA_3_6, ErrorCode.NETWORK_EXCEPTION), (KAFKA_3_9, ErrorCode.NOT_ENOUGH_REPLICAS)],
     ids=named,
 )
-def test_a_question_of_which_nobody_knows_what_became(
-    profile: Profile, error: ErrorCode, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_verification_without_an_answer(profile: Profile, error: ErrorCode, monkeypatch: pytest.MonkeyPatch) -> None:
     """3.6 passes it on as it is (ReplicaManager.appendEntries)."""
     world = CoordinatedBroker(profile)
 

@@ -51,7 +51,7 @@ def refusal_of(error: ErrorCode) -> Refusal:
     """A refusal with an error code."""
 
     class AnyRefusal(Refusal):
-        """Whatever the code says."""
+        """Whatever the error code."""
 
         code = error
 
@@ -78,7 +78,7 @@ def test_the_first_partition_forgets_the_producer_id_before(profile: Profile, ke
 
 
 def test_a_late_end_of_the_producer_id_before() -> None:
-    """While a transaction of the new producer id is open the old one belongs to nobody; 4.0 still fences it."""
+    """While a transaction of the new producer id is open the old one has no owner; 4.0 still fences it."""
     for profile, refusal in ((KAFKA_4_0, ProducerFenced), (KAFKA_4_1, InvalidProducerIdMapping)):
         world = rotated(profile)
 
@@ -162,7 +162,7 @@ def test_a_fence_of_version_1_is_recorded_as_one_of_version_0(profile: Profile, 
 
 @pytest.mark.parametrize("profile", [DOWNGRADED, SNAPSHOT_4_0.under(0)], ids=["4.3", "snapshot"])
 def test_an_end_of_version_2_locks_an_id_of_version_0(profile: Profile) -> None:
-    """A record of version 0 cannot hold the client's version: the end is refused, and nobody ever clears it."""
+    """A record of version 0 cannot hold the client's version: the end is refused, and the transition stays for ever."""
     world = CoordinatedBroker(profile)
     world.put(TransactionState.ONGOING)
 
@@ -174,7 +174,7 @@ def test_an_end_of_version_2_locks_an_id_of_version_0(profile: Profile) -> None:
 
 
 def test_a_partition_of_version_2_locks_an_id_of_version_0() -> None:
-    """Whoever adds the partition, a broker for a Produce of version 12 or another."""
+    """Whichever request adds the partition, a broker's for a Produce of version 12 or another."""
     world = CoordinatedBroker(DOWNGRADED)
     world.put(TransactionState.EMPTY)
 
@@ -260,8 +260,8 @@ def test_what_who_commits_offsets_is_reported_of_the_log(error: ErrorCode, scala
 
 
 @pytest.mark.parametrize("version", [3, 4], ids=["legacy", "generic"])
-def test_offsets_of_nobody_are_asked_about(version: int) -> None:
-    """TxnOffsetCommit without a producer id is put to the coordinator all the same; only Produce leaves that out."""
+def test_offsets_without_a_producer_id_are_verified(version: int) -> None:
+    """The coordinator verifies a TxnOffsetCommit without a producer id all the same; only Produce leaves that out."""
     world = GroupWorld(KAFKA_4_1)
     world.begin()
 
@@ -321,7 +321,7 @@ def test_a_partition_that_cannot_hold_markers(error: ErrorCode) -> None:
 
 
 def test_whether_a_verification_bumps_is_what_the_first_asker_said() -> None:
-    """The entry goes on as it was made, whoever asks next, until a batch or a marker takes it away."""
+    """The entry stays as it was made, whichever request comes next, until a batch or a marker takes it away."""
     state = Partition(NEWEST).state
     producer, now = ProducerId(7), Timestamp(0)
 
@@ -358,7 +358,7 @@ def test_two_phases_that_are_refused(allowed: bool, phases: TwoPhases, error: Er
 
 
 def test_a_transaction_of_two_phases_has_no_timeout() -> None:
-    """Whatever timeout the client names; nobody aborts its transactions for their age."""
+    """Whatever timeout the client names; its transactions are not aborted for their age."""
     world = CoordinatedBroker()
     world.coordinator.config = CoordinatorConfig(two_phase_commit=True)
     world.begin(world.coordinator.init_producer_id(ID, -5, None, TwoPhases(enabled=True)))

@@ -1,10 +1,10 @@
-"""The proposed variant that tells a sequence below the expected one from one above it, as a run to read.
+"""The proposed variant that distinguishes a sequence below the expected one from one above it, as a run to read.
 
 With six batches in flight the first one leaves the window of five before its lost acknowledgement is asked for
 again. Every release answers OUT_OF_ORDER_SEQUENCE_NUMBER: the client cannot know that the batch is in the log, and
 one that renumbers it writes it twice. The variant answers DUPLICATE_SEQUENCE_NUMBER, which clients take for
 success. What it costs: the answer has no offset, and it is only as good as the retained state: a producer that the
-partition has forgotten and that starts anew has no past to be told of.
+partition has forgotten and that starts anew has no past to be compared with.
 """
 
 import pytest
@@ -58,7 +58,7 @@ GOT = (0, 1, 4, 5, 6, 2**30 - 1, 2**30, 2**30 + 1, MAX_SEQUENCE - 1, MAX_SEQUENC
 @pytest.mark.parametrize("last", LAST)
 @pytest.mark.parametrize("got", GOT)
 def test_specification_and_reference_agree_at_the_edges(last: int, got: int) -> None:
-    """Both tell past from future at the same sequence, around the wrap and half a turn away."""
+    """Both distinguish past from future at the same sequence, around the wrap and half a turn away."""
     partition = Partition(SPLIT_OUT_OF_ORDER)
     if last >= 0:
         sent(partition, last)

@@ -114,7 +114,7 @@ def test_a_deleted_partition_is_left_out() -> None:
 
 @pytest.mark.parametrize("error", [ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.TRANSACTION_COORDINATOR_FENCED])
 def test_a_refused_marker_leaves_the_id_prepared(error: ErrorCode) -> None:
-    """Where somebody newer is at work all sending stops, and the id waits for another coordinator."""
+    """Where a newer coordinator is at work all sending stops, and the id waits for another coordinator."""
     world = CoordinatedBroker()
     begun(world)
     world.refusing[T0] = error
@@ -180,7 +180,7 @@ def test_a_timeout_aborts_and_fences(profile: Profile, epoch: int) -> None:
 
 @pytest.mark.parametrize(("profile", "adopts"), [(KAFKA_3_9, False), (NEWEST, True)], ids=["0", "2"])
 def test_a_client_that_slept_through_its_timeout(profile: Profile, adopts: bool) -> None:
-    """Its abort is fatal under versions 0 and 1; under version 2 it takes over the fencing epoch and goes on."""
+    """Its abort is fatal under versions 0 and 1; under version 2 it takes over the fencing epoch and continues."""
     world = CoordinatedBroker(profile)
     begun(world)
     world.clock.advance(TIMEOUT_MS + 1)
@@ -364,7 +364,7 @@ def test_the_log_ahead_of_memory() -> None:
     ids=["replicas", "leader", "size", "other"],
 )
 def test_what_a_client_is_reported_of_the_log(refusal: Refusal, reported: type[Refusal]) -> None:
-    """The log's refusals are the coordinator's own trouble; what has no name there is told as it is."""
+    """The client gets the log's refusals as errors of the coordinator; those without such a name are returned as is."""
     world = CoordinatedBroker()
     world.log.faults.append(AppendFault(refusal))
 

@@ -100,7 +100,7 @@ def test_damaged_records_are_skipped() -> None:
     ],
 )
 def test_what_was_wrong_is_said_with_the_id(at: int, content: bytes, reason: str) -> None:
-    """An unknown state, a value that ends early, one that goes on."""
+    """An unknown state, a value that ends early, one that is too long."""
     log = TransactionLog(NEWEST, partitions=1)
     whole = value_of(ONE, 1, True).encode()
     rest = whole[at + 1 :] if content else b""

@@ -1,4 +1,4 @@
-"""What a producer is told when its partition is not in the transaction."""
+"""The errors that a producer gets when its partition is not in the transaction."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -49,7 +49,7 @@ def test_a_registered_partition() -> None:
     ids=["10", "11"],
 )
 def test_a_partition_that_is_not_registered(version: int, error: ErrorCode) -> None:
-    """Without registration nothing is appended; the version of Produce says how it is told."""
+    """Without registration nothing is appended; the error depends on the version of Produce."""
     world = CoordinatedBroker(KAFKA_3_9)
     world.put(TransactionState.EMPTY)
 
@@ -80,7 +80,7 @@ def test_the_broker_registers_for_new_clients() -> None:
     ids=["fenced", "other-id", "decided"],
 )
 def test_the_coordinators_errors(state: TransactionState, epoch: int, producer_id: int, error: ErrorCode) -> None:
-    """A producer hears errors that it knows: a fence as an invalid epoch, a wait as something to try again."""
+    """A producer gets errors that it knows: a fence as an invalid epoch, a wait as a retriable error."""
     world = CoordinatedBroker(KAFKA_3_9)
     world.put(state)
 
@@ -88,7 +88,7 @@ def test_the_coordinators_errors(state: TransactionState, epoch: int, producer_i
 
 
 def test_a_new_client_waits_by_name() -> None:
-    """A client of Produce 12 is told of the transaction before."""
+    """A client of Produce 12 gets the error about the transaction before."""
     world = CoordinatedBroker(NEWEST)
     world.put(TransactionState.PREPARE_COMMIT)
 
@@ -118,7 +118,7 @@ def test_the_empty_transactional_id() -> None:
 
 
 def test_the_setting_turns_it_off() -> None:
-    """Without verification a late batch opens a transaction that nobody ends."""
+    """Without verification a late batch opens a transaction that never ends."""
     world = CoordinatedBroker(KAFKA_3_9_UNVERIFIED)
     world.put(TransactionState.EMPTY)
 
@@ -132,7 +132,7 @@ def test_the_setting_turns_it_off() -> None:
     ids=["snapshot", "4.3"],
 )
 def test_a_stale_epoch_is_reported_first(profile: Profile, error: ErrorCode) -> None:
-    """Since 4.1 a partition that knows a higher epoch says so without asking the coordinator (KAFKA-18042)."""
+    """Since 4.1 a partition that knows a higher epoch refuses without asking the coordinator (KAFKA-18042)."""
     world = CoordinatedBroker(profile)
     world.put(TransactionState.EMPTY, 3)
     world.partitions[T0].append(value_batch([b"v"], producer_id=7, epoch=4, base_sequence=0))

@@ -1,4 +1,4 @@
-"""What a consumer delivers, and where it goes on."""
+"""What a consumer delivers, and where it continues."""
 
 import pytest
 
@@ -57,7 +57,7 @@ def test_read_uncommitted(partition: Partition) -> None:
 
 
 def test_seek_into_an_aborted_transaction(partition: Partition) -> None:
-    """The aborted transactions are told anew with each fetch, so that a consumer may start anywhere."""
+    """Each fetch lists the aborted transactions anew, so that a consumer may start anywhere."""
     consumer = Consumer([T0])
     read_on(consumer, partition)
 
@@ -71,7 +71,7 @@ def test_seek_into_an_aborted_transaction(partition: Partition) -> None:
     ("reset", "expected"), [(OffsetReset.EARLIEST, 0), (OffsetReset.LATEST, 5)], ids=["earliest", "latest"]
 )
 def test_without_a_position(partition: Partition, reset: OffsetReset, expected: int) -> None:
-    """The policy says where to begin, and where to go on when the log does not have the position."""
+    """The policy decides where to begin, and where to continue when the log does not have the position."""
     consumer = Consumer([T0], reset=reset)
 
     assert expected == consumer.fetch_offset(T0, 0, partition.last_stable)

@@ -136,7 +136,7 @@ HELD: dict[Hold, tuple[Callable[[], RecordProducer], int]] = {
 
 @pytest.mark.parametrize("hold", Hold)
 def test_a_drain_rule(hold: Hold) -> None:
-    """Each rule keeps the batch of partition 0 back, and is the one that is told."""
+    """Each rule keeps the batch of partition 0 back, and is the one that is reported."""
     arranged, now = HELD[hold]
     producer = arranged()
 

@@ -196,7 +196,7 @@ AFTERWARDS = {
 @pytest.mark.parametrize("error", AFTERWARDS, ids=lambda error: error.name)
 @pytest.mark.parametrize("asked", [MemberRequest.HEARTBEAT, MemberRequest.OFFSET_COMMIT], ids=["heartbeat", "commit"])
 def test_after_an_error(consumer: GroupConsumer, asked: MemberRequest, error: ErrorCode) -> None:
-    """An error of a heartbeat or of a commit says what the member still is."""
+    """An error of a heartbeat or of a commit shows what the member still is."""
     if asked is MemberRequest.HEARTBEAT:
         answer(consumer, error, 10)
     else:
@@ -263,7 +263,7 @@ def test_an_answer_about_a_former_generation_changes_nothing(consumer: GroupCons
 
 
 def test_unexpected_errors() -> None:
-    """A heartbeat goes on after them, a commit fails, a join ends the consumer."""
+    """Heartbeats continue after them, a commit fails, a join ends the consumer."""
     unexpected = ErrorCode.UNKNOWN_SERVER_ERROR
 
     assert [GroupMeaning.FATAL, GroupMeaning.RETRY, GroupMeaning.FAILS] == [
@@ -317,7 +317,7 @@ def test_partitions_of_a_lost_generation_are_not_read_on(consumer: GroupConsumer
 
 
 def test_an_application_that_is_busy_for_too_long_leaves(consumer: GroupConsumer) -> None:
-    """After max.poll.interval.ms the heartbeat thread leaves the group; the next poll joins it as somebody new."""
+    """After max.poll.interval.ms the heartbeat thread leaves the group; the next poll joins it as a new member."""
     outgoing = consumer.beat(Timestamp(1000))[0]
     consumer.answer(outgoing.number, ErrorCode.NONE, Timestamp(1000))
 
@@ -340,7 +340,7 @@ def test_a_busy_application_beats(consumer: GroupConsumer) -> None:
 
 @pytest.mark.parametrize(("instance", "expected"), [(None, [LeaveGroup]), ("i-1", [])])
 def test_closing(instance: str | None, expected: list[type]) -> None:
-    """A member says that it goes; a static one does not, since it comes back."""
+    """A member announces that it leaves; a static one does not, since it comes back."""
     consumer = consumer_with(ConsumerSettings(MemberSettings("g", group_instance_id=instance)))
     join(consumer)
 

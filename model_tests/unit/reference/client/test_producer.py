@@ -131,7 +131,7 @@ def test_a_batch_that_was_never_sent_expires_without_consequence(producer: Idemp
 
 
 def test_a_late_acknowledgement_settles_an_expired_batch(producer: IdempotentProducer) -> None:
-    """The application was told failure, but the sequence is accounted for: no new epoch."""
+    """The application got a failure, but the sequence is accounted for: no new epoch."""
     attempt = producer.drain(0)
     late = Timestamp(100)
     producer.send(0, 2, late)
@@ -166,7 +166,7 @@ def test_a_fenced_producer_sends_no_more(producer: IdempotentProducer) -> None:
 
 
 def test_an_unknown_producer_id_bumps_the_epoch(producer: IdempotentProducer) -> None:
-    """Before 2.5 a broker without state says so, and the producer starts over."""
+    """Before 2.5 a broker without state answers so, and the producer starts over."""
     attempt = producer.drain(0)
 
     producer.receive(attempt, AttemptReply(ErrorCode.UNKNOWN_PRODUCER_ID, log_start=Offset(0)))

@@ -154,7 +154,7 @@ def test_retries_are_sent_in_the_order_of_their_sequences() -> None:
     assert {ErrorCode.NOT_ENOUGH_REPLICAS: 3} == dict(producer.counts.retried)
 
 
-def test_a_request_that_nobody_answers() -> None:
+def test_a_request_without_an_answer() -> None:
     """After request.timeout.ms the batch is sent again as it was; the late answer changes nothing."""
     producer = producer_with()
     (record,) = send(producer)

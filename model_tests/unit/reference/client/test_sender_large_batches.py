@@ -67,7 +67,7 @@ def test_a_plain_batch_is_split() -> None:
 
 
 def test_a_duplicate_has_no_offset() -> None:
-    """An answer of a batch long acknowledged tells no offset; the record has succeeded all the same."""
+    """An answer about a batch long acknowledged has no offset; the record has succeeded all the same."""
     producer = producer_with()
     (record,) = send(producer)
 

@@ -1,4 +1,4 @@
-"""What each error means in answer to each request, told a second time: as sets, the way the handlers list them."""
+"""What each error means in answer to each request, stated a second time: as sets, the way the handlers list them."""
 
 from collections.abc import Mapping
 from typing import Final

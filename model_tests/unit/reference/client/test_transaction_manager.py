@@ -65,7 +65,7 @@ def answer(producer: TransactionalProducer, reply: CoordinatorAnswer | ErrorCode
 
 
 def answer_of(request: CoordinatorRequest, error: ErrorCode) -> CoordinatorAnswer:
-    """An error as the answer to the request says it."""
+    """An error as the answer to the request has it."""
     match request:
         case AddPartitions(partitions=partitions):
             return CoordinatorAnswer(partitions=dict.fromkeys(partitions, error))
@@ -134,7 +134,7 @@ def test_partitions_are_added_before_anything_is_sent_to_them(producer: Transact
 
 @pytest.mark.parametrize("versions", [TRANSACTION_VERSION_2], ids=["tv2"])
 def test_brokers_add_partitions(producer: TransactionalProducer) -> None:
-    """Under version 2 nothing is asked before the end."""
+    """Under version 2 no request is sent before the end."""
     producer.begin()
     producer.send(0, 1, NOW)
 
@@ -143,7 +143,7 @@ def test_brokers_add_partitions(producer: TransactionalProducer) -> None:
 
 @BUMPING
 def test_offsets(producer: TransactionalProducer) -> None:
-    """Under versions 0 and 1 the group is added first; then the group's own coordinator is asked."""
+    """Under versions 0 and 1 the group is added first; then the request goes to the group's own coordinator."""
     producer.begin()
     result = producer.send_offsets_to_transaction("g", OFFSETS, MemberClaim(1, "m"))
     versions = producer.manager.versions
@@ -160,7 +160,7 @@ def test_offsets(producer: TransactionalProducer) -> None:
 
 @pytest.mark.parametrize("versions", [BEFORE_BUMPS], ids=["2.4"])
 def test_old_commits_name_no_member(producer: TransactionalProducer) -> None:
-    """Before version 3 of TxnOffsetCommit nobody is told which member asks."""
+    """Before version 3 of TxnOffsetCommit the request does not name the member."""
     producer.begin()
     producer.send_offsets_to_transaction("g", OFFSETS, MemberClaim(1, "m"))
     answer(producer, ErrorCode.NONE)
@@ -173,7 +173,7 @@ def test_old_commits_name_no_member(producer: TransactionalProducer) -> None:
 
 @BUMPING
 def test_offsets_go_before_the_end(producer: TransactionalProducer) -> None:
-    """What was asked for in the transaction is asked before its end, whenever it was asked for."""
+    """The requests of a transaction are sent before its end, whenever they were made."""
     began(producer)
     producer.send_offsets_to_transaction("g", OFFSETS)
     producer.commit()
@@ -265,7 +265,7 @@ def test_offsets_that_are_taken_in_part(producer: TransactionalProducer) -> None
 def test_errors_of_several_partitions(
     producer: TransactionalProducer, errors: Mapping[TopicPartition, ErrorCode], expected: str
 ) -> None:
-    """The gravest decides; what was not attempted only says that another has failed."""
+    """The gravest decides; what was not attempted only shows that another has failed."""
     producer.begin()
     producer.send(0, 1, NOW)
     producer.send(1, 1, NOW)
@@ -282,7 +282,7 @@ def test_errors_of_several_partitions(
 
 @VERSIONS
 def test_after_an_abortable_error(producer: TransactionalProducer) -> None:
-    """Only an abort is let; then a new epoch is asked for, or comes with the answer; before 2.5 there is none."""
+    """Only an abort is allowed; then a new epoch is requested, or comes with the answer; before 2.5 there is none."""
     began(producer)
     producer.receive(on_the_way(producer), AttemptReply(ErrorCode.INVALID_RECORD))
     assert (ClientState.ABORTABLE_ERROR, ErrorCode.INVALID_RECORD) == standing(producer)
@@ -323,7 +323,7 @@ def test_a_new_epoch_forgets_the_sequences(producer: TransactionalProducer) -> N
 @VERSIONS
 @pytest.mark.parametrize("error", [ErrorCode.PRODUCER_FENCED, ErrorCode.INVALID_PRODUCER_ID_MAPPING])
 def test_after_a_fatal_error(producer: TransactionalProducer, error: ErrorCode) -> None:
-    """Nothing is let, nothing is sent, and whoever waits is told."""
+    """Nothing is allowed, nothing is sent, and every waiting caller gets the error."""
     began(producer)
     result = producer.commit()
     answer(producer, error)
@@ -363,7 +363,7 @@ def test_a_batch_that_was_never_sent_in_time(producer: TransactionalProducer) ->
 
 @pytest.mark.parametrize("versions", [GENERIC_ERRORS], ids=["tv0"])
 def test_an_abort_asks_for_nothing_new(producer: TransactionalProducer) -> None:
-    """Partitions that the coordinator does not know of yet need not be told any more."""
+    """Partitions that the coordinator does not know of yet need not be registered any more."""
     producer.begin()
     producer.send(0, 1, NOW)
 

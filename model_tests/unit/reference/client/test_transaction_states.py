@@ -51,7 +51,7 @@ def test_every_change_of_state(source: ClientState, target: ClientState) -> None
         assert (source, S.FATAL_ERROR) == (called.state, alone.state)
 
 
-def test_an_abort_under_way_goes_on() -> None:
+def test_an_abort_under_way_continues() -> None:
     """An error that could only be answered by an abort does not stop one."""
     machine = machine_in(S.ABORTING_TRANSACTION)
 

@@ -86,7 +86,7 @@ def test_our_marker_has_the_brokers_bytes() -> None:
 
 
 def test_a_cleaned_batch_keeps_its_last_sequence() -> None:
-    """A batch whose records cleaning removed still says which sequences and offsets it had."""
+    """A batch whose records cleaning removed still has the sequences and offsets that it had."""
     batch = only(CLEANED)
 
     assert () == batch.records()
@@ -94,7 +94,7 @@ def test_a_cleaned_batch_keeps_its_last_sequence() -> None:
 
 
 def test_a_cleaned_control_batch_has_no_marker() -> None:
-    """A control batch without records says nothing of a transaction."""
+    """A control batch without records ends no transaction."""
     assert only(ABORT)._replace(record_count=0, body=b"").marker() is None
 
 

@@ -150,7 +150,7 @@ def test_a_key_like_a_markers_removes_no_marker() -> None:
 
 
 def test_the_last_batch_of_a_known_producer_stays_empty() -> None:
-    """Its header tells the last sequence: duplicates are still known after cleaning."""
+    """Its header has the last sequence: duplicates are still known after cleaning."""
     log = in_order([keyed((b"a", b"1"), pid=5), keyed((b"a", b"2"))])
     entry = ProducerEntry(Epoch(0)).shrunk(1)._replace(batches=last_of(log[0]))
     keys = KeyMap(end=9)

@@ -174,7 +174,7 @@ def test_truncation_below_the_first_segment_starts_over(tmp_path: Path) -> None:
 
 
 def test_leader_epochs_follow_the_batches(tmp_path: Path) -> None:
-    """The first batch of an epoch says where it began; truncation and the log start forget."""
+    """The first batch of an epoch shows where it began; truncation and the log start forget."""
     log = DiskLog.create(tmp_path)
     for epoch in (0, 0, 2, 5):
         log.append(placed(log.log_end, epoch=epoch))

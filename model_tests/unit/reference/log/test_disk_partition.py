@@ -71,7 +71,7 @@ def test_a_snapshot_of_what_was_cut_off_does_not_replace_that_of_the_rest(tmp_pa
 
 
 def test_the_state_of_a_segment_that_goes_goes_too(tmp_path: Path) -> None:
-    """The only segment lies below the log start; what its check has read is nobody's state."""
+    """The only segment lies below the log start; no state follows from it."""
     partition = opened(tmp_path)
     partition.append(data(9, 0, transactional=True))
     partition.crash()
@@ -105,7 +105,7 @@ def test_a_check_takes_the_snapshot_at_its_segments_start_anew(tmp_path: Path) -
 
 
 def test_what_is_written_outside_a_forgotten_transaction_keeps_a_log_closed(tmp_path: Path) -> None:
-    """No message was left, so nobody refused it; the transaction's data is still in the file, and its check insists."""
+    """There was no marker to refuse; the transaction's data is still in the file, and its check insists."""
     partition = opened(tmp_path)
     partition.append(data(7, 0, transactional=True))
     partition.disk.advance_start(1)
@@ -215,7 +215,7 @@ def test_segments_that_cleaning_has_joined_answer_as_one(tmp_path: Path) -> None
     partition.crash()
 
 
-def test_a_fetch_goes_on_where_cleaning_left_a_segment_empty(tmp_path: Path) -> None:
+def test_a_fetch_continues_where_cleaning_left_a_segment_empty(tmp_path: Path) -> None:
     """Nothing of the segment is left at the offset: the answer comes from the next one."""
     partition = opened(tmp_path, LogConfig(segment_bytes=200))
     for _ in range(2):
@@ -232,7 +232,7 @@ def test_a_fetch_goes_on_where_cleaning_left_a_segment_empty(tmp_path: Path) -> 
 
 
 def test_the_last_sequence_of_a_producer_survives_cleaning_and_crash(tmp_path: Path) -> None:
-    """None of its records is left, nor any snapshot: the emptied batch tells, and a resend is a duplicate."""
+    """None of its records is left, nor any snapshot: the emptied batch has the sequence; a resend is a duplicate."""
     partition = opened(tmp_path, EACH_ALONE)
     partition.append(data(9, 0))
     partition.append(data(8, 0))

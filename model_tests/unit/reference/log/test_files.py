@@ -95,7 +95,7 @@ DAMAGED: Final = [
 
 @pytest.mark.parametrize(("decode", "data", "damage", "position"), DAMAGED)
 def test_damage_is_named(decode: Callable[[bytes], object], data: bytes, damage: FileDamage, position: int) -> None:
-    """A damaged file is one error that says what is wrong and where."""
+    """A damaged file is one error that has what is wrong and where."""
     with pytest.raises(DamagedFile) as found:
         decode(data)
 
@@ -137,7 +137,7 @@ def test_a_preallocated_index_keeps_its_size() -> None:
 
 
 def test_a_checkpoint_that_was_never_written_is_empty() -> None:
-    """An empty file is not one that says that there is nothing."""
+    """An empty file is not one with an empty list."""
     assert checkpoint_file.decode_offsets(b"") is None
     assert () == checkpoint_file.decode_offsets(b"0\n0\n")
     assert (b"", b"0\n0\n") == (checkpoint_file.encode_epochs(None), checkpoint_file.encode_epochs(()))

@@ -88,7 +88,7 @@ def scratch() -> Iterator[int]:
 @fuzzed()
 @given(damages(len(SEGMENT), LENGTHS))
 def test_a_damaged_segment_gives_only_what_was_written(wrong: list[PlantedDamage]) -> None:
-    """Everything before the damage is read, all bytes are accounted for, and no batch is one that nobody wrote."""
+    """Everything before the damage is read, all bytes are accounted for, and no batch is one that was never written."""
     data = damaged(SEGMENT, wrong)
     whole = first_changed(SEGMENT, data)
 
@@ -210,7 +210,7 @@ DAMAGED_FILES: Final = st.one_of(
 @fuzzed()
 @given(DAMAGED_FILES)
 def test_a_damaged_file_is_refused_or_taken_as_it_is(wrong: tuple[str, list[PlantedDamage]]) -> None:
-    """A file that is read says exactly what its bytes say; any other is refused with the place of the damage."""
+    """A file that is read has exactly the content of its bytes; any other is refused with the place of the damage."""
     content, rewritten, _ = FORMS[wrong[0]]
     data = damaged(content, wrong[1])
 

@@ -31,8 +31,8 @@ SHIFTING: Final = {
     ByteDamageKind.REPEAT,
     ByteDamageKind.SWAP,
 }
-"""Damages that can put a whole batch where another one was, or take it out. If offsets still ascend that is not told
-from a log that was cleaned; the same is true of a segment that is cut between two batches.
+"""Damages that can put a whole batch where another one was, or take it out. If offsets still ascend, the log looks like
+a cleaned one; the same is true of a segment that is cut between two batches.
 """
 
 
@@ -234,7 +234,7 @@ def is_cut_between_batches(name: str, content: bytes) -> bool:
 
 
 def named(recovered: Recovered) -> list[str]:
-    """What recovery says that it dropped of the log."""
+    """What recovery reports as dropped from the log."""
     dropped = (RepairKind.CUT_SEGMENT, RepairKind.REMOVED_SEGMENT)
     return [repair.detail for repair in recovered.repairs if repair.kind in dropped]
 

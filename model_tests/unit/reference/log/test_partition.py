@@ -73,7 +73,7 @@ def test_sequences_follow_each_other_across_the_wrap() -> None:
     [(KAFKA_0_11, OutOfOrderSequence), (KAFKA_2_0, UnknownProducerId), (NEWEST, None)],
     ids=["0.11", "2.0", "newest"],
 )
-def test_an_unknown_producer_starts_as_the_version_says(profile: Profile, refusal: type[Refusal] | None) -> None:
+def test_an_unknown_producer_starts_as_the_version_allows(profile: Profile, refusal: type[Refusal] | None) -> None:
     """Anywhere since 2.5; before, at 0, with the version's own answer."""
     if refusal is None:
         assert 0 == Partition(profile).append(batch(7)).first_offset
@@ -352,7 +352,7 @@ def test_reading_outside_the_log_is_refused() -> None:
 
 
 def test_between_high_watermark_and_log_end_there_is_nothing_to_read() -> None:
-    """What a new leader has not seen replicated yet is no error: a consumer that is told one would begin anew."""
+    """What a new leader has not seen replicated yet is no error: a consumer that gets one would begin anew."""
     leader = Partition(NEWEST, alone=False)
     leader.append(batch(0))
 

@@ -23,7 +23,7 @@ from spec.vocabulary import NO_OFFSET, Offset, Timestamp
 
 PROFILES: Final = {KAFKA_3_9: versions.KAFKA_3_9, KAFKA_4_0: versions.SNAPSHOT_4_0}
 COMPACTED: Final = "ledger"
-"""Its segments were cleaned after their snapshots and indexes had been written: these tell of batches that are gone."""
+"""Its segments were cleaned after their snapshots and indexes had been written: these name batches that are gone."""
 
 DERIVED: Final = (file_names.INDEX, file_names.TIME_INDEX, file_names.TXN_INDEX)
 OTHER_INDEXES: Final = {
@@ -37,7 +37,7 @@ OTHER_INDEXES: Final = {
     },
     KAFKA_4_0: set(),
 }
-"""Partitions of which an index is sparser or fuller than what the log tells."""
+"""Partitions of which an index is sparser or fuller than the log itself implies."""
 
 
 @pytest.fixture(scope="module", params=[KAFKA_3_9, KAFKA_4_0])
@@ -120,7 +120,7 @@ def test_indexes_are_derived_from_the_log(
 
 
 def test_every_index_entry_points_to_a_batch(partitions: list[Path]) -> None:
-    """Also where a broker's index is not what the log alone tells."""
+    """Also where a broker's index is not what the log alone implies."""
     for partition in partitions:
         for base, path in file_names.files_of(partition, file_names.INDEX).items():
             starts = {placed.position: placed.batch for placed in batches_of(partition, base)}

@@ -186,7 +186,7 @@ def test_any_damage_is_survived(crashed: Path, tmp_path_factory: pytest.TempPath
 
 
 def test_a_batch_that_is_cut_is_dropped_by_name(left: Path) -> None:
-    """The result says which file was cut, where, and why."""
+    """The result names the file that was cut, where, and why."""
     path = logs(left)[-1]
     os_truncate(path, path.stat().st_size - 1)
 

@@ -32,7 +32,7 @@ def state(leader: int, epoch: int, version: int = 0, insync: Sequence[int] = THR
 
 
 def word(leader: int, epoch: int, version: int = 0, insync: Sequence[int] = THREE) -> LeaderAndIsr:
-    """What a controller says of it, in a version of its metadata in which all brokers are registered."""
+    """A controller's message about it, in a version of its metadata in which all brokers are registered."""
     return LeaderAndIsr(0, max(EPOCHS.values()) + version, state(leader, epoch, version, insync), EPOCHS)
 
 
@@ -76,7 +76,7 @@ def fetch(follower: int, offset: int, leader_epoch: int = 0, last_epoch: int = -
 
 
 def catch_up(follower: Replica, from_leader: Replica, now: Timestamp = NOW, rounds: int = 20) -> list[str]:
-    """A follower asks until it has all, knows the high watermark and is known to have it; what it asked."""
+    """A follower fetches until it has all, knows the high watermark and is known to have it; its requests."""
     asked = []
     for _ in range(rounds):
         following = follower.following

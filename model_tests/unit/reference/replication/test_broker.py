@@ -1,4 +1,4 @@
-"""A broker: what it hears of controllers, and which answers it takes."""
+"""A broker: which messages of controllers and which answers it takes."""
 
 import pytest
 
@@ -52,7 +52,7 @@ def test_a_proposal_is_sent_again_under_the_present_registration() -> None:
 
 
 def test_word_from_before_its_registration_is_for_the_process_before_it() -> None:
-    """A broker that was restarted does not lead by word that was under way; what it says later counts."""
+    """A broker that was restarted does not lead by a message that was under way; a later one counts."""
     made = leading()
     late = word(0, 0, 1)
     made.forget()

@@ -22,7 +22,7 @@ BOTH = pytest.mark.parametrize("profile", [KAFKA_2_7, KAFKA_4_0, NEWEST], ids=["
 
 
 class ControllerMessages(list[tuple[str, int, Row]]):
-    """What a controller told."""
+    """The messages that a controller sent."""
 
     def __call__(self, api: str, partition: int, columns: Row) -> None:
         """Take a decision down."""
@@ -80,12 +80,12 @@ def proposal(made: Controller, insync: tuple[int, ...], /, **changes: object) ->
 
 @BOTH
 def test_the_first_to_come_leads(profile: Profile) -> None:
-    """Nobody led before."""
+    """There was no leader before."""
     assert (0, [0, 1, 2]) == seen(started(profile))[::2]
 
 
-def test_an_eligible_replica_leads_only_where_nobody_is_in_sync() -> None:
-    """Whatever the order of the assignment, and whoever led: a member that is dead is waited for (KIP-966)."""
+def test_an_eligible_replica_leads_only_where_none_is_in_sync() -> None:
+    """Whatever the order of the assignment, and whichever broker led: a member that is dead is waited for (KIP-966)."""
     eligible, in_sync = Candidate(2, alive=True, insync=False, eligible=True), Candidate(0, alive=True, insync=True)
     dead, empty = in_sync._replace(alive=False), in_sync._replace(alive=False, insync=False)
 
@@ -129,7 +129,7 @@ def test_who_is_not_in_sync_does_not_lead(profile: Profile) -> None:
 
 @BOTH
 def test_the_last_in_sync_leads_when_it_is_back(profile: Profile) -> None:
-    """Whoever went last has everything."""
+    """The last one to leave has everything."""
     made = started(profile)
     now = goes(made, 0)
     now = goes(made, 1, now)
@@ -159,7 +159,7 @@ def test_who_left_a_set_that_was_too_small_may_lead() -> None:
 
 
 def test_who_lost_the_tail_of_its_log_is_not_eligible() -> None:
-    """The last in the in-sync set is killed: nobody leads, until one that was eligible beside it is back."""
+    """The last in the in-sync set is killed: there is no leader until an eligible one beside it is back."""
     made = started(NEWEST, min_insync=2)
     now = goes(made, 0)
     now = goes(made, 1, now)
@@ -175,7 +175,7 @@ def test_who_lost_the_tail_of_its_log_is_not_eligible() -> None:
     assert 1 == made.metadata.partitions[0].leader
 
 
-def test_where_nobody_is_eligible_whoever_led_last_leads_uncleanly() -> None:
+def test_where_none_is_eligible_the_last_leader_leads_uncleanly() -> None:
     """All were killed, one after the other: the last leads again, others are there, and that is an unclean election."""
     made = started(NEWEST, min_insync=3)
     now = NOW
@@ -236,8 +236,8 @@ def test_who_is_eligible_is_no_preferred_leader_while_another_is_in_sync() -> No
     assert frozenset({1, 2}) == made.metadata.partitions[0].eligible
 
 
-def test_after_an_unclean_election_nobody_is_eligible() -> None:
-    """What the eligible had may be written over: they follow whoever leads."""
+def test_after_an_unclean_election_none_is_eligible() -> None:
+    """What the eligible had may be overwritten: they follow any leader."""
     made = started(NEWEST, unclean=True, min_insync=2)
     now = goes(made, 2, goes(made, 1))
     comes(made, 1, now=now)
@@ -371,7 +371,7 @@ def test_the_leader_epoch_when_a_follower_goes(profile: Profile, raised: bool) -
 
 @BOTH
 def test_what_happened_without_a_controller_is_looked_after(profile: Profile) -> None:
-    """The next controller fences whoever has gone meanwhile."""
+    """The next controller fences every broker that has gone meanwhile."""
     made = started(profile)
     if profile.quorum_controller:
         successor = office(profile, metadata=made.metadata)
@@ -383,8 +383,8 @@ def test_what_happened_without_a_controller_is_looked_after(profile: Profile) ->
     assert (1, [1, 2]) == seen(successor)[::2]
 
 
-def test_a_broker_that_nobody_can_relieve_asks_again() -> None:
-    """Under ZooKeeper it leads on until somebody is in sync again, and only then goes."""
+def test_a_leader_without_a_successor_asks_again() -> None:
+    """Under ZooKeeper it leads on until another one is in sync again, and only then goes."""
     made = started(KAFKA_2_7)
     now = goes(made, 1, goes(made, 2))
     own = made.metadata.brokers[0].epoch

@@ -40,7 +40,7 @@ def test_a_follower_copies_all_and_learns_the_high_watermark() -> None:
 
 
 def parted(profile: Profile) -> tuple[Replica, Replica]:
-    """A leader of epoch 4, and a follower that led epochs 1 and 3, which nobody has copied from (KIP-279)."""
+    """A leader of epoch 4, and a follower that led epochs 1 and 3, which was never copied from (KIP-279)."""
     ahead, behind = replica(0, profile), replica(1, profile)
     write(ahead, 0, 2)
     write(ahead, 2, 3)
@@ -74,7 +74,7 @@ def test_a_follower_cuts_what_no_other_leader_wrote(profile: Profile, asked: lis
 
 
 def test_without_the_epoch_in_the_answer_logs_stay_apart() -> None:
-    """Before 2.0 a follower cuts at the offset it is told, though the record before it is not the leader's."""
+    """Before 2.0 a follower truncates to the offset in the answer, though the record before it is not the leader's."""
     ahead, behind = parted(replace(KAFKA_2_0, truncation_names_epoch=False))
 
     catch_up(behind, ahead)
@@ -169,7 +169,7 @@ def test_an_answer_to_an_earlier_fetch_is_dropped() -> None:
 
 
 def test_a_fenced_follower_waits_for_word_of_a_new_epoch() -> None:
-    """It asks nothing until the controller has told it who leads."""
+    """It sends no request until the controller has named the leader."""
     ahead, behind = leader(epoch=2), replica(1)
     behind.take_over(word(0, 1), NOW)
 

@@ -18,7 +18,7 @@ def role(made: Replica) -> Leadership:
 
 
 def test_the_high_watermark_is_the_least_end_of_those_in_sync() -> None:
-    """It waits for the slowest, and a follower hears of it with its next fetch."""
+    """It waits for the slowest, and a follower learns of it with its next fetch."""
     made = leader()
     produce(made, 2)
 
@@ -57,7 +57,7 @@ def test_who_lags_for_too_long_is_dropped_when_the_controller_agrees() -> None:
 
 
 def test_a_second_proposal_waits_for_the_answer_to_the_first() -> None:
-    """One set is asked for at a time."""
+    """One set is proposed at a time."""
     made = leader()
     produce(made)
 
@@ -96,7 +96,7 @@ def test_a_follower_returns_when_it_has_what_the_epoch_began_with() -> None:
     assert proposals[1] is None
 
 
-def test_a_fetch_of_an_earlier_incarnation_counts_for_nobody() -> None:
+def test_a_fetch_of_an_earlier_incarnation_does_not_count() -> None:
     """3.6 takes it, and notes the incarnation: who leads finds out where it proposes a set (KIP-903)."""
     seen = []
     for profile in (NEWEST, KAFKA_3_6):
@@ -129,7 +129,7 @@ def test_a_fetch_that_is_refused(asked: FetchRequest, error: ErrorCode) -> None:
 
 
 def test_a_follower_with_another_history_is_reported_where_it_parts() -> None:
-    """Its fetch does not count: it does not have what its offset says."""
+    """Its fetch does not count: it does not have what its offset claims."""
     made = leader(epoch=0)
     produce(made, 2)
     made.take_over(word(0, 3, 1), NOW)
@@ -167,7 +167,7 @@ def test_a_set_that_was_refused_is_dropped_or_waited_for() -> None:
 
 @pytest.mark.parametrize("error", [ErrorCode.NONE, ErrorCode.INVALID_UPDATE_VERSION])
 def test_the_answer_to_a_proposal_is_reported_as_it_was(error: ErrorCode) -> None:
-    """What was asked for, what came of it, and what the leader knows afterwards."""
+    """The proposal, its answer, and what the leader knows afterwards."""
     reported: list[tuple[str, Row]] = []
     made = leader(epoch=3, report=lambda api, _before, _after, columns: reported.append((api, columns)))
     produce(made)
@@ -204,7 +204,7 @@ def test_before_2_7_a_refused_write_is_forgotten() -> None:
 
 
 def test_acks_all_is_answered_when_all_have_it() -> None:
-    """With fewer in sync than asked for, it is answered that it is written and not safe; too late, that time is up."""
+    """With fewer in sync than required, it is answered as written and not safe; too late, that time is up."""
     answers = []
     for insync, now in (((0, 1, 2), NOW), ((0,), NOW), ((0, 1, 2), LATER)):
         made = leader(profile=KAFKA_3_6, config=ReplicaConfig(min_insync=2))
@@ -222,7 +222,7 @@ def test_acks_all_is_answered_when_all_have_it() -> None:
 
 
 def test_what_waits_at_a_deposed_leader_is_turned_away() -> None:
-    """Whether it will be in the log, nobody knows."""
+    """Whether it will be in the log is not known."""
     made = leader()
     produce(made)
     made.wait(Delayed(Offset(1), LATER, "asker"))

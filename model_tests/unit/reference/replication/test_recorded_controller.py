@@ -1,4 +1,4 @@
-"""The controller of three real brokers under kills and pauses, and the reference's, told the same.
+"""The controller of three real brokers under kills and pauses, and the reference's with the same inputs.
 
 The recorded log says what became of brokers and which in-sync sets leaders proposed. The reference's controller must
 come to the same leader, leader epoch and in-sync set, change by change.
@@ -99,7 +99,7 @@ class Restated:
 
 
 def restated(log: ControllerLog) -> list[Restated]:
-    """Every partition of a recorded log, told to the reference."""
+    """Every partition of a recorded log, replayed on the reference."""
     changes = {change["off"]: change for change in leader_changes()}
     brokers, partitions = Metadata(), dict[tuple[Any, int], Restated]()
 
@@ -157,7 +157,7 @@ def the_last(candidates: Sequence[Candidate], *_: object) -> Elected:
 
 
 def never_unclean(candidates: Sequence[Candidate], leader: int, _: bool) -> Elected:
-    """Nobody out of sync leads, whatever the topic allows."""
+    """A broker out of sync never leads, whatever the topic allows."""
     return present_or_first(candidates, leader, unclean_allowed=False)
 
 

@@ -45,7 +45,7 @@ def test_while_state_is_retained_every_batch_is_there_once_and_in_order(seed: in
 
 
 def acknowledged(cluster: Cluster) -> bool | None:
-    """What the first producer's application was told of its newest batch, with every answer delivered."""
+    """The answer that the first producer's application got for its newest batch, with every answer delivered."""
     for message in tuple(cluster.replies.in_transit):
         cluster.producer_receives(message)
     return cluster.producers[0].history[-1][1].outcome
@@ -59,7 +59,7 @@ def appended(cluster: Cluster) -> None:
     cluster.broker_receives(cluster.producer_sends(0, 0))
 
 
-def test_a_follower_out_of_sync_delays_nobody_and_may_return() -> None:
+def test_a_follower_out_of_sync_causes_no_delay_and_may_return() -> None:
     """The answer goes out when the last follower that lacks the batch leaves; who has caught up is in sync."""
     cluster = Cluster(shape=Shape(producers=1, nodes=2))
     appended(cluster)

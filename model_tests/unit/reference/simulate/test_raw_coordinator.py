@@ -1,4 +1,4 @@
-"""A coordinator that is asked anything: it stays within the specification, and is seen in every state."""
+"""A coordinator under arbitrary requests: it stays within the specification, and is seen in every state."""
 
 from collections import Counter
 

@@ -30,7 +30,7 @@ def test_every_row_has_exactly_the_columns(profile: Profile, workload: str) -> N
 
 
 @pytest.mark.parametrize("workload", [*WORKLOADS, "transactions", "replicas"])
-def test_nobody_keeps_a_row_but_who_asked_for_it(workload: str) -> None:
+def test_rows_are_kept_only_on_request(workload: str) -> None:
     """The memory of many traces is that of one: what is left of a world waits for the collector without its rows."""
     gc.disable()
     try:
@@ -84,7 +84,7 @@ def test_the_steps_of_a_replica_and_a_producer_are_linked(seed: int, workload: s
 
 
 def test_an_unknown_workload_is_named() -> None:
-    """The message says which workloads there are."""
+    """The message lists the workloads."""
     with pytest.raises(ValueError, match="producers"):
         simulate(0, workload="other")
 

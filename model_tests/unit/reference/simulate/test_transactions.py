@@ -100,7 +100,7 @@ def test_a_few_seeds_meet_what_can_happen_to_an_id() -> None:
 
 
 def test_a_batch_that_its_coordinator_refuses_leaves_the_log_alone() -> None:
-    """Rows of verified batches say with what guard they came, or that the log was not asked."""
+    """Rows of verified batches have the guard that they came with, or that the log was not read."""
     produced = [row for seed in range(12) for row in transactions(seed) if row["api"] == "Produce"]
 
     refused = [row for row in produced if row["verification_refused"]]

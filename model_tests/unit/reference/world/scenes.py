@@ -74,7 +74,7 @@ def is_marker(request: Request, partition: TopicPartition | None = None) -> bool
 
 
 def decided(world: TransactionWorld, instance: ApplicationRun, commit: bool = True) -> None:
-    """The end of the transaction is decided and the producer told; no marker is sent yet."""
+    """The end of the transaction is decided and the producer has its answer; no marker is sent yet."""
     (world.application_commits if commit else world.application_aborts)(instance)
     world.producer_asks(instance)
     deliver_requests(world, is_end)

@@ -1,4 +1,4 @@
-"""What Kafka's tools do: they look, fence, delete records, and abort a transaction that nobody will end."""
+"""Kafka's tools: they look, fence, delete records, and abort a transaction that its producer will not end."""
 
 from model_tests.unit.reference.world.scenes import ID, T0, T1, began, ended, known, new_world, read, started
 from reference.client.transaction_states import ClientState
@@ -48,7 +48,7 @@ def test_an_open_transaction_does_not_hang() -> None:
 
 
 def test_nothing_hangs_while_a_coordinator_is_away() -> None:
-    """What a coordinator has that loads, or that nobody leads, is in no answer, and is not aborted for it."""
+    """What a loading coordinator has, or a partition without a leader, is in no answer, and is not aborted for it."""
     world = new_world()
     began(world, started(world))
     world.clock.advance(world.shape.max_timeout_ms * 2)

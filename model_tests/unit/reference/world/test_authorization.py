@@ -30,7 +30,7 @@ def failure(instance: ApplicationRun) -> tuple[ClientState, ErrorCode]:
 
 
 @versions
-def test_a_transactional_id_of_somebody_else(world: TransactionWorld) -> None:
+def test_a_transactional_id_of_another_principal(world: TransactionWorld) -> None:
     """Without the right to the id there is no producer id; the call may be made again once the right is given."""
     world.brokers.authorizer.deny(USER, AclOperation.WRITE, Resource.TRANSACTIONAL_ID, ID)
     instance = started(world)
@@ -70,7 +70,7 @@ def test_a_right_that_is_taken_away(world: TransactionWorld) -> None:
 
 @versions
 def test_a_topic_that_may_not_be_written(world: TransactionWorld) -> None:
-    """The transaction can only be aborted; after that the producer goes on."""
+    """The transaction can only be aborted; after that the producer continues."""
     world.recorder.observer = None  # no decision of the coordinator is about who may write to a topic
     instance = started(world)
     world.brokers.authorizer.deny(USER, AclOperation.WRITE, Resource.TOPIC, TOPIC)

@@ -1,4 +1,4 @@
-"""A coordinator fails at each durable point, and the next one carries on; the old one goes on as a zombie."""
+"""A coordinator fails at each durable point, and the next one takes over; the old one continues as a zombie."""
 
 from collections.abc import Callable
 
@@ -115,7 +115,7 @@ def test_between_prepare_and_complete(
 @versions
 @outcomes
 def test_prepare_without_an_answer(world: TransactionWorld, producer: ApplicationRun, commit: bool) -> None:
-    """The producer asks the new coordinator again and is told the same outcome."""
+    """The producer asks the new coordinator again and gets the same outcome."""
     (world.application_commits if commit else world.application_aborts)(producer)
     world.producer_asks(producer)
     deliver_requests(world, is_end)
@@ -132,7 +132,7 @@ def test_prepare_without_an_answer(world: TransactionWorld, producer: Applicatio
 @versions
 @outcomes
 def test_after_complete(world: TransactionWorld, producer: ApplicationRun, commit: bool) -> None:
-    """The new coordinator has nothing to do, and the producer goes on with it."""
+    """The new coordinator has nothing to do, and the producer continues with it."""
     ended(world, producer, commit)
     before = world.brokers.partitions[T0].leader.log_end
 
@@ -161,9 +161,9 @@ def test_a_zombie_coordinator_cannot_decide(world: TransactionWorld, producer: A
 
 @pytest.mark.parametrize("profile", BY_VERSION[:2], ids=BY_VERSION_IDS[:2])
 def test_a_zombie_coordinator_promises_what_it_cannot_keep(world: TransactionWorld, producer: ApplicationRun) -> None:
-    """Under versions 0 and 1 a zombie takes the end of a transaction for that of the one before, and says yes.
+    """Under versions 0 and 1 a zombie takes the end of a transaction for that of the one before, and accepts it.
 
-    A limit of these versions: the reader never sees what the producer was told is committed.
+    A limit of these versions: the reader never sees what the producer got as committed.
     """
     ended(world, producer)
     world.coordinator_fails_over(0, 1)
@@ -257,7 +257,7 @@ def test_a_coordinator_that_loads(world: TransactionWorld, producer: Application
 
 @versions
 def test_a_node_that_restarts(world: TransactionWorld, producer: ApplicationRun) -> None:
-    """Whatever a node had in memory is in its log: it is elected again and goes on."""
+    """Whatever a node had in memory is in its log: it is elected again and continues."""
     world.broker_restarts(0)
     world.application_commits(producer)
     settle(world, 5)

@@ -40,7 +40,7 @@ def test_before_4_3_its_marker_waits(profile: Profile) -> None:
 
 @pytest.mark.parametrize("profile", [KAFKA_4_3, NEWEST], ids=["4.3", "4.4"])
 def test_since_4_3_its_marker_is_dropped(profile: Profile) -> None:
-    """The coordinator takes it for deleted: half of the commit is told, the other half is open for ever."""
+    """The coordinator takes it for deleted: half of the commit is readable, the other half is open for ever."""
     world = decided_without_a_leader(profile)
     completed = known(world)
     world.partition_comes_back(T1)

@@ -27,7 +27,7 @@ def transforms(world: TransactionWorld, instance: ApplicationRun, loop: Loop) ->
 
 
 def test_offsets_are_committed_with_the_output() -> None:
-    """The next application of the group goes on behind what a committed transaction has read, and only then."""
+    """The next application of the group continues behind what a committed transaction has read, and only then."""
     positions = []
     for commit in (True, False):
         world = new_world()
@@ -57,7 +57,7 @@ def test_an_application_whose_place_was_taken_cannot_commit_what_it_has_read() -
     assert ErrorCode.FENCED_INSTANCE_ID == answered["error"]
 
 
-def test_without_a_coordinator_nobody_becomes_a_member() -> None:
+def test_without_a_coordinator_there_is_no_member() -> None:
     """The application claims nothing until the group has a coordinator again."""
     world = new_world()
     world.broker_restarts(0)

@@ -36,7 +36,7 @@ def test_a_marker_is_sent_once(sender: MarkerSender, sent: list[TopicPartition])
 
 
 def test_an_answer_is_taken_once(sender: MarkerSender, sent: list[TopicPartition]) -> None:
-    """Whoever asks next has it; who asks after that sends again."""
+    """The first to ask has it; the next one sends again."""
     sender.write(T0, MARKER)
     sender.take(T0, MARKER, 1, ErrorCode.NONE)
 
@@ -44,7 +44,7 @@ def test_an_answer_is_taken_once(sender: MarkerSender, sent: list[TopicPartition
 
 
 def test_an_answer_to_a_request_that_was_given_up(sender: MarkerSender) -> None:
-    """Only the request in flight is answered: a late answer to an earlier one says nothing about it."""
+    """Only the request in flight is answered: a late answer to an earlier one does not count for it."""
     sender.write(T0, MARKER)
     sender.take(T0, MARKER, 1, ErrorCode.NOT_LEADER_OR_FOLLOWER)
     sender.write(T0, MARKER)

@@ -69,7 +69,7 @@ def is_offset_commit(request: Request) -> bool:
 
 
 def committed(world: TransactionWorld, *, require_stable: bool = False) -> tuple[ErrorCode, int]:
-    """What the group would be told about the first partition."""
+    """The answer that the group would get about the first partition."""
     answer = world.readers.consumer_starts(Consumer([T0]), GROUP, require_stable=require_stable)
     fetched = answer.partitions[T0]
     return fetched.error, fetched.offset
@@ -77,7 +77,7 @@ def committed(world: TransactionWorld, *, require_stable: bool = False) -> tuple
 
 @versions
 def test_a_commit_commits_both(world: TransactionWorld, transformer: ApplicationRun) -> None:
-    """After the commit the group goes on behind what it has read, and its output is visible."""
+    """After the commit the group continues behind what it has read, and its output is visible."""
     transform(world, transformer)
     assert (ErrorCode.NONE, -1) == committed(world)
 
@@ -128,7 +128,7 @@ def test_undecided_offsets_are_unstable(world: TransactionWorld, transformer: Ap
 
 @versions
 def test_a_member_of_a_past_generation(world: TransactionWorld, transformer: ApplicationRun) -> None:
-    """Who is no member any more can only abort, and goes on afterwards."""
+    """A former member can only abort, and continues afterwards."""
     transform(world, transformer, MemberClaim(generation=7, member_id="gone"))
 
     assert ClientState.ABORTABLE_ERROR == transformer.producer.state

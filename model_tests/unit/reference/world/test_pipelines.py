@@ -179,7 +179,7 @@ def test_a_coordinator_moves(moved: str, version: int) -> None:
 
 
 def test_a_rebalance_while_a_transaction_is_open() -> None:
-    """Who joins waits for the open transaction's offsets: a stable fetch tells it nothing before they are decided."""
+    """A joining member waits for the open transaction's offsets: a stable fetch gives none before they are decided."""
     world = world_with(WORDS)
     first = start(world, "one")
     until(world, lambda: first.phase is WorkerPhase.SENDING_OFFSETS and not first.is_blocked)

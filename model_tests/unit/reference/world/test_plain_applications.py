@@ -25,7 +25,7 @@ def test_readers_see_what_is_committed_and_what_is_in_no_transaction() -> None:
 
 @pytest.mark.parametrize(("acks", "reported"), [(-1, None), (1, True), (0, True)])
 def test_when_a_producer_is_reported(acks: int, reported: bool | None) -> None:
-    """All waits for the replicas in sync, 1 for the leader, 0 for nobody, not even for the leader's answer."""
+    """All waits for the replicas in sync, 1 for the leader, 0 for none, not even for the leader's answer."""
     world = new_world(shape=TransactionShape(replicas=2))
     application = world.plain.start(idempotent=False, acks=acks)
     sent = world.plain.send(application, T0)
@@ -61,8 +61,8 @@ def test_a_request_that_is_lost_is_sent_again() -> None:
 
 
 @pytest.mark.parametrize("profile", [KAFKA_0_11, NEWEST], ids=str)
-def test_what_has_crashed_is_reported_nothing(profile: object) -> None:
-    """The batch is in the log, and no row says that its client was told so."""
+def test_a_crashed_client_gets_no_answer(profile: object) -> None:
+    """The batch is in the log, and no row has an acknowledgement for its client."""
     world = TransactionWorld(profile)  # type: ignore[arg-type]  # ids of the parameters are theirs
     application = world.plain.start(idempotent=False)
     world.plain.send(application, T0)
@@ -78,7 +78,7 @@ def test_what_has_crashed_is_reported_nothing(profile: object) -> None:
 
 
 def test_an_unclean_election_loses_what_was_acknowledged() -> None:
-    """A follower that lagged takes over: what it does not have is gone, and readers are told that their place is."""
+    """A follower that lagged takes over: what it does not have is gone, and readers get an error for their offset."""
     world = new_world(shape=TransactionShape(replicas=2))
     application = world.plain.start(idempotent=False, acks=1)
     sent = world.plain.send(application, T0)

@@ -20,7 +20,7 @@ from spec.versions import KAFKA_0_11, KAFKA_2_0, KAFKA_2_5, KAFKA_2_7, KAFKA_3_9
 
 TURNS = 600
 KEPT = replace(FaultRates(), power=0, deletion=0)
-"""Whatever reached a log is on disk, and nobody deletes it."""
+"""Whatever reached a log is on disk, and is never deleted."""
 
 ALL = (ReplicaProducer(idempotent=False), ReplicaProducer(idempotent=False))
 ONE = (ReplicaProducer(acks=1, idempotent=False),)
@@ -64,7 +64,7 @@ def differ(one: Partition, other: Partition) -> bool:
 
 
 def lost(made: ReplicasWorld) -> list[str]:
-    """Values that an application was told to be written, and that the leader does not have."""
+    """Values that an application got acknowledged, and that the leader does not have."""
     found = []
     for producer in made.clients.producers:
         for partition, batch in producer.history:
@@ -254,7 +254,7 @@ def test_the_steps_of_a_replica_are_linked() -> None:
 
 
 def test_a_world_at_peace_has_one_leader_epoch() -> None:
-    """Without faults nobody is fenced, nothing is truncated, and everybody stays in sync."""
+    """Without faults no broker is fenced, nothing is truncated, and every replica stays in sync."""
     made = ReplicasWorld(shape=ReplicasShape(writers=ALL))
     scheduler = ReplicasScheduler(made, Tape.seeded(1), NO_FAULTS)
 
@@ -270,7 +270,7 @@ def test_a_world_at_peace_has_one_leader_epoch() -> None:
 
 
 def test_a_leader_goes_by_its_own_clock() -> None:
-    """If it jumps ahead, followers that are behind have lagged for too long; if it jumps back, nobody has."""
+    """If it jumps ahead, followers that are behind have lagged for too long; if it jumps back, none has."""
     made = ReplicasWorld(shape=ReplicasShape(writers=ALL))
     made.application_sends(0, 0, (b"a",))
     made.message_arrives(made.producer_sends(0, 0))

@@ -46,7 +46,7 @@ def reported(scheduler: ReplicasScheduler) -> Any:
 
 @pytest.mark.parametrize("profile", ["0.11", "2.7", "3.9.0", "4.3"])
 def test_a_stranger_is_refused_and_changes_nothing(profile: str) -> None:
-    """Fetches and proposals have an error; the end of an epoch is told to whoever asks."""
+    """Fetches and proposals get an error; the end of an epoch is answered to any node."""
     errors: dict[str, set[int]] = {}
     for seed in range(4):
         scheduler = grown(seed, profile)

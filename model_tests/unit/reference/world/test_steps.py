@@ -1,4 +1,4 @@
-"""The rows of a run: each step of a coordinator begins where the one before it ended, and says what was asked."""
+"""The rows of a run: each step of a coordinator begins where the one before it ended, and has the request."""
 
 from collections.abc import Iterator
 
@@ -74,7 +74,7 @@ def test_rows_are_of_the_schema(world: TransactionWorld) -> None:
 
 @versions
 def test_what_a_row_says(world: TransactionWorld) -> None:
-    """The first EndTxn: who asked for what, what the answer was, and what it did."""
+    """The first EndTxn: its sender and its request, its answer, and its effect."""
     row = next(row for row in world.recorder.rows if row["api"] == "EndTxn")
 
     reported = ("client", "transactional_id", "producer_id", "producer_epoch", "committed", "error")

@@ -110,7 +110,7 @@ def test_the_end_waits_for_every_batch(world: TransactionWorld, producer: Applic
 
 
 @versions
-def test_an_empty_transaction_asks_nobody(world: TransactionWorld, producer: ApplicationRun) -> None:
+def test_an_empty_transaction_sends_no_request(world: TransactionWorld, producer: ApplicationRun) -> None:
     """Where nothing was sent the end is settled by the producer itself."""
     world.application_begins(producer)
     world.application_commits(producer)
@@ -156,7 +156,7 @@ def test_the_next_instance_aborts_what_was_left_open(world: TransactionWorld, pr
 
 
 @versions
-def test_a_crash_hears_no_answer(world: TransactionWorld, producer: ApplicationRun) -> None:
+def test_a_crashed_application_gets_no_answer(world: TransactionWorld, producer: ApplicationRun) -> None:
     """What an application has sent before it crashed still counts; it learns nothing of it."""
     began(world, producer)
     world.application_commits(producer)
@@ -231,7 +231,7 @@ def test_a_paused_producer_cannot_commit(world: TransactionWorld, producer: Appl
 
 @versions
 def test_a_paused_producer_that_aborts(world: TransactionWorld, producer: ApplicationRun) -> None:
-    """Under versions 0 and 1 its abort is fatal; under 2 it takes over the epoch of the timeout and goes on."""
+    """Under versions 0 and 1 its abort is fatal; under 2 it takes over the epoch of the timeout and continues."""
     paused_until_aborted(world, producer)
 
     ended(world, producer, commit=False)
@@ -252,7 +252,7 @@ def test_a_paused_producer_that_aborts(world: TransactionWorld, producer: Applic
 def test_the_last_epoch_rotates_the_producer_id(epoch: int) -> None:
     """When no epoch is left the next transaction has another producer id, and no record is lost on the way."""
     world = new_world()
-    world.recorder.observer = None  # no step tells of the epoch that is moved here by hand
+    world.recorder.observer = None  # no step shows the epoch that is moved here by hand
     producer = started(world)
     coordinator = world.brokers.nodes[0].transactions
     entry = coordinator.states.known(ID)
@@ -368,7 +368,7 @@ def test_a_partition_that_is_away_delays_only_itself(world: TransactionWorld, pr
 
 @versions
 def test_the_next_transaction_waits_for_the_markers(world: TransactionWorld, producer: ApplicationRun) -> None:
-    """The producer is told of its commit before the markers; its next records wait until they are written."""
+    """The producer gets its commit before the markers; its next records wait until they are written."""
     began(world, producer, T0)
     decided(world, producer)
     assert producer.transaction.is_committed

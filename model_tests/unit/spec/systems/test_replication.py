@@ -148,7 +148,7 @@ def test_a_leader_of_a_past_epoch_must_not_answer_followers_of_a_later_one(unfen
     assert ("high_watermark_is_in_every_in_sync_log", 12) == (verdict.claim, verdict.depth)
 
 
-def test_a_leader_goes_on_waiting_for_who_restarts_when_it_was_let_in() -> None:
+def test_a_leader_still_waits_for_a_restarted_follower_that_joined() -> None:
     """A past leader's proposal was granted, the follower was elected and restarts: the leader must not commit alone."""
     small = built("restarts, and one in sync is enough", ReplicationKnobs(appends=1, elections=1, restarts=True))
 
@@ -176,7 +176,7 @@ STALE_PROPOSAL = (
 
 
 def test_the_proposal_of_a_past_leader_is_refused() -> None:
-    """Three replicas are too many to search in a test: the story is told step by step."""
+    """Three replicas are too many to search in a test: the run is given step by step."""
     three = built("three replicas", ReplicationKnobs(replicas=3, appends=1))
 
     with pytest.raises(ValueError, match=r"controller_lets_return\(0\) cannot happen"):

@@ -19,7 +19,7 @@ def unproved(knobs: ReplicationKnobs) -> list[str]:
 
 @pytest.mark.parametrize("profile", [UNBOUNDED.profile, KAFKA_4_0], ids=lambda profile: profile.name)
 def test_every_obligation_is_proved(profile: Profile) -> None:
-    """Whoever is in sync, restarts, loses records, hears late, or leads as a zombie."""
+    """A broker that is in sync, restarts, loses records, learns late, or leads as a zombie."""
     system = proved(replace(UNBOUNDED, profile=profile))
     found = list(Prover(system).obligations())
 
