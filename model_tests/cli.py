@@ -49,6 +49,17 @@ def rules_command(
             print_catalogue(Console())
 
 
+@app.command("new-rule")
+def new_rule_command(
+    rule: Annotated[str, typer.Argument(metavar="ID", help="Of the rule, as ids.gaps_are_harmless.")],
+    tree: Annotated[Path, typer.Option(metavar="DIR", help="The clone of this project to write into.")] = Path(),
+) -> None:
+    """Write the parts of a new rule into a clone, and say what is left to fill in."""
+    with _bad_input_in_one_line():
+        for line in import_module("model_tests.new_rule").write(rule, tree):
+            typer.echo(line)
+
+
 @app.command("verify")
 def verify_command(
     profile: Annotated[RunEffort, typer.Option(help="How much of everything runs.")] = RunEffort.DEFAULT,

@@ -240,10 +240,8 @@ class Profile:
         return replace(self, transaction_version=transaction_version)
 
 
-NEWEST: Final = Profile("4.4")
-KAFKA_4_4: Final = NEWEST
-SPLIT_OUT_OF_ORDER: Final = replace(NEWEST, name="split-out-of-order", split_out_of_order=True)
-KAFKA_4_3: Final = replace(NEWEST, name="4.3", cleaner_keeps_last_of_round=True, cleaner_keeps_below_watermark=False)
+KAFKA_4_4: Final = Profile("4.4")
+KAFKA_4_3: Final = replace(KAFKA_4_4, name="4.3", cleaner_keeps_last_of_round=True, cleaner_keeps_below_watermark=False)
 KAFKA_4_2: Final = replace(
     KAFKA_4_3,
     name="4.2",
@@ -360,27 +358,32 @@ KAFKA_0_11: Final = replace(
     marker_replaces_batch=True,
 )
 
-PROFILES: Final = MappingProxyType(
-    {
-        profile.name: profile
-        for profile in (
-            KAFKA_0_11,
-            KAFKA_1_0,
-            KAFKA_2_0,
-            KAFKA_2_4,
-            KAFKA_2_5,
-            KAFKA_2_7,
-            KAFKA_3_6,
-            KAFKA_3_9,
-            KAFKA_3_9_UNVERIFIED,
-            SNAPSHOT_4_0,
-            KAFKA_4_0,
-            KAFKA_4_1,
-            KAFKA_4_2,
-            KAFKA_4_3,
-            KAFKA_4_4,
-            SPLIT_OUT_OF_ORDER,
-        )
-    }
+RELEASES: Final = (
+    KAFKA_0_11,
+    KAFKA_1_0,
+    KAFKA_2_0,
+    KAFKA_2_4,
+    KAFKA_2_5,
+    KAFKA_2_7,
+    KAFKA_3_6,
+    KAFKA_3_9,
+    KAFKA_3_9_UNVERIFIED,
+    SNAPSHOT_4_0,
+    KAFKA_4_0,
+    KAFKA_4_1,
+    KAFKA_4_2,
+    KAFKA_4_3,
+    KAFKA_4_4,
 )
+"""Every release and build, oldest first. One that behaves like the last is one more entry, `Profile("4.5")`."""
+
+NEWEST: Final = RELEASES[-1]
+SPLIT_OUT_OF_ORDER: Final = replace(NEWEST, name="split-out-of-order", split_out_of_order=True)
+
+PROFILES: Final = MappingProxyType({profile.name: profile for profile in (*RELEASES, SPLIT_OUT_OF_ORDER)})
 """Every profile by release or build, oldest first; last what is only proposed."""
+
+
+def oldest_alike(profile: Profile) -> Profile:
+    """The oldest profile that behaves like this one: what is derived of it is true of this one, too."""
+    return next((other for other in PROFILES.values() if replace(other, name=profile.name) == profile), profile)

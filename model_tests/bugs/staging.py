@@ -16,7 +16,7 @@ from model_tests.bugs.mendings import MENDINGS
 from model_tests.bugs.stream_world import StreamWorld
 from model_tests.bugs.transactions_world import TransactionsWorld
 from model_tests.bugs.world import Make, Staging
-from spec.bugs.bug import Bug, SearchCase
+from spec.bugs.bug import Bug, ExpectedAnswer, SearchCase
 from spec.bugs.of_coordinator import BEFORE_18660, LOWERED_TO_1, PENDING_CLEARED
 from spec.bugs.of_transactions import BEFORE_18654, IDENTITY_COMPARED
 from spec.systems.coordinator.transactional_id import CoordinatorKnobs
@@ -88,8 +88,10 @@ def staged(bug: Bug, case: SearchCase | None = None) -> Staging | None:
 
 
 def _without_it(bug: Bug) -> Profile:
-    """The newest release, or where it has the bug what would mend it."""
-    is_open = NEWEST.name in {case.profile for case in bug.violated}
+    """The newest release, or where the newest that was asked has the bug what would mend it."""
+    asked = {case.profile: case.expected for case in bug.cases}
+    newest = [asked[name] for name in PROFILES if name in asked]
+    is_open = newest[-1:] == [ExpectedAnswer.VIOLATED]
     return profile_of(bug.mended[-1]) if is_open else NEWEST
 
 

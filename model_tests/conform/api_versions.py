@@ -4,7 +4,7 @@ Sources: the release branches, `validVersions` of the schemas in clients/src/mai
 that are unstable; Protocol.java of 0.11 and `schemaVersions` of the requests of 1.0 and 2.0.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Final
 
@@ -17,14 +17,12 @@ from spec.versions import (
     KAFKA_2_7,
     KAFKA_3_6,
     KAFKA_3_9,
-    KAFKA_3_9_UNVERIFIED,
     KAFKA_4_0,
     KAFKA_4_1,
     KAFKA_4_2,
-    KAFKA_4_3,
     KAFKA_4_4,
+    PROFILES,
     SNAPSHOT_4_0,
-    SPLIT_OUT_OF_ORDER,
     Profile,
 )
 
@@ -57,29 +55,34 @@ _2_0: Final = ((0, 6), (0, 8), (0, 1), (0, 1), (0, 1), (0, 1), (0, 0), (0, 1), (
 _1_0: Final = ((0, 5), (0, 6), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (0, 3), (0, 3))
 _0_11: Final = ((0, 3), (0, 5), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (0, 3), (0, 3))
 
-TAKEN: Final[Mapping[str, Mapping[str, tuple[int, int]]]] = MappingProxyType(
+_SINCE: Final[Mapping[str, tuple[tuple[int, int], ...]]] = MappingProxyType(
     {
-        profile.name: MappingProxyType(dict(zip(APIS, taken, strict=False)))
-        for profile, taken in (
-            (KAFKA_0_11, _0_11),
-            (KAFKA_1_0, _1_0),
-            (KAFKA_2_0, _2_0),
-            (KAFKA_2_4, _2_4),
-            (KAFKA_2_5, _2_5),
-            (KAFKA_2_7, _2_7),
-            (KAFKA_3_6, _3_6),
-            (KAFKA_3_9, _3_9),
-            (KAFKA_3_9_UNVERIFIED, _3_9),
-            (SNAPSHOT_4_0, _SNAPSHOT),
-            (KAFKA_4_0, _4_0),
-            (KAFKA_4_1, _4_1),
-            (KAFKA_4_2, _4_2),
-            (KAFKA_4_3, _4_2),
-            (KAFKA_4_4, _4_4),
-            (SPLIT_OUT_OF_ORDER, _4_4),
-        )
+        KAFKA_0_11.name: _0_11,
+        KAFKA_1_0.name: _1_0,
+        KAFKA_2_0.name: _2_0,
+        KAFKA_2_4.name: _2_4,
+        KAFKA_2_5.name: _2_5,
+        KAFKA_2_7.name: _2_7,
+        KAFKA_3_6.name: _3_6,
+        KAFKA_3_9.name: _3_9,
+        SNAPSHOT_4_0.name: _SNAPSHOT,
+        KAFKA_4_0.name: _4_0,
+        KAFKA_4_1.name: _4_1,
+        KAFKA_4_2.name: _4_2,
+        KAFKA_4_4.name: _4_4,
     }
 )
+"""The versions since a release, in the order of `APIS`; they hold until the next one that is named."""
+
+
+def _by_profile() -> Iterator[tuple[str, Mapping[str, tuple[int, int]]]]:
+    taken: tuple[tuple[int, int], ...] = _0_11
+    for name in PROFILES:
+        taken = _SINCE.get(name, taken)
+        yield name, MappingProxyType(dict(zip(APIS, taken, strict=False)))
+
+
+TAKEN: Final[Mapping[str, Mapping[str, tuple[int, int]]]] = MappingProxyType(dict(_by_profile()))
 """By profile and request, the first and the last version; a request that is not there is younger than the release."""
 
 

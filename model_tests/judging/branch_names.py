@@ -1,5 +1,6 @@
 """Names of the branches of decisions, and which of them can be reached: the table that `reachable` derives, read."""
 
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -10,7 +11,7 @@ from spec.protocol import electing, repl
 from spec.protocol.coordinator import names_of
 from spec.protocol.electing import Proposal
 from spec.protocol.repl import EpochEnd, FollowerFetch, Leading, Produce
-from spec.versions import PROFILES, Profile
+from spec.versions import PROFILES, Profile, oldest_alike
 
 APPEND: Final = "append"
 
@@ -20,10 +21,15 @@ Branches = dict[str, tuple[str, ...]]
 
 @cache
 def texts() -> Texts:
-    """The digests of what a branch's reachability depends on: every module of the protocol, and every release."""
+    """The digests of what a branch's reachability depends on: every module of the protocol, and every behaviour."""
     modules = sorted(Path(spec.protocol.__path__[0]).glob("*.py"))
     of_modules = {f"spec.protocol.{path.stem}": digest_of_file(path) for path in modules}
-    return {**of_modules, **{f"release {name}": digest_of_value(profile) for name, profile in PROFILES.items()}}
+    return {**of_modules, **{f"release {each.name}": digest_of_value(each) for each in distinct()}}
+
+
+def distinct() -> Iterator[Profile]:
+    """The profiles, but of those that behave alike the oldest alone."""
+    return (profile for profile in PROFILES.values() if oldest_alike(profile) is profile)
 
 
 TABLE: Final = DerivedTable(Path(__file__).parent / "reachable.json", "make tables", texts)
@@ -36,7 +42,8 @@ def table() -> dict[str, Branches]:
     found: dict[str, Branches] = {}
     for row in TABLE.rows():
         found.setdefault(row["release"], {})[row["decision"]] = tuple(row["branches"])
-    return found
+    alike = {profile.name: oldest_alike(profile).name for profile in PROFILES.values()}
+    return {name: found[oldest] for name, oldest in alike.items() if oldest in found}
 
 
 def replicated_name(api: str) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields
 from types import MappingProxyType
 from typing import Any, Final
 
+from model_tests.judging.inferred_faults import ASKED
 from model_tests.judging.trace_files import STEP_BITS
 from spec.algebra import Term, all_of, any_of, choose, negate
 from spec.judging import judge_history as history
@@ -36,10 +37,7 @@ EVENT_KINDS: Final[Mapping[str, EventKind]] = MappingProxyType(
         "ClientEndTransaction": EventKind.ENDING,
         "ClientEndTransactionAnswered": EventKind.ENDED,
         RESUMED: EventKind.RESUMED,
-        "Produce": EventKind.ASKED,
-        "EndTxn": EventKind.ASKED,
-        "AddPartitionsToTxn": EventKind.ASKED,
-        "AddOffsetsToTxn": EventKind.ASKED,
+        **dict.fromkeys(ASKED, EventKind.ASKED),
         "OffsetFetch": EventKind.FOUND,
         "TxnOffsetCommit": EventKind.FOUND,
         "ClientCommitOffsets": EventKind.MOVED,

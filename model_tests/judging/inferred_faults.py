@@ -5,11 +5,16 @@ from typing import Final, NamedTuple
 
 from model_tests.judging.step_assumptions import Fault, claimed_in
 from model_tests.traces.schema import Row
+from spec.protocol.coordinator_steps import DECISIONS
 from spec.rules import Rule
 from spec.versions import Profile
 from spec.vocabulary import ABSENT, ErrorCode, TransactionState
 
-REQUESTS: Final = frozenset(("Produce", "EndTxn", "AddPartitionsToTxn", "AddOffsetsToTxn", "VerifyPartitions"))
+BETWEEN_TRANSACTIONS: Final = frozenset(("InitProducerId", "TransactionalIdExpiry", "CoordinatorLoad"))
+BY_BROKERS: Final = frozenset(("VerifyPartitions", "TransactionTimeout", "MarkersSent", "MarkerAnswered"))
+ASKED: Final = ("Produce", *(api for api in DECISIONS if api not in BETWEEN_TRANSACTIONS | BY_BROKERS))
+"""Requests of a client that belong to one of its transactions."""
+REQUESTS: Final = frozenset((*ASKED, "VerifyPartitions"))
 LOOKED_AT: Final = REQUESTS | {
     *("BrokerRestart", "WriteTxnMarkers", "ClientBeginTransaction"),
     *("ClientInitTransactionsAnswered", "ClientEndTransactionAnswered"),

@@ -10,7 +10,16 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Final
 
-from model_tests.judging.branch_names import APPEND, TABLE, Branches, names_in, replicated_name, table, texts
+from model_tests.judging.branch_names import (
+    APPEND,
+    TABLE,
+    Branches,
+    distinct,
+    names_in,
+    replicated_name,
+    table,
+    texts,
+)
 from model_tests.judging.replication_verdicts import JUDGES
 from model_tests.judging.replication_verdicts import judged as of_replication
 from model_tests.judging.verdicts import judged
@@ -70,7 +79,7 @@ def write_table() -> None:
     stale = TABLE.stale() if TABLE.path.exists() else tuple(texts())
     everything = any(not name.startswith("release ") for name in stale)
     known = {} if everything else {name: of for name, of in table().items() if f"release {name}" not in stale}
-    found = {name: known.get(name) or derived(profile) for name, profile in PROFILES.items()}
+    found = {profile.name: known.get(profile.name) or derived(profile) for profile in distinct()}
     TABLE.write(
         {"release": release, "decision": decision, "branches": branches}
         for release, of in found.items()

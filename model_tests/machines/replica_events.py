@@ -12,12 +12,12 @@ from reference.simulate.schedule_replicas import QUICK, WRITERS, ReplicasSchedul
 from reference.tape import Tape
 from reference.world.replicas import ReplicasWorld
 from spec.rules import Circumstances
-from spec.versions import PROFILES, Profile
+from spec.versions import NEWEST, PROFILES, Profile
 
 NUMBERS: Final = 2**32
 """An event makes its choices with a number below this."""
 
-NAMES: Final = ("4.3", "4.0", "3.9.0", "2.7", "2.5", "2.4")
+NAMES: Final = (NEWEST.name, "4.0", "3.9.0", "2.7", "2.5", "2.4")
 RELEASES: Final[tuple[Profile, ...]] = tuple(PROFILES[name] for name in NAMES)
 """The releases that are claimed to keep what is replicated, the newest first; before 2.1 a new leader's high watermark
 may let a follower in too early (KAFKA-7128)."""

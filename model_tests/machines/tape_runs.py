@@ -9,9 +9,9 @@ from model_tests.machines.rule_counts import Ledger
 from model_tests.machines.strangers import Strangers
 from model_tests.machines.world import WorldSize
 from reference.tape import Tape
-from spec.versions import PROFILES, Profile
+from spec.versions import NEWEST, PROFILES, Profile
 
-NAMES: Final = ("4.3", "0.11", "1.0", "2.0", "2.4", "2.5", "3.9.0", "4.0", "4.1")
+NAMES: Final = (NEWEST.name, "0.11", "1.0", "2.0", "2.4", "2.5", "3.9.0", "4.0", "4.1")
 SETTINGS: Final[tuple[Profile, ...]] = tuple(PROFILES[name] for name in NAMES)
 """The profiles that worlds are made with, the newest first."""
 

@@ -16,7 +16,8 @@ from model_tests.judging.check_report import RuleCount, StepViolation
 from model_tests.monitor.files import trace_writer
 from model_tests.monitor.monitor import StepFinding, rule_counts
 from model_tests.monitor.runs import Played, run_of
-from model_tests.simulate.simulate import STEPS, seeds_of
+from model_tests.simulate.simulate import STEPS, dealt
+from model_tests.simulate.trace_directory import Seeds
 from model_tests.traces.files_at import NDJSON, PARQUET
 from model_tests.traces.schema import Row
 
@@ -72,7 +73,7 @@ class LocalReport:
 def run(
     traces: int, seed: int, out: Path, steps: int = STEPS, workload: str | None = None, *, monitored: bool = False
 ) -> LocalReport:
-    """Make traces from the seeds `seed`, `seed + 1`, ... and write them; the monitor stops at the first disagreement.
+    """Make traces from the seeds of `dealt` and write them; the monitor stops at the first disagreement.
 
     Args:
         traces: how many.
@@ -86,8 +87,7 @@ def run(
         BadInput: there is no such workload or seed, or the file cannot be written.
     """
     started = perf_counter()
-    chosen = seeds_of(traces, seed, workload)
-    run_of(chosen[-1], steps)  # the last seed is the largest
+    chosen = dealt(traces, seed, workload)
     file, account = _file(out), _Account()
     with trace_writer(file) as write:
         for rows in _together(_made(chosen, steps, account, monitored=monitored)):
@@ -120,7 +120,7 @@ class _Account:
         self.violations = played.violations
 
 
-def _made(chosen: Sequence[int], steps: int, account: _Account, *, monitored: bool) -> Iterator[Sequence[Row]]:
+def _made(chosen: Seeds, steps: int, account: _Account, *, monitored: bool) -> Iterator[Sequence[Row]]:
     for seed in track(chosen, "simulating", console=Console(stderr=True), transient=True):
         played = run_of(seed, steps).play(monitored=monitored)
         account.add(played)

@@ -13,7 +13,6 @@ from reference.client.coordinator_requests import (
     CoordinatorRequest,
     EndTxn,
     FindCoordinator,
-    InitProducerId,
     TxnOffsetCommit,
 )
 from reference.client.producer import AttemptReply
@@ -72,21 +71,24 @@ def request_words(body: Body, names: Names) -> str:
 
 
 def coordinator_request_words(request: CoordinatorRequest) -> str:
-    """A client's request to a coordinator."""
+    """A client's request to a coordinator: its name, and what it is about."""
+    return f"{request.API} {_details(request)}".rstrip()
+
+
+def _details(request: CoordinatorRequest) -> str:
     match request:
         case FindCoordinator(key=key):
-            return f"FindCoordinator {key}"
-        case InitProducerId():
-            return "InitProducerId"
+            return key
         case AddPartitions(partitions=partitions):
-            return f"AddPartitionsToTxn {', '.join(map(partition_name, partitions))}"
+            return ", ".join(map(partition_name, partitions))
         case AddOffsets(group=group):
-            return f"AddOffsetsToTxn {group}"
+            return group
         case TxnOffsetCommit(offsets=offsets):
-            reported = (f"{partition_name(partition)} up to {each.offset}" for partition, each in offsets.items())
-            return f"TxnOffsetCommit {', '.join(reported)}"
+            return ", ".join(f"{partition_name(partition)} up to {each.offset}" for partition, each in offsets.items())
         case EndTxn(producer=producer, commit=commit):
-            return f"EndTxn {OUTCOMES[commit]}: epoch {producer.epoch}"
+            return f"{OUTCOMES[commit]}: epoch {producer.epoch}"
+        case _:
+            return ""
 
 
 def marker_words(marker: TxnMarker) -> str:

@@ -10,12 +10,12 @@ from rich.console import Console
 
 from model_tests.common.reports import HOLDS, NOTHING_JUDGED, BadInput
 from model_tests.simulate import simulation_job
-from model_tests.simulate.trace_directory import TraceDirectory, digest_of
+from model_tests.simulate.trace_directory import Seeds, TraceDirectory, digest_of
 from model_tests.spark.session import LOCAL, session
 from model_tests.traces.schema import Row
 from reference.recording.trace import SCHEMA_VERSION
 from reference.simulate.simulation import simulate
-from spec.versions import KAFKA_4_3, NEWEST, PROFILES
+from spec.versions import PROFILES
 
 STEPS: Final = 200
 WORKLOADS: Final = ("raw", "producers", "transactions", "replicas")
@@ -59,10 +59,24 @@ class SimulationReport:
         console.print(f"eos check {self.out}", markup=False, highlight=False)
 
 
+_FIRST_TURN: Final = (
+    *("0.11", "1.0", "2.0", "2.4", "2.5", "2.7", "3.6", "3.9.0", "3.9.0-nover"),
+    *("4.0-SNAPSHOT", "4.0", "4.1", "4.2", "4.3", "split-out-of-order"),
+)
+TURNS: Final = (*_FIRST_TURN, *("4.4" if name == "4.3" else name for name in _FIRST_TURN))
+"""The profiles that take turns. A further one here would give every seed another trace, so there never is one."""
+
+BLOCK: Final = 10_000_000_000
+"""The seeds below take turns. Each later release has as many of its own after them, one block after the other."""
+
+LATER: Final = tuple(name for name in PROFILES if name not in TURNS)
+"""The releases that have a block, oldest first."""
+
+
 def run(
     traces: int, seed: int, out: Path, steps: int = STEPS, master: str = LOCAL, workload: str | None = None
 ) -> SimulationReport:
-    """Make traces from the seeds `seed`, `seed + 1`, ... and write them as Parquet; those that lie there are kept.
+    """Make traces from the seeds of `dealt` and write them as Parquet; those that lie there are kept.
 
     Args:
         traces: their number.
@@ -76,7 +90,7 @@ def run(
         BadInput: there is no such workload, or the directory was begun with something else.
     """
     started = perf_counter()
-    wanted = _by_workload(seeds_of(traces, seed, workload))
+    wanted = _by_workload(dealt(traces, seed, workload))
     begun = {
         "seed": seed,
         "steps": steps,
@@ -102,13 +116,35 @@ def reference() -> str:
     return digest_of("reference", "spec.versions", "spec.vocabulary")
 
 
-def _by_workload(seeds: range) -> dict[str, range]:
+def _by_workload(dealt: Seeds) -> dict[str, Seeds]:
     """The seeds of each workload that they choose."""
-    turns = len(WORKLOADS)
-    if seeds.step == turns:
-        return {workload_of(seeds[0]): seeds}
-    firsts = seeds[:turns]
-    return {workload_of(first): range(first, seeds.stop, turns) for first in firsts}
+    turns, found = len(WORKLOADS), dict[str, list[range]]()
+    for stretch in dealt.stretches:
+        apart = stretch.step % turns
+        for first in stretch[: turns if apart else 1]:
+            found.setdefault(workload_of(first), []).append(range(first, stretch.stop, turns) if apart else stretch)
+    return {workload: Seeds(tuple(stretches)) for workload, stretches in found.items()}
+
+
+def dealt(traces: int, seed: int, workload: str | None = None) -> Seeds:
+    """The seeds of a run of so many traces: `seed`, `seed + 1`, ..., and of each later release its share.
+
+    Args:
+        traces: how many.
+        seed: the first; a seed in the block of a later release is followed by seeds of that block alone.
+        workload: only seeds that choose it.
+
+    Raises:
+        BadInput: there is no such workload or seed.
+    """
+    later = LATER if seed < BLOCK else ()
+    share = traces // len(PROFILES)
+    firsts = [seed, *(seed + BLOCK * block for block in range(1, len(later) + 1))]
+    counts = [traces - share * len(later), *(share for _ in later)]
+    stretches = (seeds_of(count, first, workload) for count, first in zip(counts, firsts, strict=True) if count)
+    found = Seeds(tuple(stretches))
+    profile_of(found.stretches[-1][-1])
+    return found
 
 
 def seeds_of(traces: int, seed: int, workload: str | None = None) -> range:
@@ -132,15 +168,18 @@ def trace_of(seed: int, steps: int = STEPS) -> list[Row]:
     return list(simulate(seed, profile, steps, workload=workload_of(seed)))
 
 
-RELEASES: Final = tuple(name for name in PROFILES if name != NEWEST.name)
-"""The profiles that take turns; the newest release shares those of the one before, so that it deals no seed anew."""
-
-
 def profile_of(seed: int) -> str:
-    """The profile of a seed's trace: all take turns, the newest release in every other turn of the one before it."""
-    turn, place = divmod(seed // len(WORKLOADS), len(RELEASES))
-    newest = RELEASES[place] == KAFKA_4_3.name and turn % 2 == 1
-    return NEWEST.name if newest else RELEASES[place]
+    """The profile of a seed's trace.
+
+    Raises:
+        BadInput: the seed is in the block of a release that there is not.
+    """
+    block, place = divmod(seed, BLOCK)
+    if not block:
+        return TURNS[place // len(WORKLOADS) % len(TURNS)]
+    if block > len(LATER):
+        raise BadInput(f"there is no seed {seed}: seeds are 0 to {(len(LATER) + 1) * BLOCK - 1}")
+    return LATER[block - 1]
 
 
 def version_of(seed: int) -> int:
@@ -148,7 +187,8 @@ def version_of(seed: int) -> int:
     newest = PROFILES[profile_of(seed)].transaction_version
     if workload_of(seed) != "transactions":
         return newest
-    return newest - seed // (len(WORKLOADS) * len(RELEASES)) % (newest + 1)
+    turn = seed % BLOCK // (len(WORKLOADS) * len(_FIRST_TURN))
+    return newest - turn % (newest + 1)
 
 
 def workload_of(seed: int) -> str:

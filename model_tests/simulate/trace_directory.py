@@ -6,13 +6,13 @@ leaves nothing half done, and the next one makes what is missing.
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib.resources import files
 from importlib.resources.abc import Traversable
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Final
 from uuid import uuid4
@@ -26,6 +26,22 @@ BEGUN: Final = "_begun.json"
 
 _UNFINISHED: Final = ".unfinished-"
 _NAME: Final = re.compile(r"(\d+)-(\d+)\.parquet", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Seeds:
+    """Seeds of traces, in stretches that have none in common, in rising order."""
+
+    stretches: tuple[range, ...]
+
+    def __len__(self) -> int:
+        return sum(map(len, self.stretches))
+
+    def __iter__(self) -> Iterator[int]:
+        return chain.from_iterable(self.stretches)
+
+    def __contains__(self, seed: object) -> bool:
+        return any(seed in stretch for stretch in self.stretches)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +95,7 @@ class TraceDirectory:
                 raise BadInput(f"{self.path}: {one.name} and {other.name} hold the same traces; remove one of them")
         return pieces
 
-    def missing(self, wanted: Mapping[str, range], size: int) -> Iterator[Piece]:
+    def missing(self, wanted: Mapping[str, Collection[int]], size: int) -> Iterator[Piece]:
         """The pieces, of at most `size` traces, that are still to be made.
 
         Args:

@@ -3,6 +3,7 @@
 import pytest
 
 from model_tests.judging.history_links import HISTORY_CHAINS
+from model_tests.new_rule import UNSTATED
 from model_tests.verify.coverage import owed
 from model_tests.verify.marks import marks
 from model_tests.verify.modules import import_production_modules
@@ -22,6 +23,13 @@ def test_evidence_that_is_owed_has_a_marked_check(
 ) -> None:
     """A rule names at least one check that brings the evidence."""
     assert marked.get((rule.id, layer)), f"nothing is marked @evidences({rule.id}, {layer})"
+
+
+@pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
+def test_a_rule_is_stated_and_has_a_source(rule: Rule) -> None:
+    """What `eos new-rule` writes in their places is neither."""
+    assert rule.statement != UNSTATED
+    assert UNSTATED not in rule.source
 
 
 def test_marks_name_registered_rules(marked: dict[tuple[str, Layer], tuple[str, ...]]) -> None:

@@ -1,7 +1,8 @@
-"""The requests of a transactional producer to its coordinators, as they wait to be sent."""
+"""The requests of a transactional producer to its coordinators, as they wait to be sent; `API` is Kafka's name."""
 
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum, unique
+from typing import ClassVar
 
 from reference.broker.group_requests import NOBODY, MemberClaim, Offsets
 from reference.broker.ids import ProducerIdentity
@@ -32,6 +33,8 @@ class CoordinatorType(StrEnum):
 class FindCoordinator:
     """The question who coordinates a transactional id or a group."""
 
+    API: ClassVar[str] = "FindCoordinator"
+
     coordinator: CoordinatorType
     key: str
 
@@ -39,6 +42,8 @@ class FindCoordinator:
 @dataclass(frozen=True, slots=True)
 class InitProducerId:
     """A producer id and epoch; `expected` is the identity that the producer has and wants to raise."""
+
+    API: ClassVar[str] = "InitProducerId"
 
     version: int
     transactional_id: str
@@ -50,6 +55,8 @@ class InitProducerId:
 class AddPartitions:
     """Partitions join the transaction."""
 
+    API: ClassVar[str] = "AddPartitionsToTxn"
+
     version: int
     transactional_id: str
     producer: ProducerIdentity
@@ -59,6 +66,8 @@ class AddPartitions:
 @dataclass(frozen=True, slots=True)
 class AddOffsets:
     """The offsets of a group join the transaction; they follow in a TxnOffsetCommit."""
+
+    API: ClassVar[str] = "AddOffsetsToTxn"
 
     version: int
     transactional_id: str
@@ -72,6 +81,8 @@ class AddOffsets:
 class TxnOffsetCommit:
     """Offsets of a group, committed with the transaction; `claim` says which member of it asks (KIP-447)."""
 
+    API: ClassVar[str] = "TxnOffsetCommit"
+
     version: int
     transactional_id: str
     producer: ProducerIdentity
@@ -83,6 +94,8 @@ class TxnOffsetCommit:
 @dataclass(frozen=True, slots=True)
 class EndTxn:
     """The transaction ends."""
+
+    API: ClassVar[str] = "EndTxn"
 
     version: int
     transactional_id: str

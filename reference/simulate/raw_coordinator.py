@@ -21,7 +21,6 @@ from reference.errors import Refusal
 from reference.recording.recorder import Recorder, Row
 from reference.tape import Tape, Weighted
 from reference.world.coordinator_rows import (
-    API,
     answer_columns,
     changed,
     known_columns,
@@ -148,7 +147,7 @@ class RawCoordinator:
         columns = request_columns(asked, touched) | answer_columns(answer)
         columns |= known_columns("before_", before, touched)
         columns |= known_columns("after_", known_of(self.coordinator, key), touched)
-        self._record(API[type(asked).__name__], columns)
+        self._record(asked.API, columns)
 
     def _identity(self, transactional_id: str) -> ProducerIdentity:
         """The identity of an id, or one near it: another epoch, the producer id before or the next, or a stranger's."""

@@ -31,7 +31,7 @@ class WireLibraryMissing(Exception):
 
     def __init__(self) -> None:
         """Say what installs it."""
-        super().__init__("the wire protocol needs kafka-python: pip install -e '.[wire]'")
+        super().__init__("the wire protocol needs kafka-python: pip install kafka-python")
 
 
 class MalformedRequest(Exception):

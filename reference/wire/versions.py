@@ -10,12 +10,19 @@ from typing import Final, NamedTuple
 
 from reference.wire.codec import key_of, known_versions
 from spec.versions import PROFILES, Profile
+from spec.versions import RELEASES as KNOWN_RELEASES
 
 Ranges = Mapping[str, tuple[int, int]]
 """Oldest and newest version by the release in which they became so; it holds until the next one that is named."""
 
-RELEASES: Final = ("0.11", "1.0", "2.0", "2.4", "2.5", "2.7", "3.6", "3.9", "4.0", "4.1", "4.2", "4.3", "4.4")
-"""The releases of the table, oldest first."""
+
+def _numbers(name: str) -> str:
+    """The first two numbers of a release's name."""
+    return ".".join(name.split("-")[0].split(".")[:2])
+
+
+RELEASES: Final = tuple(dict.fromkeys(_numbers(release.name) for release in KNOWN_RELEASES))
+"""The releases by their first two numbers, oldest first."""
 
 RANGES: Final[Mapping[str, Ranges]] = MappingProxyType(
     {
@@ -113,7 +120,7 @@ class Served(NamedTuple):
 
 def release_of(profile: Profile) -> str:
     """The release whose versions a profile announces; builds and proposals have those of their branch."""
-    release = ".".join(profile.name.split("-")[0].split(".")[:2])
+    release = _numbers(profile.name)
     return release if release in RELEASES else RELEASES[-1]
 
 

@@ -7,12 +7,9 @@ from typing import Final, NamedTuple
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.coordinator_requests import (
     AddOffsets,
-    AddPartitions,
     CoordinatorRequest,
     CoordinatorType,
-    EndTxn,
     FindCoordinator,
-    InitProducerId,
     TxnOffsetCommit,
 )
 from spec.vocabulary import ErrorCode
@@ -138,7 +135,7 @@ class Authorizer:
             case AddOffsets(group=group) | TxnOffsetCommit(group=group):
                 writing = self.check_producer_id(principal, request.transactional_id)
                 return writing if writing is not ErrorCode.NONE else self._of_group(principal, AclOperation.READ, group)
-            case InitProducerId() | AddPartitions() | EndTxn():
+            case _:
                 return self.check_producer_id(principal, request.transactional_id)
 
     def _of_group(self, principal: str, operation: AclOperation, group: str) -> ErrorCode:

@@ -14,14 +14,6 @@ from reference.world.messages import Verify
 from reference.world.node import TransactionRequest
 from spec.vocabulary import ABSENT, ErrorCode, TransactionState
 
-API: Final = {
-    "InitProducerId": "InitProducerId",
-    "AddPartitions": "AddPartitionsToTxn",
-    "AddOffsets": "AddOffsetsToTxn",
-    "EndTxn": "EndTxn",
-}
-"""A client's requests by Kafka's names."""
-
 BY_BROKER: Final = 4
 """Version of AddPartitionsToTxn with which brokers ask."""
 

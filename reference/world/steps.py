@@ -22,7 +22,6 @@ from reference.recording.recorder import (
     verification_columns,
 )
 from reference.world.coordinator_rows import (
-    API,
     CoordinatorState,
     Memory,
     answer_columns,
@@ -229,7 +228,7 @@ class TraceSteps:
         columns = request_columns(asked, touched) | answer_columns(answer) | transaction_of(request.body)
         columns |= known_columns("before_", before, touched)
         columns |= known_columns("after_", known_of(coordinator, key), touched)
-        self._record(API[type(asked).__name__], request.node, who(request) | columns)
+        self._record(asked.API, request.node, who(request) | columns)
 
     def verified(
         self,

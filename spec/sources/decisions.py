@@ -27,14 +27,14 @@ from spec.protocol.coordinator import TransactionEntry, worded
 from spec.protocol.guards import Guard
 from spec.protocol.records import WINDOW, AppendRequest, CachedBatch, MetVerification, ProducerEntry
 from spec.sources.unknown import ANYTHING, constants_of, is_open
-from spec.versions import PROFILES, SPLIT_OUT_OF_ORDER, Profile
+from spec.versions import RELEASES, Profile
 from spec.vocabulary import ErrorCode
 
 AS_MET: Final = "as met"
 """The answer of a guard that passes on an error that it was given."""
 
-RELEASED: Final = tuple(profile for profile in PROFILES.values() if profile.name != SPLIT_OUT_OF_ORDER.name)
-"""Every release and build, oldest first; what is only proposed has no source."""
+RELEASED: Final = RELEASES
+"""Every release and build; what is only proposed has no source."""
 
 Answers = Mapping[str, frozenset[str]]
 """What the guards of a decision answer, by their names, in order."""

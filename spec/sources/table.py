@@ -20,6 +20,7 @@ from spec.versions import PROFILES, Profile
 FOLDER: Final = Path(__file__).parent
 FILES: Final = FOLDER / "files.toml"
 BETWEEN: Final = " .. "
+"""Between the first release and the last; a range without a last goes on to the newest release that there is."""
 
 
 @unique
@@ -167,8 +168,8 @@ def _words(given: Mapping[str, Any], key: str) -> tuple[str, ...]:
 
 
 def _span(text: str, place: str) -> tuple[str, str]:
-    first, _, last = text.partition(BETWEEN)
-    span = first, last or first
+    first, between, last = f"{text} ".partition(BETWEEN)
+    span = first.strip(), (last if between else first).strip() or RELEASED[-1].name
     order = list(PROFILES)
     if any(name not in order for name in span) or order.index(span[0]) > order.index(span[1]):
         raise InvalidTable(f"{place}: no range of releases: {text}")
