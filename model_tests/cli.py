@@ -337,6 +337,10 @@ def serve_command(
         str, typer.Option(metavar="NAME", help="Lose requests, answers and time on the wire: gentle or harsh.")
     ] = "",
     seed: Annotated[int, typer.Option(help="Of --faults.")] = 0,
+    directory: Annotated[
+        Path | None,
+        typer.Option("--dir", metavar="DIR", help="Keep the nodes' log directories there, and go on with those left."),
+    ] = None,
     feed: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Instead: make the run of a recorded wire.ndjson again.")
     ] = None,
@@ -347,6 +351,7 @@ def serve_command(
     version = {"transaction_version": transaction_version}
     chosen = {"profile": profile, **version, "record": record, "seconds": seconds}
     other: dict[str, object] = {"defect": defect, "feed": feed, "faults": faults, "seed": seed}
+    other["directory"] = directory
     _judge(lambda: _provided("model_tests.serve.command")(**nodes_and_topics, **chosen, **other), json_file)
 
 

@@ -3,10 +3,12 @@
 import asyncio
 import threading
 from collections.abc import Mapping
+from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
 from model_tests.serve.command import chosen_profile, faults_called, report_of, wall
+from model_tests.serve.data import create_topics, opened
 from model_tests.serve.defects import broken, defect_called
 from model_tests.serve.judging import Judge
 from model_tests.serve.report import ServeReport
@@ -41,6 +43,7 @@ class Cluster:
         defect: str = "",
         faults: str = "",
         seed: int = 0,
+        dir: str | Path | None = None,
     ) -> None:
         """A cluster that has not started.
 
@@ -52,6 +55,7 @@ class Cluster:
             defect: name of a defect that the nodes have, none if empty; other clusters of the process have it too.
             faults: name of what goes wrong on the wire, nothing if empty.
             seed: of these faults.
+            dir: for the nodes' data, new or left behind by a cluster of the same release; in memory if not given.
 
         Raises:
             BadInput: there is no such release, and no such defect or faults.
@@ -61,6 +65,7 @@ class Cluster:
         self.notices: list[str] = []
         self._settings = Settings(chosen_profile(profile, transaction_version), nodes)
         self._topics = dict(topics or {})
+        self._directory = None if dir is None else Path(dir)
         self._defect = defect
         self._faults = faults_called(faults, seed)
         if defect:
@@ -75,6 +80,7 @@ class Cluster:
         """Start; the cluster takes connections from then on.
 
         Raises:
+            BadInput: the cluster cannot start on its directory.
             WireLibraryMissing: the extra `wire` is not installed.
             OSError: there is no free port.
         """
@@ -117,18 +123,17 @@ class Cluster:
 
     def _run(self) -> None:
         try:
-            with broken(self._defect):
-                asyncio.run(self._serve())
+            with broken(self._defect), opened(self._settings, wall, self._directory) as service:
+                asyncio.run(self._serve(service))
         except Exception as failure:  # noqa: BLE001  # raised again in the thread that asks
             self._failure = failure
         finally:
             self._started.set()
 
-    async def _serve(self) -> None:
-        service, judge = Service(self._settings, wall), Judge(self.notices.append)
-        service.world.recorder.observer = judge
-        for name, partitions in self._topics.items():
-            service.create_topic(name, partitions)
+    async def _serve(self, service: Service) -> None:
+        judge = Judge(self.notices.append)
+        service.world.observe(judge)
+        create_topics(service, self._topics)
         server = self._server = Server(
             service, faults=self._faults, on_settled=judge.pause, on_closed=self.notices.append
         )

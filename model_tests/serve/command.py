@@ -15,6 +15,7 @@ import typer
 
 from model_tests.common.reports import BadInput
 from model_tests.judging.branch_coverage import coverage
+from model_tests.serve.data import create_topics, opened, recovery, temporary_unless
 from model_tests.serve.defects import broken
 from model_tests.serve.judging import TRACE_FILE, Judge
 from model_tests.serve.report import Requests, ServeReport
@@ -57,6 +58,7 @@ def run(
     feed: Path | None = None,
     faults: str = "",
     seed: int = 0,
+    directory: Path | None = None,
 ) -> ServeReport:
     """Serve until interrupted, and say what came of it.
 
@@ -72,6 +74,7 @@ def run(
         feed: the wire log of a run that is made again, instead of listening.
         faults: name of what goes wrong on the wire, nothing if empty.
         seed: of these faults.
+        directory: for the nodes' data, new or left behind; one that is removed in the end if not given.
 
     Raises:
         BadInput: an option says nothing that can be served, or a port or file cannot be had.
@@ -82,10 +85,13 @@ def run(
         stack.enter_context(broken(defect))
         trace, wire = (None, None) if record is None else stack.enter_context(_recording(record))
         judge = Judge(_say, trace, f"eos replay {record}/{TRACE_FILE}")
+        broken_wire = faults_called(faults, seed)
+        data = stack.enter_context(temporary_unless(None if feed is not None else directory))
         try:
             if feed is not None:
-                return _fed(feed, judge)
-            return asyncio.run(_served(settings, place, wanted, judge, wire, seconds, faults_called(faults, seed)))
+                return _fed(feed, data, judge)
+            service = stack.enter_context(opened(settings, wall, data, lasts=directory is not None))
+            return asyncio.run(_served(service, place, wanted, judge, wire, seconds, broken_wire))
         except WireLibraryMissing as missing:
             raise BadInput(str(missing)) from missing
 
@@ -172,7 +178,7 @@ def _recording(directory: Path) -> Iterator[tuple[TextIO, TextIO]]:
 
 
 async def _served(
-    settings: Settings,
+    service: Service,
     place: Place,
     topics: Sequence[tuple[str, int]],
     judge: Judge,
@@ -180,13 +186,12 @@ async def _served(
     seconds: float | None,
     faults: WireFaults | None,
 ) -> ServeReport:
-    started, service = time.monotonic(), Service(settings, wall)
-    service.world.recorder.observer = judge
-    for name, partitions in dict(topics).items():
-        service.create_topic(name, partitions)
+    started, settings = time.monotonic(), service.settings
+    service.world.observe(judge)
+    create_topics(service, dict(topics))
     server = Server(service, faults=faults, on_settled=judge.pause, on_closed=_say)
     if wire is not None:
-        log = WireLog(wire, settings, service.now, topics)
+        log = WireLog(wire, settings, service.now, topics, recovered=bool(recovery(service)))
         server.on_frame, server.on_tick = log.frame, log.tick
     try:
         await server.start(place.host, place.port)
@@ -194,6 +199,8 @@ async def _served(
         await server.close()
         raise BadInput(f"cannot listen at {place.host}:{place.port}: {error.strerror}") from error
     _say(f"{settings.profile.name} at {server.bootstrap_servers}")
+    for line in recovery(service):
+        _say(line)
     if not is_loopback(place.host):
         _say(f"warning: other machines can reach {place.host}, and without authentication anybody can read and write")
     _stop_on_signals(server)
@@ -208,12 +215,13 @@ async def _served(
     return report_of(service, server.requests, judge, time.monotonic() - started, server.closed)
 
 
-def _fed(path: Path, judge: Judge) -> ServeReport:
-    """Make a recorded run again, and judge it."""
-    started, again = time.monotonic(), repeated(path)
-    again.service.world.recorder.observer = judge
+def _fed(path: Path, data: Path, judge: Judge) -> ServeReport:
+    """Make a recorded run again, in a new directory, and judge it."""
+    started, again = time.monotonic(), repeated(path, data)
+    again.service.world.observe(judge)
     again.play()
     judge.finish()
+    again.service.crash()
     return report_of(again.service, again.requests, judge, time.monotonic() - started)
 
 

@@ -31,12 +31,23 @@ class WireLog:
 
     __slots__ = ("_file",)
 
-    def __init__(self, file: TextIO, settings: Settings, now: int, topics: Iterable[tuple[str, int]]) -> None:
-        """A log of a server that starts now, in milliseconds, with topics that each have so many partitions."""
+    def __init__(
+        self, file: TextIO, settings: Settings, now: int, topics: Iterable[tuple[str, int]], *, recovered: bool = False
+    ) -> None:
+        """A log of a server that starts.
+
+        Args:
+            file: to write to.
+            settings: of the server.
+            now: milliseconds.
+            topics: that it makes, each with so many partitions.
+            recovered: whether it begins with what another run has left in its directory.
+        """
         self._file = file
         profile = settings.profile
         version = {"profile": profile.name, "transaction_version": profile.transaction_version}
-        self._write({**version, "nodes": settings.nodes, "time": now, "topics": dict(topics)})
+        begins = {"nodes": settings.nodes, "time": now, "topics": dict(topics), "recovered": recovered}
+        self._write(version | begins)
 
     def frame(self, now: int, node: int, connection: int, frame: bytes) -> None:
         """A frame has arrived at a node.
@@ -101,23 +112,26 @@ def _call_in(event: dict[str, Any]) -> Call | None:
     return Call(event["connection"], event["node"], header, decode_request(header, frame, body), lambda _: None)
 
 
-def repeated(path: Path) -> Repeated:
-    """The run of a wire log, before its first frame.
+def repeated(path: Path, directory: Path) -> Repeated:
+    """The run of a wire log, before its first frame; the data of its nodes goes into a new directory.
 
     Raises:
-        BadInput: there is no such file, or it does not begin as a wire log does.
+        BadInput: there is no such file, it does not begin as a wire log does, or its run began with data that it does
+            not have.
     """
     events = _lines(path)
     try:
         first = next(events)
         profile = PROFILES[first["profile"]].under(first["transaction_version"])
         now = [int(first["time"])]
-        service = Service(Settings(profile, first["nodes"]), lambda: now[0])
+        service = Service(Settings(profile, first["nodes"]), lambda: now[0], directory)
         service.endpoints += [NOWHERE] * first["nodes"]
         for name, partitions in first["topics"].items():
             service.create_topic(name, partitions)
     except (StopIteration, KeyError, TypeError, ValueError, AttributeError) as damage:
         raise BadInput(f"{path}: does not begin as the wire log of eos serve --record does") from damage
+    if first.get("recovered"):
+        raise BadInput(f"{path}: its run began with the data of an earlier one, which a wire log does not have")
     return Repeated(service, Counter(), events, now)
 
 

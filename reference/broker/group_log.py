@@ -61,11 +61,13 @@ class OffsetsTopic:
 
     __slots__ = ("_members", "_profile", "partitions")
 
-    def __init__(self, profile: Profile, partitions: int = PARTITIONS) -> None:
-        """Empty partitions."""
+    def __init__(
+        self, profile: Profile, partitions: int = PARTITIONS, opened: tuple[Partition, ...] = (), members: int = 0
+    ) -> None:
+        """So many empty partitions, or those that are `opened` already; so many members have had their ids."""
         self._profile = profile
-        self._members = 0
-        self.partitions = tuple(Partition(profile) for _ in range(partitions))
+        self._members = members
+        self.partitions = opened or tuple(Partition(profile) for _ in range(partitions))
 
     def number_of(self, group: str) -> int:
         """The partition whose leader coordinates a group."""

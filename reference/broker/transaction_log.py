@@ -1,6 +1,6 @@
 """`__transaction_state`: the coordinator's durable memory, one record for every change of an id (TransactionLog)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
@@ -62,10 +62,10 @@ class TransactionLog:
 
     __slots__ = ("faults", "partitions", "profile", "unsure")
 
-    def __init__(self, profile: Profile, partitions: int = PARTITIONS) -> None:
-        """Empty partitions."""
+    def __init__(self, profile: Profile, partitions: int = PARTITIONS, opened: Sequence[PartitionLog] = ()) -> None:
+        """So many empty partitions, or those that are `opened` already."""
         self.profile = profile
-        self.partitions = tuple(PartitionLog() for _ in range(partitions))
+        self.partitions = tuple(opened) or tuple(PartitionLog() for _ in range(partitions))
         self.faults: list[AppendFault] = []
         self.unsure: set[tuple[int, int]] = set()
 
@@ -77,6 +77,10 @@ class TransactionLog:
     def partition_of(self, transactional_id: str) -> int:
         """The partition whose leader coordinates an id."""
         return partition_for(transactional_id, len(self.partitions))
+
+    def leader_epoch_of(self, partition: int) -> LeaderEpoch:
+        """The epoch that is stamped on what is appended to a partition."""
+        return LeaderEpoch(0)
 
     def write(self, transactional_id: str, metadata: TransactionMetadata, now: Timestamp) -> None:
         """Append the record of a change.
@@ -111,7 +115,7 @@ class TransactionLog:
             if fails:
                 self.unsure.add((partition, log.log_end))
             record = Record(0, 0, encode_key(transactional_id), value)
-            log.append(data_batch((record,), timestamp=now).at(log.log_end, LeaderEpoch(0)))
+            log.append(data_batch((record,), timestamp=now).at(log.log_end, self.leader_epoch_of(partition)))
         if fails:
             raise self.faults.pop(0).refusal  # a variable would hold it, and it this frame
 

@@ -193,6 +193,10 @@ class DiskLog:
         self.epochs.truncate_end(0)
         self.snapshots.keep_between(offset, offset)
 
+    def start_at(self, offset: Offset) -> None:
+        """As `restart_at`, by the name that a log in memory has for it."""
+        self.restart_at(offset)
+
     def advance_start(self, offset: int) -> None:
         """Move log start up to `offset` (retention or DeleteRecords) and drop the segments wholly below it.
 

@@ -72,7 +72,7 @@ class DiskPartition(Partition):
         repairs: what had to be done when the directory was opened.
     """
 
-    __slots__ = ("disk", "repairs")
+    __slots__ = ("_config", "disk", "repairs")
 
     def __init__(
         self,
@@ -91,24 +91,30 @@ class DiskPartition(Partition):
     ) -> None:
         """Open a directory, new or left behind; without a checkpointed high watermark it is the log end if alone."""
         super().__init__(profile, leads=leads, alone=alone, expiration_ms=expiration_ms)
+        self._config = config
+        self.repairs: tuple[Repair, ...] = ()
+        self._open(directory, now, clean, log_start, recovery_point)
+        known = self.disk.log_end if alone and high_watermark is None else high_watermark or 0
+        self.advance_high_watermark(max(known, self.disk.log_start))
+
+    def _open(self, directory: Path, now: int, clean: bool, log_start: int, recovery_point: int) -> None:
         recovered = recover(
             directory,
-            profile,
-            config,
+            self.profile,
+            self._config,
             now=now,
             clean=clean,
             log_start=log_start,
             recovery_point=recovery_point,
-            expiration_ms=expiration_ms,
+            expiration_ms=self.state.expiration_ms,
         )
         self.disk: DiskLog = recovered.log
         self.log = recovered.log  # type: ignore[assignment]  # it does what PartitionLog does
         self.state = recovered.state
         self.aborted = DiskTransactionIndex(self.disk)
         self.segments = DiskSegmentBases(self.disk)
-        self.repairs: tuple[Repair, ...] = recovered.repairs
-        known = self.disk.log_end if alone and high_watermark is None else high_watermark or 0
-        self.advance_high_watermark(max(known, self.disk.log_start))
+        self.epochs = self.disk.epochs
+        self.repairs = (*self.repairs, *recovered.repairs)
 
     def write(self, placed: Sequence[RecordBatch], parts: Iterable[ProducerAppend]) -> None:
         """Put placed batches into the log; a new segment begins with a snapshot of what came before."""
@@ -151,6 +157,11 @@ class DiskPartition(Partition):
         loader.load(self.disk.segments, self.disk.log_start, self.disk.log_end)
         self.repairs = (*self.repairs, *loader.repairs)
         self.state.on_high_watermark(self.high_watermark)
+
+    def restart(self, now: Timestamp) -> None:
+        """Come back from disk after a clean stop: what is known of producers comes from the snapshot at the log end."""
+        self.close()
+        self._open(self.disk.directory, now, True, self.disk.log_start, self.disk.log_end)
 
     def close(self) -> None:
         """Stop cleanly: with a snapshot at the log end, and complete indexes."""

@@ -7,7 +7,7 @@ behind the last entry are known for what they are.
 
 import struct
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -70,7 +70,7 @@ def _check_order(entries: tuple[OffsetPosition, ...]) -> None:
             raise DamagedFile(FileDamage.ORDER, number * ENTRY_SIZE, f"{tuple(after)} after {tuple(before)}")
 
 
-def lookup(entries: tuple[OffsetPosition, ...] | list[OffsetPosition], relative_offset: int) -> OffsetPosition | None:
+def lookup(entries: Sequence[OffsetPosition], relative_offset: int) -> OffsetPosition | None:
     """The last entry at or below the offset: a scan from its position meets the offset. None if all are above."""
     found = bisect_right(entries, relative_offset, key=_relative_offset)
     return entries[found - 1] if found else None

@@ -5,6 +5,7 @@ from typing import Final, NamedTuple
 
 from reference.errors import InvalidProducerEpoch, InvalidTxnState, NotLeaderOrFollower, OffsetOutOfRange
 from reference.log.batch import RecordBatch
+from reference.log.leader_epochs import EpochCache
 from reference.log.partition_log import PartitionLog
 from reference.log.producer_append import UNKNOWN_VERSION, CompletedTxn, ProducerAppend
 from reference.log.producer_entry import NO_GUARD, CachedBatch
@@ -67,9 +68,21 @@ class Partition:
         leader_epoch: of the current leader, stamped on what it appends.
         high_watermark: below it every record is on all in-sync replicas.
         alone: whether the leader is the only in-sync replica, so that the high watermark is the log end.
+        epochs: leader epochs, and where each began.
     """
 
-    __slots__ = ("aborted", "alone", "high_watermark", "leader_epoch", "leads", "log", "profile", "segments", "state")
+    __slots__ = (
+        "aborted",
+        "alone",
+        "epochs",
+        "high_watermark",
+        "leader_epoch",
+        "leads",
+        "log",
+        "profile",
+        "segments",
+        "state",
+    )
 
     def __init__(
         self,
@@ -87,6 +100,7 @@ class Partition:
         self.leader_epoch = LeaderEpoch(0)
         self.high_watermark = Offset(0)
         self.log = PartitionLog()
+        self.epochs = EpochCache()
         self.segments = SegmentBases(segment_bytes)
         self.state = ProducerState(profile, expiration_ms)
         self.aborted = TransactionIndex()
@@ -339,7 +353,7 @@ class Partition:
         bound = self.last_stable if isolation == READ_COMMITTED else self.high_watermark
         following = self.segments.after(offset)
         upper = self.log.log_end if following is None else following
-        batches = self.log.read(offset, min(bound, upper)) if offset < bound else ()
+        batches = self.log.walk(offset, min(bound, upper)) if offset < bound else ()
         aborted = None
         if isolation == READ_COMMITTED:
             aborted = self.aborted.between(offset, upper) if offset < bound else ()

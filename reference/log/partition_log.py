@@ -63,6 +63,10 @@ class PartitionLog:
                 return
             yield batch
 
+    def offset_for_time(self, timestamp: int) -> Offset | None:
+        """Base offset of the first batch with a record of that time or later, None if there is none."""
+        return next((batch.base_offset for batch in self._batches if batch.max_timestamp >= timestamp), None)
+
     def truncate(self, offset: int) -> None:
         """Drop every batch that reaches `offset` or beyond; the log then ends at the last kept batch.
 

@@ -9,6 +9,7 @@ one append of several batches (a follower's fetch, the cleaner's chunk), and eac
 from typing import Final
 
 from reference.log import offset_index, time_index
+from reference.log.index_entries import IndexEntries
 from reference.log.offset_index import OffsetPosition
 from reference.log.time_index import TimestampOffset
 from spec.vocabulary import NO_TIMESTAMP, Timestamp
@@ -34,8 +35,8 @@ class SegmentIndex:
         """Indexes without entries."""
         self.base_offset = base_offset
         self.interval = interval
-        self.positions: list[OffsetPosition] = []
-        self.times: list[TimestampOffset] = []
+        self.positions = IndexEntries(OffsetPosition._make)
+        self.times = IndexEntries(TimestampOffset._make)
         self.max_timestamp = NO_TIMESTAMP
         self._latest_at = 0
         self._entry_position = 0
@@ -58,7 +59,9 @@ class SegmentIndex:
 
     def load(self, positions: tuple[OffsetPosition, ...], times: tuple[TimestampOffset, ...], size: int) -> None:
         """Take over the entries of files; bytes are counted anew from the segment's `size` on."""
-        self.positions, self.times, self._entry_position = list(positions), list(times), size
+        self.positions = IndexEntries(OffsetPosition._make, positions)
+        self.times = IndexEntries(TimestampOffset._make, times)
+        self._entry_position = size
         if times:
             self.max_timestamp, self._latest_at = times[-1]
 

@@ -5,7 +5,7 @@ An entry says: up to this offset no record of the segment has a later timestamp.
 
 import struct
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -68,7 +68,7 @@ def _check_order(entries: tuple[TimestampOffset, ...]) -> None:
             raise DamagedFile(FileDamage.ORDER, number * ENTRY_SIZE, f"{tuple(after)} after {tuple(before)}")
 
 
-def lookup(entries: tuple[TimestampOffset, ...] | list[TimestampOffset], timestamp: int) -> int:
+def lookup(entries: Sequence[TimestampOffset], timestamp: int) -> int:
     """The relative offset from which a scan meets the first record of that time or later: 0 if no entry is below."""
     found = bisect_right(entries, timestamp, key=_timestamp)
     return entries[found - 1].relative_offset if found else 0

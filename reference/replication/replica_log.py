@@ -13,17 +13,20 @@ class ReplicaLog:
 
     Attributes:
         log: records, producer state and watermarks.
-        epochs: leader epochs, and where each began.
         checkpoint: the high watermark as it is on disk.
     """
 
-    __slots__ = ("checkpoint", "epochs", "log")
+    __slots__ = ("checkpoint", "log")
 
     def __init__(self, log: Partition) -> None:
-        """The log, and no epoch."""
+        """The log, with the epochs that it knows of."""
         self.log = log
-        self.epochs = EpochCache()
         self.checkpoint = log.high_watermark
+
+    @property
+    def epochs(self) -> EpochCache:
+        """Leader epochs, and where each began."""
+        return self.log.epochs
 
     def epoch_end(self, epoch: LeaderEpoch) -> EpochEnd:
         """The newest epoch at or below `epoch`, and where it ends; `UNDEFINED` if none is known."""

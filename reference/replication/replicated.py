@@ -4,6 +4,7 @@ The replicas are those of `reference.replication`. The caller decides which is e
 followers decide the rest.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -45,15 +46,30 @@ class ReplicatedPartition:
 
     __slots__ = ("_brokers", "_replicas", "failed", "replicas", "state")
 
-    def __init__(self, profile: Profile, replicas: int = 1, expiration_ms: int = PRODUCER_EXPIRATION_MS) -> None:
-        """Empty replicas, all in sync; node 0 leads."""
+    def __init__(
+        self,
+        profile: Profile,
+        replicas: int = 1,
+        expiration_ms: int = PRODUCER_EXPIRATION_MS,
+        opened: Sequence[Partition] = (),
+    ) -> None:
+        """Replicas, all in sync; node 0 leads, or the one whose log has the latest epoch and the most records of it.
+
+        Args:
+            profile: release of all nodes.
+            replicas: how many.
+            expiration_ms: setting producer.id.expiration.ms.
+            opened: replicas that are there already, as a restart of all nodes finds them; empty ones if not given.
+        """
         nodes = range(replicas)
-        self.replicas = [Partition(profile, expiration_ms=expiration_ms) for _ in nodes]
+        self.replicas = list(opened) or [Partition(profile, expiration_ms=expiration_ms) for _ in nodes]
         config = ReplicaConfig(lag_max_ms=NOBODY_LAGS, max_batches=1)
         self._replicas = [Replica(profile, node, self.replicas[node], config) for node in nodes]
         self._brokers = dict.fromkeys(nodes, 0)
         self.failed: set[int] = set()
-        self.state = PartitionState(tuple(nodes), 0, LeaderEpoch(0), 0, frozenset(nodes))
+        newest = [(replica.epochs.latest, replica.log_end) for replica in self.replicas]
+        leader, epoch = newest.index(max(newest)), LeaderEpoch(max(newest)[0] + 1)
+        self.state = PartitionState(tuple(nodes), leader, epoch, 0, frozenset(nodes))
         self._announce(NO_TIME)
 
     @property

@@ -217,7 +217,8 @@ def _place(leader: Partition, leader_epoch: int, timestamp: int, isolation: int)
 
 def _at_time(leader: Partition, timestamp: int, end: int) -> _Place:
     """The first record below `end` that is not older."""
-    for batch in leader.log.walk(leader.log_start, end):
+    first = leader.log.offset_for_time(timestamp)
+    for batch in () if first is None else leader.log.walk(first, end):
         if batch.max_timestamp < timestamp:
             continue
         for record in batch.records():

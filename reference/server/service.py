@@ -1,10 +1,14 @@
 """What all nodes of a server share: the world, the topics, and the requests that wait for records."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from reference.broker.transaction_metadata import TopicPartition
+from reference.log.broker_directory import UnusableDirectory
+from reference.server.cluster_directory import ClusterDirectory
 from reference.server.topics import Topic, Topics, is_legal
 from reference.server.world import ServedWorld
 from reference.wire.codec import Header
@@ -24,6 +28,9 @@ Wall: TypeAlias = Callable[[], int]
 CLUSTER_ID: Final = "exactly-once-reference"
 SWEEP_MS: Final = 1_000
 """Between two looks for transactions, ids and producers whose time is over."""
+
+CHECKPOINT_MS: Final = 5_000
+"""Default of replica.high.watermark.checkpoint.interval.ms; log starts and recovery points go with it."""
 
 
 class Endpoint(NamedTuple):
@@ -108,18 +115,62 @@ class Service:
         topics: by name and id.
         endpoints: where each node listens, once it does.
         parked: requests that wait for records.
+        directory: where the nodes' data is; None if it is in memory.
     """
 
-    def __init__(self, settings: Settings, wall: Wall) -> None:
-        """Nodes without topics; `wall` is looked at when something arrives, and stands still until the next."""
+    def __init__(self, settings: Settings, wall: Wall, directory: Path | None = None) -> None:
+        """Nodes with the topics that were left in their directory, if they have one; else without topics.
+
+        Args:
+            settings: how they behave.
+            wall: the time; it is looked at when something arrives, and stands still until the next.
+            directory: for the nodes' data, which is in memory if it is not given.
+
+        Raises:
+            UnusableDirectory: no such nodes can start on the directory.
+        """
         self.settings = settings
-        self.world = ServedWorld(settings.profile, settings.shape(), wall())
+        self._wall = wall
+        now, self.directory = wall(), None
+        if directory is not None:
+            self.directory = ClusterDirectory(directory, settings.profile, settings.nodes, now, CLUSTER_ID)
+        with self._opening():
+            self._start(now)
+
+    def _start(self, now: int) -> None:
+        settings = self.settings
+        self.world = ServedWorld(settings.profile, settings.shape(), now, self.directory)
         self.topics = Topics()
         self.endpoints: list[Endpoint] = []
         self.parked: list[Parked] = []
-        self._wall = wall
-        self._swept_ms = self.now
+        self._swept_ms = self._checkpointed_ms = self.now
         self._readers = 0
+        if self.directory is not None:
+            for topic in self.directory.topics.values():
+                self.world.create_topic(topic.name, topic.partitions)
+                self.topics.put(topic)
+            self.directory.begin()
+
+    @contextmanager
+    def _opening(self) -> Iterator[None]:
+        """What fails while nodes start leaves their directory as it is, and not locked."""
+        try:
+            yield
+        except BaseException as failure:
+            self.crash()
+            if isinstance(failure, OSError):
+                raise UnusableDirectory(f"{failure.filename}: {failure.strerror}") from failure
+            raise
+
+    def close(self) -> None:
+        """Stop cleanly: the next start need not check what is in the directory."""
+        if self.directory is not None:
+            self.directory.close()
+
+    def crash(self) -> None:
+        """Stop without that, as the end of the process does."""
+        if self.directory is not None:
+            self.directory.crash()
 
     @property
     def now(self) -> int:
@@ -135,6 +186,7 @@ class Service:
     def end(self) -> None:
         """Whatever follows from what has arrived happens, and requests that waited for it are answered."""
         self.world.settle()
+        self._remember_topics()
         self.parked = [parked for parked in self.parked if not parked.go_on(parked.deadline_ms <= self.now)]
 
     def pass_time(self) -> None:
@@ -144,6 +196,9 @@ class Service:
         if self.now - self._swept_ms >= SWEEP_MS:
             self._swept_ms = self.now
             self._sweep()
+        if self.directory is not None and self.now - self._checkpointed_ms >= CHECKPOINT_MS:
+            self._checkpointed_ms = self.now
+            self.directory.write_checkpoints()
         self.end()
 
     def _sweep(self) -> None:
@@ -156,12 +211,19 @@ class Service:
             ):
                 self.world.producer_state_expires(node)
 
+    def _remember_topics(self) -> None:
+        """What there is after a step is on disk before its answer goes out."""
+        if self.directory is not None:
+            self.directory.remember(self.topics.by_name)
+
     # --- topics -----------------------------------------------------------------------------------------------
 
     def create_topic(self, name: str, partitions: int) -> Topic:
         """Make a topic that is not there yet, of a legal name."""
         self.world.create_topic(name, partitions)
-        return self.topics.add(name, partitions)
+        topic = self.topics.add(name, partitions)
+        self._remember_topics()
+        return topic
 
     def topic_for(self, name: str, *, may_create: bool) -> Topic | None:
         """The topic of a name; it is made if it may be, and is None if it is not there."""

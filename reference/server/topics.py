@@ -49,8 +49,11 @@ class Topics:
 
     def add(self, name: str, partitions: int) -> Topic:
         """Make a topic."""
-        topic = Topic(name, hashlib.sha256(name.encode()).hexdigest()[:32], partitions)
-        self._by_name[name] = self._by_id[topic.topic_id] = topic
+        return self.put(Topic(name, hashlib.sha256(name.encode()).hexdigest()[:32], partitions))
+
+    def put(self, topic: Topic) -> Topic:
+        """Have a topic with the id that it already has."""
+        self._by_name[topic.name] = self._by_id[topic.topic_id] = topic
         return topic
 
     def with_id(self, topic_id: str) -> Topic | None:

@@ -1,13 +1,18 @@
 """The world that a server drives: its clients are real, and between its nodes everything is delivered at once."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final
 
 from reference.broker.transaction_metadata import TopicPartition
+from reference.errors import Refusal
 from reference.network import NetworkMessage
+from reference.recording.recorder import Observer
+from reference.replication.replicated import ReplicatedPartition
 from reference.world.history import NOBODY_ANSWERS
 from reference.world.messages import Answer, Body, ClientSender, Produce, Request, Response, Verify, WriteMarker
 from reference.world.steps import TraceSteps
+from reference.world.storage import Storage
 from reference.world.transaction_shape import TransactionShape
 from reference.world.transaction_world import TransactionWorld
 from spec.versions import Profile
@@ -29,22 +34,35 @@ class ServedWorld(TransactionWorld):
     The steps of its nodes go to the recorder's observer, and are not kept.
     """
 
-    def __init__(self, profile: Profile, shape: TransactionShape, now: int) -> None:
-        """Nodes that share all coordination among them, and have no topics yet; `now` is the time in milliseconds."""
-        super().__init__(profile, shape)
+    def __init__(self, profile: Profile, shape: TransactionShape, now: int, storage: Storage | None = None) -> None:
+        """Nodes that share all coordination among them, and have no topics yet.
+
+        Args:
+            profile: release of all nodes.
+            shape: how many there are, and how they are configured.
+            now: the time at which they start, milliseconds.
+            storage: where their data is; in memory if not given.
+        """
+        super().__init__(profile, shape, now=now, storage=storage)
         self.recorder.keeps = False
-        self.clock.advance(now)
         self._waiting: dict[int, TakeAnswer] = {}
         self._touched: dict[TopicPartition, None] = {}
-        for partition in range(shape.log_partitions):
-            self.move_coordinator(partition, partition % shape.nodes)
-        for partition in range(shape.offsets_partitions):
-            self.group_coordinator_fails_over(partition, partition % shape.nodes)
+
+    def first_coordinator(self, partition: int) -> int:
+        """One node after the other."""
+        return partition % self.shape.nodes
 
     @property
     def steps(self) -> TraceSteps:
         """The rows of its nodes."""
         return self._steps
+
+    def observe(self, observer: Observer) -> None:
+        """Have somebody told of each step from now on, and first of what coordinators have read as they started."""
+        for row in self.recorder.rows:
+            observer(row)
+        self.recorder.rows.clear()
+        self.recorder.observer = observer
 
     def move_coordinator(self, partition: int, node: int) -> None:
         """A node leads a partition of `__transaction_state` from now on, and the one before it knows."""
@@ -56,12 +74,13 @@ class ServedWorld(TransactionWorld):
             self.coordinator_resigns(partition, former)
 
     def create_topic(self, topic: str, partitions: int) -> None:
-        """Make a topic; its partitions are led by one node after the other."""
+        """Make a topic, or open one that was left; its partitions are led by one node after the other."""
         self.brokers.create_topic(topic, partitions)
         for number in range(partitions):
             replicated = self.brokers.partitions[TopicPartition(topic, number)]
+            catch_up(replicated)
             leader = number % len(replicated.replicas)
-            if leader != replicated.leader_node:
+            if leader in replicated.candidates():
                 replicated.fail_over(leader, Timestamp(self.clock.now))
 
     # --- requests ---------------------------------------------------------------------------------------------
@@ -142,3 +161,11 @@ class ServedWorld(TransactionWorld):
 
     def _principal(self, instance: int) -> str:
         return ANYBODY
+
+
+def catch_up(replicated: ReplicatedPartition) -> None:
+    """Let followers copy whatever they lack; one that cannot apply its leader's log stops, as `follow` has it."""
+    while behind := replicated.behind():
+        for node in behind:
+            with suppress(Refusal):
+                replicated.follow(node)

@@ -9,12 +9,10 @@ from collections.abc import Callable
 from reference.broker.add_partitions_manager import AddPartitionsToTxnManager
 from reference.broker.coordinator_errors import CoordinatorNotAvailable, NotCoordinator
 from reference.broker.group_coordinator import GroupConfig, GroupCoordinator
-from reference.broker.group_log import OffsetsTopic
-from reference.broker.ids import BlockAllocator, ProducerIdManager
+from reference.broker.ids import ProducerIdManager
 from reference.broker.markers import VERSION_WITH_TRANSACTION_VERSION, TxnMarker
 from reference.broker.transaction_api import OFFSETS_TOPIC
 from reference.broker.transaction_coordinator import CoordinatorConfig, TransactionCoordinator
-from reference.broker.transaction_log import TransactionLog
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.coordinator_channel import CoordinatorAnswer
 from reference.client.coordinator_requests import CoordinatorType
@@ -25,6 +23,7 @@ from reference.world.coordinator_log import NodeTransactionLog
 from reference.world.marker_sender import MarkerSender
 from reference.world.messages import Body, BrokerSender, Request, WriteMarker
 from reference.world.node import Node
+from reference.world.storage import Storage
 from reference.world.transaction_shape import TransactionShape
 from spec.versions import Profile
 from spec.vocabulary import CoordinatorEpoch, Timestamp
@@ -45,23 +44,27 @@ class Brokers:
         log_epochs: leader epoch of each of them: the coordinator epoch.
         group_leaders: node that leads a partition of `__consumer_offsets`, by number.
         nodes: by number.
+        storage: where their data is.
         clock: of the world.
         clocks: of the nodes, by number.
         unavailable: data partitions that cannot be written to for now.
         authorizer: who may do what.
     """
 
-    def __init__(self, profile: Profile, shape: TransactionShape, clock: Clock, send: Send) -> None:
-        """Nodes of which none coordinates anything yet."""
+    def __init__(
+        self, profile: Profile, shape: TransactionShape, clock: Clock, send: Send, storage: Storage | None = None
+    ) -> None:
+        """Nodes of which none coordinates anything yet; their data is where `storage` says, in memory without one."""
         self.profile = profile
         self.shape = shape
+        self.storage = storage or Storage(profile)
         self.clock = clock
         self.partitions: dict[TopicPartition, ReplicatedPartition] = {}
         self.names: tuple[TopicPartition, ...] = ()
-        self.log = TransactionLog(profile, shape.log_partitions)
-        self.offsets = OffsetsTopic(profile, shape.offsets_partitions)
+        self.log = self.storage.transaction_log(shape.log_partitions)
+        self.offsets = self.storage.offsets_topic(shape.offsets_partitions)
         self.log_leaders: dict[int, int] = {}
-        self.log_epochs: dict[int, int] = {}
+        self.log_epochs: dict[int, int] = self.storage.coordinator_epochs()
         self.group_leaders: dict[int, int] = {}
         self.unavailable: set[TopicPartition] = set()
         self.authorizer = Authorizer(())
@@ -69,15 +72,14 @@ class Brokers:
             self.create_topic(topic, shape.partitions)
         self.send = send
         self.clocks = tuple(self._clock_of(node) for node in range(shape.nodes))
-        self._allocator = BlockAllocator()
+        self._allocator = self.storage.allocator()
         self.nodes = [self._started(node) for node in range(shape.nodes)]
 
     def create_topic(self, topic: str, partitions: int) -> None:
-        """A topic with so many empty partitions, all led by node 0."""
+        """A topic with so many partitions; those that are new are empty, and led by node 0."""
         for number in range(partitions):
-            self.partitions[TopicPartition(topic, number)] = ReplicatedPartition(
-                self.profile, self.shape.replicas, self.shape.producer_expiration_ms
-            )
+            name = TopicPartition(topic, number)
+            self.partitions[name] = self.storage.partition(name, self.shape.replicas, self.shape.producer_expiration_ms)
         self.names = tuple(self.partitions)
         self.authorizer.topics += (topic,)
 
@@ -91,7 +93,7 @@ class Brokers:
         return self.clocks[node].now
 
     def _started(self, number: int) -> Node:
-        log = NodeTransactionLog(self.profile, self.log, number, self.log_leaders)
+        log = NodeTransactionLog(self.profile, self.log, number, self.log_leaders, self.log_epochs)
         producer_ids = ProducerIdManager(self._allocator, self.profile)
         markers = MarkerSender(lambda *marker: self._send_marker(number, *marker), self.is_led)
         clock = self.clocks[number]
@@ -160,6 +162,7 @@ class Brokers:
         elected.resign(partition)
         self.log_leaders[partition] = node
         self.log_epochs[partition] = self.log_epochs.get(partition, -1) + 1
+        self.storage.coordinator_elected(partition, self.log_epochs[partition])
         elected.states.begin_loading(partition, CoordinatorEpoch(self.log_epochs[partition]))
 
     def elect_groups(self, partition: int, node: int) -> None:

@@ -28,6 +28,7 @@ from reference.world.plain_applications import PlainApplications
 from reference.world.readers import Consumers
 from reference.world.replica_rows import ReplicasBefore, follow, record_fault
 from reference.world.steps import TraceSteps
+from reference.world.storage import Storage
 from reference.world.transaction_shape import TransactionShape
 from reference.world.wires import Wires
 from spec.versions import NEWEST, Profile
@@ -49,14 +50,30 @@ class TransactionWorld(Applications):
         recorder: the steps so far.
     """
 
-    def __init__(self, profile: Profile = NEWEST, shape: TransactionShape | None = None, trace: int = 0) -> None:
-        """A world in which node 0 coordinates everything, and nothing else has happened."""
+    def __init__(
+        self,
+        profile: Profile = NEWEST,
+        shape: TransactionShape | None = None,
+        trace: int = 0,
+        *,
+        now: int = 0,
+        storage: Storage | None = None,
+    ) -> None:
+        """A world in which the first coordinators are elected, and nothing else has happened.
+
+        Args:
+            profile: release of all nodes.
+            shape: how large it is.
+            trace: number of its trace.
+            now: the time at which it begins, milliseconds.
+            storage: where the data of nodes is, and what is left there; nothing, and in memory, if not given.
+        """
         shape = shape or TransactionShape()
-        clock, wires = Clock(), Wires(shape.ordered)
+        clock, wires = Clock(now), Wires(shape.ordered)
         self.recorder = Recorder(trace, profile)
         self.recorder.clock = clock
         history = HistoryRows(self.recorder, clock)
-        super().__init__(profile, shape, clock, wires, Brokers(profile, shape, clock, wires.send), history)
+        super().__init__(profile, shape, clock, wires, Brokers(profile, shape, clock, wires.send, storage), history)
         self._steps = TraceSteps(self.recorder, self.brokers.clocks, shape.offsets_partitions)
         self.handling = Handling(self.brokers, self._steps, self._principal, self.wires.reply)
         self.readers = Consumers(self.brokers, self._steps, history)
@@ -64,9 +81,13 @@ class TransactionWorld(Applications):
         self.loops = Loops(self.brokers, self.readers)
         self.administrators = Administrators(self.brokers, self._steps, wires.send)
         for partition in range(self.shape.log_partitions):
-            self.coordinator_fails_over(partition, 0)
+            self.coordinator_fails_over(partition, self.first_coordinator(partition))
         for partition in range(self.shape.offsets_partitions):
-            self.brokers.elect_groups(partition, 0)
+            self.brokers.elect_groups(partition, self.first_coordinator(partition))
+
+    def first_coordinator(self, partition: int) -> int:
+        """The node that leads a partition of `__transaction_state` and of `__consumer_offsets` in the beginning."""
+        return 0
 
     # --- the network ------------------------------------------------------------------------------------------
 

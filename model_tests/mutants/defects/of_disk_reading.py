@@ -1,5 +1,6 @@
 """Defects of reading from the disk log: aborted index, segments of an answer, cleaner."""
 
+from collections.abc import Iterator
 from typing import Final
 
 from model_tests.mutants.defects.planted import defect
@@ -19,7 +20,7 @@ from spec import rules
 from spec.vocabulary import Offset, Timestamp
 
 _between, _fetch = TransactionIndex.between, Partition.fetch
-_is_discarded = CleanedTransactions.is_discarded
+_is_discarded, _walk = CleanedTransactions.is_discarded, DiskLog.walk
 
 
 # --- the aborted index ----------------------------------------------------------------------------------------
@@ -71,9 +72,9 @@ def complete_as_aborted(part: ProducerAppend, batch: RecordBatch, marker: EndTra
 # --- readers and cleaner --------------------------------------------------------------------------------------
 
 
-def read_less(log: DiskLog, offset: int, below: int) -> tuple[RecordBatch, ...]:
+def read_less(log: DiskLog, offset: int, below: int) -> Iterator[RecordBatch]:
     """The last batch below the bound is left out."""
-    return tuple(log.walk(offset, below))[:-1]
+    return iter(tuple(_walk(log, offset, below))[:-1])
 
 
 def none_discarded(part: CleanedTransactions, batch: RecordBatch) -> bool:
@@ -156,7 +157,7 @@ OF_READING: Final = (
     defect("search for aborted ends early", ABORTED, TransactionIndex, "between", list_past_marker),
     defect("truncated marker stays in the index", ABORTED, TransactionIndex, "truncate", index_not_truncated),
     defect("committed noted as aborted", ABORTED, ProducerAppend, "complete_transaction", complete_as_aborted),
-    defect("readers get less", COMMITTED, DiskLog, "read", read_less),
+    defect("readers get less", COMMITTED, DiskLog, "walk", read_less),
     defect("cleaner keeps aborted keys", COMMITTED, CleanedTransactions, "is_discarded", none_discarded),
     defect("cleaner drops committed data", COMMITTED, CleanedTransactions, "is_discarded", all_discarded),
     defect("cleaner keeps the older record", COMMITTED, BatchCleaner, "is_kept", keep_older),

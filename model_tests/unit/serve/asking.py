@@ -1,6 +1,7 @@
 """A server without sockets: requests in bytes, answered at once unless they wait, at a time that the test says."""
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from model_tests.judging.check_report import StepViolation
@@ -20,13 +21,16 @@ class Bench:
     profile: Profile = NEWEST
     nodes: int = 1
     now: int = START_MS
+    directory: Path | None = None
+    coordinator_partitions: int = 50
     violations: list[StepViolation] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.service = Service(Settings(self.profile, self.nodes), lambda: self.now)
+        settings = Settings(self.profile, self.nodes, coordinator_partitions=self.coordinator_partitions)
+        self.service = Service(settings, lambda: self.now, self.directory)
         self.service.endpoints += [Endpoint("127.0.0.1", 9092 + node) for node in range(self.nodes)]
         self.monitor = Monitor()
-        self.service.world.recorder.observer = lambda row: self.violations.extend(self.monitor.judge(row))
+        self.service.world.observe(lambda row: self.violations.extend(self.monitor.judge(row)))
 
     def send(self, api: str, version: int, fields: Fields, node: int = 0) -> list[Any]:
         """Send a request; a list that has the decoded answer once there is one, None where none is ever given."""
