@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Annotated, Final, TypeAlias, cast
 
 import typer
@@ -14,7 +15,6 @@ from rich.console import Console
 
 from model_tests.common.java import require_java
 from model_tests.common.reports import NOTHING_JUDGED, BadInput, Report, full_disk, lacking_on_executors
-from model_tests.verify.catalogue import print_catalogue, print_rule, rule_called
 from model_tests.verify.results import DIRECTORY, RunEffort
 from spec.versions import NEWEST, PROFILES, Profile
 
@@ -44,9 +44,14 @@ def rules_command(
     """List the rules, or show one with its source, its domain and its evidence."""
     with _bad_input_in_one_line():
         if rule:
-            print_rule(rule_called(rule), Console())
+            _catalogue().print_rule(_catalogue().rule_called(rule), Console())
         else:
-            print_catalogue(Console())
+            _catalogue().print_catalogue(Console())
+
+
+def _catalogue() -> ModuleType:
+    """Rules with their theorems, which other commands do not load."""
+    return import_module("model_tests.verify.catalogue")
 
 
 @app.command("new-rule")
@@ -110,7 +115,7 @@ def prove_command(
         if master:
             require_java()
             given["spread"] = import_module("model_tests.spark.proofs_spread").on_spark(master)
-        return _provided("model_tests.verify.prove")(rule_called(rule) if rule else None, **given)
+        return _provided("model_tests.verify.prove")(_catalogue().rule_called(rule) if rule else None, **given)
 
     _judge(run, json_file)
 

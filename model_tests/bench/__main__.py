@@ -11,7 +11,7 @@ from typing import Final
 from rich.console import Console
 from rich.table import Table
 
-from model_tests.bench import checking, searching, simulating
+from model_tests.bench import checking, searching, serving, simulating
 from model_tests.bench.append import appends
 from model_tests.bench.audits import PARTITIONS, TIMES, audit_timing
 from model_tests.bench.log_files import TOGETHER, log_timing
@@ -35,6 +35,15 @@ CHECKED: Final = {RunEffort.QUICK: 100_000, RunEffort.DEFAULT: 1_000_000, RunEff
 
 SPREAD: Final = {RunEffort.QUICK: 100, RunEffort.DEFAULT: 400, RunEffort.DEEP: 2_000}
 """Traces that are simulated on Spark."""
+
+SENT: Final = {RunEffort.QUICK: 50_000, RunEffort.DEFAULT: 200_000, RunEffort.DEEP: 1_000_000}
+"""Messages of a client to a server."""
+
+TRANSACTIONS: Final = {RunEffort.QUICK: 300, RunEffort.DEFAULT: 2_000, RunEffort.DEEP: 10_000}
+"""Transactions of a client at a server."""
+
+LOADED: Final = {RunEffort.QUICK: 10, RunEffort.DEFAULT: 60, RunEffort.DEEP: 600}
+"""Seconds of transactions while the memory of a server is looked at."""
 
 CHECKS: Final = 3
 """Rounds of a trace check, of which the median counts."""
@@ -175,9 +184,40 @@ def _checks(effort: RunEffort, scratch: Path) -> list[Measured]:
     ]
 
 
+def _serving(effort: RunEffort, _scratch: Path) -> Iterator[Measured]:
+    sent, count = SENT[effort], TRANSACTIONS[effort]
+    loads = {}
+    for judged in (False, True):
+        with serving.served(1, judged=judged) as nodes:
+            loads[judged] = serving.messages(nodes, sent), serving.transactions(nodes, count)
+    (plain_sent, plain_done), (judged_sent, judged_done) = loads[False], loads[True]
+    with serving.served(3, judged=True) as nodes:
+        three = serving.transactions(nodes, count)
+    with serving.served(1, judged=True) as nodes:
+        endless = serving.endless(nodes, LOADED[effort])
+    for load, what, least in (
+        (judged_sent, "idempotent messages of 100 bytes, one node, judged", 20_000),
+        (judged_done, "transactions, one node, judged", 150),
+        (three, "transactions, three nodes, judged", 50),
+    ):
+        met = load.per_second >= least
+        yield Measured(f"serve: {what}", load.per_second, "/s", f"at least {least:,}", met=met)
+        yield Measured("serve: CPU time of the nodes for one", load.microseconds, "us", "", met=True)
+    for what, judged_load, plain in (
+        ("messages", judged_sent, plain_sent),
+        ("transactions", judged_done, plain_done),
+    ):
+        ratio = judged_load.computed / plain.computed
+        yield Measured(f"serve: {what} judged / not, CPU time", ratio, "x", "at most 2", met=ratio <= 2)
+    grown = endless.grown / endless.count * 1_000
+    yield Measured(f"serve: memory of {endless.count:,} transactions", endless.grown, "MiB", "", met=True)
+    yield Measured("serve: memory of 1,000 transactions", grown, "MiB", "at most 3", met=grown <= 3)
+
+
 PARTS: Final[Mapping[str, Part]] = {
     "append": _append,
     "search": _search,
+    "serve": _serving,
     "simulation": _simulations,
     "log": _log_files,
     "columns": _column_verdicts,

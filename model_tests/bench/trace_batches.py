@@ -12,7 +12,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from model_tests.simulate.simulate import trace_of
-from model_tests.traces.schema import BY_NAME, arrow_schema, record_batch
+from model_tests.traces.schema import BY_NAME
+from model_tests.traces.schema_types import arrow_schema, record_batch
 from reference.recording.trace import ColumnType
 
 SIMULATED: Final = 240

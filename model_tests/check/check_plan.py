@@ -18,8 +18,9 @@ from model_tests.judging import (
 from model_tests.judging.history_links import SESSION, begins_anew
 from model_tests.judging.judged_column import evaluate
 from model_tests.judging.step_assumptions import Fault, fault_of
-from model_tests.judging.trace_files import DUPLICATE, LATE, STEP_BITS, UNFIT
+from model_tests.judging.trace_files import DUPLICATE, LATE, UNFIT
 from model_tests.judging.verdicts import KEPT
+from model_tests.traces.schema import STEP_BITS
 from spec.algebra import Term, all_of, any_of, choose, negate
 from spec.readings.formulas import Sheet
 from spec.readings.java_source import RowCases

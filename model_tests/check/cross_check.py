@@ -16,7 +16,8 @@ from model_tests.judging.check_report import JudgeSample
 from model_tests.judging.judged_column import evaluate
 from model_tests.judging.verdicts import append_results
 from model_tests.simulate.simulate import trace_of
-from model_tests.traces.schema import BY_NAME, arrow_schema, ndjson_line
+from model_tests.traces.schema import BY_NAME, ndjson_line
+from model_tests.traces.schema_types import arrow_schema
 from spec.engines.reading_z3 import INTEGERS
 from spec.readings.formulas import Sheet
 from spec.readings.reading_spark import literal

@@ -17,14 +17,13 @@ from model_tests.judging.history_links import (
     Of,
     check_of_history,
 )
-from model_tests.judging.judged_column import Element
 from model_tests.judging.verdicts import verdict_columns
 from model_tests.traces.schema import BY_NAME
 from reference.recording.trace import ColumnType
 from spec.algebra import Term, all_of, any_of, choose
 from spec.judging.judge_history import NOBODY, ClientEvent, EventKind
 from spec.readings.formulas import Sheet
-from spec.readings.row_values import GuardedValue, Integers, NamedValues, Those, Value
+from spec.readings.row_values import Element, GuardedValue, Integers, NamedValues, Those, Value
 from spec.vocabulary import ABSENT
 
 EVENT: Final = "event"

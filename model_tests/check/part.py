@@ -20,7 +20,8 @@ from model_tests.corruption.random_corruption import CorruptionKind
 from model_tests.judging.branch_coverage import share_of
 from model_tests.judging.check_report import CheckReport, StepViolation
 from model_tests.simulate import simulate
-from model_tests.traces.schema import Row, arrow_schema
+from model_tests.traces.schema import Row
+from model_tests.traces.schema_types import arrow_schema
 from model_tests.verify.results import Control, PartResult, Result, RuleVerdict, RunEffort
 from spec import rules
 from spec.engines.reading_z3 import INTEGERS, WIDE

@@ -19,7 +19,6 @@ from model_tests.judging.coordinator_links import (
     OPEN_LINKS,
 )
 from model_tests.judging.follower_links import FOLLOWER_LINK, FOLLOWER_LINKS
-from model_tests.judging.judged_column import Element
 from model_tests.judging.links import LINKS, LinkRule, linked
 from model_tests.judging.log_links import LOG_LINK, LOG_LINKS
 from model_tests.judging.place_links import PLACE_LINK, PLACE_LINKS
@@ -31,7 +30,7 @@ from reference.recording.trace import ColumnType
 from spec.algebra import Term, all_of, any_of, choose, negate
 from spec.judging.judge import RuleCheck
 from spec.readings.formulas import Sheet
-from spec.readings.row_values import GuardedValue, Integers, NamedValues, Value
+from spec.readings.row_values import Element, GuardedValue, Integers, NamedValues, Value
 from spec.vocabulary import ABSENT
 
 ITSELF: Final = 0

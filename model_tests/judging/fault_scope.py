@@ -9,21 +9,36 @@ has a new identity everywhere, and so have requests that outlive their transacti
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, NamedTuple
 
-from model_tests.judging.histories import Histories, JudgedEvent
+from model_tests.judging.histories import Histories, JudgedEvent, Key
 from model_tests.judging.history_links import HISTORY_CHAINS
 from model_tests.judging.inferred_faults import Happened, hidden_faults, may_excuse
 from model_tests.judging.judges import history_judge
 from model_tests.judging.step_assumptions import Fault
-from model_tests.judging.trace_slice import Doubtful
 from model_tests.judging.verdicts import rules_in
 from model_tests.traces.schema import Row
 from spec.versions import PROFILES
 
 AT_ONE_PARTITION: Final = Fault.UNCLEAN | Fault.NOT_FIRST
 """Faults that reach no further than their partition."""
+
+
+@dataclass(frozen=True, slots=True)
+class Doubtful:
+    """The part of a trace that is needed to decide how far its faults reach its client events.
+
+    Attributes:
+        keys: on which something is violated.
+        rows: the client events on these, and the faults that a step shows.
+        looked_at: reads the steps by which it is looked for faults that no single step shows.
+    """
+
+    keys: frozenset[Key]
+    rows: Sequence[Row]
+    looked_at: Callable[[], Sequence[Row]]
 
 
 class ReachVerdict(NamedTuple):

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from model_tests.judging.inferred_faults import ASKED
-from model_tests.judging.trace_files import STEP_BITS
+from model_tests.traces.schema import STEP_BITS
 from spec.algebra import Term, all_of, any_of, choose, negate
 from spec.judging import judge_history as history
 from spec.judging.judge import RuleCheck

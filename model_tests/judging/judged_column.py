@@ -26,27 +26,11 @@ from spec.readings.java_source import (
     RowCases,
     source_of,
 )
-from spec.readings.row_values import GuardedValue, Integers, NamedValues, Those, Value, terms_of
+from spec.readings.row_values import Element, GuardedValue, Integers, NamedValues, Those, Value, terms_of
 
 _TYPES: Final = {LONG: T.LongType(), BOOLEAN: T.BooleanType(), TEXT: T.StringType()}
 _KINDS: Final = {"bigint": LONG, "boolean": BOOLEAN, "string": TEXT}
 _RESULTS: Final = "_results"
-
-
-class Element(NamedTuple):
-    """Where a value stands that is no column of its own: in a column of arrays of integers.
-
-    Attributes:
-        array: the column.
-        at: the position.
-        is_fact: whether 1 means yes and any other integer no.
-        absent: what it is where there is no such element.
-    """
-
-    array: str
-    at: int
-    is_fact: bool
-    absent: Term
 
 
 _loaded: dict[tuple[str, str], Any] = {}

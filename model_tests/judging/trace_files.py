@@ -17,10 +17,12 @@ from pyspark.sql import types as T
 
 from model_tests.common.reports import BadInput
 from model_tests.judging import coordinator_verdicts, links, verdicts
+from model_tests.judging.check_report import Quarantined
 from model_tests.judging.coordinator_verdicts import of_coordinator
 from model_tests.judging.replication_verdicts import PRODUCE
-from model_tests.traces.files_at import NDJSON, PARQUET, Quarantined, damaged_among, is_elsewhere, trace_files
-from model_tests.traces.schema import BY_NAME, Row, spark_schema
+from model_tests.traces.files_at import NDJSON, PARQUET, damaged_among, is_elsewhere, trace_files
+from model_tests.traces.schema import BY_NAME, STEP_BITS, Row
+from model_tests.traces.schema_types import spark_schema
 from reference.recording.trace import SCHEMA_VERSION, ColumnType
 from spec.algebra import Term, all_of, any_of, choose, negate
 from spec.readings.formulas import Sheet
@@ -52,8 +54,6 @@ INTEGERS: Final = tuple(name for name, column in BY_NAME.items() if column.kind 
 WIDEST: Final = 2**62
 """Beyond this an integer could overflow where a decision adds to it; no offset of a log is that large."""
 TOO_WIDE: Final = "an integer beyond 2^62, which no log has"
-STEP_BITS: Final = 22
-"""Bits of a step's number in its trace: it and the trace's number fit into one integer."""
 _LAST_TRACE, _LAST_STEP = 2 ** (62 - STEP_BITS) - 1, 2**STEP_BITS - 1
 
 Of: TypeAlias = Callable[[str], Term]

@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, partial, reduce
 from operator import and_, or_
 from typing import Any, Final, TypeAlias
@@ -19,6 +18,7 @@ from model_tests.judging.check_report import Counted
 from model_tests.judging.columns_judged import columns_of_histories
 from model_tests.judging.coordinator_links import ID_LINK, IDENTITY
 from model_tests.judging.explain import KEYS
+from model_tests.judging.fault_scope import Doubtful
 from model_tests.judging.histories import Key, key_on
 from model_tests.judging.history_links import EVENT_KINDS, HISTORY, HISTORY_CHAINS, begins_anew
 from model_tests.judging.step_assumptions import came_back_shorter, fault_of
@@ -29,21 +29,6 @@ _Alike: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
 """The columns in which the steps on a key are alike, and the apis that they are of; of any where none is named."""
 
 _ITSELF: Final[_Alike] = ("trace", "step"), ()
-
-
-@dataclass(frozen=True, slots=True)
-class Doubtful:
-    """The part of a trace that is needed to decide how far its faults reach its client events.
-
-    Attributes:
-        keys: on which something is violated.
-        rows: the client events on these, and the faults that a step shows.
-        looked_at: reads the steps by which it is looked for faults that no single step shows.
-    """
-
-    keys: frozenset[Key]
-    rows: Sequence[Row]
-    looked_at: Callable[[], Sequence[Row]]
 
 
 def to_explain(steps: DataFrame, verdicts: Sequence[Counted]) -> dict[int, list[Row]]:

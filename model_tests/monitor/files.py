@@ -15,7 +15,8 @@ from model_tests.judging.coordinator_verdicts import NEEDED as NEEDED_OF_COORDIN
 from model_tests.judging.history_links import EVENT_KINDS
 from model_tests.judging.trace_files import INTEGERS, NEEDED, TOO_WIDE, UNJUDGEABLE, WIDEST
 from model_tests.traces.files_at import NDJSON, PARQUET, trace_files
-from model_tests.traces.schema import Row, arrow_schema, complete, ndjson_line, read_ndjson, record_batch, text_of
+from model_tests.traces.schema import Row, complete, ndjson_line, read_ndjson, text_of
+from model_tests.traces.schema_types import arrow_schema, record_batch
 from spec.judging.judge_history import EventKind
 from spec.protocol.coordinator_steps import DECISIONS
 from spec.versions import PROFILES

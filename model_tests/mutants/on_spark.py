@@ -20,7 +20,8 @@ from model_tests.machines.rule_counts import Ledger
 from model_tests.mutants.defects.planted import Patch, Planted
 from model_tests.mutants.reference import run_once
 from model_tests.simulate import simulate
-from model_tests.traces.schema import Row, arrow_schema
+from model_tests.traces.schema import Row
+from model_tests.traces.schema_types import arrow_schema
 from model_tests.verify.results import PlantedDefect
 from spec import rules
 from spec.algebra import Term, all_of, negate

@@ -7,9 +7,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from model_tests.serve.command import chosen_profile, faults_called, report_of, wall
+from model_tests.serve.command import chosen_profile, faults_called, report_of, wall, with_defect
 from model_tests.serve.data import create_topics, opened
-from model_tests.serve.defects import broken, defect_called
 from model_tests.serve.judging import Judge
 from model_tests.serve.report import ServeReport
 from reference.server.listener import Server
@@ -66,10 +65,8 @@ class Cluster:
         self._settings = Settings(chosen_profile(profile, transaction_version), nodes)
         self._topics = dict(topics or {})
         self._directory = None if dir is None else Path(dir)
-        self._defect = defect
+        self._defect = with_defect(defect)
         self._faults = faults_called(faults, seed)
-        if defect:
-            defect_called(defect)
         self._thread = threading.Thread(target=self._run, name="kafka-cluster", daemon=True)
         self._started = threading.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -123,7 +120,7 @@ class Cluster:
 
     def _run(self) -> None:
         try:
-            with broken(self._defect), opened(self._settings, wall, self._directory) as service:
+            with self._defect, opened(self._settings, wall, self._directory) as service:
                 asyncio.run(self._serve(service))
         except Exception as failure:  # noqa: BLE001  # raised again in the thread that asks
             self._failure = failure

@@ -6,17 +6,17 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import Final, TextIO
+from typing import Final, TextIO, cast
 
 import typer
 
 from model_tests.common.reports import BadInput
 from model_tests.judging.branch_coverage import coverage
 from model_tests.serve.data import create_topics, opened, recovery, temporary_unless
-from model_tests.serve.defects import broken
 from model_tests.serve.judging import TRACE_FILE, Judge
 from model_tests.serve.report import Requests, ServeReport
 from model_tests.serve.wire_log import WIRE_LOG, WireLog, repeated
@@ -82,7 +82,7 @@ def run(
     settings = Settings(chosen_profile(profile, transaction_version), nodes)
     place, wanted = place_of(listen, nodes), [topic_of(topic) for topic in topics]
     with ExitStack() as stack:
-        stack.enter_context(broken(defect))
+        stack.enter_context(with_defect(defect))
         trace, wire = (None, None) if record is None else stack.enter_context(_recording(record))
         judge = Judge(_say, trace, f"eos replay {record}/{TRACE_FILE}")
         broken_wire = faults_called(faults, seed)
@@ -151,6 +151,19 @@ def faults_called(name: str, seed: int) -> WireFaults | None:
     if name and name not in FAULTS:
         raise BadInput(f"no faults {name!r}; there are {', '.join(FAULTS)}")
     return WireFaults(FAULTS[name], seed) if name else None
+
+
+def with_defect(name: str) -> AbstractContextManager[None]:
+    """The nodes have the defect of a name, if it is not empty; what plants it is loaded only then.
+
+    Raises:
+        BadInput: there is no such defect.
+    """
+    if not name:
+        return nullcontext()
+    defects = import_module("model_tests.serve.defects")
+    defects.defect_called(name)
+    return cast(AbstractContextManager[None], defects.broken(name))
 
 
 def is_loopback(host: str) -> bool:

@@ -18,7 +18,8 @@ from rich.console import Console
 from model_tests.simulate.simulation_progress import shown
 from model_tests.simulate.trace_directory import Piece, whole
 from model_tests.spark.worker import begin_task
-from model_tests.traces.schema import Row, arrow_schema, record_batch
+from model_tests.traces.schema import Row
+from model_tests.traces.schema_types import arrow_schema, record_batch
 
 COMPRESSION: Final = "zstd"
 

@@ -3,7 +3,6 @@
 import gzip
 import zlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -11,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from model_tests.common.reports import BadInput
+from model_tests.judging.check_report import Quarantined
 from model_tests.traces.schema import BY_NAME
 from reference.recording.trace import ColumnType
 
@@ -20,15 +20,6 @@ PARQUET: Final = (".parquet",)
 
 _BLOCK: Final = 1 << 20
 """Bytes of a compressed file that are read at once."""
-
-
-@dataclass(frozen=True, slots=True)
-class Quarantined:
-    """Input set aside: a file, or steps of which the first is named."""
-
-    reason: str
-    count: int
-    where: str
 
 
 def is_elsewhere(path: str) -> bool:

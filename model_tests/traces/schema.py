@@ -1,18 +1,14 @@
 """The trace schema as Arrow, Spark and NDJSON know it; the columns themselves are `reference.recording.trace`'s."""
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from gzip import GzipFile
 from io import TextIOWrapper
-from operator import itemgetter
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, TextIO, cast
-
-import pyarrow as pa
-from pyspark.sql import types as T
 
 from model_tests.common.reports import BadInput
 from reference.recording.trace import COLUMNS, Column, ColumnType
@@ -57,25 +53,8 @@ OF_ID: Final = MappingProxyType(
 )
 """The state column of each scalar of a transactional id; the id is known where its state is not absent."""
 
-
-def arrow_schema() -> pa.Schema:
-    """The schema of Arrow and Parquet."""
-    kinds = {ColumnType.INTEGER: pa.int64(), ColumnType.BOOLEAN: pa.bool_(), ColumnType.TEXT: pa.string()}
-    return pa.schema([pa.field(column.name, kinds[column.kind]) for column in COLUMNS])
-
-
-def record_batch(rows: Sequence[Row]) -> pa.RecordBatch:
-    """Rows with every column as Arrow has them."""
-    schema = arrow_schema()
-    columns = zip(*map(itemgetter(*schema.names), rows), strict=True) if rows else ((),) * len(schema)
-    arrays = [pa.array(values, type=field.type) for values, field in zip(columns, schema, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
-
-
-def spark_schema() -> T.StructType:
-    """The schema of Spark; a null is read, and then set aside."""
-    kinds = {ColumnType.INTEGER: T.LongType(), ColumnType.BOOLEAN: T.BooleanType(), ColumnType.TEXT: T.StringType()}
-    return T.StructType([T.StructField(column.name, kinds[column.kind], nullable=True) for column in COLUMNS])
+STEP_BITS: Final = 22
+"""Bits of a step's number in its trace: it and the trace's number fit into one integer."""
 
 
 def column_of(scalar: str) -> str:

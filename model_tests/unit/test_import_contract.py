@@ -154,6 +154,28 @@ def test_the_reference_looks_at_no_clock_and_throws_no_dice() -> None:
     assert {} == offences(inside("reference"), *CLOCKS)
 
 
+def test_a_server_starts_without_what_it_does_not_need() -> None:
+    """Spark, Arrow, the solver and the drawn tests would double the time until `eos serve` takes a connection."""
+    heavy = ("pyspark", "pyarrow", "pandas", "numpy", "z3", "hypothesis", "kafka")
+    reached = reached_from("model_tests.serve.command", "model_tests.serve.cluster")
+
+    assert len(reached) > 100
+    assert {} == offences(reached, *heavy)
+
+
+def reached_from(*names: str) -> tuple[Module, ...]:
+    """The modules that are imported with these, at whatever remove."""
+    known = {module.name: module for module in production()}
+    reached: dict[str, Module] = {}
+    waiting = list(names)
+    while waiting:
+        name = waiting.pop()
+        if name in known and name not in reached:
+            reached[name] = known[name]
+            waiting += known[name].imports
+    return tuple(module for name, module in reached.items() if name != WIRE)
+
+
 def test_every_module_imports_and_starts_nothing() -> None:
     """Importing everything leaves one thread and no Spark session behind."""
     names = [module.name for module in production()]

@@ -79,7 +79,8 @@ class TransactionStateManager:
     def entries(self) -> Iterator[TransactionEntry]:
         """Every id of the partitions that are read."""
         for led in tuple(self._led.values()):
-            yield from tuple((led.entries or {}).values())
+            if led.entries:
+                yield from tuple(led.entries.values())
 
     @property
     def is_loading(self) -> bool:

@@ -257,13 +257,15 @@ def encode_body(kind: str, api: str, version: int, fields: Mapping[str, Any]) ->
 
 def _built(made_of: Any, version: int, fields: Mapping[str, Any]) -> Any:
     """The library's object for the fields; those that the version does not have are left out."""
-    known = made_of._struct.fields
-    values = {name: _value(known[name], version, value) for name, value in fields.items() if _has(known, name, version)}
+    known = _fields_of(made_of, version)
+    values = {name: _value(known[name], version, value) for name, value in fields.items() if known[name] is not None}
     return made_of(version=version, **values)
 
 
-def _has(known: Mapping[str, Any], name: str, version: int) -> bool:
-    return bool(known[name].for_version_q(version))
+@cache
+def _fields_of(made_of: Any, version: int) -> Mapping[str, Any]:
+    """The fields of a structure by name, None for those that the version does not have."""
+    return {name: field if field.for_version_q(version) else None for name, field in made_of._struct.fields.items()}
 
 
 def _value(field: Any, version: int, value: Any) -> Any:

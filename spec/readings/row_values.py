@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from spec.algebra import Term
 
@@ -57,3 +57,19 @@ def terms_of(value: Value) -> Iterator[Term]:
                 yield from terms_of(record)
         case _:
             yield value
+
+
+class Element(NamedTuple):
+    """Where a value stands that is no column of its own: in a column of arrays of integers.
+
+    Attributes:
+        array: the column.
+        at: the position.
+        is_fact: whether 1 says yes and any other integer no.
+        absent: what it is where there is no such element.
+    """
+
+    array: str
+    at: int
+    is_fact: bool
+    absent: Term

@@ -8,7 +8,7 @@ import pytest
 from model_tests.bench import trace_batches
 from model_tests.bench.trace_batches import write_batch
 from model_tests.simulate.simulate import trace_of
-from model_tests.traces.schema import record_batch
+from model_tests.traces.schema_types import record_batch
 
 
 @pytest.fixture

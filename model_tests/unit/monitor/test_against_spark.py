@@ -6,7 +6,7 @@ import pytest
 
 from model_tests.check import check
 from model_tests.monitor.monitor import Monitor, rule_counts
-from model_tests.traces.schema import arrow_schema
+from model_tests.traces.schema_types import arrow_schema
 from model_tests.unit.monitor.perturbed import changed_traces
 from spec.versions import PROFILES
 

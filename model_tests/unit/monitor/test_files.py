@@ -13,7 +13,8 @@ from model_tests.common.reports import BadInput
 from model_tests.monitor.files import read_trace, trace_writer
 from model_tests.monitor.monitor import Monitor
 from model_tests.simulate.simulate import trace_of
-from model_tests.traces.schema import Row, arrow_schema, ndjson_line
+from model_tests.traces.schema import Row, ndjson_line
+from model_tests.traces.schema_types import arrow_schema
 from reference.recording.trace import HISTORY
 
 ROWS: list[Row] = trace_of(2, steps=12)

@@ -1,6 +1,11 @@
 """aiokafka against the server: what was acknowledged is what a reader finds, once."""
 
 import asyncio
+import threading
+from collections.abc import Awaitable, Sequence
+from concurrent.futures import CancelledError
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,72 +16,149 @@ pytest.importorskip("aiokafka", reason="needs aiokafka")
 import aiokafka
 from aiokafka.errors import KafkaError
 
-from model_tests.serve.cluster import Cluster
-from model_tests.unit.serve.journeys import PATIENCE_S, Ledger, judged
+from model_tests.serve.cluster import Cluster, SpecificationViolated
+from model_tests.serve.defects import DEFECTS
+from model_tests.unit.serve.client_journey import PARTITIONS, Journey, Record
+from model_tests.unit.serve.journeys import MARKER_DEFECT, PATIENCE_S, Ledger, check_audit, check_plain, judged
+
+
+class Aiokafka:
+    """The library, in a loop of its own that goes on between the calls."""
+
+    error = KafkaError
+
+    def __init__(self, servers: str) -> None:
+        self.servers = servers
+        self._loop = asyncio.new_event_loop()
+        self._loop.set_exception_handler(lambda *_: None)  # futures that a fenced producer leaves behind
+        threading.Thread(target=self._loop.run_forever, name="aiokafka", daemon=True).start()
+
+    def wait(self, work: Awaitable[Any]) -> Any:
+        """What comes of something that is awaited in the loop."""
+
+        async def awaited() -> Any:
+            return await work
+
+        return asyncio.run_coroutine_threadsafe(awaited(), self._loop).result(PATIENCE_S)
+
+    def writer(self, transactional_id: str | None) -> "AiokafkaWriter":
+        return AiokafkaWriter(self, transactional_id)
+
+    def member(self, group: str, topics: list[str]) -> "AiokafkaMember":
+        return AiokafkaMember(self, group, topics)
+
+    def stop(self) -> None:
+        """End the loop."""
+        self._loop.call_soon_threadsafe(self._loop.stop)
+
+
+class AiokafkaWriter:
+    """A producer whose calls return when they are answered."""
+
+    def __init__(self, library: Aiokafka, transactional_id: str | None) -> None:
+        self._wait = library.wait
+
+        async def made() -> Any:
+            return aiokafka.AIOKafkaProducer(
+                bootstrap_servers=library.servers, enable_idempotence=True, transactional_id=transactional_id
+            )
+
+        self._producer = self._wait(made())
+        self._wait(self._producer.start())
+
+    def begin(self) -> None:
+        self._wait(self._producer.begin_transaction())
+
+    def send(self, topic: str, partition: int, value: bytes) -> int:
+        return int(self._wait(self._producer.send_and_wait(topic, value, partition=partition)).offset)
+
+    def send_offsets(self, member: Any) -> None:
+        self._wait(self._producer.send_offsets_to_transaction(member.positions(), member.group))
+
+    def commit(self) -> None:
+        self._wait(self._producer.commit_transaction())
+
+    def abort(self) -> None:
+        self._wait(self._producer.abort_transaction())
+
+    def close(self) -> None:
+        self._wait(self._producer.stop())
+
+
+class AiokafkaMember:
+    """A member of a group."""
+
+    def __init__(self, library: Aiokafka, group: str, topics: list[str]) -> None:
+        self.group = group
+        self._wait = library.wait
+
+        async def made() -> Any:
+            return aiokafka.AIOKafkaConsumer(
+                *topics,
+                bootstrap_servers=library.servers,
+                group_id=group,
+                auto_offset_reset="earliest",
+                isolation_level="read_committed",
+                enable_auto_commit=False,
+                heartbeat_interval_ms=100,
+                fetch_max_wait_ms=100,
+            )
+
+        self._consumer = self._wait(made())
+        self._wait(self._consumer.start())
+
+    def poll(self) -> list[Record]:
+        found = self._wait(self._consumer.getmany(timeout_ms=100))
+        return [Record(each.topic, each.partition, each.offset, each.value) for got in found.values() for each in got]
+
+    def positions(self) -> dict[Any, int]:
+        """Where it stands, by partition."""
+        return {each: self._wait(self._consumer.position(each)) for each in self._consumer.assignment()}
+
+    def partitions(self) -> int:
+        return len(self._consumer.assignment())
+
+    def rewind(self, records: Sequence[Record]) -> None:
+        for record in reversed(records):
+            partition = aiokafka.TopicPartition(record.topic, record.partition)
+            if partition in self._consumer.assignment():
+                self._consumer.seek(partition, record.offset)
+
+    def close(self) -> None:
+        with suppress(CancelledError):  # of 0.14, if a connection breaks meanwhile
+            self._wait(self._consumer.stop())
 
 
 @pytest.mark.parametrize(("profile", "nodes"), [("2.7", 1), ("4.3", 3)])
-def test_a_journey_of_producers_and_readers(profile: str, nodes: int) -> None:
-    """Idempotent batches, transactions that commit and abort, a fenced instance, offsets in a transaction."""
+def test_a_journey_of_producers_and_readers(profile: str, nodes: int, tmp_path: Path) -> None:
+    """Idempotent batches, commits and aborts, a fenced instance, and a group that makes records of records."""
     ledger = Ledger()
-    with judged(Cluster(profile, nodes, topics={"in": 1, "out": 1}), ledger) as cluster:
-        asyncio.run(asyncio.wait_for(journey(cluster.bootstrap_servers, ledger), PATIENCE_S))
+    with judged(Cluster(profile, nodes, topics={"in": PARTITIONS, "out": PARTITIONS}), ledger) as cluster:
+        library = Aiokafka(cluster.bootstrap_servers)
+        Journey(library, ledger).travel()
+        library.stop()
+
+    check_audit(ledger.audit(tmp_path))
 
 
-async def journey(servers: str, ledger: Ledger) -> None:
-    """Everything in one loop, which says nothing of futures that the fenced producer leaves behind."""
-    asyncio.get_running_loop().set_exception_handler(lambda *_: None)
-    async with aiokafka.AIOKafkaProducer(bootstrap_servers=servers, enable_idempotence=True) as plain:
-        for number in range(50):
-            value = f"plain-{number}".encode()
-            await plain.send_and_wait("in", value)
-            ledger.acknowledged.append(value)
+def test_idempotent_records_are_there_once(tmp_path: Path) -> None:
+    """Whatever is lost on the wire."""
+    ledger, topics = Ledger(), {"in": PARTITIONS}
+    with Cluster("4.3", nodes=3, topics=topics, faults="harsh", seed=7) as cluster:
+        library = Aiokafka(cluster.bootstrap_servers)
+        Journey(library, ledger).travel_without_transactions()
+        library.stop()
 
-    first = aiokafka.AIOKafkaProducer(bootstrap_servers=servers, transactional_id="app")
-    await first.start()
-    for number in range(6):
-        value = f"txn-{number}".encode()
-        await first.begin_transaction()
-        await first.send_and_wait("in", value)
-        if number % 3 == 2:
-            await first.abort_transaction()
-            ledger.aborted.append(value)
-        else:
-            await first.commit_transaction()
-            ledger.committed.append(value)
-
-    consumer = aiokafka.AIOKafkaConsumer(
-        "in",
-        bootstrap_servers=servers,
-        group_id="readers",
-        auto_offset_reset="earliest",
-        isolation_level="read_committed",
-        enable_auto_commit=False,
-    )
-    await consumer.start()
-    while len(ledger.seen) < 54:
-        found = await consumer.getmany(timeout_ms=200)
-        ledger.seen += [record.value for records in found.values() for record in records]
-
-    second = aiokafka.AIOKafkaProducer(bootstrap_servers=servers, transactional_id="app")
-    await second.start()
-    with pytest.raises(KafkaError):
-        await go_on(first)
-    ledger.fenced = True
-
-    await second.begin_transaction()
-    await second.send_and_wait("out", b"made of what was read")
-    (partition,) = consumer.assignment()
-    position = await consumer.position(partition)
-    await second.send_offsets_to_transaction({partition: position}, "readers")
-    await second.commit_transaction()
-    assert position == await consumer.committed(partition)
-    for each in (consumer, second, first):
-        await each.stop()
+    check_plain(ledger)
+    check_audit(ledger.audit(tmp_path))
 
 
-async def go_on(producer: Any) -> None:
-    """Write one more record in a transaction."""
-    await producer.begin_transaction()
-    await producer.send_and_wait("in", b"zombie")
-    await producer.commit_transaction()
+@pytest.mark.slow
+def test_a_broken_server_is_convicted() -> None:
+    """The judge sees what the client cannot."""
+    cluster = Cluster("4.3", topics={"in": PARTITIONS, "out": PARTITIONS}, defect=MARKER_DEFECT)
+    with suppress(SpecificationViolated), cluster:
+        Journey(Aiokafka(cluster.bootstrap_servers), Ledger()).travel()
+
+    assert cluster.report is not None
+    assert DEFECTS[MARKER_DEFECT].rule.id in {violation.rule for violation in cluster.report.violations}

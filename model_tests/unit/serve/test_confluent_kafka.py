@@ -1,6 +1,8 @@
 """confluent-kafka (librdkafka) against the server: what was acknowledged is what a reader finds, once."""
 
 import time
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +13,8 @@ pytest.importorskip("confluent_kafka", reason="needs confluent-kafka")
 import confluent_kafka
 
 from model_tests.serve.cluster import Cluster
-from model_tests.unit.serve.journeys import PATIENCE_S, Ledger, judged
+from model_tests.unit.serve.client_journey import PARTITIONS, Journey, Record, Writer
+from model_tests.unit.serve.journeys import PATIENCE_S, Ledger, check_audit, judged
 
 CASES = [("0.11", 1), ("2.4", 3), ("3.9", 1), ("4.3", 1), ("4.4", 3)]
 
@@ -28,6 +31,8 @@ def reader(servers: str, group: str) -> Any:
         "auto.offset.reset": "earliest",
         "isolation.level": "read_committed",
         "enable.auto.commit": False,
+        "heartbeat.interval.ms": 100,
+        "fetch.wait.max.ms": 100,
     }
     return confluent_kafka.Consumer(settings)
 
@@ -44,60 +49,88 @@ def take(consumer: Any, topic: str, count: int) -> list[bytes]:
     return taken
 
 
-def go_on(producer: Any) -> None:
-    """Write one more record in a transaction."""
-    producer.begin_transaction()
-    producer.produce("in", b"zombie")
-    producer.commit_transaction(PATIENCE_S)
+class ConfluentWriter:
+    """A producer whose calls return when they are answered."""
+
+    def __init__(self, servers: str, transactional_id: str | None) -> None:
+        self._producer = producer(servers, **({"transactional.id": transactional_id} if transactional_id else {}))
+        if transactional_id:
+            self._producer.init_transactions(PATIENCE_S)
+        self.begin = self._producer.begin_transaction
+
+    def send(self, topic: str, partition: int, value: bytes) -> int:
+        answers: list[Any] = []
+        self._producer.produce(topic, value, partition=partition, callback=lambda *answer: answers.append(answer))
+        while not answers:
+            self._producer.poll(PATIENCE_S)
+        ((error, message),) = answers
+        if error is not None:
+            raise confluent_kafka.KafkaException(error)
+        return int(message.offset())
+
+    def send_offsets(self, member: Any) -> None:
+        consumer = member.consumer
+        positions = consumer.position(consumer.assignment())
+        self._producer.send_offsets_to_transaction(positions, consumer.consumer_group_metadata(), PATIENCE_S)
+
+    def commit(self) -> None:
+        self._producer.commit_transaction(PATIENCE_S)
+
+    def abort(self) -> None:
+        self._producer.abort_transaction(PATIENCE_S)
+
+    def close(self) -> None:
+        self._producer.purge()
+
+
+class ConfluentMember:
+    """A member of a group."""
+
+    def __init__(self, servers: str, group: str, topics: list[str]) -> None:
+        self.consumer = reader(servers, group)
+        self.consumer.subscribe(topics)
+        self.close = self.consumer.close
+
+    def poll(self) -> list[Record]:
+        found = []
+        message = self.consumer.poll(0.1)
+        while message is not None:
+            if message.error() is None:
+                found.append(Record(message.topic(), message.partition(), message.offset(), message.value()))
+            message = self.consumer.poll(0)
+        return found
+
+    def partitions(self) -> int:
+        return len(self.consumer.assignment())
+
+    def rewind(self, records: Sequence[Record]) -> None:
+        first = {(record.topic, record.partition): record.offset for record in reversed(records)}
+        for each in self.consumer.assignment():
+            if (each.topic, each.partition) in first:
+                offset = first[each.topic, each.partition]
+                self.consumer.seek(confluent_kafka.TopicPartition(each.topic, each.partition, offset))
+
+
+class ConfluentKafka:
+    """The library."""
+
+    error = confluent_kafka.KafkaException
+
+    def __init__(self, servers: str) -> None:
+        self._servers = servers
+
+    def writer(self, transactional_id: str | None) -> Writer:
+        return ConfluentWriter(self._servers, transactional_id)
+
+    def member(self, group: str, topics: list[str]) -> ConfluentMember:
+        return ConfluentMember(self._servers, group, topics)
 
 
 @pytest.mark.parametrize(("profile", "nodes"), CASES)
-def test_a_journey_of_producers_and_readers(profile: str, nodes: int) -> None:
-    """Idempotent batches, transactions that commit and abort, a fenced instance, offsets in a transaction."""
+def test_a_journey_of_producers_and_readers(profile: str, nodes: int, tmp_path: Path) -> None:
+    """Idempotent batches, commits and aborts, a fenced instance, and a group that makes records of records."""
     ledger = Ledger()
-    with judged(Cluster(profile, nodes, topics={"in": 1, "out": 3}), ledger) as cluster:
-        servers = cluster.bootstrap_servers
-        plain = producer(servers)
+    with judged(Cluster(profile, nodes, topics={"in": PARTITIONS, "out": PARTITIONS}), ledger) as cluster:
+        Journey(ConfluentKafka(cluster.bootstrap_servers), ledger).travel()
 
-        def delivered(error: Any, message: Any) -> None:
-            if error is None:
-                ledger.acknowledged.append(message.value())
-
-        for number in range(200):
-            plain.produce("in", f"plain-{number}", callback=delivered)
-        assert 0 == plain.flush(PATIENCE_S)
-
-        first = producer(servers, **{"transactional.id": "app"})
-        first.init_transactions(PATIENCE_S)
-        for number in range(9):
-            value = f"txn-{number}".encode()
-            first.begin_transaction()
-            first.produce("in", value)
-            assert 0 == first.flush(PATIENCE_S)
-            if number % 3 == 2:
-                first.abort_transaction(PATIENCE_S)
-                ledger.aborted.append(value)
-            else:
-                first.commit_transaction(PATIENCE_S)
-                ledger.committed.append(value)
-
-        consumer = reader(servers, "readers")
-        ledger.seen = take(consumer, "in", 206)
-
-        second = producer(servers, **{"transactional.id": "app"})
-        second.init_transactions(PATIENCE_S)
-        with pytest.raises(confluent_kafka.KafkaException) as refused:
-            go_on(first)
-        ledger.fenced = refused.value.args[0].fatal()
-
-        second.begin_transaction()
-        second.produce("out", b"made of what was read")
-        positions = consumer.position(consumer.assignment())
-        second.send_offsets_to_transaction(positions, consumer.consumer_group_metadata(), PATIENCE_S)
-        second.commit_transaction(PATIENCE_S)
-        (committed,) = consumer.committed(consumer.assignment(), PATIENCE_S)
-        assert positions[0].offset == committed.offset
-        consumer.close()
-
-    assert cluster.report is not None
-    assert {"committed": 7, "aborted": 3} == dict(cluster.report.outcomes)
+    check_audit(ledger.audit(tmp_path))

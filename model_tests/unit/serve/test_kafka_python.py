@@ -1,6 +1,8 @@
-"""kafka-python against the server: what was acknowledged is what a reader finds, once; a group shares partitions."""
+"""kafka-python against the server: what was acknowledged is what a reader finds, once."""
 
-import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,109 +12,109 @@ pytest.importorskip("kafka.protocol", reason="the wire protocol needs kafka-pyth
 import kafka
 from kafka.errors import KafkaError
 
-from model_tests.serve.cluster import Cluster
-from model_tests.unit.serve.journeys import PATIENCE_S, Ledger, judged
+from model_tests.serve.cluster import Cluster, SpecificationViolated
+from model_tests.serve.defects import DEFECTS
+from model_tests.unit.serve.client_journey import PARTITIONS, Journey, Record
+from model_tests.unit.serve.journeys import MARKER_DEFECT, PATIENCE_S, Ledger, check_audit, check_plain, judged
 
 
-def producer(servers: str, **settings: Any) -> Any:
-    return kafka.KafkaProducer(bootstrap_servers=servers, enable_idempotence=True, **settings)
+class KafkaPythonWriter:
+    """A producer whose calls return when they are answered."""
+
+    def __init__(self, servers: str, transactional_id: str | None) -> None:
+        self._producer = kafka.KafkaProducer(
+            bootstrap_servers=servers, enable_idempotence=True, transactional_id=transactional_id
+        )
+        if transactional_id:
+            self._producer.init_transactions()
+        self.begin = self._producer.begin_transaction
+        self.commit = self._producer.commit_transaction
+        self.abort = self._producer.abort_transaction
+
+    def send(self, topic: str, partition: int, value: bytes) -> int:
+        return int(self._producer.send(topic, value, partition=partition).get(PATIENCE_S).offset)
+
+    def send_offsets(self, member: Any) -> None:
+        consumer = member.consumer
+        offsets = {each: kafka.OffsetAndMetadata(consumer.position(each), "", -1) for each in consumer.assignment()}
+        self._producer.send_offsets_to_transaction(offsets, consumer.group_metadata())
+
+    def close(self) -> None:
+        self._producer.close(timeout=1)
 
 
-def reader(servers: str, topic: str, group: str, **settings: Any) -> Any:
-    common = {"auto_offset_reset": "earliest", "isolation_level": "read_committed", "enable_auto_commit": False}
-    return kafka.KafkaConsumer(topic, bootstrap_servers=servers, group_id=group, **common, **settings)
+class KafkaPythonMember:
+    """A member of a group."""
+
+    def __init__(self, servers: str, group: str, topics: list[str]) -> None:
+        self.consumer = kafka.KafkaConsumer(
+            *topics,
+            bootstrap_servers=servers,
+            group_id=group,
+            auto_offset_reset="earliest",
+            isolation_level="read_committed",
+            enable_auto_commit=False,
+            heartbeat_interval_ms=100,
+            fetch_max_wait_ms=100,
+        )
+        self.close = self.consumer.close
+
+    def poll(self) -> list[Record]:
+        found = self.consumer.poll(100)
+        return [Record(each.topic, each.partition, each.offset, each.value) for got in found.values() for each in got]
+
+    def partitions(self) -> int:
+        return len(self.consumer.assignment())
+
+    def rewind(self, records: Sequence[Record]) -> None:
+        for record in reversed(records):
+            partition = kafka.TopicPartition(record.topic, record.partition)
+            if partition in self.consumer.assignment():
+                self.consumer.seek(partition, record.offset)
 
 
-def take(consumers: list[Any], count: int) -> list[bytes]:
-    """The next records of a group, as many as there should be."""
-    taken: list[bytes] = []
-    give_up = time.monotonic() + PATIENCE_S
-    while len(taken) < count and time.monotonic() < give_up:
-        for consumer in consumers:
-            taken += [record.value for records in consumer.poll(100).values() for record in records]
-    return taken
+class KafkaPython:
+    """The library."""
 
+    error = KafkaError
 
-def go_on(producer: Any) -> None:
-    """Write one more record in a transaction."""
-    producer.begin_transaction()
-    producer.send("in", b"zombie")
-    producer.commit_transaction()
+    def __init__(self, servers: str) -> None:
+        self._servers = servers
+
+    def writer(self, transactional_id: str | None) -> KafkaPythonWriter:
+        return KafkaPythonWriter(self._servers, transactional_id)
+
+    def member(self, group: str, topics: list[str]) -> KafkaPythonMember:
+        return KafkaPythonMember(self._servers, group, topics)
 
 
 @pytest.mark.parametrize(("profile", "nodes"), [("1.0", 1), ("4.3", 3)])
-def test_a_journey_of_producers_and_readers(profile: str, nodes: int) -> None:
-    """Idempotent batches, transactions that commit and abort, a fenced instance, offsets in a transaction."""
+def test_a_journey_of_producers_and_readers(profile: str, nodes: int, tmp_path: Path) -> None:
+    """Idempotent batches, commits and aborts, a fenced instance, and a group that makes records of records."""
     ledger = Ledger()
-    with judged(Cluster(profile, nodes, topics={"in": 1, "out": 1}), ledger) as cluster:
-        servers = cluster.bootstrap_servers
-        plain = producer(servers)
-        sent = [plain.send("in", f"plain-{number}".encode()) for number in range(100)]
-        assert list(range(100)) == [each.get(PATIENCE_S).offset for each in sent]
-        ledger.acknowledged = [f"plain-{number}".encode() for number in range(100)]
-        plain.close()
+    with judged(Cluster(profile, nodes, topics={"in": PARTITIONS, "out": PARTITIONS}), ledger) as cluster:
+        Journey(KafkaPython(cluster.bootstrap_servers), ledger).travel()
 
-        first = producer(servers, transactional_id="app")
-        first.init_transactions()
-        for number in range(6):
-            value = f"txn-{number}".encode()
-            first.begin_transaction()
-            first.send("in", value).get(PATIENCE_S)
-            if number % 3 == 2:
-                first.abort_transaction()
-                ledger.aborted.append(value)
-            else:
-                first.commit_transaction()
-                ledger.committed.append(value)
-
-        consumer = reader(servers, "in", "readers")
-        ledger.seen = take([consumer], 104)
-
-        second = producer(servers, transactional_id="app")
-        second.init_transactions()
-        with pytest.raises(KafkaError):
-            go_on(first)
-        ledger.fenced = True
-
-        second.begin_transaction()
-        second.send("out", b"made of what was read")
-        partition = kafka.TopicPartition("in", 0)
-        position = consumer.position(partition)
-        offsets = {partition: kafka.OffsetAndMetadata(position, "", -1)}
-        second.send_offsets_to_transaction(offsets, consumer.group_metadata())
-        second.commit_transaction()
-        assert position == consumer.committed(partition)
-        for each in (consumer, first, second):
-            each.close()
+    check_audit(ledger.audit(tmp_path))
 
 
-def test_a_group_shares_partitions_and_loses_a_member() -> None:
-    """Two members read what one of them alone would read; what one leaves, the other goes on with."""
-    with Cluster("4.3", topics={"in": 4}) as cluster:
-        servers = cluster.bootstrap_servers
-        plain = producer(servers)
-        for number in range(40):
-            plain.send("in", str(number).encode(), partition=number % 4)
-        plain.flush(PATIENCE_S)
-        members = [reader(servers, "in", "sharers", heartbeat_interval_ms=100) for _ in range(2)]
-        seen: list[bytes] = []
-        give_up = time.monotonic() + PATIENCE_S
-        while not all(len(member.assignment()) == 2 for member in members) and time.monotonic() < give_up:
-            for member in members:
-                seen += [record.value for records in member.poll(50).values() for record in records]
-                member.commit()
-        assert [2, 2] == [len(member.assignment()) for member in members]
-        seen += take(members, 40 - len(set(seen)))
-        for member in members:
-            member.commit()
-        members[0].close()
-        for number in range(40, 60):
-            plain.send("in", str(number).encode(), partition=number % 4)
-        plain.flush(PATIENCE_S)
-        seen += take(members[1:], 20)
-        members[1].close()
-        plain.close()
+def test_idempotent_records_are_there_once(tmp_path: Path) -> None:
+    """Whatever is lost on the wire."""
+    ledger, topics = Ledger(), {"in": PARTITIONS}
+    with Cluster("4.3", nodes=3, topics=topics, faults="harsh", seed=7) as cluster:
+        library = KafkaPython(cluster.bootstrap_servers)
+        Journey(library, ledger).travel_without_transactions()
 
-    assert {str(number).encode() for number in range(60)} == set(seen)
+    check_plain(ledger)
+    check_audit(ledger.audit(tmp_path))
+
+
+@pytest.mark.slow
+def test_a_broken_server_is_convicted() -> None:
+    """The judge sees what the client cannot."""
+    cluster = Cluster("4.3", topics={"in": PARTITIONS, "out": PARTITIONS}, defect=MARKER_DEFECT)
+    with suppress(SpecificationViolated), cluster:
+        Journey(KafkaPython(cluster.bootstrap_servers), Ledger()).travel()
+
     assert cluster.report is not None
-    assert {"offsets.atomic", "offsets.stable_fetch"} & {rule.rule for rule in cluster.report.rules}
+    assert DEFECTS[MARKER_DEFECT].rule.id in {violation.rule for violation in cluster.report.violations}

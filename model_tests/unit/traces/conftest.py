@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from model_tests.simulate import simulate
-from model_tests.traces.schema import arrow_schema
+from model_tests.traces.schema_types import arrow_schema
 
 NEWEST_PRODUCERS = 53
 """A seed that chooses idempotent producers on the newest release."""

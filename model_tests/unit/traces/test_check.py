@@ -15,7 +15,8 @@ from model_tests.judging.check_report import CheckReport
 from model_tests.replay import replay
 from model_tests.simulate import simulate
 from model_tests.spark.session import session
-from model_tests.traces.schema import Row, arrow_schema, write_ndjson
+from model_tests.traces.schema import Row, write_ndjson
+from model_tests.traces.schema_types import arrow_schema
 from model_tests.unit.traces.conftest import NEWEST_PRODUCERS, written
 from reference.recording.trace import HISTORY, REPLICATION, SCHEMA_VERSION
 from spec.vocabulary import Origin

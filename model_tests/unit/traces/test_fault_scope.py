@@ -6,12 +6,11 @@ from typing import Any, Final
 import pytest
 
 from model_tests.judging.columns_judged import columns_of_histories
-from model_tests.judging.fault_scope import reaching, violations_counted
+from model_tests.judging.fault_scope import Doubtful, reaching, violations_counted
 from model_tests.judging.histories import NOTHING_REPORTED, Histories, JudgedEvent, key_on
 from model_tests.judging.history_links import CALLS, PLACE, TRANSACTION
 from model_tests.judging.inferred_faults import Happened, hidden_faults
 from model_tests.judging.step_assumptions import Fault
-from model_tests.judging.trace_slice import Doubtful
 from model_tests.monitor.monitor import Monitor
 from model_tests.simulate.simulate import WORKLOADS, trace_of
 from model_tests.traces.schema import Row, complete

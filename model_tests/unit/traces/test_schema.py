@@ -4,7 +4,8 @@ from typing import Any
 import pytest
 
 from model_tests.common.reports import BadInput
-from model_tests.traces.schema import arrow_schema, read_ndjson, spark_schema, write_ndjson
+from model_tests.traces.schema import read_ndjson, write_ndjson
+from model_tests.traces.schema_types import arrow_schema, spark_schema
 from reference.recording.trace import COLUMNS
 
 

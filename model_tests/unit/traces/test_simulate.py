@@ -16,7 +16,7 @@ from model_tests.corruption.bad.catalogue import BAD
 from model_tests.corruption.corrupt import CORRUPTIONS
 from model_tests.simulate import simulate
 from model_tests.simulate.simulation_progress import said, shown
-from model_tests.traces.schema import arrow_schema
+from model_tests.traces.schema_types import arrow_schema
 from spec.evidence import Layer, checks
 from spec.versions import PROFILES
 

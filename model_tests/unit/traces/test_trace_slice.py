@@ -13,13 +13,13 @@ from model_tests.judging import coordinator_verdicts, trace_files
 from model_tests.judging.chains import CHAINS
 from model_tests.judging.coordinator_links import IDENTITY
 from model_tests.judging.explain_history import explain_history
-from model_tests.judging.fault_scope import ReachVerdict, verdicts_of, violations_counted
+from model_tests.judging.fault_scope import Doubtful, ReachVerdict, verdicts_of, violations_counted
 from model_tests.judging.histories import Histories, key_on
 from model_tests.judging.history_links import HISTORY
 from model_tests.judging.inferred_faults import hidden_faults
 from model_tests.judging.step_assumptions import Fault
 from model_tests.judging.trace_files import NEEDED
-from model_tests.judging.trace_slice import Doubtful, to_explain, to_judge_again
+from model_tests.judging.trace_slice import to_explain, to_judge_again
 from model_tests.judging.verdicts import rules_in
 from model_tests.simulate.simulate import WORKLOADS, trace_of
 from model_tests.spark.session import session

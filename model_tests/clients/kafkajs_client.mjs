@@ -1,0 +1,77 @@
+// kafkajs: the journey of journey.mjs.
+
+import { Kafka, logLevel } from "kafkajs";
+
+import { main } from "./journey.mjs";
+
+const RETRY = { initialRetryTime: 20, maxRetryTime: 200, retries: 50 };
+
+main((brokers) => {
+  const kafka = new Kafka({ brokers, clientId: "journey", logLevel: logLevel.NOTHING, retry: RETRY });
+
+  async function producer(transactionalId) {
+    const made = kafka.producer({
+      idempotent: true,
+      maxInFlightRequests: 1,
+      retry: transactionalId === null ? RETRY : { ...RETRY, retries: 5 },
+      ...(transactionalId === null ? {} : { transactionalId }),
+    });
+    await made.connect();
+    let sender = made;
+    return {
+      async begin() {
+        sender = await made.transaction();
+      },
+      async send(topic, partition, value) {
+        const [answer] = await sender.send({ topic, acks: -1, messages: [{ partition, value }] });
+        return answer.baseOffset;
+      },
+      sendOffset: (member, { topic, partition, offset }) =>
+        sender.sendOffsets({
+          consumerGroupId: member.group,
+          topics: [{ topic, partitions: [{ partition, offset: String(BigInt(offset) + 1n) }] }],
+        }),
+      commit: () => sender.commit(),
+      abort: () => sender.abort(),
+      close: () => made.disconnect(),
+    };
+  }
+
+  async function member(group, onRecord) {
+    const consumer = kafka.consumer({ groupId: group, heartbeatInterval: 100, maxWaitTimeInMs: 100 });
+    let assigned = [];
+    consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => (assigned = payload.memberAssignment.in ?? []));
+    await consumer.connect();
+    await consumer.subscribe({ topics: ["in"], fromBeginning: true });
+    await consumer.run({
+      autoCommit: false,
+      eachBatchAutoResolve: false,
+      async eachBatch({ batch: { topic, partition, messages }, resolveOffset, heartbeat, isRunning, isStale }) {
+        for (const { offset, value } of messages) {
+          if (!isRunning() || isStale()) return;
+          if (!(await onRecord({ topic, partition, offset, value: value.toString() }))) {
+            consumer.seek({ topic, partition, offset });
+            return;
+          }
+          resolveOffset(offset);
+          await heartbeat();
+        }
+      },
+    });
+    return { group, partitions: () => assigned, close: () => consumer.disconnect() };
+  }
+
+  async function read(topics, onRecord) {
+    const consumer = kafka.consumer({ groupId: "readers", maxWaitTimeInMs: 100 });
+    await consumer.connect();
+    await consumer.subscribe({ topics, fromBeginning: true });
+    await consumer.run({
+      autoCommit: false,
+      eachMessage: async ({ topic, partition, message: { offset, value } }) =>
+        onRecord({ topic, partition, offset, value: value.toString() }),
+    });
+    return { close: () => consumer.disconnect() };
+  }
+
+  return { producer, member, read };
+});

@@ -1,0 +1,104 @@
+// @platformatic/kafka: the journey of journey.mjs.
+
+import { Consumer, FetchIsolationLevels, MessagesStreamFallbackModes, MessagesStreamModes, Producer } from "@platformatic/kafka";
+
+import { main } from "./journey.mjs";
+
+const text = { value: (data) => data?.toString() };
+// 2.12.1 asks for the epoch of producer id 0 if it is given none, and a second instance is refused.
+const ANY_INSTANCE = { producerId: -1n, producerEpoch: -1 };
+const COMMON = { clientId: "journey", retryDelay: 20 };
+
+main((bootstrapBrokers) => {
+  async function producer(transactionalId) {
+    const made = new Producer({
+      ...COMMON,
+      bootstrapBrokers,
+      idempotent: true,
+      retries: 50,
+      serializers: { value: (data) => Buffer.from(data) },
+      ...(transactionalId === null ? {} : { transactionalId }),
+    });
+    let transaction = null;
+    return {
+      async begin() {
+        transaction = await made.beginTransaction(ANY_INSTANCE);
+      },
+      async send(topic, partition, value) {
+        const { offsets } = await (transaction ?? made).send({ messages: [{ topic, partition, value }] });
+        return offsets[0].offset;
+      },
+      async sendOffset(member, { message }) {
+        await transaction.addConsumer(member.consumer);
+        await transaction.addOffset(message);
+      },
+      commit: () => transaction.commit(),
+      abort: () => transaction.abort(),
+      close: () => made.close(true),
+    };
+  }
+
+  function consumer(groupId) {
+    return new Consumer({
+      ...COMMON,
+      bootstrapBrokers,
+      groupId,
+      autocommit: false,
+      heartbeatInterval: 100,
+      maxWaitTime: 100,
+      minBytes: 1,
+      isolationLevel: FetchIsolationLevels.READ_COMMITTED,
+      deserializers: text,
+    });
+  }
+
+  const record = (message) => ({
+    topic: message.topic,
+    partition: message.partition,
+    offset: message.offset,
+    value: message.value,
+    message,
+  });
+
+  function stream(reader, topics) {
+    return reader.consume({
+      topics,
+      mode: MessagesStreamModes.COMMITTED,
+      fallbackMode: MessagesStreamFallbackModes.EARLIEST,
+    });
+  }
+
+  async function member(group, onRecord) {
+    const joined = consumer(group);
+    let closed = false;
+
+    async function work() {
+      while (!closed) {
+        const messages = await stream(joined, ["in"]);
+        for await (const message of messages) {
+          if (closed || !(await onRecord(record(message)))) break;
+        }
+      }
+    }
+
+    const working = work().catch((error) => closed || console.error(error));
+    return {
+      consumer: joined,
+      partitions: () => joined.assignments?.find(({ topic }) => topic === "in")?.partitions ?? [],
+      async close() {
+        closed = true;
+        await joined.close(true);
+        await working;
+      },
+    };
+  }
+
+  async function read(topics, onRecord) {
+    const reader = consumer("readers");
+    const messages = await stream(reader, topics);
+    messages.on("data", (message) => onRecord(record(message)));
+    return { close: () => reader.close(true) };
+  }
+
+  return { producer, member, read };
+});
