@@ -18,15 +18,7 @@ from model_tests.check.cross_check import to_the_reference, to_the_solver
 from model_tests.common.reports import BadInput
 from model_tests.judging import chains, coordinator_verdicts, trace_files, verdicts
 from model_tests.judging.branch_coverage import BranchTally, coverage
-from model_tests.judging.check_report import (
-    BranchCount,
-    CheckReport,
-    Counted,
-    KnownCount,
-    Quarantined,
-    RuleCount,
-    StepViolation,
-)
+from model_tests.judging.check_report import BranchCount, CheckReport, Counted, KnownCount, RuleCount, StepViolation
 from model_tests.judging.explain import explain
 from model_tests.judging.explain_history import explain_history
 from model_tests.judging.explain_replication import explain_replication
@@ -38,6 +30,7 @@ from model_tests.judging.trace_slice import to_explain, to_judge_again
 from model_tests.judging.unjudged_steps import counted_in
 from model_tests.monitor.replay_command import with_commands
 from model_tests.spark.session import LOCAL, session
+from model_tests.traces.quarantine import Quarantined
 from spec.protocol.append import names
 from spec.protocol.coordinator_steps import DECISIONS
 from spec.rules import RULES, Rule

@@ -10,6 +10,7 @@ from rich.table import Table
 from model_tests.common.reports import HOLDS, NOTHING_JUDGED, VIOLATED
 from model_tests.judging import unjudged_steps
 from model_tests.judging.branch_coverage import Coverage, reported
+from model_tests.traces.quarantine import Quarantined
 
 SHOWN: Final = 5
 """Violations that are printed; the JSON has all that were kept."""
@@ -17,15 +18,6 @@ SHOWN: Final = 5
 
 Counted: TypeAlias = dict[str, Any]
 """A row of counts that the plan of the check gives, by the names of its columns."""
-
-
-@dataclass(frozen=True, slots=True)
-class Quarantined:
-    """Input set aside: a file, or steps of which the first is named."""
-
-    reason: str
-    count: int
-    where: str
 
 
 @dataclass(frozen=True, slots=True)

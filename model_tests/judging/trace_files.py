@@ -17,10 +17,10 @@ from pyspark.sql import types as T
 
 from model_tests.common.reports import BadInput
 from model_tests.judging import coordinator_verdicts, links, verdicts
-from model_tests.judging.check_report import Quarantined
 from model_tests.judging.coordinator_verdicts import of_coordinator
 from model_tests.judging.replication_verdicts import PRODUCE
 from model_tests.traces.files_at import NDJSON, PARQUET, damaged_among, is_elsewhere, trace_files
+from model_tests.traces.quarantine import Quarantined
 from model_tests.traces.schema import BY_NAME, STEP_BITS, Row
 from model_tests.traces.schema_types import spark_schema
 from reference.recording.trace import SCHEMA_VERSION, ColumnType

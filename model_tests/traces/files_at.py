@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from model_tests.common.reports import BadInput
-from model_tests.judging.check_report import Quarantined
+from model_tests.traces.quarantine import Quarantined
 from model_tests.traces.schema import BY_NAME
 from reference.recording.trace import ColumnType
 

@@ -13,8 +13,8 @@ import pytest
 
 pytest.importorskip("kafka.protocol", reason="the wire protocol needs kafka-python (extra `wire`)")
 
-from model_tests.audit.findings import Severity
 from model_tests.histories.anomalies import AnomalyKind
+from model_tests.histories.severity import Severity
 from model_tests.serve.cluster import Cluster, SpecificationViolated
 from model_tests.serve.defects import DEFECTS
 from model_tests.unit.serve.journeys import MARKER_DEFECT, audit_of, check_audit, check_plain, check_report, made_of
