@@ -45,7 +45,7 @@ PLACES: Final[Mapping[int, SubjectLocation]] = MappingProxyType(
         1: SubjectLocation(
             ("seq.exactly_once", "seq.order"),
             ("reference/log/producer_append.py", "reference/client/producer.py"),
-            ("stateful/test_idempotence.py", "reference/test_cluster.py"),
+            ("machines/test_idempotence.py", "reference/simulate/test_cluster.py"),
             "chapters/seq",
         ),
         2: SubjectLocation(
@@ -75,13 +75,13 @@ PLACES: Final[Mapping[int, SubjectLocation]] = MappingProxyType(
         6: SubjectLocation(
             ("seq.duplicate_window", "seq.window_suffices", "seq.successor", "seq.well_formed"),
             ("reference/log/producer_append.py", "reference/log/validation.py"),
-            ("reference/broker/test_partition.py", "reference/broker/test_split_out_of_order.py"),
+            ("reference/log/test_partition.py", "reference/broker/test_split_out_of_order.py"),
             "chapters/seq",
         ),
         7: SubjectLocation(
             ("seq.state_recoverable",),
             ("reference/log/producer_state.py", "reference/log/recovery.py", "reference/log/snapshots.py"),
-            ("reference/log/test_recovery.py", "stateful/test_disk_machine.py"),
+            ("reference/log/test_recovery.py", "machines/test_disk_machine.py"),
             "chapters/seq",
         ),
         8: SubjectLocation(
@@ -96,7 +96,7 @@ PLACES: Final[Mapping[int, SubjectLocation]] = MappingProxyType(
         10: SubjectLocation(
             ("fence.zombie_cannot_commit", "fence.stale_epoch", "ids.identity_never_repeats"),
             ("reference/broker/transaction_coordinator.py",),
-            ("reference/broker/test_init_producer_id.py", "stateful/test_transaction_machine.py"),
+            ("reference/broker/test_init_producer_id.py", "machines/test_transaction_machine.py"),
             "chapters/fence",
         ),
         11: SubjectLocation(
@@ -108,7 +108,7 @@ PLACES: Final[Mapping[int, SubjectLocation]] = MappingProxyType(
         12: SubjectLocation(
             ("lso.read_committed", "lso.decided_below", "lso.aborted_index"),
             ("reference/log/txn_index.py", "reference/client/completed_fetch.py"),
-            ("reference/broker/test_reading.py", "spec/test_lso.py"),
+            ("reference/log/test_reading.py", "spec/test_lso.py"),
             "chapters/lso",
         ),
         13: SubjectLocation(
@@ -138,7 +138,7 @@ PLACES: Final[Mapping[int, SubjectLocation]] = MappingProxyType(
         17: SubjectLocation(
             ("txn.timeout", "txn.expiry"),
             ("reference/broker/transaction_timeouts.py",),
-            ("stateful/test_transaction_machine.py",),
+            ("machines/test_transaction_machine.py",),
             "chapters/txn",
         ),
         18: SubjectLocation(
@@ -186,7 +186,7 @@ PLACES: Final[Mapping[int, SubjectLocation]] = MappingProxyType(
         25: SubjectLocation(
             ("seq.first", "txn.no_crosstalk"),
             ("reference/simulate/simulation.py",),
-            ("reference/test_simulate.py", "spec/test_append.py"),
+            ("reference/simulate/test_simulation.py", "spec/test_append.py"),
             "versions",
         ),
     }

@@ -204,7 +204,7 @@ SHARED: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
             "ask": "puts the request to the node.",
         },
         "model_tests.machines.transaction_ids": {"first": "id of the block that the run begins with."},
-        "model_tests.traces": {
+        "model_tests": {
             "log": "of one partition on one broker.",
             "logs": "of all partitions and brokers, in order.",
             "batches": "of the log, as columns.",

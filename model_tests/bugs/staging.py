@@ -92,7 +92,7 @@ def _without_it(bug: Bug) -> Profile:
     asked = {case.profile: case.expected for case in bug.cases}
     newest = [asked[name] for name in PROFILES if name in asked]
     is_open = newest[-1:] == [ExpectedAnswer.VIOLATED]
-    return profile_of(bug.mended[-1]) if is_open else NEWEST
+    return profile_of(bug.mended[-1]) if is_open and bug.mended else NEWEST
 
 
 def _world(case: SearchCase) -> Make | None:

@@ -117,7 +117,7 @@ class CorruptionReport:
                 console.print(f"harmless: {count} x {reason.value}", markup=False, highlight=False)
         for missing in MissingEvidence:
             if count := self.count(missing.value):
-                console.print(f"no evidence: {count} x {missing.value}", markup=False, highlight=False)
+                console.print(f"not shown: {count} x {missing.value}", markup=False, highlight=False)
         for kind in CorruptionKind:
             unseen = sorted(
                 (o for o in self.outcomes if o.kind == kind and o.outcome == UNSEEN), key=lambda o: -o.count
@@ -130,7 +130,7 @@ class CorruptionReport:
 
     def _table(self) -> Table:
         table = Table()
-        for heading in ("corruption", *_NOTICED, KNOWN, "no evidence", UNSEEN, "harmless", "rate"):
+        for heading in ("corruption", *_NOTICED, KNOWN, "not shown", UNSEEN, "harmless", "rate"):
             table.add_column(heading, width=max(5, *map(len, heading.split())))
         for kind in CorruptionKind:
             counts = [self.count(outcome, kind) for outcome in (*_NOTICED, KNOWN)]

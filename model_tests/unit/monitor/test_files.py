@@ -101,12 +101,12 @@ def test_what_is_written_is_read_again(name: str, tmp_path: Path) -> None:
         (
             "origin.ndjson",
             with_line(lambda row: {**row, "appended": True, "origin": -1}),
-            "step 4: an append, and its origin does not say",
+            "step 4: an append without the origin of its request",
         ),
         (
             "refused.ndjson",
             with_line(lambda row: {**row, "api": "Produce", "appended": False, "origin": -1}),
-            "step 4: an append, and its origin does not say",
+            "step 4: an append without the origin of its request",
         ),
         ("profile.ndjson", with_line(lambda row: {**row, "profile": "9.9"}), "step 4: unknown profile '9.9'"),
         ("gap.ndjson", without_step, "of trace 2 step 4 is missing"),

@@ -179,12 +179,12 @@ SEEN = (
     ),
     ("repl.holds_back: proposed dropped of any_of", "high_watermark_waits_for_all", "repl.hw_bounds"),
     (
-        "repl.follower_high_watermark: log_start is never chosen where told < log_start",
+        "repl.follower_high_watermark: log_start is never chosen where reported < log_start",
         "reported_high_watermark_is_in_the_log",
         "repl.hw_bounds",
     ),
     (
-        "repl.truncated_to: told is never chosen unless named",
+        "repl.truncated_to: reported is never chosen unless named",
         "nothing_is_kept_that_the_leader_lacks",
         "repl.prefix_agreement",
     ),

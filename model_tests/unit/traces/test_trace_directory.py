@@ -57,7 +57,7 @@ def test_more_traces_go_on_where_the_others_end(tmp_path: Path) -> None:
     added = list(directory.missing({**WANTED, "raw": range(0, 80, 4)}, 7))
 
     assert list(range(40, 80, 4)) == [seed for piece in added for seed in piece.seeds]
-    with pytest.raises(BadInput, match="holds trace 20, which is not asked for"):
+    with pytest.raises(BadInput, match="holds trace 20, which was not requested"):
         list(directory.missing({**WANTED, "raw": range(0, 20, 4)}, 3))
 
 
