@@ -34,6 +34,9 @@ READ_COMMITTED: Final = "read_committed"
 READ_UNCOMMITTED: Final = "read_uncommitted"
 INTERRUPTED: Final = 130
 """What shells return of a command that was interrupted."""
+LONGEST_HEAD: Final = 100_000
+"""Bytes of a wire log's first line that are looked at."""
+
 SIDE_BY_SIDE: Final = min(4, os.cpu_count() or 1)
 
 
@@ -339,13 +342,14 @@ def serve_command(
         str, typer.Option(metavar="NAME", help="Be wrong in this way, as any-epoch-ends-a-transaction.")
     ] = "",
     faults: Annotated[
-        str, typer.Option(metavar="NAME", help="Lose requests, answers and time on the wire: gentle or harsh.")
+        str, typer.Option(metavar="NAME", help="Of connections, leaders, coordinators and nodes: gentle or harsh.")
     ] = "",
     seed: Annotated[int, typer.Option(help="Of --faults.")] = 0,
     directory: Annotated[
         Path | None,
         typer.Option("--dir", metavar="DIR", help="Keep the nodes' log directories there, and go on with those left."),
     ] = None,
+    min_insync_replicas: Annotated[int, typer.Option(min=1, help="Of every topic.")] = 1,
     feed: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Instead: make the run of a recorded wire.ndjson again.")
     ] = None,
@@ -357,12 +361,13 @@ def serve_command(
     chosen = {"profile": profile, **version, "record": record, "seconds": seconds}
     other: dict[str, object] = {"defect": defect, "feed": feed, "faults": faults, "seed": seed}
     other["directory"] = directory
+    other["min_insync_replicas"] = min_insync_replicas
     _judge(lambda: _provided("model_tests.serve.command")(**nodes_and_topics, **chosen, **other), json_file)
 
 
 @app.command("replay")
 def replay_command(
-    file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="A trace file, Parquet or NDJSON.")] = None,
+    file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="A trace file, or a wire log.")] = None,
     seed: Annotated[int | None, typer.Option(help="Or the number of a trace to make again.")] = None,
     tape: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Or a report (--json) whose run is made again by its tape.")
@@ -377,11 +382,20 @@ def replay_command(
     svg: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw it here too.")] = None,
     json_file: Json = None,
 ) -> None:
-    """Judge one trace, of a file or made again from its seed, and draw it; a failing seed is shrunk first."""
+    """Judge one trace, of a file or made again from its seed, and draw it; a failing seed or wire log is shrunk."""
     chosen = {"workload": workload, "profile": profile, "transaction_version": transaction_version}
     where = {"seed": seed, "tape": tape, "trace": trace, "step": step, "steps": steps}
     how = {"shrink_seconds": shrink_seconds, "svg": svg}
-    _judge(lambda: _provided("model_tests.replay.replay")(file, **where, **chosen, **how), json_file)
+    module = "model_tests.serve.replay" if file is not None and _is_wire_log(file) else "model_tests.replay.replay"
+    _judge(lambda: _provided(module)(file, **where, **chosen, **how), json_file)
+
+
+def _is_wire_log(file: Path) -> bool:
+    """Whether a file begins as what `eos serve --record` writes of all that arrives."""
+    if not file.is_file():
+        return False
+    with file.open("rb") as lines:
+        return b'"topics": {' in lines.readline(LONGEST_HEAD)
 
 
 @app.command("check")

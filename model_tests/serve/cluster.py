@@ -3,27 +3,27 @@
 import asyncio
 import threading
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self
+from typing import Self, TextIO
 
-from model_tests.serve.command import chosen_profile, faults_called, report_of, wall, with_defect
-from model_tests.serve.data import create_topics, opened
-from model_tests.serve.judging import Judge
+from model_tests.serve.cluster_faults import PATIENCE_S, ClusterFaults
+from model_tests.serve.command import chosen_profile, faults_called, recording, report_of, wall, with_defect
+from model_tests.serve.data import create_topics, opened, recovery
+from model_tests.serve.judging import TRACE_FILE, Judge
 from model_tests.serve.report import ServeReport
+from model_tests.serve.wire_log import WireLog, WireSettings
 from reference.server.listener import Server
 from reference.server.service import Service, Settings
 from spec.versions import NEWEST
-
-PATIENCE_S: Final = 60.0
-"""How long start and stop may take before something is wrong with the cluster itself, in seconds."""
 
 
 class SpecificationViolated(AssertionError):
     """A step of the cluster broke a rule."""
 
 
-class Cluster:
+class Cluster(ClusterFaults):
     """Nodes on free ports of this machine, in a thread of their own; every step is judged.
 
     Attributes:
@@ -43,6 +43,9 @@ class Cluster:
         faults: str = "",
         seed: int = 0,
         dir: str | Path | None = None,
+        min_insync_replicas: int = 1,
+        session_seconds: float | None = None,
+        record: Path | None = None,
     ) -> None:
         """A cluster that has not started.
 
@@ -52,9 +55,12 @@ class Cluster:
             transaction_version: the feature; that of the release if not given.
             topics: that are there, with the number of their partitions; others are made when a client asks for them.
             defect: name of a defect that the nodes have, none if empty; other clusters of the process have it too.
-            faults: name of what goes wrong on the wire, nothing if empty.
+            faults: name of what goes wrong, nothing if empty.
             seed: of these faults.
             dir: for the nodes' data, new or left behind by a cluster of the same release; in memory if not given.
+            min_insync_replicas: of every topic.
+            session_seconds: after which the controller takes a silent node for gone; the release's default if None.
+            record: directory that the steps and all that arrives are written to, for `eos replay`; none if None.
 
         Raises:
             BadInput: there is no such release, and no such defect or faults.
@@ -62,11 +68,18 @@ class Cluster:
         self.bootstrap_servers = ""
         self.report: ServeReport | None = None
         self.notices: list[str] = []
-        self._settings = Settings(chosen_profile(profile, transaction_version), nodes)
+        self._settings = Settings(
+            chosen_profile(profile, transaction_version),
+            nodes,
+            min_insync=min_insync_replicas,
+            session_timeout_ms=None if session_seconds is None else round(session_seconds * 1_000),
+        )
         self._topics = dict(topics or {})
         self._directory = None if dir is None else Path(dir)
         self._defect = with_defect(defect)
         self._faults = faults_called(faults, seed)
+        self._wire = WireSettings(defect, faults, seed)
+        self._record = record
         self._thread = threading.Thread(target=self._run, name="kafka-cluster", daemon=True)
         self._started = threading.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -120,20 +133,26 @@ class Cluster:
 
     def _run(self) -> None:
         try:
-            with self._defect, opened(self._settings, wall, self._directory) as service:
-                asyncio.run(self._serve(service))
+            with ExitStack() as stack:
+                stack.enter_context(self._defect)
+                files = (None, None) if self._record is None else stack.enter_context(recording(self._record))
+                service = stack.enter_context(opened(self._settings, wall, self._directory))
+                asyncio.run(self._serve(service, *files))
         except Exception as failure:  # noqa: BLE001  # raised again in the thread that asks
             self._failure = failure
         finally:
             self._started.set()
 
-    async def _serve(self, service: Service) -> None:
-        judge = Judge(self.notices.append)
+    async def _serve(self, service: Service, trace: TextIO | None, wire: TextIO | None) -> None:
+        judge = Judge(self.notices.append, trace, f"eos replay {self._record}/{TRACE_FILE}")
         service.world.observe(judge)
         create_topics(service, self._topics)
         server = self._server = Server(
             service, faults=self._faults, on_settled=judge.pause, on_closed=self.notices.append
         )
+        if wire is not None:
+            reported = self._wire._replace(recovered=bool(recovery(service)))
+            WireLog(wire, self._settings, service.now, self._topics, reported).follow(server)
         self._loop = asyncio.get_running_loop()
         began = self._loop.time()
         try:
@@ -144,6 +163,7 @@ class Cluster:
         finally:
             await server.close()
         judge.finish()
-        self.report = report_of(service, server.requests, judge, self._loop.time() - began, server.closed)
+        seconds = self._loop.time() - began
+        self.report = report_of(service, server.requests, judge, seconds, server.closed, server.suffered)
         if server.failure is not None:
             raise server.failure

@@ -5,11 +5,12 @@ import ipaddress
 import signal
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final, TextIO, cast
 
 import typer
@@ -19,9 +20,9 @@ from model_tests.judging.branch_coverage import coverage
 from model_tests.serve.data import create_topics, opened, recovery, temporary_unless
 from model_tests.serve.judging import TRACE_FILE, Judge
 from model_tests.serve.report import Requests, ServeReport
-from model_tests.serve.wire_log import WIRE_LOG, WireLog, repeated
+from model_tests.serve.wire_log import WIRE_LOG, WireLog, WireSettings, logged
 from reference.server.faults import PROFILES as FAULTS
-from reference.server.faults import WireFaults
+from reference.server.faults import Faults
 from reference.server.listener import Server
 from reference.server.service import Service, Settings
 from reference.server.topics import is_legal
@@ -31,6 +32,7 @@ from spec.versions import PROFILES, Profile
 
 LOCALHOST: Final = "localhost"
 LAST_PORT: Final = 65_535
+NO_FAULTS: Final[Mapping[str, int]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,7 @@ def run(
     faults: str = "",
     seed: int = 0,
     directory: Path | None = None,
+    min_insync_replicas: int = 1,
 ) -> ServeReport:
     """Serve until interrupted, and say what came of it.
 
@@ -71,27 +74,32 @@ def run(
         record: directory for steps and frames.
         seconds: after which to stop; never if not given.
         defect: name of a defect that the nodes have, none if empty.
-        feed: the wire log of a run that is made again, instead of listening.
-        faults: name of what goes wrong on the wire, nothing if empty.
+        feed: the wire log of a run that is made again, instead of listening, with the defect that it had.
+        faults: name of what goes wrong, nothing if empty.
         seed: of these faults.
         directory: for the nodes' data, new or left behind; one that is removed in the end if not given.
+        min_insync_replicas: of every topic.
 
     Raises:
         BadInput: an option says nothing that can be served, or a port or file cannot be had.
     """
-    settings = Settings(chosen_profile(profile, transaction_version), nodes)
+    settings = Settings(chosen_profile(profile, transaction_version), nodes, min_insync=min_insync_replicas)
     place, wanted = place_of(listen, nodes), [topic_of(topic) for topic in topics]
     with ExitStack() as stack:
-        stack.enter_context(with_defect(defect))
-        trace, wire = (None, None) if record is None else stack.enter_context(_recording(record))
+        trace, wire = (None, None) if record is None else stack.enter_context(recording(record))
         judge = Judge(_say, trace, f"eos replay {record}/{TRACE_FILE}")
-        broken_wire = faults_called(faults, seed)
+        drawn = faults_called(faults, seed)
         data = stack.enter_context(temporary_unless(None if feed is not None else directory))
         try:
             if feed is not None:
-                return _fed(feed, data, judge)
+                return _fed(feed, data, judge, defect)
+            stack.enter_context(with_defect(defect))
             service = stack.enter_context(opened(settings, wall, data, lasts=directory is not None))
-            return asyncio.run(_served(service, place, wanted, judge, wire, seconds, broken_wire))
+            log = None
+            if wire is not None:
+                reported = WireSettings(defect, faults, seed, recovered=bool(recovery(service)))
+                log = WireLog(wire, settings, service.now, dict(wanted), reported)
+            return asyncio.run(_served(service, place, wanted, judge, log, seconds, drawn))
         except WireLibraryMissing as missing:
             raise BadInput(str(missing)) from missing
 
@@ -142,15 +150,15 @@ def topic_of(text: str) -> tuple[str, int]:
     return name, int(number)
 
 
-def faults_called(name: str, seed: int) -> WireFaults | None:
-    """What goes wrong on the wire, by name; nothing if it is empty.
+def faults_called(name: str, seed: int) -> Faults | None:
+    """What goes wrong, by name; nothing if it is empty.
 
     Raises:
         BadInput: there is nothing of that name.
     """
     if name and name not in FAULTS:
         raise BadInput(f"no faults {name!r}; there are {', '.join(FAULTS)}")
-    return WireFaults(FAULTS[name], seed) if name else None
+    return Faults(FAULTS[name], seed) if name else None
 
 
 def with_defect(name: str) -> AbstractContextManager[None]:
@@ -180,7 +188,7 @@ def is_loopback(host: str) -> bool:
 
 
 @contextmanager
-def _recording(directory: Path) -> Iterator[tuple[TextIO, TextIO]]:
+def recording(directory: Path) -> Iterator[tuple[TextIO, TextIO]]:
     """The files of a recorded run."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
@@ -195,17 +203,16 @@ async def _served(
     place: Place,
     topics: Sequence[tuple[str, int]],
     judge: Judge,
-    wire: TextIO | None,
+    log: WireLog | None,
     seconds: float | None,
-    faults: WireFaults | None,
+    faults: Faults | None,
 ) -> ServeReport:
     started, settings = time.monotonic(), service.settings
     service.world.observe(judge)
     create_topics(service, dict(topics))
     server = Server(service, faults=faults, on_settled=judge.pause, on_closed=_say)
-    if wire is not None:
-        log = WireLog(wire, settings, service.now, topics, recovered=bool(recovery(service)))
-        server.on_frame, server.on_tick = log.frame, log.tick
+    if log is not None:
+        log.follow(server)
     try:
         await server.start(place.host, place.port)
     except OSError as error:
@@ -225,17 +232,20 @@ async def _served(
     judge.finish()
     if server.failure is not None:
         raise server.failure
-    return report_of(service, server.requests, judge, time.monotonic() - started, server.closed)
+    seconds = time.monotonic() - started
+    return report_of(service, server.requests, judge, seconds, server.closed, server.suffered)
 
 
-def _fed(path: Path, data: Path, judge: Judge) -> ServeReport:
-    """Make a recorded run again, in a new directory, and judge it."""
-    started, again = time.monotonic(), repeated(path, data)
-    again.service.world.observe(judge)
-    again.play()
-    judge.finish()
-    again.service.crash()
-    return report_of(again.service, again.requests, judge, time.monotonic() - started)
+def _fed(path: Path, data: Path, judge: Judge, defect: str) -> ServeReport:
+    """Make a recorded run again in a new directory, with another defect if one is given, and judge it."""
+    started, (run, lines) = time.monotonic(), logged(path)
+    with with_defect(defect or run.wire.defect):
+        again = run.begin(data)
+        again.service.world.observe(judge)
+        again.play(lines)
+        judge.finish()
+        again.service.crash()
+    return report_of(again.service, again.requests, judge, time.monotonic() - started, suffered=again.suffered)
 
 
 def _stop_on_signals(server: Server) -> None:
@@ -245,7 +255,12 @@ def _stop_on_signals(server: Server) -> None:
 
 
 def report_of(
-    service: Service, requests: Counter[tuple[str, str]], judge: Judge, seconds: float, closed: int = 0
+    service: Service,
+    requests: Counter[tuple[str, str]],
+    judge: Judge,
+    seconds: float,
+    closed: int = 0,
+    suffered: Mapping[str, int] = NO_FAULTS,
 ) -> ServeReport:
     """What a server says in the end.
 
@@ -255,6 +270,7 @@ def report_of(
         judge: that looked on.
         seconds: how long it ran.
         closed: connections that were closed because of what came over them.
+        suffered: how many faults there were, by name.
     """
     profile = service.settings.profile
     counted = sorted(requests.items(), key=lambda each: (each[0][1], -each[1]))
@@ -271,4 +287,5 @@ def report_of(
         judge.violated,
         tuple(judge.violations),
         closed,
+        dict(sorted(suffered.items())),
     )

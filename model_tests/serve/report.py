@@ -1,7 +1,7 @@
 """The report of a server: requests by client, transactions by outcome, rules that were judged."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from rich.console import Console
@@ -32,6 +32,7 @@ class ServeReport:
         outcomes: transactions that came to each end.
         violated: violations found; `violations` has the first of them.
         closed: connections that were closed because of what came over them.
+        faults: how many there were, by name.
     """
 
     profile: str
@@ -46,6 +47,7 @@ class ServeReport:
     violated: int
     violations: tuple[StepViolation, ...]
     closed: int
+    faults: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def exit_code(self) -> int:
@@ -74,6 +76,9 @@ class ServeReport:
         console.print(f"rules judged: {judged}", highlight=False)
         for line in reported(self.coverage):
             console.print(line, markup=False, highlight=False)
+        if self.faults:
+            reported_faults = ", ".join(f"{name} {count}" for name, count in self.faults.items())
+            console.print(f"faults: {reported_faults}", highlight=False)
         if self.closed:
             console.print(f"{self.closed} connections closed because of what came over them", highlight=False)
         for violation in self.violations[:SHOWN]:

@@ -1,20 +1,24 @@
 """The wire log: what a server was, what arrived and when, a line of JSON each, so that the run can be made again.
 
-The first line says what the server was. A line with `bytes` is a frame that arrived (in Base64, without its length);
-one without is a look at what was due by then.
+The first line says what the server was. A line with `bytes` is a frame that arrived (in Base64, without its length),
+one with `fault` a fault of a node, one with `wire` what went wrong with a connection, which changes no node; one with
+a time alone is a look at what was due by then.
 """
 
 import base64
 import binascii
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, TextIO
+from typing import Any, Final, NamedTuple, TextIO
 
 from model_tests.common.reports import BadInput
+from reference.server.faults import RequestFaults
 from reference.server.handlers import handle
+from reference.server.listener import Server
+from reference.server.nodes import Fault, FaultKind
 from reference.server.service import Call, Endpoint, Service, Settings
 from reference.wire.codec import MalformedRequest, decode_header, decode_request
 from spec.versions import PROFILES
@@ -25,6 +29,29 @@ WIRE_LOG: Final = "wire.ndjson"
 NOWHERE: Final = Endpoint("127.0.0.1", 9092)
 """Where the nodes of a repeated run say that they are; it changes no step."""
 
+Line = Mapping[str, Any]
+"""What a line of the log says."""
+
+
+class WireSettings(NamedTuple):
+    """What a wire log says of its run beside the server's settings.
+
+    Attributes:
+        defect: name of a defect that the nodes had, none if empty.
+        faults: name of what went wrong, nothing if empty.
+        seed: of these faults.
+        recovered: whether it began with what another run had left in its directory.
+    """
+
+    defect: str = ""
+    faults: str = ""
+    seed: int = 0
+    recovered: bool = False
+
+
+PLAIN: Final = WireSettings()
+"""Neither defect nor faults, and nothing before."""
+
 
 class WireLog:
     """Writes what arrives at a server."""
@@ -32,22 +59,36 @@ class WireLog:
     __slots__ = ("_file",)
 
     def __init__(
-        self, file: TextIO, settings: Settings, now: int, topics: Iterable[tuple[str, int]], *, recovered: bool = False
+        self,
+        file: TextIO,
+        settings: Settings,
+        now: int,
+        topics: Mapping[str, int],
+        wire: WireSettings = PLAIN,
     ) -> None:
-        """A log of a server that starts.
+        """A log of a server that starts now.
 
         Args:
             file: to write to.
             settings: of the server.
             now: milliseconds.
-            topics: that it makes, each with so many partitions.
-            recovered: whether it begins with what another run has left in its directory.
+            topics: that it makes, with the number of their partitions.
+            wire: what else the run is made of.
         """
         self._file = file
         profile = settings.profile
         version = {"profile": profile.name, "transaction_version": profile.transaction_version}
-        begins = {"nodes": settings.nodes, "time": now, "topics": dict(topics), "recovered": recovered}
-        self._write(version | begins)
+        nodes = {
+            "nodes": settings.nodes,
+            "min_insync": settings.min_insync,
+            "session_timeout_ms": settings.session_timeout_ms,
+        }
+        self._write({**version, **nodes, "time": now, "topics": dict(topics), **wire._asdict()})
+
+    def follow(self, server: Server) -> None:
+        """Write down whatever comes to a server that has not started."""
+        server.on_frame, server.on_tick = self.frame, self.tick
+        server.on_fault, server.on_wire_fault = self.fault, self.wire_fault
 
     def frame(self, now: int, node: int, connection: int, frame: bytes) -> None:
         """A frame has arrived at a node.
@@ -65,8 +106,66 @@ class WireLog:
         """The nodes have looked at what was due by now, in milliseconds."""
         self._write({"time": now})
 
-    def _write(self, said: dict[str, Any]) -> None:
+    def fault(self, now: int, fault: Fault) -> None:
+        """A fault has happened to a node, at a time in milliseconds."""
+        self._write({"time": now, "fault": fault._asdict()})
+
+    def wire_fault(self, now: int, connection: int, faults: RequestFaults | None) -> None:
+        """Something has gone wrong with a connection.
+
+        Args:
+            now: milliseconds.
+            connection: its number.
+            faults: of a request on it; None where it was closed without one.
+        """
+        drawn = {"closed": True} if faults is None else faults._asdict()
+        self._write({"time": now, "connection": connection, "wire": drawn})
+
+    def _write(self, said: Line) -> None:
         self._file.write(json.dumps(said) + "\n")
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedRun:
+    """A run that can be made again.
+
+    Attributes:
+        head: the first line of its log.
+        settings: of the server.
+        wire: what else it was made of.
+    """
+
+    head: Line
+    settings: Settings
+    wire: WireSettings
+
+    @classmethod
+    def of(cls, head: Line) -> "LoggedRun":
+        """The run of a log that begins with this line.
+
+        Raises:
+            KeyError, TypeError, ValueError, AttributeError: it is no such line.
+        """
+        profile = PROFILES[head["profile"]].under(head["transaction_version"])
+        settings = Settings(
+            profile,
+            int(head["nodes"]),
+            min_insync=int(head["min_insync"]),
+            session_timeout_ms=head["session_timeout_ms"],
+        )
+        wire = WireSettings(head["defect"], head["faults"], head["seed"], head["recovered"])
+        run = cls(head, settings, wire)
+        run.begin()
+        return run
+
+    def begin(self, directory: Path | None = None) -> "Repeated":
+        """The server before its first frame; its nodes' data goes into a new directory, or stays in memory."""
+        now = [int(self.head["time"])]
+        service = Service(self.settings, lambda: now[0], directory)
+        service.endpoints += [NOWHERE] * self.settings.nodes
+        for name, partitions in self.head["topics"].items():
+            service.create_topic(name, partitions)
+        return Repeated(service, now)
 
 
 @dataclass(slots=True)
@@ -76,66 +175,84 @@ class Repeated:
     Attributes:
         service: the nodes.
         requests: how many came, by api and the client's software, which the log does not say.
+        suffered: how many faults there were, by name.
     """
 
     service: Service
-    requests: Counter[tuple[str, str]]
-    _events: Iterator[dict[str, Any]]
     _now: list[int]
+    requests: Counter[tuple[str, str]] = field(default_factory=Counter)
+    suffered: Counter[str] = field(default_factory=Counter)
 
-    def play(self) -> None:
+    def play(self, lines: Iterable[Line]) -> None:
         """Let everything arrive again, at the time at which it came.
 
         Raises:
             BadInput: a line is none of a wire log.
         """
-        for event in self._events:
+        for line in lines:
             try:
-                self._now[0] = int(event["time"])
-                call = _call_in(event)
+                self._now[0] = int(line["time"])
+                self._happens(line)
             except (KeyError, TypeError, ValueError, binascii.Error, MalformedRequest) as damage:
                 raise BadInput(f"a line of the wire log that no server wrote: {damage}") from damage
-            if call is None:
-                self.service.pass_time()
-            else:
-                self.requests[call.header.api, "as recorded"] += 1
-                self.service.begin()
-                handle(self.service, call)
+
+    def _happens(self, line: Line) -> None:
+        if "bytes" in line:
+            call = call_in(line)
+            self.requests[call.header.api, "as recorded"] += 1
+            self.service.begin()
+            handle(self.service, call)
+        elif "fault" in line:
+            fault = fault_in(line)
+            self.service.nodes.check(fault)
+            self.service.begin()
+            self.service.suffer(fault)
+            self.suffered[fault.kind.value] += 1
+        elif "wire" in line:
+            closed = line["wire"].get("closed")
+            self.suffered.update(["connection closed"] if closed else RequestFaults(**line["wire"]).names())
+        else:
+            self.service.pass_time()
 
 
-def _call_in(event: dict[str, Any]) -> Call | None:
-    """The request of a line; None where the line is a look at what was due."""
-    if "bytes" not in event:
-        return None
-    frame = base64.b64decode(event["bytes"], validate=True)
+def call_in(line: Line) -> Call:
+    """The request of a line with a frame; its answer goes nowhere.
+
+    Raises:
+        KeyError, ValueError, MalformedRequest: there is none in it.
+    """
+    frame = base64.b64decode(line["bytes"], validate=True)
     header, body = decode_header(frame)
-    return Call(event["connection"], event["node"], header, decode_request(header, frame, body), lambda _: None)
+    return Call(line["connection"], line["node"], header, decode_request(header, frame, body), lambda _: None)
 
 
-def repeated(path: Path, directory: Path) -> Repeated:
-    """The run of a wire log, before its first frame; the data of its nodes goes into a new directory.
+def fault_in(line: Line) -> Fault:
+    """The fault of a line with one.
+
+    Raises:
+        KeyError, TypeError, ValueError: there is none in it.
+    """
+    return Fault(**{**line["fault"], "kind": FaultKind(line["fault"]["kind"])})
+
+
+def logged(path: Path) -> tuple[LoggedRun, Iterator[Line]]:
+    """The run of a wire log, and the lines after the first.
 
     Raises:
         BadInput: there is no such file, it does not begin as a wire log does, or its run began with data that it does
             not have.
     """
-    events = _lines(path)
+    lines = _lines(path)
     try:
-        first = next(events)
-        profile = PROFILES[first["profile"]].under(first["transaction_version"])
-        now = [int(first["time"])]
-        service = Service(Settings(profile, first["nodes"]), lambda: now[0], directory)
-        service.endpoints += [NOWHERE] * first["nodes"]
-        for name, partitions in first["topics"].items():
-            service.create_topic(name, partitions)
+        run = LoggedRun.of(next(lines))
     except (StopIteration, KeyError, TypeError, ValueError, AttributeError) as damage:
         raise BadInput(f"{path}: does not begin as the wire log of eos serve --record does") from damage
-    if first.get("recovered"):
+    if run.wire.recovered:
         raise BadInput(f"{path}: its run began with the data of an earlier one, which a wire log does not have")
-    return Repeated(service, Counter(), events, now)
+    return run, lines
 
 
-def _lines(path: Path) -> Iterator[dict[str, Any]]:
+def _lines(path: Path) -> Iterator[Line]:
     try:
         with path.open(encoding="utf-8") as lines:
             yield from map(json.loads, lines)

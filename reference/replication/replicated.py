@@ -12,6 +12,7 @@ from reference.errors import Impossible, Refusal
 from reference.log.batch import RecordBatch
 from reference.log.partition import Partition
 from reference.log.producer_state import PRODUCER_EXPIRATION_MS
+from reference.replication.follower_progress import NEVER
 from reference.replication.following import Following
 from reference.replication.leadership import Leadership, ReplicaConfig
 from reference.replication.messages import (
@@ -195,6 +196,12 @@ class ReplicatedPartition:
         """A replica stops; it no longer bounds the high watermark."""
         self.failed.add(node)
         self.leave_insync(node)
+
+    def forget_times(self) -> None:
+        """A follower counts as caught up by its log alone, however lately it was in sync."""
+        followers = self.leadership.followers
+        for node, progress in followers.items():
+            followers[node] = progress._replace(caught_up_ms=NEVER)
 
     # --- another leader ---------------------------------------------------------------------------------------
 

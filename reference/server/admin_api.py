@@ -9,7 +9,7 @@ from reference.broker.group_metadata import ClassicGroup
 from reference.broker.transaction_api import STATE_NAMES, list_transactions
 from reference.broker.transaction_metadata import TopicPartition
 from reference.errors import Refusal
-from reference.server.metadata_api import CONTROLLER
+from reference.server.metadata_api import controller, registered
 from reference.server.service import CLUSTER_ID, Call, Fields, Service, by_topic
 from spec.vocabulary import ErrorCode, GroupState
 
@@ -29,10 +29,9 @@ MISSING_GROUP_SINCE: Final = 6
 def describe_cluster(service: Service, call: Call) -> None:
     """The nodes."""
     brokers = [
-        {"broker_id": node, "host": host, "port": port, "rack": None}
-        for node, (host, port) in enumerate(service.endpoints)
+        {"broker_id": node, "host": host, "port": port, "rack": None} for node, (host, port) in registered(service)
     ]
-    call.reply({"error_code": 0, "cluster_id": CLUSTER_ID, "controller_id": CONTROLLER, "brokers": brokers})
+    call.reply({"error_code": 0, "cluster_id": CLUSTER_ID, "controller_id": controller(service), "brokers": brokers})
 
 
 # --- groups ---------------------------------------------------------------------------------------------------

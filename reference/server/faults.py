@@ -1,33 +1,175 @@
-"""What goes wrong on the wire: connections that break before a request arrives or before its answer does, and delay."""
+"""What goes wrong, drawn from a seed: with requests and their answers on the wire, and with nodes as time passes."""
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from types import MappingProxyType
+from typing import Final, NamedTuple
 
+from reference.server.nodes import Fault, FaultKind, Nodes
 from reference.tape import Tape
+
+DOUBLED: Final = frozenset(
+    {
+        "AddOffsetsToTxn",
+        "AddPartitionsToTxn",
+        "EndTxn",
+        "Heartbeat",
+        "OffsetCommit",
+        "Produce",
+        "TxnOffsetCommit",
+    }
+)
+"""What may come twice: what clients send again as it was when they do not hear of it.
+
+Not JoinGroup and SyncGroup: a copy takes the place of the request that waits, which then is never answered, in Kafka as
+here. Not InitProducerId: the copy fences the producer, whose run is over then.
+"""
+
+MAX_VERSION: Final = 2**15
+"""Above every version."""
+
+LATE_SINCE: Final[Mapping[str, int]] = MappingProxyType(
+    {"EndTxn": 5, "Heartbeat": 0, "Produce": 0, "TxnOffsetCommit": 5}
+)
+"""What may come after the client has gone on, and the first version of it that brokers tell from what it sends then.
+
+In older versions a late EndTxn ends the next transaction, and a late TxnOffsetCommit puts old offsets into it
+(KIP-890): there Kafka itself is not exactly once.
+"""
 
 
 @dataclass(frozen=True, slots=True)
-class FaultRates:
+class RequestRates:
     """How often, per thousand requests.
 
     Attributes:
-        lost_requests: the connection breaks before the node has the request.
-        lost_answers: it breaks when the request is dealt with, and the client does not hear.
+        lost: the connection breaks before the node has the request.
+        stray: it breaks too, but the request arrives up to `late_ms` later, be it that the client has sent it again.
+        doubled: the request is there twice, one right behind the other; the second answer is dropped.
+        late: the request takes up to `late_ms` longer, and so does what comes after it over the same connection.
+        lost_answers: the connection breaks when the request is dealt with, and the client does not hear.
         late_answers: the answer takes up to `late_ms` longer.
+        late_ms: the longest delay, milliseconds.
     """
 
-    lost_requests: int
+    lost: int
+    stray: int
+    doubled: int
+    late: int
     lost_answers: int
     late_answers: int
     late_ms: int
 
 
-PROFILES: Final = {"gentle": FaultRates(5, 5, 20, 50), "harsh": FaultRates(40, 40, 100, 200)}
+@dataclass(frozen=True, slots=True)
+class NodeRates:
+    """How often, per thousand looks at the clock, twenty in a second; how long, in milliseconds.
+
+    Attributes:
+        closed: a connection is closed.
+        leaders: a replica in sync becomes leader of a partition.
+        transactions: another node coordinates a transactional id, and loads its log first; the one before is a zombie
+            for up to `zombie_ms`.
+        groups: another node coordinates a group, and loads its log first.
+        restarts: a node shuts down in an orderly way, and is back after up to `away_ms`.
+        crashes: a node is killed, and is back after up to `away_ms`.
+        pauses: a node stands still for up to `away_ms`.
+        loading_ms: the longest that a log is loaded.
+    """
+
+    closed: int
+    leaders: int
+    transactions: int
+    groups: int
+    restarts: int
+    crashes: int
+    pauses: int
+    away_ms: int
+    loading_ms: int
+    zombie_ms: int
+
+
+class FaultRates(NamedTuple):
+    """All that goes wrong."""
+
+    requests: RequestRates
+    nodes: NodeRates
+
+
+PROFILES: Final = {
+    "gentle": FaultRates(
+        RequestRates(lost=5, stray=2, doubled=5, late=10, lost_answers=5, late_answers=20, late_ms=50),
+        NodeRates(
+            closed=5,
+            leaders=5,
+            transactions=5,
+            groups=2,
+            restarts=1,
+            crashes=1,
+            pauses=2,
+            away_ms=500,
+            loading_ms=100,
+            zombie_ms=100,
+        ),
+    ),
+    "harsh": FaultRates(
+        RequestRates(lost=20, stray=20, doubled=40, late=50, lost_answers=40, late_answers=100, late_ms=200),
+        NodeRates(
+            closed=40,
+            leaders=40,
+            transactions=40,
+            groups=20,
+            restarts=8,
+            crashes=8,
+            pauses=10,
+            away_ms=1_000,
+            loading_ms=300,
+            zombie_ms=500,
+        ),
+    ),
+}
 """By the name that `eos serve --faults` takes."""
 
 
-class WireFaults:
-    """The faults of one server, drawn in the order of the requests; the first exchange of a connection is spared."""
+class RequestFaults(NamedTuple):
+    """What goes wrong with one request.
+
+    Attributes:
+        lost: its connection breaks before it arrives.
+        stray_ms: it arrives so much later all the same; not if it is 0.
+        late_ms: how much longer it takes.
+        doubled: it is there twice.
+        answer_lost: its connection breaks before its answer arrives.
+        answer_late_ms: how much longer the answer takes.
+    """
+
+    lost: bool = False
+    stray_ms: int = 0
+    late_ms: int = 0
+    doubled: bool = False
+    answer_lost: bool = False
+    answer_late_ms: int = 0
+
+    def names(self) -> Iterator[str]:
+        """What it is called in a report; of a request that is lost nothing else is to be seen."""
+        if self.lost:
+            yield "request stray" if self.stray_ms else "request lost"
+            return
+        for name, happens in (
+            ("request late", self.late_ms),
+            ("request doubled", self.doubled),
+            ("answer lost", self.answer_lost),
+            ("answer late", self.answer_late_ms),
+        ):
+            if happens:
+                yield name
+
+
+NOTHING: Final = RequestFaults()
+
+
+class Faults:
+    """The faults of one server, drawn from one tape in the order of the requests and of the looks at the clock."""
 
     __slots__ = ("_rates", "_tape")
 
@@ -36,14 +178,58 @@ class WireFaults:
         self._rates = rates
         self._tape = Tape.seeded(seed)
 
-    def loses_request(self) -> bool:
-        """Whether the connection breaks before the request arrives."""
-        return self._tape.happens(self._rates.lost_requests)
+    def of_request(self, api: str, version: int) -> RequestFaults:
+        """What goes wrong with the next request, which is of a version of an api."""
+        rates, tape = self._rates.requests, self._tape
+        tape.drawn.clear()
+        may_stray = version >= LATE_SINCE.get(api, MAX_VERSION)
+        lost, stray, doubled = (tape.happens(rate) for rate in (rates.lost, rates.stray, rates.doubled))
+        return RequestFaults(
+            lost=lost or (stray and may_stray),
+            stray_ms=tape.between(1, rates.late_ms) if stray and may_stray else 0,
+            late_ms=self._delay(rates.late),
+            doubled=doubled and api in DOUBLED,
+            answer_lost=tape.happens(rates.lost_answers),
+            answer_late_ms=self._delay(rates.late_answers),
+        )
 
-    def loses_answer(self) -> bool:
-        """Whether the connection breaks before the answer arrives."""
-        return self._tape.happens(self._rates.lost_answers)
+    def _delay(self, rate: int) -> int:
+        return self._tape.between(1, self._rates.requests.late_ms) if self._tape.happens(rate) else 0
 
-    def delay_ms(self) -> int:
-        """How much longer the answer takes, milliseconds."""
-        return self._tape.between(1, self._rates.late_ms) if self._tape.happens(self._rates.late_answers) else 0
+    def closed(self, connections: Sequence[int]) -> int | None:
+        """The number of a connection that is closed now, None if none is."""
+        self._tape.drawn.clear()
+        happens = self._tape.happens(self._rates.nodes.closed)
+        return self._tape.pick(connections) if happens and connections else None
+
+    def of_nodes(self, nodes: Nodes) -> Iterator[Fault]:
+        """What goes wrong with nodes now; each is drawn once the one before has happened."""
+        rates = self._rates.nodes
+        for kind, rate in (
+            (FaultKind.LEADER, rates.leaders),
+            (FaultKind.TRANSACTIONS, rates.transactions),
+            (FaultKind.GROUPS, rates.groups),
+            (FaultKind.RESTART, rates.restarts),
+            (FaultKind.CRASH, rates.crashes),
+            (FaultKind.PAUSE, rates.pauses),
+        ):
+            if self._tape.happens(rate):
+                possible = nodes.possible(kind)
+                if possible:
+                    yield self._with_times(self._tape.pick(possible))
+        self._tape.drawn.clear()
+
+    def _with_times(self, fault: Fault) -> Fault:
+        rates, tape = self._rates.nodes, self._tape
+        return fault._replace(
+            away_ms=tape.between(1, rates.away_ms) if fault.kind in AWAY else 0,
+            loading_ms=tape.below(rates.loading_ms + 1) if fault.kind is not FaultKind.LEADER else 0,
+            zombie_ms=tape.below(rates.zombie_ms + 1) if fault.kind in ZOMBIES else 0,
+        )
+
+
+AWAY: Final = (FaultKind.RESTART, FaultKind.CRASH, FaultKind.PAUSE)
+"""Faults that take a node away for a while."""
+
+ZOMBIES: Final = (FaultKind.TRANSACTIONS, FaultKind.PAUSE)
+"""Faults after which a node may take itself for the coordinator that it was."""

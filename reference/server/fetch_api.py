@@ -62,7 +62,7 @@ def fetch(service: Service, call: Call) -> None:
     ]
     waiting = _WaitingFetch(service, call, asked)
     if not waiting.go_on(message.max_wait_ms <= 0 or not asked):
-        service.parked.append(Parked(service.now + message.max_wait_ms, waiting.go_on))
+        service.parked.append(Parked(call.node, service.now + message.max_wait_ms, waiting.go_on))
 
 
 @dataclass(slots=True)

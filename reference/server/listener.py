@@ -4,12 +4,14 @@ import asyncio
 import struct
 from collections import Counter
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias, TypeVar
 
-from reference.server.faults import WireFaults
+from reference.server.faults import NOTHING, Faults, RequestFaults
 from reference.server.handlers import check_readable, handle
 from reference.server.metadata_api import unsupported_api_versions
+from reference.server.nodes import Fault
 from reference.server.service import Call, Endpoint, Fields, Service
 from reference.wire.codec import (
     API_VERSIONS,
@@ -33,6 +35,15 @@ UNNAMED: Final = "unknown"
 OnFrame: TypeAlias = Callable[[int, int, int, bytes], None]
 """Takes what arrives: the time in milliseconds, the node, the number of the connection, and the frame."""
 
+OnFault: TypeAlias = Callable[[int, Fault], None]
+"""Takes a fault of a node, with the time in milliseconds."""
+
+OnWireFault: TypeAlias = Callable[[int, int, RequestFaults | None], None]
+"""Takes what goes wrong on the wire: the time, the number of the connection, and the faults of a request on it.
+
+None says that the connection is closed without a request.
+"""
+
 OnClosed: TypeAlias = Callable[[str], None]
 """Takes a line that says why a connection was closed."""
 
@@ -53,11 +64,13 @@ class Connection:
         node: that it is to.
         peer: address of the client.
         software: name and version of the client's software, as far as it has said.
+        close: breaks it.
     """
 
     number: int
     node: int
     peer: str
+    close: Callable[[], None] = lambda: None
     software: str = UNNAMED
 
 
@@ -67,27 +80,36 @@ class Server:
 
     Attributes:
         service: the nodes.
-        faults: what goes wrong on the wire, nothing if none are given.
+        faults: what goes wrong, nothing if none are given.
         on_frame: takes every frame that arrives, before it is dealt with.
         on_closed: takes a line for each connection that is closed because of what came over it.
         on_tick: takes the time of each look at what was due, in milliseconds.
+        on_fault: takes every fault of a node, before it happens.
+        on_wire_fault: takes what goes wrong with connections, which changes no node.
         on_settled: is called after each step, when nothing is under way.
+        suffered: how many faults there were, by name.
         closed: how many connections were closed so.
         requests: how many came, by api and the client's software.
         failure: the error that stopped the server, None if there is none.
     """
 
     service: Service
-    faults: WireFaults | None = None
+    faults: Faults | None = None
     on_frame: OnFrame = lambda *_: None
     on_closed: OnClosed = lambda _: None
     on_tick: Callable[[int], None] = lambda _: None
+    on_fault: OnFault = lambda *_: None
+    on_wire_fault: OnWireFault = lambda *_: None
     on_settled: Callable[[], None] = lambda: None
+    suffered: Counter[str] = field(default_factory=Counter)
     requests: Counter[tuple[str, str]] = field(default_factory=Counter)
     closed: int = 0
     failure: Exception | None = None
     _served: dict[str, Served] = field(default_factory=dict)
-    _listeners: list[asyncio.Server] = field(default_factory=list)
+    _listeners: dict[int, asyncio.Server] = field(default_factory=dict)
+    _reserved: dict[int, asyncio.Server] = field(default_factory=dict)
+    _open: dict[int, Connection] = field(default_factory=dict)
+    _resumed: asyncio.Event = field(default_factory=asyncio.Event)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
     _connections: int = 0
     _stopped: asyncio.Event = field(default_factory=asyncio.Event)
@@ -102,15 +124,16 @@ class Server:
         """
         self._served = {each.api: each for each in served(self.service.settings.profile)}
         for node in range(self.service.settings.nodes):
-            listener = await asyncio.start_server(self._accepted(node), host, port + node if port else 0, limit=LARGEST)
-            self._listeners.append(listener)
+            listener = await self._bind(node, host, port + node if port else 0, listens=True)
+            self._listeners[node] = listener
             self.service.endpoints.append(Endpoint(host, listener.sockets[0].getsockname()[1]))
         self._keep(self._tick())
 
-    def _keep(self, work: Coroutine[None, None, None]) -> None:
+    def _keep(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
     @property
     def bootstrap_servers(self) -> str:
@@ -128,8 +151,8 @@ class Server:
 
     async def close(self) -> None:
         """Close every listener and connection."""
-        for listener in self._listeners:
-            listener.close()
+        for closing in (*self._listeners.values(), *self._reserved.values()):
+            closing.close()
         for task in tuple(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -140,11 +163,70 @@ class Server:
         while True:
             await asyncio.sleep(TICK_S)
             self._guarded(self._due)
+            await self._follow_nodes()
 
     def _due(self) -> None:
         self.service.pass_time()
         self.on_tick(self.service.now)
         self.on_settled()
+        if self.faults is not None:
+            self._draw(self.faults)
+
+    # --- faults -----------------------------------------------------------------------------------------------
+
+    def _draw(self, faults: Faults) -> None:
+        for fault in faults.of_nodes(self.service.nodes):
+            self._suffer(fault)
+        number = faults.closed(tuple(self._open))
+        if number is not None:
+            self.on_wire_fault(self.service.now, number, None)
+            self.suffered["connection closed"] += 1
+            self._open[number].close()
+
+    async def suffer(self, fault: Fault) -> None:
+        """Have a fault happen to a node now.
+
+        Raises:
+            ImpossibleFault: the node is in no state for it.
+        """
+        self.service.nodes.check(fault)
+        self._guarded(lambda: self._suffer(fault))
+        await self._follow_nodes()
+
+    def close_connections(self, node: int | None = None) -> int:
+        """Break the connections to a node, or all; how many there were."""
+        closing = [each for each in self._open.values() if node in (None, each.node)]
+        for connection in closing:
+            connection.close()
+        return len(closing)
+
+    def _suffer(self, fault: Fault) -> None:
+        self.service.begin()
+        self.on_fault(self.service.now, fault)
+        self.service.suffer(fault)
+        self.suffered[fault.kind.value] += 1
+        self.on_settled()
+
+    async def _follow_nodes(self) -> None:
+        """A node that is down takes no connections and loses those that it has; its port is kept until it is back."""
+        nodes = self.service.nodes
+        for node in [node for node in self._listeners if nodes.is_down(node)]:
+            self._listeners.pop(node).close()
+            self.close_connections(node)
+            self._reserved[node] = await self._bind(node, *self.service.endpoint(node), listens=False)
+        for node in [node for node in self._reserved if not nodes.is_down(node)]:
+            listener = self._listeners[node] = self._reserved.pop(node)
+            await listener.start_serving()
+        self._resumed.set()
+        self._resumed = asyncio.Event()
+
+    async def _bind(self, node: int, host: str, port: int, *, listens: bool) -> asyncio.Server:
+        return await asyncio.start_server(self._accepted(node), host, port, limit=LARGEST, start_serving=listens)
+
+    async def _until_it_runs(self, node: int) -> None:
+        """A node that stands still takes requests, and sends answers, when it goes on."""
+        while not self.service.nodes.runs(node):
+            await self._resumed.wait()
 
     def _guarded(self, step: Callable[[], Result]) -> Result:
         """Make one step; an error of our own stops the server, and is not lost."""
@@ -160,7 +242,15 @@ class Server:
         def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             self._connections += 1
             peer = writer.get_extra_info("peername") or ("", 0)
-            self._keep(self._serve(Connection(self._connections, node, str(peer[0])), reader, writer))
+            connection = Connection(self._connections, node, str(peer[0]))
+            self._open[connection.number] = connection
+            task = self._keep(self._serve(connection, reader, writer))
+
+            def close() -> None:
+                writer.transport.abort()
+                task.cancel()
+
+            connection.close = close
 
         return accepted
 
@@ -168,15 +258,19 @@ class Server:
         try:
             spared = True
             while frame := await self._frame(reader):
-                faults = None if spared else self.faults
+                faults = NOTHING if spared else self._faults_of(connection, frame)
                 spared = False
-                if faults is not None and faults.loses_request():
+                if faults.stray_ms:
+                    self._keep(self._stray(connection, frame, faults.stray_ms))
+                if faults.lost:
                     return
+                await self._delayed(connection.node, faults.late_ms)
                 answer = await self._answer(connection, frame)
-                if faults is not None:
-                    await asyncio.sleep(faults.delay_ms() / 1_000)
-                    if faults.loses_answer():
-                        return
+                if faults.doubled:
+                    await self._answer(connection, frame)
+                await self._delayed(connection.node, faults.answer_late_ms)
+                if faults.answer_lost:
+                    return
                 if answer is not None:
                     writer.write(SIZE.pack(len(answer)) + answer)
                     await writer.drain()
@@ -189,7 +283,32 @@ class Server:
             self.stop(failure)
             raise
         finally:
+            self._open.pop(connection.number, None)
             writer.close()
+
+    def _faults_of(self, connection: Connection, frame: bytes) -> RequestFaults:
+        if self.faults is None:
+            return NOTHING
+        header, _ = decode_header(frame)
+        faults = self.faults.of_request(header.api, header.version)
+        if faults != NOTHING:
+            self.on_wire_fault(self.service.now, connection.number, faults)
+            self.suffered.update(faults.names())
+        return faults
+
+    async def _delayed(self, node: int, milliseconds: int) -> None:
+        if milliseconds:
+            await asyncio.sleep(milliseconds / 1_000)
+        await self._until_it_runs(node)
+
+    async def _stray(self, connection: Connection, frame: bytes, milliseconds: int) -> None:
+        """A request of a connection that is broken arrives after all, and nobody hears its answer."""
+        await asyncio.sleep(milliseconds / 1_000)
+        if self.service.nodes.is_down(connection.node):
+            return
+        await self._until_it_runs(connection.node)
+        with suppress(RefusedConnection, MalformedRequest):
+            await self._answer(connection, frame)
 
     async def _frame(self, reader: asyncio.StreamReader) -> bytes:
         """The next frame, without its length; empty at the end of the connection."""

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from reference.server.errors import ServerError
-from reference.server.service import CLUSTER_ID, Call, Fields, Service
+from reference.server.service import CLUSTER_ID, Call, Endpoint, Fields, Service
 from reference.server.topics import Topic, is_legal
 from reference.wire.versions import Served, release_of, served
-from spec.vocabulary import ErrorCode
+from spec.vocabulary import ABSENT, ErrorCode
 
 TRANSACTION_VERSION: Final = "transaction.version"
 FEATURES_SINCE: Final = "4.0"
@@ -29,8 +29,15 @@ ALL_BY_NULL_SINCE: Final = 1
 ID_SINCE: Final = 12
 """First version of Metadata that may ask by id alone."""
 
-CONTROLLER: Final = 0
-"""The node that is named as controller."""
+
+def registered(service: Service) -> Iterator[tuple[int, Endpoint]]:
+    """The nodes that are named to clients, with their addresses: those that the controller takes for alive."""
+    return ((node, service.endpoint(node)) for node in service.nodes.registered)
+
+
+def controller(service: Service) -> int:
+    """The node that is named as controller."""
+    return min(service.nodes.registered, default=ABSENT)
 
 
 # --- ApiVersions ----------------------------------------------------------------------------------------------
@@ -74,14 +81,13 @@ def _range(each: Served) -> Fields:
 def metadata(service: Service, call: Call) -> None:
     """Nodes and topics; a topic that is asked for by name is made if it may be."""
     brokers = [
-        {"node_id": node, "host": host, "port": port, "rack": None}
-        for node, (host, port) in enumerate(service.endpoints)
+        {"node_id": node, "host": host, "port": port, "rack": None} for node, (host, port) in registered(service)
     ]
     call.reply(
         {
             "brokers": brokers,
             "cluster_id": CLUSTER_ID,
-            "controller_id": CONTROLLER,
+            "controller_id": controller(service),
             "topics": list(_topics(service, call)),
         }
     )
@@ -126,15 +132,16 @@ def _topic(service: Service, topic: Topic) -> Fields:
 
 
 def _partition(service: Service, topic: Topic, number: int) -> Fields:
-    replicated = service.world.brokers.partitions[topic.partition(number)]
+    name = topic.partition(number)
+    replicated, led = service.world.brokers.partitions[name], service.nodes.leads(name)
     return {
-        "error_code": 0,
+        "error_code": int(ErrorCode.NONE if led else ErrorCode.LEADER_NOT_AVAILABLE),
         "partition_index": number,
-        "leader_id": replicated.leader_node,
+        "leader_id": replicated.leader_node if led else ABSENT,
         "leader_epoch": replicated.leader_epoch,
         "replica_nodes": list(range(len(replicated.replicas))),
         "isr_nodes": sorted(replicated.insync),
-        "offline_replicas": [],
+        "offline_replicas": [node for node in range(len(replicated.replicas)) if not service.nodes.is_registered(node)],
     }
 
 

@@ -168,7 +168,7 @@ def _append(service: Service, produced: _Produced) -> None:
         body = Produce(call.version, message.transactional_id or "", part.partition, attempt, message.acks)
         if message.acks != NOBODY_ANSWERS:
             produced.waiting += 1
-        service.world.ask(call.connection, call.node, body, _taker(produced, part))
+        service.world.ask(call.connection, call.node, body, _taker(produced, part), message.timeout_ms)
 
 
 def _taker(produced: _Produced, part: _Part) -> Any:

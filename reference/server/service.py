@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from reference.broker.transaction_metadata import TopicPartition
 from reference.log.broker_directory import UnusableDirectory
 from reference.server.cluster_directory import ClusterDirectory
+from reference.server.nodes import Fault, Nodes, session_ms
 from reference.server.topics import Topic, Topics, is_legal
 from reference.server.world import ServedWorld
 from reference.wire.codec import Header
@@ -51,6 +52,8 @@ class Settings:
         auto_create: auto.create.topics.enable.
         coordinator_partitions: of `__transaction_state` and of `__consumer_offsets`.
         initial_delay_ms: group.initial.rebalance.delay.ms; the settings that Kafka is shipped with say 0, too.
+        min_insync: min.insync.replicas.
+        session_timeout_ms: after which the controller takes a silent node for gone; the release's default if None.
     """
 
     profile: Profile
@@ -59,6 +62,8 @@ class Settings:
     auto_create: bool = True
     coordinator_partitions: int = 50
     initial_delay_ms: int = 0
+    min_insync: int = 1
+    session_timeout_ms: int | None = None
 
     def shape(self) -> TransactionShape:
         """Sizes of the world: each partition is on three nodes, or on all if there are fewer."""
@@ -69,6 +74,7 @@ class Settings:
             log_partitions=self.coordinator_partitions,
             offsets_partitions=self.coordinator_partitions,
             initial_delay_ms=self.initial_delay_ms,
+            min_insync=self.min_insync,
         )
 
 
@@ -102,6 +108,7 @@ class Call:
 class Parked:
     """A Fetch that waits for records until its deadline; `go_on` answers it, at its deadline with whatever there is."""
 
+    node: int
     deadline_ms: int
     go_on: Callable[[bool], bool]
 
@@ -112,6 +119,7 @@ class Service:
     Attributes:
         settings: how it behaves.
         world: the nodes.
+        nodes: which of them run.
         topics: by name and id.
         endpoints: where each node listens, once it does.
         parked: requests that wait for records.
@@ -138,8 +146,9 @@ class Service:
             self._start(now)
 
     def _start(self, now: int) -> None:
-        settings = self.settings
+        settings, timeout = self.settings, self.settings.session_timeout_ms
         self.world = ServedWorld(settings.profile, settings.shape(), now, self.directory)
+        self.nodes = Nodes(self.world, session_ms(settings.profile) if timeout is None else timeout)
         self.topics = Topics()
         self.endpoints: list[Endpoint] = []
         self.parked: list[Parked] = []
@@ -187,12 +196,27 @@ class Service:
         """Whatever follows from what has arrived happens, and requests that waited for it are answered."""
         self.world.settle()
         self._remember_topics()
-        self.parked = [parked for parked in self.parked if not parked.go_on(parked.deadline_ms <= self.now)]
+        self.parked = [
+            parked for parked in self.parked if self._waits(parked) or not parked.go_on(parked.deadline_ms <= self.now)
+        ]
+
+    def _waits(self, parked: Parked) -> bool:
+        """Whether nothing can become of a request now: its node stands still."""
+        return parked.node in self.world.paused
+
+    def suffer(self, fault: Fault) -> None:
+        """A fault happens to a node, in a step that has begun; the service's `nodes` do not refuse it."""
+        self.nodes.apply(fault)
+        self.parked = [parked for parked in self.parked if parked.node not in self.world.down]
+        self.end()
 
     def pass_time(self) -> None:
         """Whatever is due by now happens: rebalances and sessions, answers that wait, transactions that time out."""
         self.begin()
-        self.world.loops.pass_time()
+        self.nodes.pass_time()
+        for node in sorted({*self.world.brokers.group_leaders.values()}.intersection(self.nodes.running)):
+            self.world.brokers.nodes[node].groups.pass_time()
+        self.world.expire_waiting()
         if self.now - self._swept_ms >= SWEEP_MS:
             self._swept_ms = self.now
             self._sweep()
@@ -202,10 +226,11 @@ class Service:
         self.end()
 
     def _sweep(self) -> None:
-        for node in range(self.settings.nodes):
+        running = self.nodes.running
+        for node in running:
             self.world.coordinator_aborts_timed_out(node)
             self.world.coordinator_expires_ids(node)
-        for node in range(self.world.shape.replicas):
+        for node in (node for node in running if node < self.world.shape.replicas):
             if any(
                 each.replicas[node].state.due(self.world.clock.now) for each in self.world.brokers.partitions.values()
             ):

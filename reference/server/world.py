@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Final
+from typing import Final, NamedTuple
 
 from reference.broker.transaction_metadata import TopicPartition
 from reference.errors import Refusal
@@ -10,7 +10,17 @@ from reference.network import NetworkMessage
 from reference.recording.recorder import Observer
 from reference.replication.replicated import ReplicatedPartition
 from reference.world.history import NOBODY_ANSWERS
-from reference.world.messages import Answer, Body, ClientSender, Produce, Request, Response, Verify, WriteMarker
+from reference.world.messages import (
+    Answer,
+    Body,
+    BrokerSender,
+    ClientSender,
+    Produce,
+    Request,
+    Response,
+    Verify,
+    WriteMarker,
+)
 from reference.world.steps import TraceSteps
 from reference.world.storage import Storage
 from reference.world.transaction_shape import TransactionShape
@@ -21,8 +31,19 @@ from spec.vocabulary import Timestamp
 TakeAnswer = Callable[[Answer], None]
 """Takes the answer to a request, at once or some steps later."""
 
+
+class _Awaited(NamedTuple):
+    """Who takes an answer, and until when replicas are waited for."""
+
+    take: TakeAnswer
+    deadline_ms: int
+
+
 ANYBODY: Final = "User:ANONYMOUS"
 """The identity of clients: there is no authentication."""
+
+LONGEST_MS: Final = 2**31 - 1
+"""The longest that a request can say, milliseconds."""
 
 MOST_ROUNDS: Final = 8
 """How often markers are sent in one step; what is refused as often waits for the next step."""
@@ -32,6 +53,10 @@ class ServedWorld(TransactionWorld):
     """Nodes whose clients are connections.
 
     The steps of its nodes go to the recorder's observer, and are not kept.
+
+    Attributes:
+        down: nodes that are not there: what is sent to them is lost.
+        paused: nodes that stand still: what is sent to them waits, and so do answers to them and from them.
     """
 
     def __init__(self, profile: Profile, shape: TransactionShape, now: int, storage: Storage | None = None) -> None:
@@ -45,7 +70,9 @@ class ServedWorld(TransactionWorld):
         """
         super().__init__(profile, shape, now=now, storage=storage)
         self.recorder.keeps = False
-        self._waiting: dict[int, TakeAnswer] = {}
+        self.down: set[int] = set()
+        self.paused: set[int] = set()
+        self._waiting: dict[int, _Awaited] = {}
         self._touched: dict[TopicPartition, None] = {}
 
     def first_coordinator(self, partition: int) -> int:
@@ -82,10 +109,11 @@ class ServedWorld(TransactionWorld):
             leader = number % len(replicated.replicas)
             if leader in replicated.candidates():
                 replicated.fail_over(leader, Timestamp(self.clock.now))
+            replicated.forget_times()
 
     # --- requests ---------------------------------------------------------------------------------------------
 
-    def ask(self, connection: int, node: int, body: Body, take: TakeAnswer) -> None:
+    def ask(self, connection: int, node: int, body: Body, take: TakeAnswer, timeout_ms: int = LONGEST_MS) -> None:
         """A client's request arrives at a node; with acks=0 nothing is ever taken.
 
         Args:
@@ -93,16 +121,34 @@ class ServedWorld(TransactionWorld):
             node: that the request has reached.
             body: the request.
             take: takes the answer, during a later `settle`.
+            timeout_ms: how long replicas are waited for.
         """
         request = self.wires.send(ClientSender(connection), node, body)
-        self._waiting[request.number] = take
+        self._waiting[request.number] = _Awaited(take, self.clock.now + timeout_ms)
+
+    def expire_waiting(self) -> None:
+        """Requests that have waited for replicas for too long are answered, during a later `settle`."""
+        if any(self.handling.appends.waiting.values()):
+            self.handling.appends.expire(self._is_due)
+
+    def _is_due(self, request: Request) -> bool:
+        awaited = self._waiting.get(request.number)
+        return awaited is not None and awaited.deadline_ms <= self.clock.now
+
+    def runs(self, node: int) -> bool:
+        """Whether a node does anything."""
+        return node not in self.down and node not in self.paused
+
+    def touch_all(self) -> None:
+        """A node is back, and copies whatever it has missed."""
+        self._touched.update(dict.fromkeys(self.brokers.partitions))
 
     def settle(self) -> None:
         """Deliver whatever is under way between nodes, replicate, and end transactions, until nothing is left to do."""
         for _ in range(MOST_ROUNDS):
             self._deliver()
             for node in range(self.shape.nodes):
-                if self.owes_markers(node):
+                if self._can_send_markers(node):
                     self.coordinator_sends_markers(node)
             if not self.wires.requests.in_transit:
                 break
@@ -111,20 +157,52 @@ class ServedWorld(TransactionWorld):
         for each in self.brokers.nodes:
             each.groups.take_over_decided()
 
+    def _can_send_markers(self, node: int) -> bool:
+        """Whether a coordinator runs and owes a marker to a node that does."""
+        owed = self.brokers.nodes[node].transactions.markers.owed
+        return self.runs(node) and any(
+            self.runs(self.brokers.leader_of(partition)) for each in owed for partition in each.partitions
+        )
+
     def _deliver(self) -> None:
-        while self.wires.requests.in_transit or self.wires.replies.in_transit or self._replicate():
-            for request in tuple(self.wires.requests.in_transit):
+        while self._deliver_some() or self._replicate():
+            pass
+
+    def _deliver_some(self) -> bool:
+        """Whatever is under way arrives, or is lost, unless who should take it stands still; whether anything did."""
+        moved = False
+        for request in tuple(self.wires.requests.in_transit):
+            if request.payload.node in self.down:
+                self.request_is_lost(request)
+            elif request.payload.node in self.paused:
+                continue
+            else:
                 self.broker_receives(request)
-            for response in tuple(self.wires.replies.in_transit):
+            moved = True
+        for response in tuple(self.wires.replies.in_transit):
+            ends = self._ends(response.payload.request)
+            if ends & self.down:
+                self.reply_is_lost(response)
+            elif ends & self.paused:
+                continue
+            else:
                 self.sender_receives(response)
+            moved = True
+        return moved
+
+    def _ends(self, request: Request) -> set[int]:
+        """The nodes between which an answer travels."""
+        return {request.node, request.sender.node} if isinstance(request.sender, BrokerSender) else {request.node}
 
     def _replicate(self) -> bool:
         """Let followers copy one batch each; whether there was any."""
         copied = False
         for partition in self._touched:
-            for node in self.brokers.partitions[partition].behind():
-                self.follower_fetches(partition, node)
-                copied = True
+            replicated = self.brokers.partitions[partition]
+            for node in replicated.behind() if self.runs(replicated.leader_node) else ():
+                if self.runs(node):
+                    self.follower_fetches(partition, node)
+                    copied = True
         return copied
 
     def _touch(self, body: Body) -> None:
@@ -155,9 +233,28 @@ class ServedWorld(TransactionWorld):
             super().sender_receives(message, leave_copy)
             return
         response = self.wires.deliver_reply(message, leave_copy)
-        take = self._waiting.pop(request.number, None)
-        if response is not None and take is not None:
-            take(response.answer)
+        awaited = self._waiting.pop(request.number, None)
+        if response is not None and awaited is not None:
+            awaited.take(response.answer)
+
+    def leader_fails_over(self, partition: TopicPartition, node: int) -> None:
+        """A follower in sync takes over a data partition."""
+        super().leader_fails_over(partition, node)
+        self.brokers.partitions[partition].forget_times()
+
+    def _lose(self, request: Request) -> None:
+        """The sender of a request hears nothing of it any more."""
+        if isinstance(request.sender, ClientSender):
+            self._waiting.pop(request.number, None)
+        else:
+            super()._lose(request)
+
+    def _waiting_after_restart(self, partition: TopicPartition, led: bool) -> None:
+        """What waits at a leader goes on waiting while a follower restarts."""
+        if led:
+            self.brokers.partitions[partition].forget_times()
+            self.handling.appends.turn_away(partition)
+        self.handling.appends.release(partition)
 
     def _principal(self, instance: int) -> str:
         return ANYBODY

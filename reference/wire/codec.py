@@ -276,3 +276,19 @@ def _value(field: Any, version: int, value: Any) -> Any:
     if field.is_struct():
         return _built(field.data_class, version, value)
     return value
+
+
+def fields_of(message: Any) -> dict[str, Any]:
+    """The body of a decoded message by the names of its fields, structures too; bytes stay as they are."""
+    version = message.version
+    return {
+        name: _plain(getattr(message, name))
+        for name, field in message._struct.fields.items()
+        if field.for_version_q(version)
+    }
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    return fields_of(value) if hasattr(value, "_struct") else value

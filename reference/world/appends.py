@@ -8,7 +8,7 @@ from reference.broker.markers import write_marker
 from reference.broker.produce import PartitionAnswer, ProduceRequest, handle_produce, refused
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.producer import AttemptReply
-from reference.errors import NotLeaderOrFollower, Refusal
+from reference.errors import NotEnoughReplicas, NotLeaderOrFollower, Refusal
 from reference.log.partition import Partition
 from reference.recording.recorder import observe
 from reference.world.brokers import Brokers
@@ -95,6 +95,7 @@ class Appends:
         before = observe(replica, asked.marker.producer_id)
         error, last = ErrorCode.NONE, NO_OFFSET
         try:
+            self._check_insync(asked.partition)
             last = write_marker(replica, asked.marker, asked.version, self.brokers.now_at(request.node)).last_offset
         except Refusal as refusal:
             error = refusal.code
@@ -102,6 +103,16 @@ class Appends:
         self._answer_replicated(asked.partition, request, MarkerAnswer(error), last)
 
     # --- replication ------------------------------------------------------------------------------------------
+
+    def _check_insync(self, partition: TopicPartition) -> None:
+        """Markers are appended with acks=all.
+
+        Raises:
+            NotEnoughReplicas: fewer replicas are in sync than min.insync.replicas.
+        """
+        insync, least = len(self.brokers.partitions[partition].insync), self.brokers.shape.min_insync
+        if insync < least:
+            raise NotEnoughReplicas(insync=insync, least=least)
 
     def _answer_replicated(self, partition: TopicPartition, request: Request, answer: Answer, last: int) -> None:
         """Answer once every replica in sync has the batch."""
@@ -113,18 +124,34 @@ class Appends:
 
     def release(self, partition: TopicPartition) -> None:
         """Answer whatever is replicated by now."""
-        high_watermark = self.brokers.partitions[partition].leader.high_watermark
+        replicated = self.brokers.partitions[partition]
+        high_watermark, enough = (
+            replicated.leader.high_watermark,
+            len(replicated.insync) >= self.brokers.shape.min_insync,
+        )
         waiting = self.waiting[partition]
         self.waiting[partition] = [each for each in waiting if each.offset >= high_watermark]
         for each in waiting:
             if each.offset < high_watermark:
-                self._answer(each.request, each.answer)
+                late = each.answer if enough else _refused(each.answer, ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
+                self._answer(each.request, late)
 
     def turn_away(self, partition: TopicPartition) -> None:
         """The leader is another: what waited at the old one is answered NOT_LEADER_OR_FOLLOWER."""
         turned_away, self.waiting[partition] = self.waiting[partition], []
         for each in turned_away:
-            error = NotLeaderOrFollower.code
-            self._answer(
-                each.request, MarkerAnswer(error) if isinstance(each.answer, MarkerAnswer) else AttemptReply(error)
-            )
+            self._answer(each.request, _refused(each.answer, NotLeaderOrFollower.code))
+
+    def expire(self, is_due: Callable[[Request], bool]) -> None:
+        """Answer REQUEST_TIMED_OUT to the requests that have waited for as long as they say; the batches stay."""
+        for partition, waiting in self.waiting.items():
+            due = [each for each in waiting if is_due(each.request)]
+            if due:
+                self.waiting[partition] = [each for each in waiting if each not in due]
+            for each in due:
+                self._answer(each.request, _refused(each.answer, ErrorCode.REQUEST_TIMED_OUT))
+
+
+def _refused(answer: Answer, error: ErrorCode) -> Answer:
+    """What is said of a batch or marker instead."""
+    return MarkerAnswer(error) if isinstance(answer, MarkerAnswer) else AttemptReply(error)

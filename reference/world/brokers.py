@@ -165,13 +165,16 @@ class Brokers:
         self.storage.coordinator_elected(partition, self.log_epochs[partition])
         elected.states.begin_loading(partition, CoordinatorEpoch(self.log_epochs[partition]))
 
-    def elect_groups(self, partition: int, node: int) -> None:
-        """A node leads a partition of `__consumer_offsets`; the one before it stops at once."""
+    def elect_groups(self, partition: int, node: int, *, loads: bool = True) -> None:
+        """A node leads a partition of `__consumer_offsets`, and reads it if it loads; the one before stops at once."""
         former = self.group_leaders.get(partition)
         if former is not None:
             self.nodes[former].groups.resign(partition)
         self.group_leaders[partition] = node
-        self.nodes[node].groups.elect(partition)
+        elected = self.nodes[node].groups.shards
+        elected.begin_loading(partition)
+        if loads:
+            elected.load(partition)
 
     def restart(self, number: int) -> None:
         """A node loses its memory; what it coordinated has no coordinator until one is elected."""

@@ -279,6 +279,7 @@ class TransactionWorld(Applications):
         for request in self.wires.waiting(BrokerSender(node)):
             self.wires.give_up(request)
         befores = {name: ReplicasBefore.of(each.replicas) for name, each in self.brokers.partitions.items()}
+        leaders = {name: each.leader_node for name, each in self.brokers.partitions.items()}
         remembered = memory_of(self.brokers.nodes[node].transactions)
         self.brokers.restart(node)
         self._steps.changed("BrokerRestart", node, remembered, self.brokers.nodes[node].transactions)
@@ -287,8 +288,12 @@ class TransactionWorld(Applications):
         for partition, before in befores.items():
             now, number, topic = self.brokers.now_at(node), partition.partition, partition.topic
             record_fault(self.recorder, "BrokerRestart", now, number, before, node, topic=topic)
-            self.handling.appends.turn_away(partition)
-            self.handling.appends.release(partition)
+            self._waiting_after_restart(partition, led=leaders[partition] == node)
+
+    def _waiting_after_restart(self, partition: TopicPartition, led: bool) -> None:
+        """Answer what waits at the leader of a partition after a node has restarted, which `led` it or did not."""
+        self.handling.appends.turn_away(partition)
+        self.handling.appends.release(partition)
 
     def producer_state_expires(self, node: int) -> None:
         """A node forgets the producers that were silent for too long."""

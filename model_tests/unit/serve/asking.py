@@ -7,6 +7,7 @@ from typing import Any
 from model_tests.judging.check_report import StepViolation
 from model_tests.monitor.monitor import Monitor
 from reference.server.handlers import check_readable, handle
+from reference.server.nodes import Fault, FaultKind
 from reference.server.service import Call, Endpoint, Fields, Service, Settings
 from reference.wire.codec import Header, decode_body, decode_request, encode_body, encode_response, key_of
 from spec.versions import NEWEST, Profile
@@ -23,10 +24,16 @@ class Bench:
     now: int = START_MS
     directory: Path | None = None
     coordinator_partitions: int = 50
+    min_insync: int = 1
     violations: list[StepViolation] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        settings = Settings(self.profile, self.nodes, coordinator_partitions=self.coordinator_partitions)
+        settings = Settings(
+            self.profile,
+            self.nodes,
+            coordinator_partitions=self.coordinator_partitions,
+            min_insync=self.min_insync,
+        )
         self.service = Service(settings, lambda: self.now, self.directory)
         self.service.endpoints += [Endpoint("127.0.0.1", 9092 + node) for node in range(self.nodes)]
         self.monitor = Monitor()
@@ -55,6 +62,13 @@ class Bench:
         """The answer to a request that does not wait."""
         (answer,) = self.send(api, version, fields, node)
         return answer
+
+    def suffer(self, kind: FaultKind, node: int, **fields: Any) -> None:
+        """A fault happens to a node, if it can."""
+        fault = Fault(kind, node, **fields)
+        self.service.nodes.check(fault)
+        self.service.begin()
+        self.service.suffer(fault)
 
     def wait(self, milliseconds: int) -> None:
         """Time passes, and whatever is due then happens."""

@@ -24,8 +24,8 @@ def producer(servers: str, **settings: Any) -> Any:
     return confluent_kafka.Producer(common | settings)
 
 
-def reader(servers: str, group: str) -> Any:
-    settings = {
+def reader(servers: str, group: str, **settings: Any) -> Any:
+    common = {
         "bootstrap.servers": servers,
         "group.id": group,
         "auto.offset.reset": "earliest",
@@ -33,8 +33,9 @@ def reader(servers: str, group: str) -> Any:
         "enable.auto.commit": False,
         "heartbeat.interval.ms": 100,
         "fetch.wait.max.ms": 100,
+        "log_level": 0,
     }
-    return confluent_kafka.Consumer(settings)
+    return confluent_kafka.Consumer(common | settings)
 
 
 def take(consumer: Any, topic: str, count: int) -> list[bytes]:

@@ -11,7 +11,7 @@ from model_tests.common.reports import BadInput
 from model_tests.serve.cluster import Cluster
 from model_tests.unit.serve.journeys import PATIENCE_S
 from model_tests.unit.serve.test_confluent_kafka import producer, reader, take
-from reference.server.faults import PROFILES, WireFaults
+from reference.server.faults import PROFILES, Faults
 
 
 @pytest.mark.parametrize("faults", PROFILES)
@@ -36,13 +36,17 @@ def test_idempotent_batches_are_there_once(faults: str) -> None:
 
 
 def test_faults_are_those_of_their_seed() -> None:
-    """The same draws for the same seed; none where nothing goes wrong."""
-    drawn = [
-        [faults.loses_request() for _ in range(300)] for faults in (WireFaults(PROFILES["harsh"], 3) for _ in "ab")
-    ]
+    """The same draws for the same seed; what would end another transaction than its own is never late."""
+    one, other = (Faults(PROFILES["harsh"], 3) for _ in "ab")
+    drawn = [one.of_request("Produce", 10) for _ in range(300)]
 
-    assert drawn[0] == drawn[1]
-    assert 0 < sum(drawn[0]) < 40
+    assert drawn == [other.of_request("Produce", 10) for _ in range(300)]
+    assert {"request lost", "request stray", "request doubled", "request late", "answer lost", "answer late"} == {
+        name for faults in drawn for name in faults.names()
+    }
+    assert not any(one.of_request("EndTxn", 4).stray_ms for _ in range(300))
+    assert any(one.of_request("EndTxn", 5).stray_ms for _ in range(300))
+    assert not any(one.of_request("JoinGroup", 9).doubled for _ in range(300))
 
 
 def test_faults_that_there_are_not_are_bad_input() -> None:

@@ -1,0 +1,183 @@
+"""A recorded run of a server made again from its wire log: judged, shrunk if a rule breaks, and drawn."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+from rich.console import Console
+
+from model_tests.common.reports import HOLDS, NOTHING_JUDGED, VIOLATED
+from model_tests.diagrams.events import Ending
+from model_tests.diagrams.events import Sequence as Diagram
+from model_tests.diagrams.sequence import text_of
+from model_tests.diagrams.svg_file import draw
+from model_tests.judging.check_report import RuleCount, StepViolation
+from model_tests.monitor.drawing import sequence_of
+from model_tests.monitor.monitor import Monitor
+from model_tests.serve.command import with_defect
+from model_tests.serve.lines_drawn import reported
+from model_tests.serve.shrink_log import SECONDS, fewest
+from model_tests.serve.wire_log import Line, LoggedRun, logged
+from model_tests.traces.schema import Row
+
+SHRUNK: Final = "shrunk.ndjson"
+"""The file of the lines that are left, beside the log; `eos serve --feed` takes it as it takes the log."""
+
+DRAWN: Final = 40
+"""Steps that are drawn at most: the last ones."""
+
+
+Place: TypeAlias = tuple[str, str]
+"""The rule that is broken, and the guard by which."""
+
+
+@dataclass(frozen=True, slots=True)
+class WireReplay:
+    """A run of a server made again.
+
+    Attributes:
+        name: where it comes from, in a few words.
+        recorded: lines of the log.
+        lines: those that are shown: of a run that breaks a rule the fewest that still do.
+        rows: the steps of these.
+        rules: how often each was at stake.
+        violations: of these steps.
+        shrunk: the file with these lines, none if none was written.
+    """
+
+    name: str
+    recorded: int
+    lines: tuple[Line, ...]
+    rows: tuple[Row, ...]
+    rules: tuple[RuleCount, ...]
+    violations: tuple[StepViolation, ...]
+    shrunk: Path | None = None
+
+    @property
+    def exit_code(self) -> int:
+        """Whether a rule breaks, and any was at stake."""
+        if self.violations:
+            return VIOLATED
+        return HOLDS if self.rules else NOTHING_JUDGED
+
+    @property
+    def diagram(self) -> Diagram:
+        """The last steps, drawn; in the end the rule that is broken."""
+        first = next(iter(self.violations), None)
+        text = "nothing is broken" if first is None else f"at step {first.step}, by {first.guard}"
+        return sequence_of(self.rows[-DRAWN:], self.name, Ending("" if first is None else first.rule, text))
+
+    def to_json(self) -> dict[str, Any]:
+        """Counts, violations, the lines as they are and in words, and the steps."""
+        return {
+            "name": self.name,
+            "recorded": self.recorded,
+            "lines": [dict(line) for line in self.lines],
+            "reported": list(reported(self.lines)),
+            "rules": {count.rule: count.judged for count in self.rules},
+            "violations": [str(violation) for violation in self.violations],
+            "rows": [dict(row) for row in self.rows],
+        }
+
+    def print(self, console: Console) -> None:
+        """The lines of a shrunk run, the diagram, what was judged, and what is broken."""
+        if self.shrunk is not None:
+            for line in reported(self.lines):
+                console.print(line, markup=False, highlight=False, soft_wrap=True)
+        console.print(text_of(self.diagram), markup=False, highlight=False, soft_wrap=True)
+        counted = f"{len(self.rows)} steps judged, {len(self.rules)} rules at stake, {len(self.violations)} violations"
+        console.print(counted, highlight=False)
+        if self.shrunk is not None:
+            left = f"shrunk from {self.recorded} lines to {len(self.lines)}; to run them again: "
+            console.print(f"{left}eos serve --feed {self.shrunk}", markup=False, highlight=False, soft_wrap=True)
+        for violation in self.violations:
+            console.print(str(violation), markup=False, highlight=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Played:
+    """Lines that were played, up to the one whose steps break a rule, or to the end."""
+
+    rows: tuple[Row, ...]
+    violations: tuple[StepViolation, ...]
+    used: int
+    monitor: Monitor
+
+
+def run(file: Path, shrink_seconds: float = SECONDS, svg: Path | None = None, **_not_of_logs: object) -> WireReplay:
+    """Make the run of a wire log again, with the defect that it had; what breaks a rule is shrunk.
+
+    Args:
+        file: the log.
+        shrink_seconds: how long it is shrunk; 0 leaves it as it is.
+        svg: draw it into this file too.
+        **_not_of_logs: what says which trace to make or to read, which a log leaves no choice in.
+
+    Raises:
+        BadInput: it is no wire log, or the file for what is left of it cannot be written.
+    """
+    found, read = logged(file)
+    lines = tuple(read)
+    with with_defect(found.wire.defect):
+        played, shown, shrunk = _played(found, lines), lines, None
+        if played.violations and shrink_seconds:
+            with Console(stderr=True).status(f"{played.used} lines to a violation: shrinking"):
+                broken_by = _place(played.violations[0])
+                shown = _shrunk(found, lines[: played.used], broken_by, shrink_seconds)
+            played = _played(found, shown, broken_by)
+            shrunk = file.with_name(SHRUNK)
+            shrunk.write_text("".join(json.dumps(line) + "\n" for line in (found.head, *shown)))
+    again = f"eos replay {file if shrunk is None else shrunk}"
+    report = WireReplay(
+        _name(found, file),
+        len(lines),
+        shown,
+        played.rows,
+        tuple(played.monitor.rule_counts()),
+        tuple(replace(violation, replay=again) for violation in played.violations),
+        shrunk,
+    )
+    if svg is not None:
+        draw(report.diagram, svg)
+    return report
+
+
+def _name(found: LoggedRun, file: Path) -> str:
+    profile = found.settings.profile
+    wrong = f", defect {found.wire.defect}" if found.wire.defect else ""
+    return f"{file}: {profile.name}, transaction.version {profile.transaction_version}{wrong}"
+
+
+def _place(violation: StepViolation) -> Place:
+    return violation.rule, violation.guard
+
+
+def _shrunk(found: LoggedRun, lines: Sequence[Line], place: Place, seconds: float) -> tuple[Line, ...]:
+    def fails(attempt: Sequence[Line]) -> int | None:
+        try:
+            played = _played(found, attempt, place)
+        except Exception:  # noqa: BLE001  # a defect may break anything, and that is no rule's word
+            return None
+        return played.used if played.violations else None
+
+    return fewest(lines, fails, seconds)
+
+
+def _played(found: LoggedRun, lines: Sequence[Line], place: Place | None = None) -> _Played:
+    """Play lines until a step breaks a rule by a guard, or any rule if none is given."""
+    monitor, rows, again = Monitor(), list[Row](), found.begin()
+    violations: list[StepViolation] = []
+
+    def judge(row: Row) -> None:
+        rows.append(row)
+        violations.extend(each for each in monitor.judge(row) if place in (None, _place(each)))
+
+    again.service.world.observe(judge)
+    for used, line in enumerate(lines, start=1):
+        again.play((line,))
+        if violations:
+            return _Played(tuple(rows), tuple(violations), used, monitor)
+    violations.extend(each for each in monitor.finish() if place in (None, _place(each)))
+    return _Played(tuple(rows), tuple(violations), len(lines), monitor)

@@ -1,0 +1,89 @@
+"""Exactly once, end to end, on three nodes of which something is always broken: by a ledger, and by the judge."""
+
+import threading
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("kafka.protocol", reason="the wire protocol needs kafka-python (extra `wire`)")
+pytest.importorskip("confluent_kafka", reason="needs confluent-kafka")
+
+from model_tests.common.reports import HOLDS
+from model_tests.serve import command
+from model_tests.serve.cluster import Cluster
+from model_tests.serve.report import ServeReport
+from model_tests.unit.serve.applications import (
+    Outcomes,
+    Threads,
+    Transactions,
+    fence,
+    numbered,
+    read_all,
+    transform,
+    write_plainly,
+)
+
+ABORTED = 4
+"""Every fourth transaction is aborted."""
+
+
+def write_in_transactions(servers: str, count: int, outcomes: Outcomes) -> None:
+    """Transactions of two records each, of which some are aborted; then a second instance comes."""
+    app = Transactions(servers, "payments", outcomes)
+    for number in range(count):
+        app.run(list(numbered(f"txn-{number}", 2)), "txn", commits=number % ABORTED != ABORTED - 1)
+    fence(servers, "payments", "txn", outcomes)
+
+
+def use(cluster: Cluster, transactions: int, transformers: int = 2) -> Outcomes:
+    """All applications at once, until each has done its part; what became of the transactions of the first."""
+    servers, done = cluster.bootstrap_servers, threading.Event()
+    plain, txn, loop = Outcomes(), Outcomes(), Outcomes()
+    writers, loops = Threads(), Threads()
+    writers.start(write_plainly, servers, "in", list(numbered("v", 4 * transactions)), plain)
+    writers.start(write_in_transactions, servers, transactions, txn)
+    for instance in range(transformers):
+        loops.start(transform, servers, instance, "in", "out", done, loop)
+    writers.join()
+    written = read_all(servers, "in", 2, len(plain.committed))
+    made = read_all(servers, "out", 2, len(written))
+    done.set()
+    loops.join()
+
+    plain.check(written)
+    txn.check(read_all(servers, "txn", 2, len(txn.committed)))
+    assert Counter(b"out-" + value for value in written) == Counter(made)
+    assert txn.fenced
+    return txn
+
+
+def judged(profile: str, version: int, seed: int, transactions: int, record: Path | None = None) -> ServeReport:
+    """What came of a cluster that was used under harsh faults; no rule broke."""
+    topics = {"in": 2, "out": 2, "txn": 2}
+    cluster = Cluster(profile, 3, transaction_version=version, topics=topics, faults="harsh", seed=seed, record=record)
+    with cluster:
+        use(cluster, transactions)
+    assert [] == [notice for notice in cluster.notices if "is closed" in notice]
+    assert cluster.report is not None
+    return cluster.report
+
+
+def test_what_is_committed_is_there_once_whatever_breaks(tmp_path: Path) -> None:
+    """Connections, leaders, coordinators and nodes; and the record of it all makes the same steps again."""
+    report = judged("4.3", 2, seed=5, transactions=10, record=tmp_path / "run")
+
+    assert {"connection closed", "move leader", "move transaction coordinator", "request lost", "answer lost"} <= set(
+        report.faults
+    )
+    again = command.run("127.0.0.1:0", 1, (), "4.4", record=tmp_path / "again", feed=tmp_path / "run" / "wire.ndjson")
+    assert (HOLDS, report.steps, report.faults) == (again.exit_code, again.steps, again.faults)
+    assert (tmp_path / "run" / "trace.ndjson").read_bytes() == (tmp_path / "again" / "trace.ndjson").read_bytes()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(("profile", "version"), [("4.3", 2), ("4.3", 1), ("3.6", 1), ("2.7", 0), ("0.11", 0)])
+def test_what_is_committed_is_there_once_under_every_seed(profile: str, version: int, seed: int) -> None:
+    """Releases with and without a quorum controller, with and without verification."""
+    judged(profile, version, seed, transactions=40)
