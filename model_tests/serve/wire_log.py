@@ -1,8 +1,8 @@
 """The wire log: what a server was, what arrived and when, a line of JSON each, so that the run can be made again.
 
 The first line says what the server was. A line with `bytes` is a frame that arrived (in Base64, without its length),
-one with `fault` a fault of a node, one with `wire` what went wrong with a connection, which changes no node; one with
-a time alone is a look at what was due by then.
+one with `fault` a fault of a node, one with `wire` what went wrong with a connection, which changes no node, one with
+`gone` the end of a connection on which something waited; one with a time alone is a look at what was due by then.
 """
 
 import base64
@@ -88,7 +88,7 @@ class WireLog:
     def follow(self, server: Server) -> None:
         """Write down whatever comes to a server that has not started."""
         server.on_frame, server.on_tick = self.frame, self.tick
-        server.on_fault, server.on_wire_fault = self.fault, self.wire_fault
+        server.on_fault, server.on_wire_fault, server.on_gone = self.fault, self.wire_fault, self.gone
 
     def frame(self, now: int, node: int, connection: int, frame: bytes) -> None:
         """A frame has arrived at a node.
@@ -101,6 +101,15 @@ class WireLog:
         """
         encoded = base64.b64encode(frame).decode()
         self._write({"time": now, "node": node, "connection": connection, "bytes": encoded})
+
+    def gone(self, now: int, connection: int) -> None:
+        """A connection has ended while a request of it waited.
+
+        Args:
+            now: milliseconds.
+            connection: its number.
+        """
+        self._write({"time": now, "gone": connection})
 
     def tick(self, now: int) -> None:
         """The nodes have looked at what was due by now, in milliseconds."""
@@ -211,6 +220,8 @@ class Repeated:
         elif "wire" in line:
             closed = line["wire"].get("closed")
             self.suffered.update(["connection closed"] if closed else RequestFaults(**line["wire"]).names())
+        elif "gone" in line:
+            self.service.forget(line["gone"])
         else:
             self.service.pass_time()
 

@@ -5,6 +5,7 @@ alone; one of the new kind writes tombstones, and its memory follows the log.
 """
 
 from collections.abc import Collection
+from contextlib import suppress
 
 from reference.broker.group_coordinator import GroupCoordinator
 from reference.broker.group_metadata import ClassicGroup
@@ -61,12 +62,17 @@ def delete_offsets(coordinator: GroupCoordinator, deleted: Collection[TopicParti
     """
     forgotten: list[OffsetKey] = []
     for shard in coordinator.shards.read():
-        forgotten += _delete(shard, [key for key in shard.offsets.known_keys() if key.partition in deleted])
+        with suppress(Refusal):
+            forgotten += delete_keys(shard, [key for key in shard.offsets.known_keys() if key.partition in deleted])
     return tuple(forgotten)
 
 
-def _delete(shard: Shard, keys: list[OffsetKey]) -> list[OffsetKey]:
-    """Remove offsets; a classic coordinator does so even if the log refuses the tombstones."""
+def delete_keys(shard: Shard, keys: list[OffsetKey]) -> list[OffsetKey]:
+    """Forget offsets that are committed or pending; which are forgotten.
+
+    Raises:
+        Refusal: the log refuses the tombstones; a classic coordinator forgets the offsets all the same.
+    """
     follows_log = shard.profile.tombstone_drops_pending
     buried = [key for key in keys if follows_log or key in shard.offsets.committed]
     if not follows_log:
@@ -76,7 +82,8 @@ def _delete(shard: Shard, keys: list[OffsetKey]) -> list[OffsetKey]:
         if buried:
             shard.write([(key, None) for key in buried])
     except Refusal:
-        return [] if follows_log else keys
+        if follows_log:
+            raise
     return keys
 
 

@@ -182,6 +182,7 @@ class Membership:
             group.leader = joined[0].member_id if joined else None
         group.generation += 1
         group.protocol = group.vote() if joined else None
+        group.topics = group.subscribed_topics()
         group.enter(GroupState.COMPLETING_REBALANCE if joined else GroupState.EMPTY, now)
         if not joined:
             self._store_empty(group)

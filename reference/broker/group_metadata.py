@@ -3,11 +3,29 @@
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Final
 
 from reference.broker.group_errors import FencedInstanceId, UnknownMemberId
 from reference.broker.group_record import GroupValue, MemberValue
 from reference.broker.group_requests import JoinedMember, JoinReply, SyncReply
+from reference.broker.transaction_bytes import MalformedState, Reader
 from spec.vocabulary import NO_TIMESTAMP, GroupState, Timestamp
+
+CONSUMER: Final = "consumer"
+"""The protocol type of consumers."""
+
+
+def subscribed_in(subscription: bytes) -> tuple[str, ...]:
+    """The topics at the beginning of a consumer's subscription, of whichever version.
+
+    Raises:
+        MalformedState: it is none.
+    """
+    reader = Reader(subscription, flexible=False)
+    (version,) = reader.unpack(">h")
+    if version < 0:
+        raise MalformedState(f"version {version} of a subscription")
+    return reader.array(Reader.string) or ()
 
 
 @dataclass(slots=True)
@@ -70,6 +88,7 @@ class ClassicGroup:
         deadline_ms: when the rebalance under way continues without those who have not joined.
         initial_until_ms: up to when a first generation waits for more members; -1 if it is not the first.
         grew: whether a member came while a first generation waited.
+        topics: those that members of the latest generation have subscribed to, as far as can be known; else None.
     """
 
     group: str
@@ -84,6 +103,7 @@ class ClassicGroup:
     deadline_ms: int = 0
     initial_until_ms: int = -1
     grew: bool = False
+    topics: frozenset[str] | None = None
 
     @classmethod
     def loaded(cls, group: str, value: GroupValue, now: Timestamp) -> "ClassicGroup":
@@ -105,6 +125,7 @@ class ClassicGroup:
             )
             member.heard_of(now)
             found.members[each.member_id] = member
+        found.topics = found.subscribed_topics()
         return found
 
     def recorded(self) -> GroupValue:
@@ -167,6 +188,24 @@ class ClassicGroup:
             JoinedMember(each.member_id, each.group_instance_id, each.subscription(self.protocol))
             for each in self.members.values()
         )
+
+    # --- subscriptions ----------------------------------------------------------------------------------------
+
+    def is_subscribed_to(self, topic: str) -> bool:
+        """Whether members may read a topic: of consumers whose subscriptions are not known, any."""
+        if self.topics is not None:
+            return topic in self.topics
+        return self.protocol_type == CONSUMER and self.state is not GroupState.EMPTY
+
+    def subscribed_topics(self) -> frozenset[str] | None:
+        """The topics that the members say, if they are consumers and say it as consumers do (ConsumerProtocol)."""
+        if self.protocol_type != CONSUMER or (self.members and self.protocol is None):
+            return None
+        try:
+            said = [subscribed_in(member.subscription(self.protocol)) for member in self.members.values()]
+        except MalformedState:
+            return None
+        return frozenset(topic for topics in said for topic in topics)
 
     # --- the coming generation --------------------------------------------------------------------------------
 

@@ -16,6 +16,9 @@ Row = dict[str, Value]
 Observer = Callable[[Row], None]
 """Called with each step as it is added; it may stop the run by raising."""
 
+Rename = Callable[[Row], None]
+"""Changes names in a step before it is added."""
+
 NO_ACKS: Final = -2
 """Acks of a step that is no Produce."""
 
@@ -59,9 +62,10 @@ class Recorder:
         clock: of the world, where nodes have clocks of their own.
         observer: gets each step from now on.
         keeps: whether the steps from now on are kept, or the observer alone has them.
+        rename: changes the names in each step, where a name may come to mean something else.
     """
 
-    __slots__ = ("_common", "_steps", "clock", "keeps", "observer", "rows")
+    __slots__ = ("_common", "_steps", "clock", "keeps", "observer", "rename", "rows")
 
     def __init__(self, trace: int, profile: Profile) -> None:
         """A recorder of the trace named `trace`, whose nodes behave as `profile` says."""
@@ -69,6 +73,7 @@ class Recorder:
         self.rows: list[Row] = []
         self.observer: Observer | None = None
         self.keeps = True
+        self.rename: Rename | None = None
         self._steps = 0
         self._common: Row = dict(BLANK) | {
             "schema": SCHEMA_VERSION,
@@ -119,6 +124,8 @@ class Recorder:
             _fill(row, BEFORE, before)
         if after is not NOWHERE:
             _fill(row, AFTER, after)
+        if self.rename is not None:
+            self.rename(row)
         self._steps += 1
         if self.keeps:
             self.rows.append(row)

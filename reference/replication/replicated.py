@@ -19,6 +19,7 @@ from reference.replication.messages import (
     UNDEFINED,
     Altered,
     AskEpochEnd,
+    EpochEnd,
     FetchRequest,
     FollowerFetchResult,
     LeaderAndIsr,
@@ -104,6 +105,10 @@ class ReplicatedPartition:
         if leadership is None:
             raise Impossible(f"node {self.state.leader} does not lead")
         return leadership
+
+    def epoch_end(self, epoch: LeaderEpoch) -> EpochEnd:
+        """The newest leader epoch at or below `epoch` in the leader's log, and where it ends; -1 if none is known."""
+        return self._replicas[self.state.leader].replica_log.epoch_end(epoch)
 
     # --- following --------------------------------------------------------------------------------------------
 

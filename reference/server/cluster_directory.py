@@ -75,6 +75,7 @@ class ClusterDirectory(Storage):
 
     Attributes:
         path: that they are in.
+        starts: how often there was a start on it before.
         topics: as they were left, in the order in which they were made.
         recovered: whether there was a cluster before.
         clean: whether all of its nodes had stopped cleanly.
@@ -137,7 +138,7 @@ class ClusterDirectory(Storage):
 
     def _take_over(self, memory: dict[str, Any]) -> None:
         try:
-            self._starts = int(memory["starts"])
+            self.starts = int(memory["starts"])
             self._next_producer_id = int(memory["next_producer_id"])
             self._epochs = dict(enumerate(map(int, memory["coordinator_epochs"])))
             topics = (Topic(str(each["name"]), str(each["id"]), int(each["partitions"])) for each in memory["topics"])
@@ -155,7 +156,7 @@ class ClusterDirectory(Storage):
         ]
         memory = {
             **self._written,
-            "starts": self._starts + 1,
+            "starts": self.starts + 1,
             "next_producer_id": self._next_producer_id,
             "coordinator_epochs": [self._epochs[number] for number in sorted(self._epochs)],
             "topics": topics,
@@ -209,7 +210,7 @@ class ClusterDirectory(Storage):
             each = self._coordinators(OFFSETS_TOPIC, number)
             each.leader_epoch = LeaderEpoch(each.epochs.latest + 1)
             opened.append(each)
-        return OffsetsTopic(self.profile, opened=tuple(opened), members=self._starts * MEMBERS_OF_A_START)
+        return OffsetsTopic(self.profile, opened=tuple(opened), members=self.starts * MEMBERS_OF_A_START)
 
     def _coordinators(self, topic: str, number: int) -> DiskPartition:
         node = self.nodes[number % len(self.nodes)]

@@ -10,6 +10,7 @@ from reference.log.partition import READ_COMMITTED, FetchResult, Partition
 from reference.recording.recorder import Row
 from reference.server.errors import ServerError
 from reference.server.service import Call, Fields, Parked, Service, by_topic
+from reference.wire.versions import release_of
 from reference.world.reader_rows import asked_columns, readable_end
 from spec.vocabulary import ABSENT, NO_OFFSET, NO_TIMESTAMP, ErrorCode, Offset
 
@@ -21,7 +22,21 @@ EARLIEST: Final = -2
 MAX_TIMESTAMP: Final = -3
 EARLIEST_LOCAL: Final = -4
 LATEST_TIERED: Final = -5
+EARLIEST_PENDING_UPLOAD: Final = -6
 """What ListOffsets may ask for instead of a time; nothing here is in tiered storage."""
+
+SINCE: Final = {
+    LATEST: 1,
+    EARLIEST: 1,
+    MAX_TIMESTAMP: 7,
+    EARLIEST_LOCAL: 8,
+    LATEST_TIERED: 9,
+    EARLIEST_PENDING_UPLOAD: 11,
+}
+"""First version of ListOffsets that may ask for it."""
+
+CHECKED_SINCE: Final = "3.9"
+"""First release of those that are served that refuses what the version of a ListOffsets does not have."""
 
 IDS_SINCE: Final = 13
 """First version of Fetch that names topics by id."""
@@ -62,7 +77,7 @@ def fetch(service: Service, call: Call) -> None:
     ]
     waiting = _WaitingFetch(service, call, asked)
     if not waiting.go_on(message.max_wait_ms <= 0 or not asked):
-        service.parked.append(Parked(call.node, service.now + message.max_wait_ms, waiting.go_on))
+        service.parked.append(Parked(call.node, service.now + message.max_wait_ms, waiting.go_on, call.connection))
 
 
 @dataclass(slots=True)
@@ -174,6 +189,8 @@ def list_offsets(service: Service, call: Call) -> None:
         for asked in topic.partitions:
             partition = service.partition_named(topic, asked.partition_index)
             error, place = service.leader_error(call.node, partition, asked.current_leader_epoch), _Place()
+            if asked.timestamp < 0 and _is_unknown(service, call, asked.timestamp):
+                error = ErrorCode.UNSUPPORTED_VERSION
             if not error and partition is not None:
                 replicated = service.world.brokers.partitions[partition]
                 place = _place(
@@ -188,6 +205,12 @@ def list_offsets(service: Service, call: Call) -> None:
             }
             listed.append((topic, answer))
     call.reply({"topics": by_topic(listed, "partitions", name="name")})
+
+
+def _is_unknown(service: Service, call: Call, timestamp: int) -> bool:
+    """Whether the version does not have what is asked for instead of a time, and the release says so."""
+    checked = release_of(service.settings.profile) >= CHECKED_SINCE
+    return checked and (timestamp not in SINCE or call.version < SINCE[timestamp])
 
 
 def _place(leader: Partition, leader_epoch: int, timestamp: int, isolation: int) -> _Place:
@@ -205,7 +228,7 @@ def _place(leader: Partition, leader_epoch: int, timestamp: int, isolation: int)
     if timestamp in (EARLIEST, EARLIEST_LOCAL):
         first = next(leader.log.walk(leader.log_start, leader.log_end), None)
         return _Place(leader.log_start, leader_epoch=leader_epoch if first is None else first.leader_epoch)
-    if timestamp == LATEST_TIERED:
+    if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
         return _Place()
     if timestamp == MAX_TIMESTAMP:
         times = [batch.max_timestamp for batch in leader.log.walk(leader.log_start, end)]

@@ -13,6 +13,7 @@ from reference.server.admin_api import (
     list_all_transactions,
     list_groups,
 )
+from reference.server.configs_api import describe_configs
 from reference.server.coordinator_api import (
     add_offsets,
     add_partitions,
@@ -23,8 +24,11 @@ from reference.server.coordinator_api import (
 )
 from reference.server.fetch_api import fetch, list_offsets
 from reference.server.group_api import heartbeat, join_group, leave_group, offset_commit, offset_fetch, sync_group
+from reference.server.group_deletion_api import delete_groups, offset_delete
 from reference.server.metadata_api import api_versions, create_topics, metadata
+from reference.server.records_api import delete_records, offset_for_leader_epoch, write_txn_markers
 from reference.server.service import Call, Service
+from reference.server.topics_api import create_partitions, delete_topics
 
 Handler: TypeAlias = Callable[[Service, Call], None]
 
@@ -33,8 +37,13 @@ HANDLERS: Final[Mapping[str, Handler]] = MappingProxyType(
         "AddOffsetsToTxn": add_offsets,
         "AddPartitionsToTxn": add_partitions,
         "ApiVersions": api_versions,
+        "CreatePartitions": create_partitions,
         "CreateTopics": create_topics,
+        "DeleteGroups": delete_groups,
+        "DeleteRecords": delete_records,
+        "DeleteTopics": delete_topics,
         "DescribeCluster": describe_cluster,
+        "DescribeConfigs": describe_configs,
         "DescribeGroups": describe_groups,
         "DescribeProducers": describe_producers,
         "DescribeTransactions": describe_transactions,
@@ -50,10 +59,13 @@ HANDLERS: Final[Mapping[str, Handler]] = MappingProxyType(
         "ListTransactions": list_all_transactions,
         "Metadata": metadata,
         "OffsetCommit": offset_commit,
+        "OffsetDelete": offset_delete,
         "OffsetFetch": offset_fetch,
+        "OffsetForLeaderEpoch": offset_for_leader_epoch,
         "Produce": produce_api.produce,
         "SyncGroup": sync_group,
         "TxnOffsetCommit": txn_offset_commit,
+        "WriteTxnMarkers": write_txn_markers,
     }
 )
 """What handles each api; every one that is announced is here."""

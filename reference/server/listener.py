@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 from reference.server.faults import NOTHING, Faults, RequestFaults
 from reference.server.handlers import check_readable, handle
@@ -25,6 +25,15 @@ from reference.wire.versions import Served, served
 SIZE: Final = struct.Struct(">i")
 LARGEST: Final = 100 * 1024 * 1024
 """Default of socket.request.max.bytes."""
+
+BUFFERED: Final = 1024 * 1024
+"""Bytes of a connection that are read before they are asked for, and no more than twice as many."""
+
+BACKLOG: Final = 1024
+"""Connections that may wait to be accepted, as far as the system allows it."""
+
+ACCEPTED_AT_ONCE: Final = 1
+"""How often asyncio accepts in a row: so often, too, it tries again a second later when there is no free descriptor."""
 
 TICK_S: Final = 0.05
 """Between two looks at what is due by now, in seconds."""
@@ -86,6 +95,7 @@ class Server:
         on_tick: takes the time of each look at what was due, in milliseconds.
         on_fault: takes every fault of a node, before it happens.
         on_wire_fault: takes what goes wrong with connections, which changes no node.
+        on_gone: takes the time and the number of a connection that has ended while a request of it waited.
         on_settled: is called after each step, when nothing is under way.
         suffered: how many faults there were, by name.
         closed: how many connections were closed so.
@@ -100,6 +110,7 @@ class Server:
     on_tick: Callable[[int], None] = lambda _: None
     on_fault: OnFault = lambda *_: None
     on_wire_fault: OnWireFault = lambda *_: None
+    on_gone: Callable[[int, int], None] = lambda *_: None
     on_settled: Callable[[], None] = lambda: None
     suffered: Counter[str] = field(default_factory=Counter)
     requests: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -109,6 +120,7 @@ class Server:
     _listeners: dict[int, asyncio.Server] = field(default_factory=dict)
     _reserved: dict[int, asyncio.Server] = field(default_factory=dict)
     _open: dict[int, Connection] = field(default_factory=dict)
+    _waiting: dict[int, tuple[asyncio.StreamReader, asyncio.Future[Fields | None]]] = field(default_factory=dict)
     _resumed: asyncio.Event = field(default_factory=asyncio.Event)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
     _connections: int = 0
@@ -123,11 +135,19 @@ class Server:
             OSError: a port cannot be had.
         """
         self._served = {each.api: each for each in served(self.service.settings.profile)}
+        asyncio.get_running_loop().set_exception_handler(self._not_accepted)
         for node in range(self.service.settings.nodes):
             listener = await self._bind(node, host, port + node if port else 0, listens=True)
             self._listeners[node] = listener
             self.service.endpoints.append(Endpoint(host, listener.sockets[0].getsockname()[1]))
         self._keep(self._tick())
+
+    def _not_accepted(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """Without free descriptors no connection is accepted for a second; those that there are go on."""
+        if isinstance(context.get("exception"), OSError) and "accept" in context["message"]:
+            self.on_closed(f"no connection is accepted for now: {context['exception'].strerror}")
+        else:
+            loop.default_exception_handler(context)
 
     def _keep(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
         task = asyncio.ensure_future(work)
@@ -166,6 +186,9 @@ class Server:
             await self._follow_nodes()
 
     def _due(self) -> None:
+        for reader, answered in tuple(self._waiting.values()):
+            if reader.at_eof():
+                answered.cancel()
         self.service.pass_time()
         self.on_tick(self.service.now)
         self.on_settled()
@@ -216,12 +239,23 @@ class Server:
             self._reserved[node] = await self._bind(node, *self.service.endpoint(node), listens=False)
         for node in [node for node in self._reserved if not nodes.is_down(node)]:
             listener = self._listeners[node] = self._reserved.pop(node)
-            await listener.start_serving()
+            await self._listen(listener)
         self._resumed.set()
         self._resumed = asyncio.Event()
 
     async def _bind(self, node: int, host: str, port: int, *, listens: bool) -> asyncio.Server:
-        return await asyncio.start_server(self._accepted(node), host, port, limit=LARGEST, start_serving=listens)
+        listener = await asyncio.start_server(
+            self._accepted(node), host, port, limit=BUFFERED, backlog=ACCEPTED_AT_ONCE, start_serving=False
+        )
+        if listens:
+            await self._listen(listener)
+        return listener
+
+    async def _listen(self, listener: asyncio.Server) -> None:
+        await listener.start_serving()
+        for each in listener.sockets:
+            with each.dup() as same:
+                same.listen(BACKLOG)
 
     async def _until_it_runs(self, node: int) -> None:
         """A node that stands still takes requests, and sends answers, when it goes on."""
@@ -261,13 +295,13 @@ class Server:
                 faults = NOTHING if spared else self._faults_of(connection, frame)
                 spared = False
                 if faults.stray_ms:
-                    self._keep(self._stray(connection, frame, faults.stray_ms))
+                    self._keep(self._stray(connection, frame, reader, faults.stray_ms))
                 if faults.lost:
                     return
                 await self._delayed(connection.node, faults.late_ms)
-                answer = await self._answer(connection, frame)
+                answer = await self._answer(connection, frame, reader)
                 if faults.doubled:
-                    await self._answer(connection, frame)
+                    await self._answer(connection, frame, reader)
                 await self._delayed(connection.node, faults.answer_late_ms)
                 if faults.answer_lost:
                     return
@@ -301,14 +335,16 @@ class Server:
             await asyncio.sleep(milliseconds / 1_000)
         await self._until_it_runs(node)
 
-    async def _stray(self, connection: Connection, frame: bytes, milliseconds: int) -> None:
+    async def _stray(
+        self, connection: Connection, frame: bytes, reader: asyncio.StreamReader, milliseconds: int
+    ) -> None:
         """A request of a connection that is broken arrives after all, and nobody hears its answer."""
         await asyncio.sleep(milliseconds / 1_000)
         if self.service.nodes.is_down(connection.node):
             return
         await self._until_it_runs(connection.node)
-        with suppress(RefusedConnection, MalformedRequest):
-            await self._answer(connection, frame)
+        with suppress(RefusedConnection, MalformedRequest, ConnectionError):
+            await self._answer(connection, frame, reader)
 
     async def _frame(self, reader: asyncio.StreamReader) -> bytes:
         """The next frame, without its length; empty at the end of the connection."""
@@ -325,7 +361,7 @@ class Server:
         except asyncio.IncompleteReadError as end:
             raise RefusedConnection(f"it ends after {len(end.partial)} of the {size} bytes of a request") from end
 
-    async def _answer(self, connection: Connection, frame: bytes) -> bytes | None:
+    async def _answer(self, connection: Connection, frame: bytes, reader: asyncio.StreamReader) -> bytes | None:
         """The answer to a frame, None if it is never answered."""
         header, body = decode_header(frame)
         api = self._served.get(header.api)
@@ -345,9 +381,21 @@ class Server:
             if not answered.done():
                 answered.set_result(fields)
 
-        call = Call(connection.number, connection.node, header, message, reply, connection.peer)
+        def close(why: str) -> None:
+            if not answered.done():
+                answered.set_exception(RefusedConnection(why))
+
+        call = Call(connection.number, connection.node, header, message, reply, connection.peer, close)
         self._guarded(lambda: self._step(call, frame))
-        fields = await answered
+        self._waiting[connection.number] = reader, answered
+        try:
+            fields = await answered
+        except asyncio.CancelledError:
+            self.service.forget(connection.number)
+            self.on_gone(self.service.now, connection.number)
+            raise ConnectionAbortedError("the client is gone") from None
+        finally:
+            del self._waiting[connection.number]
         if fields is None:
             return None
         return self._guarded(lambda: encode_response(header.api, header.version, header.correlation, fields))

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from reference.server.errors import ServerError
 from reference.server.service import CLUSTER_ID, Call, Endpoint, Fields, Service
-from reference.server.topics import Topic, is_legal
+from reference.server.topics import NO_ROOM, Topic, is_legal
 from reference.wire.versions import Served, release_of, served
 from spec.vocabulary import ABSENT, ErrorCode
 
@@ -148,8 +148,17 @@ def _partition(service: Service, topic: Topic, number: int) -> Fields:
 # --- CreateTopics ---------------------------------------------------------------------------------------------
 
 
+def is_refused_by_node(service: Service, call: Call) -> bool:
+    """Whether the node is not the one that changes topics: before KRaft, only the controller does."""
+    return not service.settings.profile.quorum_controller and call.node != controller(service)
+
+
 def create_topics(service: Service, call: Call) -> None:
     """Make topics; all of them have the settings of the server."""
+    if is_refused_by_node(service, call):
+        error = {"error_code": int(ErrorCode.NOT_CONTROLLER), "error_message": None}
+        call.reply({"topics": [{"name": asked.name} | error for asked in call.message.topics]})
+        return
     call.reply({"topics": [_created(service, asked, call.message.validate_only) for asked in call.message.topics]})
 
 
@@ -184,4 +193,7 @@ def _refused(service: Service, asked: Any) -> tuple[int, str | None]:
         return ServerError.INVALID_PARTITIONS, "a topic has one partition or more"
     if not asked.assignments and asked.replication_factor not in (-1, replicas):
         return ServerError.INVALID_REPLICATION_FACTOR, f"every partition has {replicas} replicas here"
+    wanted = len(asked.assignments) or max(asked.num_partitions, 1)
+    if not service.topics.has_room(wanted):
+        return ServerError.POLICY_VIOLATION, NO_ROOM
     return ErrorCode.NONE, None

@@ -13,6 +13,7 @@ from reference.log.batch import RecordBatch
 from reference.log.reader import BatchDamage, DamageKind, read_batches
 from reference.log.record import MalformedRecords
 from reference.log.validation import ill_formed
+from reference.server.configs import max_message_bytes
 from reference.server.errors import ServerError
 from reference.server.service import Call, Service, by_topic
 from reference.wire.codec import MalformedRequest
@@ -20,9 +21,6 @@ from reference.world.history import NOBODY_ANSWERS
 from reference.world.messages import Answer, Produce
 from spec.versions import Profile
 from spec.vocabulary import ABSENT, NO_OFFSET, NO_TIMESTAMP, ErrorCode, Timestamp
-
-MAX_MESSAGE_BYTES: Final = 1_048_588
-"""Default of max.message.bytes: of a batch."""
 
 ZSTD: Final = "zstd"
 ZSTD_SINCE: Final = 7
@@ -46,12 +44,17 @@ class _Part:
     error: int = ErrorCode.NONE
     answer: ProduceReply | None = None
 
+    @property
+    def outcome(self) -> int:
+        """Its error, 0 if there is none."""
+        return self.error or (self.answer.error if self.answer else ErrorCode.NONE)
+
     def fields(self) -> dict[str, Any]:
         """The part as the answer has it."""
         reply = self.answer or ProduceReply(ErrorCode.NONE)
         return {
             "index": self.number,
-            "error_code": int(self.error or reply.error),
+            "error_code": int(self.outcome),
             "base_offset": reply.offset if not self.error else NO_OFFSET,
             "log_append_time_ms": reply.log_append_time if not self.error else NO_TIMESTAMP,
             "log_start_offset": reply.log_start if not self.error else NO_OFFSET,
@@ -72,9 +75,21 @@ class _Produced:
         """Answer the client once every partition has its answer."""
         if self.waiting:
             return
+        if self.call.message.acks == NOBODY_ANSWERS:
+            self._end_without_answer()
+            return
         listed = [(part.topic, part.fields()) for part in self.parts]
         names = {"name": "name", "topic_id": "topic_id"}
         self.call.reply({"responses": by_topic(listed, "partition_responses", **names)})
+
+    def _end_without_answer(self) -> None:
+        """A client that waits for no answer learns of a refusal by the end of its connection (`KafkaApis`)."""
+        refused = next((part for part in self.parts if part.outcome), None)
+        if refused is None:
+            self.call.reply(None)
+        else:
+            where = f"{refused.topic.name or refused.topic.topic_id}-{refused.number}"
+            self.call.close(f"a batch with acks=0 for {where} is refused with error {int(refused.outcome)}")
 
 
 def check_readable(profile: Profile, message: Any) -> None:
@@ -106,10 +121,7 @@ def produce(service: Service, call: Call) -> None:
         if refusal is not None:
             part.error = refusal.code
     _append(service, produced)
-    if message.acks == NOBODY_ANSWERS:
-        call.reply(None)
-    else:
-        produced.answer_if_whole()
+    produced.answer_if_whole()
 
 
 def _missing(service: Service, call: Call, part: _Part) -> int:
@@ -133,7 +145,7 @@ def _read(profile: Profile, part: _Part, sent: Any, version: int) -> int:
     batch = found[0]
     if batch.codec == ZSTD and version < ZSTD_SINCE:
         return ServerError.UNSUPPORTED_COMPRESSION_TYPE
-    if batch.size > MAX_MESSAGE_BYTES:
+    if batch.size > max_message_bytes(profile):
         return ErrorCode.MESSAGE_TOO_LARGE
     try:
         batch.records()
@@ -166,8 +178,7 @@ def _append(service: Service, produced: _Produced) -> None:
         stub = ProducerBatch(ABSENT, batch.record_count, Timestamp(service.now))
         attempt = Attempt(part.partition.partition, 0, stub, batch)
         body = Produce(call.version, message.transactional_id or "", part.partition, attempt, message.acks)
-        if message.acks != NOBODY_ANSWERS:
-            produced.waiting += 1
+        produced.waiting += 1
         service.world.ask(call.connection, call.node, body, _taker(produced, part), message.timeout_ms)
 
 

@@ -23,6 +23,9 @@ Fields: TypeAlias = Mapping[str, Any]
 Reply: TypeAlias = Callable[[Fields | None], None]
 """Takes the answer to a request, None where it is never answered."""
 
+Close: TypeAlias = Callable[[str], None]
+"""Takes why a connection is closed."""
+
 Wall: TypeAlias = Callable[[], int]
 """The time, milliseconds."""
 
@@ -89,6 +92,7 @@ class Call:
         message: its body, by the names of Kafka's schemas.
         reply: takes the answer.
         host: of the client.
+        close: closes the connection instead of an answer, with a line that says why.
     """
 
     connection: int
@@ -97,6 +101,7 @@ class Call:
     message: Any
     reply: Reply
     host: str = ""
+    close: Close = lambda _: None
 
     @property
     def version(self) -> int:
@@ -106,11 +111,16 @@ class Call:
 
 @dataclass(slots=True)
 class Parked:
-    """A Fetch that waits for records until its deadline; `go_on` answers it, at its deadline with whatever there is."""
+    """A request that waits until its deadline; `go_on` answers it, at its deadline with whatever there is.
+
+    Attributes:
+        connection: whose end nobody would hear the answer after.
+    """
 
     node: int
     deadline_ms: int
     go_on: Callable[[bool], bool]
+    connection: int
 
 
 class Service:
@@ -122,7 +132,7 @@ class Service:
         nodes: which of them run.
         topics: by name and id.
         endpoints: where each node listens, once it does.
-        parked: requests that wait for records.
+        parked: requests that wait, for records or for replicas.
         directory: where the nodes' data is; None if it is in memory.
     """
 
@@ -149,7 +159,7 @@ class Service:
         settings, timeout = self.settings, self.settings.session_timeout_ms
         self.world = ServedWorld(settings.profile, settings.shape(), now, self.directory)
         self.nodes = Nodes(self.world, session_ms(settings.profile) if timeout is None else timeout)
-        self.topics = Topics()
+        self.topics = Topics(0 if self.directory is None else self.directory.starts)
         self.endpoints: list[Endpoint] = []
         self.parked: list[Parked] = []
         self._swept_ms = self._checkpointed_ms = self.now
@@ -210,6 +220,10 @@ class Service:
         self.parked = [parked for parked in self.parked if parked.node not in self.world.down]
         self.end()
 
+    def forget(self, connection: int) -> None:
+        """A client is gone: what it waits for is not answered any more."""
+        self.parked = [parked for parked in self.parked if parked.connection != connection]
+
     def pass_time(self) -> None:
         """Whatever is due by now happens: rebalances and sessions, answers that wait, transactions that time out."""
         self.begin()
@@ -250,11 +264,24 @@ class Service:
         self._remember_topics()
         return topic
 
+    def delete_topic(self, topic: Topic) -> None:
+        """A topic is gone, and whoever waits for its records is answered at the end of the step."""
+        self.topics.delete(topic)
+        self.world.delete_topic(topic.name)
+        self._remember_topics()
+
+    def create_partitions(self, topic: Topic, partitions: int, leaders: Sequence[int] = ()) -> None:
+        """A topic has more partitions from now on, the new ones led by these nodes if any are given."""
+        self.world.create_partitions(topic.name, range(topic.partitions, partitions), leaders)
+        self.topics.grow(topic, partitions)
+        self._remember_topics()
+
     def topic_for(self, name: str, *, may_create: bool) -> Topic | None:
         """The topic of a name; it is made if it may be, and is None if it is not there."""
         found = self.topics.by_name.get(name)
+        partitions = self.settings.default_partitions
         if found is None and may_create and self.settings.auto_create and is_legal(name):
-            return self.create_topic(name, self.settings.default_partitions)
+            return self.create_topic(name, partitions) if self.topics.has_room(partitions) else None
         return found
 
     def partition_named(self, asked: Any, number: int) -> TopicPartition | None:
@@ -267,8 +294,8 @@ class Service:
         return topic.partition(number)
 
     def leads(self, node: int, partition: TopicPartition) -> bool:
-        """Whether a node leads a partition that is there."""
-        return self.world.brokers.leader_of(partition) == node
+        """Whether a node leads a partition; nobody leads one that is gone."""
+        return partition in self.world.brokers.partitions and self.world.brokers.leader_of(partition) == node
 
     def leader_error(self, node: int, partition: TopicPartition | None, leader_epoch: int = -1) -> ErrorCode:
         """Why a node does not answer for a partition as its leader, NONE if it does.
@@ -278,7 +305,7 @@ class Service:
             partition: None if it is not there.
             leader_epoch: that the client knows of, -1 if it names none.
         """
-        if partition is None:
+        if partition is None or partition not in self.world.brokers.partitions:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         current = self.world.brokers.partitions[partition].leader_epoch
         if 0 <= leader_epoch < current:

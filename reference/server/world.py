@@ -1,16 +1,18 @@
 """The world that a server drives: its clients are real, and between its nodes everything is delivered at once."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Final, NamedTuple
 
+from reference.broker.group_expiration import delete_offsets
 from reference.broker.transaction_metadata import TopicPartition
 from reference.errors import Refusal
 from reference.network import NetworkMessage
 from reference.recording.recorder import Observer
 from reference.replication.replicated import ReplicatedPartition
-from reference.world.history import NOBODY_ANSWERS
+from reference.server.row_names import RowNames
 from reference.world.messages import (
+    Administrator,
     Answer,
     Body,
     BrokerSender,
@@ -18,6 +20,7 @@ from reference.world.messages import (
     Produce,
     Request,
     Response,
+    Sender,
     Verify,
     WriteMarker,
 )
@@ -26,7 +29,7 @@ from reference.world.storage import Storage
 from reference.world.transaction_shape import TransactionShape
 from reference.world.transaction_world import TransactionWorld
 from spec.versions import Profile
-from spec.vocabulary import Timestamp
+from spec.vocabulary import ErrorCode, Timestamp
 
 TakeAnswer = Callable[[Answer], None]
 """Takes the answer to a request, at once or some steps later."""
@@ -70,6 +73,8 @@ class ServedWorld(TransactionWorld):
         """
         super().__init__(profile, shape, now=now, storage=storage)
         self.recorder.keeps = False
+        self.recorder.rename = self.names = RowNames()
+        self.handling.appends.unanswered = self._take_unanswered
         self.down: set[int] = set()
         self.paused: set[int] = set()
         self._waiting: dict[int, _Awaited] = {}
@@ -103,28 +108,53 @@ class ServedWorld(TransactionWorld):
     def create_topic(self, topic: str, partitions: int) -> None:
         """Make a topic, or open one that was left; its partitions are led by one node after the other."""
         self.brokers.create_topic(topic, partitions)
-        for number in range(partitions):
+        self._spread(topic, range(partitions))
+
+    def create_partitions(self, topic: str, numbers: range, leaders: Sequence[int] = ()) -> None:
+        """Add partitions to a topic; they are led by these nodes, or by one after the other."""
+        self.brokers.create_partitions(topic, numbers)
+        self._spread(topic, numbers, leaders)
+
+    def _spread(self, topic: str, numbers: range, leaders: Sequence[int] = ()) -> None:
+        for place, number in enumerate(numbers):
             replicated = self.brokers.partitions[TopicPartition(topic, number)]
             catch_up(replicated)
-            leader = number % len(replicated.replicas)
+            leader = leaders[place] if leaders else number % len(replicated.replicas)
             if leader in replicated.candidates():
                 replicated.fail_over(leader, Timestamp(self.clock.now))
             replicated.forget_times()
 
+    def delete_topic(self, topic: str) -> None:
+        """A topic is gone, what waits there is answered, and groups forget what they have committed of it."""
+        deleted = self.brokers.delete_topic(topic)
+        for partition in deleted:
+            self._touched.pop(partition, None)
+            self.handling.appends.forget(partition, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        for each in self.brokers.nodes:
+            self.names.offsets_deleted(delete_offsets(each.groups, deleted))
+        self.names.topic_deleted(topic)
+
     # --- requests ---------------------------------------------------------------------------------------------
 
     def ask(self, connection: int, node: int, body: Body, take: TakeAnswer, timeout_ms: int = LONGEST_MS) -> None:
-        """A client's request arrives at a node; with acks=0 nothing is ever taken.
+        """A client's request arrives at a node.
 
         Args:
             connection: number of the client's connection.
             node: that the request has reached.
             body: the request.
-            take: takes the answer, during a later `settle`.
+            take: takes the answer, during a later `settle`; with acks=0 the one that would have been given.
             timeout_ms: how long replicas are waited for.
         """
-        request = self.wires.send(ClientSender(connection), node, body)
-        self._waiting[request.number] = _Awaited(take, self.clock.now + timeout_ms)
+        self._ask(ClientSender(connection), node, body, _Awaited(take, self.clock.now + timeout_ms))
+
+    def administer(self, node: int, body: Body, take: TakeAnswer) -> None:
+        """As `ask`, for a client with Kafka's tools."""
+        self._ask(Administrator(), node, body, _Awaited(take, self.clock.now + LONGEST_MS))
+
+    def _ask(self, sender: Sender, node: int, body: Body, awaited: _Awaited) -> None:
+        request = self.wires.send(sender, node, body)
+        self._waiting[request.number] = awaited
 
     def expire_waiting(self) -> None:
         """Requests that have waited for replicas for too long are answered, during a later `settle`."""
@@ -143,6 +173,13 @@ class ServedWorld(TransactionWorld):
         """A node is back, and copies whatever it has missed."""
         self._touched.update(dict.fromkeys(self.brokers.partitions))
 
+    def _take_unanswered(self, request: Request, answer: Answer) -> None:
+        """A client does not hear what became of its batch; the server does."""
+        self.wires.give_up(request)
+        awaited = self._waiting.pop(request.number, None)
+        if awaited is not None:
+            awaited.take(answer)
+
     def settle(self) -> None:
         """Deliver whatever is under way between nodes, replicate, and end transactions, until nothing is left to do."""
         for _ in range(MOST_ROUNDS):
@@ -160,9 +197,11 @@ class ServedWorld(TransactionWorld):
     def _can_send_markers(self, node: int) -> bool:
         """Whether a coordinator runs and owes a marker to a node that does."""
         owed = self.brokers.nodes[node].transactions.markers.owed
-        return self.runs(node) and any(
-            self.runs(self.brokers.leader_of(partition)) for each in owed for partition in each.partitions
-        )
+        return self.runs(node) and any(self._takes_marker(name) for each in owed for name in each.partitions)
+
+    def _takes_marker(self, partition: TopicPartition) -> bool:
+        """Whether the leader of a partition runs; what is deleted needs no marker, which the coordinator finds out."""
+        return not self.brokers.exists(partition) or self.runs(self.brokers.leader_of(partition))
 
     def _deliver(self) -> None:
         while self._deliver_some() or self._replicate():
@@ -221,14 +260,11 @@ class ServedWorld(TransactionWorld):
         request = message.payload
         self._touch(request.body)
         super().broker_receives(message, leave_copy)
-        if isinstance(request.body, Produce) and request.body.acks == NOBODY_ANSWERS:
-            self.wires.give_up(request)
-            self._waiting.pop(request.number, None)
 
     def sender_receives(self, message: NetworkMessage[Response], leave_copy: bool = False) -> None:
         """An answer reaches the sender of its request: a node, or a connection."""
         request = message.payload.request
-        if not isinstance(request.sender, ClientSender):
+        if isinstance(request.sender, BrokerSender):
             self._touch(request.body)
             super().sender_receives(message, leave_copy)
             return
@@ -244,10 +280,10 @@ class ServedWorld(TransactionWorld):
 
     def _lose(self, request: Request) -> None:
         """The sender of a request hears nothing of it any more."""
-        if isinstance(request.sender, ClientSender):
-            self._waiting.pop(request.number, None)
-        else:
+        if isinstance(request.sender, BrokerSender):
             super()._lose(request)
+        else:
+            self._waiting.pop(request.number, None)
 
     def _waiting_after_restart(self, partition: TopicPartition, led: bool) -> None:
         """What waits at a leader goes on waiting while a follower restarts."""

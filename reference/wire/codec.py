@@ -7,6 +7,7 @@ import struct
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 HEAD: Final = struct.Struct(">hhi")
@@ -20,6 +21,11 @@ API_VERSIONS: Final = "ApiVersions"
 
 UUID: Final = "uuid"
 """The type of ids, which are none rather than null."""
+
+OLDEST: Final[Mapping[str, int]] = MappingProxyType(
+    dict.fromkeys(("DeleteTopics", "DescribeConfigs", "OffsetForLeaderEpoch", "WriteTxnMarkers"), 0)
+)
+"""Versions before those that the library names, which it reads all the same: their fields are still in its schemas."""
 
 _MODULES: Final = ("admin", "consumer", "metadata", "producer")
 _DAMAGE: Final = (ValueError, IndexError, KeyError, TypeError, OverflowError, MemoryError, struct.error)
@@ -97,7 +103,7 @@ def known_versions(api: str) -> tuple[int, int] | None:
     if found is None:
         return None
     oldest, _, newest = str(found.json["validVersions"]).partition("-")
-    return int(oldest), int(newest or oldest)
+    return OLDEST.get(api, int(oldest)), int(newest or oldest)
 
 
 def decode_header(frame: bytes) -> tuple[Header, int]:

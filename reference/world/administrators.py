@@ -86,8 +86,8 @@ class Administrators:
         """The offset up to which every replica of a partition can delete."""
         return min(replica.high_watermark for replica in self._brokers.partitions[partition].replicas)
 
-    def delete_records(self, partition: TopicPartition, offset: int) -> None:
-        """DeleteRecords: the log begins at the offset from now on, on every replica."""
+    def delete_records(self, partition: TopicPartition, offset: int) -> ErrorCode:
+        """DeleteRecords: the log begins at the offset from now on, on every replica; the answer."""
         replicated = self._brokers.partitions[partition]
         before, error = ReplicasBefore.of(replicated.replicas), ErrorCode.NONE
         try:
@@ -103,6 +103,7 @@ class Administrators:
         record_fault(
             self._steps.recorder, "DeleteRecords", now, partition.partition, before, node, asked, partition.topic
         )
+        return error
 
     def _is_coordinated(self, partition: TopicPartition, producer_id: ProducerId) -> bool:
         return any(

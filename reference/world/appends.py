@@ -8,7 +8,7 @@ from reference.broker.markers import write_marker
 from reference.broker.produce import PartitionAnswer, ProduceRequest, handle_produce, refused
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.producer import AttemptReply
-from reference.errors import NotEnoughReplicas, NotLeaderOrFollower, Refusal
+from reference.errors import NotEnoughReplicas, NotLeaderOrFollower, Refusal, UnknownTopicOrPartition
 from reference.log.partition import Partition
 from reference.recording.recorder import observe
 from reference.world.brokers import Brokers
@@ -33,6 +33,7 @@ class Appends:
 
     Attributes:
         waiting: answers that wait for replication, by partition.
+        unanswered: takes the outcome of a batch that its client wants no answer to.
     """
 
     def __init__(self, brokers: Brokers, steps: TraceSteps, send_answer: SendAnswer) -> None:
@@ -41,13 +42,17 @@ class Appends:
         self.steps = steps
         self.waiting = defaultdict[TopicPartition, list[DelayedAppend]](list, {name: [] for name in brokers.partitions})
         self._answer = send_answer
+        self.unanswered: SendAnswer = lambda *_: None
 
     def replica(self, node: int, partition: TopicPartition) -> Partition:
         """The replica of an available partition on a node.
 
         Raises:
+            UnknownTopicOrPartition: the topic has been deleted since the request was sent.
             NotLeaderOrFollower: the node has none, or the partition cannot be written to.
         """
+        if partition not in self.brokers.partitions:
+            raise UnknownTopicOrPartition(partition=partition)
         if partition in self.brokers.unavailable or node >= self.brokers.shape.replicas:
             raise NotLeaderOrFollower(partition=partition)
         return self.brokers.partitions[partition].replicas[node]
@@ -61,7 +66,10 @@ class Appends:
             guard: what the verification handed out.
             refusal: of the transaction's coordinator, None if it agrees.
         """
-        replicated = self.brokers.partitions[asked.partition]
+        replicated = self.brokers.partitions.get(asked.partition)
+        if replicated is None:
+            self._answer_at_once(request, asked, AttemptReply(UnknownTopicOrPartition.code))
+            return
         replica = replicated.replicas[request.node]
         before = observe(replica, asked.attempt.records.producer_id)
         answer = refused(refusal) if refusal is not None else self._produce(request, asked, guard)
@@ -69,8 +77,12 @@ class Appends:
         reply = AttemptReply(answer.error, answer.base_offset, answer.log_start, answer.log_append_time)
         if asked.acks == ALL:
             self._answer_replicated(asked.partition, request, reply, answer.last_offset)
-        elif asked.acks != NOBODY_ANSWERS:
-            self._answer(request, reply)
+        else:
+            self._answer_at_once(request, asked, reply)
+
+    def _answer_at_once(self, request: Request, asked: Produce, reply: AttemptReply) -> None:
+        send = self.unanswered if asked.acks == NOBODY_ANSWERS else self._answer
+        send(request, reply)
 
     def _produce(self, request: Request, asked: Produce, guard: int) -> PartitionAnswer:
         number = asked.partition.partition
@@ -133,14 +145,19 @@ class Appends:
         self.waiting[partition] = [each for each in waiting if each.offset >= high_watermark]
         for each in waiting:
             if each.offset < high_watermark:
-                late = each.answer if enough else _refused(each.answer, ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
-                self._answer(each.request, late)
+                late = ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+                self._answer(each.request, each.answer if enough else refused_answer(each.answer, late))
+
+    def forget(self, partition: TopicPartition, error: ErrorCode) -> None:
+        """The partition is gone: what waited there is answered with an error."""
+        for each in self.waiting.pop(partition, ()):
+            self._answer(each.request, refused_answer(each.answer, error))
 
     def turn_away(self, partition: TopicPartition) -> None:
         """The leader is another: what waited at the old one is answered NOT_LEADER_OR_FOLLOWER."""
         turned_away, self.waiting[partition] = self.waiting[partition], []
         for each in turned_away:
-            self._answer(each.request, _refused(each.answer, NotLeaderOrFollower.code))
+            self._answer(each.request, refused_answer(each.answer, NotLeaderOrFollower.code))
 
     def expire(self, is_due: Callable[[Request], bool]) -> None:
         """Answer REQUEST_TIMED_OUT to the requests that have waited for as long as they say; the batches stay."""
@@ -149,9 +166,9 @@ class Appends:
             if due:
                 self.waiting[partition] = [each for each in waiting if each not in due]
             for each in due:
-                self._answer(each.request, _refused(each.answer, ErrorCode.REQUEST_TIMED_OUT))
+                self._answer(each.request, refused_answer(each.answer, ErrorCode.REQUEST_TIMED_OUT))
 
 
-def _refused(answer: Answer, error: ErrorCode) -> Answer:
-    """What is said of a batch or marker instead."""
+def refused_answer(answer: Answer, error: ErrorCode) -> Answer:
+    """An error instead of the answer to a batch or marker."""
     return MarkerAnswer(error) if isinstance(answer, MarkerAnswer) else AttemptReply(error)

@@ -5,6 +5,7 @@ their coordinators: what is in them is taken to be replicated.
 """
 
 from collections.abc import Callable
+from functools import partial
 
 from reference.broker.add_partitions_manager import AddPartitionsToTxnManager
 from reference.broker.coordinator_errors import CoordinatorNotAvailable, NotCoordinator
@@ -26,7 +27,7 @@ from reference.world.node import Node
 from reference.world.storage import Storage
 from reference.world.transaction_shape import TransactionShape
 from spec.versions import Profile
-from spec.vocabulary import CoordinatorEpoch, Timestamp
+from spec.vocabulary import CoordinatorEpoch, ErrorCode, Timestamp
 
 Send = Callable[[BrokerSender, int, Body], Request]
 """Sends a request from a node to a node."""
@@ -77,11 +78,25 @@ class Brokers:
 
     def create_topic(self, topic: str, partitions: int) -> None:
         """A topic with so many partitions; those that are new are empty, and led by node 0."""
-        for number in range(partitions):
+        self.create_partitions(topic, range(partitions))
+        self.authorizer.topics += (topic,)
+
+    def create_partitions(self, topic: str, numbers: range) -> None:
+        """Partitions of a topic; those that are new are empty, and led by node 0."""
+        for number in numbers:
             name = TopicPartition(topic, number)
             self.partitions[name] = self.storage.partition(name, self.shape.replicas, self.shape.producer_expiration_ms)
         self.names = tuple(self.partitions)
-        self.authorizer.topics += (topic,)
+
+    def delete_topic(self, topic: str) -> set[TopicPartition]:
+        """A topic with all its partitions is gone; which they were."""
+        deleted = {partition for partition in self.partitions if partition.topic == topic}
+        for partition in deleted:
+            del self.partitions[partition]
+        self.unavailable -= deleted
+        self.names = tuple(self.partitions)
+        self.authorizer.topics = tuple(each for each in self.authorizer.topics if each != topic)
+        return deleted
 
     def _clock_of(self, node: int) -> Clock:
         if node >= len(self.shape.skews):
@@ -98,10 +113,21 @@ class Brokers:
         markers = MarkerSender(lambda *marker: self._send_marker(number, *marker), self.is_led)
         clock = self.clocks[number]
         config = CoordinatorConfig(self.shape.max_timeout_ms, self.shape.id_expiration_ms)
-        transactions = TransactionCoordinator(self.profile, producer_ids, log, markers.write, clock, config)
+        write = partial(self._write_marker, markers)
+        transactions = TransactionCoordinator(self.profile, producer_ids, log, write, clock, config)
         group_config = GroupConfig(initial_delay_ms=self.shape.initial_delay_ms)
         groups = GroupCoordinator(self.profile, self.offsets, clock, group_config)
         return Node(log, producer_ids, transactions, groups, markers, AddPartitionsToTxnManager(), {})
+
+    def _write_marker(self, markers: MarkerSender, partition: TopicPartition, marker: TxnMarker) -> ErrorCode | None:
+        """As `MarkerSender.write`; a partition whose topic is gone needs no marker, which None says."""
+        return markers.write(partition, marker) if self.exists(partition) else None
+
+    def exists(self, partition: TopicPartition) -> bool:
+        """Whether there is such a partition, of data or of offsets."""
+        if partition.topic == OFFSETS_TOPIC:
+            return 0 <= partition.partition < self.shape.offsets_partitions
+        return partition in self.partitions
 
     def _send_marker(self, node: int, partition: TopicPartition, marker: TxnMarker) -> int:
         version = VERSION_WITH_TRANSACTION_VERSION if self.profile.marker_epoch_strict else 1

@@ -26,6 +26,7 @@ class Bench:
     coordinator_partitions: int = 50
     min_insync: int = 1
     violations: list[StepViolation] = field(default_factory=list)
+    closed: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         settings = Settings(
@@ -55,7 +56,7 @@ class Bench:
         message = decode_request(header, frame, 0)
         check_readable(self.service, api, message)
         self.service.begin()
-        handle(self.service, Call(1, node, header, message, reply, "127.0.0.1"))
+        handle(self.service, Call(1, node, header, message, reply, "127.0.0.1", self.closed.append))
         return answers
 
     def ask(self, api: str, version: int, fields: Fields, node: int = 0) -> Any:

@@ -8,10 +8,10 @@ pytest.importorskip("kafka.protocol", reason="the wire protocol needs kafka-pyth
 
 from model_tests.unit.serve.asking import START_MS, Bench
 from reference.log.batch import RecordBatch, value_batch
+from reference.server.configs import max_message_bytes
 from reference.server.errors import ServerError
-from reference.server.produce_api import MAX_MESSAGE_BYTES
 from reference.wire.codec import MalformedRequest
-from spec.versions import KAFKA_2_0, PROFILES
+from spec.versions import KAFKA_2_0, NEWEST, PROFILES
 from spec.vocabulary import ErrorCode
 
 READ_COMMITTED = 1
@@ -50,10 +50,12 @@ def fetched(answer: Any) -> Any:
     return answer.responses[0].partitions[0]
 
 
-def initialized(bench: Bench, transactional_id: str | None, timeout_ms: int = 60_000) -> dict[str, int]:
+def initialized(
+    bench: Bench, transactional_id: str | None, timeout_ms: int = 60_000, version: int = 4
+) -> dict[str, int]:
     """The identity that InitProducerId gives, as a batch takes it."""
     fields = {"transactional_id": transactional_id, "transaction_timeout_ms": timeout_ms}
-    answer = bench.ask("InitProducerId", 4, fields)
+    answer = bench.ask("InitProducerId", version, fields)
     assert 0 == answer.error_code
     return {"producer_id": answer.producer_id, "epoch": answer.producer_epoch}
 
@@ -84,7 +86,7 @@ def test_a_batch_that_comes_again_is_answered_with_the_offset_and_the_time_of_th
         (batch()._replace(record_count=2).encode(), 9, ErrorCode.INVALID_RECORD),
         (batch().compressed(4).encode(), 6, ServerError.UNSUPPORTED_COMPRESSION_TYPE),
         (batch()._replace(attributes=7).encode(), 9, ServerError.UNSUPPORTED_COMPRESSION_TYPE),
-        (batch(bytes(MAX_MESSAGE_BYTES)).encode(), 9, ErrorCode.MESSAGE_TOO_LARGE),
+        (batch(bytes(max_message_bytes(NEWEST))).encode(), 9, ErrorCode.MESSAGE_TOO_LARGE),
     ],
     ids=["nothing", "garbage", "two", "checksum", "count", "zstd too early", "no codec", "too large"],
 )
@@ -317,9 +319,11 @@ def join_fields(member_id: str = "") -> Any:
 # --- topics and nodes -----------------------------------------------------------------------------------------
 
 
-def create(bench: Bench, name: str, validate_only: bool = False, **more: Any) -> Any:
+def create(bench: Bench, name: str, validate_only: bool = False, version: int = 7, **more: Any) -> Any:
     topic = {"name": name, "num_partitions": 1, "replication_factor": 1, "assignments": [], "configs": []} | more
-    return bench.ask("CreateTopics", 7, {"topics": [topic], "timeout_ms": 1, "validate_only": validate_only}).topics[0]
+    return bench.ask(
+        "CreateTopics", version, {"topics": [topic], "timeout_ms": 1, "validate_only": validate_only}
+    ).topics[0]
 
 
 def test_topics_are_made_as_they_are_asked_for(bench: Bench) -> None:

@@ -1,18 +1,24 @@
 """What comes over a connection and cannot be answered closes it with a line that says why; the others go on."""
 
-import random
+import resource
+import signal
 import socket
 import struct
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 pytest.importorskip("kafka.protocol", reason="the wire protocol needs kafka-python (extra `wire`)")
 
 from model_tests.serve.cluster import Cluster
+from model_tests.unit.serve.fuzzed_frames import Frames, Outcomes, framed, throw
 from reference.log.batch import value_batch
 from reference.server.listener import LARGEST
 from reference.wire.codec import Header, decode_body, encode_request, key_of
+from reference.wire.versions import profile_called
 from spec.vocabulary import ErrorCode
 
 PATIENCE_S = 30
@@ -21,10 +27,6 @@ PATIENCE_S = 30
 def connect(cluster: Cluster) -> socket.socket:
     host, _, port = cluster.bootstrap_servers.partition(",")[0].rpartition(":")
     return socket.create_connection((host, int(port)), timeout=PATIENCE_S)
-
-
-def framed(data: bytes) -> bytes:
-    return struct.pack(">i", len(data)) + data
 
 
 def request(api: str, version: int, **fields: object) -> bytes:
@@ -60,6 +62,7 @@ CLOSING = {
     "a version before 0": (framed(struct.pack(">hhih", 1, -1, 1, -1)), "Fetch of version -1 is not served"),
     "an old version that is announced": (framed(struct.pack(">hhih", 0, 2, 1, -1)), "Produce of version 2"),
     "a frame of no bytes": (struct.pack(">i", 0), "a request of 0 bytes"),
+    "a group of the new protocol": (framed(struct.pack(">hhih", 68, 0, 1, -1)), "api 68 of version 0 is not served"),
     "a negative length": (struct.pack(">i", -5), "a request of -5 bytes"),
     "more than is taken": (struct.pack(">i", 2**31 - 1), f"at most {LARGEST} are taken"),
     "half a header": (framed(b"\0\1\0"), "no header of a request"),
@@ -143,7 +146,7 @@ def test_requests_in_one_piece_are_answered_in_their_order(cluster: Cluster) -> 
 
 def test_many_connections_are_held_at_once(cluster: Cluster) -> None:
     """Clients that say nothing keep nobody else from an answer."""
-    idle = [connect(cluster) for _ in range(200)]
+    idle = [connect(cluster) for _ in range(300)]
     try:
         assert says_hello(cluster)
     finally:
@@ -151,16 +154,89 @@ def test_many_connections_are_held_at_once(cluster: Cluster) -> None:
             connection.close()
 
 
-def test_noise_ends_in_an_answer_or_in_a_closed_connection(cluster: Cluster) -> None:
-    """Frames of random bytes behind a header that is right: the server stays what it was."""
-    chance = random.Random(5)
-    for _ in range(300):
-        api, version = chance.choice((0, 1, 2, 3, 8, 9, 10, 11, 18, 19, 22, 24, 26, 28)), chance.randrange(14)
-        with connect(cluster) as connection:
-            connection.sendall(
-                framed(struct.pack(">hhih", api, version, 1, -1) + chance.randbytes(chance.randrange(40)))
-            )
-            connection.shutdown(socket.SHUT_WR)
-            answer_of(connection)
+def test_a_request_that_waits_is_forgotten_with_its_client(cluster: Cluster) -> None:
+    """Nobody would hear the answer, and it may be due in days."""
+    partitions = [{"partition": 0, "fetch_offset": 0, "partition_max_bytes": 1, "current_leader_epoch": -1}]
+    topics = [{"topic": "in", "partitions": partitions}]
+    bounds = {"max_wait_ms": 2**31 - 1, "min_bytes": 1, "max_bytes": 1, "isolation_level": 0, "session_id": 0}
+    lines = len(cluster.notices)
+    with connect(cluster) as connection:
+        connection.sendall(request("Fetch", 11, topics=topics, **bounds))
+        connection.shutdown(socket.SHUT_WR)
 
+        assert b"" == answer_of(connection)
     assert says_hello(cluster)
+    assert lines == len(cluster.notices)
+
+
+@pytest.mark.parametrize("profile", ["2.0", "4.3"])
+def test_damaged_frames_are_answered_or_close_their_connection_with_a_line(profile: str) -> None:
+    """Valid frames with damage, garbage, halves, lengths and versions that there are not; memory does not grow."""
+    throw_all(profile, 1_000, most_mib=40)
+
+
+@pytest.mark.slow
+def test_a_hundred_thousand_damaged_frames() -> None:
+    """The same, for a long time."""
+    throw_all("4.3", 100_000, most_mib=60)
+
+
+def throw_all(profile: str, count: int, most_mib: int) -> None:
+    """Throw frames at a server, which breaks no rule by it, and is there in the end."""
+    outcomes = Outcomes()
+    found = profile_called(profile)
+    assert found is not None
+    with Cluster(profile, topics={"a": 2, "orders": 1}) as target:
+        frames = iter(Frames(found, seed=1))
+        throw(target, frames, count // 10, outcomes)
+        before = resident_mib()
+        throw(target, frames, count - count // 10, outcomes)
+        grown = resident_mib() - before
+        assert says_hello(target)
+
+    assert [] == outcomes.wrong
+    assert count == outcomes.total
+    assert outcomes.answered > count // 10
+    assert grown < most_mib
+
+
+def resident_mib(process: int | str = "self") -> float:
+    """Memory of a process, where the system tells it; else 0."""
+    status = Path(f"/proc/{process}/statm")
+    return int(status.read_text().split()[1]) * resource.getpagesize() / 2**20 if status.exists() else 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("count", "descriptors"), [(10_000, 12_000), (600, 500)], ids=["held", "too many"])
+def test_connections_up_to_the_limit_of_the_system_and_beyond(count: int, descriptors: int) -> None:
+    """Ten thousand are held and answered; where descriptors run out the rest wait, and are answered in their turn."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard < count + 100:
+        pytest.skip(f"no more than {hard} descriptors are allowed here")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    command = (
+        f"import resource, runpy, sys; resource.setrlimit(resource.RLIMIT_NOFILE, ({descriptors}, {hard}));"
+        "sys.argv = ['eos', 'serve', '--listen', '127.0.0.1:0']; runpy.run_module('model_tests', run_name='__main__')"
+    )
+    server = subprocess.Popen([sys.executable, "-c", command], stderr=subprocess.PIPE, text=True)
+    try:
+        assert server.stderr is not None
+        port = int(server.stderr.readline().rpartition(":")[2])
+        before = resident_mib(server.pid)
+        clients = [socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S) for _ in range(count)]
+        served = min(count, descriptors - 100)
+        for client in clients[:served]:
+            client.sendall(request("ApiVersions", 0))
+        assert all(answer_of(client) for client in clients[:served])
+        assert resident_mib(server.pid) - before < 150
+        if descriptors < count:
+            assert "no connection is accepted for now: Too many open files" == server.stderr.readline().strip()
+        clients[-1].sendall(request("ApiVersions", 0))
+        for client in clients[:-1]:
+            client.close()
+        assert answer_of(clients[-1])
+        server.send_signal(signal.SIGINT)
+        server.communicate(timeout=PATIENCE_S)
+    finally:
+        server.kill()
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
