@@ -62,8 +62,9 @@ SEED: Final = 0
 SEARCHED: Final = 640
 """True traces among which those are that are made false."""
 
-FALSE: Final = 1_000_000_000_000_000_000
-"""Number of the first false trace."""
+FALSE: Final = 1_000_000_000_000
+"""Number of the first false trace: above the seeds of all releases, and below 2**(62 - STEP_BITS), as one integer has
+both the trace and the step in the plan of the check."""
 
 JUDGED: Final = tuple(rule for rule in RULES.values() if "T" in rule.owes)
 """The rules that this part brings evidence for."""
