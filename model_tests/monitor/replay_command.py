@@ -51,7 +51,9 @@ def _steps_of_seeds(path: str) -> int | None:
 
 
 def _broken_by_seed(steps: int, seed: int) -> frozenset[tuple[int, str]]:
-    """Where the trace of a seed breaks which rules."""
+    """Where the trace of a seed breaks which rules; nowhere, where the number of a trace is no seed."""
+    if not simulate.is_seed(seed):
+        return frozenset()
     monitor = Monitor()
     broken = [violation for row in simulate.trace_of(seed, steps) for violation in monitor.judge(row)]
     return frozenset(map(_place, (*broken, *monitor.finish())))

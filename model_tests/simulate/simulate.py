@@ -168,6 +168,15 @@ def trace_of(seed: int, steps: int = STEPS) -> list[Row]:
     return list(simulate(seed, profile, steps, workload=workload_of(seed)))
 
 
+def is_seed(number: int) -> bool:
+    """Whether a release has the number among its seeds."""
+    return 0 <= number < _seeds_end()
+
+
+def _seeds_end() -> int:
+    return (len(LATER) + 1) * BLOCK
+
+
 def profile_of(seed: int) -> str:
     """The profile of a seed's trace.
 
@@ -177,8 +186,8 @@ def profile_of(seed: int) -> str:
     block, place = divmod(seed, BLOCK)
     if not block:
         return TURNS[place // len(WORKLOADS) % len(TURNS)]
-    if block > len(LATER):
-        raise BadInput(f"there is no seed {seed}: seeds are 0 to {(len(LATER) + 1) * BLOCK - 1}")
+    if not is_seed(seed):
+        raise BadInput(f"there is no seed {seed}: seeds are 0 to {_seeds_end() - 1}")
     return LATER[block - 1]
 
 

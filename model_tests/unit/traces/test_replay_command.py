@@ -60,6 +60,15 @@ def test_what_its_seed_does_not_show_is_read_where_it_lies(tmp_path: Path, broke
     assert f"eos replay {file} --trace {SEED} --step {broken}" == command(str(file), broken, "txn.atomic")
 
 
+def test_a_number_that_is_no_seed_is_read_where_it_lies(tmp_path: Path) -> None:
+    """Traces may have any number; no release has this one among its seeds."""
+    file = begun(tmp_path, simulate.STEPS, simulate.reference())
+
+    (violation,) = with_commands([StepViolation(10**12, 3, "fence.stale_epoch", "", {}, {}, {}, "")], str(file))
+
+    assert f"eos replay {file} --trace {10**12} --step 3" == violation.replay
+
+
 def test_what_another_reference_made_is_read_where_it_lies(tmp_path: Path, broken: int) -> None:
     """Its seed would make another trace."""
     file = begun(tmp_path, simulate.STEPS, "another")
