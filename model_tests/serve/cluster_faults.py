@@ -7,7 +7,7 @@ from typing import Any, Final, TypeVar
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.coordinator_requests import CoordinatorType
 from reference.server.listener import Server
-from reference.server.nodes import Fault, FaultKind, ImpossibleFault
+from reference.server.nodes import FaultKind, ImpossibleFault, NodeFault
 
 Result = TypeVar("Result")
 
@@ -30,32 +30,32 @@ class ClusterFaults:
 
     def restart(self, node: int, seconds: float = SHORT_S) -> None:
         """Shut a node down in an orderly way: others lead at once; it is back after so many seconds."""
-        self._suffer(Fault(FaultKind.RESTART, node, away_ms=_milliseconds(seconds)))
+        self._suffer(NodeFault(FaultKind.RESTART, node, away_ms=_milliseconds(seconds)))
 
     def crash(self, node: int, seconds: float = SHORT_S) -> None:
         """Kill a node; it is back after so many seconds with what it had on disk.
 
         Others lead once it is back, or once its session has expired: 9 s, 18 s with ZooKeeper, 6 s before 2.5.
         """
-        self._suffer(Fault(FaultKind.CRASH, node, away_ms=_milliseconds(seconds)))
+        self._suffer(NodeFault(FaultKind.CRASH, node, away_ms=_milliseconds(seconds)))
 
     def pause(self, node: int, seconds: float = SHORT_S) -> None:
         """Have a node stand still for so many seconds: its connections stay, and nothing is answered.
 
         Others lead once its session has expired, as after `crash`; then it was a zombie when it goes on.
         """
-        self._suffer(Fault(FaultKind.PAUSE, node, away_ms=_milliseconds(seconds)))
+        self._suffer(NodeFault(FaultKind.PAUSE, node, away_ms=_milliseconds(seconds)))
 
     def move_leader(self, topic: str, partition: int = 0, to: int | None = None) -> int:
         """Have an in-sync follower lead a partition, the next one if none is named; the node."""
 
-        def chosen(server: Server) -> Fault:
+        def chosen(server: Server) -> NodeFault:
             name = TopicPartition(topic, partition)
             replicated = server.service.world.brokers.partitions.get(name)
             if replicated is None:
                 raise ImpossibleFault(f"there is no partition {topic}-{partition}")
             others = [each for each in replicated.candidates() if server.service.nodes.runs(each)]
-            return Fault(FaultKind.LEADER, _next(others, replicated.leader_node, to), topic, partition)
+            return NodeFault(FaultKind.LEADER, _next(others, replicated.leader_node, to), topic, partition)
 
         return self._choose(chosen)
 
@@ -85,19 +85,19 @@ class ClusterFaults:
     # --- inside -----------------------------------------------------------------------------------------------
 
     def _move(self, kind: FaultKind, of: CoordinatorType, key: str, to: int | None, loading_seconds: float) -> int:
-        def chosen(server: Server) -> Fault:
+        def chosen(server: Server) -> NodeFault:
             brokers = server.service.world.brokers
             log = brokers.log.partition_of if of is CoordinatorType.TRANSACTION else brokers.offsets.number_of
             present = brokers.coordinator_of(of, key)
             node = _next([each for each in server.service.nodes.running if each != present], present, to)
-            return Fault(kind, node, partition=log(key), loading_ms=_milliseconds(loading_seconds))
+            return NodeFault(kind, node, partition=log(key), loading_ms=_milliseconds(loading_seconds))
 
         return self._choose(chosen)
 
-    def _suffer(self, fault: Fault) -> None:
+    def _suffer(self, fault: NodeFault) -> None:
         self._choose(lambda _: fault)
 
-    def _choose(self, chosen: Callable[[Server], Fault]) -> int:
+    def _choose(self, chosen: Callable[[Server], NodeFault]) -> int:
         async def suffer(server: Server) -> int:
             fault = chosen(server)
             await server.suffer(fault)

@@ -6,7 +6,7 @@ from typing import Any, Final
 from model_tests.serve.wire_log import Line, call_in, fault_in
 from reference.log.batch import RecordBatch
 from reference.log.reader import read_batches
-from reference.server.nodes import Fault
+from reference.server.nodes import NodeFault
 from reference.wire.codec import fields_of
 from spec.vocabulary import ABSENT
 
@@ -37,7 +37,7 @@ def said(line: Line) -> str:
     return "time passes"
 
 
-def _fault(fault: Fault) -> str:
+def _fault(fault: NodeFault) -> str:
     where = f" {fault.topic}-{fault.partition}" if fault.topic else ""
     times = (
         ("is away for", fault.away_ms),

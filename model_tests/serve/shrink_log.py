@@ -23,14 +23,14 @@ def fewest(lines: Sequence[Line], fails: Fails, seconds: float = SECONDS) -> tup
         fails: says whether lines do.
         seconds: how long to look.
     """
-    search = _Search(tuple(lines), fails, monotonic() + seconds)
+    search = _LineSearch(tuple(lines), fails, monotonic() + seconds)
     search.leaves_out_kinds()
     while search.leaves_out_pieces():
         pass
     return search.best
 
 
-class _Search:
+class _LineSearch:
     """The fewest lines so far."""
 
     def __init__(self, lines: tuple[Line, ...], fails: Fails, deadline: float) -> None:

@@ -18,7 +18,7 @@ from model_tests.common.reports import BadInput
 from reference.server.faults import RequestFaults
 from reference.server.handlers import handle
 from reference.server.listener import Server
-from reference.server.nodes import Fault, FaultKind
+from reference.server.nodes import FaultKind, NodeFault
 from reference.server.service import Call, Endpoint, Service, Settings
 from reference.wire.codec import MalformedRequest, decode_header, decode_request
 from spec.versions import PROFILES
@@ -115,7 +115,7 @@ class WireLog:
         """The nodes have looked at what was due by now, in milliseconds."""
         self._write({"time": now})
 
-    def fault(self, now: int, fault: Fault) -> None:
+    def fault(self, now: int, fault: NodeFault) -> None:
         """A fault has happened to a node, at a time in milliseconds."""
         self._write({"time": now, "fault": fault._asdict()})
 
@@ -237,13 +237,13 @@ def call_in(line: Line) -> Call:
     return Call(line["connection"], line["node"], header, decode_request(header, frame, body), lambda _: None)
 
 
-def fault_in(line: Line) -> Fault:
+def fault_in(line: Line) -> NodeFault:
     """The fault of a line with one.
 
     Raises:
         KeyError, TypeError, ValueError: there is none in it.
     """
-    return Fault(**{**line["fault"], "kind": FaultKind(line["fault"]["kind"])})
+    return NodeFault(**{**line["fault"], "kind": FaultKind(line["fault"]["kind"])})
 
 
 def logged(path: Path) -> tuple[LoggedRun, Iterator[Line]]:

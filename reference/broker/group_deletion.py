@@ -68,7 +68,7 @@ def _known(shard: Shard, group: str) -> ClassicGroup:
 
 
 def _bury(shard: Shard, group: ClassicGroup) -> tuple[OffsetKey, ...]:
-    """Forget a group; what the log is told of it is one batch.
+    """Forget a group; its log gets one batch.
 
     Raises:
         Refusal: the partition refuses, and nothing has changed (since 4.0).

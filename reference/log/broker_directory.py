@@ -46,7 +46,7 @@ class UnusableDirectory(Exception):
     """A directory that no broker can start on: in one line which one it is, and why."""
 
 
-class Owner(NamedTuple):
+class DirectoryOwner(NamedTuple):
     """Whose a directory is.
 
     Attributes:
@@ -73,7 +73,7 @@ class BrokerDirectory:
         clean: whether the last stop was clean.
     """
 
-    def __init__(self, path: Path, profile: Profile, owner: Owner) -> None:
+    def __init__(self, path: Path, profile: Profile, owner: DirectoryOwner) -> None:
         """Make the directory, or open what a broker left there.
 
         Args:

@@ -16,7 +16,7 @@ from reference.broker.ids import BlockAllocator, BlockRecord
 from reference.broker.transaction_api import OFFSETS_TOPIC
 from reference.broker.transaction_log import TransactionLog
 from reference.broker.transaction_metadata import TopicPartition
-from reference.log.broker_directory import BrokerDirectory, Owner, UnusableDirectory, id_of
+from reference.log.broker_directory import BrokerDirectory, DirectoryOwner, UnusableDirectory, id_of
 from reference.log.config import LogConfig
 from reference.log.disk_partition import DiskPartition
 from reference.log.leader_epochs import replace_file
@@ -106,7 +106,7 @@ class ClusterDirectory(Storage):
             self._take_over(memory or {"starts": 0, "next_producer_id": 0, "coordinator_epochs": [], "topics": []})
             ids, directory_ids = (release_of(profile) >= since for since in (TOPIC_IDS_SINCE, DIRECTORY_IDS_SINCE))
             for node in range(nodes):
-                owner = Owner(cluster, node, profile.quorum_controller, ids, directory_ids)
+                owner = DirectoryOwner(cluster, node, profile.quorum_controller, ids, directory_ids)
                 self.nodes.append(BrokerDirectory(path / f"node-{node}", profile, owner))
             self.clean = all(node.clean for node in self.nodes)
             self._remove_strays()

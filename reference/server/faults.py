@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from reference.server.nodes import Fault, FaultKind, Nodes
+from reference.server.nodes import FaultKind, NodeFault, Nodes
 from reference.tape import Tape
 
 DOUBLED: Final = frozenset(
@@ -31,7 +31,7 @@ MAX_VERSION: Final = 2**15
 LATE_SINCE: Final[Mapping[str, int]] = MappingProxyType(
     {"EndTxn": 5, "Heartbeat": 0, "Produce": 0, "TxnOffsetCommit": 5}
 )
-"""What may come after the client has gone on, and the first version of it that brokers tell from what it sends then.
+"""Requests that may arrive late, and the first version in which a broker can refuse them as late.
 
 In older versions a late EndTxn ends the next transaction, and a late TxnOffsetCommit puts old offsets into it
 (KIP-890): there Kafka itself is not exactly once.
@@ -89,7 +89,7 @@ class NodeRates:
     zombie_ms: int
 
 
-class FaultRates(NamedTuple):
+class WireFaultRates(NamedTuple):
     """All that goes wrong."""
 
     requests: RequestRates
@@ -97,7 +97,7 @@ class FaultRates(NamedTuple):
 
 
 PROFILES: Final = {
-    "gentle": FaultRates(
+    "gentle": WireFaultRates(
         RequestRates(lost=5, stray=2, doubled=5, late=10, lost_answers=5, late_answers=20, late_ms=50),
         NodeRates(
             closed=5,
@@ -112,7 +112,7 @@ PROFILES: Final = {
             zombie_ms=100,
         ),
     ),
-    "harsh": FaultRates(
+    "harsh": WireFaultRates(
         RequestRates(lost=20, stray=20, doubled=40, late=50, lost_answers=40, late_answers=100, late_ms=200),
         NodeRates(
             closed=40,
@@ -173,7 +173,7 @@ class Faults:
 
     __slots__ = ("_rates", "_tape")
 
-    def __init__(self, rates: FaultRates, seed: int) -> None:
+    def __init__(self, rates: WireFaultRates, seed: int) -> None:
         """Faults at these rates; which request they meet depends on the seed and on the clients' timing."""
         self._rates = rates
         self._tape = Tape.seeded(seed)
@@ -202,7 +202,7 @@ class Faults:
         happens = self._tape.happens(self._rates.nodes.closed)
         return self._tape.pick(connections) if happens and connections else None
 
-    def of_nodes(self, nodes: Nodes) -> Iterator[Fault]:
+    def of_nodes(self, nodes: Nodes) -> Iterator[NodeFault]:
         """What goes wrong with nodes now; each is drawn once the one before has happened."""
         rates = self._rates.nodes
         for kind, rate in (
@@ -219,7 +219,7 @@ class Faults:
                     yield self._with_times(self._tape.pick(possible))
         self._tape.drawn.clear()
 
-    def _with_times(self, fault: Fault) -> Fault:
+    def _with_times(self, fault: NodeFault) -> NodeFault:
         rates, tape = self._rates.nodes, self._tape
         return fault._replace(
             away_ms=tape.between(1, rates.away_ms) if fault.kind in AWAY else 0,

@@ -50,7 +50,7 @@ class _Asked(NamedTuple):
     partition: TopicPartition | None
 
 
-class _Found(NamedTuple):
+class _FetchedRecords(NamedTuple):
     """What a partition has for it."""
 
     error: int
@@ -112,28 +112,30 @@ class _WaitingFetch:
             else:
                 yield readable_end(brokers.partitions[each.partition].leader, isolation)
 
-    def _found(self) -> Iterator[_Found]:
+    def _found(self) -> Iterator[_FetchedRecords]:
         left = self.call.message.max_bytes
         for each in self.asked:
             found = self._read(each, left)
             left -= found.size
             yield found
 
-    def _read(self, each: _Asked, left: int) -> _Found:
+    def _read(self, each: _Asked, left: int) -> _FetchedRecords:
         """What one partition has, of which no more than `left` bytes are wanted; the first batch always is."""
         error = self.service.leader_error(self.call.node, each.partition, each.asked.current_leader_epoch)
         if error or each.partition is None:
             by_id = each.partition is None and self.call.version >= IDS_SINCE
-            return _Found(ServerError.UNKNOWN_TOPIC_ID if by_id else error)
+            return _FetchedRecords(ServerError.UNKNOWN_TOPIC_ID if by_id else error)
         leader = self.service.world.brokers.partitions[each.partition].leader
         size = min(left, each.asked.partition_max_bytes)
         try:
             result = leader.fetch(each.asked.fetch_offset, self.call.message.isolation_level, size)
         except OffsetOutOfRange as refusal:
-            return _Found(refusal.code)
-        return _Found(ErrorCode.NONE, result if left > 0 else result._replace(batches=(), aborted=_none(result)))
+            return _FetchedRecords(refusal.code)
+        return _FetchedRecords(
+            ErrorCode.NONE, result if left > 0 else result._replace(batches=(), aborted=_none(result))
+        )
 
-    def _answered(self, each: _Asked, found: _Found) -> Fields:
+    def _answered(self, each: _Asked, found: _FetchedRecords) -> Fields:
         self._record(each, found)
         result = found.result
         fields: dict[str, Any] = {"partition_index": each.asked.partition, "error_code": int(found.error)}
@@ -155,7 +157,7 @@ class _WaitingFetch:
             "records": b"".join(batch.encode() for batch in result.batches),
         }
 
-    def _record(self, each: _Asked, found: _Found) -> None:
+    def _record(self, each: _Asked, found: _FetchedRecords) -> None:
         """The row of a fetch at a leader; what was refused before the leader was asked is none."""
         if each.partition is None or not self.service.leads(self.call.node, each.partition):
             return

@@ -160,7 +160,7 @@ def offset_commit(service: Service, call: Call) -> None:
 
 
 def offset_fetch(service: Service, call: Call) -> None:
-    """Tell the offsets that groups have committed; without a list of topics, all of them."""
+    """Answer with the offsets that groups have committed; without a list of topics, all of them."""
     message = call.message
     if call.version < GROUPS_SINCE:
         call.reply(_offsets(service, call, message.group_id, message.topics))

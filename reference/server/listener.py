@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 from reference.server.faults import NOTHING, Faults, RequestFaults
 from reference.server.handlers import check_readable, handle
 from reference.server.metadata_api import unsupported_api_versions
-from reference.server.nodes import Fault
+from reference.server.nodes import NodeFault
 from reference.server.service import Call, Endpoint, Fields, Service
 from reference.wire.codec import (
     API_VERSIONS,
@@ -44,7 +44,7 @@ UNNAMED: Final = "unknown"
 OnFrame: TypeAlias = Callable[[int, int, int, bytes], None]
 """Takes what arrives: the time in milliseconds, the node, the number of the connection, and the frame."""
 
-OnFault: TypeAlias = Callable[[int, Fault], None]
+OnFault: TypeAlias = Callable[[int, NodeFault], None]
 """Takes a fault of a node, with the time in milliseconds."""
 
 OnWireFault: TypeAlias = Callable[[int, int, RequestFaults | None], None]
@@ -206,7 +206,7 @@ class Server:
             self.suffered["connection closed"] += 1
             self._open[number].close()
 
-    async def suffer(self, fault: Fault) -> None:
+    async def suffer(self, fault: NodeFault) -> None:
         """Have a fault happen to a node now.
 
         Raises:
@@ -223,7 +223,7 @@ class Server:
             connection.close()
         return len(closing)
 
-    def _suffer(self, fault: Fault) -> None:
+    def _suffer(self, fault: NodeFault) -> None:
         self.service.begin()
         self.on_fault(self.service.now, fault)
         self.service.suffer(fault)

@@ -45,7 +45,7 @@ class FaultKind(StrEnum):
     GROUPS = "move group coordinator"
 
 
-class Fault(NamedTuple):
+class NodeFault(NamedTuple):
     """One fault.
 
     Attributes:
@@ -81,7 +81,7 @@ class Absence(NamedTuple):
         noticed: whether it has.
     """
 
-    fault: Fault
+    fault: NodeFault
     back_ms: int
     expires_ms: int
     noticed: bool = False
@@ -132,33 +132,33 @@ class Nodes:
 
     # --- faults -----------------------------------------------------------------------------------------------
 
-    def possible(self, kind: FaultKind) -> list[Fault]:
+    def possible(self, kind: FaultKind) -> list[NodeFault]:
         """The faults of a kind that can happen now, without their times; at most half of the nodes are away at once."""
         nodes, brokers, running = self.world.shape.nodes, self.world.brokers, self.running
         match kind:
             case FaultKind.LEADER:
                 found = [
-                    Fault(kind, node, name.topic, name.partition)
+                    NodeFault(kind, node, name.topic, name.partition)
                     for name, replicated in brokers.partitions.items()
                     for node in replicated.candidates()
                     if replicated.leader_node in running and node in running
                 ]
             case FaultKind.TRANSACTIONS:
                 found = [
-                    Fault(kind, node, partition=partition)
+                    NodeFault(kind, node, partition=partition)
                     for partition in sorted(self._partitions_with_ids())
                     for node in running
                     if node != brokers.log_leaders.get(partition)
                 ]
             case FaultKind.GROUPS:
                 found = [
-                    Fault(kind, node, partition=partition)
+                    NodeFault(kind, node, partition=partition)
                     for partition in sorted(self._partitions_with_groups())
                     for node in running
                     if node != brokers.group_leaders.get(partition)
                 ]
             case _:
-                found = [Fault(kind, node) for node in running] if len(self.away) < max(nodes // 2, 1) else []
+                found = [NodeFault(kind, node) for node in running] if len(self.away) < max(nodes // 2, 1) else []
         return found
 
     def _partitions_with_ids(self) -> set[int]:
@@ -171,7 +171,7 @@ class Nodes:
         shards = (shard for node in brokers.nodes for shard in node.groups.shards.read())
         return {brokers.offsets.number_of(group) for shard in shards for group in shard.groups}
 
-    def check(self, fault: Fault) -> None:
+    def check(self, fault: NodeFault) -> None:
         """Refuse what cannot happen.
 
         Raises:
@@ -195,7 +195,7 @@ class Nodes:
             if fault.node not in brokers.partitions[name].candidates():
                 raise ImpossibleFault(f"node {fault.node} is no in-sync follower of {fault.topic}-{fault.partition}")
 
-    def apply(self, fault: Fault) -> None:
+    def apply(self, fault: NodeFault) -> None:
         """Have a fault happen, which `check` does not refuse."""
         match fault.kind:
             case FaultKind.RESTART:
@@ -210,7 +210,7 @@ class Nodes:
             case FaultKind.GROUPS:
                 self._elect_for_groups(fault.partition, fault.node, fault)
 
-    def _leave(self, fault: Fault) -> None:
+    def _leave(self, fault: NodeFault) -> None:
         now = self.world.clock.now
         self.away[fault.node] = Absence(fault, now + fault.away_ms, now + self._session_timeout_ms)
         (self.world.paused if fault.kind is FaultKind.PAUSE else self.world.down).add(fault.node)
@@ -226,14 +226,14 @@ class Nodes:
             if replicated.leader_node != node:
                 self.world.follower_leaves_insync(name, node)
 
-    def _move_coordinators(self, fault: Fault, others: list[int]) -> None:
+    def _move_coordinators(self, fault: NodeFault, others: list[int]) -> None:
         brokers = self.world.brokers
         for partition in [number for number, node in brokers.log_leaders.items() if node == fault.node]:
             self._elect(partition, others[partition % len(others)], fault)
         for partition in [number for number, node in brokers.group_leaders.items() if node == fault.node]:
             self._elect_for_groups(partition, others[partition % len(others)], fault)
 
-    def _elect(self, partition: int, node: int, fault: Fault) -> None:
+    def _elect(self, partition: int, node: int, fault: NodeFault) -> None:
         former = self.world.brokers.log_leaders.get(partition)
         self._zombies.pop((partition, node), None)
         self.world.coordinator_fails_over(partition, node, loads=not fault.loading_ms)
@@ -250,7 +250,7 @@ class Nodes:
     def _back_ms(self, node: int) -> int:
         return self.away[node].back_ms if node in self.away else self.world.clock.now
 
-    def _elect_for_groups(self, partition: int, node: int, fault: Fault) -> None:
+    def _elect_for_groups(self, partition: int, node: int, fault: NodeFault) -> None:
         self.world.brokers.elect_groups(partition, node, loads=not fault.loading_ms)
         self._loading_groups.pop(partition, None)
         if fault.loading_ms:
@@ -269,7 +269,7 @@ class Nodes:
         self.world.broker_restarts(node)
         self._elect_missing(absence.fault)
 
-    def _elect_missing(self, fault: Fault) -> None:
+    def _elect_missing(self, fault: NodeFault) -> None:
         """What has no coordinator gets one, if a node runs."""
         running, brokers, shape = self.running, self.world.brokers, self.world.shape
         if not running:

@@ -9,10 +9,10 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from reference.broker.transaction_metadata import TopicPartition
 from reference.log.broker_directory import UnusableDirectory
 from reference.server.cluster_directory import ClusterDirectory
-from reference.server.nodes import Fault, Nodes, session_ms
+from reference.server.nodes import NodeFault, Nodes, session_ms
 from reference.server.topics import Topic, Topics, is_legal
 from reference.server.world import ServedWorld
-from reference.wire.codec import Header
+from reference.wire.codec import RequestHeader
 from reference.world.transaction_shape import TransactionShape
 from spec.versions import Profile
 from spec.vocabulary import ErrorCode
@@ -97,7 +97,7 @@ class Call:
 
     connection: int
     node: int
-    header: Header
+    header: RequestHeader
     message: Any
     reply: Reply
     host: str = ""
@@ -214,7 +214,7 @@ class Service:
         """Whether nothing can become of a request now: its node stands still."""
         return parked.node in self.world.paused
 
-    def suffer(self, fault: Fault) -> None:
+    def suffer(self, fault: NodeFault) -> None:
         """A fault happens to a node, in a step that has begun; the service's `nodes` do not refuse it."""
         self.nodes.apply(fault)
         self.parked = [parked for parked in self.parked if parked.node not in self.world.down]

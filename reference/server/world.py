@@ -90,7 +90,7 @@ class ServedWorld(TransactionWorld):
         return self._steps
 
     def observe(self, observer: Observer) -> None:
-        """Have somebody told of each step from now on, and first of what coordinators have read as they started."""
+        """Call an observer with each step from now on, and first with what coordinators have read as they started."""
         for row in self.recorder.rows:
             observer(row)
         self.recorder.rows.clear()

@@ -44,7 +44,7 @@ class MalformedRequest(Exception):
     """The bytes of a frame are no request of the version that they name."""
 
 
-class Header(NamedTuple):
+class RequestHeader(NamedTuple):
     """What comes before every request.
 
     Attributes:
@@ -106,7 +106,7 @@ def known_versions(api: str) -> tuple[int, int] | None:
     return OLDEST.get(api, int(oldest)), int(newest or oldest)
 
 
-def decode_header(frame: bytes) -> tuple[Header, int]:
+def decode_header(frame: bytes) -> tuple[RequestHeader, int]:
     """The header of a request, and where its body begins if the version is one that can be read.
 
     Args:
@@ -119,7 +119,7 @@ def decode_header(frame: bytes) -> tuple[Header, int]:
         api_key, version, correlation = HEAD.unpack_from(frame, 0)
         api = _by_key().get(api_key, "")
         if not api:
-            return Header(api_key, "", version, correlation, ""), HEAD.size
+            return RequestHeader(api_key, "", version, correlation, ""), HEAD.size
         (length,) = LENGTH.unpack_from(frame, HEAD.size)
         start = HEAD.size + LENGTH.size
         end = start + max(length, 0)
@@ -130,7 +130,7 @@ def decode_header(frame: bytes) -> tuple[Header, int]:
             end = _after_tags(frame, end)
     except (struct.error, UnicodeDecodeError, IndexError) as damage:
         raise MalformedRequest(f"{len(frame)} bytes are no header of a request: {damage}") from damage
-    return Header(api_key, api, version, correlation, client_id), end
+    return RequestHeader(api_key, api, version, correlation, client_id), end
 
 
 def _after_tags(frame: bytes, position: int) -> int:
@@ -158,7 +158,7 @@ def _unsigned(frame: bytes, position: int) -> tuple[int, int]:
             raise IndexError("a number of more than five bytes")
 
 
-def decode_request(header: Header, frame: bytes, position: int) -> Any:
+def decode_request(header: RequestHeader, frame: bytes, position: int) -> Any:
     """The body of a request: its fields are attributes, by the names of Kafka's schemas in snake case.
 
     Args:
@@ -221,7 +221,7 @@ def _require_present(struct_of: Any, version: int, found: Any) -> None:
             raise MalformedRequest(f"{field.name} has a null in it")
 
 
-def encode_request(header: Header, fields: Mapping[str, Any]) -> bytes:
+def encode_request(header: RequestHeader, fields: Mapping[str, Any]) -> bytes:
     """A request in bytes, without the length of its frame.
 
     Args:

@@ -25,7 +25,7 @@ MEMBER: Final = {**QUICK, "session.timeout.ms": 6_000, "heartbeat.interval.ms": 
 
 
 @dataclass
-class Outcomes:
+class ApplicationOutcomes:
     """What the application knows of its records.
 
     Attributes:
@@ -51,10 +51,10 @@ class Outcomes:
         assert set() == counted.keys() - {*self.committed, *self.unknown}
 
 
-class Transactions:
+class ApplicationTransactions:
     """One transactional id, whose producer is made anew after an error that it does not survive."""
 
-    def __init__(self, servers: str, transactional_id: str, outcomes: Outcomes) -> None:
+    def __init__(self, servers: str, transactional_id: str, outcomes: ApplicationOutcomes) -> None:
         """Its first producer, initialized."""
         self._settings = {**TRANSACTIONAL, "transactional.id": transactional_id}
         self._servers = servers
@@ -122,7 +122,7 @@ def until_done(call: Callable[[], None]) -> None:
             return
 
 
-def write_plainly(servers: str, topic: str, values: list[bytes], outcomes: Outcomes) -> None:
+def write_plainly(servers: str, topic: str, values: list[bytes], outcomes: ApplicationOutcomes) -> None:
     """Idempotent batches; what failed for good is not known, and the producer is made anew."""
     left = list(values)
     while left:
@@ -140,9 +140,11 @@ def write_plainly(servers: str, topic: str, values: list[bytes], outcomes: Outco
         outcomes.recreated.update(failures.keys())
 
 
-def transform(servers: str, instance: int, source: str, sink: str, done: threading.Event, outcomes: Outcomes) -> None:
+def transform(
+    servers: str, instance: int, source: str, sink: str, done: threading.Event, outcomes: ApplicationOutcomes
+) -> None:
     """Consume, transform, produce, in a group; each transaction has what was read and its offsets."""
-    app, consumer = Transactions(servers, f"transform-{instance}", outcomes), member(servers, source)
+    app, consumer = ApplicationTransactions(servers, f"transform-{instance}", outcomes), member(servers, source)
     while not done.is_set():
         read = consumer.consume(20, 0.1)
         values = [b"out-" + message.value() for message in read if message.error() is None]
@@ -205,13 +207,13 @@ def _at_end(consumer: Any) -> bool:
     return all(each.offset >= end for each, end in zip(assigned, ends, strict=True))
 
 
-def fence(servers: str, transactional_id: str, topic: str, outcomes: Outcomes) -> None:
+def fence(servers: str, transactional_id: str, topic: str, outcomes: ApplicationOutcomes) -> None:
     """A second instance starts while the first is in a transaction, which never commits then."""
-    first = Transactions(servers, transactional_id, outcomes)
+    first = ApplicationTransactions(servers, transactional_id, outcomes)
     first.producer.begin_transaction()
     first.producer.produce(topic, b"zombie")
     first.producer.flush(CALL_S)
-    second = Transactions(servers, transactional_id, outcomes)
+    second = ApplicationTransactions(servers, transactional_id, outcomes)
     outcomes.aborted.append(b"zombie")
     try:
         until_done(partial(first.producer.commit_transaction, CALL_S))

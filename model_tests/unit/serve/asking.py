@@ -7,9 +7,9 @@ from typing import Any
 from model_tests.judging.check_report import StepViolation
 from model_tests.monitor.monitor import Monitor
 from reference.server.handlers import check_readable, handle
-from reference.server.nodes import Fault, FaultKind
+from reference.server.nodes import FaultKind, NodeFault
 from reference.server.service import Call, Endpoint, Fields, Service, Settings
-from reference.wire.codec import Header, decode_body, decode_request, encode_body, encode_response, key_of
+from reference.wire.codec import RequestHeader, decode_body, decode_request, encode_body, encode_response, key_of
 from spec.versions import NEWEST, Profile
 
 START_MS = 1_700_000_000_000
@@ -42,7 +42,7 @@ class Bench:
 
     def send(self, api: str, version: int, fields: Fields, node: int = 0) -> list[Any]:
         """Send a request; a list that has the decoded answer once there is one, None where none is ever given."""
-        header = Header(key_of(api), api, version, 7, "test")
+        header = RequestHeader(key_of(api), api, version, 7, "test")
         frame = encode_body("request", api, version, fields)
         answers: list[Any] = []
 
@@ -66,7 +66,7 @@ class Bench:
 
     def suffer(self, kind: FaultKind, node: int, **fields: Any) -> None:
         """A fault happens to a node, if it can."""
-        fault = Fault(kind, node, **fields)
+        fault = NodeFault(kind, node, **fields)
         self.service.nodes.check(fault)
         self.service.begin()
         self.service.suffer(fault)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from model_tests.unit.serve.journeys import PATIENCE_S, Ledger, made_of
+from model_tests.unit.serve.journeys import PATIENCE_S, JourneyLedger, made_of
 
 PARTITIONS = 2
 """Of `in` and of `out`, which are there."""
@@ -23,7 +23,7 @@ ENDS = ("abort", "abort", "commit", "commit", "commit")
 """How the transactions of an instance end, one after the other: a reader is given two aborted ones at a time."""
 
 
-class Record(NamedTuple):
+class JourneyRecord(NamedTuple):
     """A record that a reader was given."""
 
     topic: str
@@ -32,16 +32,16 @@ class Record(NamedTuple):
     value: bytes
 
 
-class Member(Protocol):
+class JourneyMember(Protocol):
     """A reader of committed records in a group, from the first on."""
 
-    def poll(self) -> Sequence[Record]:
+    def poll(self) -> Sequence[JourneyRecord]:
         """The next records, after some tenths of a second at most; it takes part in rebalances meanwhile."""
 
     def partitions(self) -> int:
         """How many it has."""
 
-    def rewind(self, records: Sequence[Record]) -> None:
+    def rewind(self, records: Sequence[JourneyRecord]) -> None:
         """Go back to before these records, if it still has their partitions."""
 
     def close(self) -> None:
@@ -57,7 +57,7 @@ class Writer(Protocol):
     def send(self, topic: str, partition: int, value: bytes) -> int:
         """The offset at which a record was acknowledged."""
 
-    def send_offsets(self, member: Member) -> None:
+    def send_offsets(self, member: JourneyMember) -> None:
         """Where the member stands joins the transaction."""
 
     def commit(self) -> None:
@@ -80,14 +80,14 @@ class Library(Protocol):
     def writer(self, transactional_id: str | None) -> Writer:
         """An idempotent producer, which has its epoch if it has a transactional id."""
 
-    def member(self, group: str, topics: list[str]) -> Member:
+    def member(self, group: str, topics: list[str]) -> JourneyMember:
         """A member of a group."""
 
 
 class JournalledWriter:
     """A producer that writes what it does into a ledger."""
 
-    def __init__(self, ledger: Ledger, name: str, transactional_id: str | None, library: Library) -> None:
+    def __init__(self, ledger: JourneyLedger, name: str, transactional_id: str | None, library: Library) -> None:
         self.number = 0
         self.name = name
         self._ledger = ledger
@@ -105,7 +105,7 @@ class JournalledWriter:
         offset = self._writer.send(topic, partition, value)
         self._ledger.event("ack", self.name, txn=self._txn, topic=topic, part=partition, off=offset)
 
-    def send_offsets(self, member: Member) -> None:
+    def send_offsets(self, member: JourneyMember) -> None:
         self._writer.send_offsets(member)
         self._ledger.event("send_offsets", self.name, txn=self._txn, ok=True)
 
@@ -126,11 +126,11 @@ class JournalledWriter:
 class Worker:
     """A member of the group, with a producer of its own; its second transaction is aborted."""
 
-    member: Member
+    member: JourneyMember
     writer: JournalledWriter
     error: type[Exception]
 
-    def work(self, ledger: Ledger) -> None:
+    def work(self, ledger: JourneyLedger) -> None:
         """Make other records of the next ones, in one transaction."""
         if not (records := self.member.poll()):
             return
@@ -158,7 +158,7 @@ class Journey:
     """One application."""
 
     library: Library
-    ledger: Ledger
+    ledger: JourneyLedger
 
     def writer(self, name: str, transactional_id: str | None = None) -> JournalledWriter:
         return JournalledWriter(self.ledger, name, transactional_id, self.library)

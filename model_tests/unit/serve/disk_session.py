@@ -22,7 +22,7 @@ def opened(directory: Path, profile: Profile, nodes: int = 1, now: int = START_M
 
 
 @dataclass
-class Session:
+class DiskSession:
     """An application's requests, and what it was answered.
 
     Attributes:

@@ -14,7 +14,7 @@ from typing import Final
 
 from model_tests.serve.cluster import Cluster
 from model_tests.unit.serve.random_messages import random_fields
-from reference.wire.codec import HEAD, Header, encode_request, key_of
+from reference.wire.codec import HEAD, RequestHeader, encode_request, key_of
 from reference.wire.versions import Served, served
 from spec.versions import Profile
 
@@ -51,7 +51,7 @@ class Frames:
     def _request(self) -> bytes:
         chance, api = self._chance, self._chance.choice(self._apis)
         version = chance.randint(api.oldest, api.newest)
-        header = Header(api.key, api.api, version, chance.randrange(2**31), "fuzz")
+        header = RequestHeader(api.key, api.api, version, chance.randrange(2**31), "fuzz")
         return encode_request(header, random_fields(chance, "request", api.api, version))
 
     def _valid(self) -> bytes:
@@ -104,7 +104,7 @@ def framed(data: bytes) -> bytes:
 
 
 @dataclass
-class Outcomes:
+class FrameOutcomes:
     """What became of frames.
 
     Attributes:
@@ -126,7 +126,7 @@ class Outcomes:
         return self.answered + self.closed + self.waiting + len(self.wrong)
 
 
-def throw(cluster: Cluster, frames: Iterator[bytes], count: int, outcomes: Outcomes) -> None:
+def throw(cluster: Cluster, frames: Iterator[bytes], count: int, outcomes: FrameOutcomes) -> None:
     """Send frames one after the other, each to its end.
 
     Args:

@@ -22,7 +22,7 @@ JOURNAL, RECEIVED, VALUES = "journal.ndjson", "received.ndjson", "ledger.json"
 
 
 @dataclass
-class Ledger:
+class JourneyLedger:
     """What an application was answered.
 
     Attributes:
@@ -63,11 +63,11 @@ def audit_of(directory: Path) -> AuditReport:
     return history_command.run(str(directory / JOURNAL), received=str(directory / RECEIVED))
 
 
-def ledger_in(directory: Path) -> Ledger:
+def ledger_in(directory: Path) -> JourneyLedger:
     """The values that a client in another language has written down."""
     said = json.loads((directory / VALUES).read_text())
     fenced = said.pop("fenced")
-    return Ledger(**{name: [each.encode() for each in values] for name, values in said.items()}, fenced=fenced)
+    return JourneyLedger(**{name: [each.encode() for each in values] for name, values in said.items()}, fenced=fenced)
 
 
 def made_of(value: bytes) -> bytes:
@@ -76,7 +76,7 @@ def made_of(value: bytes) -> bytes:
 
 
 @contextmanager
-def judged(cluster: Cluster, ledger: Ledger) -> Iterator[Cluster]:
+def judged(cluster: Cluster, ledger: JourneyLedger) -> Iterator[Cluster]:
     """A cluster for a journey; in the end no rule is broken, and each record was seen as often as it should be."""
     with cluster:
         yield cluster
@@ -84,7 +84,7 @@ def judged(cluster: Cluster, ledger: Ledger) -> Iterator[Cluster]:
     check_report(cluster)
 
 
-def check_ledger(ledger: Ledger) -> None:
+def check_ledger(ledger: JourneyLedger) -> None:
     """Each record was seen as often as it should be, and made into another one once."""
     assert sorted(ledger.acknowledged + ledger.committed) == sorted(ledger.seen)
     assert not set(ledger.aborted) & set(ledger.seen)
@@ -94,7 +94,7 @@ def check_ledger(ledger: Ledger) -> None:
     assert ledger.fenced
 
 
-def check_plain(ledger: Ledger) -> None:
+def check_plain(ledger: JourneyLedger) -> None:
     """Each acknowledged record was read once, and there were no others."""
     assert ledger.acknowledged
     assert sorted(ledger.acknowledged) == sorted(ledger.seen)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from model_tests.serve.cluster import Cluster
-from model_tests.unit.serve.journeys import Ledger, check_ledger, ledger_in
+from model_tests.unit.serve.journeys import JourneyLedger, check_ledger, ledger_in
 from model_tests.unit.source_files import ROOT
 
 CLIENTS = ROOT / "model_tests" / "clients"
@@ -36,13 +36,13 @@ def travel(
     return subprocess.run(arguments, capture_output=True, text=True, timeout=SLOWEST_S, check=False)
 
 
-def check_all(ledger: Ledger) -> None:
+def check_all(ledger: JourneyLedger) -> None:
     """The whole journey: each record was seen and made into another one once."""
     assert ledger.consumed
     check_ledger(ledger)
 
 
-def ledger_of(run: subprocess.CompletedProcess[str], directory: Path) -> Ledger:
+def ledger_of(run: subprocess.CompletedProcess[str], directory: Path) -> JourneyLedger:
     """What a program that has come to its end has written down."""
     assert 0 == run.returncode, run.stderr
     return ledger_in(directory)

@@ -18,8 +18,8 @@ from aiokafka.errors import KafkaError
 
 from model_tests.serve.cluster import Cluster, SpecificationViolated
 from model_tests.serve.defects import DEFECTS
-from model_tests.unit.serve.client_journey import PARTITIONS, Journey, Record
-from model_tests.unit.serve.journeys import MARKER_DEFECT, PATIENCE_S, Ledger, check_audit, check_plain, judged
+from model_tests.unit.serve.client_journey import PARTITIONS, Journey, JourneyRecord
+from model_tests.unit.serve.journeys import MARKER_DEFECT, PATIENCE_S, JourneyLedger, check_audit, check_plain, judged
 
 
 class Aiokafka:
@@ -107,9 +107,11 @@ class AiokafkaMember:
         self._consumer = self._wait(made())
         self._wait(self._consumer.start())
 
-    def poll(self) -> list[Record]:
+    def poll(self) -> list[JourneyRecord]:
         found = self._wait(self._consumer.getmany(timeout_ms=100))
-        return [Record(each.topic, each.partition, each.offset, each.value) for got in found.values() for each in got]
+        return [
+            JourneyRecord(each.topic, each.partition, each.offset, each.value) for got in found.values() for each in got
+        ]
 
     def positions(self) -> dict[Any, int]:
         """Where it stands, by partition."""
@@ -118,7 +120,7 @@ class AiokafkaMember:
     def partitions(self) -> int:
         return len(self._consumer.assignment())
 
-    def rewind(self, records: Sequence[Record]) -> None:
+    def rewind(self, records: Sequence[JourneyRecord]) -> None:
         for record in reversed(records):
             partition = aiokafka.TopicPartition(record.topic, record.partition)
             if partition in self._consumer.assignment():
@@ -132,7 +134,7 @@ class AiokafkaMember:
 @pytest.mark.parametrize(("profile", "nodes"), [("2.7", 1), ("4.3", 3)])
 def test_a_journey_of_producers_and_readers(profile: str, nodes: int, tmp_path: Path) -> None:
     """Idempotent batches, commits and aborts, a fenced instance, and a group that makes records of records."""
-    ledger = Ledger()
+    ledger = JourneyLedger()
     with judged(Cluster(profile, nodes, topics={"in": PARTITIONS, "out": PARTITIONS}), ledger) as cluster:
         library = Aiokafka(cluster.bootstrap_servers)
         Journey(library, ledger).travel()
@@ -143,7 +145,7 @@ def test_a_journey_of_producers_and_readers(profile: str, nodes: int, tmp_path: 
 
 def test_idempotent_records_are_there_once(tmp_path: Path) -> None:
     """Whatever is lost on the wire."""
-    ledger, topics = Ledger(), {"in": PARTITIONS}
+    ledger, topics = JourneyLedger(), {"in": PARTITIONS}
     with Cluster("4.3", nodes=3, topics=topics, faults="harsh", seed=7) as cluster:
         library = Aiokafka(cluster.bootstrap_servers)
         Journey(library, ledger).travel_without_transactions()
@@ -158,7 +160,7 @@ def test_a_broken_server_is_convicted() -> None:
     """The judge sees what the client cannot."""
     cluster = Cluster("4.3", topics={"in": PARTITIONS, "out": PARTITIONS}, defect=MARKER_DEFECT)
     with suppress(SpecificationViolated), cluster:
-        Journey(Aiokafka(cluster.bootstrap_servers), Ledger()).travel()
+        Journey(Aiokafka(cluster.bootstrap_servers), JourneyLedger()).travel()
 
     assert cluster.report is not None
     assert DEFECTS[MARKER_DEFECT].rule.id in {violation.rule for violation in cluster.report.violations}

@@ -14,10 +14,10 @@ import pytest
 pytest.importorskip("kafka.protocol", reason="the wire protocol needs kafka-python (extra `wire`)")
 
 from model_tests.serve.cluster import Cluster
-from model_tests.unit.serve.fuzzed_frames import Frames, Outcomes, framed, throw
+from model_tests.unit.serve.fuzzed_frames import FrameOutcomes, Frames, framed, throw
 from reference.log.batch import value_batch
 from reference.server.listener import LARGEST
-from reference.wire.codec import Header, decode_body, encode_request, key_of
+from reference.wire.codec import RequestHeader, decode_body, encode_request, key_of
 from reference.wire.versions import profile_called
 from spec.vocabulary import ErrorCode
 
@@ -30,7 +30,7 @@ def connect(cluster: Cluster) -> socket.socket:
 
 
 def request(api: str, version: int, **fields: object) -> bytes:
-    return framed(encode_request(Header(key_of(api), api, version, 7, "test"), fields))
+    return framed(encode_request(RequestHeader(key_of(api), api, version, 7, "test"), fields))
 
 
 def answer_of(connection: socket.socket) -> bytes:
@@ -137,7 +137,7 @@ def test_software_that_cannot_be_called_so_is_refused(cluster: Cluster) -> None:
 
 def test_requests_in_one_piece_are_answered_in_their_order(cluster: Cluster) -> None:
     """A client need not wait for an answer before it asks again."""
-    pipelined = [encode_request(Header(18, "ApiVersions", 0, number, ""), {}) for number in range(20)]
+    pipelined = [encode_request(RequestHeader(18, "ApiVersions", 0, number, ""), {}) for number in range(20)]
     with connect(cluster) as connection:
         connection.sendall(b"".join(map(framed, pipelined)))
 
@@ -183,7 +183,7 @@ def test_a_hundred_thousand_damaged_frames() -> None:
 
 def throw_all(profile: str, count: int, most_mib: int) -> None:
     """Throw frames at a server, which breaks no rule by it, and is there in the end."""
-    outcomes = Outcomes()
+    outcomes = FrameOutcomes()
     found = profile_called(profile)
     assert found is not None
     with Cluster(profile, topics={"a": 2, "orders": 1}) as target:
@@ -201,7 +201,7 @@ def throw_all(profile: str, count: int, most_mib: int) -> None:
 
 
 def resident_mib(process: int | str = "self") -> float:
-    """Memory of a process, where the system tells it; else 0."""
+    """Memory of a process, where the system has it; else 0."""
     status = Path(f"/proc/{process}/statm")
     return int(status.read_text().split()[1]) * resource.getpagesize() / 2**20 if status.exists() else 0
 

@@ -14,7 +14,7 @@ pytest.importorskip("confluent_kafka", reason="needs confluent-kafka")
 from model_tests.common.reports import HOLDS
 from model_tests.serve import command
 from model_tests.serve.cluster import Cluster
-from model_tests.unit.serve.applications import Outcomes, Transactions, numbered, read_all
+from model_tests.unit.serve.applications import ApplicationOutcomes, ApplicationTransactions, numbered, read_all
 from reference.server.nodes import ImpossibleFault
 
 
@@ -31,9 +31,9 @@ def until_possible(fault: Callable[[], object]) -> None:
 
 def test_an_application_goes_on_whatever_is_asked_for_and_the_record_repeats_it(tmp_path: Path) -> None:
     """Each fault once between two transactions; the run that is fed from its log has the same steps."""
-    outcomes = Outcomes()
+    outcomes = ApplicationOutcomes()
     with Cluster("4.3", 3, topics={"orders": 1}, record=tmp_path / "run", faults="gentle", seed=1) as cluster:
-        app = Transactions(cluster.bootstrap_servers, "app", outcomes)
+        app = ApplicationTransactions(cluster.bootstrap_servers, "app", outcomes)
         leader = cluster.move_leader("orders")
         coordinator = cluster.move_coordinator("app", loading_seconds=0.1)
         asked: tuple[Callable[[], object], ...] = (

@@ -12,8 +12,8 @@ pytest.importorskip("kafka.protocol", reason="the wire protocol needs kafka-pyth
 
 from model_tests.unit.serve.random_messages import VERSIONS, random_fields
 from reference.wire.codec import (
-    Header,
     MalformedRequest,
+    RequestHeader,
     decode_body,
     decode_header,
     decode_request,
@@ -60,7 +60,7 @@ def test_what_is_decoded_is_what_was_encoded(kind: str) -> None:
 def test_a_header_is_read_with_and_without_tags() -> None:
     """The client's name and the correlation id stand before the body, in both forms of header."""
     for version in (0, 3):
-        header = Header(key_of("ApiVersions"), "ApiVersions", version, 7, "mé")
+        header = RequestHeader(key_of("ApiVersions"), "ApiVersions", version, 7, "mé")
         software = {"client_software_name": "a", "client_software_version": "1"} if version else {}
 
         frame = encode_request(header, software)
@@ -80,7 +80,7 @@ def test_an_api_that_is_not_known_keeps_its_number() -> None:
 @pytest.mark.parametrize("cut", [1, 7, 9, 12])
 def test_half_a_header_is_no_request(cut: int) -> None:
     """A frame that ends within its header is malformed, and not read further."""
-    frame = encode_request(Header(key_of("Metadata"), "Metadata", 9, 1, "client"), {"topics": []})
+    frame = encode_request(RequestHeader(key_of("Metadata"), "Metadata", 9, 1, "client"), {"topics": []})
 
     with pytest.raises(MalformedRequest):
         decode_header(frame[:cut])
@@ -88,7 +88,7 @@ def test_half_a_header_is_no_request(cut: int) -> None:
 
 def test_what_is_left_over_is_passed_over_and_what_is_missing_is_malformed() -> None:
     """Kafka looks at no byte behind the body, and librdkafka leaves some there."""
-    header = Header(key_of("FindCoordinator"), "FindCoordinator", 1, 1, "")
+    header = RequestHeader(key_of("FindCoordinator"), "FindCoordinator", 1, 1, "")
     frame = encode_request(header, {"key": "g", "key_type": 0})
     _, body = decode_header(frame)
 
@@ -99,7 +99,7 @@ def test_what_is_left_over_is_passed_over_and_what_is_missing_is_malformed() -> 
 
 def test_null_stands_only_where_the_schema_has_it() -> None:
     """A group without a name is no JoinGroup, though the library reads one."""
-    header = Header(key_of("Heartbeat"), "Heartbeat", 0, 1, "")
+    header = RequestHeader(key_of("Heartbeat"), "Heartbeat", 0, 1, "")
     body = b"\xff\xff" + b"\0\0\0\1" + b"\0\1m"
 
     with pytest.raises(MalformedRequest, match="group_id is null"):
@@ -111,7 +111,7 @@ def test_garbage_is_never_anything_but_malformed() -> None:
     chance = random.Random(1)
     for _ in range(3_000):
         api, version = chance.choice(VERSIONS)
-        header = Header(key_of(api), api, version, 1, "")
+        header = RequestHeader(key_of(api), api, version, 1, "")
         if chance.random() < 0.5:
             body = chance.randbytes(chance.randrange(60))
         else:

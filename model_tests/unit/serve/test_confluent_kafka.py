@@ -13,8 +13,8 @@ pytest.importorskip("confluent_kafka", reason="needs confluent-kafka")
 import confluent_kafka
 
 from model_tests.serve.cluster import Cluster
-from model_tests.unit.serve.client_journey import PARTITIONS, Journey, Record, Writer
-from model_tests.unit.serve.journeys import PATIENCE_S, Ledger, check_audit, judged
+from model_tests.unit.serve.client_journey import PARTITIONS, Journey, JourneyRecord, Writer
+from model_tests.unit.serve.journeys import PATIENCE_S, JourneyLedger, check_audit, judged
 
 CASES = [("0.11", 1), ("2.4", 3), ("3.9", 1), ("4.3", 1), ("4.4", 3)]
 
@@ -92,19 +92,19 @@ class ConfluentMember:
         self.consumer.subscribe(topics)
         self.close = self.consumer.close
 
-    def poll(self) -> list[Record]:
+    def poll(self) -> list[JourneyRecord]:
         found = []
         message = self.consumer.poll(0.1)
         while message is not None:
             if message.error() is None:
-                found.append(Record(message.topic(), message.partition(), message.offset(), message.value()))
+                found.append(JourneyRecord(message.topic(), message.partition(), message.offset(), message.value()))
             message = self.consumer.poll(0)
         return found
 
     def partitions(self) -> int:
         return len(self.consumer.assignment())
 
-    def rewind(self, records: Sequence[Record]) -> None:
+    def rewind(self, records: Sequence[JourneyRecord]) -> None:
         first = {(record.topic, record.partition): record.offset for record in reversed(records)}
         for each in self.consumer.assignment():
             if (each.topic, each.partition) in first:
@@ -130,7 +130,7 @@ class ConfluentKafka:
 @pytest.mark.parametrize(("profile", "nodes"), CASES)
 def test_a_journey_of_producers_and_readers(profile: str, nodes: int, tmp_path: Path) -> None:
     """Idempotent batches, commits and aborts, a fenced instance, and a group that makes records of records."""
-    ledger = Ledger()
+    ledger = JourneyLedger()
     with judged(Cluster(profile, nodes, topics={"in": PARTITIONS, "out": PARTITIONS}), ledger) as cluster:
         Journey(ConfluentKafka(cluster.bootstrap_servers), ledger).travel()
 

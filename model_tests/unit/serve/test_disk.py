@@ -14,7 +14,7 @@ pytest.importorskip("kafka.protocol", reason="the wire protocol needs kafka-pyth
 from model_tests.audit import run as audit
 from model_tests.common.reports import VIOLATED
 from model_tests.unit.serve.asking import START_MS, Bench
-from model_tests.unit.serve.disk_session import TOPIC, Session, opened
+from model_tests.unit.serve.disk_session import TOPIC, DiskSession, opened
 from reference.broker.transaction_metadata import TopicPartition
 from reference.log.batch import value_batch
 from reference.log.broker_directory import UnusableDirectory
@@ -40,7 +40,7 @@ def findings(directory: Path, profile: str) -> list[Any]:
 def test_a_server_goes_on_with_what_it_has_answered(tmp_path: Path, release: str, nodes: int, clean: bool) -> None:
     """Records, outcomes of transactions, offsets of groups; what was open is aborted for the next instance."""
     profile = PROFILES[release]
-    session = Session(opened(tmp_path, profile, nodes))
+    session = DiskSession(opened(tmp_path, profile, nodes))
     session.run()
     assert [] == session.bench.violations
     topic = session.bench.service.topics.by_name[TOPIC]
@@ -56,7 +56,7 @@ def test_a_server_goes_on_with_what_it_has_answered(tmp_path: Path, release: str
 
 def test_an_open_transaction_is_open_after_a_crash(tmp_path: Path) -> None:
     """It bounds what readers get, its coordinator knows it, and it times out as if nothing had happened."""
-    session = Session(opened(tmp_path, PROFILES["4.3"]))
+    session = DiskSession(opened(tmp_path, PROFILES["4.3"]))
     session.run()
     session.bench.service.crash()
 
@@ -90,7 +90,7 @@ def test_followers_copy_what_they_lack_of_the_leader_that_was(tmp_path: Path) ->
 
 def test_a_copy_of_a_batch_is_known_after_a_crash(tmp_path: Path) -> None:
     """The newest of a producer, by the snapshot and what is behind it; ids go on with the next block."""
-    session = Session(opened(tmp_path, PROFILES["4.3"]))
+    session = DiskSession(opened(tmp_path, PROFILES["4.3"]))
     session.run()
     plain = session.identified(None)
     session.sends_plain(plain, b"once")
@@ -152,7 +152,7 @@ def killed_at(monkeypatch: pytest.MonkeyPatch, number: int) -> Any:
 @pytest.mark.parametrize("number", range(2, 84, 6))
 def test_a_server_may_be_killed_at_any_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
     """What it has answered is there; what it has not is there once or not at all, and a transaction as a whole."""
-    session = Session(opened(tmp_path, PROFILES["4.3"], nodes=2))
+    session = DiskSession(opened(tmp_path, PROFILES["4.3"], nodes=2))
     with killed_at(monkeypatch, number), pytest.raises(Killed):
         session.run()
     session.bench.service.crash()
@@ -165,7 +165,7 @@ def test_a_server_may_be_killed_at_any_write(tmp_path: Path, monkeypatch: pytest
 
 def test_a_fetch_reads_no_more_than_it_gives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However long the log is; nothing of it is kept in memory."""
-    session = Session(opened(tmp_path, PROFILES["4.3"]))
+    session = DiskSession(opened(tmp_path, PROFILES["4.3"]))
     session.run()
     plain = session.identified(None)
     for number in range(200):
@@ -187,7 +187,7 @@ def test_a_fetch_reads_no_more_than_it_gives(tmp_path: Path, monkeypatch: pytest
 
 def test_the_files_are_those_of_a_broker(tmp_path: Path) -> None:
     """Also while it runs: checkpoints follow every five seconds."""
-    session = Session(opened(tmp_path, PROFILES["4.3"], nodes=2))
+    session = DiskSession(opened(tmp_path, PROFILES["4.3"], nodes=2))
     session.run()
     session.bench.wait(5_000)
     end = session.bench.service.world.brokers.partitions[TopicPartition(TOPIC, 1)].leader.log_end
@@ -223,7 +223,7 @@ def test_folders_of_topics_that_are_gone_are_removed(tmp_path: Path) -> None:
 
 def test_a_node_that_restarts_reads_its_directory_again(tmp_path: Path) -> None:
     """Within the life of the server."""
-    session = Session(opened(tmp_path, PROFILES["4.3"], nodes=2))
+    session = DiskSession(opened(tmp_path, PROFILES["4.3"], nodes=2))
     session.run()
     world = session.bench.service.world
     before = [world.brokers.partitions[TopicPartition(TOPIC, 0)].replicas[node].log_end for node in range(2)]

@@ -14,9 +14,9 @@ from model_tests.serve import command
 from model_tests.serve.cluster import Cluster
 from model_tests.serve.report import ServeReport
 from model_tests.unit.serve.applications import (
-    Outcomes,
+    ApplicationOutcomes,
+    ApplicationTransactions,
     Threads,
-    Transactions,
     fence,
     numbered,
     read_all,
@@ -28,18 +28,18 @@ ABORTED = 4
 """Every fourth transaction is aborted."""
 
 
-def write_in_transactions(servers: str, count: int, outcomes: Outcomes) -> None:
+def write_in_transactions(servers: str, count: int, outcomes: ApplicationOutcomes) -> None:
     """Transactions of two records each, of which some are aborted; then a second instance comes."""
-    app = Transactions(servers, "payments", outcomes)
+    app = ApplicationTransactions(servers, "payments", outcomes)
     for number in range(count):
         app.run(list(numbered(f"txn-{number}", 2)), "txn", commits=number % ABORTED != ABORTED - 1)
     fence(servers, "payments", "txn", outcomes)
 
 
-def use(cluster: Cluster, transactions: int, transformers: int = 2) -> Outcomes:
+def use(cluster: Cluster, transactions: int, transformers: int = 2) -> ApplicationOutcomes:
     """All applications at once, until each has done its part; what became of the transactions of the first."""
     servers, done = cluster.bootstrap_servers, threading.Event()
-    plain, txn, loop = Outcomes(), Outcomes(), Outcomes()
+    plain, txn, loop = ApplicationOutcomes(), ApplicationOutcomes(), ApplicationOutcomes()
     writers, loops = Threads(), Threads()
     writers.start(write_plainly, servers, "in", list(numbered("v", 4 * transactions)), plain)
     writers.start(write_in_transactions, servers, transactions, txn)

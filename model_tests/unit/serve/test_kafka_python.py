@@ -14,8 +14,8 @@ from kafka.errors import KafkaError
 
 from model_tests.serve.cluster import Cluster, SpecificationViolated
 from model_tests.serve.defects import DEFECTS
-from model_tests.unit.serve.client_journey import PARTITIONS, Journey, Record
-from model_tests.unit.serve.journeys import MARKER_DEFECT, PATIENCE_S, Ledger, check_audit, check_plain, judged
+from model_tests.unit.serve.client_journey import PARTITIONS, Journey, JourneyRecord
+from model_tests.unit.serve.journeys import MARKER_DEFECT, PATIENCE_S, JourneyLedger, check_audit, check_plain, judged
 
 
 class KafkaPythonWriter:
@@ -59,14 +59,16 @@ class KafkaPythonMember:
         )
         self.close = self.consumer.close
 
-    def poll(self) -> list[Record]:
+    def poll(self) -> list[JourneyRecord]:
         found = self.consumer.poll(100)
-        return [Record(each.topic, each.partition, each.offset, each.value) for got in found.values() for each in got]
+        return [
+            JourneyRecord(each.topic, each.partition, each.offset, each.value) for got in found.values() for each in got
+        ]
 
     def partitions(self) -> int:
         return len(self.consumer.assignment())
 
-    def rewind(self, records: Sequence[Record]) -> None:
+    def rewind(self, records: Sequence[JourneyRecord]) -> None:
         for record in reversed(records):
             partition = kafka.TopicPartition(record.topic, record.partition)
             if partition in self.consumer.assignment():
@@ -91,7 +93,7 @@ class KafkaPython:
 @pytest.mark.parametrize(("profile", "nodes"), [("1.0", 1), ("4.3", 3)])
 def test_a_journey_of_producers_and_readers(profile: str, nodes: int, tmp_path: Path) -> None:
     """Idempotent batches, commits and aborts, a fenced instance, and a group that makes records of records."""
-    ledger = Ledger()
+    ledger = JourneyLedger()
     with judged(Cluster(profile, nodes, topics={"in": PARTITIONS, "out": PARTITIONS}), ledger) as cluster:
         Journey(KafkaPython(cluster.bootstrap_servers), ledger).travel()
 
@@ -100,7 +102,7 @@ def test_a_journey_of_producers_and_readers(profile: str, nodes: int, tmp_path: 
 
 def test_idempotent_records_are_there_once(tmp_path: Path) -> None:
     """Whatever is lost on the wire."""
-    ledger, topics = Ledger(), {"in": PARTITIONS}
+    ledger, topics = JourneyLedger(), {"in": PARTITIONS}
     with Cluster("4.3", nodes=3, topics=topics, faults="harsh", seed=7) as cluster:
         library = KafkaPython(cluster.bootstrap_servers)
         Journey(library, ledger).travel_without_transactions()
@@ -114,7 +116,7 @@ def test_a_broken_server_is_convicted() -> None:
     """The judge sees what the client cannot."""
     cluster = Cluster("4.3", topics={"in": PARTITIONS, "out": PARTITIONS}, defect=MARKER_DEFECT)
     with suppress(SpecificationViolated), cluster:
-        Journey(KafkaPython(cluster.bootstrap_servers), Ledger()).travel()
+        Journey(KafkaPython(cluster.bootstrap_servers), JourneyLedger()).travel()
 
     assert cluster.report is not None
     assert DEFECTS[MARKER_DEFECT].rule.id in {violation.rule for violation in cluster.report.violations}

@@ -21,7 +21,7 @@ from model_tests.serve.cluster import Cluster, SpecificationViolated
 from model_tests.serve.defects import DEFECTS
 from model_tests.serve.lines_drawn import said
 from model_tests.serve.shrink_log import fewest, kind_of
-from model_tests.unit.serve.applications import Outcomes, Transactions
+from model_tests.unit.serve.applications import ApplicationOutcomes, ApplicationTransactions
 
 DEFECT = "a-commit-is-decided-as-an-abort"
 
@@ -32,7 +32,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("recorded")
     cluster = Cluster("4.3", 3, topics={"orders": 2}, defect=DEFECT, faults="gentle", record=directory)
     with suppress(SpecificationViolated), cluster:
-        transactions = Transactions(cluster.bootstrap_servers, "app", Outcomes())
+        transactions = ApplicationTransactions(cluster.bootstrap_servers, "app", ApplicationOutcomes())
         for number in range(6):
             transactions.run([str(number).encode()] * 3, "orders", commits=number % 2 == 1)
     return directory / "wire.ndjson"
