@@ -151,7 +151,7 @@ class Cluster(ClusterFaults):
             service, faults=self._faults, on_settled=judge.pause, on_closed=self.notices.append
         )
         if wire is not None:
-            reported = self._wire._replace(recovered=bool(recovery(service)))
+            reported = self._wire._replace(recovered=bool(recovery(service)), in_memory=self._directory is None)
             WireLog(wire, self._settings, service.now, self._topics, reported).follow(server)
         self._loop = asyncio.get_running_loop()
         began = self._loop.time()

@@ -41,12 +41,15 @@ class WireSettings(NamedTuple):
         faults: name of what went wrong, nothing if empty.
         seed: of these faults.
         recovered: whether it began with what another run had left in its directory.
+        in_memory: whether its nodes kept their data in memory: a restart from memory has more of a batch than the
+            snapshot of a producer has.
     """
 
     defect: str = ""
     faults: str = ""
     seed: int = 0
     recovered: bool = False
+    in_memory: bool = False
 
 
 PLAIN: Final = WireSettings()
@@ -162,15 +165,19 @@ class LoggedRun:
             min_insync=int(head["min_insync"]),
             session_timeout_ms=head["session_timeout_ms"],
         )
-        wire = WireSettings(head["defect"], head["faults"], head["seed"], head["recovered"])
+        wire = WireSettings(head["defect"], head["faults"], head["seed"], head["recovered"], head["in_memory"])
         run = cls(head, settings, wire)
         run.begin()
         return run
 
     def begin(self, directory: Path | None = None) -> "Repeated":
-        """The server before its first frame; its nodes' data goes into a new directory, or stays in memory."""
+        """The server before its first frame.
+
+        Args:
+            directory: a new one for its nodes' data; not used where the run kept its data in memory.
+        """
         now = [int(self.head["time"])]
-        service = Service(self.settings, lambda: now[0], directory)
+        service = Service(self.settings, lambda: now[0], None if self.wire.in_memory else directory)
         service.endpoints += [NOWHERE] * self.settings.nodes
         for name, partitions in self.head["topics"].items():
             service.create_topic(name, partitions)
