@@ -12,8 +12,10 @@ import os, pathlib, sys, time
 from model_tests.common.processes import started_anew
 if __name__ == "__main__":
     with started_anew(1) as pool:
-        pathlib.Path(sys.argv[1]).write_text(str(pool.submit(os.getpid).result()))
-        pool.submit(time.sleep, 600).result()
+        worker = pool.submit(os.getpid).result()
+        waiting = pool.submit(time.sleep, 600)
+        pathlib.Path(sys.argv[1]).write_text(str(worker))
+        waiting.result()
 """
 PATIENCE = 60
 """Seconds."""

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -23,19 +24,21 @@ from model_tests.unit.serve.test_confluent_kafka import producer, reader, take
 from model_tests.unit.source_files import ROOT
 
 
-def started(directory: Path, port: int, *more: str) -> tuple["subprocess.Popen[str]", str, int]:
-    """A server, where its clients connect, and its port; it has another one if 0 is given."""
+def started(directory: Path, port: int, errors: Path, *more: str) -> tuple["subprocess.Popen[str]", str, int]:
+    """A server that prints into a file, where its clients connect, and its port; it has another one if 0 is given."""
     arguments = ("serve", "--listen", f"127.0.0.1:{port}", "--profile", "4.3", "--dir", str(directory), *more)
-    running = subprocess.Popen(
-        [sys.executable, "-m", "model_tests", *arguments],
-        cwd=ROOT,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert running.stderr is not None
-    where = running.stderr.readline().split()[-1]
+    with errors.open("w") as printed:
+        running = subprocess.Popen(
+            [sys.executable, "-m", "model_tests", *arguments],
+            cwd=ROOT,
+            env=os.environ | {"PYTHONPATH": str(ROOT)},
+            stdout=subprocess.PIPE,
+            stderr=printed,
+            text=True,
+        )
+    while "\n" not in errors.read_text() and running.poll() is None:
+        time.sleep(0.05)
+    where = errors.read_text().splitlines()[0].split()[-1]
     return running, where, int(where.rpartition(":")[2])
 
 
@@ -48,7 +51,7 @@ def test_clients_go_on_after_the_server_was_killed(tmp_path: Path) -> None:
         if error is None:
             acknowledged.append(message.value())
 
-    running, servers, port = started(data, 0, "--topic", "in:1")
+    running, servers, port = started(data, 0, tmp_path / "first", "--topic", "in:1")
     plain = producer(servers, **{"reconnect.backoff.max.ms": 100})
     for number in range(200):
         plain.produce("in", b"before-%d" % number, callback=delivered)
@@ -72,7 +75,7 @@ def test_clients_go_on_after_the_server_was_killed(tmp_path: Path) -> None:
     running.communicate()
     assert HOLDS == audit.run([str(data)]).exit_code
 
-    running, servers, _ = started(data, port, "--record", str(tmp_path / "record"))
+    running, servers, _ = started(data, port, tmp_path / "second", "--record", str(tmp_path / "record"))
     assert 0 == plain.flush(PATIENCE_S)
     second = producer(servers, **{"transactional.id": "app"})
     second.init_transactions(PATIENCE_S)
@@ -85,7 +88,8 @@ def test_clients_go_on_after_the_server_was_killed(tmp_path: Path) -> None:
     seen += take(consumer, "in", 501)
     consumer.close()
     running.send_signal(signal.SIGTERM)
-    printed, said = running.communicate(timeout=PATIENCE_S)
+    printed, _ = running.communicate(timeout=PATIENCE_S)
+    said = (tmp_path / "second").read_text()
 
     assert (HOLDS, True) == (running.returncode, fenced.value.args[0].fatal()), said
     assert "violations: 0" in printed
