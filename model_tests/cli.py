@@ -374,7 +374,9 @@ def replay_command(
     ] = None,
     trace: Annotated[int | None, typer.Option(help="Which trace of the file, if it has several.")] = None,
     step: Annotated[int | None, typer.Option(min=0, help="Show this step and those around it.")] = None,
-    steps: Annotated[int, typer.Option(min=1, help="Length of the trace, as `eos simulate` was asked.")] = 200,
+    steps: Annotated[
+        int | None, typer.Option(min=1, show_default="200", help="Length of the trace, as `eos simulate` was asked.")
+    ] = None,
     workload: Annotated[str | None, typer.Option(help="In place of the one that the seed chooses.")] = None,
     profile: Annotated[str | None, typer.Option(help="Likewise: a release, as 3.9.0.")] = None,
     transaction_version: Annotated[int | None, typer.Option(help="Likewise: transaction.version 0, 1 or 2.")] = None,
@@ -384,7 +386,8 @@ def replay_command(
 ) -> None:
     """Judge one trace, of a file or made again from its seed, and draw it; a failing seed or wire log is shrunk."""
     chosen = {"workload": workload, "profile": profile, "transaction_version": transaction_version}
-    where = {"seed": seed, "tape": tape, "trace": trace, "step": step, "steps": steps}
+    where = {"seed": seed, "tape": tape, "trace": trace, "step": step}
+    where |= {} if steps is None else {"steps": steps}
     how = {"shrink_seconds": shrink_seconds, "svg": svg}
     module = "model_tests.serve.replay" if file is not None and _is_wire_log(file) else "model_tests.replay.replay"
     _judge(lambda: _provided(module)(file, **where, **chosen, **how), json_file)

@@ -91,11 +91,13 @@ class Cluster(ClusterFaults):
 
         Raises:
             BadInput: the cluster cannot start on its directory.
-            WireLibraryMissing: the extra `wire` is not installed.
+            WireLibraryMissing: kafka-python is not installed.
             OSError: there is no free port.
+            TimeoutError: it has not started in a minute.
         """
         self._thread.start()
-        self._started.wait(PATIENCE_S)
+        if not self._started.wait(PATIENCE_S):
+            raise TimeoutError(f"the cluster has not started in {PATIENCE_S:.0f} s")
         if self._failure is not None:
             raise self._failure
         return self

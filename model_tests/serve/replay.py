@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 
 from rich.console import Console
 
-from model_tests.common.reports import HOLDS, NOTHING_JUDGED, VIOLATED
+from model_tests.common.reports import HOLDS, NOTHING_JUDGED, VIOLATED, BadInput
 from model_tests.diagrams.events import Ending
 from model_tests.diagrams.events import Sequence as Diagram
 from model_tests.diagrams.sequence import text_of
@@ -106,18 +106,21 @@ class _Played:
     monitor: Monitor
 
 
-def run(file: Path, shrink_seconds: float = SECONDS, svg: Path | None = None, **_not_of_logs: object) -> WireReplay:
+def run(file: Path, shrink_seconds: float = SECONDS, svg: Path | None = None, **of_traces: object) -> WireReplay:
     """Make the run of a wire log again, with the defect that it had; what breaks a rule is shrunk.
 
     Args:
         file: the log.
         shrink_seconds: how long it is shrunk; 0 leaves it as it is.
         svg: draw it into this file too.
-        **_not_of_logs: what says which trace to make or to read, which a log leaves no choice in.
+        **of_traces: what says which trace to make or to read; a log leaves no choice in that.
 
     Raises:
-        BadInput: it is no wire log, or the file for what is left of it cannot be written.
+        BadInput: it is no wire log, the file for what is left of it cannot be written, or a choice was made.
     """
+    chosen = [f"--{name.replace('_', '-')}" for name, value in of_traces.items() if value is not None]
+    if chosen:
+        raise BadInput(f"{file} is a wire log, of one run: nothing in it is chosen by {', '.join(chosen)}")
     found, read = logged(file)
     lines = tuple(read)
     with with_defect(found.wire.defect):
@@ -128,7 +131,7 @@ def run(file: Path, shrink_seconds: float = SECONDS, svg: Path | None = None, **
                 shown = _shrunk(found, lines[: played.used], broken_by, shrink_seconds)
             played = _played(found, shown, broken_by)
             shrunk = file.with_name(SHRUNK)
-            shrunk.write_text("".join(json.dumps(line) + "\n" for line in (found.head, *shown)))
+            _write(shrunk, (found.head, *shown))
     again = f"eos replay {file if shrunk is None else shrunk}"
     report = WireReplay(
         _name(found, file),
@@ -142,6 +145,13 @@ def run(file: Path, shrink_seconds: float = SECONDS, svg: Path | None = None, **
     if svg is not None:
         draw(report.diagram, svg)
     return report
+
+
+def _write(file: Path, lines: Sequence[Line]) -> None:
+    try:
+        file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    except OSError as error:
+        raise BadInput(f"{file} cannot be written: {error.strerror}") from error
 
 
 def _name(found: LoggedRun, file: Path) -> str:

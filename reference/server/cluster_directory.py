@@ -24,7 +24,7 @@ from reference.log.partition import Partition
 from reference.log.repairs import Repair
 from reference.replication.replicated import ReplicatedPartition
 from reference.server.topics import Topic
-from reference.wire.versions import release_of
+from reference.wire.versions import is_since
 from reference.world.storage import Storage
 from spec.versions import Profile
 from spec.vocabulary import LeaderEpoch
@@ -104,7 +104,7 @@ class ClusterDirectory(Storage):
             memory = self._read()
             self.recovered = memory is not None
             self._take_over(memory or {"starts": 0, "next_producer_id": 0, "coordinator_epochs": [], "topics": []})
-            ids, directory_ids = (release_of(profile) >= since for since in (TOPIC_IDS_SINCE, DIRECTORY_IDS_SINCE))
+            ids, directory_ids = (is_since(profile, since) for since in (TOPIC_IDS_SINCE, DIRECTORY_IDS_SINCE))
             for node in range(nodes):
                 owner = DirectoryOwner(cluster, node, profile.quorum_controller, ids, directory_ids)
                 self.nodes.append(BrokerDirectory(path / f"node-{node}", profile, owner))

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from reference.broker.group_coordinator import GroupConfig
 from reference.server.service import Settings
-from reference.wire.versions import release_of
+from reference.wire.versions import is_since
 from spec.versions import Profile
 
 DAY_MS: Final = 24 * 60 * 60 * 1000
@@ -58,7 +58,7 @@ class Config(NamedTuple):
 
 def max_message_bytes(profile: Profile) -> int:
     """Default of max.message.bytes, with the 12 bytes before a batch."""
-    return (1024 * 1024 if release_of(profile) >= LARGER_MESSAGES_SINCE else 1_000_000) + 12
+    return (1024 * 1024 if is_since(profile, LARGER_MESSAGES_SINCE) else 1_000_000) + 12
 
 
 def topic_configs(settings: Settings) -> Iterator[Config]:
@@ -70,10 +70,10 @@ def topic_configs(settings: Settings) -> Iterator[Config]:
 
 def broker_configs(settings: Settings, node: int) -> Iterator[Config]:
     """What applies to a node, those settings among them that topics have from it."""
-    release, config = release_of(settings.profile), GroupConfig()
+    profile, config = settings.profile, GroupConfig()
     yield Config("broker.id", str(node), "-1", ConfigType.INT)
     yield Config("auto.create.topics.enable", _said(settings.auto_create), "true", ConfigType.BOOLEAN)
-    yield Config("delete.topic.enable", "true", _said(release >= DELETION_SINCE), ConfigType.BOOLEAN)
+    yield Config("delete.topic.enable", "true", _said(is_since(profile, DELETION_SINCE)), ConfigType.BOOLEAN)
     yield Config("num.partitions", str(settings.default_partitions), "1", ConfigType.INT)
     yield Config("default.replication.factor", str(settings.shape().replicas), "1", ConfigType.INT)
     for each in topic_configs(settings):
@@ -86,7 +86,7 @@ def broker_configs(settings: Settings, node: int) -> Iterator[Config]:
     yield Config("transactional.id.expiration.ms", str(shape.id_expiration_ms), str(7 * DAY_MS), ConfigType.INT)
     yield Config("group.initial.rebalance.delay.ms", str(settings.initial_delay_ms), "3000", ConfigType.INT)
     yield Config("group.min.session.timeout.ms", str(config.min_session_timeout_ms), "6000", ConfigType.INT)
-    longest = 1_800_000 if release >= LONGER_SESSIONS_SINCE else 300_000
+    longest = 1_800_000 if is_since(profile, LONGER_SESSIONS_SINCE) else 300_000
     yield Config("group.max.session.timeout.ms", str(config.max_session_timeout_ms), str(longest), ConfigType.INT)
 
 

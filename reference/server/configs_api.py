@@ -7,7 +7,7 @@ from reference.server.configs import Config, broker_configs, topic_configs
 from reference.server.errors import ServerError
 from reference.server.service import Call, Fields, Service
 from reference.server.topics import is_legal
-from reference.wire.versions import release_of
+from reference.wire.versions import is_since
 from spec.vocabulary import ErrorCode
 
 TOPIC: Final = 2
@@ -42,14 +42,14 @@ def _refused(asked: Any, error: int, why: str | None) -> Fields:
 
 
 def _described(service: Service, call: Call, asked: Any) -> Fields:
-    release, name = release_of(service.settings.profile), asked.resource_name
+    profile, name = service.settings.profile, asked.resource_name
     if asked.resource_type == TOPIC:
         if not is_legal(name):
             return _refused(asked, ServerError.INVALID_TOPIC_EXCEPTION, "no topic can be called so")
-        if name not in service.topics.by_name and release >= DYNAMIC_SINCE:
+        if name not in service.topics.by_name and is_since(profile, DYNAMIC_SINCE):
             return _refused(asked, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, None)
         return _answer(service, call, asked, topic_configs(service.settings))
-    if not name and release >= DYNAMIC_SINCE:
+    if not name and is_since(profile, DYNAMIC_SINCE):
         return _answer(service, call, asked, ())
     if not _is_number(name):
         return _refused(asked, ErrorCode.INVALID_REQUEST, f"Broker id must be an integer, but it is: {name}")
@@ -65,10 +65,10 @@ def _is_number(name: str) -> bool:
 
 
 def _answer(service: Service, call: Call, asked: Any, configs: Iterable[Config]) -> Fields:
-    release, keys = release_of(service.settings.profile), asked.configuration_keys
-    wants_all = keys is None or (not keys and release >= EMPTY_IS_ALL_SINCE)
+    profile, keys = service.settings.profile, asked.configuration_keys
+    wants_all = keys is None or (not keys and is_since(profile, EMPTY_IS_ALL_SINCE))
     is_topic, synonyms = asked.resource_type == TOPIC, bool(call.message.include_synonyms)
-    changes = release >= DYNAMIC_SINCE
+    changes = is_since(profile, DYNAMIC_SINCE)
     listed = [_entry(each, is_topic, synonyms, changes) for each in configs if wants_all or each.name in keys]
     named = {"resource_type": asked.resource_type, "resource_name": asked.resource_name}
     return named | {"error_code": 0, "error_message": None, "configs": listed}

@@ -89,7 +89,7 @@ class NodeRates:
     zombie_ms: int
 
 
-class WireFaultRates(NamedTuple):
+class ServerFaultRates(NamedTuple):
     """All that goes wrong."""
 
     requests: RequestRates
@@ -97,7 +97,7 @@ class WireFaultRates(NamedTuple):
 
 
 PROFILES: Final = {
-    "gentle": WireFaultRates(
+    "gentle": ServerFaultRates(
         RequestRates(lost=5, stray=2, doubled=5, late=10, lost_answers=5, late_answers=20, late_ms=50),
         NodeRates(
             closed=5,
@@ -112,7 +112,7 @@ PROFILES: Final = {
             zombie_ms=100,
         ),
     ),
-    "harsh": WireFaultRates(
+    "harsh": ServerFaultRates(
         RequestRates(lost=20, stray=20, doubled=40, late=50, lost_answers=40, late_answers=100, late_ms=200),
         NodeRates(
             closed=40,
@@ -173,7 +173,7 @@ class Faults:
 
     __slots__ = ("_rates", "_tape")
 
-    def __init__(self, rates: WireFaultRates, seed: int) -> None:
+    def __init__(self, rates: ServerFaultRates, seed: int) -> None:
         """Faults at these rates; which request they meet depends on the seed and on the clients' timing."""
         self._rates = rates
         self._tape = Tape.seeded(seed)

@@ -10,7 +10,7 @@ from reference.log.partition import READ_COMMITTED, FetchResult, Partition
 from reference.recording.recorder import Row
 from reference.server.errors import ServerError
 from reference.server.service import Call, Fields, Parked, Service, by_topic
-from reference.wire.versions import release_of
+from reference.wire.versions import is_since
 from reference.world.reader_rows import asked_columns, readable_end
 from spec.vocabulary import ABSENT, NO_OFFSET, NO_TIMESTAMP, ErrorCode, Offset
 
@@ -211,7 +211,7 @@ def list_offsets(service: Service, call: Call) -> None:
 
 def _is_unknown(service: Service, call: Call, timestamp: int) -> bool:
     """Whether the version does not have what is asked for instead of a time, and the release says so."""
-    checked = release_of(service.settings.profile) >= CHECKED_SINCE
+    checked = is_since(service.settings.profile, CHECKED_SINCE)
     return checked and (timestamp not in SINCE or call.version < SINCE[timestamp])
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 from reference.server.errors import ServerError
 from reference.server.service import CLUSTER_ID, Call, Endpoint, Fields, Service
 from reference.server.topics import NO_ROOM, Topic, is_legal
-from reference.wire.versions import Served, release_of, served
+from reference.wire.versions import Served, is_since, served
 from spec.vocabulary import ABSENT, ErrorCode
 
 TRANSACTION_VERSION: Final = "transaction.version"
@@ -53,7 +53,7 @@ def api_versions(service: Service, call: Call) -> None:
         return
     profile = service.settings.profile
     fields: dict[str, Any] = {"error_code": 0, "api_keys": [_range(each) for each in served(profile)]}
-    if release_of(profile) >= FEATURES_SINCE:
+    if is_since(profile, FEATURES_SINCE):
         level = profile.transaction_version
         supported = {"name": TRANSACTION_VERSION, "min_version": 0, "max_version": 2}
         finalized = {"name": TRANSACTION_VERSION, "max_version_level": level, "min_version_level": level}

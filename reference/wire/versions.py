@@ -139,6 +139,11 @@ def release_of(profile: Profile) -> str:
     return release if release in RELEASES else RELEASES[-1]
 
 
+def is_since(profile: Profile, release: str) -> bool:
+    """Whether a profile announces the versions of a release or of a later one."""
+    return RELEASES.index(release_of(profile)) >= RELEASES.index(release)
+
+
 def range_in(ranges: Ranges, release: str) -> tuple[int, int] | None:
     """The versions in a release, None before the api was there."""
     until = RELEASES[: RELEASES.index(release) + 1]

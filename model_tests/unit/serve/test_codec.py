@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("kafka.protocol", reason="the wire protocol needs kafka-python (extra `wire`)")
+pytest.importorskip("kafka.protocol", reason="the wire protocol needs kafka-python")
 
 from model_tests.unit.serve.random_messages import VERSIONS, random_fields
 from reference.wire.codec import (

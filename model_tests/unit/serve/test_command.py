@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-pytest.importorskip("kafka.protocol", reason="the wire protocol needs kafka-python (extra `wire`)")
+pytest.importorskip("kafka.protocol", reason="the wire protocol needs kafka-python")
 
 from model_tests.common.reports import HOLDS, NOTHING_JUDGED, VIOLATED, BadInput
 from model_tests.serve import command

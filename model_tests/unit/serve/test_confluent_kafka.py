@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("kafka.protocol", reason="the wire protocol needs kafka-python (extra `wire`)")
+pytest.importorskip("kafka.protocol", reason="the wire protocol needs kafka-python")
 pytest.importorskip("confluent_kafka", reason="needs confluent-kafka")
 
 import confluent_kafka

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("kafka.protocol", reason="the wire protocol needs kafka-python (extra `wire`)")
+pytest.importorskip("kafka.protocol", reason="the wire protocol needs kafka-python")
 pytest.importorskip("confluent_kafka", reason="needs confluent-kafka")
 
 from confluent_kafka import KafkaException

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("kafka.protocol", reason="the wire protocol needs kafka-python (extra `wire`)")
+pytest.importorskip("kafka.protocol", reason="the wire protocol needs kafka-python")
 
 from model_tests.audit import run as audit
 from model_tests.common.reports import VIOLATED

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("kafka.protocol", reason="the wire protocol needs kafka-python (extra `wire`)")
+pytest.importorskip("kafka.protocol", reason="the wire protocol needs kafka-python")
 
 from model_tests.histories.anomalies import AnomalyKind
 from model_tests.histories.severity import Severity

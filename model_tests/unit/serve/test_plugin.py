@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("kafka.protocol", reason="the wire protocol needs kafka-python (extra `wire`)")
+pytest.importorskip("kafka.protocol", reason="the wire protocol needs kafka-python")
 
 from model_tests.common.reports import BadInput
 from model_tests.judging.check_report import StepViolation

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-pytest.importorskip("kafka.protocol", reason="the wire protocol needs kafka-python (extra `wire`)")
+pytest.importorskip("kafka.protocol", reason="the wire protocol needs kafka-python")
 pytest.importorskip("confluent_kafka", reason="needs confluent-kafka")
 
 from typer.testing import CliRunner
@@ -114,3 +114,11 @@ def test_no_line_that_matters_is_left_out() -> None:
 
     assert [17, 81] == [line["time"] for line in fewest(lines, fails)]
     assert lines == list(fewest(lines, fails, seconds=-1))
+
+
+def test_a_choice_of_a_trace_is_refused(recorded: Path) -> None:
+    """A log has one run: what is not there to choose is not passed over in silence."""
+    shown = CliRunner().invoke(app, ["replay", str(recorded), "--seed", "3", "--steps", "20"])
+
+    assert NOTHING_JUDGED == shown.exit_code
+    assert "is a wire log, of one run: nothing in it is chosen by --seed, --steps" in " ".join(shown.output.split())
