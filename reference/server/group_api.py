@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-from reference.broker.coordinator_errors import NotCoordinator
 from reference.broker.group_api import handle_offset_commit, handle_offset_fetch
 from reference.broker.group_coordinator import GroupCoordinator
 from reference.broker.group_requests import (
@@ -119,7 +118,7 @@ def leave_group(service: Service, call: Call) -> None:
         return
     try:
         groups.shards.of_group(message.group_id)
-    except NotCoordinator as refusal:
+    except Refusal as refusal:
         call.reply({"error_code": int(refusal.code), "members": []})
         return
     members = [

@@ -2,7 +2,7 @@
 
 import random
 from contextlib import suppress
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -10,6 +10,7 @@ pytest.importorskip("kafka.protocol", reason="the wire protocol needs kafka-pyth
 
 from model_tests.unit.serve.asking import Bench
 from model_tests.unit.serve.random_messages import VERSIONS, random_fields
+from reference.server.nodes import FaultKind
 from reference.wire.codec import MalformedRequest
 from spec.versions import PROFILES
 
@@ -20,19 +21,52 @@ def test_every_request_is_answered_or_waits(profile: str) -> None:
 
     What a release cannot read closes the connection; nothing else is raised.
     """
-    bench, chance = Bench(PROFILES[profile], nodes=2), random.Random(profile)
-    bench.service.create_topic("a", 2)
-    bench.service.create_topic("orders", 1)
+    bench, chance = _bench(profile, nodes=2), random.Random(profile)
     for turn in range(1_200):
-        api, version = chance.choice(VERSIONS)
-        fields = random_fields(chance, "request", api, version)
-        if not _is_of_nobody(api, fields):
-            with suppress(MalformedRequest):
-                bench.send(api, version, fields, node=chance.randrange(2))
+        _asked(bench, chance)
         if turn % 50 == 0:
             bench.wait(chance.choice((1, 1_000, 70_000)))
 
     assert [] == bench.violations
+
+
+@pytest.mark.parametrize("profile", ["0.11", "4.4"])
+def test_every_request_is_answered_or_waits_while_nodes_fail(profile: str) -> None:
+    """Leaders and coordinators move and load, nodes are down or stand still: no request is an error of the server."""
+    bench, chance = _bench(profile, nodes=3), random.Random(profile)
+    for turn in range(900):
+        if turn % 10 == 0:
+            possible = bench.service.nodes.possible(chance.choice(list(FaultKind)))
+            if possible:
+                fault = chance.choice(possible)
+                bench.suffer(fault.kind, fault.node, **TIMES, topic=fault.topic, partition=fault.partition)
+        running = bench.service.nodes.running
+        if running:
+            _asked(bench, chance, chance.choice(running))
+        if turn % 15 == 0:
+            bench.wait(chance.choice((1, 300, 12_000)))
+
+    assert [] == bench.violations
+
+
+TIMES: Final = {"away_ms": 400, "loading_ms": 250, "zombie_ms": 200}
+"""How long what a fault begins goes on, in milliseconds."""
+
+
+def _bench(profile: str, nodes: int) -> Bench:
+    bench = Bench(PROFILES[profile], nodes)
+    bench.service.create_topic("a", 2)
+    bench.service.create_topic("orders", 1)
+    return bench
+
+
+def _asked(bench: Bench, chance: random.Random, node: int | None = None) -> None:
+    """One random request to a node, to any if none is given."""
+    api, version = chance.choice(VERSIONS)
+    fields = random_fields(chance, "request", api, version)
+    if not _is_of_nobody(api, fields):
+        with suppress(MalformedRequest):
+            bench.send(api, version, fields, node=chance.randrange(bench.nodes) if node is None else node)
 
 
 def _is_of_nobody(api: str, fields: dict[str, Any]) -> bool:
