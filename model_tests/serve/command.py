@@ -1,6 +1,7 @@
 """`eos serve`: the reference answers Kafka's clients over TCP, and the specification judges every step."""
 
 import asyncio
+import errno
 import ipaddress
 import signal
 import time
@@ -32,6 +33,7 @@ from spec.versions import PROFILES, Profile
 
 LOCALHOST: Final = "localhost"
 LAST_PORT: Final = 65_535
+FULL: Final = (errno.ENOSPC, errno.EDQUOT)
 NO_FAULTS: Final[Mapping[str, int]] = MappingProxyType({})
 
 
@@ -189,13 +191,23 @@ def is_loopback(host: str) -> bool:
 
 @contextmanager
 def recording(directory: Path) -> Iterator[tuple[TextIO, TextIO]]:
-    """The files of a recorded run."""
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        with (directory / TRACE_FILE).open("w") as trace, (directory / WIRE_LOG).open("w") as wire:
+    """The files of a recorded run.
+
+    Raises:
+        BadInput: they cannot be made, or the disk is full; other errors of the run stay what they are.
+    """
+    with ExitStack() as files:
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            trace, wire = (files.enter_context((directory / name).open("w")) for name in (TRACE_FILE, WIRE_LOG))
+        except OSError as error:
+            raise BadInput(f"{directory} cannot be written: {error.strerror}") from error
+        try:
             yield trace, wire
-    except OSError as error:
-        raise BadInput(f"{directory} cannot be written: {error.strerror}") from error
+        except OSError as error:
+            if error.errno not in FULL:
+                raise
+            raise BadInput(f"{directory} cannot be written: {error.strerror}") from error
 
 
 async def _served(

@@ -7,6 +7,8 @@ reader of what is committed. The scripts of `model_tests/clients` make the same 
 
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -71,7 +73,14 @@ class Writer(Protocol):
 
 
 class Library(Protocol):
-    """A client library."""
+    """A client library.
+
+    Attributes:
+        of_threads: members of a group poll in threads of their own, as those do that give up a rebalance which does not
+            end within one poll: polled in turns, each would begin it again for ever.
+    """
+
+    of_threads: bool
 
     @property
     def error(self) -> type[Exception]:
@@ -82,6 +91,9 @@ class Library(Protocol):
 
     def member(self, group: str, topics: list[str]) -> JourneyMember:
         """A member of a group."""
+
+    def reader(self, topics: list[str]) -> JourneyMember:
+        """A reader of all partitions, in a group of its own or in none."""
 
 
 class JournalledWriter:
@@ -231,11 +243,20 @@ class Journey:
             TimeoutError: it does not, in good time.
         """
         give_up = time.monotonic() + PATIENCE_S
-        while not holds():
-            if time.monotonic() > give_up:
-                raise TimeoutError(f"{len(self.ledger.consumed)} records are made into others")
-            for worker in workers:
-                worker.work(self.ledger)
+
+        def work(together: Sequence[Worker]) -> None:
+            while not holds():
+                if time.monotonic() > give_up:
+                    raise TimeoutError(f"{len(self.ledger.consumed)} records are made into others")
+                for worker in together:
+                    worker.work(self.ledger)
+
+        if not self.library.of_threads:
+            work(workers)
+            return
+        with ThreadPoolExecutor(len(workers)) as pool:
+            for done in [pool.submit(work, [worker]) for worker in workers]:
+                done.result()
 
     def all_is_made(self) -> bool:
         return set(self.ledger.consumed) >= {*self.ledger.acknowledged, *self.ledger.committed}
@@ -245,9 +266,12 @@ class Journey:
         for topic in topics:
             for partition in range(PARTITIONS):
                 plain.send(topic, partition, END)
-        reader, ends, give_up = self.library.member("readers", list(topics)), 0, time.monotonic() + PATIENCE_S
+        reader, ends, give_up = self.library.reader(list(topics)), 0, time.monotonic() + PATIENCE_S
         while ends < len(topics) * PARTITIONS and time.monotonic() < give_up:
-            for record in reader.poll():
+            records: list[JourneyRecord] = []
+            with suppress(self.library.error):  # a connection that breaks may end a poll
+                records = list(reader.poll())
+            for record in records:
                 self.ledger.received.append((record.topic, record.partition, record.offset))
                 if record.value == END:
                     ends += 1

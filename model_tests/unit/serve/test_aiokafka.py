@@ -26,6 +26,7 @@ class Aiokafka:
     """The library, in a loop of its own that goes on between the calls."""
 
     error = KafkaError
+    of_threads = False
 
     def __init__(self, servers: str) -> None:
         self.servers = servers
@@ -46,6 +47,9 @@ class Aiokafka:
 
     def member(self, group: str, topics: list[str]) -> "AiokafkaMember":
         return AiokafkaMember(self, group, topics)
+
+    def reader(self, topics: list[str]) -> "AiokafkaMember":
+        return self.member("readers", topics)
 
     def stop(self) -> None:
         """End the loop."""

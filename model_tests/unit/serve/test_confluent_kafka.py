@@ -116,6 +116,7 @@ class ConfluentKafka:
     """The library."""
 
     error = confluent_kafka.KafkaException
+    of_threads = False
 
     def __init__(self, servers: str) -> None:
         self._servers = servers
@@ -125,6 +126,9 @@ class ConfluentKafka:
 
     def member(self, group: str, topics: list[str]) -> ConfluentMember:
         return ConfluentMember(self._servers, group, topics)
+
+    def reader(self, topics: list[str]) -> ConfluentMember:
+        return self.member("readers", topics)
 
 
 @pytest.mark.parametrize(("profile", "nodes"), CASES)
