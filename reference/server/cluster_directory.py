@@ -121,6 +121,8 @@ class ClusterDirectory(Storage):
 
     def _read(self) -> dict[str, Any] | None:
         """What was left in the file, None in a new directory."""
+        if self.path.exists() and not self.path.is_dir():
+            raise UnusableDirectory(f"{self.path}: a file, where a directory is wanted")
         self.path.mkdir(parents=True, exist_ok=True)
         file = self.path / MEMORY
         if not file.exists():
