@@ -15,7 +15,7 @@ from model_tests.judging import trace_files
 from model_tests.judging.check_report import JudgeSample
 from model_tests.judging.judged_column import evaluate
 from model_tests.judging.verdicts import append_results
-from model_tests.simulate.simulate import trace_of
+from model_tests.simulate.simulate import is_seed, trace_of
 from model_tests.traces.schema import BY_NAME, ndjson_line
 from model_tests.traces.schema_types import arrow_schema
 from spec.engines.reading_z3 import INTEGERS
@@ -99,7 +99,7 @@ def _solved(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 def _made_again(table: pa.Table) -> pa.Table:
     rows = table.sort_by("step").select(arrow_schema().names).to_pylist()
     seed = rows[0]["trace"]
-    step, reported = difference(rows, trace_of(seed, len(rows)))
+    step, reported = difference(rows, trace_of(seed, len(rows)) if is_seed(seed) else [])
     return pa.Table.from_batches([_batch([(seed, step, reported)])])
 
 

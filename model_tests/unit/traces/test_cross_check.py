@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from model_tests.check import cross_check
@@ -15,6 +16,7 @@ from model_tests.judging.check_report import CheckReport, JudgeSample
 from model_tests.judging.judges import append_judge
 from model_tests.simulate.simulate import trace_of
 from model_tests.spark.session import session
+from model_tests.traces.schema_types import arrow_schema
 from model_tests.unit.traces.conftest import NEWEST_PRODUCERS, written
 from spec.engines.reading_z3 import INTEGERS
 from spec.protocol.append import append
@@ -41,6 +43,15 @@ def test_a_trace_of_another_length_is_named(true_rows: list[dict[str, Any]]) -> 
     again = trace_of(NEWEST_PRODUCERS, len(true_rows))
 
     assert (119, "119 steps, the reference makes 120") == cross_check.difference(true_rows[:-1], again)
+
+
+def test_a_trace_whose_number_is_no_seed_is_not_made_again(true_rows: list[dict[str, Any]]) -> None:
+    """The reference makes none of it, and the check goes on to the next."""
+    table = pa.Table.from_pylist([row | {"trace": 10**12} for row in true_rows], schema=arrow_schema())
+
+    (found,) = cross_check._made_again(table).to_pylist()
+
+    assert "120 steps, the reference makes 0" in found.values()
 
 
 def test_a_sample_that_differs_is_a_violation() -> None:
