@@ -212,7 +212,7 @@ def test_a_library_that_executors_lack_is_one_line(provide: Callable[[Callable[.
             ),
         ),
         (
-            ["replay", "--seed", "4", "--workload", "raw", "--profile", "3.9.0", "--transaction-version", "0"],
+            ["replay", "--seed=4", "--steps=30", "--workload=raw", "--profile=3.9.0", "--transaction-version=0"],
             (
                 (None,),
                 {
@@ -223,7 +223,7 @@ def test_a_library_that_executors_lack_is_one_line(provide: Callable[[Callable[.
                     "tape": None,
                     "trace": None,
                     "step": None,
-                    "steps": 200,
+                    "steps": 30,
                     "shrink_seconds": 20,
                     "svg": None,
                 },
