@@ -225,6 +225,7 @@ async def _served(
     server = Server(service, faults=faults, on_settled=judge.pause, on_closed=_say)
     if log is not None:
         log.follow(server)
+    _stop_on_signals(server)
     try:
         await server.start(place.host, place.port)
     except OSError as error:
@@ -235,7 +236,6 @@ async def _served(
         _say(line)
     if not is_loopback(place.host):
         _say(f"warning: other machines can reach {place.host}, and without authentication anybody can read and write")
-    _stop_on_signals(server)
     try:
         with suppress(TimeoutError):
             await asyncio.wait_for(server.wait(), seconds)
