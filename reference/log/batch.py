@@ -118,26 +118,36 @@ class RecordBatch(NamedTuple):
         """The batch as a leader places it in its log."""
         return RecordBatch._make((base_offset, leader_epoch, *self[2:]))
 
-    def records(self) -> tuple[Record, ...]:
+    def records(self, most: int | None = None) -> tuple[Record, ...]:
         """The records.
 
+        Args:
+            most: so many bytes they may be without their compression; None for any number.
+
         Raises:
             UnsupportedCodec: no codec has the number in the attributes.
+            TooLarge: the records are more bytes than that.
             MalformedRecords: the body does not hold the declared records.
         """
-        return decode_records(self.plain_body(), self.record_count)
+        return decode_records(self.plain_body(most), self.record_count)
 
-    def plain_body(self) -> bytes:
+    def plain_body(self, most: int | None = None) -> bytes:
         """The body without its compression, errors as of `records`; an emptied batch has none whatever its codec.
+
+        Args:
+            most: so many bytes it may be; None for any number.
 
         Raises:
             UnsupportedCodec: no codec has the number in the attributes.
+            TooLarge: the body is more bytes than that.
             MalformedRecords: the bytes are not what the codec writes.
         """
         if not self.attributes & COMPRESSION or not self.body:
             return self.body
         try:
-            return codecs.decompress(self.attributes & COMPRESSION, self.body)
+            return codecs.decompress(self.attributes & COMPRESSION, self.body, most)
+        except codecs.TooLarge:
+            raise
         except codecs.DamagedCompression as damage:
             raise MalformedRecords(f"the batch at offset {self.base_offset}: {damage}") from damage
 

@@ -10,6 +10,7 @@ from reference.client.producer import Attempt
 from reference.client.producer import AttemptReply as ProduceReply
 from reference.errors import Refusal, UnsupportedCodec
 from reference.log.batch import RecordBatch
+from reference.log.codecs import TooLarge
 from reference.log.reader import BatchDamage, DamageKind, read_batches
 from reference.log.record import MalformedRecords
 from reference.log.validation import ill_formed
@@ -25,6 +26,10 @@ from spec.vocabulary import ABSENT, NO_OFFSET, NO_TIMESTAMP, ErrorCode, Timestam
 ZSTD: Final = "zstd"
 ZSTD_SINCE: Final = 7
 """First version of Produce that may carry batches that Zstandard has compressed (KIP-110)."""
+
+MOST_PLAIN_BYTES: Final = 64 << 20
+"""Of a batch without its compression: 64 times the largest batch by default. Kafka has no such bound: it reads the
+records of a batch one after the other; here they are all in memory."""
 
 IDS_SINCE: Final = 13
 """First version of Produce that names topics by id."""
@@ -148,7 +153,9 @@ def _read(profile: Profile, part: _Part, sent: Any, version: int) -> int:
     if batch.size > max_message_bytes(profile):
         return ErrorCode.MESSAGE_TOO_LARGE
     try:
-        batch.records()
+        batch.records(MOST_PLAIN_BYTES)
+    except TooLarge:
+        return ErrorCode.MESSAGE_TOO_LARGE
     except UnsupportedCodec:
         return ServerError.UNSUPPORTED_COMPRESSION_TYPE
     except MalformedRecords:

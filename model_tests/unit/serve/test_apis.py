@@ -8,8 +8,10 @@ pytest.importorskip("kafka.protocol", reason="the wire protocol needs kafka-pyth
 
 from model_tests.unit.serve.asking import START_MS, Bench
 from reference.log.batch import RecordBatch, value_batch
+from reference.log.codecs import Codec
 from reference.server.configs import max_message_bytes
 from reference.server.errors import ServerError
+from reference.server.produce_api import MOST_PLAIN_BYTES
 from reference.wire.codec import MalformedRequest
 from spec.versions import KAFKA_2_0, NEWEST, PROFILES
 from spec.vocabulary import ErrorCode
@@ -87,8 +89,21 @@ def test_a_batch_that_comes_again_is_answered_with_the_offset_and_the_time_of_th
         (batch().compressed(4).encode(), 6, ServerError.UNSUPPORTED_COMPRESSION_TYPE),
         (batch()._replace(attributes=7).encode(), 9, ServerError.UNSUPPORTED_COMPRESSION_TYPE),
         (batch(bytes(max_message_bytes(NEWEST))).encode(), 9, ErrorCode.MESSAGE_TOO_LARGE),
+        (batch(bytes(MOST_PLAIN_BYTES)).compressed(Codec.GZIP).encode(), 9, ErrorCode.MESSAGE_TOO_LARGE),
+        (batch(bytes(MOST_PLAIN_BYTES)).compressed(Codec.ZSTD).encode(), 9, ErrorCode.MESSAGE_TOO_LARGE),
     ],
-    ids=["nothing", "garbage", "two", "checksum", "count", "zstd too early", "no codec", "too large"],
+    ids=[
+        "nothing",
+        "garbage",
+        "two",
+        "checksum",
+        "count",
+        "zstd too early",
+        "no codec",
+        "too large",
+        "much in gzip",
+        "much in zstd",
+    ],
 )
 def test_what_is_no_batch_is_refused(bench: Bench, data: bytes, version: int, error: int) -> None:
     """Nothing is appended then."""
