@@ -10,7 +10,7 @@ import binascii
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TextIO
 
@@ -52,6 +52,9 @@ class WireSettings(NamedTuple):
     in_memory: bool = False
 
 
+SETTINGS: Final = tuple(each.name for each in fields(Settings) if each.name != "profile")
+"""The settings of a server that are in the first line as they are."""
+
 PLAIN: Final = WireSettings()
 """Neither defect nor faults, and nothing before."""
 
@@ -81,12 +84,8 @@ class WireLog:
         self._file = file
         profile = settings.profile
         version = {"profile": profile.name, "transaction_version": profile.transaction_version}
-        nodes = {
-            "nodes": settings.nodes,
-            "min_insync": settings.min_insync,
-            "session_timeout_ms": settings.session_timeout_ms,
-        }
-        self._write({**version, **nodes, "time": now, "topics": dict(topics), **wire._asdict()})
+        others = {name: getattr(settings, name) for name in SETTINGS}
+        self._write({**version, **others, "time": now, "topics": dict(topics), **wire._asdict()})
 
     def follow(self, server: Server) -> None:
         """Write down whatever comes to a server that has not started."""
@@ -159,12 +158,7 @@ class LoggedRun:
             KeyError, TypeError, ValueError, AttributeError: it is no such line.
         """
         profile = PROFILES[head["profile"]].under(head["transaction_version"])
-        settings = Settings(
-            profile,
-            int(head["nodes"]),
-            min_insync=int(head["min_insync"]),
-            session_timeout_ms=head["session_timeout_ms"],
-        )
+        settings = Settings(profile, **{name: head[name] for name in SETTINGS})
         wire = WireSettings(head["defect"], head["faults"], head["seed"], head["recovered"], head["in_memory"])
         run = cls(head, settings, wire)
         run.begin()
