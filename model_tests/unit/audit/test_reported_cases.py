@@ -1,0 +1,96 @@
+"""Situations of public reports, and texts as people paste them: what the commands say of each."""
+
+import json
+import re
+import shlex
+import tarfile
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from typer.testing import CliRunner
+
+from model_tests.cli import app
+
+TABLE: Final = Path(__file__).parent / "reported"
+CASES: Final[list[dict[str, Any]]] = tomllib.loads((TABLE / "cases.toml").read_text(encoding="utf-8"))["case"]
+FIELDS: Final = {"command", "exit", "findings", "classes", "damage", "bounds", "offsets", "says", "never"}
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The inputs of all cases, a folder each."""
+    folder = tmp_path_factory.mktemp("reported")
+    with tarfile.open(TABLE / "cases.tar.xz") as archive:
+        archive.extractall(folder, filter="data")
+    yield folder
+
+
+def test_each_case_has_its_inputs_and_each_input_its_case(inputs: Path) -> None:
+    """No case is without its folder, no folder without a case, and no run without an expectation."""
+    assert sorted(case["name"] for case in CASES) == sorted(folder.name for folder in inputs.iterdir())
+    for run in (run for case in CASES for run in case["run"]):
+        assert {"command"} < run.keys() <= FIELDS, run
+
+
+def _marked(case: Mapping[str, Any]) -> Any:
+    waits = "awaits" in case
+    marks = [pytest.mark.xfail(reason=f"awaits {case['awaits']}", run="endless" not in case)] if waits else []
+    return pytest.param(case, id=case["name"], marks=marks)
+
+
+@pytest.mark.parametrize("case", [_marked(case) for case in CASES])
+def test_a_reported_case_is_judged_as_its_situation_demands(
+    case: Mapping[str, Any], inputs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Exit code, findings, damage, bounds, offsets and words are those of the table."""
+    monkeypatch.chdir(inputs / case["name"])
+    monkeypatch.setenv("COLUMNS", "1000")
+    for run in case["run"]:
+        arguments = shlex.split(run["command"])
+        json_file = inputs / "report.json"
+        written = ["--json", str(json_file)] if arguments[0] == "audit" else []
+        json_file.unlink(missing_ok=True)
+        result = CliRunner().invoke(app, [*arguments, *written], env={"COLUMNS": "1000"})
+        said = result.output
+        assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+        assert run.get("exit", result.exit_code) == result.exit_code, said
+        for pattern in run.get("says", ()):
+            assert re.search(pattern, said), (pattern, said)
+        for pattern in run.get("never", ()):
+            assert not re.search(pattern, said), (pattern, said)
+        if run.keys() & set(REPORTED):
+            report = json.loads(json_file.read_text(encoding="utf-8"))
+            for name in REPORTED.keys() & run.keys():
+                got = REPORTED[name](report)
+                kept = [one for one in got if one in run[name]] if name == "bounds" else got
+                assert run[name] == kept, (name, got, said)
+
+
+def _findings(report: Mapping[str, Any]) -> list[str]:
+    return sorted(
+        f"{one['severity']} {one['rule']} {one['topic']}-{one['partition']} {one['offset']}"
+        for one in report["findings"]
+    )
+
+
+def _classes(report: Mapping[str, Any]) -> list[str]:
+    found = report["clients"]["classes"]
+    severities = ("violation", "suspicious")
+    return sorted(f"{each} {one['class']} {one[each]}" for one in found for each in severities if one[each])
+
+
+def _bounds(report: Mapping[str, Any]) -> list[str]:
+    return [f"{one['topic']}-{one['partition']} {one['lso']} {one['log_end']}" for one in report["partitions"]]
+
+
+REPORTED: Final[dict[str, Any]] = {
+    "findings": _findings,
+    "classes": _classes,
+    "damage": lambda report: len(report["damage"]) + sum(report["clients"]["damage"].values()),
+    "bounds": _bounds,
+    "offsets": lambda report: [str(one["offset"]) for one in report["groups"]["offsets"]],
+}
+"""What a run may expect of the report, and where it has it."""
