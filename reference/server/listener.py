@@ -1,7 +1,11 @@
 """The sockets: one listener for each node, and a connection's requests answered one after the other."""
 
 import asyncio
+import errno
+import os
+import resource
 import struct
+import time
 from collections import Counter
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
@@ -31,6 +35,12 @@ BUFFERED: Final = 1024 * 1024
 
 BACKLOG: Final = 1024
 """Connections that may wait to be accepted, as far as the system allows it."""
+
+RESERVED_DESCRIPTORS: Final = 128
+"""Kept for the files of the nodes, at most a quarter of all: without one a checkpoint could not be written."""
+
+SAID_EVERY_S: Final = 1.0
+"""Between two lines that say that no connection is accepted, in seconds."""
 
 ACCEPTED_AT_ONCE: Final = 1
 """How often asyncio accepts in a row: so often, too, it tries again a second later when there is no free descriptor."""
@@ -124,6 +134,8 @@ class Server:
     _resumed: asyncio.Event = field(default_factory=asyncio.Event)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
     _connections: int = 0
+    _descriptors: int = 0
+    _said_s: float = -SAID_EVERY_S
     _stopped: asyncio.Event = field(default_factory=asyncio.Event)
 
     # --- start and stop ---------------------------------------------------------------------------------------
@@ -135,6 +147,8 @@ class Server:
             OSError: a port cannot be had.
         """
         self._served = {each.api: each for each in served(self.service.settings.profile)}
+        limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        self._descriptors = limit - min(RESERVED_DESCRIPTORS, limit // 4)
         asyncio.get_running_loop().set_exception_handler(self._not_accepted)
         for node in range(self.service.settings.nodes):
             listener = await self._bind(node, host, port + node if port else 0, listens=True)
@@ -145,9 +159,16 @@ class Server:
     def _not_accepted(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         """Without free descriptors no connection is accepted for a second; those that there are go on."""
         if isinstance(context.get("exception"), OSError) and "accept" in context["message"]:
-            self.on_closed(f"no connection is accepted for now: {context['exception'].strerror}")
+            self._turn_away(context["exception"].strerror)
         else:
             loop.default_exception_handler(context)
+
+    def _turn_away(self, why: str) -> None:
+        """Say that connections are turned away; not for each of them."""
+        now = time.monotonic()
+        if now - self._said_s >= SAID_EVERY_S:
+            self._said_s = now
+            self.on_closed(f"no connection is accepted for now: {why}")
 
     def _keep(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
         task = asyncio.ensure_future(work)
@@ -274,6 +295,10 @@ class Server:
 
     def _accepted(self, node: int) -> Callable[[asyncio.StreamReader, asyncio.StreamWriter], None]:
         def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            if writer.get_extra_info("socket").fileno() >= self._descriptors:
+                writer.transport.abort()
+                self._turn_away(os.strerror(errno.EMFILE))
+                return
             self._connections += 1
             peer = writer.get_extra_info("peername") or ("", 0)
             connection = Connection(self._connections, node, str(peer[0]))
