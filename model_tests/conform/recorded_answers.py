@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
 from model_tests.conform.fields import SessionFields
+from spec.vocabulary import Api
 
 Fits: TypeAlias = Callable[[object], bool]
 """Whether a value is of a kind."""
@@ -78,8 +79,8 @@ _RANGE: Final[Shape] = {"hw": INTEGER, "lso": INTEGER}
 
 RESPONSES: Final[Mapping[str, Shape]] = MappingProxyType(
     {
-        "Produce": _APPENDED,
-        "Fetch": {
+        Api.PRODUCE: _APPENDED,
+        Api.FETCH: {
             **_ERROR,
             **_RANGE,
             "log_start_offset": INTEGER,
@@ -87,13 +88,13 @@ RESPONSES: Final[Mapping[str, Shape]] = MappingProxyType(
             "batches": OBJECTS,
             "delivered": DELIVERED,
         },
-        "InitProducerId": {**_ERROR, **_IDENTITY},
-        "AddPartitionsToTxn": _BY_PARTITION,
-        "AddOffsetsToTxn": _ERROR,
-        "WriteTxnMarkers": {**_ERROR, "markers": OBJECTS},
-        "ListTransactions": {**_ERROR, "transactions": OBJECTS, "unknown_state_filters": TEXTS},
-        "TxnOffsetCommit": _BY_PARTITION,
-        "OffsetCommit": _BY_PARTITION,
+        Api.INIT_PRODUCER_ID: {**_ERROR, **_IDENTITY},
+        Api.ADD_PARTITIONS_TO_TXN: _BY_PARTITION,
+        Api.ADD_OFFSETS_TO_TXN: _ERROR,
+        Api.WRITE_TXN_MARKERS: {**_ERROR, "markers": OBJECTS},
+        Api.LIST_TRANSACTIONS: {**_ERROR, "transactions": OBJECTS, "unknown_state_filters": TEXTS},
+        Api.TXN_OFFSET_COMMIT: _BY_PARTITION,
+        Api.OFFSET_COMMIT: _BY_PARTITION,
         "_JoinSync": {**_ERROR, "member": TEXT, "generation": INTEGER},
     }
 )
@@ -102,7 +103,7 @@ RESPONSES: Final[Mapping[str, Shape]] = MappingProxyType(
 BUMPS_SINCE: Final = 5
 """First version of EndTxn whose answer has an identity."""
 
-_PARTS: Final[Mapping[str, Shape]] = {"ProduceMulti": _APPENDED, "OffsetFetch": _OFFSET}
+_PARTS: Final[Mapping[str, Shape]] = {"ProduceMulti": _APPENDED, Api.OFFSET_FETCH: _OFFSET}
 _BATCH: Final[Shape] = {
     **_IDENTITY,
     "base_offset": INTEGER,
@@ -137,19 +138,19 @@ def check_response(api: str, version: int, response: SessionFields) -> None:
         Malformed: a field is missing or of another type.
     """
     _check(response, RESPONSES.get(api, {"error": TEXT}))
-    if api == "EndTxn":
+    if api == Api.END_TXN:
         _check(response, {**_ERROR, **(_IDENTITY if version >= BUMPS_SINCE else {})})
     elif api in _PARTS:
         _check(response, _ERROR)
         _check_each(response.within("partitions"), _PARTS[api])
-    elif api == "Fetch":
+    elif api == Api.FETCH:
         for batch in _objects(response, "batches"):
             _check(batch, _BATCH)
             _check(batch, _MARKER if batch.values["control"] else _VALUES)
-    elif api == "WriteTxnMarkers":
+    elif api == Api.WRITE_TXN_MARKERS:
         for marker in _objects(response, "markers"):
             _check(marker, _WRITTEN)
-    elif api == "ListTransactions":
+    elif api == Api.LIST_TRANSACTIONS:
         for listed in _objects(response, "transactions"):
             _check(listed, _LISTED)
 

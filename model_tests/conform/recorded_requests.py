@@ -30,6 +30,7 @@ from model_tests.conform.requests import (
     UnsupportedRequest,
     WriteTxnMarkers,
 )
+from spec.vocabulary import Api
 
 REPORTS_VERSION_SINCE: Final = 2
 """First version of WriteTxnMarkers whose markers say of which transaction version they are."""
@@ -46,13 +47,13 @@ def request_of(api: str, step: SessionFields, origin: int) -> Request:
     version = step.integer("version", 0, 100)
     request = step.within("request")
     match api:
-        case "Produce":
+        case Api.PRODUCE:
             return _produce(version, request, (_batch(request, f"s{origin}r"),), origin)
         case "ProduceMulti":
             parts = request.objects("batches", "batch")
             batches = tuple(_batch(part, f"s{origin}b{n}r") for n, part in enumerate(parts))
             return _produce(version, request, batches, origin, several=True)
-        case "Fetch":
+        case Api.FETCH:
             return _fetch(version, request)
         case "_Restart":
             epoch = step.within("response").integer("coordinator_epoch", -(2**31), 2**31 - 1, default=0)
@@ -68,20 +69,20 @@ def request_of(api: str, step: SessionFields, origin: int) -> Request:
 
 def _of_coordinator(api: str, version: int, request: SessionFields) -> Request:
     match api:
-        case "InitProducerId":
+        case Api.INIT_PRODUCER_ID:
             return _init_producer_id(version, request)
-        case "AddPartitionsToTxn":
+        case Api.ADD_PARTITIONS_TO_TXN:
             verify_only = request.flag("verify_only", default=False)
             return AddPartitionsToTxn(version, *_identified(request), request.texts("partitions"), verify_only)
-        case "EndTxn":
+        case Api.END_TXN:
             return RecordedEndTxn(version, *_identified(request), request.flag("committed"))
-        case "AddOffsetsToTxn":
+        case Api.ADD_OFFSETS_TO_TXN:
             return AddOffsetsToTxn(version, *_identified(request), request.text("group"))
-        case "WriteTxnMarkers":
+        case Api.WRITE_TXN_MARKERS:
             return WriteTxnMarkers(
                 version, tuple(_marker(part, version) for part in request.objects("markers", "marker"))
             )
-        case "ListTransactions":
+        case Api.LIST_TRANSACTIONS:
             return _list_transactions(version, request)
         case "_InjectTxnState":
             timeout, state = request.integer("timeout", -(2**31), 2**31 - 1), request.text("state")
@@ -91,12 +92,12 @@ def _of_coordinator(api: str, version: int, request: SessionFields) -> Request:
 
 def _of_group(api: str, version: int, request: SessionFields) -> Request:
     match api:
-        case "TxnOffsetCommit":
+        case Api.TXN_OFFSET_COMMIT:
             return _txn_offset_commit(version, request)
-        case "OffsetCommit":
+        case Api.OFFSET_COMMIT:
             member = (request.integer("generation", -(2**31), 2**31 - 1), request.text("member"))
             return RecordedOffsetCommit(version, request.text("group"), *member, _offsets(request))
-        case "OffsetFetch":
+        case Api.OFFSET_FETCH:
             asked = request.texts("partitions"), request.flag("require_stable")
             return RecordedOffsetFetch(version, request.text("group"), *asked)
         case "_JoinSync":
