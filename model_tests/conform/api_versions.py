@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Final
 
+from model_tests.conform.requests import SEVERAL
 from spec.versions import (
     KAFKA_0_11,
     KAFKA_1_0,
@@ -89,7 +90,7 @@ TAKEN: Final[Mapping[str, Mapping[str, tuple[int, int]]]] = MappingProxyType(dic
 
 def lacking(profile: Profile, api: str, version: int) -> str:
     """What a release lacks that would take a request of this version, in a few words; empty if it takes it."""
-    named = Api.PRODUCE if api == "ProduceMulti" else api
+    named = Api.PRODUCE if api == SEVERAL else api
     if named not in APIS:
         return ""
     if named not in TAKEN[profile.name]:

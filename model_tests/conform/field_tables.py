@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from model_tests.conform.fields import Json, SessionFields
@@ -25,6 +26,9 @@ Implied: TypeAlias = Callable[[Json], object]
 
 Write: TypeAlias = Callable[[Any, Name, int], Any]
 """What a recording of such a version has of a value."""
+
+
+NOTHING: Final[Mapping[str, object]] = MappingProxyType({})
 
 
 def _as_it_is(value: Any, name: Name, version: int) -> Any:
@@ -84,25 +88,26 @@ class ObjectForm:
     record: Callable[..., Any]
     fields: tuple[Field, ...]
 
-    def read(self, found: SessionFields, version: int = 0, **more: object) -> Any:
+    def read(self, found: SessionFields, version: int = 0, outside: Mapping[str, object] = NOTHING) -> Any:
         """The record of a recorded object.
 
         Args:
             found: the object.
             version: of the request.
-            **more: attributes that are no fields.
+            outside: attributes that are no fields.
 
         Raises:
             MalformedSession: a field is missing or of another kind.
         """
+        values = dict(outside)
         for field in self.fields:
             if not field.is_in(found.values, version):
                 continue
             if field.name in found.values or not (field.implied or field.optional):
-                more[field.value_of] = field.kind.read(found, field.name, version)
+                values[field.value_of] = field.kind.read(found, field.name, version)
             elif field.implied:
-                more[field.value_of] = field.implied(found.values)
-        return self.record(**more)
+                values[field.value_of] = field.implied(found.values)
+        return self.record(**values)
 
     def check(self, found: SessionFields, version: int = 0) -> None:
         """Hold a recorded object to its form.
@@ -215,7 +220,8 @@ def by_name(form: ObjectForm) -> FieldKind:
     return FieldKind(read, write)
 
 
-def _is_producer(value: object) -> bool:
+def is_producer(value: object) -> bool:
+    """Whether it is the symbol of a producer id, or -1 for none."""
     named = isinstance(value, str) and value.startswith("pid") and value[3:].isdecimal()
     return named or (type(value) is int and value == -1)
 
@@ -223,7 +229,7 @@ def _is_producer(value: object) -> bool:
 def _producers(found: SessionFields, name: str, version: int) -> tuple[Named, ...]:
     values = found.values_of(name)
     for value in values:
-        if not _is_producer(value):
+        if not is_producer(value):
             raise found.wrong(name, A_PRODUCER)
     return tuple(values)  # type: ignore[arg-type]  # each is one, as has just been seen
 
@@ -238,7 +244,7 @@ INT16: Final = integer(-(2**15), 2**15 - 1)
 INT32: Final = integer(-(2**31), 2**31 - 1)
 INT64: Final = integer(-(2**63), 2**63 - 1)
 PRODUCER: Final = FieldKind(
-    fitting(_is_producer, A_PRODUCER).read,
+    fitting(is_producer, A_PRODUCER).read,
     lambda value, name, _: name(value),
     lambda value, number, _: number(value),
 )

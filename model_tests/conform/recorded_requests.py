@@ -32,6 +32,7 @@ from model_tests.conform.field_tables import (
 from model_tests.conform.fields import SessionFields
 from model_tests.conform.requests import (
     NO_LIMIT,
+    SEVERAL,
     AddOffsetsToTxn,
     AddPartitionsToTxn,
     AwaitProducerExpiry,
@@ -61,9 +62,6 @@ REPORTS_VERSION_SINCE: Final = 2
 """First version of WriteTxnMarkers whose markers say of which transaction version they are."""
 
 MOST_RECORDS: Final = 100_000  # of one batch: more is a damaged recording
-
-SEVERAL: Final = "ProduceMulti"
-"""A Produce with batches for several partitions."""
 
 OFFSETS: Final = FieldKind(
     lambda found, name, version: tuple(
@@ -194,7 +192,7 @@ def request_of(api: str, step: SessionFields, origin: int) -> Request:
     outside = _outside(api, step, origin)
     if not api.startswith("_"):
         outside["version"] = version
-    request: Request = REQUESTS[api].read(fields, version, **outside)
+    request: Request = REQUESTS[api].read(fields, version, outside)
     return _with_values(request, origin) if isinstance(request, RecordedProduce) else request
 
 
@@ -221,11 +219,11 @@ def resolved(request: Request, number: Number, member: Member) -> Request:
 
 def _outside(api: str, step: SessionFields, origin: int) -> dict[str, Any]:
     """What a request has from elsewhere in its step."""
+    if api == SEVERAL:
+        return {"sent_at": origin * 1000, "several": True}
     match api:
         case Api.PRODUCE:
             return {"batches": (BATCH.read(step.within("request")),), "sent_at": origin * 1000, "several": False}
-        case "ProduceMulti":
-            return {"sent_at": origin * 1000, "several": True}
         case "_Restart":
             epoch = step.within("response").integer("coordinator_epoch", -(2**31), 2**31 - 1, default=0)
             return {"coordinator_epoch": epoch}

@@ -9,6 +9,9 @@ Named: TypeAlias = int | str
 NO_LIMIT: Final = 2**31 - 1
 """A fetch of more bytes than any session has."""
 
+SEVERAL: Final = "ProduceMulti"
+"""What a recording calls a Produce with batches for several partitions."""
+
 MINUTE: Final = 60_000
 """Timeout of a transaction that the recorder asks for where it does not matter, in milliseconds."""
 
