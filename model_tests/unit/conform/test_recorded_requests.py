@@ -6,7 +6,7 @@ import pytest
 from model_tests.conform.bundled import sample, sessions_in
 from model_tests.conform.fields import SessionFields
 from model_tests.conform.recorded_requests import REQUESTS, request_as_recorded, request_of, resolved
-from model_tests.conform.requests import RecordedProduce, Request
+from model_tests.conform.requests import RecordedFetch, RecordedProduce, Request
 from model_tests.conform.sessions import SessionStep
 from model_tests.conform.symbols import Symbols
 
@@ -63,3 +63,27 @@ def test_a_resolved_request_is_written_with_its_symbols(steps: dict[tuple[str, .
 
         assert "'pid" not in repr(handled).replace("transactional_id='pid", "")
         assert request_as_recorded(handled, symbols.symbol) == request_as_recorded(step.request, lambda named: named)
+
+
+def test_a_batch_means_what_most_batches_are_where_it_says_nothing() -> None:
+    """One data batch, whose header agrees with its records: the rest is said where it is not so."""
+    plain = {"partition": "t-0", "producer_id": "pid0", "producer_epoch": 0, "base_sequence": 5, "record_count": 3}
+    request = {**plain, "transactional": False, "transactional_id": None, "acks": -1}
+    step = {"version": 8, "request": request}
+
+    read = request_of("Produce", SessionFields("step", step), 4)
+
+    assert isinstance(read, RecordedProduce)
+    batch = read.batches[0]
+    assert (batch.last_offset_delta, batch.batch_count, batch.coordinator_epoch, batch.control) == (2, 1, -1, "")
+    assert batch.values == ("s4r0", "s4r1", "s4r2")
+
+
+@pytest.mark.parametrize(("isolation", "committed_only"), [("read_committed", True), ("read_uncommitted", False)])
+def test_a_fetch_reads_what_its_isolation_lets_it(isolation: str, committed_only: bool) -> None:
+    """Without a limit it takes everything from its offset on."""
+    step = {"version": 4, "request": {"partition": "t-0", "offset": 7, "isolation": isolation}}
+
+    read = request_of("Fetch", SessionFields("step", step), 0)
+
+    assert read == RecordedFetch(4, "t-0", 7, committed_only)
