@@ -4,7 +4,7 @@ Everything here is pure data. The specification and the reference share these na
 (besides the rule registry and the profiles), so that their agreement means something.
 """
 
-from enum import IntEnum, unique
+from enum import IntEnum, StrEnum, unique
 from typing import Final, NewType
 
 ProducerId = NewType("ProducerId", int)  # int64
@@ -101,6 +101,48 @@ class ErrorCode(IntEnum):
     INELIGIBLE_REPLICA = 107
     STALE_MEMBER_EPOCH = 113
     TRANSACTION_ABORTABLE = 120
+
+
+@unique
+class Api(StrEnum):
+    """Kafka's requests by their names, in the order of their keys; each is the text that traces and sessions hold."""
+
+    PRODUCE = "Produce"
+    FETCH = "Fetch"
+    LIST_OFFSETS = "ListOffsets"
+    METADATA = "Metadata"
+    OFFSET_COMMIT = "OffsetCommit"
+    OFFSET_FETCH = "OffsetFetch"
+    FIND_COORDINATOR = "FindCoordinator"
+    JOIN_GROUP = "JoinGroup"
+    HEARTBEAT = "Heartbeat"
+    LEAVE_GROUP = "LeaveGroup"
+    SYNC_GROUP = "SyncGroup"
+    DESCRIBE_GROUPS = "DescribeGroups"
+    LIST_GROUPS = "ListGroups"
+    API_VERSIONS = "ApiVersions"
+    CREATE_TOPICS = "CreateTopics"
+    DELETE_TOPICS = "DeleteTopics"
+    DELETE_RECORDS = "DeleteRecords"
+    INIT_PRODUCER_ID = "InitProducerId"
+    OFFSET_FOR_LEADER_EPOCH = "OffsetForLeaderEpoch"
+    ADD_PARTITIONS_TO_TXN = "AddPartitionsToTxn"
+    ADD_OFFSETS_TO_TXN = "AddOffsetsToTxn"
+    END_TXN = "EndTxn"
+    WRITE_TXN_MARKERS = "WriteTxnMarkers"
+    TXN_OFFSET_COMMIT = "TxnOffsetCommit"
+    DESCRIBE_CONFIGS = "DescribeConfigs"
+    CREATE_PARTITIONS = "CreatePartitions"
+    DELETE_GROUPS = "DeleteGroups"
+    OFFSET_DELETE = "OffsetDelete"
+    DESCRIBE_CLUSTER = "DescribeCluster"
+    DESCRIBE_PRODUCERS = "DescribeProducers"
+    DESCRIBE_TRANSACTIONS = "DescribeTransactions"
+    LIST_TRANSACTIONS = "ListTransactions"
+
+    def __repr__(self) -> str:
+        """As the text, which is what messages show and what generated code contains."""
+        return repr(self.value)
 
 
 @unique

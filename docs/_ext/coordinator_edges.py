@@ -11,7 +11,7 @@ from spec.protocol.ending import EndRequest, end
 from spec.protocol.ids import InitRequest, initialize
 from spec.protocol.registering import AddRequest, register
 from spec.versions import Profile
-from spec.vocabulary import ABSENT, TransactionState
+from spec.vocabulary import ABSENT, Api, TransactionState
 
 OWN, FRESH, EPOCH, LONG_AGO, NOW, TIMEOUT = 7, 8, 5, 0, 10_000, 1_000
 """A producer id, the next one, an epoch in the middle, and times by which everything is overdue."""
@@ -93,9 +93,9 @@ def _asked(entry: TransactionEntry, profile: Profile, client_version: int) -> It
     bumps = client_version >= BUMPING
     for identity in ((ABSENT, ABSENT), (OWN, EPOCH), (OWN, EPOCH - 1)):
         request = InitRequest(TIMEOUT, FRESH, NOW, producer_id=identity[0], producer_epoch=identity[1])
-        yield "InitProducerId", initialize(entry, request, profile)
+        yield Api.INIT_PRODUCER_ID, initialize(entry, request, profile)
     adding = AddRequest(OWN, EPOCH, all_registered=False, now=NOW, client_version=client_version)
-    yield "AddPartitionsToTxn", register(entry, adding, profile)
+    yield Api.ADD_PARTITIONS_TO_TXN, register(entry, adding, profile)
     for commits, epoch in product((True, False), (EPOCH, EPOCH - 1)):
         asked = EndRequest(OWN, epoch, commits, bumps, FRESH, NOW)
         yield f"EndTxn {'commit' if commits else 'abort'}", end(entry, asked, profile)

@@ -7,7 +7,7 @@ from model_tests.bugs.narration import ActionNarration, Moment
 from model_tests.diagrams.events import DrawnMessage, Event, Mark, Note
 from spec.bugs.bug import SearchCase
 from spec.systems.coordinator.transactional_id import CoordinatorKnobs
-from spec.vocabulary import MAX_EPOCH, TransactionState
+from spec.vocabulary import MAX_EPOCH, Api, TransactionState
 
 INSTANCES: Final = ("instance 0", "instance 1")
 COORDINATOR: Final = "coordinator"
@@ -39,14 +39,14 @@ def _known(moment: Moment) -> Note:
 def instance_starts(moment: Moment) -> Iterator[Event]:
     """InitProducerId, and an identity."""
     (instance,) = moment.at
-    yield DrawnMessage(INSTANCES[instance], COORDINATOR, "InitProducerId")
+    yield DrawnMessage(INSTANCES[instance], COORDINATOR, Api.INIT_PRODUCER_ID)
     yield _known(moment)
     yield DrawnMessage(COORDINATOR, INSTANCES[instance], f"identity {_given(moment, instance)}")
 
 
 def start_fences(moment: Moment) -> Iterator[Event]:
     """InitProducerId while a transaction is open."""
-    yield DrawnMessage(INSTANCES[moment.at[0]], COORDINATOR, "InitProducerId")
+    yield DrawnMessage(INSTANCES[moment.at[0]], COORDINATOR, Api.INIT_PRODUCER_ID)
     yield _known(moment)
     yield DrawnMessage(COORDINATOR, INSTANCES[moment.at[0]], "CONCURRENT_TRANSACTIONS", Mark.REFUSED)
 

@@ -6,6 +6,7 @@ from typing import Final
 from model_tests.bugs.narrate_coordinator import state_of
 from model_tests.bugs.narration import ActionNarration, Moment
 from model_tests.diagrams.events import DrawnMessage, Event, Mark, Note
+from spec.vocabulary import Api
 
 PRODUCER: Final = "producer"
 COORDINATOR: Final = "coordinator"
@@ -22,8 +23,8 @@ def _known(moment: Moment) -> Note:
 def producer_writes(moment: Moment) -> Iterator[Event]:
     """Produce, by which the partition joins the transaction."""
     (partition,) = moment.at
-    yield DrawnMessage(PRODUCER, PARTITIONS[partition], "Produce")
-    yield DrawnMessage(PARTITIONS[partition], COORDINATOR, "AddPartitionsToTxn")
+    yield DrawnMessage(PRODUCER, PARTITIONS[partition], Api.PRODUCE)
+    yield DrawnMessage(PARTITIONS[partition], COORDINATOR, Api.ADD_PARTITIONS_TO_TXN)
     yield _known(moment)
     yield DrawnMessage(PARTITIONS[partition], PRODUCER, "NONE")
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from model_tests.bugs.narration import ActionNarration, Moment
 from model_tests.diagrams.events import DrawnMessage, Event, Mark, Note
-from spec.vocabulary import TransactionState
+from spec.vocabulary import Api, TransactionState
 
 CLIENTS: Final = ("client 0", "client 1")
 COORDINATOR: Final = "coordinator"
@@ -50,7 +50,7 @@ def _fate(fate: int) -> Iterator[Event]:
 def coordinator_initializes(moment: Moment) -> Iterator[Event]:
     """InitProducerId, and an identity."""
     instance, fate = moment.at
-    yield DrawnMessage(CLIENTS[instance], COORDINATOR, "InitProducerId")
+    yield DrawnMessage(CLIENTS[instance], COORDINATOR, Api.INIT_PRODUCER_ID)
     yield from _fate(fate)
     if fate == DURABLE:
         yield DrawnMessage(COORDINATOR, CLIENTS[instance], f"epoch {moment.after.given(instance).producer_epoch}")
@@ -58,7 +58,7 @@ def coordinator_initializes(moment: Moment) -> Iterator[Event]:
 
 def coordinator_fences(moment: Moment) -> Iterator[Event]:
     """InitProducerId while a transaction is open."""
-    yield DrawnMessage(CLIENTS[moment.at[0]], COORDINATOR, "InitProducerId")
+    yield DrawnMessage(CLIENTS[moment.at[0]], COORDINATOR, Api.INIT_PRODUCER_ID)
     yield state_of(moment)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Final
 
+from model_tests.conform.requests import SEVERAL
 from spec.versions import (
     KAFKA_0_11,
     KAFKA_1_0,
@@ -25,19 +26,20 @@ from spec.versions import (
     SNAPSHOT_4_0,
     Profile,
 )
+from spec.vocabulary import Api
 
 APIS: Final = (
-    "Produce",
-    "Fetch",
-    "InitProducerId",
-    "AddPartitionsToTxn",
-    "AddOffsetsToTxn",
-    "EndTxn",
-    "WriteTxnMarkers",
-    "TxnOffsetCommit",
-    "OffsetCommit",
-    "OffsetFetch",
-    "ListTransactions",
+    Api.PRODUCE,
+    Api.FETCH,
+    Api.INIT_PRODUCER_ID,
+    Api.ADD_PARTITIONS_TO_TXN,
+    Api.ADD_OFFSETS_TO_TXN,
+    Api.END_TXN,
+    Api.WRITE_TXN_MARKERS,
+    Api.TXN_OFFSET_COMMIT,
+    Api.OFFSET_COMMIT,
+    Api.OFFSET_FETCH,
+    Api.LIST_TRANSACTIONS,
 )
 """The requests of sessions that have a version."""
 
@@ -88,7 +90,7 @@ TAKEN: Final[Mapping[str, Mapping[str, tuple[int, int]]]] = MappingProxyType(dic
 
 def lacking(profile: Profile, api: str, version: int) -> str:
     """What a release lacks that would take a request of this version, in a few words; empty if it takes it."""
-    named = "Produce" if api == "ProduceMulti" else api
+    named = Api.PRODUCE if api == SEVERAL else api
     if named not in APIS:
         return ""
     if named not in TAKEN[profile.name]:

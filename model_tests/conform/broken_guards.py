@@ -25,6 +25,7 @@ from spec.protocol.append import NONE_DROPPED
 from spec.protocol.guards import Guard, dropped
 from spec.rules import Rule
 from spec.versions import Profile
+from spec.vocabulary import Api
 
 VIOLATED: Final = "violated"
 HOLDS: Final = "holds"
@@ -67,33 +68,33 @@ def _kept(guards: Any, without: frozenset[str], *asked: Any) -> tuple[Guard, ...
 
 
 GUARDS: Final = (
-    MissingGuard("InitProducerId", "half_identity", rules.IDS_IDENTITY_NEVER_REPEATS, ids),
-    MissingGuard("InitProducerId", "timeout", rules.TXN_TIMEOUT, ids),
-    MissingGuard("InitProducerId", "identity_fenced", rules.FENCE_STALE_EPOCH, ids),
-    MissingGuard("InitProducerId", "rotates", rules.FENCE_EPOCH_EXHAUSTION, ids),
-    MissingGuard("InitProducerId", "exhausted", rules.FENCE_EPOCH_EXHAUSTION, ids),
-    MissingGuard("InitProducerId", "repeats", rules.IDS_IDENTITY_NEVER_REPEATS, ids),
-    MissingGuard("InitProducerId", "epoch_fenced", rules.FENCE_STALE_EPOCH, ids),
-    MissingGuard("InitProducerId", "fences", rules.FENCE_ZOMBIE_CANNOT_COMMIT, ids),
-    MissingGuard("InitProducerId", "cannot_fence", rules.FENCE_EPOCH_EXHAUSTION, ids),
-    MissingGuard("InitProducerId", "epoch_overflows", rules.FENCE_EPOCH_EXHAUSTION, ending),
-    MissingGuard("AddPartitionsToTxn", "producer_other", rules.FENCE_STALE_EPOCH, registering),
-    MissingGuard("AddPartitionsToTxn", "epoch_other", rules.FENCE_STALE_EPOCH, registering),
-    MissingGuard("EndTxn", "producer_other", rules.FENCE_STALE_EPOCH, ending),
-    MissingGuard("EndTxn", "epoch_other", rules.FENCE_STALE_EPOCH, ending),
-    MissingGuard("EndTxn", "pending", rules.TXN_ONE_OUTCOME, ending),
-    MissingGuard("EndTxn", "outcome_fixed", rules.TXN_ONE_OUTCOME, ending),
-    MissingGuard("WriteTxnMarkers", "stale_marker", rules.FENCE_STALE_EPOCH, append),
-    MissingGuard("WriteTxnMarkers", "stale_coordinator", rules.FENCE_COORDINATOR_EPOCH, append),
-    MissingGuard("TxnOffsetCommit", "unverified", rules.TXN_REGISTERED_BEFORE_DATA),
-    MissingGuard("TxnOffsetCommit", "group_unknown", rules.OFFSETS_GENERATION_FENCE),
-    MissingGuard("TxnOffsetCommit", "instance_fenced", rules.OFFSETS_GENERATION_FENCE),
-    MissingGuard("TxnOffsetCommit", "member_unknown", rules.OFFSETS_GENERATION_FENCE),
-    MissingGuard("TxnOffsetCommit", "generation_other", rules.OFFSETS_GENERATION_FENCE),
-    MissingGuard("OffsetCommit", "members_only", rules.OFFSETS_GENERATION_FENCE),
-    MissingGuard("OffsetFetch", "undecided", rules.OFFSETS_STABLE_FETCH),
-    MissingGuard("EndTxn", "aborted", rules.OFFSETS_ATOMIC),
-    MissingGuard("EndTxn", "committed_later", rules.OFFSETS_ATOMIC),
+    MissingGuard(Api.INIT_PRODUCER_ID, "half_identity", rules.IDS_IDENTITY_NEVER_REPEATS, ids),
+    MissingGuard(Api.INIT_PRODUCER_ID, "timeout", rules.TXN_TIMEOUT, ids),
+    MissingGuard(Api.INIT_PRODUCER_ID, "identity_fenced", rules.FENCE_STALE_EPOCH, ids),
+    MissingGuard(Api.INIT_PRODUCER_ID, "rotates", rules.FENCE_EPOCH_EXHAUSTION, ids),
+    MissingGuard(Api.INIT_PRODUCER_ID, "exhausted", rules.FENCE_EPOCH_EXHAUSTION, ids),
+    MissingGuard(Api.INIT_PRODUCER_ID, "repeats", rules.IDS_IDENTITY_NEVER_REPEATS, ids),
+    MissingGuard(Api.INIT_PRODUCER_ID, "epoch_fenced", rules.FENCE_STALE_EPOCH, ids),
+    MissingGuard(Api.INIT_PRODUCER_ID, "fences", rules.FENCE_ZOMBIE_CANNOT_COMMIT, ids),
+    MissingGuard(Api.INIT_PRODUCER_ID, "cannot_fence", rules.FENCE_EPOCH_EXHAUSTION, ids),
+    MissingGuard(Api.INIT_PRODUCER_ID, "epoch_overflows", rules.FENCE_EPOCH_EXHAUSTION, ending),
+    MissingGuard(Api.ADD_PARTITIONS_TO_TXN, "producer_other", rules.FENCE_STALE_EPOCH, registering),
+    MissingGuard(Api.ADD_PARTITIONS_TO_TXN, "epoch_other", rules.FENCE_STALE_EPOCH, registering),
+    MissingGuard(Api.END_TXN, "producer_other", rules.FENCE_STALE_EPOCH, ending),
+    MissingGuard(Api.END_TXN, "epoch_other", rules.FENCE_STALE_EPOCH, ending),
+    MissingGuard(Api.END_TXN, "pending", rules.TXN_ONE_OUTCOME, ending),
+    MissingGuard(Api.END_TXN, "outcome_fixed", rules.TXN_ONE_OUTCOME, ending),
+    MissingGuard(Api.WRITE_TXN_MARKERS, "stale_marker", rules.FENCE_STALE_EPOCH, append),
+    MissingGuard(Api.WRITE_TXN_MARKERS, "stale_coordinator", rules.FENCE_COORDINATOR_EPOCH, append),
+    MissingGuard(Api.TXN_OFFSET_COMMIT, "unverified", rules.TXN_REGISTERED_BEFORE_DATA),
+    MissingGuard(Api.TXN_OFFSET_COMMIT, "group_unknown", rules.OFFSETS_GENERATION_FENCE),
+    MissingGuard(Api.TXN_OFFSET_COMMIT, "instance_fenced", rules.OFFSETS_GENERATION_FENCE),
+    MissingGuard(Api.TXN_OFFSET_COMMIT, "member_unknown", rules.OFFSETS_GENERATION_FENCE),
+    MissingGuard(Api.TXN_OFFSET_COMMIT, "generation_other", rules.OFFSETS_GENERATION_FENCE),
+    MissingGuard(Api.OFFSET_COMMIT, "members_only", rules.OFFSETS_GENERATION_FENCE),
+    MissingGuard(Api.OFFSET_FETCH, "undecided", rules.OFFSETS_STABLE_FETCH),
+    MissingGuard(Api.END_TXN, "aborted", rules.OFFSETS_ATOMIC),
+    MissingGuard(Api.END_TXN, "committed_later", rules.OFFSETS_ATOMIC),
 )
 """Guards that decide recorded steps which nothing else would decide likewise, and the rule of each."""
 

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from model_tests.conform.answers import Answer, ObservableState
-from model_tests.conform.encoding import Name, as_recorded, state_as_recorded
+from model_tests.conform.field_tables import Name
 from model_tests.conform.fields import Json
+from model_tests.conform.recorded_answers import as_recorded, state_as_recorded
 from model_tests.conform.sessions import SessionStep, StepMarks
 from model_tests.conform.symbols import Symbols
 from spec.vocabulary import ErrorCode

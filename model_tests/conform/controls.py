@@ -11,6 +11,7 @@ from model_tests.conform.side_by_side import SIDES, disagreements, outcomes
 from model_tests.verify.results import Control
 from spec import rules
 from spec.rules import Rule
+from spec.vocabulary import Api
 
 VIOLATED: Final = "violated"
 HOLDS: Final = "holds"
@@ -28,7 +29,7 @@ class SessionFalsification:
     name: str
     rule: Rule
     falsify: Callable[[SessionStep], SessionStep | None]
-    api: str = "Produce"
+    api: str = Api.PRODUCE
 
 
 def wrong_error(step: SessionStep) -> SessionStep | None:
@@ -106,12 +107,16 @@ CORRUPTIONS: Final = (
     SessionFalsification("refusal that changes a producer", rules.SEQ_REFUSAL_IS_PURE, wrong_state),
     SessionFalsification("malformed batch with another error", rules.SEQ_WELL_FORMED, wrong_error),
     SessionFalsification("stale epoch with another error", rules.FENCE_STALE_EPOCH, wrong_error),
-    SessionFalsification("stable offset beyond the high watermark", rules.LSO_BOUNDS, wrong_bound, "Fetch"),
-    SessionFalsification("committed record withheld", rules.LSO_READ_COMMITTED, hidden_record, "Fetch"),
-    SessionFalsification("aborted transaction not listed", rules.LSO_ABORTED_INDEX, unlisted_abort, "Fetch"),
-    SessionFalsification("transaction left in another state", rules.TXN_LEGAL_TRANSITION, wrong_transition, "EndTxn"),
-    SessionFalsification("undecided offset returned", rules.OFFSETS_STABLE_FETCH, reported_offset, "OffsetFetch"),
-    SessionFalsification("refused commit accepted", rules.OFFSETS_GENERATION_FENCE, accepted_commit, "TxnOffsetCommit"),
+    SessionFalsification("stable offset beyond the high watermark", rules.LSO_BOUNDS, wrong_bound, Api.FETCH),
+    SessionFalsification("committed record withheld", rules.LSO_READ_COMMITTED, hidden_record, Api.FETCH),
+    SessionFalsification("aborted transaction not listed", rules.LSO_ABORTED_INDEX, unlisted_abort, Api.FETCH),
+    SessionFalsification(
+        "transaction left in another state", rules.TXN_LEGAL_TRANSITION, wrong_transition, Api.END_TXN
+    ),
+    SessionFalsification("undecided offset returned", rules.OFFSETS_STABLE_FETCH, reported_offset, Api.OFFSET_FETCH),
+    SessionFalsification(
+        "refused commit accepted", rules.OFFSETS_GENERATION_FENCE, accepted_commit, Api.TXN_OFFSET_COMMIT
+    ),
 )
 
 

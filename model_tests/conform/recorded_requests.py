@@ -1,11 +1,38 @@
-"""The request of a recorded step, read strictly into its type."""
+"""The request of a recorded step: a table of its fields, by which it is read strictly and written."""
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Final
+from types import MappingProxyType
+from typing import Any, Final
 
+from model_tests.conform.field_tables import (
+    FLAG,
+    INT8,
+    INT16,
+    INT32,
+    INT64,
+    MEMBER,
+    PRODUCER,
+    PRODUCERS,
+    TEXT,
+    TEXT_OR_NULL,
+    TEXTS,
+    Field,
+    FieldKind,
+    Member,
+    Name,
+    Number,
+    ObjectForm,
+    always,
+    choice,
+    has,
+    integer,
+    some_objects,
+)
 from model_tests.conform.fields import SessionFields
 from model_tests.conform.requests import (
     NO_LIMIT,
+    SEVERAL,
     AddOffsetsToTxn,
     AddPartitionsToTxn,
     AwaitProducerExpiry,
@@ -14,7 +41,6 @@ from model_tests.conform.requests import (
     JoinSync,
     KnownProducer,
     ListTransactions,
-    Named,
     RecordedBatch,
     RecordedEndTxn,
     RecordedFetch,
@@ -30,78 +56,193 @@ from model_tests.conform.requests import (
     UnsupportedRequest,
     WriteTxnMarkers,
 )
+from spec.vocabulary import Api
 
 REPORTS_VERSION_SINCE: Final = 2
 """First version of WriteTxnMarkers whose markers say of which transaction version they are."""
 
 MOST_RECORDS: Final = 100_000  # of one batch: more is a damaged recording
 
+OFFSETS: Final = FieldKind(
+    lambda found, name, version: tuple(
+        (partition, INT64.read(found.within(name), partition, version)) for partition in found.within(name).values
+    ),
+    lambda offsets, *_: dict(offsets),
+)
+"""Offsets by partition."""
+
+_ID: Final = Field("transactional_id", TEXT)
+_PRODUCER: Final = (Field("producer_id", PRODUCER), Field("producer_epoch", INT16))
+_IDENTIFIED: Final = (_ID, *_PRODUCER)
+_GROUP: Final = Field("group", TEXT)
+_PARTITIONS: Final = Field("partitions", TEXTS)
+_COMMITTED: Final = Field("committed", FLAG)
+
+BATCH: Final = ObjectForm(
+    RecordedBatch,
+    (
+        Field("record_count", integer(0, MOST_RECORDS)),
+        Field("partition", TEXT),
+        *_PRODUCER,
+        Field("base_sequence", INT32),
+        Field("last_offset_delta", INT32, implied=lambda batch: batch["record_count"] - 1),
+        Field("transactional", FLAG),
+        Field("control", choice({"COMMIT": "COMMIT", "ABORT": "ABORT"}), implied=always("")),
+        Field("coordinator_epoch", INT32, implied=always(-1)),
+        Field("batch_count", integer(1, 10), implied=always(1)),
+    ),
+)
+
+MARKER: Final = ObjectForm(
+    RecordedMarker,
+    (
+        *_PRODUCER,
+        _COMMITTED,
+        Field("coordinator_epoch", INT32),
+        _PARTITIONS,
+        Field("transaction_version", INT8, since=REPORTS_VERSION_SINCE),
+    ),
+)
+
+_PRODUCED: Final = (Field("acks", INT16), Field("transactional_id", TEXT_OR_NULL))
+
+REQUESTS: Final[Mapping[str, ObjectForm]] = MappingProxyType(
+    {
+        Api.PRODUCE: ObjectForm(RecordedProduce, _PRODUCED),
+        SEVERAL: ObjectForm(RecordedProduce, (Field("batches", some_objects(BATCH, "batch")), *_PRODUCED)),
+        Api.FETCH: ObjectForm(
+            RecordedFetch,
+            (
+                Field(
+                    "isolation", choice({"read_committed": True, "read_uncommitted": False}), attribute="committed_only"
+                ),
+                Field("partition_max_bytes", integer(0, NO_LIMIT), attribute="max_bytes", implied=always(NO_LIMIT)),
+                Field("partition", TEXT),
+                Field("offset", INT64),
+            ),
+        ),
+        Api.INIT_PRODUCER_ID: ObjectForm(
+            RecordedInitProducerId,
+            (
+                Field("transactional_id", TEXT_OR_NULL),
+                Field("producer_id", PRODUCER, optional=True, when=has("transactional_id")),
+                Field("producer_epoch", INT16, when=has("transactional_id", "producer_id")),
+                Field("timeout", INT32, when=has("transactional_id")),
+            ),
+        ),
+        Api.ADD_PARTITIONS_TO_TXN: ObjectForm(
+            AddPartitionsToTxn, (Field("verify_only", FLAG, implied=always(value=False)), *_IDENTIFIED, _PARTITIONS)
+        ),
+        Api.ADD_OFFSETS_TO_TXN: ObjectForm(AddOffsetsToTxn, (*_IDENTIFIED, _GROUP)),
+        Api.END_TXN: ObjectForm(RecordedEndTxn, (*_IDENTIFIED, _COMMITTED)),
+        Api.WRITE_TXN_MARKERS: ObjectForm(WriteTxnMarkers, (Field("markers", some_objects(MARKER, "marker")),)),
+        Api.TXN_OFFSET_COMMIT: ObjectForm(
+            RecordedTxnOffsetCommit,
+            (
+                *_IDENTIFIED,
+                _GROUP,
+                Field("offsets", OFFSETS),
+                Field("member", MEMBER, optional=True),
+                Field("generation", INT32, when=has("member")),
+                Field("group_instance_id", TEXT_OR_NULL, when=has("member")),
+            ),
+        ),
+        Api.OFFSET_COMMIT: ObjectForm(
+            RecordedOffsetCommit,
+            (Field("generation", INT32), Field("member", MEMBER), _GROUP, Field("offsets", OFFSETS)),
+        ),
+        Api.OFFSET_FETCH: ObjectForm(RecordedOffsetFetch, (_PARTITIONS, Field("require_stable", FLAG), _GROUP)),
+        Api.LIST_TRANSACTIONS: ObjectForm(
+            ListTransactions,
+            (
+                Field("producer_id_filters", PRODUCERS, attribute="producer_ids"),
+                Field("state_filters", TEXTS, attribute="states"),
+            ),
+        ),
+        "_JoinSync": ObjectForm(JoinSync, (_GROUP, Field("group_instance_id", TEXT_OR_NULL))),
+        "_Restart": ObjectForm(Restart, (Field("signal", choice({"KILL": False, "TERM": True}), attribute="clean"),)),
+        "_AwaitState": ObjectForm(AwaitState, (_ID, Field("states", TEXTS))),
+        "_AwaitProducerExpiry": ObjectForm(
+            AwaitProducerExpiry, (Field("partition", TEXT), Field("producer_id", PRODUCER))
+        ),
+        "_InjectTxnState": ObjectForm(
+            InjectTransactionState, (Field("timeout", INT32), Field("state", TEXT), *_IDENTIFIED, _PARTITIONS)
+        ),
+        "_Settle": ObjectForm(Settle, ()),
+    }
+)
+"""The fields of every request, and of what a recorder did (`_Restart`)."""
+
+FORM_OF: Final[Mapping[type, tuple[str, ObjectForm]]] = MappingProxyType(
+    {form.record: (api, form) for api, form in REQUESTS.items() if isinstance(form.record, type)}
+)
+"""The api of each record, and its fields; those of a Produce with several batches."""
+
 
 def request_of(api: str, step: SessionFields, origin: int) -> Request:
     """The request of a step, whose bytes are those of step number `origin`.
 
     Raises:
-        Malformed: it is not of the documented form.
+        MalformedSession: it is not of the documented form.
     """
     version = step.integer("version", 0, 100)
-    request = step.within("request")
+    fields = step.within("request")
+    if api not in REQUESTS:
+        return UnsupportedRequest(api)
+    outside = _outside(api, step, origin)
+    if not api.startswith("_"):
+        outside["version"] = version
+    request: Request = REQUESTS[api].read(fields, version, outside)
+    return _with_values(request, origin) if isinstance(request, RecordedProduce) else request
+
+
+def request_as_recorded(request: Request, name: Name) -> tuple[str, dict[str, Any]]:
+    """A request in the words of a recording: its api, and the object of its fields."""
+    if isinstance(request, UnsupportedRequest):
+        return request.what, {}
+    api, form = FORM_OF[type(request)]
+    version = getattr(request, "version", 0)
+    if isinstance(request, RecordedProduce) and not request.several:
+        return Api.PRODUCE, BATCH.write(request.batches[0], name) | REQUESTS[Api.PRODUCE].write(request, name, version)
+    return api, form.write(request, name, version)
+
+
+def resolved(request: Request, number: Number, member: Member) -> Request:
+    """The request with numbers for the symbols of producer ids, and member ids for those of members."""
+    if isinstance(request, UnsupportedRequest):
+        return request
+    changed = FORM_OF[type(request)][1].resolved(request, number, member)
+    if isinstance(request, AwaitState | AwaitProducerExpiry):
+        changed["kept"] = frozenset((partition, number(named)) for partition, named in request.kept)
+    return replace(request, **changed) if changed else request
+
+
+def _outside(api: str, step: SessionFields, origin: int) -> dict[str, Any]:
+    """What a request has from elsewhere in its step."""
+    if api == SEVERAL:
+        return {"sent_at": origin * 1000, "several": True}
     match api:
-        case "Produce":
-            return _produce(version, request, (_batch(request, f"s{origin}r"),), origin)
-        case "ProduceMulti":
-            parts = request.objects("batches", "batch")
-            batches = tuple(_batch(part, f"s{origin}b{n}r") for n, part in enumerate(parts))
-            return _produce(version, request, batches, origin, several=True)
-        case "Fetch":
-            return _fetch(version, request)
+        case Api.PRODUCE:
+            return {"batches": (BATCH.read(step.within("request")),), "sent_at": origin * 1000, "several": False}
         case "_Restart":
             epoch = step.within("response").integer("coordinator_epoch", -(2**31), 2**31 - 1, default=0)
-            return Restart(request.one_of("signal", "KILL", "TERM") == "TERM", epoch)
-        case "_AwaitState":
-            return AwaitState(request.text("transactional_id"), request.texts("states"), _kept(step))
-        case "_AwaitProducerExpiry":
-            return AwaitProducerExpiry(request.text("partition"), _producer_id(request), _kept(step))
-        case "_Settle":
-            return Settle()
-    return _of_coordinator(api, version, request)
+            return {"coordinator_epoch": epoch}
+        case "_AwaitState" | "_AwaitProducerExpiry":
+            return {"kept": _kept(step)}
+    return {}
 
 
-def _of_coordinator(api: str, version: int, request: SessionFields) -> Request:
-    match api:
-        case "InitProducerId":
-            return _init_producer_id(version, request)
-        case "AddPartitionsToTxn":
-            verify_only = request.flag("verify_only", default=False)
-            return AddPartitionsToTxn(version, *_identified(request), request.texts("partitions"), verify_only)
-        case "EndTxn":
-            return RecordedEndTxn(version, *_identified(request), request.flag("committed"))
-        case "AddOffsetsToTxn":
-            return AddOffsetsToTxn(version, *_identified(request), request.text("group"))
-        case "WriteTxnMarkers":
-            return WriteTxnMarkers(
-                version, tuple(_marker(part, version) for part in request.objects("markers", "marker"))
-            )
-        case "ListTransactions":
-            return _list_transactions(version, request)
-        case "_InjectTxnState":
-            timeout, state = request.integer("timeout", -(2**31), 2**31 - 1), request.text("state")
-            return InjectTransactionState(*_identified(request), timeout, state, request.texts("partitions"))
-    return _of_group(api, version, request)
+def _with_values(request: RecordedProduce, origin: int) -> RecordedProduce:
+    """With a value for each record, which says of which step, batch and record it is."""
+    batches = (
+        replace(batch, values=tuple(f"{_value(request, origin, number)}{n}" for n in range(batch.record_count)))
+        for number, batch in enumerate(request.batches)
+    )
+    return replace(request, batches=tuple(batches))
 
 
-def _of_group(api: str, version: int, request: SessionFields) -> Request:
-    match api:
-        case "TxnOffsetCommit":
-            return _txn_offset_commit(version, request)
-        case "OffsetCommit":
-            member = (request.integer("generation", -(2**31), 2**31 - 1), request.text("member"))
-            return RecordedOffsetCommit(version, request.text("group"), *member, _offsets(request))
-        case "OffsetFetch":
-            asked = request.texts("partitions"), request.flag("require_stable")
-            return RecordedOffsetFetch(version, request.text("group"), *asked)
-        case "_JoinSync":
-            return JoinSync(request.text("group"), request.text_or_null("group_instance_id"))
-    return UnsupportedRequest(api)
+def _value(request: RecordedProduce, origin: int, number: int) -> str:
+    return f"s{origin}b{number}r" if request.several else f"s{origin}r"
 
 
 def _kept(step: SessionFields) -> frozenset[KnownProducer]:
@@ -109,102 +250,7 @@ def _kept(step: SessionFields) -> frozenset[KnownProducer]:
     listed = step.within("after").within("producers")
     parts = {partition: listed.values_of(partition) for partition in listed.values}
     return frozenset(
-        (partition, _producer_id(SessionFields.of(f"{listed.place} {partition}", producer)))
+        (partition, PRODUCER.read(SessionFields.of(f"{listed.place} {partition}", producer), "producer_id", 0))
         for partition, producers in parts.items()
         for producer in producers
     )
-
-
-def _init_producer_id(version: int, request: SessionFields) -> RecordedInitProducerId:
-    named = request.text_or_null("transactional_id")
-    if named is None:
-        return RecordedInitProducerId(version)
-    expected: tuple[Named, int] = (-1, -1)
-    if "producer_id" in request.values:
-        expected = _producer_id(request), _epoch(request)
-    return RecordedInitProducerId(version, named, request.integer("timeout", -(2**31), 2**31 - 1), *expected)
-
-
-def _identified(request: SessionFields) -> tuple[str, Named, int]:
-    return request.text("transactional_id"), _producer_id(request), _epoch(request)
-
-
-def _txn_offset_commit(version: int, request: SessionFields) -> RecordedTxnOffsetCommit:
-    asked = RecordedTxnOffsetCommit(version, *_identified(request), request.text("group"), _offsets(request))
-    if "member" not in request.values:
-        return asked
-    return replace(
-        asked,
-        generation=request.integer("generation", -(2**31), 2**31 - 1),
-        member=request.text("member"),
-        group_instance_id=request.text_or_null("group_instance_id"),
-    )
-
-
-def _offsets(request: SessionFields) -> tuple[tuple[str, int], ...]:
-    offsets = request.within("offsets")
-    return tuple((partition, offsets.integer(partition, -(2**63), 2**63 - 1)) for partition in offsets.values)
-
-
-def _marker(part: SessionFields, version: int) -> RecordedMarker:
-    return RecordedMarker(
-        _producer_id(part),
-        _epoch(part),
-        part.flag("committed"),
-        part.integer("coordinator_epoch", -(2**31), 2**31 - 1),
-        part.texts("partitions"),
-        part.integer("transaction_version", -(2**7), 2**7 - 1) if version >= REPORTS_VERSION_SINCE else 0,
-    )
-
-
-def _list_transactions(version: int, request: SessionFields) -> ListTransactions:
-    named = tuple(_named(request, "producer_id_filters", value) for value in request.values_of("producer_id_filters"))
-    return ListTransactions(version, request.texts("state_filters"), named)
-
-
-def _produce(
-    version: int, request: SessionFields, batches: tuple[RecordedBatch, ...], origin: int, *, several: bool = False
-) -> RecordedProduce:
-    acks = request.integer("acks", -(2**15), 2**15 - 1)
-    return RecordedProduce(version, request.text_or_null("transactional_id"), acks, batches, origin * 1000, several)
-
-
-def _batch(part: SessionFields, value: str) -> RecordedBatch:
-    count = part.integer("record_count", 0, MOST_RECORDS)
-    return RecordedBatch(
-        partition=part.text("partition"),
-        producer_id=_producer_id(part),
-        producer_epoch=_epoch(part),
-        base_sequence=part.integer("base_sequence", -(2**31), 2**31 - 1),
-        record_count=count,
-        last_offset_delta=part.integer("last_offset_delta", -(2**31), 2**31 - 1, default=count - 1),
-        transactional=part.flag("transactional"),
-        control=part.one_of("control", "COMMIT", "ABORT") if "control" in part.values else "",
-        coordinator_epoch=part.integer("coordinator_epoch", -(2**31), 2**31 - 1, default=-1),
-        batch_count=part.integer("batch_count", 1, 10, default=1),
-        values=tuple(f"{value}{record}" for record in range(count)),
-    )
-
-
-def _fetch(version: int, request: SessionFields) -> RecordedFetch:
-    committed = request.one_of("isolation", "read_committed", "read_uncommitted") == "read_committed"
-    limit = request.integer("partition_max_bytes", 0, 2**31 - 1, default=NO_LIMIT)
-    return RecordedFetch(
-        version, request.text("partition"), request.integer("offset", -(2**63), 2**63 - 1), committed, limit
-    )
-
-
-def _epoch(part: SessionFields) -> int:
-    return part.integer("producer_epoch", -(2**15), 2**15 - 1)
-
-
-def _producer_id(part: SessionFields) -> Named:
-    return _named(part, "producer_id", part.values.get("producer_id"))
-
-
-def _named(part: SessionFields, field: str, value: object) -> Named:
-    if value == -1 and type(value) is int:
-        return -1
-    if isinstance(value, str) and value.startswith("pid") and value[3:].isdecimal():
-        return value
-    raise part.wrong(field, "a symbol as pid0, or -1")

@@ -1,7 +1,6 @@
 """The requests of a session as typed records: what a client sent, before either side handles it."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 Named: TypeAlias = int | str
@@ -9,6 +8,9 @@ Named: TypeAlias = int | str
 
 NO_LIMIT: Final = 2**31 - 1
 """A fetch of more bytes than any session has."""
+
+SEVERAL: Final = "ProduceMulti"
+"""What a recording calls a Produce with batches for several partitions."""
 
 MINUTE: Final = 60_000
 """Timeout of a transaction that the recorder asks for where it does not matter, in milliseconds."""
@@ -36,7 +38,7 @@ class RecordedBatch:
     control: str
     coordinator_epoch: int
     batch_count: int
-    values: tuple[str, ...]
+    values: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,44 +286,3 @@ Request: TypeAlias = (
     | Settle
     | UnsupportedRequest
 )
-
-Number: TypeAlias = Callable[[Named], int]
-"""The number of a producer id's symbol."""
-
-Member: TypeAlias = Callable[[str], str]
-"""The member id that a symbol stands for."""
-
-
-def resolved(request: Request, number: Number, member: Member) -> Request:
-    """The request with numbers for the symbols of producer ids, and member ids for those of members."""
-    match request:
-        case RecordedProduce():
-            batches = (replace(batch, producer_id=number(batch.producer_id)) for batch in request.batches)
-            return replace(request, batches=tuple(batches))
-        case WriteTxnMarkers():
-            markers = (replace(marker, producer_id=number(marker.producer_id)) for marker in request.markers)
-            return replace(request, markers=tuple(markers))
-        case ListTransactions():
-            return replace(request, producer_ids=tuple(number(named) for named in request.producer_ids))
-        case AwaitState():
-            return replace(request, kept=_resolved(request.kept, number))
-        case AwaitProducerExpiry():
-            kept = _resolved(request.kept, number)
-            return replace(request, producer_id=number(request.producer_id), kept=kept)
-        case RecordedTxnOffsetCommit():
-            return replace(request, producer_id=number(request.producer_id), member=member(request.member))
-        case RecordedOffsetCommit():
-            return replace(request, member=member(request.member))
-        case (
-            RecordedInitProducerId()
-            | AddPartitionsToTxn()
-            | AddOffsetsToTxn()
-            | RecordedEndTxn()
-            | InjectTransactionState()
-        ):
-            return replace(request, producer_id=number(request.producer_id))
-    return request
-
-
-def _resolved(kept: frozenset[KnownProducer], number: Number) -> frozenset[KnownProducer]:
-    return frozenset((partition, number(named)) for partition, named in kept)

@@ -10,11 +10,12 @@ from model_tests.conform.answers import ObservableState, RecordedJoin, Side
 from model_tests.conform.attribution import explained, rules_blamed
 from model_tests.conform.compare import FieldDifference, differences, undecided
 from model_tests.conform.decision_log import Decision
-from model_tests.conform.encoding import ids_in
 from model_tests.conform.on_reference import OnReference
 from model_tests.conform.on_specification import OnSpecification
+from model_tests.conform.recorded_answers import ids_in
+from model_tests.conform.recorded_requests import resolved
 from model_tests.conform.report import SessionDisagreement
-from model_tests.conform.requests import Restart, resolved
+from model_tests.conform.requests import Restart
 from model_tests.conform.sessions import Session, SessionStep
 from model_tests.conform.symbols import Symbols
 from spec.versions import Profile

@@ -6,7 +6,7 @@ from typing import Any, Final
 from model_tests.corruption.corruption import StepCorruption
 from model_tests.traces.schema import OF_ID, Row
 from spec import rules
-from spec.vocabulary import ErrorCode, TransactionState
+from spec.vocabulary import Api, ErrorCode, TransactionState
 
 _AFTER: Final = tuple(f"after_{name}" for name in OF_ID.values())
 _OTHER_OUTCOME: Final[Mapping[int, TransactionState]] = {
@@ -20,7 +20,7 @@ def _of(api: str, branch: str) -> Callable[[Row, str], bool]:
 
 
 def _ends(row: Row, branch: str) -> bool:
-    return row["api"] == "EndTxn" and branch == "passed" and row["error"] == 0
+    return row["api"] == Api.END_TXN and branch == "passed" and row["error"] == 0
 
 
 def _completes(row: Row, branch: str) -> bool:
@@ -85,7 +85,9 @@ def _with_last_epoch(row: Row) -> dict[str, Any]:
 
 
 OF_COORDINATORS: Final = (
-    StepCorruption("a stale epoch ends a transaction", rules.FENCE_STALE_EPOCH, _of("EndTxn", "epoch_other"), _agreed),
+    StepCorruption(
+        "a stale epoch ends a transaction", rules.FENCE_STALE_EPOCH, _of(Api.END_TXN, "epoch_other"), _agreed
+    ),
     StepCorruption("a transaction is complete without markers", rules.TXN_LEGAL_TRANSITION, _ends, _completed_at_once),
     StepCorruption("an outcome is turned", rules.TXN_ONE_OUTCOME, _completes, _with_other_outcome),
     StepCorruption("an epoch after the last", rules.FENCE_EPOCH_EXHAUSTION, _hands_out("rotates"), _counted_on(+1)),

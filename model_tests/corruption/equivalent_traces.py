@@ -17,6 +17,7 @@ from model_tests.judging.history_links import ANSWERED
 from model_tests.judging.replication_verdicts import JUDGES
 from model_tests.traces.schema import Row
 from reference.recording.trace import STATE
+from spec.vocabulary import Api
 
 Thing: TypeAlias = tuple[object, ...]
 Touched: TypeAlias = Mapping[Thing, bool]
@@ -42,7 +43,6 @@ _ALL_OF_NODE: Final = ("Failover", "Election", "Restart", "Expiry", "Resignation
 _EPOCHS: Final = ("leader_epoch", "partition_epoch", "controller_epoch")
 _CLIENT: Final = "Client"
 _OF_READERS: Final = frozenset(("ClientFetched",))
-_PRODUCE: Final = "Produce"
 _PART_OF_ANSWER: Final = "ConsumerFetchAborted"
 _ANSWERS: Final = frozenset(("ClientAcknowledged", "ClientSendFailed"))
 
@@ -111,7 +111,7 @@ def touched(row: Row) -> Touched:
 
 def _of_client(row: Row) -> Iterator[tuple[Thing, bool]]:
     api, client = row["api"], row["client"]
-    if api in _ANSWERS or (api == _PRODUCE and row["writer"]):
+    if api in _ANSWERS or (api == Api.PRODUCE and row["writer"]):
         yield ("transaction", client, row["transaction"]), False
     elif api in _OF_READERS or not api.startswith(_CLIENT):
         yield (_CLIENT, client), bool(client)
@@ -135,7 +135,7 @@ def _of_node(row: Row) -> Iterator[tuple[Thing, bool]]:
     for column in ("producer_id", "reply_producer_id", "after_txn_producer_id"):
         if row[column] >= 0 and row["api"] not in _OF_READERS:
             yield ("producer id", row[column]), changes
-    if row["api"] in JUDGES and row["api"] != "Produce":
+    if row["api"] in JUDGES and row["api"] != Api.PRODUCE:
         yield ("replicas",), True
     if node:
         whole = any(part in row["api"] for part in _ALL_OF_NODE) or not (row["topic"] or row["transactional_id"])

@@ -21,6 +21,7 @@ from model_tests.judging.history_links import ANSWERED, HISTORY_CHAINS, begins_a
 from model_tests.judging.log_links import LOG_LINK
 from model_tests.traces.schema import Row
 from reference.recording.trace import STATE
+from spec.vocabulary import Api
 
 
 @unique
@@ -145,7 +146,7 @@ def _is_carried_out(true: Sequence[Row], row: Row) -> bool:
         other for other in true if (other["client"], other["transaction"]) == (row["client"], row["transaction"])
     )
     return any(
-        other["api"] == "ClientEndTransactionAnswered" or (other["api"] == "EndTxn" and other["error"] == 0)
+        other["api"] == "ClientEndTransactionAnswered" or (other["api"] == Api.END_TXN and other["error"] == 0)
         for other in of_transaction
     )
 

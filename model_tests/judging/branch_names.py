@@ -12,6 +12,7 @@ from spec.protocol.coordinator import names_of
 from spec.protocol.electing import Proposal
 from spec.protocol.repl import EpochEnd, FollowerFetch, Leading, Produce
 from spec.versions import PROFILES, Profile, oldest_alike
+from spec.vocabulary import Api
 
 APPEND: Final = "append"
 
@@ -48,7 +49,7 @@ def table() -> dict[str, Branches]:
 
 def replicated_name(api: str) -> str:
     """What a decision about replicas is called: the append of a Produce is another decision."""
-    return "Produce of replicas" if api == "Produce" else api
+    return "Produce of replicas" if api == Api.PRODUCE else api
 
 
 def _names() -> dict[str, tuple[str, ...]]:
@@ -60,7 +61,7 @@ def _names() -> dict[str, tuple[str, ...]]:
     checks = {
         "FetchFollower": (*refused, *in_range),
         "OffsetsForLeaderEpoch": refused,
-        "Produce": repl.append_guards(asked),
+        Api.PRODUCE: repl.append_guards(asked),
         "DelayedProduce": repl.acknowledge_guards(asked, 0, 0),
     }
     return {api: names_of(tuple(guards)) for api, guards in checks.items()}

@@ -15,7 +15,7 @@ from spec.algebra import all_of, any_of, negate
 from spec.evidence import Layer, evidences
 from spec.judging.judge import RuleCheck
 from spec.protocol.records import flatten
-from spec.vocabulary import TransactionState
+from spec.vocabulary import Api, TransactionState
 
 ID_LINK: Final = "id_link"
 
@@ -31,7 +31,7 @@ OPEN_LINK: Final = "open_transaction_link"
 BY_ID: Final = ("trace", "transactional_id")
 
 _REPEATED: Final = "handed_out_before"
-ASKED_FOR: Final = "InitProducerId"
+ASKED_FOR: Final = Api.INIT_PRODUCER_ID
 _RECORDED: Final = ("txn_state", "txn_partitions")
 
 

@@ -16,7 +16,7 @@ from spec.judging import judge_history as history
 from spec.judging.judge import RuleCheck
 from spec.judging.judge_history import NOBODY, ClientEvent, Course, EventKind
 from spec.rules import Rule
-from spec.vocabulary import ABSENT, MAX_EPOCH, ErrorCode
+from spec.vocabulary import ABSENT, MAX_EPOCH, Api, ErrorCode
 
 HISTORY: Final = "history"
 
@@ -38,8 +38,8 @@ EVENT_KINDS: Final[Mapping[str, EventKind]] = MappingProxyType(
         "ClientEndTransactionAnswered": EventKind.ENDED,
         RESUMED: EventKind.RESUMED,
         **dict.fromkeys(ASKED, EventKind.ASKED),
-        "OffsetFetch": EventKind.FOUND,
-        "TxnOffsetCommit": EventKind.FOUND,
+        Api.OFFSET_FETCH: EventKind.FOUND,
+        Api.TXN_OFFSET_COMMIT: EventKind.FOUND,
         "ClientCommitOffsets": EventKind.MOVED,
     }
 )

@@ -8,15 +8,15 @@ from model_tests.traces.schema import Row
 from spec.protocol.coordinator_steps import DECISIONS
 from spec.rules import Rule
 from spec.versions import Profile
-from spec.vocabulary import ABSENT, ErrorCode, TransactionState
+from spec.vocabulary import ABSENT, Api, ErrorCode, TransactionState
 
-BETWEEN_TRANSACTIONS: Final = frozenset(("InitProducerId", "TransactionalIdExpiry", "CoordinatorLoad"))
+BETWEEN_TRANSACTIONS: Final = frozenset((Api.INIT_PRODUCER_ID, "TransactionalIdExpiry", "CoordinatorLoad"))
 BY_BROKERS: Final = frozenset(("VerifyPartitions", "TransactionTimeout", "MarkersSent", "MarkerAnswered"))
-ASKED: Final = ("Produce", *(api for api in DECISIONS if api not in BETWEEN_TRANSACTIONS | BY_BROKERS))
+ASKED: Final = (Api.PRODUCE, *(api for api in DECISIONS if api not in BETWEEN_TRANSACTIONS | BY_BROKERS))
 """Requests of a client that belong to one of its transactions."""
 REQUESTS: Final = frozenset((*ASKED, "VerifyPartitions"))
 LOOKED_AT: Final = REQUESTS | {
-    *("BrokerRestart", "WriteTxnMarkers", "ClientBeginTransaction"),
+    *("BrokerRestart", Api.WRITE_TXN_MARKERS, "ClientBeginTransaction"),
     *("ClientInitTransactionsAnswered", "ClientEndTransactionAnswered"),
 }
 """Steps of other apis show them only by a state that was prepared (`PREPARED`)."""
@@ -85,7 +85,7 @@ class _IdentityTracking:
     def add(self, row: Row) -> None:
         """The next step."""
         self.restarted |= row["api"] == "BrokerRestart"
-        if row["api"] != "Produce" or not row["writer"]:
+        if row["api"] != Api.PRODUCE or not row["writer"]:
             return
         self.copied |= row["message"] in self._arrived
         self._arrived.add(row["message"])
@@ -121,7 +121,7 @@ class _Transactions:
             self.newest[row["transactional_id"]] = client
         elif api == "ClientEndTransactionAnswered" and ok:
             self.over.add((client, transaction))
-        elif api == "WriteTxnMarkers":
+        elif api == Api.WRITE_TXN_MARKERS:
             return row["producer_id"] in self.awaited
         late = api in REQUESTS and transaction >= 0 and self._is_over(row)
         self._note_state(row)

@@ -18,6 +18,7 @@ from spec.protocol.repl import EpochEnd, FollowerFetch, Leading, Produce, Return
 from spec.readings.formulas import Sheet
 from spec.readings.merge import Merge
 from spec.versions import Profile
+from spec.vocabulary import Api
 
 Column: TypeAlias = Callable[[str], Term]
 """The value of a column of a step, by its name."""
@@ -179,7 +180,7 @@ JUDGES: Final[Mapping[str, tuple[Callable[[Column], Any], Callable[[Any, Profile
         "ReplicaTruncate": (truncate_step, judging.judge_truncation),
         "LeaderHighWatermark": (leader_watermark_step, judging.judge_leader_watermark),
         "FollowerHighWatermark": (follower_watermark_step, judging.judge_follower_watermark),
-        "Produce": (produce_step, judging.judge_produce),
+        Api.PRODUCE: (produce_step, judging.judge_produce),
         "DelayedProduce": (acknowledge_step, judging.judge_acknowledgement),
         "ReplicaLagCheck": (lag_step, judging.judge_lag),
         "IsrExpansion": (return_step, judging.judge_return),
@@ -187,8 +188,8 @@ JUDGES: Final[Mapping[str, tuple[Callable[[Column], Any], Callable[[Any, Profile
         "LeaderElection": (election_step, judging.judge_election),
         "BecomeLeader": (hearing_step, judging.judge_hearing),
         "BecomeFollower": (hearing_step, judging.judge_hearing),
-        "OffsetFetch": (offset_fetch_step, judging_groups.judge_offset_fetch),
-        "TxnOffsetCommit": (offset_commit_step, judging_groups.judge_offset_commit),
+        Api.OFFSET_FETCH: (offset_fetch_step, judging_groups.judge_offset_fetch),
+        Api.TXN_OFFSET_COMMIT: (offset_commit_step, judging_groups.judge_offset_commit),
     }
 )
 """By the kind of step: how it is read from the columns, and what judges it."""
@@ -198,12 +199,9 @@ KIND: Final = "{} of replicas"
 """What verdicts on steps of one kind are called: a Produce is judged as an append, too."""
 
 
-PRODUCE: Final = "Produce"
-
-
 def of_replication(of: Callable[[str], Term]) -> Term:
     """A step is one of these; a Produce is if it has the number of replicas in sync, any other is no append."""
-    of_kind = choose(of("api") == PRODUCE, of("min_insync") >= 0, of("origin") < 0)
+    of_kind = choose(of("api") == Api.PRODUCE, of("min_insync") >= 0, of("origin") < 0)
     return all_of(any_of(*(of("api") == api for api in JUDGES)), of_kind)
 
 

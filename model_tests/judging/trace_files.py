@@ -18,7 +18,6 @@ from pyspark.sql import types as T
 from model_tests.common.reports import BadInput
 from model_tests.judging import coordinator_verdicts, links, verdicts
 from model_tests.judging.coordinator_verdicts import of_coordinator
-from model_tests.judging.replication_verdicts import PRODUCE
 from model_tests.traces.files_at import NDJSON, PARQUET, damaged_among, is_elsewhere, trace_files
 from model_tests.traces.quarantine import Quarantined
 from model_tests.traces.schema import BY_NAME, STEP_BITS, Row
@@ -27,6 +26,7 @@ from reference.recording.trace import SCHEMA_VERSION, ColumnType
 from spec.algebra import Term, all_of, any_of, choose, negate
 from spec.readings.formulas import Sheet
 from spec.versions import PROFILES
+from spec.vocabulary import Api
 
 MAY_BE_UNSAID: Final = frozenset(("delivered",))
 """Columns that may be left out of a step with another meaning than that they do not apply."""
@@ -66,7 +66,7 @@ def _is_not_numbered(of: Of) -> Term:
 
 
 def _is_append_of_nobody(of: Of) -> Term:
-    return all_of(of("origin") < 0, any_of(of("appended"), of("api") == PRODUCE))
+    return all_of(of("origin") < 0, any_of(of("appended"), of("api") == Api.PRODUCE))
 
 
 UNJUDGEABLE: Final[Mapping[str, Callable[[Of], Term]]] = MappingProxyType(

@@ -11,7 +11,7 @@ from model_tests.judging.judges import append_judge, coordinator_judge
 from model_tests.traces.schema import BY_NAME, Row
 from spec.protocol.append import names
 from spec.versions import PROFILES
-from spec.vocabulary import ControlType, ErrorCode, TransactionState
+from spec.vocabulary import Api, ControlType, ErrorCode, TransactionState
 
 _OF_ENTRY: Final = [name for name in BY_NAME if name.startswith("after_")]
 
@@ -30,7 +30,7 @@ def asked(row: Row) -> str:
     """What a step asked for, in a few words."""
     if row["origin"] >= 0:
         return _words(_partition(row), _kind(row), _identity(row), _sequences(row))
-    outcome = ("commit" if row["committed"] else "abort") if row["api"] == "EndTxn" else ""
+    outcome = ("commit" if row["committed"] else "abort") if row["api"] == Api.END_TXN else ""
     offset = f"offset {row['offset']}" if row["offset"] >= 0 else ""
     return _words(row["transactional_id"], _identity(row), _partition(row), outcome, offset)
 

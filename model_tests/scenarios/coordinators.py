@@ -13,7 +13,7 @@ from model_tests.scenarios.transaction_stage import (
 )
 from reference.log.partition import READ_UNCOMMITTED
 from reference.world.instances import ApplicationRun
-from spec.vocabulary import ControlType, ErrorCode
+from spec.vocabulary import Api, ControlType, ErrorCode
 
 ID: Final = "payments"
 SETTING: Final = OfTransactions()
@@ -74,7 +74,7 @@ def coordinator_moves(stage: TransactionStage) -> Facts:
     state = producer.producer.manager.machine.state.name
     stage.coordinator_loads(0)
     stage.settle()
-    answers = [ErrorCode(int(row["error"])).name for row in stage.recorder.rows if row["api"] == "EndTxn"]
+    answers = [ErrorCode(int(row["error"])).name for row in stage.recorder.rows if row["api"] == Api.END_TXN]
     return {"answers to EndTxn": answers, "state of the producer meanwhile": state, **outcome(stage, producer)}
 
 

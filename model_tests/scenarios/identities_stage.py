@@ -14,7 +14,7 @@ from reference.broker.ids import BlockAllocator, BlockRecord, ProducerIdManager
 from reference.errors import Refusal
 from reference.world.authorization import Authorizer
 from spec.versions import KAFKA_2_7
-from spec.vocabulary import ErrorCode
+from spec.vocabulary import Api, ErrorCode
 
 BROKERS: Final = 2
 RECORD: Final = "shared record"
@@ -113,7 +113,7 @@ class IdentitiesStage:
         """A producer asks a broker for an identity; the producer id, or the error."""
         producer, before = f"producer at {broker(node)}", self.record.claimant
         self.record.claimant = broker(node)
-        self.story.report(producer, broker(node), "InitProducerId")
+        self.story.report(producer, broker(node), Api.INIT_PRODUCER_ID)
         reported, mark = self._answer(node)
         self.story.report(broker(node), producer, reported if mark else f"producer id {reported}", mark)
         self.record.claimant = before

@@ -7,7 +7,7 @@ from model_tests.scenarios.producer_stage import broker, values_of
 from model_tests.scenarios.storyboard import Storyboard
 from reference.log.partition_log import PartitionLog
 from reference.recording.recorder import Row
-from spec.vocabulary import ErrorCode
+from spec.vocabulary import Api, ErrorCode
 
 CONTROLLER: Final = "controller"
 
@@ -17,11 +17,11 @@ def draw_step(story: Storyboard, row: Row, log: PartitionLog | None) -> None:
     name, _, number = str(row["node"]).rpartition("-")
     at = broker(int(number)) if name == "broker" else CONTROLLER
     match row["api"]:
-        case "Produce" if row["appended"]:
+        case Api.PRODUCE if row["appended"]:
             story.note(at, f"appends it at offset {row['first_offset']}")
-        case "Produce" if row["duplicate"]:
+        case Api.PRODUCE if row["duplicate"]:
             story.note(at, "knows the batch, and appends nothing")
-        case "Produce" if row["acks"] == 0:
+        case Api.PRODUCE if row["acks"] == 0:
             story.note(at, ErrorCode(int(row["error"])).name)
         case "ReplicaFetch" if row["appended"]:
             leader = broker(int(str(row["client"]).rpartition("-")[2]))

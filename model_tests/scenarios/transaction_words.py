@@ -18,7 +18,7 @@ from reference.client.coordinator_requests import (
 from reference.client.producer import AttemptReply
 from reference.log.record import Record
 from reference.world.messages import Answer, Body, CoordinatorCall, MarkerAnswer, Produce, Verified, Verify, WriteMarker
-from spec.vocabulary import NO_PRODUCER_ID, ErrorCode
+from spec.vocabulary import NO_PRODUCER_ID, Api, ErrorCode
 
 GROUPS: Final = "group coordinator"
 OUTCOMES: Final = {True: "commit", False: "abort"}
@@ -67,7 +67,7 @@ def request_words(body: Body, names: Names) -> str:
         case WriteMarker(marker=marker):
             return marker_words(marker)
         case Verify():
-            return "AddPartitionsToTxn"
+            return Api.ADD_PARTITIONS_TO_TXN
 
 
 def coordinator_request_words(request: CoordinatorRequest) -> str:

@@ -8,7 +8,9 @@ from typing import Final
 
 import pytest
 
-from model_tests.unit.source_files import PACKAGES, ROOT, Module, modules, tracked
+from model_tests.unit.source_files import PACKAGES, ROOT, Module, modules, production, tracked, within
+from spec.protocol.coordinator_steps import DECISIONS
+from spec.vocabulary import Api
 
 TOP_LEVEL: Final = {
     *PACKAGES,
@@ -31,6 +33,15 @@ TOP_LEVEL: Final = {
 
 PLACES: Final = tuple(f"/{name}/" for name in ("work", "tmp", "root"))
 """Folders that a reader of the repository does not have."""
+
+SPELLED_OUT: Final = (
+    "spec.vocabulary",
+    "spec.protocol.coordinator_steps",
+    "model_tests.audit",
+    "model_tests.logs",
+    "model_tests.mutants",
+)
+"""Where names of requests may still stand as texts: tables of mutants are kept by the digest of the protocol's text."""
 
 BINARY: Final = {".xz", ".png", ".gz", ".parquet"}
 
@@ -98,6 +109,28 @@ def test_recordings_say_where_they_are_from() -> None:
     folders = {path.parent for path in tracked() if path.suffix == ".xz"}
 
     assert [] == sorted(str(folder.relative_to(ROOT)) for folder in folders if not has_readme(folder))
+
+
+def test_requests_are_named_once() -> None:
+    """The name of a request is a member of the vocabulary, not a text that may be misspelled."""
+    judged = (module for module in production() if not within(module.name, SPELLED_OUT))
+
+    assert [] == [f"{module.name}: {text}" for module in judged for text in texts_of(module) if text in set(Api)]
+
+
+def test_decisions_of_requests_are_under_their_names() -> None:
+    """The four requests that a transaction coordinator decides are called as everywhere else."""
+    requests = {Api.INIT_PRODUCER_ID, Api.ADD_PARTITIONS_TO_TXN, Api.ADD_OFFSETS_TO_TXN, Api.END_TXN}
+
+    assert requests == DECISIONS.keys() & set(Api)
+
+
+def texts_of(module: Module) -> Iterator[str]:
+    """Its literals, but for pieces of sentences that are put together (f-strings)."""
+    nodes = list(ast.walk(module.tree))
+    pieces = {id(piece) for node in nodes if isinstance(node, ast.JoinedStr) for piece in node.values}
+    literals = (node for node in nodes if isinstance(node, ast.Constant) and id(node) not in pieces)
+    return (literal.value for literal in literals if isinstance(literal.value, str))
 
 
 def functions_of_tests(module: Module) -> Iterator[ast.FunctionDef]:

@@ -12,10 +12,10 @@ from reference.broker.transaction_log import partition_for
 from reference.broker.transaction_metadata import BUMPS_EPOCH, TopicPartition
 from reference.errors import InvalidRequest, Refusal
 from spec.versions import Profile
-from spec.vocabulary import NO_EPOCH, NO_PRODUCER_ID, ErrorCode, TransactionState
+from spec.vocabulary import NO_EPOCH, NO_PRODUCER_ID, Api, ErrorCode, TransactionState
 
 FENCED_SINCE: Final[Mapping[str, int]] = MappingProxyType(
-    {"InitProducerId": 4, "AddPartitionsToTxn": 2, "AddOffsetsToTxn": 2, "EndTxn": 2}
+    {Api.INIT_PRODUCER_ID: 4, Api.ADD_PARTITIONS_TO_TXN: 2, Api.ADD_OFFSETS_TO_TXN: 2, Api.END_TXN: 2}
 )
 """First version of each request whose clients know PRODUCER_FENCED; older ones get INVALID_PRODUCER_EPOCH."""
 
@@ -82,7 +82,7 @@ def handle_init_producer_id(
         given = None if transactional_id is None else expected_identity(expected)
         identity = coordinator.init_producer_id(transactional_id, timeout_ms, given)
     except Refusal as refusal:
-        return IdentityAnswer(reported(coordinator.profile, "InitProducerId", version, refusal.code))
+        return IdentityAnswer(reported(coordinator.profile, Api.INIT_PRODUCER_ID, version, refusal.code))
     return IdentityAnswer(ErrorCode.NONE, identity)
 
 
@@ -109,7 +109,7 @@ def handle_add_partitions(
     try:
         return _added_or_verified(coordinator, request)
     except Refusal as refusal:
-        error = reported(coordinator.profile, "AddPartitionsToTxn", request.version, refusal.code)
+        error = reported(coordinator.profile, Api.ADD_PARTITIONS_TO_TXN, request.version, refusal.code)
         return dict.fromkeys(request.partitions, error)
 
 
@@ -151,7 +151,7 @@ def handle_add_offsets(
     try:
         coordinator.add_partitions(transactional_id, producer, (offsets_partition,))
     except Refusal as refusal:
-        return reported(coordinator.profile, "AddOffsetsToTxn", version, refusal.code)
+        return reported(coordinator.profile, Api.ADD_OFFSETS_TO_TXN, version, refusal.code)
     return ErrorCode.NONE
 
 
@@ -177,7 +177,7 @@ def handle_end_txn(
     try:
         identity = coordinator.end_txn(asked)
     except Refusal as refusal:
-        return IdentityAnswer(reported(coordinator.profile, "EndTxn", version, refusal.code))
+        return IdentityAnswer(reported(coordinator.profile, Api.END_TXN, version, refusal.code))
     return IdentityAnswer(ErrorCode.NONE, identity if bumps else NOBODY)
 
 

@@ -8,6 +8,7 @@ from reference.broker.group_requests import NOBODY, MemberClaim, Offsets
 from reference.broker.ids import ProducerIdentity
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.transaction_errors import ProducerRequest
+from spec.vocabulary import Api
 
 
 @unique
@@ -33,7 +34,7 @@ class CoordinatorType(StrEnum):
 class FindCoordinator:
     """The question who coordinates a transactional id or a group."""
 
-    API: ClassVar[str] = "FindCoordinator"
+    API: ClassVar[str] = Api.FIND_COORDINATOR
 
     coordinator: CoordinatorType
     key: str
@@ -43,7 +44,7 @@ class FindCoordinator:
 class InitProducerId:
     """A producer id and epoch; `expected` is the identity that the producer has and wants to raise."""
 
-    API: ClassVar[str] = "InitProducerId"
+    API: ClassVar[str] = Api.INIT_PRODUCER_ID
 
     version: int
     transactional_id: str
@@ -55,7 +56,7 @@ class InitProducerId:
 class AddPartitions:
     """Partitions join the transaction."""
 
-    API: ClassVar[str] = "AddPartitionsToTxn"
+    API: ClassVar[str] = Api.ADD_PARTITIONS_TO_TXN
 
     version: int
     transactional_id: str
@@ -67,7 +68,7 @@ class AddPartitions:
 class AddOffsets:
     """The offsets of a group join the transaction; they follow in a TxnOffsetCommit."""
 
-    API: ClassVar[str] = "AddOffsetsToTxn"
+    API: ClassVar[str] = Api.ADD_OFFSETS_TO_TXN
 
     version: int
     transactional_id: str
@@ -81,7 +82,7 @@ class AddOffsets:
 class TxnOffsetCommit:
     """Offsets of a group, committed with the transaction; `claim` says which member of it asks (KIP-447)."""
 
-    API: ClassVar[str] = "TxnOffsetCommit"
+    API: ClassVar[str] = Api.TXN_OFFSET_COMMIT
 
     version: int
     transactional_id: str
@@ -95,7 +96,7 @@ class TxnOffsetCommit:
 class EndTxn:
     """The transaction ends."""
 
-    API: ClassVar[str] = "EndTxn"
+    API: ClassVar[str] = Api.END_TXN
 
     version: int
     transactional_id: str

@@ -115,7 +115,7 @@ class Recorder:
             after: the same, as it is then.
         """
         row = dict(self._common)
-        row["api"] = api
+        row["api"] = str(api)  # plain text, as every reader of a row expects
         row["step"] = self._steps
         row["time_ms"] = now
         row["world_ms"] = now if self.clock is None else self.clock.now

@@ -7,16 +7,17 @@ from typing import Final, NamedTuple
 
 from reference.server.nodes import FaultKind, NodeFault, Nodes
 from reference.tape import Tape
+from spec.vocabulary import Api
 
 DOUBLED: Final = frozenset(
     {
-        "AddOffsetsToTxn",
-        "AddPartitionsToTxn",
-        "EndTxn",
-        "Heartbeat",
-        "OffsetCommit",
-        "Produce",
-        "TxnOffsetCommit",
+        Api.ADD_OFFSETS_TO_TXN,
+        Api.ADD_PARTITIONS_TO_TXN,
+        Api.END_TXN,
+        Api.HEARTBEAT,
+        Api.OFFSET_COMMIT,
+        Api.PRODUCE,
+        Api.TXN_OFFSET_COMMIT,
     }
 )
 """What may come twice: what clients send again as it was when they do not hear of it.
@@ -29,7 +30,7 @@ MAX_VERSION: Final = 2**15
 """Above every version."""
 
 LATE_SINCE: Final[Mapping[str, int]] = MappingProxyType(
-    {"EndTxn": 5, "Heartbeat": 0, "Produce": 0, "TxnOffsetCommit": 5}
+    {Api.END_TXN: 5, Api.HEARTBEAT: 0, Api.PRODUCE: 0, Api.TXN_OFFSET_COMMIT: 5}
 )
 """Requests that may arrive late, and the first version in which a broker can refuse them as late.
 

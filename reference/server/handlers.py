@@ -29,43 +29,44 @@ from reference.server.metadata_api import api_versions, create_topics, metadata
 from reference.server.records_api import delete_records, offset_for_leader_epoch, write_txn_markers
 from reference.server.service import Call, Service
 from reference.server.topics_api import create_partitions, delete_topics
+from spec.vocabulary import Api
 
 Handler: TypeAlias = Callable[[Service, Call], None]
 
 HANDLERS: Final[Mapping[str, Handler]] = MappingProxyType(
     {
-        "AddOffsetsToTxn": add_offsets,
-        "AddPartitionsToTxn": add_partitions,
-        "ApiVersions": api_versions,
-        "CreatePartitions": create_partitions,
-        "CreateTopics": create_topics,
-        "DeleteGroups": delete_groups,
-        "DeleteRecords": delete_records,
-        "DeleteTopics": delete_topics,
-        "DescribeCluster": describe_cluster,
-        "DescribeConfigs": describe_configs,
-        "DescribeGroups": describe_groups,
-        "DescribeProducers": describe_producers,
-        "DescribeTransactions": describe_transactions,
-        "EndTxn": end_txn,
-        "Fetch": fetch,
-        "FindCoordinator": find_coordinator,
-        "Heartbeat": heartbeat,
-        "InitProducerId": init_producer_id,
-        "JoinGroup": join_group,
-        "LeaveGroup": leave_group,
-        "ListGroups": list_groups,
-        "ListOffsets": list_offsets,
-        "ListTransactions": list_all_transactions,
-        "Metadata": metadata,
-        "OffsetCommit": offset_commit,
-        "OffsetDelete": offset_delete,
-        "OffsetFetch": offset_fetch,
-        "OffsetForLeaderEpoch": offset_for_leader_epoch,
-        "Produce": produce_api.produce,
-        "SyncGroup": sync_group,
-        "TxnOffsetCommit": txn_offset_commit,
-        "WriteTxnMarkers": write_txn_markers,
+        Api.ADD_OFFSETS_TO_TXN: add_offsets,
+        Api.ADD_PARTITIONS_TO_TXN: add_partitions,
+        Api.API_VERSIONS: api_versions,
+        Api.CREATE_PARTITIONS: create_partitions,
+        Api.CREATE_TOPICS: create_topics,
+        Api.DELETE_GROUPS: delete_groups,
+        Api.DELETE_RECORDS: delete_records,
+        Api.DELETE_TOPICS: delete_topics,
+        Api.DESCRIBE_CLUSTER: describe_cluster,
+        Api.DESCRIBE_CONFIGS: describe_configs,
+        Api.DESCRIBE_GROUPS: describe_groups,
+        Api.DESCRIBE_PRODUCERS: describe_producers,
+        Api.DESCRIBE_TRANSACTIONS: describe_transactions,
+        Api.END_TXN: end_txn,
+        Api.FETCH: fetch,
+        Api.FIND_COORDINATOR: find_coordinator,
+        Api.HEARTBEAT: heartbeat,
+        Api.INIT_PRODUCER_ID: init_producer_id,
+        Api.JOIN_GROUP: join_group,
+        Api.LEAVE_GROUP: leave_group,
+        Api.LIST_GROUPS: list_groups,
+        Api.LIST_OFFSETS: list_offsets,
+        Api.LIST_TRANSACTIONS: list_all_transactions,
+        Api.METADATA: metadata,
+        Api.OFFSET_COMMIT: offset_commit,
+        Api.OFFSET_DELETE: offset_delete,
+        Api.OFFSET_FETCH: offset_fetch,
+        Api.OFFSET_FOR_LEADER_EPOCH: offset_for_leader_epoch,
+        Api.PRODUCE: produce_api.produce,
+        Api.SYNC_GROUP: sync_group,
+        Api.TXN_OFFSET_COMMIT: txn_offset_commit,
+        Api.WRITE_TXN_MARKERS: write_txn_markers,
     }
 )
 """What handles each api; every one that is announced is here."""
@@ -77,7 +78,7 @@ def check_readable(service: Service, api: str, message: Any) -> None:
     Raises:
         MalformedRequest: the release cannot read it, and closes the connection.
     """
-    if api == "Produce":
+    if api == Api.PRODUCE:
         produce_api.check_readable(service.settings.profile, message)
 
 

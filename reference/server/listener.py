@@ -18,13 +18,13 @@ from reference.server.metadata_api import unsupported_api_versions
 from reference.server.nodes import NodeFault
 from reference.server.service import Call, Endpoint, Fields, Service
 from reference.wire.codec import (
-    API_VERSIONS,
     MalformedRequest,
     decode_header,
     decode_request,
     encode_response,
 )
 from reference.wire.versions import Served, served
+from spec.vocabulary import Api
 
 SIZE: Final = struct.Struct(">i")
 LARGEST: Final = 100 * 1024 * 1024
@@ -390,14 +390,14 @@ class Server:
         """The answer to a frame, None if it is never answered."""
         header, body = decode_header(frame)
         api = self._served.get(header.api)
-        if api is not None and not api.oldest <= header.version <= api.newest and header.api == API_VERSIONS:
-            return encode_response(API_VERSIONS, 0, header.correlation, unsupported_api_versions(self.service))
+        if api is not None and not api.oldest <= header.version <= api.newest and header.api == Api.API_VERSIONS:
+            return encode_response(Api.API_VERSIONS, 0, header.correlation, unsupported_api_versions(self.service))
         if api is None or not api.oldest <= header.version <= api.newest:
             named = header.api or f"api {header.api_key}"
             raise RefusedConnection(f"{named} of version {header.version} is not served")
         message = decode_request(header, frame, body)
         check_readable(self.service, header.api, message)
-        if header.api == API_VERSIONS and header.version >= 3:
+        if header.api == Api.API_VERSIONS and header.version >= 3:
             connection.software = f"{message.client_software_name} {message.client_software_version}"
         self.requests[header.api, connection.software] += 1
         answered: asyncio.Future[Fields | None] = asyncio.get_running_loop().create_future()

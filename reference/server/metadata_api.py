@@ -8,7 +8,7 @@ from reference.server.errors import ServerError
 from reference.server.service import CLUSTER_ID, Call, Endpoint, Fields, Service
 from reference.server.topics import NO_ROOM, Topic, is_legal
 from reference.wire.versions import Served, is_since, served
-from spec.vocabulary import ABSENT, ErrorCode
+from spec.vocabulary import ABSENT, Api, ErrorCode
 
 TRANSACTION_VERSION: Final = "transaction.version"
 FEATURES_SINCE: Final = "4.0"
@@ -67,7 +67,7 @@ def api_versions(service: Service, call: Call) -> None:
 
 def unsupported_api_versions(service: Service) -> Fields:
     """The answer, of version 0, to a version of ApiVersions that is not known: which are."""
-    known = [_range(each) for each in served(service.settings.profile) if each.api == "ApiVersions"]
+    known = [_range(each) for each in served(service.settings.profile) if each.api == Api.API_VERSIONS]
     return {"error_code": int(ErrorCode.UNSUPPORTED_VERSION), "api_keys": known}
 
 

@@ -22,7 +22,7 @@ from reference.world.partition_readers import PartitionReaders
 from reference.world.producer_history import ProducerHistory, made_by, producer_name
 from reference.world.replica_rows import TOPIC, ReplicasBefore, follow, node_name, record_fault
 from spec.versions import NEWEST, Profile
-from spec.vocabulary import ErrorCode, Offset, Origin
+from spec.vocabulary import Api, ErrorCode, Offset, Origin
 
 PRODUCE_VERSION: Final = 11
 
@@ -115,7 +115,7 @@ class Cluster:
         identity = self._ids[node].init_producer_id()
         self.producers[producer].identified(identity)
         self.recorder.record(
-            "InitProducerId",
+            Api.INIT_PRODUCER_ID,
             self.clock.now,
             node=node_name(node),
             client=producer_name(producer),
@@ -295,7 +295,7 @@ class Cluster:
         self, named: Row, batch: RecordBatch, replica: Partition, before: ObservedState, answer: PartitionAnswer
     ) -> None:
         self.recorder.record(
-            "Produce",
+            Api.PRODUCE,
             self.clock.now,
             before,
             observe(replica, batch.producer_id),

@@ -36,6 +36,7 @@ from spec.vocabulary import (
     MAX_SEQUENCE,
     NO_PRODUCER_ID,
     NO_SEQUENCE,
+    Api,
     ControlType,
     CoordinatorEpoch,
     Epoch,
@@ -114,7 +115,7 @@ class RawWorld:
         )
         reported = reported_transaction_version(marker, version)
         columns: dict[str, Value] = {"api_version": version, "marker_version": reported, "committed": marker.committed}
-        self.append("WriteTxnMarkers", leader, marker.batch(self.clock.now), Origin.COORDINATOR, reported, columns)
+        self.append(Api.WRITE_TXN_MARKERS, leader, marker.batch(self.clock.now), Origin.COORDINATOR, reported, columns)
 
     def coordinator_writes_data(self) -> None:
         """A coordinator appends data whose sequences are not checked, as group coordinators do with offsets.
@@ -132,7 +133,7 @@ class RawWorld:
             timestamp=self.clock.now,
             transactional=self.tape.happens(700),
         )
-        self.append("TxnOffsetCommit", leader, batch, Origin.COORDINATOR, UNKNOWN_VERSION, {})
+        self.append(Api.TXN_OFFSET_COMMIT, leader, batch, Origin.COORDINATOR, UNKNOWN_VERSION, {})
 
     def quorum_appends(self) -> None:
         """The leader of a Raft quorum appends: epochs are checked, sequences are not."""
@@ -309,7 +310,7 @@ class RawWorld:
             "transactional_id": request.transactional_id or "",
             **reply_columns(answer.error, answer.base_offset, answer.last_offset, answer.duplicate),
         }
-        self.record("Produce", self.partition.leader, batch, guard, before, columns)
+        self.record(Api.PRODUCE, self.partition.leader, batch, guard, before, columns)
 
     def record(
         self,

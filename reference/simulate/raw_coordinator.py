@@ -38,6 +38,7 @@ from spec.vocabulary import (
     MAX_EPOCH,
     NO_EPOCH,
     NO_PRODUCER_ID,
+    Api,
     CoordinatorEpoch,
     Epoch,
     ErrorCode,
@@ -137,7 +138,7 @@ class RawCoordinator:
             error = refusal.code
         columns = verify_columns(asked) | {"error": int(error)} | known_columns("before_", before, (asked.partition,))
         columns |= known_columns("after_", known_of(self.coordinator, transactional_id), (asked.partition,))
-        self._record("AddPartitionsToTxn" if adds else "VerifyPartitions", columns)
+        self._record(Api.ADD_PARTITIONS_TO_TXN if adds else "VerifyPartitions", columns)
         return True
 
     def _ask(self, asked: TransactionRequest) -> None:

@@ -10,6 +10,8 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
+from spec.vocabulary import Api
+
 HEAD: Final = struct.Struct(">hhi")
 """Where every request begins: api key, version, correlation id."""
 
@@ -17,13 +19,11 @@ LENGTH: Final = struct.Struct(">h")
 CORRELATION: Final = struct.Struct(">i")
 NO_TAGS: Final = b"\x00"
 
-API_VERSIONS: Final = "ApiVersions"
-
 UUID: Final = "uuid"
 """The type of ids, which are none rather than null."""
 
 OLDEST: Final[Mapping[str, int]] = MappingProxyType(
-    dict.fromkeys(("DeleteTopics", "DescribeConfigs", "OffsetForLeaderEpoch", "WriteTxnMarkers"), 0)
+    dict.fromkeys((Api.DELETE_TOPICS, Api.DESCRIBE_CONFIGS, Api.OFFSET_FOR_LEADER_EPOCH, Api.WRITE_TXN_MARKERS), 0)
 )
 """Versions before those that the library names, which it reads all the same: their fields are still in its schemas."""
 
@@ -245,7 +245,7 @@ def encode_response(api: str, version: int, correlation: int, fields: Mapping[st
         fields: the body by name; structures are mappings, arrays are sequences, ids of topics are hexadecimal.
     """
     message = messages("response")[api]
-    tags = NO_TAGS if api != API_VERSIONS and message.flexible_version_q(version) else b""
+    tags = NO_TAGS if api != Api.API_VERSIONS and message.flexible_version_q(version) else b""
     return CORRELATION.pack(correlation) + tags + encode_body("response", api, version, fields)
 
 

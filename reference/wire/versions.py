@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 from reference.wire.codec import key_of, known_versions
 from spec.versions import PROFILES, Profile
 from spec.versions import RELEASES as KNOWN_RELEASES
+from spec.vocabulary import Api
 
 Ranges = Mapping[str, tuple[int, int]]
 """Oldest and newest version by the release in which they became so; it holds until the next one that is named."""
@@ -26,7 +27,7 @@ RELEASES: Final = tuple(dict.fromkeys(_numbers(release.name) for release in KNOW
 
 RANGES: Final[Mapping[str, Ranges]] = MappingProxyType(
     {
-        "Produce": {
+        Api.PRODUCE: {
             "0.11": (0, 3),
             "1.0": (0, 5),
             "2.0": (0, 6),
@@ -36,7 +37,7 @@ RANGES: Final[Mapping[str, Ranges]] = MappingProxyType(
             "4.0": (3, 12),
             "4.1": (3, 13),
         },
-        "Fetch": {
+        Api.FETCH: {
             "0.11": (0, 5),
             "1.0": (0, 6),
             "2.0": (0, 8),
@@ -47,7 +48,7 @@ RANGES: Final[Mapping[str, Ranges]] = MappingProxyType(
             "4.0": (4, 17),
             "4.1": (4, 18),
         },
-        "ListOffsets": {
+        Api.LIST_OFFSETS: {
             "0.11": (0, 2),
             "2.0": (0, 3),
             "2.4": (0, 5),
@@ -56,9 +57,9 @@ RANGES: Final[Mapping[str, Ranges]] = MappingProxyType(
             "4.0": (1, 10),
             "4.2": (1, 11),
         },
-        "Metadata": {"0.11": (0, 4), "1.0": (0, 5), "2.0": (0, 6), "2.4": (0, 9), "3.6": (0, 12), "4.0": (0, 13)},
-        "OffsetCommit": {"0.11": (0, 3), "2.0": (0, 4), "2.4": (0, 8), "3.9": (0, 9), "4.0": (2, 9), "4.2": (2, 10)},
-        "OffsetFetch": {
+        Api.METADATA: {"0.11": (0, 4), "1.0": (0, 5), "2.0": (0, 6), "2.4": (0, 9), "3.6": (0, 12), "4.0": (0, 13)},
+        Api.OFFSET_COMMIT: {"0.11": (0, 3), "2.0": (0, 4), "2.4": (0, 8), "3.9": (0, 9), "4.0": (2, 9), "4.2": (2, 10)},
+        Api.OFFSET_FETCH: {
             "0.11": (0, 3),
             "2.0": (0, 4),
             "2.4": (0, 6),
@@ -68,20 +69,20 @@ RANGES: Final[Mapping[str, Ranges]] = MappingProxyType(
             "4.0": (1, 9),
             "4.2": (1, 10),
         },
-        "FindCoordinator": {"0.11": (0, 1), "2.0": (0, 2), "2.4": (0, 3), "3.6": (0, 4), "3.9": (0, 6)},
-        "JoinGroup": {"0.11": (0, 2), "2.0": (0, 3), "2.4": (0, 6), "2.5": (0, 7), "3.6": (0, 9)},
-        "Heartbeat": {"0.11": (0, 1), "2.0": (0, 2), "2.4": (0, 4)},
-        "LeaveGroup": {"0.11": (0, 1), "2.0": (0, 2), "2.4": (0, 4), "3.6": (0, 5)},
-        "SyncGroup": {"0.11": (0, 1), "2.0": (0, 2), "2.4": (0, 4), "2.5": (0, 5)},
-        "DescribeGroups": {"0.11": (0, 1), "2.0": (0, 2), "2.4": (0, 5), "4.0": (0, 6)},
-        "ListGroups": {"0.11": (0, 1), "2.0": (0, 2), "2.4": (0, 3), "2.7": (0, 4), "3.9": (0, 5)},
-        "DescribeCluster": {"3.6": (0, 0), "3.9": (0, 1), "4.0": (0, 2)},
-        "DescribeProducers": {"3.6": (0, 0)},
-        "DescribeTransactions": {"3.6": (0, 0)},
-        "ListTransactions": {"3.6": (0, 0), "3.9": (0, 1), "4.1": (0, 2)},
-        "ApiVersions": {"0.11": (0, 1), "2.0": (0, 2), "2.4": (0, 3), "3.9": (0, 4), "4.4": (0, 5)},
-        "CreateTopics": {"0.11": (0, 2), "2.0": (0, 3), "2.4": (0, 5), "2.7": (0, 6), "3.6": (0, 7), "4.0": (2, 7)},
-        "DeleteTopics": {
+        Api.FIND_COORDINATOR: {"0.11": (0, 1), "2.0": (0, 2), "2.4": (0, 3), "3.6": (0, 4), "3.9": (0, 6)},
+        Api.JOIN_GROUP: {"0.11": (0, 2), "2.0": (0, 3), "2.4": (0, 6), "2.5": (0, 7), "3.6": (0, 9)},
+        Api.HEARTBEAT: {"0.11": (0, 1), "2.0": (0, 2), "2.4": (0, 4)},
+        Api.LEAVE_GROUP: {"0.11": (0, 1), "2.0": (0, 2), "2.4": (0, 4), "3.6": (0, 5)},
+        Api.SYNC_GROUP: {"0.11": (0, 1), "2.0": (0, 2), "2.4": (0, 4), "2.5": (0, 5)},
+        Api.DESCRIBE_GROUPS: {"0.11": (0, 1), "2.0": (0, 2), "2.4": (0, 5), "4.0": (0, 6)},
+        Api.LIST_GROUPS: {"0.11": (0, 1), "2.0": (0, 2), "2.4": (0, 3), "2.7": (0, 4), "3.9": (0, 5)},
+        Api.DESCRIBE_CLUSTER: {"3.6": (0, 0), "3.9": (0, 1), "4.0": (0, 2)},
+        Api.DESCRIBE_PRODUCERS: {"3.6": (0, 0)},
+        Api.DESCRIBE_TRANSACTIONS: {"3.6": (0, 0)},
+        Api.LIST_TRANSACTIONS: {"3.6": (0, 0), "3.9": (0, 1), "4.1": (0, 2)},
+        Api.API_VERSIONS: {"0.11": (0, 1), "2.0": (0, 2), "2.4": (0, 3), "3.9": (0, 4), "4.4": (0, 5)},
+        Api.CREATE_TOPICS: {"0.11": (0, 2), "2.0": (0, 3), "2.4": (0, 5), "2.7": (0, 6), "3.6": (0, 7), "4.0": (2, 7)},
+        Api.DELETE_TOPICS: {
             "0.11": (0, 1),
             "2.0": (0, 2),
             "2.4": (0, 4),
@@ -89,18 +90,25 @@ RANGES: Final[Mapping[str, Ranges]] = MappingProxyType(
             "3.6": (0, 6),
             "4.0": (1, 6),
         },
-        "CreatePartitions": {"1.0": (0, 0), "2.0": (0, 1), "2.5": (0, 2), "2.7": (0, 3)},
-        "DeleteRecords": {"0.11": (0, 0), "2.0": (0, 1), "2.7": (0, 2)},
-        "OffsetForLeaderEpoch": {"0.11": (0, 0), "2.0": (0, 1), "2.4": (0, 3), "3.6": (0, 4), "4.0": (2, 4)},
-        "WriteTxnMarkers": {"0.11": (0, 0), "3.6": (0, 1), "4.0": (1, 1), "4.2": (1, 2)},
-        "DescribeConfigs": {"0.11": (0, 0), "2.0": (0, 2), "2.7": (0, 3), "3.6": (0, 4), "4.0": (1, 4)},
-        "DeleteGroups": {"2.0": (0, 1), "2.4": (0, 2), "4.4": (0, 3)},
-        "OffsetDelete": {"2.4": (0, 0)},
-        "InitProducerId": {"0.11": (0, 0), "2.0": (0, 1), "2.4": (0, 2), "2.5": (0, 3), "2.7": (0, 4), "3.9": (0, 5)},
-        "AddPartitionsToTxn": {"0.11": (0, 0), "2.0": (0, 1), "2.7": (0, 2), "3.6": (0, 4), "3.9": (0, 5)},
-        "AddOffsetsToTxn": {"0.11": (0, 0), "2.0": (0, 1), "2.7": (0, 2), "3.6": (0, 3), "3.9": (0, 4)},
-        "EndTxn": {"0.11": (0, 0), "2.0": (0, 1), "2.7": (0, 2), "3.6": (0, 3), "3.9": (0, 4), "4.0": (0, 5)},
-        "TxnOffsetCommit": {
+        Api.CREATE_PARTITIONS: {"1.0": (0, 0), "2.0": (0, 1), "2.5": (0, 2), "2.7": (0, 3)},
+        Api.DELETE_RECORDS: {"0.11": (0, 0), "2.0": (0, 1), "2.7": (0, 2)},
+        Api.OFFSET_FOR_LEADER_EPOCH: {"0.11": (0, 0), "2.0": (0, 1), "2.4": (0, 3), "3.6": (0, 4), "4.0": (2, 4)},
+        Api.WRITE_TXN_MARKERS: {"0.11": (0, 0), "3.6": (0, 1), "4.0": (1, 1), "4.2": (1, 2)},
+        Api.DESCRIBE_CONFIGS: {"0.11": (0, 0), "2.0": (0, 2), "2.7": (0, 3), "3.6": (0, 4), "4.0": (1, 4)},
+        Api.DELETE_GROUPS: {"2.0": (0, 1), "2.4": (0, 2), "4.4": (0, 3)},
+        Api.OFFSET_DELETE: {"2.4": (0, 0)},
+        Api.INIT_PRODUCER_ID: {
+            "0.11": (0, 0),
+            "2.0": (0, 1),
+            "2.4": (0, 2),
+            "2.5": (0, 3),
+            "2.7": (0, 4),
+            "3.9": (0, 5),
+        },
+        Api.ADD_PARTITIONS_TO_TXN: {"0.11": (0, 0), "2.0": (0, 1), "2.7": (0, 2), "3.6": (0, 4), "3.9": (0, 5)},
+        Api.ADD_OFFSETS_TO_TXN: {"0.11": (0, 0), "2.0": (0, 1), "2.7": (0, 2), "3.6": (0, 3), "3.9": (0, 4)},
+        Api.END_TXN: {"0.11": (0, 0), "2.0": (0, 1), "2.7": (0, 2), "3.6": (0, 3), "3.9": (0, 4), "4.0": (0, 5)},
+        Api.TXN_OFFSET_COMMIT: {
             "0.11": (0, 0),
             "2.0": (0, 1),
             "2.4": (0, 2),
@@ -114,12 +122,18 @@ RANGES: Final[Mapping[str, Ranges]] = MappingProxyType(
 """Every api that is served."""
 
 NEWEST_SERVED: Final[Mapping[str, int]] = MappingProxyType(
-    {"AddPartitionsToTxn": 3, "TxnOffsetCommit": 5, "OffsetCommit": 9, "OffsetFetch": 9}
-    | {"DescribeCluster": 0, "ListTransactions": 0}
+    {
+        Api.ADD_PARTITIONS_TO_TXN: 3,
+        Api.TXN_OFFSET_COMMIT: 5,
+        Api.OFFSET_COMMIT: 9,
+        Api.OFFSET_FETCH: 9,
+        Api.DESCRIBE_CLUSTER: 0,
+        Api.LIST_TRANSACTIONS: 0,
+    }
 )
 """Where it is not the newest that the library has: later versions are between brokers, or not implemented."""
 
-ANNOUNCED_FROM: Final[Mapping[str, int]] = MappingProxyType({"Produce": 0})
+ANNOUNCED_FROM: Final[Mapping[str, int]] = MappingProxyType({Api.PRODUCE: 0})
 """Older versions that are announced and not served: librdkafka wants to see them (KAFKA-18659)."""
 
 

@@ -13,7 +13,7 @@ from reference.world.brokers import Brokers
 from reference.world.messages import Administrator, Body, CoordinatorCall, Request, Sender, WriteMarker
 from reference.world.replica_rows import ReplicasBefore, record_fault
 from reference.world.steps import ADMIN, TraceSteps
-from spec.vocabulary import CoordinatorEpoch, Epoch, ErrorCode, Offset, ProducerId
+from spec.vocabulary import Api, CoordinatorEpoch, Epoch, ErrorCode, Offset, ProducerId
 
 Send = Callable[[Sender, int, Body], Request]
 
@@ -101,7 +101,7 @@ class Administrators:
         asked: Row = {"client": ADMIN, "offset": offset, "error": int(error)}
         now = self._brokers.now_at(node)
         record_fault(
-            self._steps.recorder, "DeleteRecords", now, partition.partition, before, node, asked, partition.topic
+            self._steps.recorder, Api.DELETE_RECORDS, now, partition.partition, before, node, asked, partition.topic
         )
         return error
 

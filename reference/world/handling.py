@@ -47,7 +47,7 @@ from reference.world.node import (
     offset_commit,
 )
 from reference.world.steps import TraceSteps, sender_name, transaction_of
-from spec.vocabulary import ABSENT, NO_SEQUENCE, ErrorCode
+from spec.vocabulary import ABSENT, NO_SEQUENCE, Api, ErrorCode
 
 Principal = Callable[[int], str]
 """The name under which an instance of a transactional id is authorized."""
@@ -318,7 +318,7 @@ class Handling:
         for partition in sorted(before.keys() & after.keys()):
             columns = commit_columns(asked, partition, errors) | transaction_of(request.body)
             columns |= state_columns(before[partition], after[partition])
-            self.steps.of_group("TxnOffsetCommit", request.node, sender_name(request.sender), columns)
+            self.steps.of_group(Api.TXN_OFFSET_COMMIT, request.node, sender_name(request.sender), columns)
         self._answer(request, CoordinatorAnswer(partitions=errors))
 
 

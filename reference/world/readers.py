@@ -17,7 +17,7 @@ from reference.world.group_rows import fetch_columns, observed, of_group, state_
 from reference.world.history import HistoryRows, noted_by
 from reference.world.reader_rows import asked_columns, readable_end, taken
 from reference.world.steps import TraceSteps
-from spec.vocabulary import ErrorCode, Offset
+from spec.vocabulary import Api, ErrorCode, Offset
 
 
 class Consumers:
@@ -170,4 +170,4 @@ def record_offset_fetch(
     """
     for partition, state in observed(coordinator, group, answer.partitions).items():
         columns = fetch_columns(group, partition, require_stable, answer.partitions[partition])
-        steps.of_group("OffsetFetch", node, client, columns | state_columns(state, state))
+        steps.of_group(Api.OFFSET_FETCH, node, client, columns | state_columns(state, state))

@@ -27,7 +27,7 @@ from reference.world.replicas_messages import (
     ReplicaProduce,
 )
 from reference.world.replicas_nodes import BrokerNode, ProcessStatus
-from spec.vocabulary import ABSENT, ErrorCode, Offset
+from spec.vocabulary import ABSENT, Api, ErrorCode, Offset
 
 
 class ReplicasWorld(ReplicasBase):
@@ -49,7 +49,7 @@ class ReplicasWorld(ReplicasBase):
         identity = self.nodes[node].producer_ids.init_producer_id()
         self.clients.producers[producer].identified(identity)
         self.recorder.record(
-            "InitProducerId",
+            Api.INIT_PRODUCER_ID,
             self.nodes[node].now,
             node=node_name(node),
             client=producer_name(producer),
@@ -215,7 +215,7 @@ class ReplicasWorld(ReplicasBase):
         replica = self.replica(node, partition)
         before = replica.watch.before()
         replica.log.log.advance_start(Offset(replica.log.high_watermark))
-        replica.watch.decided("DeleteRecords", before, leads=True, offset=replica.log.high_watermark)
+        replica.watch.decided(Api.DELETE_RECORDS, before, leads=True, offset=replica.log.high_watermark)
 
     # --- faults of brokers ------------------------------------------------------------------------------------
 

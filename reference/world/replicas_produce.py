@@ -12,7 +12,7 @@ from reference.world.producer_history import made_by
 from reference.world.replicas_messages import BatchAnswer, Body, DelayedAnswer, ReplicaMessage, ReplicaProduce
 from reference.world.replicas_nodes import BrokerNode
 from reference.world.replicas_shape import ACKS_ALL
-from spec.vocabulary import ErrorCode, Offset, Origin, Timestamp
+from spec.vocabulary import Api, ErrorCode, Offset, Origin, Timestamp
 
 PRODUCE_VERSION: Final = 11
 
@@ -55,7 +55,7 @@ class ProduceHandling:
         insync = 0 if leadership is None else len(leadership.insync)
         answer = replica.append(sent.partition, batch, asked.acks, PRODUCE_VERSION)
         replica.watch.decided(
-            "Produce",
+            Api.PRODUCE,
             before,
             **batch_columns(batch),
             **made_by(asked.attempt.batch),

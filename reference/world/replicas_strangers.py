@@ -15,7 +15,7 @@ from reference.tape import Tape
 from reference.world.replicas import ReplicasWorld
 from reference.world.replicas_nodes import BrokerNode
 from reference.world.replicas_produce import PRODUCE_VERSION
-from spec.vocabulary import ABSENT, LeaderEpoch, Offset, Origin
+from spec.vocabulary import ABSENT, Api, LeaderEpoch, Offset, Origin
 
 NUMBER: Final = ABSENT
 """The number of a request whose answer is not awaited."""
@@ -80,7 +80,7 @@ def stranger_produces(world: ReplicasWorld, tape: Tape, node: BrokerNode) -> boo
     before = replica.watch.before()
     answer = replica.append(partition, batch, NO_SUCH_ACKS, PRODUCE_VERSION)
     replica.watch.decided(
-        "Produce",
+        Api.PRODUCE,
         before,
         **batch_columns(batch),
         **reply_columns(answer.error, answer.base_offset, answer.last_offset, answer.duplicate),

@@ -50,7 +50,7 @@ from reference.world.messages import (
 from reference.world.node import TransactionRequest
 from reference.world.reader_rows import record_fetch
 from reference.world.replica_rows import node_name
-from spec.vocabulary import ErrorCode, Origin
+from spec.vocabulary import Api, ErrorCode, Origin
 
 ADMIN: Final = "admin"
 """The name of administrators in rows."""
@@ -115,7 +115,7 @@ class TraceSteps:
             **reply_columns(answer.error, answer.base_offset, answer.last_offset, answer.duplicate),
             **asked.made_by._asdict(),
         }
-        self._record("Produce", request.node, who(request) | columns, before, observe(replica, batch.producer_id))
+        self._record(Api.PRODUCE, request.node, who(request) | columns, before, observe(replica, batch.producer_id))
 
     def marked(
         self,
@@ -147,7 +147,11 @@ class TraceSteps:
             **reply_columns(error, last, last),
         }
         self._record(
-            "WriteTxnMarkers", request.node, who(request) | columns, before, observe(replica, asked.marker.producer_id)
+            Api.WRITE_TXN_MARKERS,
+            request.node,
+            who(request) | columns,
+            before,
+            observe(replica, asked.marker.producer_id),
         )
 
     def fetched(self, node: int, leader: Partition, asked: Row, error: ErrorCode, result: FetchResult | None) -> None:
@@ -178,7 +182,7 @@ class TraceSteps:
                 "error": 0,
             }
             seen = observe(leader, active.producer_id)
-            self._record("DescribeProducers", node, columns, seen, seen)
+            self._record(Api.DESCRIBE_PRODUCERS, node, columns, seen, seen)
 
     # --- groups -----------------------------------------------------------------------------------------------
 
@@ -200,12 +204,12 @@ class TraceSteps:
         for key, known in sorted(memory_of(coordinator).items()):
             columns: Row = {"client": ADMIN, "transactional_id": key, "error": 0}
             columns |= known_columns("before_", known) | known_columns("after_", known)
-            self._record("ListTransactions", node, columns)
+            self._record(Api.LIST_TRANSACTIONS, node, columns)
 
     def identified(self, node: int, client: str, identity: ProducerIdentity) -> None:
         """A producer without transactional id was given a producer id."""
         reported: Row = {"reply_producer_id": identity.producer_id, "reply_epoch": identity.epoch, "error": 0}
-        self._record("InitProducerId", node, {"client": client, **reported})
+        self._record(Api.INIT_PRODUCER_ID, node, {"client": client, **reported})
 
     def asked(
         self,
@@ -251,7 +255,7 @@ class TraceSteps:
         columns = verify_columns(asked) | {"error": int(error), "transaction": asked.transaction}
         columns |= known_columns("before_", before, (asked.partition,))
         columns |= known_columns("after_", known_of(coordinator, key), (asked.partition,))
-        api = "AddPartitionsToTxn" if asked.adds else "VerifyPartitions"
+        api = Api.ADD_PARTITIONS_TO_TXN if asked.adds else "VerifyPartitions"
         self._record(api, request.node, who(request) | columns)
 
     def changed(self, api: str, node: int, before: Memory, coordinator: TransactionCoordinator) -> None:

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from model_tests.corruption.bad.made import FalseRows
 from model_tests.traces.schema import Row
-from spec.vocabulary import ErrorCode
+from spec.vocabulary import Api, ErrorCode
 
 READ_COMMITTED: Final = 1
 _OF_BATCH: Final = ("writer", "transaction", "first_record", "record_count")
@@ -96,7 +96,7 @@ def _is_about_end(row: Row, answered: Row) -> bool:
 def a_request_of_the_transaction_before(rows: Sequence[Row]) -> FalseRows | None:
     """An EndTxn ends a transaction, and is one that its client sent for the transaction before."""
     for row in rows:
-        ends = row["api"] == "EndTxn" and not row["error"] and row["before_txn_state"] != row["after_txn_state"]
+        ends = row["api"] == Api.END_TXN and not row["error"] and row["before_txn_state"] != row["after_txn_state"]
         if ends and row["transaction"] > 0 and row["profile"] == "4.3" and row["transaction_version"] >= 2:
             return _changed(rows, row, transaction=row["transaction"] - 1)
     return None
@@ -105,14 +105,14 @@ def a_request_of_the_transaction_before(rows: Sequence[Row]) -> FalseRows | None
 def an_offset_before_its_end(rows: Sequence[Row]) -> FalseRows | None:
     """An offset that is committed in a transaction counts at once, and not with the marker."""
     for row in rows:
-        if row["api"] == "TxnOffsetCommit" and not row["error"] and row["group"]:
+        if row["api"] == Api.TXN_OFFSET_COMMIT and not row["error"] and row["group"]:
             return _changed(rows, row, after_committed_offset=row["offset"])
     return None
 
 
 def an_undecided_offset_reported(rows: Sequence[Row]) -> FalseRows | None:
     """A group that has to wait for a transaction gets the offset that the transaction has pending."""
-    waits = (r for r in rows if r["api"] == "OffsetFetch" and r["error"] == ErrorCode.UNSTABLE_OFFSET_COMMIT)
+    waits = (r for r in rows if r["api"] == Api.OFFSET_FETCH and r["error"] == ErrorCode.UNSTABLE_OFFSET_COMMIT)
     for answer in waits:
         offered = [r for r in rows[: answer["step"]] if _offers(r, answer)]
         if offered:
@@ -124,7 +124,7 @@ def a_past_member_commits(rows: Sequence[Row]) -> FalseRows | None:
     """A member of a generation that its group has left behind commits an offset."""
     for row in rows:
         past = 0 <= row["generation"] < row["before_group_generation"]
-        if row["api"] == "TxnOffsetCommit" and past and row["error"]:
+        if row["api"] == Api.TXN_OFFSET_COMMIT and past and row["error"]:
             return _changed(rows, row, error=0)
     return None
 
