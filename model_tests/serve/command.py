@@ -6,7 +6,7 @@ import ipaddress
 import signal
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from importlib import import_module
@@ -235,7 +235,7 @@ async def _served(
         _say(line)
     if not is_loopback(place.host):
         _say(f"warning: other machines can reach {place.host}, and without authentication anybody can read and write")
-    _stop_on_signals(server)
+    stop_on_signals(server.stop)
     try:
         with suppress(TimeoutError):
             await asyncio.wait_for(server.wait(), seconds)
@@ -260,10 +260,11 @@ def _fed(path: Path, data: Path, judge: Judge, defect: str) -> ServeReport:
     return report_of(again.service, again.requests, judge, time.monotonic() - started, suffered=again.suffered)
 
 
-def _stop_on_signals(server: Server) -> None:
+def stop_on_signals(stop: Callable[[], None]) -> None:
+    """Have SIGINT and SIGTERM stop what runs in this loop."""
     loop = asyncio.get_running_loop()
     for each in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(each, server.stop)
+        loop.add_signal_handler(each, stop)
 
 
 def report_of(
