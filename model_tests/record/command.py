@@ -2,7 +2,8 @@
 
 import asyncio
 import time
-from contextlib import ExitStack, nullcontext, suppress
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import ExitStack, asynccontextmanager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Final
 
@@ -48,23 +49,13 @@ def run(
             file cannot be had.
     """
     place, broker = address_of("--listen", listen), address_of("--upstream", upstream, least_port=1)
-    drawn = faults_called(faults, seed)
-    try:
-        messages("request"), messages("response")
-    except WireLibraryMissing as missing:
-        raise BadInput(str(missing)) from missing
-    with ExitStack() as stack:
-        wire, journal = (
-            stack.enter_context(lines_file(out / name, default))
-            for name, default in ((WIRE_LOG, plain), (JOURNAL, None))
-        )
-        recorder = Recorder(RecordedWire(wire, wall, broker, faults, seed), journal, say)
-        proxy = Proxy(place, recorder, drawn, lambda address, port: say(f"{address} at {Address(place.host, port)}"))
-        began = time.monotonic()
-        asyncio.run(_recorded(proxy, broker, seconds))
-        recorder.finish()
-    ports = {str(address): port for address, port in proxy.ports.items()}
-    return RecordReport(str(broker), str(out), time.monotonic() - began, ports, recorder.counts)
+    with begun(place, broker, out, faults, seed, _say) as proxy:
+        asyncio.run(_watched(proxy, broker, seconds))
+        return reported(proxy, broker, out)
+
+
+def _say(line: str) -> None:
+    typer.echo(line, err=True)
 
 
 def address_of(option: str, text: str, least_port: int = 0) -> Address:
@@ -79,43 +70,62 @@ def address_of(option: str, text: str, least_port: int = 0) -> Address:
     return Address(host.strip("[]"), int(port))
 
 
-def say(line: str) -> None:
-    """Print a line for a person."""
-    typer.echo(line, err=True)
+@contextmanager
+def begun(
+    place: Address, broker: Address, out: Path, faults: str, seed: int, say: Callable[[str], None]
+) -> Iterator[Proxy]:
+    """A proxy that has not started, with the files that it writes.
+
+    Args:
+        place: where it is to listen.
+        broker: for which.
+        out: directory for the wire log and the journal.
+        faults: name of what goes wrong on the way, nothing if empty.
+        seed: of these faults.
+        say: takes lines for a person.
+
+    Raises:
+        BadInput: there are no such faults, a file cannot be written, or a library is missing.
+    """
+    drawn = faults_called(faults, seed)
+    try:
+        messages("request"), messages("response")
+    except WireLibraryMissing as missing:
+        raise BadInput(str(missing)) from missing
+    with ExitStack() as stack:
+        wire, journal = (
+            stack.enter_context(lines_file(out / name, default))
+            for name, default in ((WIRE_LOG, plain), (JOURNAL, None))
+        )
+        recorder = Recorder(RecordedWire(wire, wall, broker, faults, seed), journal, say)
+        yield Proxy(place, recorder, drawn, on_port=lambda broker, port: say(f"{broker} at {place.host}:{port}"))
 
 
-async def _recorded(proxy: Proxy, broker: Address, seconds: float | None) -> None:
+@asynccontextmanager
+async def recorded(proxy: Proxy, broker: Address) -> AsyncIterator[None]:
+    """The proxy takes connections inside of this context.
+
+    Raises:
+        BadInput: nothing listens at the broker's address, the port cannot be had, or a file cannot be written.
+    """
     await require_broker(broker)
     try:
         await proxy.start(broker)
     except OSError as error:
-        await proxy.close()
         raise BadInput(f"cannot listen at {proxy.listen}: {error.strerror}") from error
-    if not is_loopback(proxy.listen.host):
-        say(f"warning: other machines can reach {proxy.listen.host}, and the broker behind it")
-    stop_on_signals(proxy.stop)
     try:
-        with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await _until_stopped(proxy)
+        yield
     finally:
         await proxy.close()
+    proxy.recorder.finish()
     if proxy.failure is not None:
         raise proxy.failure
 
 
-async def _until_stopped(proxy: Proxy) -> None:
-    console = Console(stderr=True)
-    recorder = proxy.recorder
-    live = Live(console=console, auto_refresh=False, transient=True) if console.is_terminal else None
-    with live or nullcontext():
-        while not proxy.stopped:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(SHOWN_S):
-                    await proxy.wait()
-            recorder.flush()
-            if live is not None:
-                live.update(shown(recorder.counts), refresh=True)
+def reported(proxy: Proxy, broker: Address, out: Path) -> RecordReport:
+    """What a proxy says in the end."""
+    ports = {str(address): port for address, port in proxy.ports.items()}
+    return RecordReport(str(broker), str(out), time.monotonic() - proxy.began, ports, proxy.recorder.counts)
 
 
 async def require_broker(broker: Address) -> None:
@@ -130,3 +140,27 @@ async def require_broker(broker: Address) -> None:
     except (OSError, TimeoutError) as error:
         raise BadInput(f"no broker at {broker}: {reason_of(error)}") from error
     writer.close()
+
+
+async def _watched(proxy: Proxy, broker: Address, seconds: float | None) -> None:
+    """Record until a signal comes or the time is over, with the counters on the terminal if there is one."""
+    async with recorded(proxy, broker):
+        if not is_loopback(proxy.listen.host):
+            _say(f"warning: other machines can reach {proxy.listen.host}, and the broker behind it")
+        stop_on_signals(proxy.stop)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await _until_stopped(proxy)
+
+
+async def _until_stopped(proxy: Proxy) -> None:
+    console, recorder = Console(stderr=True), proxy.recorder
+    live = Live(console=console, auto_refresh=False, transient=True) if console.is_terminal else None
+    with live or nullcontext():
+        while not proxy.stopped:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(SHOWN_S):
+                    await proxy.wait()
+            recorder.flush()
+            if live is not None:
+                live.update(shown(recorder.counts), refresh=True)

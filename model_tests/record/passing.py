@@ -259,8 +259,8 @@ class Passing:
 def _is_unanswered(exchange: Exchange) -> bool:
     if exchange.api != "Produce":
         return False
-    acks: int = exchange.followed if exchange.message is None else exchange.message.acks
-    return acks == UNANSWERED
+    acks = exchange.followed if exchange.message is None else exchange.message.acks
+    return bool(acks == UNANSWERED)
 
 
 def _acks_of_old(header: RequestHeader, frame: bytes) -> int:

@@ -6,13 +6,13 @@ begins with the first request that names it. What an answer says counts whether 
 said so.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from model_tests.record.batches import BatchHead, BatchHeads
-from model_tests.record.counts import Counts
-from model_tests.record.exchange import Exchange
+from model_tests.record.counts import FENCES, Counts
+from model_tests.record.exchange import Exchange, errors_in
 from model_tests.record.recent import Recent
 from spec import rules
 from spec.vocabulary import ABSENT, ErrorCode
@@ -43,7 +43,8 @@ AGAIN: Final = frozenset(
 )
 """Errors to EndTxn after which the client asks again."""
 
-COMMITTED, ABORTED, REFUSED, REPLACED, OPEN = "committed", "aborted", "end refused", "left to a new instance", "open"
+COMMITTED, ABORTED, REFUSED, FENCED = "committed", "aborted", "end refused", "fenced"
+REPLACED, OPEN = "left to a new instance", "open"
 """How a transaction ended, or that it has not."""
 
 Write = Callable[[dict[str, Any]], None]
@@ -68,6 +69,10 @@ class FollowedProducer:
     transactional_id: str
     transactions: int = 0
     open: int | None = None
+
+
+Following = tuple[FollowedProducer, int | None]
+"""Whose request it is, and in which of its transactions."""
 
 
 class SentBatch(NamedTuple):
@@ -115,11 +120,14 @@ class Producers:
         if api == "Produce":
             exchange.followed = dict(self._sent(exchange))
         elif api == "AddPartitionsToTxn":
-            for transactional_id, producer_id, epoch in _adding(message):
-                self._begun(self._producer(producer_id, epoch, transactional_id))
+            adding = list(_adding(message))
+            begun = [
+                self._producer(producer_id, epoch, transactional_id) for transactional_id, producer_id, epoch in adding
+            ]
+            exchange.followed = [(producer, self._begun(producer)) for producer in begun]
         elif api in ("AddOffsetsToTxn", "TxnOffsetCommit", "EndTxn"):
             producer = self._producer(message.producer_id, message.producer_epoch, message.transactional_id)
-            exchange.followed = producer, producer.open if api == "EndTxn" else self._begun(producer)
+            exchange.followed = [(producer, producer.open if api == "EndTxn" else self._begun(producer))]
 
     def _sent(self, exchange: Exchange) -> Iterator[tuple[Named, SentBatch]]:
         for topic in exchange.message.topic_data:
@@ -177,10 +185,12 @@ class Producers:
         elif exchange.api == "EndTxn":
             self._ended(exchange)
         elif exchange.api == "TxnOffsetCommit":
-            producer, txn = exchange.followed
-            accepted = not any(part.error_code for topic in answer.topics for part in topic.partitions)
-            if accepted:
+            ((producer, txn),) = exchange.followed
+            if not any(errors_in(answer)):
                 self._write({"ev": "send_offsets", "p": producer.name, "txn": txn, "ok": True})
+        elif exchange.api in ("AddPartitionsToTxn", "AddOffsetsToTxn"):
+            if FENCES & set(errors_in(answer)):
+                self._fenced(exchange.followed)
         elif exchange.api == "DeleteTopics":
             for topic in answer.responses:
                 if not topic.error_code:
@@ -207,7 +217,7 @@ class Producers:
 
     def _ended(self, exchange: Exchange) -> None:
         message, answer = exchange.message, exchange.answer
-        producer, txn = exchange.followed
+        ((producer, txn),) = exchange.followed
         if not answer.error_code and answer.producer_id != ABSENT:
             self._known.put((answer.producer_id, answer.producer_epoch), producer)
         if txn is None or producer.open != txn or answer.error_code in AGAIN:
@@ -216,7 +226,16 @@ class Producers:
         event = "commit" if message.committed else "abort"
         self._write({"ev": event, "p": producer.name, "txn": txn, "ok": not answer.error_code})
         outcome = COMMITTED if message.committed else ABORTED
-        self._counts.outcomes[REFUSED if answer.error_code else outcome] += 1
+        if answer.error_code:
+            outcome = FENCED if answer.error_code in FENCES else REFUSED
+        self._counts.outcomes[outcome] += 1
+
+    def _fenced(self, followed: Sequence[Following]) -> None:
+        """The coordinator knows another instance: the transactions of this one are over."""
+        for producer, txn in followed:
+            if producer.open == txn:
+                producer.open = None
+                self._counts.outcomes[FENCED] += 1
 
     def _appended(self, exchange: Exchange) -> None:
         waits_for_all = exchange.message.acks == ALL

@@ -1,6 +1,7 @@
 """The proxy: a port for each broker, and for each client's connection one to the broker behind it."""
 
 import asyncio
+import time
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -32,6 +33,7 @@ class Proxy:
         faults: what goes wrong on the way, nothing if none are given.
         on_port: takes a broker's address and the port that stands for it.
         failure: the error that stopped the proxy, None if there is none.
+        began: when it was made, in seconds of the machine's own clock.
     """
 
     listen: Address
@@ -39,6 +41,7 @@ class Proxy:
     faults: Faults | None = None
     on_port: Callable[[Address, int], None] = lambda *_: None
     failure: Exception | None = None
+    began: float = field(default_factory=time.monotonic)
     _ports: dict[Address, int] = field(default_factory=dict)
     _listeners: list[asyncio.Server] = field(default_factory=list)
     _open: dict[int, Link] = field(default_factory=dict)
