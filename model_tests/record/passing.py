@@ -278,8 +278,8 @@ def _acks_of_old(header: RequestHeader, frame: bytes) -> int:
 
 def _has_header(frame: bytes) -> bool:
     """Whether a frame can be a request: tokens of SASL begin with text, or with a tag of ASN.1."""
-    key, version = LENGTH.unpack_from(frame, 0)[0], LENGTH.unpack_from(frame, LENGTH.size)[0]
-    return 0 <= key < LARGEST_KEY and 0 <= version < LARGEST_VERSION
+    key, version, _ = HEAD.unpack_from(frame, 0)
+    return bool(0 <= key < LARGEST_KEY and 0 <= version < LARGEST_VERSION)
 
 
 def _version_of(header: RequestHeader, frame: bytes) -> int:
