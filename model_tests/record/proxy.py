@@ -1,6 +1,7 @@
 """The proxy: a port for each broker, and for each client's connection one to the broker behind it."""
 
 import asyncio
+import os
 import time
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
@@ -185,4 +186,5 @@ def reason_of(error: Exception) -> str:
     """Why a connection cannot be made, in a few words."""
     if isinstance(error, TimeoutError):
         return f"no answer in {CONNECT_S:.0f} s"
-    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+    number = error.errno if isinstance(error, OSError) else None
+    return os.strerror(number) if number and number > 0 else str(error)
