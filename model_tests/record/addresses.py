@@ -47,7 +47,7 @@ def is_readable(api: str, version: int) -> bool:
 
 
 def nodes_in(api: str, message: Any) -> Sequence[Any]:
-    """The parts of an answer that have a host and a port, each with its node; those of no node are left out."""
+    """The parts of an answer that have a host and a port; those of no node are left out."""
     if api == "FindCoordinator":
         found = message.coordinators if message.version >= COORDINATORS_SINCE else [message]
     elif api in ("Produce", "Fetch"):
@@ -55,12 +55,6 @@ def nodes_in(api: str, message: Any) -> Sequence[Any]:
     else:
         found = message.brokers
     return [each for each in found or () if each.host and each.port >= 0]
-
-
-def node_of(part: Any) -> int:
-    """The number of the node that a part of an answer is of."""
-    fields = part._struct.fields
-    return int(part.broker_id if "broker_id" in fields else part.node_id)
 
 
 def limit_versions(message: Any) -> bool:
