@@ -365,6 +365,25 @@ def serve_command(
     _judge(lambda: _provided("model_tests.serve.command")(**nodes_and_topics, **chosen, **other), json_file)
 
 
+@app.command("record")
+def record_command(
+    upstream: Annotated[str, typer.Option(metavar="HOST:PORT", help="A broker; the others become known by it.")],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where the wire log and the journal go.")],
+    listen: Annotated[
+        str, typer.Option(metavar="HOST:PORT", help="Stands for the broker; others get the ports after it.")
+    ] = "127.0.0.1:9092",
+    faults: Annotated[str, typer.Option(metavar="NAME", help="On the way, of connections: gentle or harsh.")] = "",
+    seed: Annotated[int, typer.Option(help="Of --faults.")] = 0,
+    seconds: Annotated[
+        float | None, typer.Option(min=0, help="Stop by itself after so long; at Ctrl-C if not given.")
+    ] = None,
+    json_file: Json = None,
+) -> None:
+    """Stand between clients and brokers: write down what is asked and answered, and lose some of it on demand."""
+    chosen: dict[str, object] = {"faults": faults, "seed": seed, "seconds": seconds}
+    _judge(lambda: _provided("model_tests.record.command")(listen, upstream, out, **chosen), json_file)
+
+
 @app.command("replay")
 def replay_command(
     file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="A trace file, or a wire log.")] = None,

@@ -7,6 +7,8 @@ Every line is an object with `ev`. Those that are read:
 | `producer` | `p`, `tid` | a producer begins, under a name; `tid` is its transactional id or null |
 | `begin` | `p`, `txn` | it begins a transaction, with a number of its own |
 | `ack` | `p`, `txn`, `topic`, `part`, `off` | a record was acknowledged; `txn` is null outside transactions |
+| | `count` | so many records from `off` on, one if it is not given |
+| `delete_topic` | `topic` | a topic was deleted: what was acknowledged in it until then is no longer there |
 | `send_offsets` | `p`, `txn`, `ok` | input offsets joined the transaction |
 | `commit`, `abort` | `p`, `txn`, `ok` | the answer to the end of the transaction; `ok` false is an unknown outcome |
 
@@ -159,16 +161,25 @@ def _add(reading: _JournalReading, line: int, event: dict[str, Any]) -> None:
         reading.current.pop((event["p"], event["txn"]), None)
         _attempt(reading, line, event)
     elif kind == "ack":
-        number = _attempt(reading, line, event)
-        reading.attempts[number].acknowledged += 1
+        number, first, count = _attempt(reading, line, event), int(event["off"]), int(event.get("count", 1))
+        reading.attempts[number].acknowledged += count
         partition = (event["topic"], int(event["part"]))
-        reading.acks.setdefault(partition, []).append((int(event["off"]), number, line))
+        reading.acks.setdefault(partition, []).extend((first + each, number, line) for each in range(count))
+    elif kind == "delete_topic":
+        _forget(reading, event["topic"])
     elif kind == "send_offsets" and event["ok"]:
         reading.attempts[_attempt(reading, line, event)].offsets = True
     elif kind in ("commit", "abort"):
         reading.attempts[_attempt(reading, line, event)].reported = (
             ReportedEnd(kind) if event["ok"] else ReportedEnd.UNKNOWN
         )
+
+
+def _forget(reading: _JournalReading, topic: str) -> None:
+    """A topic is deleted: another one of its name begins at offset 0."""
+    for partition in [partition for partition in reading.acks if partition[0] == topic]:
+        for _, number, _ in reading.acks.pop(partition):
+            reading.attempts[number].acknowledged -= 1
 
 
 def _attempt(reading: _JournalReading, line: int, event: dict[str, Any]) -> int:

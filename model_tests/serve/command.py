@@ -6,7 +6,7 @@ import ipaddress
 import signal
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from importlib import import_module
@@ -225,7 +225,7 @@ async def _served(
     server = Server(service, faults=faults, on_settled=judge.pause, on_closed=_say)
     if log is not None:
         log.follow(server)
-    _stop_on_signals(server)
+    stop_on_signals(server.stop)
     try:
         await server.start(place.host, place.port)
     except OSError as error:
@@ -260,10 +260,11 @@ def _fed(path: Path, data: Path, judge: Judge, defect: str) -> ServeReport:
     return report_of(again.service, again.requests, judge, time.monotonic() - started, suffered=again.suffered)
 
 
-def _stop_on_signals(server: Server) -> None:
+def stop_on_signals(stop: Callable[[], None]) -> None:
+    """Have SIGINT and SIGTERM stop what runs in this loop."""
     loop = asyncio.get_running_loop()
     for each in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(each, server.stop)
+        loop.add_signal_handler(each, stop)
 
 
 def report_of(

@@ -249,6 +249,30 @@ def encode_response(api: str, version: int, correlation: int, fields: Mapping[st
     return CORRELATION.pack(correlation) + tags + encode_body("response", api, version, fields)
 
 
+def response_body(api: str, version: int, frame: bytes) -> int:
+    """Where the body of an answer begins, behind correlation id and tagged fields.
+
+    Args:
+        api: name of the request that is answered.
+        version: of the request.
+        frame: without its length.
+
+    Raises:
+        MalformedRequest: it ends before its header does.
+    """
+    flexible = api != API_VERSIONS and messages("response")[api].flexible_version_q(version)
+    try:
+        return _after_tags(frame, CORRELATION.size) if flexible else CORRELATION.size
+    except IndexError as damage:
+        raise MalformedRequest(f"{len(frame)} bytes are no header of an answer: {damage}") from damage
+
+
+def encode_again(message: Any) -> bytes:
+    """A decoded body in bytes, with what was changed in it; tagged fields that the schema lacks are left out."""
+    message._header = None  # which a decoded message lacks, and the library looks for
+    return bytes(message.encode(version=message.version))
+
+
 def encode_body(kind: str, api: str, version: int, fields: Mapping[str, Any]) -> bytes:
     """The body of a message in bytes.
 

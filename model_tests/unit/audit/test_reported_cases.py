@@ -25,7 +25,7 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("reported")
     with tarfile.open(TABLE / "cases.tar.xz") as archive:
         archive.extractall(folder, filter="data")
-    yield folder
+    return folder
 
 
 def test_each_case_has_its_inputs_and_each_input_its_case(inputs: Path) -> None:

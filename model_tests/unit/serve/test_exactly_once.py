@@ -36,9 +36,9 @@ def write_in_transactions(servers: str, count: int, outcomes: ApplicationOutcome
     fence(servers, "payments", "txn", outcomes)
 
 
-def use(cluster: Cluster, transactions: int, transformers: int = 2) -> ApplicationOutcomes:
+def use(servers: str, transactions: int, transformers: int = 2) -> ApplicationOutcomes:
     """All applications at once, until each has done its part; what became of the transactions of the first."""
-    servers, done = cluster.bootstrap_servers, threading.Event()
+    done = threading.Event()
     plain, txn, loop = ApplicationOutcomes(), ApplicationOutcomes(), ApplicationOutcomes()
     writers, loops = Threads(), Threads()
     writers.start(write_plainly, servers, "in", list(numbered("v", 4 * transactions)), plain)
@@ -63,7 +63,7 @@ def judged(profile: str, version: int, seed: int, transactions: int, record: Pat
     topics = {"in": 2, "out": 2, "txn": 2}
     cluster = Cluster(profile, 3, transaction_version=version, topics=topics, faults="harsh", seed=seed, record=record)
     with cluster:
-        use(cluster, transactions)
+        use(cluster.bootstrap_servers, transactions)
     assert [] == [notice for notice in cluster.notices if "is closed" in notice]
     assert cluster.report is not None
     return cluster.report

@@ -1,0 +1,1 @@
+"""`eos record`: a proxy between clients and brokers that writes down what was asked and answered."""

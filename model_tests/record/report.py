@@ -1,0 +1,108 @@
+"""The report of a recording: who asked what, what came of transactions, and what cannot be true."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from rich.console import Console, Group
+from rich.table import Table
+from rich.text import Text
+
+from model_tests.common.reports import HOLDS, NOTHING_JUDGED, VIOLATED
+from model_tests.record.counts import Counts
+
+SHOWN = 10
+"""Contradictions that are printed."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordReport:
+    """The outcome of a recording.
+
+    Attributes:
+        upstream: the broker that was given.
+        directory: where the files are.
+        seconds: how long it ran.
+        brokers: the port that stood for each broker.
+        counts: what was counted.
+    """
+
+    upstream: str
+    directory: str
+    seconds: float
+    brokers: Mapping[str, int]
+    counts: Counts
+
+    @property
+    def exit_code(self) -> int:
+        """Whether answers contradict each other, or nobody asked for anything."""
+        if self.counts.contradicted:
+            return VIOLATED
+        return HOLDS if self.counts.requests else NOTHING_JUDGED
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as plain JSON values."""
+        counts = self.counts
+        return {
+            "upstream": self.upstream,
+            "directory": self.directory,
+            "seconds": self.seconds,
+            "brokers": dict(self.brokers),
+            "connections": counts.connections,
+            "closed": counts.closed,
+            "requests": [
+                {"api": api, "software": software, "count": count}
+                for (software, api), count in sorted(counts.requests.items())
+            ],
+            "errors": [
+                {"api": api, "software": software, "error": error, "count": count}
+                for (software, api, error), count in sorted(counts.errors.items())
+            ],
+            "transactions": dict(sorted(counts.outcomes.items())),
+            "records": counts.records,
+            "fences": counts.fences,
+            "duplicates": counts.duplicates,
+            "faults": dict(sorted(counts.faults.items())),
+            "unread": dict(sorted(counts.unread.items())),
+            "not_journaled": dict(sorted(counts.not_journaled.items())),
+            "contradicted": counts.contradicted,
+            "contradictions": [{**asdict(each), "rule": each.rule.id} for each in counts.contradictions],
+        }
+
+    def print(self, console: Console) -> None:
+        """Clients, transactions, contradictions."""
+        ports = ", ".join(f"{broker} by port {port}" for broker, port in self.brokers.items())
+        console.print(f"recorded {ports}; {self.seconds:.1f} s", highlight=False, markup=False)
+        console.print(shown(self.counts))
+        counts = self.counts
+        for what, counted in (("passed undecoded", counts.unread), ("not in the journal", counts.not_journaled)):
+            if counted:
+                console.print(f"{what}: {_listed(counted)}", highlight=False, markup=False)
+        if counts.closed:
+            console.print(f"{counts.closed} connections closed because of what came over them", highlight=False)
+        for each in counts.contradictions[:SHOWN]:
+            console.print(f"{each.rule.id}: {each.what}", style="red", markup=False, highlight=False)
+        console.print(f"answers that cannot all be true: {counts.contradicted}", highlight=False)
+
+
+def shown(counts: Counts) -> Group:
+    """The counters, as they are while a recording runs and when it has ended."""
+    table = Table("client", "requests", "errors")
+    software = dict.fromkeys(name for name, _ in (*counts.requests, *((name, api) for name, api, _ in counts.errors)))
+    for name in sorted(software):
+        requests = (f"{api} {count}" for (client, api), count in counts.requests.most_common() if client == name)
+        errors = (
+            f"{api} {error} {count}" for (client, api, error), count in counts.errors.most_common() if client == name
+        )
+        table.add_row(*map(Text, (name, ", ".join(requests), ", ".join(errors))))
+    lines = [
+        f"transactions: {_listed(counts.outcomes) or 'none ended'}",
+        f"acknowledged records: {counts.records}, duplicates: {counts.duplicates}, fences: {counts.fences}",
+    ]
+    if counts.faults:
+        lines.append(f"faults: {_listed(counts.faults)}")
+    return Group(*([table] if software else []), *map(Text, lines))
+
+
+def _listed(counted: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in sorted(counted.items()))
