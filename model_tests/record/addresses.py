@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-from reference.wire.codec import API_VERSIONS, key_of, known_versions
+from reference.wire.codec import key_of, known_versions
+from spec.vocabulary import Api
 
 SINCE: Final[Mapping[str, int]] = MappingProxyType(
     {"Metadata": 0, "FindCoordinator": 0, "DescribeCluster": 0, "Produce": 10, "Fetch": 16}
@@ -72,7 +73,7 @@ def limit_versions(message: Any) -> bool:
 
 def _newest() -> Iterator[tuple[int, int]]:
     """For the apis whose answers the proxy must read, the newest version that it can."""
-    for api in (*SINCE, API_VERSIONS):
+    for api in (*SINCE, Api.API_VERSIONS):
         known = known_versions(api)
         if known is not None:
             yield key_of(api), known[1]

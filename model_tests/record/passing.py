@@ -15,7 +15,6 @@ from model_tests.record.recorder import Recorder
 from reference.server.faults import NOTHING, Faults, RequestFaults
 from reference.server.listener import SIZE
 from reference.wire.codec import (
-    API_VERSIONS,
     CORRELATION,
     HEAD,
     LENGTH,
@@ -29,7 +28,7 @@ from reference.wire.codec import (
     known_versions,
     response_body,
 )
-from spec.vocabulary import ErrorCode
+from spec.vocabulary import Api, ErrorCode
 
 Streams: TypeAlias = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 OpenPort: TypeAlias = Callable[[Address], Awaitable[int]]
@@ -180,14 +179,14 @@ class Passing:
 
     def _answers_itself(self, header: RequestHeader) -> bool:
         """A version of ApiVersions that cannot be read is unknown to the proxy as it would be to an older broker."""
-        return header.api == API_VERSIONS and not addresses.is_readable(API_VERSIONS, header.version)
+        return header.api == Api.API_VERSIONS and not addresses.is_readable(Api.API_VERSIONS, header.version)
 
     async def _answer_itself(self, header: RequestHeader) -> None:
         await self._until_settled()
-        oldest, newest = known_versions(API_VERSIONS) or (0, 0)
-        known = {"api_key": key_of(API_VERSIONS), "min_version": oldest, "max_version": newest}
+        oldest, newest = known_versions(Api.API_VERSIONS) or (0, 0)
+        known = {"api_key": key_of(Api.API_VERSIONS), "min_version": oldest, "max_version": newest}
         fields = {"error_code": int(ErrorCode.UNSUPPORTED_VERSION), "api_keys": [known]}
-        await self._deliver(encode_response(API_VERSIONS, 0, header.correlation, fields))
+        await self._deliver(encode_response(Api.API_VERSIONS, 0, header.correlation, fields))
 
     # --- answers ----------------------------------------------------------------------------------------------
 
@@ -241,7 +240,7 @@ class Passing:
             self.recorder.counts.unread[f"{header.api} {header.version}"] += 1
             return frame
         exchange.answer = answer
-        if header.api == API_VERSIONS:
+        if header.api == Api.API_VERSIONS:
             changed = addresses.limit_versions(answer)
         else:
             changed = has_addresses and await self._readdress(header.api, answer, open_port)
@@ -284,5 +283,5 @@ def _has_header(frame: bytes) -> bool:
 
 def _version_of(header: RequestHeader, frame: bytes) -> int:
     """The version of an answer: that of the request, except where ApiVersions is not known in it (KIP-511)."""
-    refused = header.api == API_VERSIONS and frame[CORRELATION.size :].startswith(UNSUPPORTED)
+    refused = header.api == Api.API_VERSIONS and frame[CORRELATION.size :].startswith(UNSUPPORTED)
     return 0 if refused else header.version

@@ -13,7 +13,7 @@ from model_tests.record.recent import Recent
 from model_tests.record.wire_log import RecordedWire
 from reference.server.faults import RequestFaults
 from reference.server.listener import UNNAMED
-from reference.wire.codec import API_VERSIONS
+from spec.vocabulary import Api
 
 JOURNAL: Final = "journal"
 MOST_TOPICS: Final = 100_000
@@ -82,7 +82,7 @@ class Recorder:
         """A request is on its way to a broker."""
         header, message, link = exchange.header, exchange.message, exchange.link
         if header is not None:
-            if header.api == API_VERSIONS and message is not None and header.version >= SOFTWARE_SINCE:
+            if header.api == Api.API_VERSIONS and message is not None and header.version >= SOFTWARE_SINCE:
                 link.software = f"{message.client_software_name} {message.client_software_version}"[:LONGEST_NAME]
             elif link.software == UNNAMED and header.client_id:
                 link.software = header.client_id[:LONGEST_NAME]

@@ -260,7 +260,7 @@ def response_body(api: str, version: int, frame: bytes) -> int:
     Raises:
         MalformedRequest: it ends before its header does.
     """
-    flexible = api != API_VERSIONS and messages("response")[api].flexible_version_q(version)
+    flexible = api != Api.API_VERSIONS and messages("response")[api].flexible_version_q(version)
     try:
         return _after_tags(frame, CORRELATION.size) if flexible else CORRELATION.size
     except IndexError as damage:

@@ -11,7 +11,6 @@ pytest.importorskip("kafka.protocol", reason="the wire protocol needs kafka-pyth
 from model_tests.record.addresses import HIDDEN, SINCE, has_addresses, limit_versions, nodes_in
 from model_tests.unit.serve.random_messages import VERSIONS, random_fields
 from reference.wire.codec import (
-    API_VERSIONS,
     MalformedRequest,
     decode_body,
     encode_again,
@@ -21,8 +20,9 @@ from reference.wire.codec import (
     messages,
     response_body,
 )
+from spec.vocabulary import Api
 
-CHANGED = [(api, version) for api, version in VERSIONS if has_addresses(api, version) or api == API_VERSIONS]
+CHANGED = [(api, version) for api, version in VERSIONS if has_addresses(api, version) or api == Api.API_VERSIONS]
 NODES: Final[list[dict[str, Any]]] = [
     {"node_id": 3, "host": "broker", "port": 9092},
     {"node_id": 4, "host": "other", "port": 1},
@@ -101,7 +101,9 @@ def test_versions_that_cannot_be_read_are_not_shown() -> None:
     keys = {key_of(api): known_versions(api) for api in SINCE}
     other = key_of("InitProducerId")
     said = [{"api_key": key, "min_version": 0, "max_version": 99} for key in (*keys, other, *HIDDEN)]
-    answer = decode_body("response", API_VERSIONS, 3, encode_body("response", API_VERSIONS, 3, {"api_keys": said}))
+    answer = decode_body(
+        "response", Api.API_VERSIONS, 3, encode_body("response", Api.API_VERSIONS, 3, {"api_keys": said})
+    )
 
     assert limit_versions(answer)
     newest = {each.api_key: each.max_version for each in decode_again(answer).api_keys}
@@ -112,14 +114,16 @@ def test_versions_that_cannot_be_read_are_not_shown() -> None:
 def test_versions_of_which_none_can_be_read_are_hidden() -> None:
     """The client learns that the api is not there, and not by a connection that breaks."""
     said = [{"api_key": key_of("Metadata"), "min_version": 98, "max_version": 99}]
-    answer = decode_body("response", API_VERSIONS, 0, encode_body("response", API_VERSIONS, 0, {"api_keys": said}))
+    answer = decode_body(
+        "response", Api.API_VERSIONS, 0, encode_body("response", Api.API_VERSIONS, 0, {"api_keys": said})
+    )
 
     assert limit_versions(answer)
     assert [] == list(decode_again(answer).api_keys)
 
 
 def decode_again(answer: Any) -> Any:
-    return decode_body("response", API_VERSIONS, answer.version, encode_again(answer))
+    return decode_body("response", Api.API_VERSIONS, answer.version, encode_again(answer))
 
 
 def test_the_header_of_an_answer_may_have_tagged_fields() -> None:
@@ -129,6 +133,6 @@ def test_the_header_of_an_answer_may_have_tagged_fields() -> None:
     assert 4 == response_body("Metadata", 8, correlation)
     assert 5 == response_body("Metadata", 9, correlation + b"\0")
     assert 9 == response_body("Metadata", 9, correlation + b"\1\x63\2hi")
-    assert 4 == response_body(API_VERSIONS, 3, correlation)
+    assert 4 == response_body(Api.API_VERSIONS, 3, correlation)
     with pytest.raises(MalformedRequest, match="no header of an answer"):
         response_body("Metadata", 9, correlation + b"\1\x63\5hi")
