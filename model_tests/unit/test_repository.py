@@ -104,6 +104,13 @@ def test_every_test_says_what_behaviour_it_shows() -> None:
     assert [] == silent
 
 
+def test_no_test_is_imported() -> None:
+    """What tests share stands in modules of its own, as in `support`: a test may be renamed or cut up at will."""
+    names = {module.name for module in modules() if module.path.name.startswith("test_")}
+
+    assert [] == sorted(f"{module.name} imports {name}" for module in modules() for name in module.imports & names)
+
+
 def test_recordings_say_where_they_are_from() -> None:
     """Each folder of recordings, or one above it in its package, has a README of provenance."""
     folders = {path.parent for path in tracked() if path.suffix == ".xz"}

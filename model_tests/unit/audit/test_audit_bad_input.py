@@ -8,22 +8,17 @@ from threading import Event, Thread
 
 import pytest
 
-from model_tests.audit.report import AuditReport
 from model_tests.audit.run import run
 from model_tests.common.reports import VIOLATED
 from model_tests.histories.severity import Severity
 from model_tests.unit.audit.written import data, encoded, marker, placed, write_segment
 from model_tests.unit.audit.written_world import run_world, write_world
+from model_tests.unit.support.bad_input import blamed
 from reference.faults import NO_FAULTS
 from spec.versions import NEWEST
 
 KEPT = (".properties", ".txnindex")
 """Files that belong to a copy: without the first the cluster is unknown; no second is one without entries."""
-
-
-def blamed(report: AuditReport) -> list[str]:
-    """The rules of violations."""
-    return [finding.rule.id for _, finding in report.findings if finding.severity is Severity.VIOLATION]
 
 
 @contextmanager

@@ -8,10 +8,9 @@ import pytest
 from model_tests.audit.findings import Finding
 from model_tests.audit.run import run
 from model_tests.unit.audit.written_cluster import ABORT, COMMIT, WrittenCluster
+from model_tests.unit.support.cleaned_coordinator import A, B, C
 from reference.log.batch import marker_batch
 from spec.vocabulary import ControlType
-
-A, B, C = ("a", 0), ("b", 0), ("c", 0)
 
 
 def turned(outcome: ControlType, version: int = 2) -> WrittenCluster:

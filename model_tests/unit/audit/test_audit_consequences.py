@@ -2,31 +2,22 @@
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from crc32c import crc32c
 
 from model_tests.audit.cluster_wire import finding_of, plain_finding
 from model_tests.audit.findings import Finding
 from model_tests.audit.recorded import KAFKA_3_9
 from model_tests.audit.run import run
 from model_tests.logs.kafka_log_derived import ABORTED_ENTRY
-from model_tests.unit.audit.test_audit_misplaced import spans_of
-from reference.log.batch import CONTROL, TRANSACTIONAL
-
-Change = Callable[[bytearray, int], None]
+from model_tests.unit.support.changed_directories import Change, changed, not_marked
+from reference.log.batch import TRANSACTIONAL
 
 PARTITION = "zombie-1"
 PRODUCER_ID, EPOCH = slice(43, 51), slice(51, 53)
 FIRST, STABLE = 10, 26
 """Where an entry of the aborted index has its first offset, and its last stable offset."""
-
-
-def not_marked(content: bytearray, start: int) -> None:
-    """The marker seems to be data."""
-    content[start + 22] &= ~CONTROL
 
 
 def without_id(content: bytearray, start: int) -> None:
@@ -55,16 +46,6 @@ def broker(recordings: Path, tmp_path: Path) -> Path:
 def segment_of(broker: Path) -> Path:
     """The partition's first segment."""
     return min((broker / PARTITION).glob("*.log"))
-
-
-def changed(content: bytes, number: int, change: Change, *, control: bool) -> bytes:
-    """The segment where one marker, or one batch of data, is changed and has the right checksum."""
-    broken = bytearray(content)
-    own = [(start, end) for start, end in spans_of(broken) if bool(broken[start + 22] & CONTROL) is control]
-    start, end = own[number]
-    change(broken, start)
-    broken[start + 17 : start + 21] = crc32c(bytes(broken[start + 21 : end])).to_bytes(4, "big")
-    return bytes(broken)
 
 
 def found(broker: Path) -> list[Finding]:

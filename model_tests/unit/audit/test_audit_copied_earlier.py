@@ -3,20 +3,17 @@ from pathlib import Path
 
 import pytest
 
-from model_tests.audit.findings import Finding
 from model_tests.audit.orphan_markers import LATER
-from model_tests.audit.report import AuditReport
 from model_tests.audit.run import run
 from model_tests.audit.transactions_gaps import COPY_AGAIN
 from model_tests.common.reports import HOLDS
 from model_tests.histories.severity import Severity
 from model_tests.unit.audit.written_cluster import ABORT, COMMIT, WrittenCluster
+from model_tests.unit.support.copied_earlier import NOBODY, A, B, blamed
 from reference.log.batch import blank_batch, marker_batch
 from reference.log.checkpoint_file import PartitionOffset, encode_offsets
 from spec.vocabulary import ControlType, Offset
 
-A, B = ("a", 0), ("b", 0)
-NOBODY = 99
 HOUR_MS = 3_600_000
 
 
@@ -34,11 +31,6 @@ def busy(version: int) -> WrittenCluster:
     cluster.mark("tx", A)
     cluster.complete("tx")
     return cluster
-
-
-def blamed(report: AuditReport) -> list[Finding]:
-    """What is more than a doubt."""
-    return [one for _, one in report.findings if one.severity in (Severity.VIOLATION, Severity.SUSPICIOUS)]
 
 
 @pytest.mark.parametrize("version", [0, 2])

@@ -8,7 +8,7 @@ import pytest
 from model_tests.audit.recorded import KAFKA_3_9
 from model_tests.audit.report import AuditReport
 from model_tests.audit.run import run
-from model_tests.unit.audit.test_audit_consequences import changed, not_marked
+from model_tests.unit.support.changed_directories import changed, not_marked
 
 REPORTED = "that one's segment was copied over it"
 

@@ -8,8 +8,8 @@ import pytest
 from model_tests.audit.findings import Finding
 from model_tests.audit.run import run
 from model_tests.histories.severity import Severity
-from model_tests.unit.audit.test_audit_cleaned_coordinator import A, B, C
 from model_tests.unit.audit.written_cluster import ABORT, COMMIT, WrittenCluster
+from model_tests.unit.support.cleaned_coordinator import A, B, C
 
 
 def blamed(cluster: WrittenCluster, directory: Path, *, closed: bool = False) -> list[Finding]:

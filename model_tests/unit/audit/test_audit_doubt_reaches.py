@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from model_tests.unit.audit.test_audit_one_cause import found, identified, record
 from model_tests.unit.audit.written_cluster import ABORT, COMMIT, WrittenCluster
+from model_tests.unit.support.one_cause import found, identified, record
 from spec.vocabulary import Epoch
 
 A, B, C = ("a", 0), ("b", 0), ("c", 0)

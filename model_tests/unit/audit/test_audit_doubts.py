@@ -7,9 +7,9 @@ import pytest
 from model_tests.audit.holes import Surroundings
 from model_tests.audit.partition import audit_batches
 from model_tests.audit.run import run
-from model_tests.unit.audit.test_audit_copied_earlier import NOBODY, A, blamed
 from model_tests.unit.audit.written import log_of
 from model_tests.unit.audit.written_cluster import COMMIT, WrittenCluster
+from model_tests.unit.support.copied_earlier import NOBODY, A, blamed
 from reference.log.batch import marker_batch
 
 

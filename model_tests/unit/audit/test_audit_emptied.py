@@ -7,8 +7,8 @@ import pytest
 
 from model_tests.audit.recorded import KAFKA_3_9
 from model_tests.audit.run import run
-from model_tests.unit.audit.test_audit_bad_input import blamed
-from model_tests.unit.audit.test_combine_parts import Divided
+from model_tests.unit.support.bad_input import blamed
+from model_tests.unit.support.divided_logs import Divided
 
 
 @pytest.fixture

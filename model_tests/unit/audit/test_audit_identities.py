@@ -7,9 +7,9 @@ import pytest
 
 from model_tests.audit.findings import Finding
 from model_tests.audit.run import run
-from model_tests.unit.audit.test_audit_misplaced import all_known
-from model_tests.unit.audit.test_audit_one_cause import A, B, found, identified, record
 from model_tests.unit.audit.written_cluster import WrittenCluster
+from model_tests.unit.support.misplaced_findings import all_known
+from model_tests.unit.support.one_cause import A, B, found, identified, record
 from spec.vocabulary import ProducerId
 
 

@@ -13,7 +13,7 @@ from model_tests.audit.transactions_judge import judge_transaction
 from model_tests.audit.transactions_summary import AuditedMarker, PartitionTransactions
 from model_tests.histories.journal import Acknowledged, ClientJournal, JournalTransaction, ReportedEnd
 from model_tests.histories.severity import Severity
-from model_tests.unit.audit.test_audit_transactions_judge import KNOWN, RUN, WHOLE
+from model_tests.unit.support.judged_transactions import KNOWN, RUN, WHOLE
 from spec.vocabulary import ABSENT
 
 LOSS = Loss(15, 5, "the unclean election of broker 1", elected=1, epoch_end=20)

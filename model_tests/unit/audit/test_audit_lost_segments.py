@@ -12,9 +12,9 @@ from model_tests.audit.reading import read_part
 from model_tests.audit.recorded import CLUSTER, KAFKA_3_9
 from model_tests.audit.run import run
 from model_tests.logs.kafka_log_folders import list_logs
-from model_tests.unit.audit.test_audit_bad_input import blamed
-from model_tests.unit.audit.test_combine_parts import Divided
 from model_tests.unit.audit.written import data, write_segment
+from model_tests.unit.support.bad_input import blamed
+from model_tests.unit.support.divided_logs import Divided
 from spec.versions import NEWEST
 from spec.vocabulary import Epoch, ProducerId
 

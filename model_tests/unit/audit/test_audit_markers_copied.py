@@ -6,8 +6,8 @@ import pytest
 
 from model_tests.audit.findings import Finding
 from model_tests.audit.run import run
-from model_tests.unit.audit.test_audit_one_cause import A, B, found
 from model_tests.unit.audit.written_cluster import ABORT, WrittenCluster
+from model_tests.unit.support.one_cause import A, B, found
 from reference.log.batch import RecordBatch
 
 

@@ -1,7 +1,6 @@
 """Records and batches under the identity of another: one finding, where they are."""
 
 import shutil
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,9 +12,10 @@ from model_tests.audit.partition import audit_batches
 from model_tests.audit.recorded import KAFKA_3_9
 from model_tests.audit.run import run
 from model_tests.audit.stalled_lso import held_back
-from model_tests.unit.audit.test_audit_one_cause import A, found, identified, record, two_producers
 from model_tests.unit.audit.written import PRODUCER, data, log_of
 from model_tests.unit.audit.written_cluster import STATES, WrittenCluster
+from model_tests.unit.support.misplaced_findings import all_known, spans_of
+from model_tests.unit.support.one_cause import A, found, identified, record, two_producers
 from reference.log.batch import CONTROL, TRANSACTIONAL, RecordBatch, data_batch
 from reference.log.record import Record
 from spec.vocabulary import ProducerId, TransactionState
@@ -147,15 +147,6 @@ def test_an_entry_of_the_aborted_index_for_such_a_marker_is_part_of_it(recording
     assert "txnindex" in finding.message
 
 
-def spans_of(content: bytearray) -> Iterator[tuple[int, int]]:
-    """Where each batch begins and ends."""
-    start = 0
-    while start < len(content):
-        end = start + 12 + int.from_bytes(content[start + 8 : start + 12], "big")
-        yield start, end
-        start = end
-
-
 @pytest.mark.parametrize("version", [0, 2])
 @pytest.mark.parametrize(("producer_id", "least"), [(7, 0), (8, 3), (10, 3), (99, 3)])
 def test_a_marker_under_another_producer_id_is_one_finding(
@@ -174,15 +165,6 @@ def test_a_marker_under_another_producer_id_is_one_finding(
         assert len(findings) == 1, (number, findings)
         named += f"marker has producer id {producer_id}, for which nothing asks" in findings[0].message
     assert named >= least
-
-
-def all_known(version: int) -> WrittenCluster:
-    """Ids enough that their hashes leave no other coordinator's log, one without a transaction, and two with some."""
-    cluster = WrittenCluster(version)
-    for number in range(30):
-        cluster.init(f"id-{number}", 100 + number)
-    cluster.init("idle", 10)
-    return two_producers(version, cluster)
 
 
 @pytest.mark.parametrize("producer_id", [7, 8, 9])

@@ -9,9 +9,9 @@ from model_tests.audit.partition import audit_batches
 from model_tests.audit.run import run
 from model_tests.audit.wire import decode, encode
 from model_tests.histories.severity import Severity
-from model_tests.unit.audit.test_audit_one_cause import A, B, found, two_producers
 from model_tests.unit.audit.written import data, log_of, marker
 from model_tests.unit.audit.written_cluster import COMMIT, WrittenCluster
+from model_tests.unit.support.one_cause import A, B, found, two_producers
 from reference.log.batch import RecordBatch
 from spec.vocabulary import ProducerId, Sequence
 

@@ -1,29 +1,20 @@
-import io
 import json
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from model_tests.audit.kafka_log import KafkaLog
 from model_tests.audit.on_spark import judged_on_spark
-from model_tests.audit.report import AuditReport
 from model_tests.audit.run import run
 from model_tests.common.reports import HOLDS, NOTHING_JUDGED, VIOLATED
 from model_tests.logs.kafka_log_folders import list_logs
 from model_tests.spark.session import session
 from model_tests.unit.audit.written import data, encoded, marker, placed, write_segment
+from model_tests.unit.support.printed_reports import printed
 
 MASTER = "local[2]"
 
 pytestmark = pytest.mark.xdist_group("spark")
-
-
-def printed(report: AuditReport) -> str:
-    """The report as a person reads it."""
-    console = Console(file=io.StringIO(), width=100)
-    report.print(console)
-    return str(console.file.getvalue())  # type: ignore[attr-defined]  # the file is the one above
 
 
 def test_a_directory_with_everything_wrong_is_judged_to_the_end(tmp_path: Path) -> None:

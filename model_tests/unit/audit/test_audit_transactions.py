@@ -1,4 +1,3 @@
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,34 +12,15 @@ from model_tests.common.reports import HOLDS, VIOLATED
 from model_tests.histories.severity import Severity
 from model_tests.logs.kafka_log_folders import list_logs
 from model_tests.unit.audit.written_cluster import ABORT, COMMIT, WrittenCluster
+from model_tests.unit.support.transaction_stories import A, B, C, Story, begun, found
 
-A, B, C = ("a", 0), ("b", 0), ("c", 0)
 OFFSETS = ("__consumer_offsets", 0)
-Story = Callable[[WrittenCluster], None]
-
-
-def found(report: AuditReport) -> list[tuple[str, str, int]]:
-    """Rule, partition and offset of everything that is no mere doubt."""
-    return [
-        (finding.rule.id, f"{one.topic}-{one.partition}", finding.offset)
-        for one, finding in report.findings
-        if finding.severity in (Severity.VIOLATION, Severity.SUSPICIOUS)
-    ]
 
 
 def only(report: AuditReport) -> Finding:
     """The one finding there is."""
     ((_, finding),) = report.findings
     return finding
-
-
-def begun(version: int = 0) -> WrittenCluster:
-    """A producer that has done two transactions over three partitions already."""
-    cluster = WrittenCluster(version)
-    cluster.init("tx", 7)
-    cluster.transaction("tx", [A, B, C])
-    cluster.transaction("tx", [A, B, C], ABORT)
-    return cluster
 
 
 def ended(cluster: WrittenCluster, *partitions: tuple[str, int]) -> None:

@@ -1,4 +1,3 @@
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -10,12 +9,9 @@ from model_tests.audit.report import AuditReport
 from model_tests.audit.run import run
 from model_tests.histories.severity import Severity
 from model_tests.unit.audit.written_world import clean_worlds, upgraded, write_world
-from reference.faults import STATE_RETAINED
+from model_tests.unit.support.world_faults import FAULTS
 from spec import rules
 from spec.versions import KAFKA_0_11, KAFKA_2_5, KAFKA_3_9, NEWEST, PROFILES, Profile
-
-FAULTS: Final = replace(STATE_RETAINED, exhaustion=0)
-"""All that may go wrong and leaves producer state alone; without sessions that leave no record."""
 
 BROKEN_BY_DELAYS: Final = ("txn.", "offsets.", "fence.stale_epoch")
 """What delayed requests break under transaction versions 0 and 1."""

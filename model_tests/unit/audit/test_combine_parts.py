@@ -1,24 +1,18 @@
 import json
-from collections.abc import Iterator, Mapping
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from model_tests.audit.combine_parts import Judged, collected
-from model_tests.audit.log import concluded, is_divisible
-from model_tests.audit.partition import conclude
-from model_tests.audit.reading import read_whole
+from model_tests.audit.log import is_divisible
 from model_tests.audit.recorded import DEFECTS, KAFKA_3_9
-from model_tests.audit.reread import RereadRequest
 from model_tests.audit.verdict_tasks import SomeSegments, VerdictTasks, neighbours
-from model_tests.audit.wire import plain_asked
 from model_tests.logs.kafka_log_batches import joined
-from model_tests.logs.kafka_log_derived import OFFSET_ENTRY, read_derived
-from model_tests.logs.kafka_log_folders import LogFolder, list_logs, size_of
+from model_tests.logs.kafka_log_derived import OFFSET_ENTRY
+from model_tests.logs.kafka_log_folders import list_logs, size_of
 from model_tests.logs.kafka_log_ranges import ranges_of
 from model_tests.logs.kafka_log_read import read_checked
+from model_tests.unit.support.divided_logs import Divided
 from reference.log.batch import value_batch
 from reference.log.config import LogConfig
 from reference.log.disk_log import DiskLog
@@ -26,32 +20,6 @@ from spec.vocabulary import LeaderEpoch, Offset
 
 BATCHES = 6000
 PRODUCERS = 5
-
-
-class Divided:
-    """Every log of a directory read a segment at a time, as tasks would, and what that took."""
-
-    def __init__(self, directory: Path, **options: str) -> None:
-        self.options = {"paths": json.dumps([str(directory)]), "divided_from": "1", "tasks": "1000000", **options}
-        self.sizes: list[int] = []
-        self.asked: list[set[int]] = []
-        self.logs = list_logs([str(directory)]).logs
-        self.reader = VerdictTasks(self.options)
-        self.verdicts = collected(self._read, self.logs, self.reader.wanted)
-
-    def _read(self, asked: Mapping[int, RereadRequest]) -> Iterator[SimpleNamespace]:
-        self.asked.append(set(asked))
-        reader = VerdictTasks(self.options | {"asked": plain_asked(asked)})
-        for task in reader.tasks():
-            for log, verdict, part, left in reader.run(task):
-                self.sizes += [len(left)] if left is not None else []
-                yield SimpleNamespace(log=log, verdict=verdict, part=part, left=left)
-
-    def whole(self, log: LogFolder) -> Judged:
-        """The same of a log that is read and judged with all its batches."""
-        wanted, derived = self.reader.wanted(log), read_derived(log)
-        part = read_whole(log, wanted)
-        return concluded(log, part, wanted, derived, conclude(part.log, wanted, derived)[0])
 
 
 @pytest.mark.slow

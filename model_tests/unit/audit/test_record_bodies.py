@@ -25,10 +25,10 @@ from model_tests.logs.kafka_log_segment import Cut, SegmentRange, read_bytes
 from model_tests.unit.audit.bodies import BODIES, BROKEN, ODD, BrokenBody, full, records_of_every_form
 from model_tests.unit.audit.dumping import dumped
 from model_tests.unit.audit.object_store import BUCKET, object_store
-from model_tests.unit.audit.test_audit_worlds import FAULTS
-from model_tests.unit.audit.test_combine_parts import Divided
 from model_tests.unit.audit.written import encoded, placed, write_segment
 from model_tests.unit.audit.written_world import clean_worlds, write_world
+from model_tests.unit.support.divided_logs import Divided
+from model_tests.unit.support.world_faults import FAULTS
 from reference.log.batch import APPEND_TIME, DELETE_HORIZON, RecordBatch, emptied
 from reference.log.codecs import Codec, compress
 from reference.log.record import MalformedRecords, encode_records

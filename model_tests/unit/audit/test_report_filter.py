@@ -14,8 +14,8 @@ from model_tests.audit.report import AuditReport
 from model_tests.audit.report_filter import chosen_findings
 from model_tests.audit.run import run
 from model_tests.audit.transactions_report import ListedTransactions
-from model_tests.unit.audit.test_audit_one_cause import identified, record, two_producers
 from model_tests.unit.audit.written import data, write_segment
+from model_tests.unit.support.one_cause import identified, record, two_producers
 from reference.log.batch import RecordBatch
 from spec.vocabulary import ProducerId
 

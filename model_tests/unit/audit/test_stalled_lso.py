@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from model_tests.audit.run import run
-from model_tests.unit.audit.test_audit_on_spark import printed
 from model_tests.unit.audit.written import data, marker, write_segment
+from model_tests.unit.support.printed_reports import printed
 
 
 def test_a_partition_that_is_held_back_is_reported_with_offset_and_producer(tmp_path: Path) -> None:

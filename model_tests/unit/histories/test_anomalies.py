@@ -1,16 +1,13 @@
 """Each class of anomalies is found under its name in the smallest history that has it, and not in its clean twin."""
 
-from pathlib import Path
 from typing import Final
 
 import pytest
 
 from model_tests.histories.anomalies import MEANINGS, AnomalyKind
-from model_tests.histories.from_edn import from_edn
-from model_tests.histories.report import ClientsReport, report_on
+from model_tests.histories.report import ClientsReport
 from model_tests.histories.severity import Severity
-
-HISTORIES: Final = Path(__file__).parent / "histories"
+from model_tests.unit.support.histories_judged import HISTORIES, found, judged
 
 LEGAL: Final = (AnomalyKind.INT_SEND_SKIP, AnomalyKind.WRITE_CYCLE, AnomalyKind.CONSUMED_TWICE)
 OPEN: Final = (AnomalyKind.UNSEEN, AnomalyKind.OFFSETS_OF_ABORTED)
@@ -27,17 +24,6 @@ FOLLOWS: Final = {
 def report(name: str, *, read_committed: bool = True) -> ClientsReport:
     """The report on one of the histories."""
     return judged((HISTORIES / f"{name}.edn").read_text(), read_committed=read_committed)
-
-
-def judged(text: str, *, read_committed: bool = True) -> ClientsReport:
-    """The report on a history in EDN."""
-    return report_on(from_edn(text.splitlines(keepends=True)), "history.edn", read_committed=read_committed)
-
-
-def found(reported: ClientsReport) -> dict[AnomalyKind, dict[Severity, int]]:
-    """Of each class that has cases how many, by severity."""
-    counted = ((one.kind, {how: count for how, count in one.counts.items() if count}) for one in reported.classes)
-    return {kind: counts for kind, counts in counted if counts}
 
 
 @pytest.mark.parametrize("kind", AnomalyKind)

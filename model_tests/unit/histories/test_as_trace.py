@@ -1,6 +1,6 @@
 """Histories in the trace schema: the history rules do not know the classes, and find what each class means."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -9,12 +9,12 @@ import pytest
 from model_tests.histories.anomalies import AnomalyKind
 from model_tests.histories.as_trace import as_trace
 from model_tests.histories.from_edn import from_edn
-from model_tests.judging.histories import Histories
 from model_tests.simulate.simulate import trace_of
 from model_tests.traces.schema import read_ndjson, write_ndjson
 from model_tests.unit.histories.from_trace import as_edn
-from model_tests.unit.histories.test_anomalies import HISTORIES
-from model_tests.unit.histories.test_from_tools import PRODUCED, consumed, history, moved
+from model_tests.unit.support.broken_histories import broken
+from model_tests.unit.support.histories_judged import HISTORIES
+from model_tests.unit.support.tool_histories import PRODUCED, consumed, history, moved
 
 SHOWS: Final[Mapping[AnomalyKind, str]] = {
     AnomalyKind.DUPLICATE: "one_place",
@@ -29,15 +29,6 @@ SHOWS: Final[Mapping[AnomalyKind, str]] = {
     AnomalyKind.READ_CYCLE_REALTIME: "reported_once",
 }
 """Classes that a history rule sees, and the check that does; the others are about several readers, or legal."""
-
-
-def broken(rows: Iterable[Mapping[str, Any]]) -> tuple[set[str], int]:
-    """The history rules' checks that do not hold in a trace, and how many were at stake."""
-    histories = Histories()
-    for row in rows:
-        histories.add(row)
-    at_stake = [(name, check.holds) for each in histories.judged() for name, check in each.checks() if check.at_stake]
-    return {name for name, holds in at_stake if not holds}, len(at_stake)
 
 
 def rows_of(name: str) -> list[dict[str, Any]]:

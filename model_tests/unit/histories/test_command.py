@@ -18,14 +18,14 @@ from model_tests.common.reports import HOLDS, NOTHING_JUDGED, VIOLATED, BadInput
 from model_tests.histories.anomalies import MEANINGS, AnomalyKind
 from model_tests.histories.reading import Form, form_of
 from model_tests.traces.schema import read_ndjson
-from model_tests.unit.audit.test_audit_history import both, reported
-from model_tests.unit.audit.test_audit_transactions import begun
 from model_tests.unit.docs.consoles import not_printed, output_of
 from model_tests.unit.docs.extensions import DOCS
-from model_tests.unit.histories.test_anomalies import HISTORIES
-from model_tests.unit.histories.test_as_trace import broken
-from model_tests.unit.histories.test_from_tools import PRODUCED, consumed, moved
 from model_tests.unit.source_files import ROOT
+from model_tests.unit.support.audited_histories import both, reported
+from model_tests.unit.support.broken_histories import broken
+from model_tests.unit.support.histories_judged import HISTORIES
+from model_tests.unit.support.tool_histories import PRODUCED, consumed, moved
+from model_tests.unit.support.transaction_stories import begun
 
 
 def audited(*arguments: str) -> tuple[int, str]:

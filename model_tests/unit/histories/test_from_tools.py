@@ -7,42 +7,15 @@ import pytest
 
 from model_tests.histories.anomalies import AnomalyKind
 from model_tests.histories.from_tools import COPIER, from_tools
-from model_tests.histories.operations import Operations
 from model_tests.histories.report import report_on
 from model_tests.histories.severity import Severity
-from model_tests.unit.histories.test_anomalies import found
-
-PLACE: Final = {"topic": "orders", "partition": 0}
-STARTED: Final = {"timestamp": 1, "name": "startup_complete"}
-
-
-def sent(value: str, offset: int) -> dict[str, Any]:
-    """A line of VerifiableProducer."""
-    return {"timestamp": 2, "name": "producer_send_success", "key": None, "value": value, "offset": offset, **PLACE}
+from model_tests.unit.support.histories_judged import found
+from model_tests.unit.support.tool_histories import PLACE, PRODUCED, consumed, history, moved, sent
 
 
 def record(value: str, offset: int) -> dict[str, Any]:
     """A line of VerifiableConsumer with --verbose."""
     return {"timestamp": 3, "name": "record_data", "key": None, "value": value, **PLACE, "offset": offset}
-
-
-def consumed(count: int, first: int, last: int) -> dict[str, Any]:
-    """The line of one poll."""
-    part = {**PLACE, "count": count, "minOffset": first, "maxOffset": last}
-    return {"timestamp": 4, "name": "records_consumed", "count": count, "partitions": [part]}
-
-
-def moved(how: str) -> dict[str, Any]:
-    """A rebalance."""
-    return {"timestamp": 5, "name": f"partitions_{how}", "partitions": [PLACE]}
-
-
-def history(**programs: list[dict[str, Any]]) -> Operations:
-    """What these programs printed."""
-    return from_tools((name, [json.dumps(line) + "\n" for line in lines]) for name, lines in programs.items())
-
-
-PRODUCED: Final = [STARTED, *(sent(str(number), number) for number in range(4)), {"name": "tool_data", "sent": 4}]
 
 
 def test_a_whole_history_has_no_anomaly() -> None:

@@ -12,7 +12,7 @@ import confluent_kafka
 from confluent_kafka import KafkaError, KafkaException
 
 from model_tests.unit.serve.journeys import PATIENCE_S
-from model_tests.unit.serve.test_confluent_kafka import producer, reader
+from model_tests.unit.support.confluent_clients import producer, reader
 
 CALL_S: Final = 20.0
 """How long a call of a client may take before the application tries something else, in seconds."""

@@ -14,7 +14,7 @@ import confluent_kafka.admin
 from model_tests.serve.cluster import Cluster
 from model_tests.unit.serve.asking import Bench
 from model_tests.unit.serve.journeys import PATIENCE_S
-from model_tests.unit.serve.test_apis import add_partition, batch, initialized, join_fields, produce
+from model_tests.unit.support.api_requests import add_partition, batch, initialized, join_fields, produce
 from reference.server.handlers import HANDLERS
 from reference.wire.versions import RANGES, served
 from spec.versions import PROFILES

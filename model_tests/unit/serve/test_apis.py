@@ -7,7 +7,19 @@ import pytest
 pytest.importorskip("kafka.protocol", reason="the wire protocol needs kafka-python")
 
 from model_tests.unit.serve.asking import START_MS, Bench
-from reference.log.batch import RecordBatch, value_batch
+from model_tests.unit.support.api_requests import (
+    READ_COMMITTED,
+    add_partition,
+    batch,
+    create,
+    fetch_fields,
+    fetched,
+    initialized,
+    join_fields,
+    latest,
+    produce,
+    produce_fields,
+)
 from reference.log.codecs import Codec
 from reference.server.configs import max_message_bytes
 from reference.server.errors import ServerError
@@ -15,52 +27,6 @@ from reference.server.produce_api import MOST_PLAIN_BYTES
 from reference.wire.codec import MalformedRequest
 from spec.versions import KAFKA_2_0, NEWEST, PROFILES
 from spec.vocabulary import ErrorCode
-
-READ_COMMITTED = 1
-
-
-@pytest.fixture
-def bench() -> Bench:
-    made = Bench()
-    made.service.create_topic("orders", 2)
-    return made
-
-
-def batch(*values: bytes, at: int = START_MS, **identity: Any) -> RecordBatch:
-    return value_batch(values or (b"one",), timestamp=at, **identity)
-
-
-def produce_fields(data: bytes, acks: int = -1, transactional_id: str | None = None, partition: int = 0) -> Any:
-    parts = [{"index": partition, "records": data}]
-    topics = [{"name": "orders", "partition_data": parts}]
-    return {"transactional_id": transactional_id, "acks": acks, "timeout_ms": 1_000, "topic_data": topics}
-
-
-def produce(bench: Bench, data: bytes, version: int = 9, **more: Any) -> Any:
-    """What is answered of one partition."""
-    answer = bench.ask("Produce", version, produce_fields(data, **more))
-    return answer.responses[0].partition_responses[0]
-
-
-def fetch_fields(offset: int = 0, isolation: int = 0, **more: Any) -> Any:
-    partitions = [{"partition": 0, "fetch_offset": offset, "partition_max_bytes": 2**20, "current_leader_epoch": -1}]
-    common = {"max_wait_ms": 500, "min_bytes": 1, "max_bytes": 2**20, "isolation_level": isolation}
-    return common | {"session_id": 0, "topics": [{"topic": "orders", "partitions": partitions}]} | more
-
-
-def fetched(answer: Any) -> Any:
-    return answer.responses[0].partitions[0]
-
-
-def initialized(
-    bench: Bench, transactional_id: str | None, timeout_ms: int = 60_000, version: int = 4
-) -> dict[str, int]:
-    """The identity that InitProducerId gives, as a batch takes it."""
-    fields = {"transactional_id": transactional_id, "transaction_timeout_ms": timeout_ms}
-    answer = bench.ask("InitProducerId", version, fields)
-    assert 0 == answer.error_code
-    return {"producer_id": answer.producer_id, "epoch": answer.producer_epoch}
-
 
 # --- Produce --------------------------------------------------------------------------------------------------
 
@@ -243,11 +209,6 @@ def refused_at(bench: Bench, node: int) -> Any:
     return answer.responses[0].partition_responses[0]
 
 
-def latest(timestamp: int = -1, isolation: int = 0) -> Any:
-    partitions = [{"partition_index": 0, "timestamp": timestamp, "current_leader_epoch": -1}]
-    return {"replica_id": -1, "isolation_level": isolation, "topics": [{"name": "orders", "partitions": partitions}]}
-
-
 def test_offsets_are_found_by_their_time(bench: Bench) -> None:
     """The first record that is not older; -1 where there is none; the newest time of all since version 7."""
     for minute in range(3):
@@ -265,17 +226,6 @@ def test_offsets_are_found_by_their_time(bench: Bench) -> None:
 
 
 # --- transactions and time ------------------------------------------------------------------------------------
-
-
-def add_partition(bench: Bench, identity: dict[str, int], transactional_id: str = "app", partition: int = 0) -> int:
-    fields = {
-        "v3_and_below_transactional_id": transactional_id,
-        "v3_and_below_producer_id": identity["producer_id"],
-        "v3_and_below_producer_epoch": identity["epoch"],
-        "v3_and_below_topics": [{"name": "orders", "partitions": [partition]}],
-    }
-    (topic,) = bench.ask("AddPartitionsToTxn", 3, fields).results_by_topic_v3_and_below
-    return int(topic.results_by_partition[0].partition_error_code)
 
 
 def test_a_transaction_that_takes_too_long_is_aborted_by_itself(bench: Bench) -> None:
@@ -320,25 +270,7 @@ def test_a_member_that_is_silent_leaves_its_group(bench: Bench) -> None:
     assert 0 == state()
 
 
-def join_fields(member_id: str = "") -> Any:
-    protocols = [{"name": "range", "metadata": b""}]
-    timeouts = {"session_timeout_ms": 10_000, "rebalance_timeout_ms": 60_000}
-    return {
-        "group_id": "readers",
-        "member_id": member_id,
-        "protocol_type": "consumer",
-        "protocols": protocols,
-    } | timeouts
-
-
 # --- topics and nodes -----------------------------------------------------------------------------------------
-
-
-def create(bench: Bench, name: str, validate_only: bool = False, version: int = 7, **more: Any) -> Any:
-    topic = {"name": name, "num_partitions": 1, "replication_factor": 1, "assignments": [], "configs": []} | more
-    return bench.ask(
-        "CreateTopics", version, {"topics": [topic], "timeout_ms": 1, "validate_only": validate_only}
-    ).topics[0]
 
 
 def test_topics_are_made_as_they_are_asked_for(bench: Bench) -> None:

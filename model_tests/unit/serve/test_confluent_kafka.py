@@ -1,6 +1,5 @@
 """confluent-kafka (librdkafka) against the server: what was acknowledged is what a reader finds, once."""
 
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,39 +14,9 @@ import confluent_kafka
 from model_tests.serve.cluster import Cluster
 from model_tests.unit.serve.client_journey import PARTITIONS, Journey, JourneyRecord, Writer
 from model_tests.unit.serve.journeys import PATIENCE_S, JourneyLedger, check_audit, judged
+from model_tests.unit.support.confluent_clients import producer, reader
 
 CASES = [("0.11", 1), ("2.4", 3), ("3.9", 1), ("4.3", 1), ("4.4", 3)]
-
-
-def producer(servers: str, **settings: Any) -> Any:
-    common = {"bootstrap.servers": servers, "enable.idempotence": True, "linger.ms": 0, "log_level": 0}
-    return confluent_kafka.Producer(common | settings)
-
-
-def reader(servers: str, group: str, **settings: Any) -> Any:
-    common = {
-        "bootstrap.servers": servers,
-        "group.id": group,
-        "auto.offset.reset": "earliest",
-        "isolation.level": "read_committed",
-        "enable.auto.commit": False,
-        "heartbeat.interval.ms": 100,
-        "fetch.wait.max.ms": 100,
-        "log_level": 0,
-    }
-    return confluent_kafka.Consumer(common | settings)
-
-
-def take(consumer: Any, topic: str, count: int) -> list[bytes]:
-    """The next records of a topic, as many as there should be."""
-    consumer.subscribe([topic])
-    taken: list[bytes] = []
-    give_up = time.monotonic() + PATIENCE_S
-    while len(taken) < count and time.monotonic() < give_up:
-        message = consumer.poll(0.2)
-        if message is not None and message.error() is None:
-            taken.append(message.value())
-    return taken
 
 
 class ConfluentWriter:

@@ -14,7 +14,7 @@ from confluent_kafka import KafkaException
 from model_tests.common.reports import BadInput
 from model_tests.serve.cluster import Cluster, SpecificationViolated
 from model_tests.serve.defects import DEFECTS
-from model_tests.unit.serve.test_confluent_kafka import producer, reader
+from model_tests.unit.support.confluent_clients import producer, reader
 
 PATIENCE_S = 10
 """How long a call may take, in seconds: what a broken server never answers is given up."""

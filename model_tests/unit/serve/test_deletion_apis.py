@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("kafka.protocol", reason="the wire protocol needs kafka-python")
 
 from model_tests.unit.serve.asking import Bench
-from model_tests.unit.serve.test_apis import (
+from model_tests.unit.support.api_requests import (
     READ_COMMITTED,
     add_partition,
     batch,
@@ -19,7 +19,7 @@ from model_tests.unit.serve.test_apis import (
     produce,
     produce_fields,
 )
-from model_tests.unit.serve.test_topic_apis import commit, committed
+from model_tests.unit.support.topic_requests import commit, committed
 from reference.broker.group_deletion import DeletionError
 from reference.client.consumer_protocol import Subscription
 from reference.server.errors import ServerError

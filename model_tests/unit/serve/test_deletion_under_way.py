@@ -8,7 +8,7 @@ pytest.importorskip("kafka.protocol", reason="the wire protocol needs kafka-pyth
 
 from model_tests.unit.serve.disk_session import opened
 from model_tests.unit.serve.failing import TOPIC, Transaction, bench, errors, produced
-from model_tests.unit.serve.test_topic_apis import by_name, deleted, grow
+from model_tests.unit.support.topic_requests import by_name, deleted, grow
 from reference.broker.transaction_metadata import TopicPartition
 from reference.server.nodes import FaultKind
 from spec.versions import PROFILES

@@ -10,7 +10,7 @@ pytest.importorskip("confluent_kafka", reason="needs confluent-kafka")
 from model_tests.common.reports import BadInput
 from model_tests.serve.cluster import Cluster
 from model_tests.unit.serve.journeys import PATIENCE_S
-from model_tests.unit.serve.test_confluent_kafka import producer, reader, take
+from model_tests.unit.support.confluent_clients import producer, reader, take
 from reference.server.faults import PROFILES, Faults
 
 

@@ -20,8 +20,8 @@ from model_tests.common.reports import HOLDS, BadInput
 from model_tests.serve import command
 from model_tests.serve.cluster import Cluster
 from model_tests.unit.serve.journeys import PATIENCE_S
-from model_tests.unit.serve.test_confluent_kafka import producer, reader, take
 from model_tests.unit.source_files import ROOT
+from model_tests.unit.support.confluent_clients import producer, reader, take
 
 
 def started(directory: Path, port: int, errors: Path, *more: str) -> tuple["subprocess.Popen[str]", str, int]:

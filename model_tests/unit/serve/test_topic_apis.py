@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("kafka.protocol", reason="the wire protocol needs kafka-python")
 
 from model_tests.unit.serve.asking import Bench
-from model_tests.unit.serve.test_apis import (
+from model_tests.unit.support.api_requests import (
     add_partition,
     batch,
     create,
@@ -18,6 +18,7 @@ from model_tests.unit.serve.test_apis import (
     latest,
     produce,
 )
+from model_tests.unit.support.topic_requests import by_name, commit, committed, deleted, grow
 from reference.server.errors import ServerError
 from reference.server.topics import MOST_PARTITIONS
 from spec.versions import KAFKA_0_11, KAFKA_1_0, KAFKA_2_0, KAFKA_2_7, NEWEST, Profile
@@ -28,15 +29,6 @@ def made(profile: Profile = NEWEST, nodes: int = 1) -> Bench:
     bench = Bench(profile, nodes)
     bench.service.create_topic("orders", 2)
     return bench
-
-
-def deleted(bench: Bench, *named: dict[str, Any], node: int = 0) -> list[tuple[Any, Any, int]]:
-    answer = bench.ask("DeleteTopics", 6, {"topics": list(named), "timeout_ms": 1_000}, node)
-    return [(each.name, each.topic_id and each.topic_id.hex, each.error_code) for each in answer.responses]
-
-
-def by_name(name: str | None, topic_id: Any = None) -> dict[str, Any]:
-    return {"name": name, "topic_id": topic_id}
 
 
 # --- DeleteTopics ---------------------------------------------------------------------------------------------
@@ -127,28 +119,7 @@ def test_a_transaction_ends_without_the_markers_of_a_topic_that_is_gone(profile:
     assert [] == bench.violations
 
 
-def commit(bench: Bench, group: str, offset: int) -> None:
-    partition = {"partition_index": 0, "committed_offset": offset, "committed_metadata": ""}
-    fields = {"group_id": group, "generation_id_or_member_epoch": -1, "member_id": "", "retention_time_ms": -1}
-    topics = [{"name": "orders", "partitions": [partition]}]
-    answer = bench.ask("OffsetCommit", 2, fields | {"topics": topics})
-    assert 0 == answer.topics[0].partitions[0].error_code
-
-
-def committed(bench: Bench, group: str) -> list[int]:
-    topics = [{"name": "orders", "partition_indexes": [0]}]
-    answer = bench.ask("OffsetFetch", 1, {"group_id": group, "topics": topics})
-    return [each.committed_offset for topic in answer.topics for each in topic.partitions]
-
-
 # --- CreatePartitions -----------------------------------------------------------------------------------------
-
-
-def grow(bench: Bench, count: int, assignments: Any = None, name: str = "orders", **more: Any) -> int:
-    placed = None if assignments is None else [{"broker_ids": each} for each in assignments]
-    topics = [{"name": name, "count": count, "assignments": placed}]
-    answer = bench.ask("CreatePartitions", 1, {"topics": topics, "timeout_ms": 1, "validate_only": False} | more)
-    return int(answer.results[0].error_code)
 
 
 def test_a_topic_gets_more_partitions() -> None:

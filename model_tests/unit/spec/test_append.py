@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from spec.protocol.append import Append, append, guards, names
+from model_tests.unit.support.append_decisions import FULL, MARKED, ONE_BATCH, OPEN, data, decided_by, marker
+from spec.protocol.append import append, guards
 from spec.protocol.records import AppendRequest, CachedBatch, MetVerification, ProducerEntry
 from spec.versions import (
     KAFKA_0_11,
@@ -20,34 +21,7 @@ from spec.versions import (
 )
 from spec.vocabulary import MAX_EPOCH, MAX_SEQUENCE, ErrorCode, Origin
 
-ONE_BATCH = ProducerEntry(epoch=3, cached=(CachedBatch(9, 109, 4), *[CachedBatch()] * 4))
-FULL = ProducerEntry(epoch=3, cached=tuple(CachedBatch(9 - i, 109 - i, 0) for i in range(5)))
-OPEN = replace(ONE_BATCH, txn_first_offset=100)
-MARKED = ProducerEntry(epoch=3, coordinator_epoch=7)
 GUARDED = MetVerification(verification_pending=True, verification_guarded=True, verification_lowest=10)
-
-
-def data(sequence: int, records: int = 1, epoch: int = 3, **changes: object) -> AppendRequest:
-    return replace(
-        AppendRequest(
-            base_offset=200,
-            producer_id=1,
-            producer_epoch=epoch,
-            base_sequence=sequence,
-            last_offset_delta=records - 1,
-            record_count=records,
-        ),
-        **changes,
-    )
-
-
-def marker(epoch: int, version: int = 2, **changes: object) -> AppendRequest:
-    fields = {"control": True, "transactional": True, "origin": Origin.COORDINATOR.value, "coordinator_epoch": 7}
-    return data(-1, 1, epoch, marker_version=version, **(fields | changes))
-
-
-def decided_by(got: Append, profile: Profile = NEWEST) -> str:
-    return names(profile)[got.branch]
 
 
 REFUSALS = [

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from model_tests.unit.spec.test_judge_coordinator import ADDED, EMPTY, broken, step
+from model_tests.unit.support.coordinator_judging import ADDED, EMPTY, broken, step
 from spec.protocol import committing
 from spec.protocol.coordinator_steps import not_logged
 from spec.versions import KAFKA_3_9, NEWEST

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from model_tests.unit.spec.test_judge_coordinator import (
+from model_tests.unit.spec.transactional import EPOCH, FRESH, LAST, OTHER, PRODUCER, entry
+from model_tests.unit.support.coordinator_judging import (
     ASKED,
     COMMITTED,
     COMMITTING,
@@ -14,7 +15,6 @@ from model_tests.unit.spec.test_judge_coordinator import (
     broken,
     step,
 )
-from model_tests.unit.spec.transactional import EPOCH, FRESH, LAST, OTHER, PRODUCER, entry
 from spec.protocol.cleaning import CleanedRecord, stays
 from spec.protocol.completing import MarkerRequest, prepare_complete, to_append
 from spec.protocol.coordinator import TransactionEntry, completed

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from model_tests.unit.spec.test_append import FULL, ONE_BATCH, OPEN, data, marker
+from model_tests.unit.support.append_decisions import FULL, ONE_BATCH, OPEN, data, marker
 from spec.judging.judge import AppendStep, judge
 from spec.protocol.append import append
 from spec.protocol.records import AppendReply, AppendRequest, ProducerEntry

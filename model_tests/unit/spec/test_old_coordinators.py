@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from model_tests.unit.spec.test_judge_coordinator import ASKED, broken, decided, step
 from model_tests.unit.spec.transactional import EPOCH, FRESH, PRODUCER, ending, entry
+from model_tests.unit.support.coordinator_judging import ASKED, broken, decided, step
 from spec.protocol import blocks, committing, groups, verification
 from spec.protocol.blocks import BlockRecord
 from spec.protocol.committing import CommitRequest, commit, commit_in_transaction

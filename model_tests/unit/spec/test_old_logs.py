@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from model_tests.unit.spec.test_append import FULL, MARKED, ONE_BATCH, OPEN, data, decided_by, marker
+from model_tests.unit.support.append_decisions import FULL, MARKED, ONE_BATCH, OPEN, data, decided_by, marker
 from spec import rules
 from spec.judging import judge
 from spec.protocol import electing, produce, repl, verification

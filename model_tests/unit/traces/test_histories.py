@@ -1,6 +1,5 @@
 """History rules about client events: true traces hold, and a changed event is named by rule and check."""
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice, pairwise
 from operator import itemgetter
@@ -15,11 +14,18 @@ from model_tests.judging.step_assumptions import Fault, claimed_in
 from model_tests.monitor.monitor import Monitor
 from model_tests.simulate.simulate import trace_of
 from model_tests.traces.schema import complete
+from model_tests.unit.support.client_rows import (
+    Rows,
+    _first,
+    _in_one_of_two,
+    _owner,
+    _taken,
+    hidden_though_committed,
+    late_request,
+)
 from spec import rules
 from spec.rules import RULES
 from spec.versions import PROFILES
-
-Rows = list[dict[str, Any]]
 
 TRACES = 240
 """Traces of the batch that the tests share: twelve of every release."""
@@ -81,16 +87,6 @@ Change = Callable[[Rows], bool]
 """Makes a trace false, if it can, and returns whether it did."""
 
 
-def _first(rows: Rows, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any] | None:
-    return next((row for row in rows if wanted(row)), None)
-
-
-def _taken(row: Mapping[str, Any], *, delivered: bool = True) -> bool:
-    """A read_committed reader took data of a transaction."""
-    data = row["api"] == "ClientFetched" and row["isolation"] == 1 and row["transactional"] and not row["control"]
-    return data and row["delivered"] is delivered and row["transaction"] >= 0
-
-
 def acknowledged_elsewhere(rows: Rows) -> bool:
     """An acknowledgement names the place of another batch."""
     acknowledged = [r for r in rows if r["api"] == "ClientAcknowledged" and r["acks"] == -1 and r["first_offset"] >= 0]
@@ -115,33 +111,9 @@ def _batch(row: Mapping[str, Any]) -> tuple[object, ...]:
     return row["topic"], row["partition"], row["writer"], row["first_record"]
 
 
-def hidden_though_committed(rows: Rows) -> bool:
-    """Of two batches of a transaction one is kept from the reader."""
-    return _in_one_of_two(rows, delivered=True)
-
-
 def visible_though_aborted(rows: Rows) -> bool:
     """Of two batches of a transaction that was aborted one is given to the reader."""
     return _in_one_of_two(rows, delivered=False)
-
-
-def _in_one_of_two(rows: Rows, *, delivered: bool) -> bool:
-    taken = [row for row in rows if _taken(row, delivered=delivered)]
-    reported = {
-        (r["client"], r["transaction"]) for r in rows if r["api"] == "ClientEndTransactionAnswered" and not r["error"]
-    }
-    counts = Counter((row["client"], row["writer"], row["transaction"]) for row in taken)
-    row = next(
-        (r for r in taken if counts[r["client"], r["writer"], r["transaction"]] > 1 and _owner(r) in reported), None
-    )
-    if row is None:
-        return False
-    row["delivered"] = not delivered
-    return True
-
-
-def _owner(row: Mapping[str, Any]) -> tuple[object, object]:
-    return row["writer"], row["transaction"]
 
 
 def asked_to_abort(rows: Rows) -> bool:
@@ -234,17 +206,6 @@ def zombie_commits(rows: Rows) -> bool:
     if call is None or reported is None or reported["step"] > call["step"]:
         return False
     reported.update(producer_id=call["producer_id"], producer_epoch=call["producer_epoch"] + 1)
-    return True
-
-
-def late_request(rows: Rows) -> bool:
-    """A request of the transaction before changes something."""
-    row = _first(
-        rows, lambda r: r["api"] == "EndTxn" and r["transaction"] > 0 and r["before_txn_state"] != r["after_txn_state"]
-    )
-    if row is None:
-        return False
-    row["transaction"] -= 1
     return True
 
 

@@ -1,20 +1,16 @@
 """The errors that a producer gets when its partition is not in the transaction."""
 
-from collections.abc import Mapping
-from typing import Final
-
 import pytest
 
-from model_tests.unit.reference.broker.coordinated import ID, T0, T1, CoordinatedBroker, identity
+from model_tests.unit.reference.broker.coordinated import ID, T0, CoordinatedBroker, identity
+from model_tests.unit.support.verified_appends import NUMBERS, produced
 from reference.broker.produce import PartitionAnswer, ProduceRequest, handle_produce
 from reference.broker.transaction_log import AppendFault
 from reference.broker.verification import ProduceVerification
 from reference.errors import NotEnoughReplicas
-from reference.log.batch import RecordBatch, value_batch
+from reference.log.batch import value_batch
 from spec.versions import KAFKA_3_9, KAFKA_3_9_UNVERIFIED, NEWEST, SNAPSHOT_4_0, Profile
 from spec.vocabulary import CoordinatorEpoch, ErrorCode, TransactionState
-
-NUMBERS: Final = {0: T0, 1: T1}
 
 
 def produce(
@@ -23,15 +19,6 @@ def produce(
     """Produce one transactional record to partition 0."""
     batch = value_batch([b"v"], producer_id=producer_id, epoch=epoch, base_sequence=0, transactional=True)
     return produced(world, {0: (batch,)}, version, name)[0]
-
-
-def produced(
-    world: CoordinatedBroker, batches: Mapping[int, tuple[RecordBatch, ...]], version: int = 9, name: str = ID
-) -> dict[int, PartitionAnswer]:
-    """Produce batches."""
-    partitions = {number: world.partitions[name] for number, name in NUMBERS.items()}
-    verify = ProduceVerification(world.profile, world.coordinator, partitions, NUMBERS, version, world.clock.now)
-    return handle_produce(world.profile, partitions, ProduceRequest(batches, name, -1, version), verify)
 
 
 def test_a_registered_partition() -> None:

@@ -14,7 +14,7 @@ from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from model_tests.unit.damages import ByteDamageKind, PlantedDamage, damaged, damages, first_changed, fuzzed
-from model_tests.unit.reference.log.test_recovery import PROFILE, SMALL, data, newest, written
+from model_tests.unit.support.recovered_logs import PROFILE, SMALL, data, newest, written
 from reference.errors import Refusal
 from reference.log import file_names
 from reference.log.batch import CHECKED_FROM, HEADER_SIZE, PREFIX_SIZE, RecordBatch, marker_batch

@@ -6,41 +6,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from model_tests.unit.support.recovered_logs import PROFILE, SMALL, data, newest, written
 from reference.errors import Refusal
 from reference.log import checkpoint_file, file_names, offset_index
-from reference.log.batch import RecordBatch, marker_batch, value_batch
-from reference.log.config import LogConfig
+from reference.log.batch import RecordBatch
 from reference.log.disk_partition import DiskPartition
-from reference.log.producer_entry import ProducerEntry
 from reference.log.producer_state import ProducerState
 from reference.log.reader import intact_batches
 from reference.log.recovery import Recovered, recover
 from reference.log.repairs import RepairKind
-from spec.versions import KAFKA_3_9_UNVERIFIED, NEWEST, Profile
-from spec.vocabulary import ControlType, LeaderEpoch, Origin, Timestamp
+from spec.versions import NEWEST, Profile
+from spec.vocabulary import LeaderEpoch, Timestamp
 
-PROFILE: Final = KAFKA_3_9_UNVERIFIED
 HEADER: Final = 61
 """Bytes of a batch before its records."""
-SMALL: Final = LogConfig(segment_bytes=600, index_interval_bytes=100, segment_index_bytes=960)
-
-
-def data(pid: int, sequence: int, count: int = 2, *, transactional: bool = False) -> RecordBatch:
-    values = [b"v"] * count
-    return value_batch(
-        values, producer_id=pid, epoch=0, base_sequence=sequence, timestamp=sequence, transactional=transactional
-    )
-
-
-def written(directory: Path, rounds: int = 8) -> DiskPartition:
-    """A partition with three producers: one idempotent, one that commits, one that aborts."""
-    partition = DiskPartition(directory, PROFILE, SMALL)
-    for number in range(rounds):
-        partition.append(data(1, 2 * number))
-        for pid, outcome in ((2, ControlType.COMMIT), (3, ControlType.ABORT)):
-            partition.append(data(pid, 2 * number, transactional=True))
-            partition.append(marker_batch(pid, 0, outcome, 0, number), Origin.COORDINATOR)
-    return partition
 
 
 @pytest.fixture(scope="module")
@@ -67,15 +46,6 @@ def opened(directory: Path, *, clean: bool = False, profile: Profile = PROFILE) 
     recovered = recover(directory, profile, SMALL, clean=clean)
     recovered.log.release()
     return recovered
-
-
-def newest(state: ProducerState) -> dict[int, ProducerEntry]:
-    """Each producer with its newest batch, the time of which a snapshot does not keep."""
-    return {pid: without_time(entry) for pid, entry in state.producers.items()}
-
-
-def without_time(entry: ProducerEntry) -> ProducerEntry:
-    return entry._replace(batches=tuple(batch._replace(timestamp=Timestamp(0)) for batch in entry.batches[-1:]))
 
 
 def followed(batches: tuple[RecordBatch, ...]) -> ProducerState:
