@@ -249,6 +249,27 @@ def encode_response(api: str, version: int, correlation: int, fields: Mapping[st
     return CORRELATION.pack(correlation) + tags + encode_body("response", api, version, fields)
 
 
+def decode_response(api: str, version: int, frame: bytes) -> tuple[int, Any]:
+    """The correlation id and the body of an answer.
+
+    Args:
+        api: name of the request that is answered.
+        version: of the request.
+        frame: without its length.
+
+    Raises:
+        MalformedRequest: the bytes are no such answer.
+    """
+    try:
+        (correlation,) = CORRELATION.unpack_from(frame, 0)
+        position = CORRELATION.size
+        if api != API_VERSIONS and messages("response")[api].flexible_version_q(version):
+            position = _after_tags(frame, position)
+    except (struct.error, IndexError) as damage:
+        raise MalformedRequest(f"{len(frame)} bytes are no header of an answer: {damage}") from damage
+    return correlation, decode_body("response", api, version, frame, position)
+
+
 def encode_body(kind: str, api: str, version: int, fields: Mapping[str, Any]) -> bytes:
     """The body of a message in bytes.
 
