@@ -175,9 +175,7 @@ def _bugs(config: SessionFields, steps: int) -> dict[int, str]:
     return {int(found[1]): found[2]}
 
 
-def step_of(
-    fields: SessionFields, origin: int, profile: Profile, bug: str = "", *, whole: bool = True
-) -> SessionStep:
+def step_of(fields: SessionFields, origin: int, profile: Profile, bug: str = "", *, whole: bool = True) -> SessionStep:
     """One step of a session.
 
     Args:

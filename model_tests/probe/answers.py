@@ -125,9 +125,7 @@ def _markers_written(answer: Any, request: Json, names: SessionNames) -> Recorde
         }
         for marker in answer.markers
     ]
-    errors = (
-        int(part.error_code) for marker in answer.markers for topic in marker.topics for part in topic.partitions
-    )
+    errors = (int(part.error_code) for marker in answer.markers for topic in marker.topics for part in topic.partitions)
     return {**_first_error(errors), "markers": found}
 
 
@@ -153,7 +151,14 @@ def _listed(answer: Any, request: Json, names: SessionNames) -> Recorded:
 def _fetched(answer: Any, request: Json, names: SessionNames) -> Recorded:
     part = answer.responses[0].partitions[0] if answer.responses else None
     if part is None:  # a broker that refuses the whole request
-        nothing = {"hw": -1, "lso": -1, "log_start_offset": -1, "aborted": None, "batches": [], "delivered": []}
+        nothing: Recorded = {
+            "hw": -1,
+            "lso": -1,
+            "log_start_offset": -1,
+            "aborted": None,
+            "batches": [],
+            "delivered": [],
+        }
         return {**_error(answer.error_code), **nothing}
     committed = request["isolation"] == "read_committed"
     batches = tuple(intact_batches(bytes(part.records or b"")))

@@ -37,10 +37,10 @@ class Sent(NamedTuple):
     """A request as it was sent, so that it can be sent again.
 
     Attributes:
-        index: of the step in the session.
+        place: of the step in the session.
     """
 
-    index: int
+    place: int
     api: str
     version: int
     request: dict[str, Any]

@@ -108,7 +108,9 @@ class Observer:
                 topics = [{"name": self.names.topic, "partition_indexes": numbers}]
                 yield Request(leader, "DescribeProducers", 0, {"topics": topics})
             for committed in (False, True):
-                yield Request(leader, "ListOffsets", version, list_offsets(self.names.topic, numbers, committed=committed))
+                yield Request(
+                    leader, "ListOffsets", version, list_offsets(self.names.topic, numbers, committed=committed)
+                )
         if self._offsets_node is not None:
             leader, number = self._offsets_node
             topics = [{"name": OFFSETS_TOPIC, "partition_indexes": [number]}]

@@ -1,7 +1,7 @@
 """One script played on a live broker: each step is recorded as a session, and judged as `eos conform FILE` does."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import permutations
 from typing import Any, Final
@@ -11,19 +11,24 @@ from model_tests.conform.sessions import Session, profile_of, step_of
 from model_tests.conform.side_by_side import SideBySide, StepComparison
 from model_tests.probe.answers import recorded
 from model_tests.probe.client import JOINED, TIMEOUT_MS, ClientKnowledge, Sent
-from model_tests.probe.connection import BrokerFailure
 from model_tests.probe.names import GROUP, TOPIC, SessionNames
 from model_tests.probe.observing import Level, NotObservable, Observer
 from model_tests.probe.requests import fields_of
 from model_tests.probe.script import COPY, JOIN, SETTLE, Action, Script
 from model_tests.probe.target import GROUP as GROUP_KIND
-from model_tests.probe.target import TRANSACTION, TRANSIENT, Request, Target, attempts, name_of
+from model_tests.probe.target import PAUSE_S, TRANSACTION, TRANSIENT, Request, Target, attempts, name_of
 from model_tests.probe.versions import version_of
 from spec.versions import Profile
 from spec.vocabulary import ErrorCode
 
-SETTLES_S: Final = 10.0
-"""How long a broker may take to write the markers of a transaction."""
+SETTLES_S: Final = 30.0
+"""How long a broker may take to write the markers of a transaction that the specification completes."""
+
+SOON_S: Final = 0.5
+"""After which a state in which markers are owed is judged as it is: some transactions never complete."""
+
+COMPLETES_S: Final = 3.0
+"""How long a request is sent again that the transaction before refuses, where its completion cannot be seen."""
 
 AGREES_S: Final = 2.0
 """How long a state that differs is looked at again: a broker shows some of it only a moment later."""
@@ -31,7 +36,6 @@ AGREES_S: Final = 2.0
 UNREADY_S: Final = 20.0
 """How long a request is sent again that a leader or coordinator is not ready for."""
 
-UNSETTLED: Final = "the markers of a transaction were not written in time"
 UNREADY: Final = "a leader or coordinator was not ready"
 NO_ORDER: Final = "two connections raced, and no order of the two requests explains the answers"
 COMPLETING: Final = "the transaction before may not have been complete, which this broker does not show"
@@ -98,6 +102,7 @@ class Player:
         self._observer = Observer(target, names, level, ids, groups=group)
         self._unsettled = False
         self._owing: dict[str, set[str]] = {}
+        self._completing: set[str] = set()
         self._offsets: Mapping[str, Any] = {}
         self._steps: list[dict[str, Any]] = []
         self._origins: list[int] = []
@@ -130,7 +135,7 @@ class Player:
         return {
             "id": self._names.prefix,
             "family": self._script.family,
-            "kafka": self._profile.name.removesuffix("-nover"),
+            "kafka": self._profile.name,
             "txn_version": self._profile.transaction_version,
             "config": {"verification": self._profile.partition_verification, "seed": self._script.seed},
             "topics": {TOPIC: {"partitions": len(self._names.partitions)}},
@@ -167,9 +172,7 @@ class Player:
         if action.api == COPY:
             original = self._client.sent.get(action.original)
             return None if original is None else original
-        version = version_of(
-            self._target, self._profile, action.api, action.version, explicit=self._script.legacy
-        )
+        version = version_of(self._target, self._profile, action.api, action.version, explicit=self._script.legacy)
         request = None if version is None else self._client.request(action, version)
         if version is None or request is None:
             return None
@@ -182,10 +185,12 @@ class Player:
         Raises:
             _Ended: it is not for too long.
         """
+        completes_until = time.monotonic() + COMPLETES_S
         for number in attempts(UNREADY_S):
             request = Request(self._node(sent, anew=number > 0), sent.api, sent.version, sent.fields)
             answer = self._recorded(sent, self._target.ask(*request))
-            if not self._is_unready(sent, answer):
+            completing = self._is_completing(sent, answer) and time.monotonic() < completes_until
+            if not completing and not self._is_unready(sent, answer):
                 return answer
         raise _Ended(UNREADY)
 
@@ -198,16 +203,13 @@ class Player:
     def _is_unready(self, sent: Sent, answer: Mapping[str, Any]) -> bool:
         """Whether the cluster asks to send it again, and nothing has come of it."""
         code = answer["error_code"]
-        if code in TRANSIENT:
-            return True
-        if sent.api == "AddPartitionsToTxn" and code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
-            return True  # the topic is there; the coordinator has not heard of it yet
-        return (
-            code == ErrorCode.CONCURRENT_TRANSACTIONS
-            and not self._observer.sees_transactions
-            and not self._unsettled
-            and not self._owing.get(str(sent.request.get("transactional_id")))
-        )
+        unheard = sent.api == "AddPartitionsToTxn" and code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        return code in TRANSIENT or unheard  # the topic is there; the coordinator has not heard of it yet
+
+    def _is_completing(self, sent: Sent, answer: Mapping[str, Any]) -> bool:
+        """Whether the transaction before is in the way, on a broker that does not show when it is complete."""
+        refused = answer["error_code"] == ErrorCode.CONCURRENT_TRANSACTIONS
+        return refused and not self._unsettled and sent.request.get("transactional_id") in self._completing
 
     def _node(self, sent: Sent, *, anew: bool) -> int:
         match sent.api:
@@ -229,7 +231,7 @@ class Player:
 
     def _finish(self, action: Action, sent: Sent, answer: dict[str, Any]) -> None:
         """Learn from the answer, wait for what it set under way, record and judge."""
-        step = self._step(sent, answer)
+        step = self._step(action, sent, answer)
         self._client.take(action, sent, answer)
         if action.racy:
             self._unsettled = True
@@ -237,12 +239,14 @@ class Player:
             return
         self._record(action, step, observed=True)
 
-    def _step(self, sent: Sent, answer: dict[str, Any]) -> dict[str, Any]:
+    def _step(self, action: Action, sent: Sent, answer: dict[str, Any]) -> dict[str, Any]:
         step = {"api": sent.api, "version": sent.version, "request": sent.request, "response": answer}
-        if sent.index < len(self._steps):
-            step["replay_of"] = sent.index
+        if action.api == COPY:
+            step["replay_of"] = sent.place
         asks = sent.api in ("Produce", "TxnOffsetCommit") and answer["error"] in BATCHED
-        return {**step, "racy_error": "verification_batching", "accept_errors": BATCHED} if asks and self._shared else step
+        return (
+            {**step, "racy_error": "verification_batching", "accept_errors": BATCHED} if asks and self._shared else step
+        )
 
     # --- the group ------------------------------------------------------------------------------------------------
 
@@ -294,7 +298,10 @@ class Player:
         ends = (sent.api == "EndTxn" and error == "NONE") or (
             sent.api == "InitProducerId" and error == "CONCURRENT_TRANSACTIONS"
         )
-        if ends and not self._observer.sees_transactions:
+        if not ends:
+            self._completing.discard(who)
+        elif not self._observer.sees_transactions:
+            self._completing.add(who)
             self._await_ends(self._owing.pop(who, set()))
 
     def _await_ends(self, partitions: set[str]) -> None:
@@ -309,19 +316,16 @@ class Player:
             if all(offsets.get(partition, {}).get("hw", 0) > end for partition, end in before.items()):
                 return
 
-    def _settle(self) -> dict[str, Any] | None:
-        """Wait until no transaction owes markers; the state then.
-
-        Raises:
-            _Ended: they are not written.
-        """
-        for _ in attempts(SETTLES_S, pause_s=0.002):
+    def _settle(self, most_s: float = SETTLES_S) -> dict[str, Any] | None:
+        """Wait until no transaction owes markers, but not for ever; the state then."""
+        state: dict[str, Any] | None = None
+        for _ in attempts(most_s, pause_s=0.002):
             state = self._observed()
             if not Observer.is_under_way(state):
-                self._unsettled = False
-                self._offsets = (state or {}).get("offsets", {})
-                return state
-        raise _Ended(UNSETTLED)
+                break
+        self._unsettled = False
+        self._offsets = (state or {}).get("offsets", {})
+        return state
 
     def _observed(self) -> dict[str, Any] | None:
         for _ in attempts(UNREADY_S):
@@ -351,7 +355,10 @@ class Player:
         if self._unsettled:
             self._settle()
         prepared = [(action, sent) for action in actions if (sent := self._prepared(action)) is not None]
-        sendings = [(action, sent, self._target.connection(self._node(sent, anew=False), action.lane)) for action, sent in prepared]
+        sendings = [
+            (action, sent, self._target.connection(self._node(sent, anew=False), action.lane))
+            for action, sent in prepared
+        ]
         for _, sent, connection in sendings:
             self._target.send(connection, Request(-1, sent.api, sent.version, sent.fields))
         answers = [(action, sent, self._recorded(sent, connection.receive())) for action, sent, connection in sendings]
@@ -370,7 +377,8 @@ class Player:
         judged = list(self._played.comparisons)
         for order in permutations(answers):
             for action, sent, answer in order:
-                self._record(action, {**self._step(sent, answer), "racy": True}, observed=False)
+                self._client.sent[action.key] = sent._replace(place=len(self._steps))
+                self._record(action, {**self._step(action, sent, answer), "racy": True}, observed=False)
                 if self._played.disagreed is not None:
                     break
             else:
@@ -402,10 +410,14 @@ class Player:
         self._end_if_completing(step)
 
     def _states(self) -> Iterator[dict[str, Any] | None]:
-        """The state once markers are written, again and again while somebody asks for another."""
-        yield self._settle()
-        for _ in attempts(AGREES_S):
-            yield self._settle()
+        """The state once markers are written, and again while somebody asks for another."""
+        state = self._settle(SOON_S)
+        yield state
+        began = time.monotonic()
+        while time.monotonic() < began + (SETTLES_S if Observer.is_under_way(state) else AGREES_S):
+            time.sleep(PAUSE_S)
+            state = self._settle(SOON_S)
+            yield state
 
     def _end_if_completing(self, step: Mapping[str, Any]) -> None:
         """A refusal because of the transaction before shows nothing where its completion cannot be seen."""
@@ -449,9 +461,3 @@ def _in_state_alone(found: StepComparison) -> bool:
 
 def _error(code: int) -> dict[str, Any]:
     return {"error": name_of(code), "error_code": code}
-
-
-Play = Callable[[Script], Played]
-"""Plays a script on fresh names."""
-
-__all__ = ["BrokerFailure", "Play", "Played", "Player"]

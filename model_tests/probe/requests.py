@@ -55,9 +55,7 @@ def _produce(request: Json, names: SessionNames, values: str, now: int) -> Field
 def _records(batch: Json, names: SessionNames, values: str, now: int) -> bytes:
     producer_id, epoch = names.number(batch["producer_id"]), batch["producer_epoch"]
     if "control" in batch:
-        return marker_batch(
-            producer_id, epoch, ControlType[batch["control"]], batch["coordinator_epoch"], now
-        ).encode()
+        return marker_batch(producer_id, epoch, ControlType[batch["control"]], batch["coordinator_epoch"], now).encode()
     made = value_batch(
         [f"{values}r{record}".encode() for record in range(batch["record_count"])],
         producer_id=producer_id,

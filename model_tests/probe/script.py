@@ -111,7 +111,7 @@ class _Draw:
     """The chances of one script."""
 
     def __init__(self, family: str, seed: int) -> None:
-        self.random = random.Random(f"{family}-{seed}")  # noqa: S311  # repeatable, no secret
+        self.random = random.Random(f"{family}-{seed}")  # repeatable, no secret
         self.style = self.chosen({"newest": 5, "legacy": 3, "mixed": 3})
         self.count = 0
 
@@ -218,9 +218,7 @@ def _end(draw: _Draw, who: str, wrong: float, *, racy: bool = False) -> Action:
 
 
 def _init(draw: _Draw, who: str, *, racy: bool = False) -> Action:
-    return draw.action(
-        "InitProducerId", who=who, expects=draw.happens(0.35), epoch=draw.delta(0.2, -1, 1), racy=racy
-    )
+    return draw.action("InitProducerId", who=who, expects=draw.happens(0.35), epoch=draw.delta(0.2, -1, 1), racy=racy)
 
 
 def _odd(draw: _Draw, who: str, made: Sequence[Action]) -> Iterator[Action]:
@@ -234,9 +232,7 @@ def _odd(draw: _Draw, who: str, made: Sequence[Action]) -> Iterator[Action]:
         case "init":
             yield _init(draw, who)
         case "add":
-            yield draw.action(
-                "AddPartitionsToTxn", who=who, partition=draw.partition(), epoch=draw.delta(0.3, -1, 1)
-            )
+            yield draw.action("AddPartitionsToTxn", who=who, partition=draw.partition(), epoch=draw.delta(0.3, -1, 1))
         case "produce":
             yield draw.produce(who, transactional=draw.happens(0.85), wrong=0.3)
         case "markers":
@@ -347,9 +343,7 @@ def _raced(draw: _Draw) -> Action:
     return draw.fetch()
 
 
-DRAWS: Final = MappingProxyType(
-    {"A": _appends, "B": _transactions, "C": _groups, "D": _reads, "R": _races}
-)
+DRAWS: Final = MappingProxyType({"A": _appends, "B": _transactions, "C": _groups, "D": _reads, "R": _races})
 """By the family of sessions."""
 
 Drawing = Callable[[_Draw, bool], Iterator[Action]]
