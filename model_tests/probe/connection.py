@@ -98,22 +98,29 @@ class Connection:
         Raises:
             BrokerFailure: there is none, or none that can be read.
         """
-        self.send(api, version, fields)
+        self.send((api, version, fields))
         return self.receive()
 
-    def send(self, api: str, version: int, fields: Fields) -> None:
-        """Send a request, whose answer is then waited for.
+    def send(self, *requests: tuple[str, int, Fields]) -> None:
+        """Send requests at once, whose answers are then waited for.
+
+        Args:
+            requests: the name of each, its version and its fields.
 
         Raises:
             ConnectionLost: the connection is closed.
         """
+        frames = b"".join(self._frame_of(*request) for request in requests)
+        try:
+            self._socket.sendall(frames)
+        except OSError as error:
+            raise self._lost(self._waiting[0].api) from error
+
+    def _frame_of(self, api: str, version: int, fields: Fields) -> bytes:
         self._sent += 1
         frame = encode_request(RequestHeader(key_of(api), api, version, self._sent, CLIENT), fields)
         self._waiting.append(_Waiting(self._sent, api, version))
-        try:
-            self._socket.sendall(SIZE.pack(len(frame)) + frame)
-        except OSError as error:
-            raise self._lost(self._waiting[0].api) from error
+        return SIZE.pack(len(frame)) + frame
 
     def receive(self) -> Any:
         """The answer to the oldest request that has none yet.

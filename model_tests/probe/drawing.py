@@ -15,7 +15,10 @@ BROKER = "broker"
 def sequence_of(played: Played) -> events.Sequence:
     """The diagram of a session that ends with a disagreement."""
     found = played.disagreed
-    steps = tuple(tuple(_events(step, played)) for step in played.session["steps"])
+    listed = played.session["steps"]
+    states = [set(_shown(step.get("after", {}))) for step in listed]
+    before: list[set[str]] = [set(), *states]
+    steps = tuple(tuple(_events(step, known)) for step, known in zip(listed, before, strict=False))
     ending = Ending("", "nothing differs")
     if found is not None:
         first = found.disagreed[0]
@@ -25,7 +28,7 @@ def sequence_of(played: Played) -> events.Sequence:
     return events.Sequence(played.session["id"], (CLIENT, BROKER), steps, ending, 0)
 
 
-def _events(step: dict[str, Any], played: Played) -> Iterator[Event]:
+def _events(step: dict[str, Any], known: set[str]) -> Iterator[Event]:
     if step["api"] == SETTLE:
         yield Note(BROKER, "every marker is written")
         return
@@ -34,8 +37,7 @@ def _events(step: dict[str, Any], played: Played) -> Iterator[Event]:
     mark = Mark.REFUSED if refused else Mark.AGAIN if "replay_of" in step else Mark.PLAIN
     yield DrawnMessage(CLIENT, BROKER, f"{step['api']} v{step['version']} {_asked(step)} → {_answered(step)}", mark)
     if step["api"] != JOIN and "after" in step:
-        for said in _shown(step["after"]):
-            yield Note(BROKER, said)
+        yield from (Note(BROKER, shown) for shown in _shown(step["after"]) if shown not in known)
 
 
 def _asked(step: dict[str, Any]) -> str:

@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import permutations
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from model_tests.conform.fields import MalformedSession, SessionFields
 from model_tests.conform.sessions import Session, profile_of, step_of
@@ -21,17 +21,28 @@ from model_tests.probe.versions import version_of
 from spec.versions import Profile
 from spec.vocabulary import ErrorCode
 
-SETTLES_S: Final = 30.0
-"""How long a broker may take to write the markers of a transaction that the specification completes."""
+
+class Patience(NamedTuple):
+    """How long a state is looked at again that is not as it should be, in seconds.
+
+    Attributes:
+        settles_s: while markers are owed of a transaction that the specification completes.
+        agrees_s: otherwise; a broker shows some of its state only a moment later.
+    """
+
+    settles_s: float = 30.0
+    agrees_s: float = 2.0
+
+
+PATIENT: Final = Patience()
+HASTY: Final = Patience(1.5, 0.5)
+"""For sessions that are played to see again what a patient one has shown."""
 
 SOON_S: Final = 0.5
 """After which a state in which markers are owed is judged as it is: some transactions never complete."""
 
 COMPLETES_S: Final = 3.0
 """How long a request is sent again that the transaction before refuses, where its completion cannot be seen."""
-
-AGREES_S: Final = 2.0
-"""How long a state that differs is looked at again: a broker shows some of it only a moment later."""
 
 UNREADY_S: Final = 20.0
 """How long a request is sent again that a leader or coordinator is not ready for."""
@@ -79,7 +90,15 @@ class Player:
     """A script on its way through a broker."""
 
     def __init__(
-        self, target: Target, profile: Profile, level: Level, names: SessionNames, script: Script, *, shared: bool
+        self,
+        target: Target,
+        profile: Profile,
+        level: Level,
+        names: SessionNames,
+        script: Script,
+        *,
+        shared: bool,
+        patience: Patience = PATIENT,
     ) -> None:
         """A fresh session.
 
@@ -90,6 +109,7 @@ class Player:
             names: of the session, fresh.
             script: what to do.
             shared: other clients may use the broker at the same time.
+            patience: with states that differ.
         """
         ids = sorted({action.who for action in script.actions if action.who.startswith("t")})
         group = script.family == "C"
@@ -98,6 +118,7 @@ class Player:
         self._names = names
         self._script = script
         self._shared = shared
+        self._patience = patience
         self._client = ClientKnowledge(names, profile.transaction_version)
         self._observer = Observer(target, names, level, ids, groups=group)
         self._unsettled = False
@@ -310,16 +331,16 @@ class Player:
             time.sleep(0.1)
             return
         before = {partition: self._offsets.get(partition, {}).get("hw", 0) for partition in partitions}
-        for _ in attempts(AGREES_S, pause_s=0.002):
+        for _ in attempts(self._patience.agrees_s, pause_s=0.002):
             state = self._observed() or {}
             offsets = state.get("offsets", {})
             if all(offsets.get(partition, {}).get("hw", 0) > end for partition, end in before.items()):
                 return
 
-    def _settle(self, most_s: float = SETTLES_S) -> dict[str, Any] | None:
+    def _settle(self, most_s: float | None = None) -> dict[str, Any] | None:
         """Wait until no transaction owes markers, but not for ever; the state then."""
         state: dict[str, Any] | None = None
-        for _ in attempts(most_s, pause_s=0.002):
+        for _ in attempts(self._patience.settles_s if most_s is None else most_s, pause_s=0.002):
             state = self._observed()
             if not Observer.is_under_way(state):
                 break
@@ -360,7 +381,7 @@ class Player:
             for action, sent in prepared
         ]
         for _, sent, connection in sendings:
-            self._target.send(connection, Request(-1, sent.api, sent.version, sent.fields))
+            self._target.send(connection, [Request(-1, sent.api, sent.version, sent.fields)])
         answers = [(action, sent, self._recorded(sent, connection.receive())) for action, sent, connection in sendings]
         if any(answer["error_code"] in TRANSIENT for _, _, answer in answers):
             raise _Ended(UNREADY)
@@ -414,7 +435,7 @@ class Player:
         state = self._settle(SOON_S)
         yield state
         began = time.monotonic()
-        while time.monotonic() < began + (SETTLES_S if Observer.is_under_way(state) else AGREES_S):
+        while time.monotonic() < began + self._patience[not Observer.is_under_way(state)]:
             time.sleep(PAUSE_S)
             state = self._settle(SOON_S)
             yield state

@@ -14,7 +14,7 @@ from model_tests.diagrams.sequence import text_of
 from model_tests.probe.connection import BrokerFailure
 from model_tests.probe.drawing import sequence_of
 from model_tests.probe.observing import Level, level_of
-from model_tests.probe.play import Played, Player
+from model_tests.probe.play import PATIENT, Patience, Played, Player
 from model_tests.probe.pool import NamePool
 from model_tests.probe.report import Cause, FamilyTally, ProbeReport
 from model_tests.probe.script import DRAWS, Script, drawn
@@ -192,7 +192,7 @@ class _Run:
         if played.disagreed is not None:
             self._take(played)
 
-    def play(self, script: Script) -> Played:
+    def play(self, script: Script, patience: Patience = PATIENT) -> Played:
         """A script on fresh names.
 
         Raises:
@@ -203,7 +203,9 @@ class _Run:
             self._pool.note_group(names)
         try:
             shared = bool(self._target.topics_there)
-            return Player(self._target, self._profile, self._level, names, script, shared=shared).play()
+            return Player(
+                self._target, self._profile, self._level, names, script, shared=shared, patience=patience
+            ).play()
         finally:
             self._pool.give_back(names)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 from model_tests.conform.report import SessionDisagreement
-from model_tests.probe.play import Played
+from model_tests.probe.play import HASTY, PATIENT, Patience, Played
 from model_tests.probe.script import COPY, NEWEST, Action, Script
 
 PLACES: Final = re.compile(r"t-\d+")
@@ -40,7 +40,7 @@ class Signature(NamedTuple):
         return f"{self.api}: {self.field} is {self.given}, allowed is {self.allowed}"
 
 
-Play = Callable[[Script], Played]
+Play = Callable[[Script, Patience], Played]
 """Plays a script on fresh names."""
 
 
@@ -90,6 +90,7 @@ class Shrinker:
         """
         self._play = play
         self._signature = signature_of(found)
+        self._found = found
         self._best = found
         self._runs = 0
         self._now = now
@@ -107,9 +108,17 @@ class Shrinker:
         while size >= 1 and self._has_time():
             size = min(size, len(self._best.script.actions))
             size = size if self._without(size) else size // 2
-        for simpler in _simpler:
+        for simpler in SIMPLER:
             self._each_simpler(simpler)
-        return Shrunk(self._best, self._runs, self._now() - self._began)
+        return Shrunk(self._confirmed(), self._runs, self._now() - self._began)
+
+    def _confirmed(self) -> Played:
+        """The shortest script as a patient session shows it; the first one if that does not show the same."""
+        if self._best is self._found:
+            return self._found
+        played = self._play(self._best.script, PATIENT)
+        self._runs += 1
+        return played if signature_of(played) == self._signature else self._found
 
     def _without(self, size: int) -> bool:
         """Leave out so many neighbours somewhere; whether that was possible."""
@@ -139,7 +148,7 @@ class Shrinker:
         script, shown = self._best.script.keeping(actions), 0
         last: Played | None = None
         for run in range(RUNS):
-            played = self._play(script)
+            played = self._play(script, HASTY)
             self._runs += 1
             if signature_of(played) == self._signature:
                 shown, last = shown + 1, played
@@ -181,7 +190,8 @@ def _plain(action: Action) -> Action:
     return replace(action, sequence=0, epoch=0, expects=False, limit=0, member=False)
 
 
-_simpler: Final[tuple[Callable[[Action], Action], ...]] = (_plain, _one_record, _first_partition, _newest)
+SIMPLER: Final[tuple[Callable[[Action], Action], ...]] = (_plain, _one_record, _first_partition, _newest)
+"""What is not special about an action any more."""
 
 
 def described(played: Played) -> Iterator[str]:

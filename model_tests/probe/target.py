@@ -45,6 +45,10 @@ class NotReady(BrokerFailure):
     """The cluster is not ready after so long."""
 
 
+BURST_S: Final = 0.1
+"""Requests of so long may be sent at once after a pause."""
+
+
 class Pace:
     """At most so many requests in a second."""
 
@@ -54,14 +58,14 @@ class Pace:
         self._now = now
         self._next = now()
 
-    def wait(self) -> None:
-        """Wait until the next request may be sent."""
+    def wait(self, requests: int = 1) -> None:
+        """Wait until so many requests may be sent."""
         if not self._gap:
             return
+        self._next = max(self._next, self._now() - BURST_S) + requests * self._gap
         ahead = self._next - self._now()
         if ahead > 0:
             time.sleep(ahead)
-        self._next = max(self._next, self._now()) + self._gap
 
 
 class TopicInfo(NamedTuple):
@@ -169,15 +173,15 @@ class Target:
             BrokerFailure: one has none.
         """
         connections = [self.connection(request.node) for request in requests]
-        for connection, request in zip(connections, requests, strict=True):
-            self.send(connection, request)
+        for connection in dict.fromkeys(connections):
+            self.send(connection, [r for c, r in zip(connections, requests, strict=True) if c is connection])
         return [connection.receive() for connection in connections]
 
-    def send(self, connection: Connection, request: Request) -> None:
-        """Send a request at the pace that is allowed."""
-        self.pace.wait()
-        self.requests += 1
-        connection.send(request.api, request.version, request.fields)
+    def send(self, connection: Connection, requests: Sequence[Request]) -> None:
+        """Send requests over one connection, at the pace that is allowed."""
+        self.pace.wait(len(requests))
+        self.requests += len(requests)
+        connection.send(*((request.api, request.version, request.fields) for request in requests))
 
     def connection(self, node: int, lane: int = 0) -> Connection:
         """A connection to a node; each lane is one of its own.
