@@ -291,8 +291,8 @@ def conform_command(
         str, typer.Option(metavar="HOST:PORT[,...]", help="Play sessions on this live broker instead of reading them.")
     ] = "",
     profile: Annotated[
-        str, typer.Option(metavar="NAME", help="The release that the broker is held against, as 4.3.")
-    ] = NEWEST.name,
+        str, typer.Option(metavar="NAME", help="The release that the broker is held against, as 4.3; `auto` finds it.")
+    ] = "auto",
     sessions: Annotated[int | None, typer.Option(min=1, help="How many are played; 60 if no --time is given.")] = None,
     duration: Annotated[str, typer.Option("--time", metavar="5m", help="Play sessions for so long.")] = "",
     seed: Annotated[int, typer.Option(min=0, help="Of the first session; the others count up from it.")] = 0,

@@ -7,7 +7,7 @@ from itertools import permutations
 from typing import Any, Final, NamedTuple
 
 from model_tests.conform.fields import MalformedSession, SessionFields
-from model_tests.conform.sessions import Session, profile_of, step_of
+from model_tests.conform.sessions import Session, SessionStep, profile_of, step_of
 from model_tests.conform.side_by_side import SideBySide, StepComparison
 from model_tests.probe.answers import recorded
 from model_tests.probe.client import JOINED, TIMEOUT_MS, ClientKnowledge, Sent
@@ -67,6 +67,8 @@ class Played:
         session: in the format of recorded sessions.
         keys: of the actions, one for each of its steps, -1 where it has none.
         comparisons: of its steps, as far as they were judged.
+        typed: its steps, as they were judged.
+        partitions: of its topic.
         undecided: why it ended before its script did, empty if it did not.
     """
 
@@ -74,6 +76,8 @@ class Played:
     session: dict[str, Any]
     keys: list[int] = field(default_factory=list)
     comparisons: list[StepComparison] = field(default_factory=list)
+    typed: list[SessionStep] = field(default_factory=list)
+    partitions: tuple[str, ...] = ()
     undecided: str = ""
 
     @property
@@ -99,6 +103,7 @@ class Player:
         *,
         shared: bool,
         patience: Patience = PATIENT,
+        stops: bool = True,
     ) -> None:
         """A fresh session.
 
@@ -110,6 +115,7 @@ class Player:
             script: what to do.
             shared: other clients may use the broker at the same time.
             patience: with states that differ.
+            stops: the session ends where it differs; else it goes on, and is not judged any further.
         """
         ids = sorted({action.who for action in script.actions if action.who.startswith("t")})
         group = script.family == "C"
@@ -119,6 +125,7 @@ class Player:
         self._script = script
         self._shared = shared
         self._patience = patience
+        self._stops = stops
         self._client = ClientKnowledge(names, profile.transaction_version)
         self._observer = Observer(target, names, level, ids, groups=group)
         self._unsettled = False
@@ -127,7 +134,7 @@ class Player:
         self._offsets: Mapping[str, Any] = {}
         self._steps: list[dict[str, Any]] = []
         self._origins: list[int] = []
-        self._played = Played(script, {})
+        self._played = Played(script, {}, partitions=names.partitions)
         self._judge: SideBySide | None = None
 
     def play(self) -> Played:
@@ -140,7 +147,7 @@ class Player:
         self._played.session = self._header()
         actions, place = self._script.actions, 0
         try:
-            while place < len(actions) and self._played.disagreed is None:
+            while place < len(actions) and not (self._stops and self._played.disagreed is not None):
                 racing = self._racing(actions[place:])
                 if len(racing) > 1:
                     self._race(racing)
@@ -150,6 +157,7 @@ class Player:
         except _Ended as ended:
             self._played.undecided = str(ended)
         self._played.session["steps"] = self._steps
+        self._played.typed = [self._typed(place) for place in range(len(self._steps))]
         return self._played
 
     def _header(self) -> dict[str, Any]:
@@ -421,6 +429,8 @@ class Player:
         for number, state in enumerate(states):
             if state is not None:
                 step["after"] = state
+            if self._played.disagreed is not None and not number:
+                return
             if number:
                 self._played.comparisons.pop()
                 self._judge = None

@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from model_tests.common.reports import HOLDS, NOTHING_JUDGED, VIOLATED
+from model_tests.probe.fingerprint import Fingerprint
 from model_tests.probe.shrinking import Signature
 
 SHOWN = 5
@@ -29,6 +30,7 @@ class Cause:
         guard: of the specification, which decided, and on which values.
         rules: at stake, each with its source.
         runs: sessions that shrinking took.
+        behaviours: each of which alone explains it, with the value that does.
         file: that the session was written to, empty where it was not.
     """
 
@@ -40,6 +42,7 @@ class Cause:
     guard: str = ""
     rules: tuple[tuple[str, str], ...] = ()
     runs: int = 0
+    behaviours: tuple[str, ...] = ()
     file: str = ""
 
     def to_json(self) -> dict[str, Any]:
@@ -55,6 +58,7 @@ class Cause:
             "guard": self.guard,
             "rules": [{"rule": rule, "source": source} for rule, source in self.rules],
             "runs": self.runs,
+            "behaviours": list(self.behaviours),
             "file": self.file,
             "session": dict(self.session),
         }
@@ -83,6 +87,7 @@ class ProbeReport:
         branches: how often each branch of the specification decided, by name.
         failures: why the broker could not be judged to the end, one line each.
         left: what could not be removed.
+        fingerprint: what the broker behaves like, if that was to be found.
     """
 
     broker: str
@@ -97,6 +102,7 @@ class ProbeReport:
     failures: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
+    fingerprint: Fingerprint | None = None
     requests: int = 0
     seconds: float = 0.0
 
@@ -144,12 +150,15 @@ class ProbeReport:
             "failures": list(self.failures),
             "notes": list(self.notes),
             "left": list(self.left),
+            "fingerprint": None if self.fingerprint is None else self.fingerprint.to_json(),
             "requests": self.requests,
             "seconds": round(self.seconds, 3),
         }
 
     def print(self, console: Console) -> None:
         """Write the report for a person to read."""
+        for line in self.fingerprint.lines() if self.fingerprint is not None else ():
+            console.print(line, markup=False, highlight=False, soft_wrap=True)
         if self.families:
             console.print(self._table())
         for number, cause in enumerate(self.causes.values()):
@@ -191,6 +200,8 @@ def _detailed(cause: Cause) -> Iterator[str]:
     yield f"  decision {cause.guard}"
     for rule, source in cause.rules:
         yield f"  rule     {rule} ({source})"
+    if cause.behaviours:
+        yield f"  explained by {' or '.join(cause.behaviours)}"
     yield f"  shrunk to {len(cause.script)} steps in {cause.runs} runs"
     if cause.file:
         yield f"  again    eos conform {cause.file}"

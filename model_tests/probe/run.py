@@ -13,6 +13,7 @@ from model_tests.conform.decision_log import branch_name
 from model_tests.diagrams.sequence import text_of
 from model_tests.probe.connection import BrokerFailure
 from model_tests.probe.drawing import sequence_of
+from model_tests.probe.fingerprint import explained_by, fingerprint_of, guessed, under_feature
 from model_tests.probe.observing import Level, level_of
 from model_tests.probe.play import PATIENT, Patience, Played, Player
 from model_tests.probe.pool import NamePool
@@ -21,12 +22,16 @@ from model_tests.probe.script import DRAWS, Script, drawn
 from model_tests.probe.shrinking import Shrinker, described, signature_of
 from model_tests.probe.target import Pace, Target, addresses
 from reference.wire.codec import WireLibraryMissing
-from reference.wire.versions import is_since, profile_called
-from spec.versions import PROFILES, Profile
+from reference.wire.versions import profile_called
+from spec.versions import NEWEST, PROFILES, Profile
 
-FEATURE_SINCE: Final = "4.0"
-"""First release that has the feature `transaction.version`."""
+AUTO: Final = "auto"
+"""The profile that is found by what the broker does."""
 
+FINGERPRINTS: Final = 12
+"""Sessions of each of the families by which a release is found."""
+
+FINGERPRINTED: Final = ("A", "B", "C")
 SESSIONS: Final = 60
 RATE: Final = 2_000.0
 """Requests in a second, at most."""
@@ -95,10 +100,10 @@ def run(
     unknown = [family for family in options.families if family not in DRAWS]
     if unknown:
         raise BadInput(f"no family {unknown[0]!r} is played on a broker; there are {', '.join(DRAWS)}")
-    named = profile_called(profile)
+    named = NEWEST if profile == AUTO else profile_called(profile)
     if named is None:
-        raise BadInput(f"no Kafka version {profile!r}; known are {', '.join(PROFILES)}")
-    report = ProbeReport(bootstrap, named.name, seed=options.seed)
+        raise BadInput(f"no Kafka version {profile!r}; known are {AUTO}, {', '.join(PROFILES)}")
+    report = ProbeReport(bootstrap, profile, seed=options.seed)
     try:
         target.open()
     except WireLibraryMissing as missing:
@@ -106,31 +111,50 @@ def run(
     except BrokerFailure as failure:
         report.failures.append(str(failure))
         return report
-    return _Run(target, under_feature(named, target), options, report, say).run(confirm)
-
-
-def under_feature(profile: Profile, target: Target) -> Profile:
-    """The release under the transaction version that the cluster has finalized."""
-    if target.transaction_version is None or not is_since(profile, FEATURE_SINCE):
-        return profile
-    return profile.under(min(target.transaction_version, 2))
+    guess = guessed(target) if profile == AUTO else named
+    return _Run(target, guess, options, report, say, finds=profile == AUTO).run(confirm)
 
 
 class _Run:
     """One run against one cluster."""
 
     def __init__(
-        self, target: Target, profile: Profile, options: ProbeOptions, report: ProbeReport, say: Callable[[str], None]
+        self,
+        target: Target,
+        profile: Profile,
+        options: ProbeOptions,
+        report: ProbeReport,
+        say: Callable[[str], None],
+        *,
+        finds: bool,
     ) -> None:
         self._target = target
-        self._profile = profile
+        self._finds = finds
         self._options = options
         self._report = report
         self._say = say
         self._level: Level = level_of(target)
         self._pool = NamePool(target)
         self._failed = 0
-        report.level, report.transaction_version = str(self._level), profile.transaction_version
+        report.level = str(self._level)
+        self._hold_against(profile)
+
+    def _hold_against(self, profile: Profile) -> None:
+        self._profile = under_feature(profile, self._target.transaction_version)
+        self._report.profile = self._profile.name
+        self._report.transaction_version = self._profile.transaction_version
+
+    def _find_profile(self) -> None:
+        """Find the release that the broker behaves most like."""
+        played = [
+            self.play(drawn(family, seed, implicit=self._profile.transaction_version == 2), stops=False)
+            for seed in range(FINGERPRINTS)
+            for family in FINGERPRINTED
+        ]
+        self._say(f"{len(played)} sessions played, now held against every release")
+        found = fingerprint_of(played, self._target.transaction_version, self._profile)
+        self._report.fingerprint = found
+        self._hold_against(found.best)
 
     def run(self, confirm: Confirm) -> ProbeReport:
         """Play, and remove what was made, whatever happens."""
@@ -161,6 +185,8 @@ class _Run:
         self._target.close()
 
     def _play_all(self, began: float) -> None:
+        if self._finds:
+            self._find_profile()
         for number, (family, seed) in enumerate(self._scripts()):
             late = self._options.seconds is not None and time.monotonic() - began >= self._options.seconds
             if late or (self._options.sessions is not None and number >= self._options.sessions):
@@ -192,7 +218,7 @@ class _Run:
         if played.disagreed is not None:
             self._take(played)
 
-    def play(self, script: Script, patience: Patience = PATIENT) -> Played:
+    def play(self, script: Script, patience: Patience = PATIENT, *, stops: bool = True) -> Played:
         """A script on fresh names.
 
         Raises:
@@ -204,7 +230,7 @@ class _Run:
         try:
             shared = bool(self._target.topics_there)
             return Player(
-                self._target, self._profile, self._level, names, script, shared=shared, patience=patience
+                self._target, self._profile, self._level, names, script, shared=shared, patience=patience, stops=stops
             ).play()
         finally:
             self._pool.give_back(names)
@@ -256,6 +282,7 @@ class _Run:
         cause.guard = first.guard
         cause.rules = tuple((rule.id, "; ".join(rule.source)) for rule in first.rules)
         cause.runs = runs
+        cause.behaviours = explained_by(played, self._profile)
         number = len(self._report.causes)
         cause.file = self._write(f"disagreed-{number}.ndjson", played)
 
