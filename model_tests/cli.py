@@ -282,14 +282,62 @@ def _release(name: str) -> Profile:
 
 @app.command("conform")
 def conform_command(
-    paths: Annotated[list[str], typer.Argument(metavar="PATH...", help="Recorded sessions, or directories of them.")],
+    paths: Annotated[
+        list[str] | None, typer.Argument(metavar="[PATH...]", help="Recorded sessions, or directories of them.")
+    ] = None,
     family: Annotated[str, typer.Option(metavar="A,Ax", help="Only these families of sessions.")] = "",
     jobs: Annotated[int | None, typer.Option(min=1, help="Processes; one for each core if not given.")] = None,
+    bootstrap_server: Annotated[
+        str, typer.Option(metavar="HOST:PORT[,...]", help="Play sessions on this live broker instead of reading them.")
+    ] = "",
+    profile: Annotated[
+        str, typer.Option(metavar="NAME", help="The release that the broker is held against, as 4.3; `auto` finds it.")
+    ] = "auto",
+    sessions: Annotated[int | None, typer.Option(min=1, help="How many are played; 60 if no --time is given.")] = None,
+    duration: Annotated[str, typer.Option("--time", metavar="5m", help="Play sessions for so long.")] = "",
+    seed: Annotated[int, typer.Option(min=0, help="Of the first session; the others count up from it.")] = 0,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Where played sessions are written.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Go on where the broker has other topics.")] = False,
+    rate: Annotated[float, typer.Option(min=0, help="Requests in a second, at most; 0 is no limit.")] = 2_000.0,
     json_file: Json = None,
 ) -> None:
-    """Replay recorded sessions of real brokers, step by step, on the specification and on the reference."""
-    families = tuple(name.strip() for name in family.split(",") if name.strip())
-    _judge(lambda: _provided("model_tests.conform.replay")(paths, families=families, jobs=jobs), json_file)
+    """Hold a broker against the specification and the reference: recorded sessions of it, or itself while it runs."""
+    if not bootstrap_server:
+        families = tuple(name.strip() for name in family.split(",") if name.strip())
+
+        def replay() -> Report:
+            if not paths:
+                raise BadInput("give recorded sessions, or --bootstrap-server HOST:PORT for a live broker")
+            return _provided("model_tests.conform.replay")(paths, families=families, jobs=jobs)
+
+        _judge(replay, json_file)
+        return
+
+    def probe() -> Report:
+        if paths:
+            raise BadInput("recorded sessions and --bootstrap-server do not go together")
+        probing = import_module("model_tests.probe.run")
+        options = probing.ProbeOptions(
+            families=probing.families_of(family),
+            sessions=sessions or (None if duration else probing.SESSIONS),
+            seconds=probing.seconds_of(duration),
+            seed=seed,
+            out=out,
+            yes=yes,
+            rate=rate,
+        )
+        return cast(Report, probing.run(bootstrap_server, profile, options, _say_aside, _confirmed))
+
+    _judge(probe, json_file)
+
+
+def _say_aside(line: str) -> None:
+    typer.echo(line, err=True)
+
+
+def _confirmed(question: str) -> bool:
+    """Whether a person says yes; nobody does where there is no terminal."""
+    return sys.stdin.isatty() and typer.confirm(question)
 
 
 @app.command("simulate")

@@ -16,9 +16,11 @@ OPEN: Final = "open"
 
 def shows_lag(after: Json) -> bool:
     """Whether a stable fetch of some group waits for a transaction although none is open on the group's partition."""
+    seen = _object(after, "producers")
     return any(
-        _waits(view) and not _has_open(_object(after, "producers").get(f"__consumer_offsets[{group}]"))
+        _waits(view) and place in seen and not _has_open(seen[place])
         for group, view in _object(after, "groups").items()
+        for place in (f"__consumer_offsets[{group}]",)
     )
 
 

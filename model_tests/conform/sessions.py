@@ -41,6 +41,10 @@ FAMILIES: Final = MappingProxyType(
 )
 """Families of sessions by their name in a recording."""
 
+FULL: Final = "full"
+OBSERVED: Final = (FULL, "offsets", "none")
+"""How much of the state after a step was observed: all of it, partitions' offsets alone, nothing."""
+
 _BUG: Final = re.compile(r"step (\d+): (.+)", re.DOTALL)
 
 DEFAULT_SEGMENT_BYTES: Final = 2**30
@@ -117,19 +121,25 @@ def session_of(value: object) -> Session:
     session = fields.text("id")
     fields = replace(fields, place=f"session {session}")
     family = fields.one_of("family", *FAMILIES)
-    profile = _profile(fields)
+    profile = profile_of(fields)
     partitions = _partitions(fields.within("topics"))
     recorded = [SessionFields.of(f"session {session} step {n}", step) for n, step in enumerate(fields.items("steps"))]
+    observed = fields.one_of("observed", *OBSERVED) if "observed" in fields.values else FULL
     bugs = _bugs(fields.within("config"), len(recorded))
     steps = tuple(
-        _step(step, origin, profile, bugs.get(number, ""))
+        step_of(step, origin, profile, bugs.get(number, ""), whole=observed == FULL)
         for number, (step, origin) in enumerate(zip(recorded, _origins(recorded), strict=True))
     )
     segment_bytes = fields.within("config").integer("segment.bytes", 14, 2**31 - 1, default=DEFAULT_SEGMENT_BYTES)
     return Session(session, family, profile, partitions, steps, segment_bytes)
 
 
-def _profile(fields: SessionFields) -> Profile:
+def profile_of(fields: SessionFields) -> Profile:
+    """The release or build of a session, its transaction version, and whether partitions are verified.
+
+    Raises:
+        Malformed: there is no such release.
+    """
     release = PROFILES[fields.one_of("kafka", *PROFILES)]
     profile = release.under(fields.integer("txn_version", 0, release.transaction_version))
     verifies = fields.within("config").flag("verification", default=True)
@@ -165,14 +175,26 @@ def _bugs(config: SessionFields, steps: int) -> dict[int, str]:
     return {int(found[1]): found[2]}
 
 
-def _step(fields: SessionFields, origin: int, profile: Profile, bug: str) -> SessionStep:
+def step_of(fields: SessionFields, origin: int, profile: Profile, bug: str = "", *, whole: bool = True) -> SessionStep:
+    """One step of a session.
+
+    Args:
+        fields: as recorded.
+        origin: number of the step whose bytes were sent: its own, or that of the step that it repeats.
+        profile: of the session.
+        bug: the defect of the broker that it shows, empty if it shows none.
+        whole: the state after it has producers and offsets wherever it was observed.
+
+    Raises:
+        Malformed: it is not of the documented form, or the release does not take such a request.
+    """
     response = fields.within("response")
     api, version = fields.text("api"), fields.integer("version", 0, 100)
     lacks = lacking(profile, api, version)
     if lacks:
         raise MalformedSession(f"{fields.place}: {lacks}")
     check_response(api, version, response)
-    after = _after(fields)
+    after = _after(fields, whole=whole)
     request = request_of(api, fields, origin)
     return SessionStep(
         api,
@@ -184,12 +206,12 @@ def _step(fields: SessionFields, origin: int, profile: Profile, bug: str) -> Ses
     )
 
 
-def _after(fields: SessionFields) -> Json | None:
+def _after(fields: SessionFields, *, whole: bool) -> Json | None:
     """What was observed, with groups that the recorder put aside because their coordinator lagged."""
     if "after" not in fields.values:
         return None
     observed = fields.within("after")
-    check_after(observed)
+    check_after(observed, whole=whole)
     after = observed.values
     if "groups_racy" not in fields.values:
         return after

@@ -137,20 +137,34 @@ def _distinct(worlds: tuple[_World, ...]) -> tuple[_World, ...]:
     return worlds if len(worlds) == 1 else tuple({pickle.dumps(world): world for world in worlds}.values())
 
 
-def outcomes(session: Session, sides: Mapping[str, MakeSide] = SIDES) -> Iterator[StepComparison]:
-    """Every step of a session on each side, each from a fresh broker on; a side keeps its own state throughout."""
-    broker = (session.profile, session.partitions, session.segment_bytes)
-    players = [_Player(name, (_World(make(*broker), Symbols()),)) for name, make in sides.items()]
-    for index, step in enumerate(session.steps):
-        played = [(player, *player.play(step)) for player in players]
-        decided = next((p.side.decided for p in players if isinstance(p.side, OnSpecification)), ())
+class SideBySide:
+    """The sides as they go through one session; a side keeps its own state throughout."""
+
+    def __init__(self, session: Session, sides: Mapping[str, MakeSide] = SIDES) -> None:
+        """Fresh brokers under the profile of a session, whose steps come one by one."""
+        broker = (session.profile, session.partitions, session.segment_bytes)
+        self._session = session
+        self._steps = 0
+        self._players = [_Player(name, (_World(make(*broker), Symbols()),)) for name, make in sides.items()]
+
+    def play(self, step: SessionStep) -> StepComparison:
+        """The next step on each side."""
+        played = [(player, *player.play(step)) for player in self._players]
+        decided = next((p.side.decided for p in self._players if isinstance(p.side, OnSpecification)), ())
         disagreed = tuple(
-            _disagreement(session, index, player.name, found, decided)
+            _disagreement(self._session, self._steps, step, player.name, found, decided)
             for player, found, excuse in played
             if found and not excuse
         )
         excused = next((excuse for _, found, excuse in played if found and excuse), "")
-        yield StepComparison(index, step, decided, disagreed, "" if disagreed else excused)
+        self._steps += 1
+        return StepComparison(self._steps - 1, step, decided, disagreed, "" if disagreed else excused)
+
+
+def outcomes(session: Session, sides: Mapping[str, MakeSide] = SIDES) -> Iterator[StepComparison]:
+    """Every step of a session on each side, each from a fresh broker on."""
+    played = SideBySide(session, sides)
+    return (played.play(step) for step in session.steps)
 
 
 def disagreements(sessions: Iterable[Session], sides: Mapping[str, MakeSide] = SIDES) -> Iterator[SessionDisagreement]:
@@ -162,9 +176,13 @@ def disagreements(sessions: Iterable[Session], sides: Mapping[str, MakeSide] = S
 
 
 def _disagreement(
-    session: Session, index: int, by: str, found: tuple[FieldDifference, ...], decided: tuple[Decision, ...]
+    session: Session,
+    index: int,
+    step: SessionStep,
+    by: str,
+    found: tuple[FieldDifference, ...],
+    decided: tuple[Decision, ...],
 ) -> SessionDisagreement:
-    step = session.steps[index]
     return SessionDisagreement(
         session=session.id,
         step=index,

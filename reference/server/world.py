@@ -195,9 +195,11 @@ class ServedWorld(TransactionWorld):
             each.groups.take_over_decided()
 
     def _can_send_markers(self, node: int) -> bool:
-        """Whether a coordinator runs and owes a marker to a node that does."""
+        """Whether a coordinator runs, and either owes a marker to a node that does or ends what owes no marker."""
         owed = self.brokers.nodes[node].transactions.markers.owed
-        return self.runs(node) and any(self._takes_marker(name) for each in owed for name in each.partitions)
+        return self.runs(node) and any(
+            not each.partitions or any(self._takes_marker(name) for name in each.partitions) for each in owed
+        )
 
     def _takes_marker(self, partition: TopicPartition) -> bool:
         """Whether the leader of a partition runs; what is deleted needs no marker, which the coordinator finds out."""

@@ -254,7 +254,7 @@ def response_body(api: str, version: int, frame: bytes) -> int:
 
     Args:
         api: name of the request that is answered.
-        version: of the request.
+        version: of that request.
         frame: without its length.
 
     Raises:
@@ -265,6 +265,24 @@ def response_body(api: str, version: int, frame: bytes) -> int:
         return _after_tags(frame, CORRELATION.size) if flexible else CORRELATION.size
     except IndexError as damage:
         raise MalformedRequest(f"{len(frame)} bytes are no header of an answer: {damage}") from damage
+
+
+def decode_response(api: str, version: int, frame: bytes) -> tuple[int, Any]:
+    """The correlation id and the body of an answer.
+
+    Args:
+        api: name of the request that is answered.
+        version: of that request.
+        frame: without its length.
+
+    Raises:
+        MalformedRequest: the bytes are no such answer.
+    """
+    try:
+        (correlation,) = CORRELATION.unpack_from(frame, 0)
+    except struct.error as damage:
+        raise MalformedRequest(f"{len(frame)} bytes are no header of an answer: {damage}") from damage
+    return correlation, decode_body("response", api, version, frame, response_body(api, version, frame))
 
 
 def encode_again(message: Any) -> bytes:

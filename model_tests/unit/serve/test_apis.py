@@ -244,6 +244,18 @@ def test_a_transaction_that_takes_too_long_is_aborted_by_itself(bench: Bench) ->
     assert [] == bench.violations
 
 
+def test_an_abort_without_partitions_is_complete_at_once(bench: Bench) -> None:
+    """Under version 2 a client may abort what it has not begun; no marker is owed, and the next transaction begins."""
+    identity = initialized(bench, "payments")
+    ended = {"transactional_id": "payments", "producer_id": identity["producer_id"], "committed": False}
+
+    answer = bench.ask("EndTxn", 5, ended | {"producer_epoch": identity["epoch"]})
+
+    described = bench.ask("DescribeTransactions", 0, {"transactional_ids": ["payments"]}).transaction_states[0]
+    assert (0, identity["epoch"] + 1) == (answer.error_code, answer.producer_epoch)
+    assert "CompleteAbort" == described.transaction_state
+
+
 def test_a_partition_that_there_is_not_joins_no_transaction(bench: Bench) -> None:
     """No coordinator is asked."""
     steps = bench.monitor.steps

@@ -1,0 +1,1 @@
+"""A live broker judged by the specification: `eos conform --bootstrap-server`."""

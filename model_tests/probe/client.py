@@ -1,0 +1,185 @@
+"""What a session's clients know: identities, next sequences, and what they have sent; symbols become requests."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+from model_tests.probe.names import GROUP, SessionNames
+from model_tests.probe.script import Action
+from reference.server.service import Fields
+from spec.vocabulary import MAX_SEQUENCE
+
+TIMEOUT_MS: Final = 60_000
+"""Of transactions."""
+
+EXPECTS_SINCE: Final = 3
+"""First version of InitProducerId that names the identity of its sender (KIP-360)."""
+
+MEMBERS_SINCE: Final = 3
+"""First version of TxnOffsetCommit that names a member of the group (KIP-447)."""
+
+STABLE_SINCE: Final = 7
+MARKER_VERSION_SINCE: Final = 2
+"""First version of WriteTxnMarkers whose markers say of which transaction version they are."""
+
+JOINED: Final = "member0"
+"""Symbol of the only member of the group."""
+
+
+class Identity(NamedTuple):
+    """A producer id by its symbol, and an epoch."""
+
+    producer_id: str
+    epoch: int
+
+
+class Sent(NamedTuple):
+    """A request as it was sent, so that it can be sent again.
+
+    Attributes:
+        place: of the step in the session.
+    """
+
+    place: int
+    api: str
+    version: int
+    request: dict[str, Any]
+    fields: Fields
+
+
+@dataclass(slots=True)
+class ClientKnowledge:
+    """The knowledge of all clients of a session.
+
+    Attributes:
+        joined: a member is in the group.
+    """
+
+    names: SessionNames
+    transaction_version: int
+    joined: bool = False
+    identities: dict[str, Identity] = field(default_factory=dict)
+    sent: dict[int, Sent] = field(default_factory=dict)
+    _next: dict[tuple[str, int, str], int] = field(default_factory=dict)
+
+    def request(self, action: Action, version: int) -> dict[str, Any] | None:
+        """The request of an action as a session records it; None where nothing is known that it could name."""
+        match action.api:
+            case "Produce":
+                return self._produce(action)
+            case "Fetch":
+                return _fetch(action)
+            case "InitProducerId":
+                return self._initialize(action, version)
+            case "OffsetCommit":
+                generation, member = (1, JOINED) if action.member and self.joined else (-1, "")
+                offsets = {f"t-{action.partition}": action.offset}
+                return {"group": GROUP, "generation": generation, "member": member, "offsets": offsets}
+            case "OffsetFetch":
+                stable = action.committed_only and version >= STABLE_SINCE
+                return {"group": GROUP, "partitions": list(self.names.partitions), "require_stable": stable}
+            case "WriteTxnMarkers":
+                return self._markers(action, version)
+            case "ListTransactions":
+                known = self.identities.get(action.who)
+                return {"state_filters": [], "producer_id_filters": [known.producer_id]} if known else None
+        return self._of_transaction(action, version)
+
+    def take(self, action: Action, sent: Sent, response: Mapping[str, Any]) -> None:
+        """Learn from an answer."""
+        self.sent[action.key] = sent
+        if response["error"] != "NONE":
+            return
+        if sent.api in ("InitProducerId", "EndTxn") and isinstance(response.get("producer_id"), str):
+            who = sent.request["transactional_id"] or action.who
+            self.identities[who] = Identity(response["producer_id"], response["producer_epoch"])
+        elif sent.api == "Produce" and response["log_append_time"] == -1:
+            self._count(sent.request)
+
+    def _count(self, request: Mapping[str, Any]) -> None:
+        if request["base_sequence"] >= 0:
+            place = (request["producer_id"], request["producer_epoch"], request["partition"])
+            self._next[place] = (request["base_sequence"] + request["record_count"]) % (MAX_SEQUENCE + 1)
+
+    def _produce(self, action: Action) -> dict[str, Any] | None:
+        partition = f"t-{action.partition}"
+        batch = {"partition": partition, "record_count": action.records}
+        if not action.who:
+            nobody = {"producer_id": -1, "producer_epoch": -1, "base_sequence": -1, "transactional": False}
+            return {**batch, **nobody, "transactional_id": None, "acks": -1}
+        known = self._identity(action)
+        if known is None:
+            return None
+        following = self._next.get((known.producer_id, known.epoch, partition), 0)
+        return {
+            **batch,
+            "producer_id": known.producer_id,
+            "producer_epoch": known.epoch,
+            "base_sequence": (following + action.sequence) % (MAX_SEQUENCE + 1),
+            "transactional": action.transactional,
+            "transactional_id": action.who if action.transactional and action.who.startswith("t") else None,
+            "acks": -1,
+        }
+
+    def _identity(self, action: Action) -> Identity | None:
+        known = self.identities.get(action.who)
+        return None if known is None else Identity(known.producer_id, max(known.epoch + action.epoch, 0))
+
+    def _initialize(self, action: Action, version: int) -> dict[str, Any]:
+        if not action.who.startswith("t"):
+            return {"transactional_id": None, "timeout": TIMEOUT_MS}
+        known = self._identity(action) if action.expects and version >= EXPECTS_SINCE else None
+        expected = (-1, -1) if known is None else known
+        return {
+            "transactional_id": action.who,
+            "timeout": TIMEOUT_MS,
+            "producer_id": expected[0],
+            "producer_epoch": expected[1],
+        }
+
+    def _markers(self, action: Action, version: int) -> dict[str, Any] | None:
+        """A marker as a coordinator sends it; before the first true one nobody knows a coordinator's epoch."""
+        known = self._identity(action)
+        if known is None or self.names.number(known.producer_id) not in self.names.coordinator_epochs:
+            return None
+        marker: dict[str, Any] = {
+            "producer_id": known.producer_id,
+            "producer_epoch": known.epoch,
+            "committed": action.commits,
+            "coordinator_epoch": max(action.marker_epoch, 0),
+            "partitions": [f"t-{action.partition}"],
+        }
+        if version >= MARKER_VERSION_SINCE:
+            marker["transaction_version"] = self.transaction_version
+        return {"markers": [marker]}
+
+    def _of_transaction(self, action: Action, version: int) -> dict[str, Any] | None:
+        known = self._identity(action)
+        if known is None:
+            return None
+        request: dict[str, Any] = {
+            "transactional_id": action.who,
+            "producer_id": known.producer_id,
+            "producer_epoch": known.epoch,
+        }
+        match action.api:
+            case "AddPartitionsToTxn":
+                return {**request, "partitions": [f"t-{action.partition}"]}
+            case "EndTxn":
+                return {**request, "committed": action.commits}
+            case "AddOffsetsToTxn":
+                return {**request, "group": GROUP}
+        commit = {**request, "group": GROUP, "offsets": {f"t-{action.partition}": action.offset}}
+        if version < MEMBERS_SINCE:
+            return commit
+        generation, member = (1, JOINED) if action.member and self.joined else (-1, "")
+        return {**commit, "generation": generation, "member": member, "group_instance_id": None}
+
+
+def _fetch(action: Action) -> dict[str, Any]:
+    request = {
+        "partition": f"t-{action.partition}",
+        "offset": action.offset,
+        "isolation": "read_committed" if action.committed_only else "read_uncommitted",
+    }
+    return {**request, "partition_max_bytes": action.limit} if action.limit else request

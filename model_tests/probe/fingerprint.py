@@ -1,0 +1,203 @@
+"""Which release a broker behaves like: its sessions judged under every release, and under each with one change."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from types import MappingProxyType
+from typing import Any, Final
+
+from model_tests.conform.api_versions import TAKEN
+from model_tests.conform.on_specification import OnSpecification
+from model_tests.conform.sessions import Session
+from model_tests.conform.side_by_side import SPECIFICATION, SideBySide
+from model_tests.probe.play import Played
+from model_tests.probe.target import Target
+from reference.wire.versions import is_since
+from spec.versions import NEWEST, RELEASES, Profile
+
+FEATURE_SINCE: Final = "4.0"
+"""First release that has the feature `transaction.version`."""
+
+UNSEEN: Final[Mapping[str, str]] = MappingProxyType(
+    dict.fromkeys(
+        (
+            "replica_tolerates_stale_marker",
+            "proposal_checked",
+            "stale_fetch_refused",
+            "truncates_by_leader_epoch",
+            "truncation_names_epoch",
+            "fetch_names_leader_epoch",
+            "fetch_finds_divergence",
+            "insync_set_is_asked_for",
+            "quorum_controller",
+            "replica_lag_time_max_ms",
+            "returns_at_epoch_start",
+            "shrink_raises_leader_epoch",
+            "incarnations_compared",
+            "high_watermark_needs_min_isr",
+            "eligible_leader_replicas",
+            "ids_from_controller",
+        ),
+        "between brokers",
+    )
+    | dict.fromkeys(
+        ("cleaner_compares_marker_keys", "cleaner_keeps_last_of_round", "cleaner_keeps_below_watermark"),
+        "what the cleaner leaves",
+    )
+    | dict.fromkeys(
+        (
+            "recovered_batches",
+            "retry_by_stored_version",
+            "rotation_persisted",
+            "previous_id_always_follows",
+            "read_offsets_create_group",
+            "tombstone_drops_pending",
+            "leaderless_marker_dropped",
+        ),
+        "after a restart",
+    )
+    | dict.fromkeys(
+        ("fence_rotates", "exhausted_reply_is_next", "last_epoch_recovers", "completion_keeps_last_epoch"),
+        "when epochs run out",
+    )
+    | dict.fromkeys(
+        ("dead_group_is_unavailable", "rebalance_checked_last", "old_member_epoch_commits", "offsets_verified_first"),
+        "while members of a group change",
+    )
+    | dict.fromkeys(("max_sequence", "max_epoch", "split_out_of_order"), "in finite models and proposals")
+)
+"""Behaviours that no session here can show, by where they do show."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownBehaviour:
+    """One behaviour as a broker shows it.
+
+    Attributes:
+        shown: its value, under which some sessions agree that disagree under the other one.
+        expected: its value in the release that fits best.
+        sessions: how many tell the two apart.
+    """
+
+    name: str
+    shown: object
+    expected: object
+    sessions: int
+
+    def to_json(self) -> dict[str, object]:
+        """The behaviour as JSON values."""
+        return {"behaviour": self.name, "shown": self.shown, "release": self.expected, "sessions": self.sessions}
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """What a broker behaves like.
+
+    Attributes:
+        best: the release under which most of its sessions agree.
+        alike: the names of the releases that no session tells from it.
+        agreeing: how many sessions agree, by release.
+        sessions: how many there were.
+        behaviours: those that some session shows.
+    """
+
+    best: Profile
+    alike: tuple[str, ...]
+    agreeing: Mapping[str, int]
+    sessions: int
+    behaviours: tuple[ShownBehaviour, ...] = field(default_factory=tuple)
+
+    def to_json(self) -> dict[str, Any]:
+        """The fingerprint as JSON values."""
+        return {
+            "best": self.best.name,
+            "alike": list(self.alike),
+            "agreeing": dict(self.agreeing),
+            "sessions": self.sessions,
+            "behaviours": [shown.to_json() for shown in self.behaviours],
+        }
+
+    def lines(self) -> Iterator[str]:
+        """The fingerprint for a person to read."""
+        alike = f"; {', '.join(self.alike)} cannot be told from it" if self.alike else ""
+        agreeing = self.agreeing[self.best.name]
+        yield f"behaves most like Kafka {self.best.name}: {agreeing} of {self.sessions} sessions agree{alike}"
+        shown = ", ".join(f"{each.name}={each.shown}" for each in self.behaviours)
+        yield f"{len(self.behaviours)} behaviours shown: {shown or 'none'}"
+        for each in self.behaviours:
+            if each.shown != each.expected:
+                yield f"differs from {self.best.name}: {each.name} is {each.shown}, there {each.expected}"
+
+
+def guessed(target: Target) -> Profile:
+    """The newest release whose versions of requests fit those that a broker announces best."""
+    return max(RELEASES, key=lambda release: (_alike(release, target), RELEASES.index(release)))
+
+
+def _alike(release: Profile, target: Target) -> int:
+    """How many requests a broker announces up to just the version that a release has."""
+    taken = TAKEN[release.name]
+    return sum(target.announced.get(api, (0, -1))[1] == newest for api, (_, newest) in taken.items()) - sum(
+        api in target.announced and api not in taken for api in TAKEN[NEWEST.name]
+    )
+
+
+def under_feature(profile: Profile, transaction_version: int | None) -> Profile:
+    """The release under the transaction version that the cluster has finalized, None where it has no such feature."""
+    if transaction_version is None or not is_since(profile, FEATURE_SINCE):
+        return profile
+    return profile.under(min(transaction_version, 2))
+
+
+def agrees(played: Played, profile: Profile) -> bool:
+    """Whether a specification of this profile answers a whole session as the broker did."""
+    session = Session(played.session["id"], played.script.family, profile, played.partitions, ())
+    judge = SideBySide(session, {SPECIFICATION: OnSpecification})
+    return not any(judge.play(step).disagreed for step in played.typed)
+
+
+def fingerprint_of(sessions: Sequence[Played], transaction_version: int | None, guess: Profile) -> Fingerprint:
+    """The release that sessions fit best; where several do alike, the guess, or else the newest.
+
+    Args:
+        sessions: as they were recorded.
+        transaction_version: that the cluster has finalized, None where it has no such feature.
+        guess: by what the broker announces.
+    """
+    candidates = [under_feature(release, transaction_version) for release in RELEASES]
+    agreeing = {each.name: sum(agrees(played, each) for played in sessions) for each in candidates}
+    most = max(agreeing.values())
+    fitting = [each for each in candidates if agreeing[each.name] == most]
+    best = next((each for each in fitting if each.name == guess.name), fitting[-1])
+    alike = tuple(each.name for each in fitting if each is not best)
+    return Fingerprint(best, alike, agreeing, len(sessions), tuple(_shown(sessions, best)))
+
+
+def _shown(sessions: Sequence[Played], best: Profile) -> Iterator[ShownBehaviour]:
+    """Every behaviour by whose change alone some session agrees or does not."""
+    verdicts = [agrees(played, best) for played in sessions]
+    for name, changed in changes(best):
+        for_it = against_it = 0
+        for played, verdict in zip(sessions, verdicts, strict=True):
+            other = agrees(played, changed)
+            for_it += verdict and not other
+            against_it += other and not verdict
+        if for_it or against_it:
+            value = getattr(best if for_it >= against_it else changed, name)
+            yield ShownBehaviour(name, value, getattr(best, name), max(for_it, against_it))
+
+
+def changes(profile: Profile) -> Iterator[tuple[str, Profile]]:
+    """The profile with another value of each behaviour that a client may see, one at a time."""
+    for behaviour in fields(Profile):
+        name = behaviour.name
+        if name in ("name", "transaction_version") or name in UNSEEN:
+            continue
+        value = getattr(profile, name)
+        for other in dict.fromkeys(getattr(release, name) for release in RELEASES):
+            if other != value:
+                yield name, replace(profile, **{name: other})
+
+
+def explained_by(played: Played, profile: Profile) -> tuple[str, ...]:
+    """The behaviours by whose change alone a session agrees that does not: what its broker does otherwise."""
+    return tuple(f"{name}={getattr(changed, name)}" for name, changed in changes(profile) if agrees(played, changed))

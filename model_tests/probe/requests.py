@@ -1,0 +1,209 @@
+"""From a recorded request to the fields that go over the wire."""
+
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import Any, Final, TypeAlias
+
+from model_tests.conform.fields import Json
+from model_tests.probe.names import SessionNames, number_of
+from reference.log.batch import marker_batch, value_batch
+from reference.server.service import Fields
+from spec.vocabulary import ControlType
+
+ANSWER_MS: Final = 30_000
+"""How long a leader may wait for its replicas."""
+
+EVERYTHING: Final = 2**31 - 1
+"""Bytes of a fetch without a limit."""
+
+Build: TypeAlias = Callable[[Json, SessionNames], Fields]
+
+
+def fields_of(api: str, request: Json, names: SessionNames, values: str, now: int) -> Fields:
+    """The fields of a request.
+
+    Args:
+        api: its name; ProduceMulti is a Produce of several batches.
+        request: as the session records it.
+        names: of the session.
+        values: with which the values of its records begin.
+        now: milliseconds, for the records.
+    """
+    if api in ("Produce", "ProduceMulti"):
+        return _produce(request, names, values, now)
+    return BUILDS[api](request, names)
+
+
+def _produce(request: Json, names: SessionNames, values: str, now: int) -> Fields:
+    several = "batches" in request
+    batches = request.get("batches", [request])
+    parts = [
+        {
+            "index": number_of(batch["partition"]),
+            "records": _records(batch, names, f"{values}b{place}" if several else values, now),
+        }
+        for place, batch in enumerate(batches)
+    ]
+    return {
+        "transactional_id": _transactional_id(request, names),
+        "acks": request["acks"],
+        "timeout_ms": ANSWER_MS,
+        "topic_data": [{"name": names.topic, "topic_id": names.info.topic_id or None, "partition_data": parts}],
+    }
+
+
+def _records(batch: Json, names: SessionNames, values: str, now: int) -> bytes:
+    producer_id, epoch = names.number(batch["producer_id"]), batch["producer_epoch"]
+    if "control" in batch:
+        return marker_batch(producer_id, epoch, ControlType[batch["control"]], batch["coordinator_epoch"], now).encode()
+    made = value_batch(
+        [f"{values}r{record}".encode() for record in range(batch["record_count"])],
+        producer_id=producer_id,
+        epoch=epoch,
+        base_sequence=batch["base_sequence"],
+        timestamp=now,
+        transactional=batch["transactional"],
+    )
+    return made.encode()
+
+
+def _fetch(request: Json, names: SessionNames) -> Fields:
+    limit = request.get("partition_max_bytes", EVERYTHING)
+    asked = {
+        "partition": number_of(request["partition"]),
+        "current_leader_epoch": -1,
+        "fetch_offset": request["offset"],
+        "last_fetched_epoch": -1,
+        "log_start_offset": -1,
+        "partition_max_bytes": limit,
+    }
+    return {
+        "replica_id": -1,
+        "max_wait_ms": 0,
+        "min_bytes": 0,
+        "max_bytes": limit,
+        "isolation_level": int(request["isolation"] == "read_committed"),
+        "session_id": 0,
+        "session_epoch": -1,
+        "topics": [{"topic": names.topic, "topic_id": names.info.topic_id or None, "partitions": [asked]}],
+        "forgotten_topics_data": [],
+        "rack_id": "",
+    }
+
+
+def _init_producer_id(request: Json, names: SessionNames) -> Fields:
+    return {
+        "transactional_id": _transactional_id(request, names),
+        "transaction_timeout_ms": request["timeout"],
+        "producer_id": names.number(request.get("producer_id", -1)),
+        "producer_epoch": request.get("producer_epoch", -1),
+    }
+
+
+def _add_partitions(request: Json, names: SessionNames) -> Fields:
+    identity = {f"v3_and_below_{name}": value for name, value in _identity(request, names).items()}
+    numbers = [number_of(partition) for partition in request["partitions"]]
+    return {**identity, "v3_and_below_topics": [{"name": names.topic, "partitions": numbers}]}
+
+
+def _end_txn(request: Json, names: SessionNames) -> Fields:
+    return {**_identity(request, names), "committed": request["committed"]}
+
+
+def _add_offsets(request: Json, names: SessionNames) -> Fields:
+    return {**_identity(request, names), "group_id": names.named(request["group"])}
+
+
+def _txn_offset_commit(request: Json, names: SessionNames) -> Fields:
+    member = request.get("member", "")
+    return {
+        **_identity(request, names),
+        "group_id": names.named(request["group"]),
+        "generation_id": request.get("generation", -1),
+        "member_id": names.members.get(member, member),
+        "group_instance_id": request.get("group_instance_id"),
+        "topics": [{"name": names.topic, "partitions": _offsets(request)}],
+    }
+
+
+def _offset_commit(request: Json, names: SessionNames) -> Fields:
+    return {
+        "group_id": names.named(request["group"]),
+        "generation_id_or_member_epoch": request["generation"],
+        "member_id": names.members.get(request["member"], request["member"]),
+        "group_instance_id": None,
+        "retention_time_ms": -1,
+        "topics": [{"name": names.topic, "partitions": _offsets(request)}],
+    }
+
+
+def _offset_fetch(request: Json, names: SessionNames) -> Fields:
+    return {
+        "group_id": names.named(request["group"]),
+        "topics": [{"name": names.topic, "partition_indexes": [number_of(each) for each in request["partitions"]]}],
+        "require_stable": request["require_stable"],
+    }
+
+
+def _markers(request: Json, names: SessionNames) -> Fields:
+    return {"markers": [_marker(marker, names) for marker in request["markers"]]}
+
+
+def _marker(marker: Json, names: SessionNames) -> Fields:
+    producer_id = names.number(marker["producer_id"])
+    numbers = [number_of(partition) for partition in marker["partitions"]]
+    return {
+        "producer_id": producer_id,
+        "producer_epoch": marker["producer_epoch"],
+        "transaction_result": marker["committed"],
+        "topics": [{"name": names.topic, "partition_indexes": numbers}],
+        "coordinator_epoch": marker["coordinator_epoch"] + names.coordinator_epochs[producer_id],
+        "transaction_version": marker.get("transaction_version", 0),
+    }
+
+
+def _list_transactions(request: Json, names: SessionNames) -> Fields:
+    wanted = [names.number(named) for named in request["producer_id_filters"]]
+    return {"state_filters": list(request["state_filters"]), "producer_id_filters": wanted}
+
+
+BUILDS: Final[Mapping[str, Build]] = MappingProxyType(
+    {
+        "Fetch": _fetch,
+        "InitProducerId": _init_producer_id,
+        "AddPartitionsToTxn": _add_partitions,
+        "EndTxn": _end_txn,
+        "AddOffsetsToTxn": _add_offsets,
+        "TxnOffsetCommit": _txn_offset_commit,
+        "OffsetCommit": _offset_commit,
+        "OffsetFetch": _offset_fetch,
+        "WriteTxnMarkers": _markers,
+        "ListTransactions": _list_transactions,
+    }
+)
+"""By the name of the request."""
+
+
+def _transactional_id(request: Json, names: SessionNames) -> str | None:
+    short = request["transactional_id"]
+    return None if short is None else names.named(short)
+
+
+def _identity(request: Json, names: SessionNames) -> dict[str, Any]:
+    return {
+        "transactional_id": names.named(request["transactional_id"]),
+        "producer_id": names.number(request["producer_id"]),
+        "producer_epoch": request["producer_epoch"],
+    }
+
+
+def _offsets(request: Json) -> Iterable[Fields]:
+    return [
+        {
+            "partition_index": number_of(partition),
+            "committed_offset": offset,
+            "committed_leader_epoch": -1,
+            "committed_metadata": "",
+        }
+        for partition, offset in request["offsets"].items()
+    ]

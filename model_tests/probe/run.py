@@ -1,0 +1,328 @@
+"""`eos conform --bootstrap-server`: seeded sessions on a live broker, each step judged as it is recorded."""
+
+import json
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import count, cycle
+from pathlib import Path
+from typing import Final
+
+from model_tests.common.reports import BadInput
+from model_tests.conform.decision_log import branch_name
+from model_tests.diagrams.sequence import text_of
+from model_tests.probe.connection import BrokerFailure
+from model_tests.probe.drawing import sequence_of
+from model_tests.probe.fingerprint import explained_by, fingerprint_of, guessed, under_feature
+from model_tests.probe.observing import Level, level_of
+from model_tests.probe.play import PATIENT, Patience, Played, Player
+from model_tests.probe.pool import NamePool
+from model_tests.probe.report import Cause, FamilyTally, ProbeReport
+from model_tests.probe.script import DRAWS, Script, drawn
+from model_tests.probe.shrinking import Shrinker, described, signature_of
+from model_tests.probe.target import Pace, Target, addresses
+from reference.wire.codec import WireLibraryMissing
+from reference.wire.versions import profile_called
+from spec.versions import NEWEST, PROFILES, Profile
+
+AUTO: Final = "auto"
+"""The profile that is found by what the broker does."""
+
+FINGERPRINTS: Final = 12
+"""Sessions of each of the families by which a release is found."""
+
+FINGERPRINTED: Final = ("A", "B", "C")
+SESSIONS: Final = 60
+RATE: Final = 2_000.0
+"""Requests in a second, at most."""
+
+PATIENCE_S: Final = 30.0
+FAILURES: Final = 3
+"""Sessions in a row at which the broker fails, after which it is given up."""
+
+SHRUNK: Final = 12
+"""Causes that are shrunk; a broker of another kind may have many."""
+
+Confirm = Callable[[str], bool]
+"""Asks a person, and says whether the answer is yes."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeOptions:
+    """What a run does.
+
+    Attributes:
+        families: of sessions.
+        sessions: how many; None for as many as the time allows.
+        seconds: after which no further session begins; None for no limit.
+        seed: of the first session; the others count up from it.
+        out: directory for sessions, None for none.
+        yes: go on without asking where the broker has other topics.
+        rate: requests in a second, at most; 0 for no limit.
+        patience_s: seconds after which a silent broker is given up.
+        shrinks: disagreements are reduced.
+    """
+
+    families: tuple[str, ...] = tuple(DRAWS)
+    sessions: int | None = SESSIONS
+    seconds: float | None = None
+    seed: int = 0
+    out: Path | None = None
+    yes: bool = False
+    rate: float = RATE
+    patience_s: float = PATIENCE_S
+    shrinks: bool = True
+
+
+def run(
+    bootstrap: str,
+    profile: str,
+    options: ProbeOptions,
+    say: Callable[[str], None],
+    confirm: Confirm,
+) -> ProbeReport:
+    """Probe a broker.
+
+    Args:
+        bootstrap: HOST:PORT[,HOST:PORT].
+        profile: name of the release that it is held against.
+        options: what to do.
+        say: prints a line.
+        confirm: asks whether to go on.
+
+    Raises:
+        BadInput: an option says nothing that can be done, or the person says no.
+    """
+    try:
+        target = Target(tuple(addresses(bootstrap)), options.patience_s, Pace(options.rate))
+    except ValueError as wrong:
+        raise BadInput(f"--bootstrap-server is HOST:PORT[,HOST:PORT], as localhost:9092; not {wrong}") from wrong
+    unknown = [family for family in options.families if family not in DRAWS]
+    if unknown:
+        raise BadInput(f"no family {unknown[0]!r} is played on a broker; there are {', '.join(DRAWS)}")
+    named = NEWEST if profile == AUTO else profile_called(profile)
+    if named is None:
+        raise BadInput(f"no Kafka version {profile!r}; known are {AUTO}, {', '.join(PROFILES)}")
+    report = ProbeReport(bootstrap, profile, seed=options.seed)
+    try:
+        target.open()
+    except WireLibraryMissing as missing:
+        raise BadInput(str(missing)) from missing
+    except BrokerFailure as failure:
+        report.failures.append(str(failure))
+        return report
+    guess = guessed(target) if profile == AUTO else named
+    return _Run(target, guess, options, report, say, finds=profile == AUTO).run(confirm)
+
+
+class _Run:
+    """One run against one cluster."""
+
+    def __init__(
+        self,
+        target: Target,
+        profile: Profile,
+        options: ProbeOptions,
+        report: ProbeReport,
+        say: Callable[[str], None],
+        *,
+        finds: bool,
+    ) -> None:
+        self._target = target
+        self._finds = finds
+        self._options = options
+        self._report = report
+        self._say = say
+        self._level: Level = level_of(target)
+        self._pool = NamePool(target)
+        self._failed = 0
+        report.level = str(self._level)
+        self._hold_against(profile)
+
+    def _hold_against(self, profile: Profile) -> None:
+        self._profile = under_feature(profile, self._target.transaction_version)
+        self._report.profile = self._profile.name
+        self._report.transaction_version = self._profile.transaction_version
+
+    def _find_profile(self) -> None:
+        """Find the release that the broker behaves most like."""
+        played = [
+            self.play(drawn(family, seed, implicit=self._profile.transaction_version == 2), stops=False)
+            for seed in range(FINGERPRINTS)
+            for family in FINGERPRINTED
+        ]
+        self._say(f"{len(played)} sessions played, now held against every release")
+        found = fingerprint_of(played, self._target.transaction_version, self._profile)
+        self._report.fingerprint = found
+        self._hold_against(found.best)
+
+    def run(self, confirm: Confirm) -> ProbeReport:
+        """Play, and remove what was made, whatever happens."""
+        for line in self._pool.described():
+            self._say(line)
+        others = self._target.topics_there
+        if others and not self._options.yes:
+            listed = ", ".join(others[:5]) + (" ..." if len(others) > 5 else "")
+            if not confirm(f"{self._report.broker} has {len(others)} other topics ({listed}). Go on?"):
+                raise BadInput("the broker has other topics; --yes goes on all the same")
+        began = time.monotonic()
+        try:
+            self._play_all(began)
+        except KeyboardInterrupt:
+            self._report.notes.append("interrupted: what was judged before is reported")
+        except BrokerFailure as failure:
+            self._report.failures.append(str(failure))
+        finally:
+            self._clean()
+        self._report.requests = self._target.requests
+        self._report.seconds = time.monotonic() - began
+        return self._report
+
+    def _clean(self) -> None:
+        self._target.forget_connections()
+        self._pool.remove()
+        self._report.left += self._pool.left
+        self._target.close()
+
+    def _play_all(self, began: float) -> None:
+        if self._finds:
+            self._find_profile()
+        for number, (family, seed) in enumerate(self._scripts()):
+            late = self._options.seconds is not None and time.monotonic() - began >= self._options.seconds
+            if late or (self._options.sessions is not None and number >= self._options.sessions):
+                return
+            self._play_one(drawn(family, seed, implicit=self._profile.transaction_version == 2))
+
+    def _scripts(self) -> Iterator[tuple[str, int]]:
+        """Families in turn, each with seeds of its own."""
+        families = self._options.families
+        return zip(cycle(families), (self._options.seed + n // len(families) for n in count()), strict=False)
+
+    def _play_one(self, script: Script) -> None:
+        """Play a script into the report; a session at which the broker fails decides nothing.
+
+        Raises:
+            BrokerFailure: it has failed several times in a row.
+        """
+        try:
+            played = self.play(script)
+            self._failed = 0
+        except BrokerFailure as failure:
+            self._failed += 1
+            self._report.undecided[str(failure)] += 1
+            self._target.forget_connections()
+            if self._failed >= FAILURES:
+                raise
+            return
+        self._count(played)
+        if played.disagreed is not None:
+            self._take(played)
+
+    def play(self, script: Script, patience: Patience = PATIENT, *, stops: bool = True) -> Played:
+        """A script on fresh names.
+
+        Raises:
+            BrokerFailure: the broker does not answer.
+        """
+        names = self._pool.take(script.family)
+        if script.family == "C":
+            self._pool.note_group(names)
+        try:
+            shared = bool(self._target.topics_there)
+            return Player(
+                self._target, self._profile, self._level, names, script, shared=shared, patience=patience, stops=stops
+            ).play()
+        finally:
+            self._pool.give_back(names)
+
+    def _count(self, played: Played) -> None:
+        tally = self._report.families.setdefault(played.script.family, FamilyTally())
+        tally.sessions += 1
+        tally.steps += len(played.comparisons)
+        for comparison in played.comparisons:
+            if comparison.disagreed:
+                tally.disagreed += 1
+            elif comparison.undecided:
+                tally.undecided += 1
+                self._report.undecided[comparison.undecided] += 1
+            self._report.branches.update(branch_name(decided, self._profile) for decided in comparison.decided)
+        if played.undecided:
+            self._report.undecided[f"session ended: {played.undecided}"] += 1
+        self._write("sessions.ndjson", played)
+
+    def _take(self, played: Played) -> None:
+        """Count a disagreement with its cause, which is shrunk when it is first met."""
+        signature = signature_of(played)
+        if signature is None:
+            return
+        known = self._report.causes.get(signature)
+        if known is not None:
+            known.sessions += 1
+            return
+        cause = self._report.causes[signature] = Cause(signature)
+        self._say(f"disagreed: {signature}")
+        runs = 0
+        if self._options.shrinks and len(self._report.causes) <= SHRUNK:
+            try:
+                shrunk = Shrinker(self.play, played).shrink()
+                played, runs = shrunk.played, shrunk.runs
+            except BrokerFailure as failure:
+                self._report.notes.append(f"not shrunk to the end: {failure}")
+                self._target.forget_connections()
+        self._describe(cause, played, runs)
+
+    def _describe(self, cause: Cause, played: Played, runs: int) -> None:
+        comparison = played.disagreed
+        if comparison is None:
+            return
+        first = comparison.disagreed[0]
+        cause.script = tuple(described(played))
+        cause.session = played.session
+        cause.drawing = text_of(sequence_of(played))
+        cause.guard = first.guard
+        cause.rules = tuple((rule.id, "; ".join(rule.source)) for rule in first.rules)
+        cause.runs = runs
+        cause.behaviours = explained_by(played, self._profile)
+        number = len(self._report.causes)
+        cause.file = self._write(f"disagreed-{number}.ndjson", played)
+
+    def _write(self, name: str, played: Played) -> str:
+        """Add a session to a file of the directory; the file's name, empty where there is no directory.
+
+        Raises:
+            BadInput: it cannot be written.
+        """
+        if self._options.out is None or not played.session["steps"]:
+            return ""
+        file = self._options.out / name
+        try:
+            self._options.out.mkdir(parents=True, exist_ok=True)
+            with file.open("a") as lines:
+                lines.write(json.dumps(played.session) + "\n")
+        except OSError as error:
+            raise BadInput(f"{file} cannot be written: {error.strerror}") from error
+        return str(file)
+
+
+def families_of(text: str) -> Sequence[str]:
+    """Families from A,B,R; all if empty."""
+    return tuple(name.strip() for name in text.split(",") if name.strip()) or tuple(DRAWS)
+
+
+def seconds_of(text: str) -> float | None:
+    """Seconds from 90, 90s, 5m or 1h; None from nothing.
+
+    Raises:
+        BadInput: it is none of these.
+    """
+    if not text:
+        return None
+    units = {"s": 1, "m": 60, "h": 3600}
+    number, unit = (text[:-1], units[text[-1]]) if text[-1] in units else (text, 1)
+    try:
+        seconds = float(number) * unit
+    except ValueError:
+        seconds = -1.0
+    if not seconds > 0:
+        raise BadInput(f"--time is a duration, as 90s, 5m or 1h; not {text!r}")
+    return seconds

@@ -1,0 +1,349 @@
+"""Symbolic scripts: what a session does, in words that mean something whatever the broker has answered before."""
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Final
+
+COPY: Final = "copy"
+SETTLE: Final = "_Settle"
+JOIN: Final = "_JoinSync"
+
+IDEMPOTENT: Final = "p0"
+"""A producer without a transactional id."""
+
+PARTITIONS: Final = 2
+NEWEST: Final = 0.999
+"""Which of the versions of a request is sent: a share of them, oldest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One step of a script.
+
+    Attributes:
+        key: its number in the script as it was drawn, by which a copy names its original; shrinking keeps it.
+        api: Kafka's name of the request, or `copy`, `_Settle`, `_JoinSync`.
+        who: the transactional id, or the producer without one; empty where nobody is named.
+        partition: of the topic.
+        sequence: first sequence number, counted from the one that comes next.
+        epoch: producer epoch, counted from the one that was handed out last.
+        records: of a batch.
+        transactional: the batch belongs to a transaction.
+        commits: EndTxn or marker commits, else aborts.
+        expects: InitProducerId names the identity that its sender has.
+        committed_only: the fetch is read_committed.
+        offset: to be committed, or of the fetch.
+        limit: bytes of the fetch, 0 for none.
+        member: the commit of offsets comes from a member of the group.
+        marker_epoch: coordinator epoch of a marker, counted from that of the markers before.
+        version: which of the versions, as a share of those that the broker has.
+        original: key of the action whose bytes are sent again.
+        racy: sent without waiting for markers.
+        lane: connection that it is sent over; actions of different lanes that follow each other race.
+    """
+
+    key: int
+    api: str
+    who: str = ""
+    partition: int = 0
+    sequence: int = 0
+    epoch: int = 0
+    records: int = 1
+    transactional: bool = False
+    commits: bool = True
+    expects: bool = False
+    committed_only: bool = False
+    offset: int = 0
+    limit: int = 0
+    member: bool = False
+    marker_epoch: int = 0
+    version: float = NEWEST
+    original: int = -1
+    racy: bool = False
+    lane: int = 0
+
+    def __str__(self) -> str:
+        """The step in a few words."""
+        if self.api == COPY:
+            return f"late copy of step {self.original}"
+        parts = {
+            "Produce": f"{self.who or 'nobody'}: produce {_relative('next', self.sequence)} to {self.partition}",
+            "InitProducerId": f"{self.who}: InitProducerId" + (" with its identity" if self.expects else ""),
+            "AddPartitionsToTxn": f"{self.who}: add partition {self.partition}",
+            "EndTxn": f"{self.who}: end {'commit' if self.commits else 'abort'}",
+            "WriteTxnMarkers": f"marker {'COMMIT' if self.commits else 'ABORT'} of {self.who} to {self.partition}",
+            "Fetch": f"fetch {self.partition} {'read_committed' if self.committed_only else 'read_uncommitted'}",
+        }
+        said = parts.get(self.api, f"{self.who}: {self.api}" if self.who else self.api)
+        return said + (f", {_relative('epoch', self.epoch)}" if self.epoch else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """What one session does.
+
+    Attributes:
+        family: of the session.
+        seed: it was drawn from.
+        legacy: its client knows no transactions of version 2.
+    """
+
+    family: str
+    seed: int
+    actions: tuple[Action, ...]
+    legacy: bool = False
+
+    def keeping(self, actions: Sequence[Action]) -> "Script":
+        """The same with some of its actions."""
+        return replace(self, actions=tuple(actions))
+
+
+def _relative(base: str, delta: int) -> str:
+    return base if not delta else f"{base} {'+' if delta > 0 else '-'} {abs(delta)}"
+
+
+# --- drawing --------------------------------------------------------------------------------------------------
+
+
+class _Draw:
+    """The chances of one script."""
+
+    def __init__(self, family: str, seed: int) -> None:
+        self.random = random.Random(f"{family}-{seed}")  # repeatable, no secret
+        self.style = self.chosen({"newest": 5, "legacy": 3, "mixed": 3})
+        self.count = 0
+
+    def chosen(self, weights: dict[str, int]) -> str:
+        """One of some names."""
+        return self.random.choices(list(weights), list(weights.values()))[0]
+
+    def happens(self, chance: float) -> bool:
+        """Whether something happens."""
+        return self.random.random() < chance
+
+    def action(self, api: str, **fields: object) -> Action:
+        """The next action, of a version that fits the client."""
+        self.count += 1
+        version = NEWEST if self.style == "newest" else self.random.random()
+        return replace(Action(self.count, api, version=version), **fields)  # type: ignore[arg-type]
+
+    def delta(self, chance: float, *deltas: int) -> int:
+        """Mostly 0."""
+        return self.random.choice(deltas) if self.happens(chance) else 0
+
+    def partition(self) -> int:
+        """One of the topic's partitions."""
+        return int(self.happens(0.3))
+
+    def produce(self, who: str, *, transactional: bool, wrong: float = 0.15, racy: bool = False) -> Action:
+        """A batch, mostly the one that comes next."""
+        return self.action(
+            "Produce",
+            who=who,
+            partition=self.partition(),
+            records=self.random.choice((1, 1, 2, 3, 8)),
+            sequence=self.delta(wrong, -1, 1, -2, 1000),
+            epoch=self.delta(wrong / 2, -1, 1),
+            transactional=transactional,
+            racy=racy,
+        )
+
+    def fetch(self, *, racy: bool = False) -> Action:
+        """A read of one partition."""
+        return self.action(
+            "Fetch",
+            partition=self.partition(),
+            committed_only=self.happens(0.6),
+            offset=self.random.choice((0, 0, 0, 1, 3, 7)),
+            limit=self.delta(0.15, 1, 100, 200),
+            racy=racy,
+        )
+
+    def copy(self, of: Sequence[Action]) -> Iterator[Action]:
+        """A late copy of one of these."""
+        sendable = [each for each in of if each.api not in (COPY, SETTLE, JOIN)]
+        if sendable:
+            yield self.action(COPY, original=self.random.choice(sendable).key)
+
+
+def drawn(family: str, seed: int, *, implicit: bool) -> Script:
+    """The script of a family and a seed: the same for the same.
+
+    Args:
+        family: A, B, C, D or R.
+        seed: any number.
+        implicit: a client of the newest versions adds no partitions (transaction version 2).
+    """
+    draw = _Draw(family, seed)
+    actions = tuple(DRAWS[family](draw, implicit and draw.style == "newest"))
+    return Script(family, seed, actions, legacy=draw.style == "legacy")
+
+
+def _appends(draw: _Draw, implicit: bool) -> Iterator[Action]:
+    yield draw.action("InitProducerId", who=IDEMPOTENT)
+    made: list[Action] = []
+    for _ in range(draw.random.randint(6, 18)):
+        kind = draw.chosen({"produce": 70, "copy": 14, "fetch": 8, "init": 3, "plain": 5})
+        match kind:
+            case "produce":
+                found = [draw.produce(IDEMPOTENT, transactional=draw.happens(0.03), wrong=0.3)]
+            case "copy":
+                found = list(draw.copy(made))
+            case "init":
+                found = [draw.action("InitProducerId", who=IDEMPOTENT)]
+            case "plain":
+                found = [draw.produce("", transactional=False, wrong=0)]
+            case _:
+                found = [draw.fetch()]
+        made += found
+        yield from found
+
+
+def _transaction(draw: _Draw, who: str, implicit: bool) -> Iterator[Action]:
+    """A transaction as a client makes it, with something missing or wrong now and then."""
+    wrong = 0.08
+    for _ in range(draw.random.choice((1, 1, 1, 2, 0))):
+        made = draw.produce(who, transactional=True, wrong=wrong)
+        if not (implicit and draw.happens(0.9)) and not draw.happens(0.08):
+            yield draw.action("AddPartitionsToTxn", who=who, partition=made.partition, epoch=draw.delta(wrong, -1, 1))
+        yield made
+    if not draw.happens(0.15):
+        yield _end(draw, who, wrong)
+
+
+def _end(draw: _Draw, who: str, wrong: float, *, racy: bool = False) -> Action:
+    return draw.action("EndTxn", who=who, commits=draw.happens(0.55), epoch=draw.delta(wrong, -1, 1), racy=racy)
+
+
+def _init(draw: _Draw, who: str, *, racy: bool = False) -> Action:
+    return draw.action("InitProducerId", who=who, expects=draw.happens(0.35), epoch=draw.delta(0.2, -1, 1), racy=racy)
+
+
+def _odd(draw: _Draw, who: str, made: Sequence[Action]) -> Iterator[Action]:
+    """Something that a client does out of turn, or a network."""
+    kind = draw.chosen({"copy": 30, "end": 15, "init": 15, "add": 12, "produce": 12, "markers": 6, "list": 3, "one": 7})
+    match kind:
+        case "copy":
+            yield from draw.copy(made)
+        case "end":
+            yield _end(draw, who, 0.3)
+        case "init":
+            yield _init(draw, who)
+        case "add":
+            yield draw.action("AddPartitionsToTxn", who=who, partition=draw.partition(), epoch=draw.delta(0.3, -1, 1))
+        case "produce":
+            yield draw.produce(who, transactional=draw.happens(0.85), wrong=0.3)
+        case "markers":
+            yield draw.action(
+                "WriteTxnMarkers",
+                who=who,
+                partition=draw.partition(),
+                commits=draw.happens(0.5),
+                epoch=draw.delta(0.5, -1, 1),
+                marker_epoch=draw.delta(0.5, -1, 1),
+            )
+        case "list":
+            yield draw.action("ListTransactions", who=who)
+        case _:
+            yield draw.fetch()
+
+
+def _transactions(draw: _Draw, implicit: bool) -> Iterator[Action]:
+    ids = ("t0", "t1")[: draw.random.choice((1, 1, 2))]
+    made: list[Action] = [draw.action("InitProducerId", who=who) for who in ids]
+    yield from made
+    for _ in range(draw.random.randint(3, 7)):
+        who = draw.random.choice(ids)
+        found = list(_transaction(draw, who, implicit) if draw.happens(0.6) else _odd(draw, who, made))
+        made += found
+        yield from found
+    yield draw.action("Fetch", partition=0, committed_only=True)
+
+
+def _reads(draw: _Draw, implicit: bool) -> Iterator[Action]:
+    ids = ("t0", "t1", "t2")[: draw.random.choice((1, 2, 3))]
+    yield from (draw.action("InitProducerId", who=who) for who in ids)
+    for _ in range(draw.random.randint(3, 6)):
+        if draw.happens(0.2):
+            yield draw.produce("", transactional=False, wrong=0)
+        yield from _transaction(draw, draw.random.choice(ids), implicit)
+        yield draw.fetch()
+        if draw.happens(0.5):
+            yield draw.fetch()
+    yield draw.action("Fetch", partition=0, committed_only=True)
+    yield draw.action("Fetch", partition=1, committed_only=True)
+
+
+def _groups(draw: _Draw, implicit: bool) -> Iterator[Action]:
+    ids = ("t0", "t1")[: draw.random.choice((1, 1, 2))]
+    made: list[Action] = [draw.action("InitProducerId", who=who) for who in ids]
+    yield from made
+    member = draw.happens(0.12)
+    if member:
+        yield draw.action(JOIN)
+    for _ in range(draw.random.randint(4, 9)):
+        found = list(_group_step(draw, draw.random.choice(ids), implicit, made, member=member))
+        made += found
+        yield from found
+
+
+def _group_step(draw: _Draw, who: str, implicit: bool, made: Sequence[Action], *, member: bool) -> Iterator[Action]:
+    kind = draw.chosen({"transaction": 50, "commit": 12, "fetch": 12, "copy": 14, "init": 8, "produce": 4})
+    commit = {"partition": draw.partition(), "offset": draw.random.randint(0, 20), "member": member}
+    match kind:
+        case "transaction":
+            if not (implicit and draw.happens(0.9)) and not draw.happens(0.1):
+                yield draw.action("AddOffsetsToTxn", who=who, epoch=draw.delta(0.08, -1, 1))
+            for _ in range(draw.random.choice((1, 1, 2))):
+                yield draw.action("TxnOffsetCommit", who=who, epoch=draw.delta(0.1, -1, 1), **commit)
+            if draw.happens(0.8):
+                yield _end(draw, who, 0.08)
+        case "commit":
+            yield draw.action("OffsetCommit", **commit)
+        case "copy":
+            yield from draw.copy(made)
+        case "init":
+            yield _init(draw, who)
+        case "produce":
+            yield from _transaction(draw, who, implicit)
+        case _:
+            yield draw.action("OffsetFetch", committed_only=draw.happens(0.6))
+
+
+def _races(draw: _Draw, implicit: bool) -> Iterator[Action]:
+    """A client that does not wait for markers, and a second one over another connection."""
+    yield draw.action("InitProducerId", who="t0")
+    for _ in range(draw.random.randint(2, 4)):
+        batch = draw.produce("t0", transactional=True, wrong=0)
+        if not implicit:
+            yield draw.action("AddPartitionsToTxn", who="t0", partition=batch.partition)
+        yield batch
+        if draw.happens(0.4):
+            yield _end(draw, "t0", 0.0)
+            yield replace(_raced(draw), lane=1)
+        else:
+            yield _end(draw, "t0", 0.0, racy=True)
+            for _ in range(draw.random.randint(1, 2)):
+                yield replace(_raced(draw), racy=True)
+        yield draw.action(SETTLE)
+    yield draw.action("Fetch", partition=0, committed_only=True)
+
+
+def _raced(draw: _Draw) -> Action:
+    kind = draw.chosen({"end": 3, "init": 3, "add": 2, "fetch": 1})
+    match kind:
+        case "end":
+            return _end(draw, "t0", 0.2)
+        case "init":
+            return _init(draw, "t0")
+        case "add":
+            return draw.action("AddPartitionsToTxn", who="t0", partition=draw.partition())
+    return draw.fetch()
+
+
+DRAWS: Final = MappingProxyType({"A": _appends, "B": _transactions, "C": _groups, "D": _reads, "R": _races})
+"""By the family of sessions."""
+
+Drawing = Callable[[_Draw, bool], Iterator[Action]]

@@ -1,0 +1,202 @@
+"""A script that shows a disagreement, made shorter on the live broker while it shows the same one."""
+
+import re
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, NamedTuple
+
+from model_tests.conform.report import SessionDisagreement
+from model_tests.probe.play import HASTY, PATIENT, Patience, Played
+from model_tests.probe.script import COPY, NEWEST, Action, Script
+
+PLACES: Final = re.compile(r"t-\d+")
+SYMBOLS: Final = re.compile(r"pid\d+")
+RUNS: Final = 3
+NEEDED: Final = 2
+"""A shorter script is kept if it shows the same in so many of so many runs."""
+
+LONGEST_S: Final = 60.0
+"""After which shrinking stops with what it has."""
+
+
+class Signature(NamedTuple):
+    """What a disagreement is: the same wherever offsets, partitions and ids are others.
+
+    Attributes:
+        api: of the step.
+        field: the first field that differs.
+        given: the broker's value; for a number only that it is one.
+        allowed: the specification's value.
+    """
+
+    api: str
+    field: str
+    given: str
+    allowed: str
+
+    def __str__(self) -> str:
+        """In one line."""
+        return f"{self.api}: {self.field} is {self.given}, allowed is {self.allowed}"
+
+
+Play = Callable[[Script, Patience], Played]
+"""Plays a script on fresh names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shrunk:
+    """The shortest script that was found.
+
+    Attributes:
+        played: it, as it was last played.
+        runs: how many sessions that took.
+        seconds: how long.
+    """
+
+    played: Played
+    runs: int
+    seconds: float
+
+
+def signature_of(played: Played) -> Signature | None:
+    """The signature of the disagreement that a session ends with; None where it ends with none."""
+    comparison = played.disagreed
+    if comparison is None:
+        return None
+    found: SessionDisagreement = comparison.disagreed[0]
+    where = next((each for each in found.expected if not each.endswith("error_code")), next(iter(found.expected)))
+    return Signature(
+        found.api, PLACES.sub("t", SYMBOLS.sub("pid", where)), _shape(found.expected[where]), _shape(found.got[where])
+    )
+
+
+def _shape(value: object) -> str:
+    if isinstance(value, bool) or value is None or isinstance(value, str):
+        return PLACES.sub("t", SYMBOLS.sub("pid", repr(value)))
+    return "-1" if value == -1 else "a number" if isinstance(value, int) else type(value).__name__
+
+
+class Shrinker:
+    """Shortens one script."""
+
+    def __init__(self, play: Play, found: Played, now: Callable[[], float] = time.monotonic) -> None:
+        """A script that shows something.
+
+        Args:
+            play: plays a script on fresh names.
+            found: the session that showed it.
+            now: seconds.
+        """
+        self._play = play
+        self._signature = signature_of(found)
+        self._found = found
+        self._best = found
+        self._runs = 0
+        self._now = now
+        self._began = now()
+
+    def shrink(self) -> Shrunk:
+        """Take away steps, and what is special about them, while the same is shown.
+
+        Raises:
+            BrokerFailure: the broker does not answer any more.
+        """
+        used = set(self._best.keys)
+        self._keep(_closed([action for action in self._best.script.actions if action.key in used]))
+        size = len(self._best.script.actions)
+        while size >= 1 and self._has_time():
+            size = min(size, len(self._best.script.actions))
+            size = size if self._without(size) else size // 2
+        for simpler in SIMPLER:
+            self._each_simpler(simpler)
+        return Shrunk(self._confirmed(), self._runs, self._now() - self._began)
+
+    def _confirmed(self) -> Played:
+        """The shortest script as a patient session shows it; the first one if that does not show the same."""
+        if self._best is self._found:
+            return self._found
+        played = self._play(self._best.script, PATIENT)
+        self._runs += 1
+        return played if signature_of(played) == self._signature else self._found
+
+    def _without(self, size: int) -> bool:
+        """Leave out so many neighbours somewhere; whether that was possible."""
+        actions, shorter = self._best.script.actions, False
+        for end in range(len(actions), 0, -size):
+            if not self._has_time():
+                break
+            current = self._best.script.actions
+            gone = {action.key for action in actions[max(end - size, 0) : end]}
+            rest = _closed([action for action in current if action.key not in gone])
+            if 0 < len(rest) < len(current) and self._keep(rest):
+                shorter = True
+        return shorter
+
+    def _each_simpler(self, simpler: Callable[[Action], Action]) -> None:
+        for place in range(len(self._best.script.actions)):
+            if not self._has_time():
+                return
+            actions = list(self._best.script.actions)
+            changed = simpler(actions[place])
+            if changed != actions[place]:
+                actions[place] = changed
+                self._keep(actions)
+
+    def _keep(self, actions: Sequence[Action]) -> bool:
+        """Keep these if they show the same in most runs; whether they do."""
+        script, shown = self._best.script.keeping(actions), 0
+        last: Played | None = None
+        for run in range(RUNS):
+            played = self._play(script, HASTY)
+            self._runs += 1
+            if signature_of(played) == self._signature:
+                shown, last = shown + 1, played
+            if shown >= NEEDED or run + 1 - shown > RUNS - NEEDED:
+                break
+        if shown < NEEDED or last is None:
+            return False
+        self._best = last
+        return True
+
+    def _has_time(self) -> bool:
+        return self._now() - self._began < LONGEST_S
+
+
+def _closed(actions: Sequence[Action]) -> list[Action]:
+    """Without copies of what is not there."""
+    keys: set[int] = set()
+    kept: list[Action] = []
+    for action in actions:
+        if action.api != COPY or action.original in keys:
+            keys.add(action.key)
+            kept.append(action)
+    return kept
+
+
+def _one_record(action: Action) -> Action:
+    return replace(action, records=1)
+
+
+def _first_partition(action: Action) -> Action:
+    return replace(action, partition=0)
+
+
+def _newest(action: Action) -> Action:
+    return replace(action, version=NEWEST)
+
+
+def _plain(action: Action) -> Action:
+    return replace(action, sequence=0, epoch=0, expects=False, limit=0, member=False)
+
+
+SIMPLER: Final[tuple[Callable[[Action], Action], ...]] = (_plain, _one_record, _first_partition, _newest)
+"""What is not special about an action any more."""
+
+
+def described(played: Played) -> Iterator[str]:
+    """The steps of a played session in words, numbered as in its record."""
+    actions = {action.key: action for action in played.script.actions}
+    for number, (key, step) in enumerate(zip(played.keys, played.session["steps"], strict=False)):
+        said = str(actions[key]) if key in actions else step["api"]
+        yield f"{number}: {said} [v{step['version']}] -> {step['response']['error']}"
