@@ -48,6 +48,7 @@ class AuditReport:
         groups: the offsets of consumer groups.
         here: by path, a log's own evidence of transactions; empty unless the report is to be pictured.
         ignored: files and folders that are no part of a log, left alone.
+        missing: what texts that stand for logs leave out, and what that costs.
         assumed: what the logs do not say and the verdicts take for granted.
         chosen: what of it is shown, where that is not everything.
     """
@@ -65,6 +66,7 @@ class AuditReport:
     groups: GroupsReport = field(default_factory=GroupsReport)
     chosen: tuple[str, ...] = ()
     here: Mapping[str, PartitionTransactions] = field(default_factory=dict, repr=False)
+    missing: tuple[SegmentDamage, ...] = ()
 
     @property
     def findings(self) -> tuple[tuple[AuditedPartition, Finding], ...]:
@@ -110,6 +112,7 @@ class AuditReport:
             "cluster": self.cluster.to_json(),
             "groups": self.groups.to_json(),
             "damage": [{"path": bad.path, "position": bad.position, "message": bad.message} for bad in self.damage],
+            "missing": [{"path": one.path, "line": one.position, "message": one.message} for one in self.missing],
             "judged": dict(self.judged()),
             "ignored": list(self.ignored),
             "assumed": [*self.assumed, *self.clients.assumed],
@@ -134,6 +137,8 @@ class AuditReport:
             console.print(self._damage())
         if self.clients:
             self.clients.print(console)
+        for one in self.missing:
+            console.print(Text(f"not in the text: {one.path} {one.message}", "bold"), soft_wrap=True)
         for name in self.ignored:
             console.print(Text(f"ignored: {name}", style="dim"), soft_wrap=True)
         for choice in self.chosen:
@@ -197,10 +202,11 @@ class AuditReport:
             return "Nothing could be judged: no readable batch."
         counts = ", ".join(f"{self.count(severity)} {severity}" for severity in Severity)
         unjudged = sum(one.verdict.unjudged for one in self.audited)
+        missing = f", {len(self.missing)} missing in texts" if self.missing else ""
         beside = f" ({unjudged} batches beside it not judged by sequence)" if unjudged else ""
         return (
             f"{len(self.audited)} partitions, {self.batches} batches in {self.seconds:.1f} s: "
-            f"{counts}; {len(self.damage)} damaged{beside}"
+            f"{counts}; {len(self.damage)} damaged{missing}{beside}"
         )
 
 
