@@ -88,7 +88,8 @@ class AuditReport:
 
     def count(self, severity: Severity) -> int:
         """The number of findings of this severity."""
-        return sum(finding.severity is severity for _, finding in self.findings)
+        missing = len(self.missing) if severity is Severity.UNDECIDED else 0
+        return missing + sum(finding.severity is severity for _, finding in self.findings)
 
     def judged(self) -> Counter[str]:
         """For each rule's id, the batches it was checked on."""
@@ -138,7 +139,7 @@ class AuditReport:
         if self.clients:
             self.clients.print(console)
         for one in self.missing:
-            console.print(Text(f"not in the text: {one.path} {one.message}", "bold"), soft_wrap=True)
+            console.print(Text(f"undecided: {one.path} {one.message}", "bold"), soft_wrap=True)
         for name in self.ignored:
             console.print(Text(f"ignored: {name}", style="dim"), soft_wrap=True)
         for choice in self.chosen:
@@ -174,7 +175,7 @@ class AuditReport:
             verdict, at = one.verdict, one.verdict.offsets
             bounds = (at.log_start, at.last_stable, at.log_end)
             counts = (verdict.batches, verdict.records, verdict.visible_records, verdict.producers)
-            table.add_row(Text(self.label(one)), *map(str, (*bounds, *counts, len(verdict.open_transactions))))
+            table.add_row(Text(self.label(one)), *("?" if n < 0 else str(n) for n in (*bounds, *counts, len(verdict.open_transactions))))
         return table
 
     def _findings(self) -> Table:
@@ -202,11 +203,10 @@ class AuditReport:
             return "Nothing could be judged: no readable batch."
         counts = ", ".join(f"{self.count(severity)} {severity}" for severity in Severity)
         unjudged = sum(one.verdict.unjudged for one in self.audited)
-        missing = f", {len(self.missing)} missing in texts" if self.missing else ""
         beside = f" ({unjudged} batches beside it not judged by sequence)" if unjudged else ""
         return (
             f"{len(self.audited)} partitions, {self.batches} batches in {self.seconds:.1f} s: "
-            f"{counts}; {len(self.damage)} damaged{missing}{beside}"
+            f"{counts}; {len(self.damage)} damaged{beside}"
         )
 
 

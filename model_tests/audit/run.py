@@ -164,12 +164,21 @@ def _as_given(report: AuditReport, given: Restored) -> AuditReport:
     damage = [*given.damage, *(replace(each, path=given.reported(each.path)) for each in found)]
     return replace(
         report,
-        audited=tuple(replace(each, path=given.reported(each.path)) for each in report.audited),
+        audited=tuple(_as_known(each, given) for each in report.audited),
         damage=tuple(sorted(damage, key=lambda one: (one.path, one.position))),
         missing=given.missing,
         ignored=tuple(sorted({*report.ignored, *given.ignored})),
         here={given.reported(path): one for path, one in report.here.items()},
     )
+
+
+def _as_known(one: AuditedPartition, given: Restored) -> AuditedPartition:
+    """The partition under the path that the user gave; what may have ended in a part that its text lacks is not open."""
+    unknown, verdict = given.unknown.get(one.path, ABSENT), one.verdict
+    still = tuple(txn for txn in verdict.open_transactions if txn.first_offset > unknown)
+    if unknown >= 0 and not still:
+        verdict = replace(verdict, offsets=replace(verdict.offsets, last_stable=ABSENT))
+    return replace(one, path=given.reported(one.path), verdict=replace(verdict, open_transactions=still))
 
 
 def _journal(listing: Listing, history: str, received: str, form: Form | None = None) -> ClientJournal | None:

@@ -30,15 +30,14 @@ def partition_of(value: Decoded | None, partitions: int = PARTITIONS) -> str:
 
 
 def console_records(lines: Iterable[Entry]) -> Iterator[tuple[str, int, DumpedRecord]]:
-    """Each record with its partition and the line that it is from; its offset is its place among the partition's."""
+    """Each record with its partition and the line that it is from; its offset is its place among the partition's, from 1."""
     found: dict[str, int] = {}
     for entry in lines:
         for key, payload in _printed(entry):
             record = DumpedRecord(0, key, payload)
             partition = partition_of(read_value(record))
             if partition:
-                offset = found.get(partition, 0)
-                found[partition] = offset + 1
+                offset = found[partition] = found.get(partition, 0) + 1
                 yield partition, entry.line, DumpedRecord(offset, key, payload)
 
 

@@ -52,6 +52,7 @@ NO_METADATA: Final = "control batches without their outcome, which --skip-record
 NOT_NAMED: Final = "no line names the dumped file"
 NO_SEGMENT: Final = "no segment (.log) is among the dumped files"
 INVALID: Final = "kafka-dump-log calls a batch invalid"
+FORMATTED: Final = "a console consumer's formatter printed"
 TWICE: Final = "a segment was dumped twice, with other batches"
 
 
@@ -66,6 +67,7 @@ class SegmentOfText:
         line: the line from which on it was printed.
         certain: its partition is named with it, not by the text's name.
         holes: positions of bytes that stand for an unread part.
+        unknown: the last offset that is not in the text; -1 where all are.
     """
 
     path: Path
@@ -74,6 +76,7 @@ class SegmentOfText:
     line: int
     certain: bool
     holes: set[int] = field(default_factory=set)
+    unknown: int = ABSENT
 
 
 @dataclass(slots=True)
@@ -107,7 +110,6 @@ class TextReader:
         segments: those that are written.
         unread: parts that are not known.
         passed_over: what was printed of other files.
-        numbered: partitions whose offsets are no broker's.
     """
 
     def __init__(self, name: str, into: Path) -> None:
@@ -121,7 +123,6 @@ class TextReader:
         self.segments: list[SegmentOfText] = []
         self.unread: list[UnreadPart] = []
         self.passed_over: list[str] = []
-        self.numbered: dict[str, None] = {}
         self._section = Section()
         self._out: BinaryIO | None = None
 
@@ -135,12 +136,12 @@ class TextReader:
 
     def read_console(self, lines: Iterable[Entry]) -> None:
         """The records that a formatter printed, as a batch each; what is before and after them is not known."""
-        found: dict[str, list[DumpedBatch | UnreadPart]] = {}
+        found: dict[str, list[DumpedBatch]] = {}
         for partition, line, record in console_records(lines):
             found.setdefault(partition, []).append(_batch_of(line, record))
         for partition, batches in found.items():
-            self.numbered[partition] = None
-            self._section = Section(partition, named=True, base=0, waiting=batches)
+            begins = UnreadPart(batches[0].line, Cost.MISSING, f"{FORMATTED} {partition}", first=0, last=0)
+            self._section = Section(partition, named=True, base=0, waiting=[begins, *batches])
             self._close()
 
     def _take(self, dumped: Dumped) -> None:
@@ -247,10 +248,11 @@ class TextReader:
         self._out = path.open("wb")
 
     def _write_hole(self, part: DumpedBatch | UnreadPart, unread: UnreadPart | None) -> None:
-        if self._out is None or unread is None:
+        if self._out is None or unread is None or max(unread.first, unread.last) < 0:
             return
-        first = _begin_of(unread)
-        self.segments[-1].holes.add(self._out.tell())
+        first, made = _begin_of(unread), self.segments[-1]
+        made.holes.add(self._out.tell())
+        made.unknown = max(made.unknown, first, unread.last) if unread.cost is Cost.MISSING else made.unknown
         span = min(max(unread.last - first, 0), 2**31 - 1)
         nobody = (ProducerId(ABSENT), Epoch(ABSENT), Sequence(ABSENT))
         zero = Timestamp(0)

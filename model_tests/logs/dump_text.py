@@ -137,7 +137,7 @@ class UnreadPart:
 
     Attributes:
         first: the first offset that it may have had; -1 where that is not known.
-        last: the last one, likewise.
+        last: the last one, likewise. Where neither is known, it has none.
         why: without figures, so that parts alike can be counted.
         which: the figures.
     """
@@ -239,9 +239,9 @@ class _Reader:
                 case Line.RECORD:
                     self._record(entry)
                 case Line.INVALID:
-                    yield from self._stopped(entry, "bytes at its end are no batches")
+                    yield from self._stopped(entry, "bytes at its end are no batches", ABSENT)
                 case Line.FAILED:
-                    yield from self._stopped(entry, "kafka-dump-log stopped here")
+                    yield from self._stopped(entry, "kafka-dump-log stopped here", max(self.offset, 0))
         except _Bad as bad:
             yield from self._ended()
             yield self._unread(entry, bad)
@@ -289,9 +289,9 @@ class _Reader:
             self.batch.control, self.batch.marker = True, marker
             self.batch.coordinator_epoch = _number(reported, "coordinatorEpoch", ABSENT)
 
-    def _stopped(self, entry: Entry, why: str) -> Iterator[Dumped]:
+    def _stopped(self, entry: Entry, why: str, offset: int) -> Iterator[Dumped]:
         yield from self._ended()
-        yield UnreadPart(entry.line, Cost.DAMAGE, why, entry.text.partition("\n")[0][:200], self.offset)
+        yield UnreadPart(entry.line, Cost.DAMAGE, why, entry.text.partition("\n")[0][:200], offset)
 
     def _unread(self, entry: Entry, bad: _Bad) -> UnreadPart:
         reported = _fields(entry)
@@ -300,12 +300,13 @@ class _Reader:
         size, position = _whole(reported, "size"), _whole(reported, "position")
         self.offset = max(self.offset, last + 1)
         self.position = position + size if min(size, position) >= 0 else ABSENT
-        if entry.last and bad.cost is Cost.MISSING:
+        if entry.last and bad.why == ELIDED and not re.search(r"\.\.\.|…", entry.text):
             return UnreadPart(entry.line, Cost.MISSING, ENDS, bad.which, first, last)
         return UnreadPart(entry.line, bad.cost, bad.why, bad.which, first, last)
 
 
 LEFT_OUT: Final = "batches are not in the text"
+ELIDED: Final = "fields of a batch are left out"
 ENDS: Final = "the text ends inside a batch"
 
 
@@ -336,7 +337,7 @@ def _number(reported: Mapping[str, str], name: str, otherwise: int | None = None
     if text is None and otherwise is not None:
         return otherwise
     if text is None:
-        raise _Bad("fields of a batch are left out", name, Cost.MISSING)
+        raise _Bad(ELIDED, f"{name} first", Cost.MISSING)
     if not re.fullmatch(r"-?\d{1,40}", text, re.ASCII) or not -1 <= int(text) < 2 ** _SIZES[name]:
         raise _Bad("a number that cannot be", f"{name}: {text[:60]}")
     return int(text)
@@ -387,7 +388,7 @@ def _count(reported: Mapping[str, str]) -> int:
 
 def _flag(reported: Mapping[str, str], name: str) -> bool:
     if reported.get(name) not in ("true", "false"):
-        raise _Bad("fields of a batch are left out", name, Cost.MISSING)
+        raise _Bad(ELIDED, f"{name} first", Cost.MISSING)
     return reported[name] == "true"
 
 

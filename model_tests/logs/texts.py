@@ -16,7 +16,7 @@ from typing import Final
 from model_tests.logs.console_text import CONSOLE, OFFSETS_TOPIC, STATES_TOPIC
 from model_tests.logs.dump_grammar import Entry, Layout, Line, entries, layout_of
 from model_tests.logs.dump_segments import (
-    INVALID,
+    FORMATTED,
     NO_METADATA,
     NO_OUTCOME,
     NO_SEGMENT,
@@ -27,7 +27,7 @@ from model_tests.logs.dump_segments import (
     SegmentOfText,
     TextReader,
 )
-from model_tests.logs.dump_text import ENDS, LEFT_OUT, Cost, UnreadPart
+from model_tests.logs.dump_text import ELIDED, ENDS, LEFT_OUT, Cost, UnreadPart
 from model_tests.logs.kafka_log_folders import is_of_kafka
 from model_tests.logs.kafka_log_segment import SegmentDamage
 from model_tests.logs.locations import reason
@@ -37,14 +37,12 @@ DUMPED: Final = (
     "Of dumped logs a batch's CRC is right where kafka-dump-log says so; records of internal topics are known as far "
     "as a decoder printed them."
 )
-NUMBERED: Final = (
-    "Records that a console consumer's formatter printed are taken in the order of the text: their offsets in "
-    "{} are places in it, and offsets of groups in them count as committed."
-)
 _WHOLE: Final = "give all that kafka-dump-log prints"
 _DEEP: Final = "dump with --deep-iteration or --print-data-log"
+_PLACES: Final = "offsets in it are places in the text, and what was before is not known"
 _COSTS: Final[Mapping[str, str]] = {
     LEFT_OUT: f"sequences and transactions are not judged across them; {_WHOLE}",
+    ELIDED: "it is not judged; give whole lines",
     ENDS: f"what follows is not judged; {_WHOLE}",
     NO_OUTCOME: f"their transactions, and what readers see from there on, are not judged; {_DEEP}",
     NO_METADATA: "their transactions, and what readers see from there on, are not judged; dump without that option",
@@ -52,6 +50,8 @@ _COSTS: Final[Mapping[str, str]] = {
     NO_SEGMENT: f"nothing can be judged; {_DEEP}, the .log among --files",
     UNDECODED_STATES: "what became of transactions is not compared with them; dump with --transaction-log-decoder",
     UNDECODED_OFFSETS: "which offsets groups committed is not known; dump with --offsets-decoder",
+    f"{FORMATTED} {STATES_TOPIC}": f"{_PLACES}; dump it with --transaction-log-decoder",
+    f"{FORMATTED} {OFFSETS_TOPIC}": f"{_PLACES}, and which of them a transaction had; dump it with --offsets-decoder",
     TWICE: "only the first is judged; name each text like its partition (orders-3.txt), or give it a directory",
 }
 _TABLES: Final = "a table of kafka-transactions.sh: what it says of transactions is not compared with the logs"
@@ -67,25 +67,24 @@ class Restored:
         paths: what to audit: the given paths, and in place of texts the folders made of them.
         dumps: the text of each segment that was made.
         holes: segments and positions in them at which a text lacks something.
+        unknown: by the folder of a partition, the last offset that its text lacks.
         damage: what a tool reports of a log, and what of a text cannot be read.
         missing: what is not in the texts, and what that costs.
         ignored: what of them is of no use.
-        numbered: partitions whose offsets are places in a text.
     """
 
     paths: tuple[str, ...]
     dumps: Mapping[str, str] = field(default_factory=dict)
     holes: frozenset[tuple[str, int]] = frozenset()
+    unknown: Mapping[str, int] = field(default_factory=dict)
     damage: tuple[SegmentDamage, ...] = ()
     missing: tuple[SegmentDamage, ...] = ()
     ignored: tuple[str, ...] = ()
-    numbered: tuple[str, ...] = ()
 
     @property
     def assumed(self) -> tuple[str, ...]:
         """What is taken for granted where texts stand for logs."""
-        numbered = (NUMBERED.format(", ".join(self.numbered)),) if self.numbered else ()
-        return (*((DUMPED,) if self.dumps else ()), *numbered)
+        return (DUMPED,) if self.dumps else ()
 
     def reported(self, path: str) -> str:
         """A path as the user knows it: of a segment that was made, or of its folder, the text's."""
@@ -115,7 +114,6 @@ class _Texts:
         self._damage: list[SegmentDamage] = []
         self._missing: list[SegmentDamage] = []
         self._ignored: list[str] = []
-        self._numbered: dict[str, None] = {}
 
     def restored(self) -> Restored:
         """Everything that was read."""
@@ -124,10 +122,10 @@ class _Texts:
             (*self._paths, *brokers),
             {str(path): label for path, (label, _) in self._made.items()},
             frozenset((str(path), hole) for path, (_, made) in self._made.items() for hole in made.holes),
+            {str(path.parent): made.unknown for path, (_, made) in sorted(self._made.items()) if made.unknown >= 0},
             tuple(self._damage),
             tuple(self._missing),
             tuple(self._ignored),
-            tuple(self._numbered),
         )
 
     def give(self, given: str) -> None:
@@ -173,7 +171,6 @@ class _Texts:
         except UNREADABLE as error:
             reader.end()
             self._unreadable(text.label, error)
-        self._numbered |= reader.numbered
         for segment in reader.segments:
             self._place(text, segment, reader.unread)
         self._report(text.label, reader.unread)
@@ -204,7 +201,7 @@ class _Texts:
         for (cost, why), parts in alike.items():
             first, more = parts[0], f", and {len(parts) - 1} more" if len(parts) > 1 else ""
             which = f" ({first.which}{more})" if first.which else more
-            costs = f": {_COSTS[why]}" if why in _COSTS else ""
+            costs = next((f": {words}" for known, words in _COSTS.items() if why.startswith(known)), "")
             said = SegmentDamage(label, first.line, f"line {first.line}: {why}{which}{costs}")
             (self._damage if cost is Cost.DAMAGE else self._missing).append(said)
 
