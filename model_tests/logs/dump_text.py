@@ -15,13 +15,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, unique
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from model_tests.logs.dump_grammar import Entry, Line
 from spec.vocabulary import ABSENT
 
 _FIELD: Final = re.compile(r"(\w+):\s+([^\s]+)")
-_MARKUP: Final = str.maketrans("", "", "`*")
+_NUMBER: Final = re.compile(r"-?\d{1,20}", re.ASCII)
 _KEY: Final = re.compile(r"\skey: (.*?)(?=\s+payload: |$)", re.DOTALL)
 _PAYLOAD: Final = re.compile(r"\spayload: (.*)$", re.DOTALL)
 _TIMES: Final = ("CreateTime", "LogAppendTime", "NoTimestampType")
@@ -31,23 +31,23 @@ _WAITING: Final = 64
 """Lines that may wait: a value has seldom more lines like those of the tool."""
 
 _SIZES: Final[Mapping[str, int]] = {
-    "baseOffset": 63,
-    "lastOffset": 63,
-    "offset": 63,
-    "position": 63,
-    "CreateTime": 63,
-    "LogAppendTime": 63,
-    "NoTimestampType": 63,
-    "producerId": 63,
-    "count": 31,
-    "baseSequence": 31,
-    "sequence": 31,
-    "partitionLeaderEpoch": 31,
-    "coordinatorEpoch": 31,
-    "size": 31,
-    "producerEpoch": 15,
+    "baseOffset": 2**63,
+    "lastOffset": 2**63,
+    "offset": 2**63,
+    "position": 2**63,
+    "CreateTime": 2**63,
+    "LogAppendTime": 2**63,
+    "NoTimestampType": 2**63,
+    "producerId": 2**63,
+    "count": 2**31,
+    "baseSequence": 2**31,
+    "sequence": 2**31,
+    "partitionLeaderEpoch": 2**31,
+    "coordinatorEpoch": 2**31,
+    "size": 2**31,
+    "producerEpoch": 2**15,
 }
-"""Bits of the numbers that are read, without their sign."""
+"""Beyond the largest number that each field can hold."""
 
 
 @unique
@@ -166,8 +166,15 @@ def read_dump(lines: Iterable[Entry]) -> Iterator[Dumped]:
     reader = _Reader()
     for entry in lines:
         if entry.kind in _OF_LOGS:
-            yield from reader.take(entry)
+            yield from reader.take(_Said(entry, _fields(entry.text)))
     yield from reader.end()
+
+
+class _Said(NamedTuple):
+    """A line, and its fields."""
+
+    entry: Entry
+    fields: Mapping[str, str]
 
 
 _OF_LOGS: Final = (Line.FILE, Line.START, Line.BATCH, Line.RECORD, Line.ALONE, Line.INVALID, Line.FAILED)
@@ -186,18 +193,18 @@ class _Reader:
     def __init__(self) -> None:
         self.batch: DumpedBatch | None = None
         self.offset, self.position = ABSENT, 0
-        self.waiting: list[Entry] = []
+        self.waiting: list[_Said] = []
 
-    def take(self, entry: Entry) -> Iterator[Dumped]:
+    def take(self, said: _Said) -> Iterator[Dumped]:
         """The next line, at once or when it is known what it is."""
-        if self._continues(entry):
+        if self._continues(said):
             self.waiting.clear()
-            yield from self._read(entry)
-        elif self.waiting and entry.kind is Line.START and self.waiting[-1].kind is Line.FILE:
-            self.waiting.append(entry)
+            yield from self._read(said)
+        elif self.waiting and said.entry.kind is Line.START and self.waiting[-1].entry.kind is Line.FILE:
+            self.waiting.append(said)
             yield from self._believed()
         else:
-            self.waiting.append(entry)
+            self.waiting.append(said)
             if len(self.waiting) >= _WAITING:
                 yield from self._believed()
 
@@ -208,13 +215,13 @@ class _Reader:
 
     def _believed(self) -> Iterator[Dumped]:
         waiting, self.waiting = self.waiting, []
-        for entry in waiting:
-            yield from self._read(entry)
+        for said in waiting:
+            yield from self._read(said)
 
-    def _continues(self, entry: Entry) -> bool:
+    def _continues(self, said: _Said) -> bool:
         """Whether the line is what follows the last one that was read."""
-        open_batch, reported = self.batch, _fields(entry)
-        match entry.kind:
+        open_batch, reported = self.batch, said.fields
+        match said.entry.kind:
             case Line.RECORD:
                 at = _whole(reported, "offset")
                 return open_batch is not None and (open_batch.holds(at) or (at < 0 and not open_batch.complete))
@@ -225,26 +232,27 @@ class _Reader:
                 return self.offset <= _whole(reported, "offset")
         return self.offset == ABSENT and not self.waiting and open_batch is None
 
-    def _read(self, entry: Entry) -> Iterator[Dumped]:
+    def _read(self, said: _Said) -> Iterator[Dumped]:
+        entry, reported = said
         try:
             match entry.kind:
                 case Line.START:
-                    self.offset = max(self.offset, _whole(_fields(entry), "offset"))
+                    self.offset = max(self.offset, _whole(reported, "offset"))
                 case Line.FILE:
                     yield from self._begun(entry.line, entry.text.partition(" ")[2].strip())
                 case Line.BATCH:
-                    yield from self._next(_batch(entry))
+                    yield from self._next(_batch(said))
                 case Line.ALONE:
-                    yield from self._alone(entry)
+                    yield from self._alone(said)
                 case Line.RECORD:
-                    self._record(entry)
+                    self._record(said)
                 case Line.INVALID:
                     yield from self._stopped(entry, "bytes at its end are no batches", ABSENT)
                 case Line.FAILED:
                     yield from self._stopped(entry, "kafka-dump-log stopped here", max(self.offset, 0))
         except _Bad as bad:
             yield from self._ended()
-            yield self._unread(entry, bad)
+            yield self._unread(said, bad)
 
     def _begun(self, line: int, name: str) -> Iterator[Dumped]:
         yield from self._ended()
@@ -268,20 +276,20 @@ class _Reader:
             yield UnreadPart(batch.line, Cost.MISSING, LEFT_OUT, which, self.offset, last)
         self.batch, self.offset, self.position = batch, batch.last_offset + 1, batch.next_position
 
-    def _alone(self, entry: Entry) -> Iterator[Dumped]:
-        own = _batch(entry)
+    def _alone(self, said: _Said) -> Iterator[Dumped]:
+        own = _batch(said)
         if self.batch is not None and self.batch.alone and self.batch.position == own.position:
             self.batch.last_offset, self.batch.count = own.last_offset, self.batch.count + 1
         else:
             yield from self._next(own)
         self.offset = own.last_offset + 1
-        self._record(entry)
+        self._record(said)
 
-    def _record(self, entry: Entry) -> None:
+    def _record(self, said: _Said) -> None:
         """A record of the batch before it, in whatever spelling; without a batch it is of one that is missing."""
         if self.batch is None:
             return
-        text, reported = entry.text, _fields(entry)
+        text, reported = said.entry.text, said.fields
         offset = _number(reported, "offset", ABSENT)
         self.batch.records.append(DumpedRecord(offset, _matched(_KEY, text), _matched(_PAYLOAD, text)))
         marker = reported.get("endTxnMarker", "")
@@ -293,8 +301,8 @@ class _Reader:
         yield from self._ended()
         yield UnreadPart(entry.line, Cost.DAMAGE, why, entry.text.partition("\n")[0][:200], offset)
 
-    def _unread(self, entry: Entry, bad: _Bad) -> UnreadPart:
-        reported = _fields(entry)
+    def _unread(self, said: _Said, bad: _Bad) -> UnreadPart:
+        entry, reported = said
         alone = _whole(reported, "offset")
         first, last = _whole(reported, "baseOffset", alone), _whole(reported, "lastOffset", alone)
         size, position = _whole(reported, "size"), _whole(reported, "position")
@@ -310,13 +318,12 @@ ELIDED: Final = "fields of a batch are left out"
 ENDS: Final = "the text ends inside a batch"
 
 
-def _fields(entry: Entry) -> dict[str, str]:
-    """What a line says, without key and value, which may look like fields."""
-    head = entry.text.partition(" payload: ")[0].partition(" key: ")[0].translate(_MARKUP)
-    found: dict[str, str] = {}
-    for name, value in _FIELD.findall(head):
-        found.setdefault(name, value)
-    return found
+def _fields(text: str) -> dict[str, str]:
+    """What a line says, without key and value, which may look like fields; what it says first counts."""
+    head = text.partition(" payload: ")[0].partition(" key: ")[0]
+    if "`" in head or "*" in head:
+        head = head.replace("`", "").replace("*", "")
+    return dict(reversed(_FIELD.findall(head)))
 
 
 def _whole(reported: Mapping[str, str], name: str, otherwise: int = ABSENT) -> int:
@@ -338,18 +345,18 @@ def _number(reported: Mapping[str, str], name: str, otherwise: int | None = None
         return otherwise
     if text is None:
         raise _Bad(ELIDED, f"{name} first", Cost.MISSING)
-    if not re.fullmatch(r"-?\d{1,40}", text, re.ASCII) or not -1 <= int(text) < 2 ** _SIZES[name]:
+    if not _NUMBER.fullmatch(text) or not -1 <= (number := int(text)) < _SIZES[name]:
         raise _Bad("a number that cannot be", f"{name}: {text[:60]}")
-    return int(text)
+    return number
 
 
-def _batch(entry: Entry) -> DumpedBatch:
+def _batch(said: _Said) -> DumpedBatch:
     """The batch of a line of its own, or of a record that has its batch's fields.
 
     Raises:
         _Bad: it is of another format, a field is missing, or a number cannot be.
     """
-    reported = _fields(entry)
+    entry, reported = said
     alone = entry.kind is Line.ALONE
     if reported.get("magic", "2") in ("0", "1"):
         raise _Bad("messages before record batches (magic 2) are not judged", cost=Cost.MISSING)

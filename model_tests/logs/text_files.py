@@ -70,7 +70,9 @@ class TextFile:
             if encoding:
                 text = io.TextIOWrapper(source, encoding, errors="replace", newline=None)
                 for line in iter(lambda: text.readline(LONGEST), ""):
-                    yield _ESCAPES.sub("", line.rstrip("\n")).replace("\xa0", " ")
+                    line = line.rstrip("\n")
+                    plain = line.isascii() and "\x1b" not in line and "\0" not in line
+                    yield line if plain else _ESCAPES.sub("", line).replace("\xa0", " ")
 
 
 class _Raw(io.RawIOBase):
