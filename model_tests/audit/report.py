@@ -138,8 +138,8 @@ class AuditReport:
             console.print(self._damage())
         if self.clients:
             self.clients.print(console)
-        for one in self.missing:
-            console.print(Text(f"undecided: {one.path} {one.message}", "bold"), soft_wrap=True)
+        for part in self.missing:
+            console.print(Text(f"undecided: {part.path} {part.message}", "bold"), soft_wrap=True)
         for name in self.ignored:
             console.print(Text(f"ignored: {name}", style="dim"), soft_wrap=True)
         for choice in self.chosen:
@@ -175,7 +175,10 @@ class AuditReport:
             verdict, at = one.verdict, one.verdict.offsets
             bounds = (at.log_start, at.last_stable, at.log_end)
             counts = (verdict.batches, verdict.records, verdict.visible_records, verdict.producers)
-            table.add_row(Text(self.label(one)), *("?" if n < 0 else str(n) for n in (*bounds, *counts, len(verdict.open_transactions))))
+            table.add_row(
+                Text(self.label(one)),
+                *("?" if n < 0 else str(n) for n in (*bounds, *counts, len(verdict.open_transactions))),
+            )
         return table
 
     def _findings(self) -> Table:

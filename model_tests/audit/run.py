@@ -173,7 +173,7 @@ def _as_given(report: AuditReport, given: Restored) -> AuditReport:
 
 
 def _as_known(one: AuditedPartition, given: Restored) -> AuditedPartition:
-    """The partition under the path that the user gave; what may have ended in a part that its text lacks is not open."""
+    """The partition under the path that the user gave; what its text lacks may have ended its transactions."""
     unknown, verdict = given.unknown.get(one.path, ABSENT), one.verdict
     still = tuple(txn for txn in verdict.open_transactions if txn.first_offset > unknown)
     if unknown >= 0 and not still:

@@ -30,7 +30,7 @@ def partition_of(value: Decoded | None, partitions: int = PARTITIONS) -> str:
 
 
 def console_records(lines: Iterable[Entry]) -> Iterator[tuple[str, int, DumpedRecord]]:
-    """Each record with its partition and the line that it is from; its offset is its place among the partition's, from 1."""
+    """Each record with its partition and the line that it is from; its offset is its place there, from 1."""
     found: dict[str, int] = {}
     for entry in lines:
         for key, payload in _printed(entry):

@@ -13,6 +13,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum, unique
 from typing import Final
@@ -29,16 +30,17 @@ class Line(StrEnum):
     ALONE = r"offset: \d+ (?:position: \d+ \w+: |\.\.\.|…)"
     INDEX = (
         r"(?:offset: \d+ position: \d+\s*$|timestamp: -?\d+ offset: \d+\s*$|version: \d+ producerId: \d"
-        r"|producerId: \d+ producerEpoch: -?\d+ (?:coordinatorEpoch|lastSequence): |Snapshot end offset: |KRaft bootstrap "
-        r"|\S+(?:index|snapshot|checkpoint) (?:is empty|passed sanity check)\.)"
+        r"|producerId: \d+ producerEpoch: -?\d+ (?:coordinatorEpoch|lastSequence): |Snapshot end offset: "
+        r"|KRaft bootstrap |\S+(?:index|snapshot|checkpoint) (?:is empty|passed sanity check)\.)"
     )
     INVALID = r"Found \d+ invalid bytes at the end of "
     FAILED = r'Exception in thread "[^"]*" '
     REMARK = (
         r"(?:Mismatches in :|Non-consecutive offsets in |Found timestamp mismatch in |Found out of order timestamp in "
-        r"|The following indexed offsets are not found|\s*Index(?:ed)? (?:offset|timestamp): \d|\s+\d+ is followed by \d)"
+        r"|The following indexed offsets are not found|\s*Index(?:ed)? (?:offset|timestamp): \d"
+        r"|\s+\d+ is followed by \d)"
     )
-    STATE = r"[^\s:|>\"]+::(?:TransactionMetadata\(|NULL\s*$)"
+    STATE = r"[^\s|>\"]+::(?:TransactionMetadata\(|NULL\s*$)"
     OFFSET = r"\[[^\[\]]*,[^\[\],]*,\d+\]::(?:OffsetAndMetadata\(|\[OffsetMetadata\[|NULL\s*$)"
     JSON = r'\{"key":(?:\{"(?:type|version)":|null)'
     TABLE = (
@@ -59,7 +61,7 @@ _FARTHEST: Final = 256
 _MOST_LINES: Final = 10_000
 """Lines of one value that are kept; of what is longer, nothing but the beginning is ever read."""
 
-_HEAD: Final = re.compile("|".join(f"(?P<{kind.name}>{kind.value})" for kind in Line))
+_HEAD: Final = re.compile("|".join(f"(?P<{kind.name}>{kind.value.replace(' ', chr(92) + 's+')})" for kind in Line))
 _TOKEN: Final = re.compile(r"(\d+)|([0-9a-f]{12,})|(\s+)|([:-])|(.)", re.DOTALL)
 
 
@@ -84,42 +86,47 @@ class Layout:
 
     Attributes:
         prefix: what stands before each line.
+        continued: what stands before a line that continues another: no more space than was put there.
         width: characters after which lines were cut; 0 where they were not.
         quoted: each line is a string of JSON.
         known: it has lines of tools at all.
     """
 
     prefix: re.Pattern[str]
+    continued: re.Pattern[str]
     width: int
     quoted: bool
     known: bool
 
-    def stripped(self, line: str) -> list[str]:
-        """The lines of the tool in a line of the text."""
-        rest = line[found.end() :] if (found := self.prefix.match(line)) else line
-        if not self.quoted:
-            return [rest]
-        try:
-            return json.decoder.scanstring(rest, 0, False)[0].splitlines() or [""]  # type: ignore[attr-defined]
-        except ValueError:
-            return [rest]
+    def lines(self, line: str) -> Iterator[tuple[str, re.Match[str] | None]]:
+        """The lines of the tool in a line of the text, each with its head."""
+        found = self.prefix.match(line)
+        rest = line[found.end() :] if found else line
+        if self.quoted:
+            with suppress(ValueError):
+                text, _ = json.decoder.scanstring(rest, 0, False)  # type: ignore[attr-defined]
+                yield from ((each, _HEAD.match(each)) for each in text.splitlines() or [""])
+                return
+        head = _HEAD.match(rest)
+        found = self.continued.match(line) if head is None else None
+        yield line[found.end() :] if found else rest, head
 
 
 def layout_of(lines: Iterable[str]) -> Layout:
     """The layout that the first heads show; no line after them is read."""
     shapes: Counter[str] = Counter()
-    longest, cut = 0, 0
+    widths: Counter[int] = Counter()  # of lines that go on in the next one
     before = ""
     for line in _until_learnt(lines, shapes):
-        has_head = _searched(line) is not None
-        if len(line) > longest:
-            longest, cut = len(line), 0
-        cut += not has_head and len(before) == longest and bool(line.strip())
+        widths[len(before)] += bool(line.strip()) and _searched(line) is None
         before = line
+    width = max(widths, default=0)
     often = [shape for shape, count in shapes.most_common(5) if 10 * count >= shapes.total()]
     patterns = sorted(often, key=len, reverse=True)
     quoted = bool(patterns) and all(shape.endswith(re.escape('"')) for shape in patterns)
-    return Layout(re.compile("|".join([*patterns, r"\s*"])), longest if cut > 1 else 0, quoted, bool(shapes))
+    continued = "|".join(re.sub(r"(\\s)[*+]$", r"\1", each) for each in patterns if each != r"\s*")
+    prefix, continued = (re.compile("|".join(filter(None, each))) for each in ([*patterns, r"\s*"], [continued]))
+    return Layout(prefix, continued, width if 2 * widths[width] > widths.total() else 0, quoted, bool(shapes))
 
 
 def _until_learnt(lines: Iterable[str], shapes: Counter[str]) -> Iterator[str]:
@@ -140,7 +147,9 @@ def _searched(line: str) -> re.Match[str] | None:
 def _shape(prefix: str) -> str:
     """A pattern for prefixes like this one: other numbers, other digits of an id, more or less space."""
     kinds = (r"\d+", r"[0-9a-f]+", r"\s+", "[:-]")
-    parts = (next((kinds[n] for n in range(4) if found[n + 1]), re.escape(found[0])) for found in _TOKEN.finditer(prefix))
+    parts = (
+        next((kinds[n] for n in range(4) if found[n + 1]), re.escape(found[0])) for found in _TOKEN.finditer(prefix)
+    )
     pattern = "".join(parts)
     return r"\s*" + pattern.removeprefix(r"\s+") if not pattern or pattern.startswith((r"\s+", r"\d+")) else pattern
 
@@ -150,8 +159,7 @@ def entries(lines: Iterable[str], layout: Layout) -> Iterator[Entry]:
     number, kind, parts = 0, None, []
     cut = False
     for at, raw in enumerate(lines, 1):
-        for text in layout.stripped(raw):
-            found = _HEAD.match(text)
+        for text, found in layout.lines(raw):
             if found is not None:
                 if kind is not None:
                     yield Entry(number, kind, "".join(parts))

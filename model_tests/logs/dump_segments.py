@@ -16,7 +16,6 @@ from model_tests.logs.console_text import OFFSETS_TOPIC, STATES_TOPIC, console_r
 from model_tests.logs.dump_grammar import Entry
 from model_tests.logs.dump_text import (
     ENDS,
-    LEFT_OUT,
     Cost,
     Dumped,
     DumpedBatch,
@@ -40,7 +39,7 @@ from spec.vocabulary import (
     Timestamp,
 )
 
-_FILE: Final = re.compile(r"(?:(?P<partition>[\w.-]+-\d+)[/\\])?(?<!\d)(?P<base>\d{20})\.log$", re.ASCII)
+_FILE: Final = re.compile(r"(?:(?P<partition>[\w.-]+-\d+)[/\\])?(?<!\d)(?P<base>\d{20})\.log(?![\w.])", re.ASCII)
 _NAMED: Final = re.compile(r"^(?P<partition>[\w.-]*[\w]-\d+)(?=[.]|$)", re.ASCII)
 _LAST: Final = 2**63 - 1
 _CONTROLLERS_TOPIC: Final = "__cluster_metadata"

@@ -20,10 +20,11 @@ from typing import Final, NamedTuple, TypeAlias
 from model_tests.logs.dump_grammar import Entry, Line
 from spec.vocabulary import ABSENT
 
-_FIELD: Final = re.compile(r"(\w+):\s+([^\s]+)")
+_FIELD: Final = re.compile(r"(\w+):\s+([^\s<\"']+)")
 _NUMBER: Final = re.compile(r"-?\d{1,20}", re.ASCII)
-_KEY: Final = re.compile(r"\skey: (.*?)(?=\s+payload: |$)", re.DOTALL)
-_PAYLOAD: Final = re.compile(r"\spayload: (.*)$", re.DOTALL)
+_VALUES: Final = re.compile(r"\s(?:key|payload):\s")
+_KEY: Final = re.compile(r"\skey:\s+(.*?)(?=\s+payload:\s|$)", re.DOTALL)
+_PAYLOAD: Final = re.compile(r"\spayload:\s+(.*)$", re.DOTALL)
 _TIMES: Final = ("CreateTime", "LogAppendTime", "NoTimestampType")
 _NO_HORIZON: Final = "OptionalLong.empty"
 
@@ -239,7 +240,7 @@ class _Reader:
                 case Line.START:
                     self.offset = max(self.offset, _whole(reported, "offset"))
                 case Line.FILE:
-                    yield from self._begun(entry.line, entry.text.partition(" ")[2].strip())
+                    yield from self._begun(entry.line, entry.text.splitlines()[0].split(None, 1)[1])
                 case Line.BATCH:
                     yield from self._next(_batch(said))
                 case Line.ALONE:
@@ -320,7 +321,7 @@ ENDS: Final = "the text ends inside a batch"
 
 def _fields(text: str) -> dict[str, str]:
     """What a line says, without key and value, which may look like fields; what it says first counts."""
-    head = text.partition(" payload: ")[0].partition(" key: ")[0]
+    head = _VALUES.split(text, 1)[0]
     if "`" in head or "*" in head:
         head = head.replace("`", "").replace("*", "")
     return dict(reversed(_FIELD.findall(head)))

@@ -6,8 +6,8 @@
 | an offset | `offset::g:t:0`, `5:metadata` | `offset_commit::group=g,partition=t-0`, `offset=5` | JSON |
 
 The formatters of the console consumer before that print `a::TransactionMetadata(...)` and
-`[g,t,0]::OffsetAndMetadata(...)`. What is no JSON leaves out under which version a client spoke, which shows where its end
-bumps the epoch; that of `kafka-dump-log` also when a transaction began, which is when the record that opens it was
+`[g,t,0]::OffsetAndMetadata(...)`. What is no JSON leaves out under which version a client spoke, which shows where its
+end bumps the epoch; that of `kafka-dump-log` also when a transaction began, which is when the record that opens it was
 written.
 
 Source: kafka.coordinator.transaction.TransactionLog, kafka.coordinator.group.GroupMetadataManager,
@@ -39,7 +39,7 @@ _NAMES: Final = (
     re.compile(r"\[(?P<group>.*),(?P<topic>[^,]*),(?P<partition>\d+)\]", re.DOTALL),
 )
 _GROUP: Final = re.compile(r"group_metadata::group=|metadata::|\{\"metadata\":")
-_FIELDS: Final = re.compile(r"(\w+)[:=](\w*\([^()]*\)|\[[^\[\]]*\]|[^,()\[\]\s]*)")
+_FIELDS: Final = re.compile(r"(\w+)[:=](\w*\([^()]*\)|\[[^\[\]]*\]|[^,()\[\]\s'\"<]*)")
 _OFFSET: Final = re.compile(r"(?:offset=|\[OffsetMetadata\[)?(-?\d+)")
 _DELETED: Final = ("<DELETE>", "NULL", "null", "")
 
@@ -74,8 +74,8 @@ class DumpedOffset:
     def encoded(self, delta: int) -> Record:
         """The record in bytes."""
         value = None if self.value is None else self.value.encode()
-        known = isinstance(self.key, group_record.OffsetKey)
-        return Record(delta, 0, group_record.encode_key(self.key) if known else struct.pack(">h", self.key), value)
+        key = struct.pack(">h", self.key) if isinstance(self.key, int) else group_record.encode_key(self.key)
+        return Record(delta, 0, key, value)
 
 
 Decoded = DumpedState | DumpedOffset
@@ -157,7 +157,9 @@ def _state_in_words(payload: str) -> TransactionValue:
         epoch=Epoch(int(reported["producerEpoch"])),
         timeout_ms=int(reported["txnTimeoutMs"]),
         status=int(state),
-        partitions=None if state is TransactionState.EMPTY else _partitions(listed[listed.find("(") + 1 :].strip("[])")),
+        partitions=None
+        if state is TransactionState.EMPTY
+        else _partitions(listed[listed.find("(") + 1 :].strip("[])")),
         updated_ms=Timestamp(int(reported["txnLastUpdateTimestamp"])),
         started_ms=Timestamp(int(reported.get("txnStartTimestamp", ABSENT))),
     )

@@ -56,7 +56,7 @@ class TextFile:
     @property
     def folder(self) -> Path:
         """Where it lies: what lies together is of one broker."""
-        return (self.path / self.inside).parent if self.inside else self.path.parent
+        return (self.path.parent / self.inside).parent if self.inside else self.path.parent
 
     def lines(self) -> Iterator[str]:
         """Its lines without their ends, colours, and marks of an encoding; none if it is not text.

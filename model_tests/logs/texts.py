@@ -136,7 +136,9 @@ class _Texts:
         if others or not any(read):
             self._paths.append(given)
         else:
-            self._ignored += [f"{file}: no text of Kafka's tools" for file, known in zip(files, read, strict=True) if not known]
+            self._ignored += [
+                f"{file}: no text of Kafka's tools" for file, known in zip(files, read, strict=True) if not known
+            ]
 
     def _file(self, path: Path, *, alone: bool) -> bool:
         """Read a file, or what is in an archive; whether it is a text of Kafka's tools."""
@@ -227,7 +229,9 @@ def _files_at(path: Path) -> tuple[list[Path], bool]:
             others = True
             continue
         folders.sort()
-        files += [Path(folder, name) for name in sorted(names) if not is_of_kafka(name) and Path(folder, name).is_file()]
+        files += [
+            Path(folder, name) for name in sorted(names) if not is_of_kafka(name) and Path(folder, name).is_file()
+        ]
     return files, others
 
 
