@@ -230,7 +230,8 @@ class _Reader:
                 begins = self.offset <= _whole(reported, "baseOffset")
                 return begins and self.position in (_whole(reported, "position"), ABSENT)
             case Line.ALONE:
-                return self.offset <= _whole(reported, "offset")
+                follows = open_batch is None or open_batch.alone
+                return follows and self.offset <= _whole(reported, "offset")
         return self.offset == ABSENT and not self.waiting and open_batch is None
 
     def _read(self, said: _Said) -> Iterator[Dumped]:
