@@ -138,8 +138,8 @@ class AuditReport:
             console.print(self._damage())
         if self.clients:
             self.clients.print(console)
-        for part in self.missing:
-            console.print(Text(f"undecided: {part.path} {part.message}", "bold"), soft_wrap=True)
+        for lack in self.missing:
+            console.print(Text(f"undecided: {lack.path} {lack.message}", "bold"), soft_wrap=True)
         for name in self.ignored:
             console.print(Text(f"ignored: {name}", style="dim"), soft_wrap=True)
         for choice in self.chosen:

@@ -49,14 +49,14 @@ class Line(StrEnum):
     )
 
 
-SECTIONS: Final = (Line.FILE, Line.START, Line.BATCH, Line.ALONE, Line.STATE, Line.OFFSET, Line.JSON, Line.TABLE)
-"""Lines by which a text is recognised."""
+_ANYBODY: Final = frozenset((Line.RECORD.name, Line.FAILED.name, Line.REMARK.name))
+"""Lines that others print, too: by these no text is recognised."""
 
 _LEARNT: Final = 200
 """Heads that show how a text is laid out."""
 
-_FARTHEST: Final = 256
-"""Characters that may stand before a head."""
+_FARTHEST: Final = 512
+"""Characters of a line in which its head is."""
 
 _MOST_LINES: Final = 10_000
 """Lines of one value that are kept; of what is longer, nothing but the beginning is ever read."""
@@ -100,48 +100,54 @@ class Layout:
 
     def lines(self, line: str) -> Iterator[tuple[str, re.Match[str] | None]]:
         """The lines of the tool in a line of the text, each with its head."""
-        found = self.prefix.match(line)
+        found = self.prefix.match(line, 0, _FARTHEST)
         rest = line[found.end() :] if found else line
         if self.quoted:
             with suppress(ValueError):
                 text, _ = json.decoder.scanstring(rest, 0, False)  # type: ignore[attr-defined]
-                yield from ((each, _HEAD.match(each)) for each in text.splitlines() or [""])
+                yield from ((each, _HEAD.match(each, 0, _FARTHEST)) for each in text.splitlines() or [""])
                 return
-        head = _HEAD.match(rest)
-        found = self.continued.match(line) if head is None else None
+        head = _HEAD.match(rest, 0, _FARTHEST)
+        found = self.continued.match(line, 0, _FARTHEST) if head is None else None
         yield line[found.end() :] if found else rest, head
 
 
 def layout_of(lines: Iterable[str]) -> Layout:
     """The layout that the first heads show; no line after them is read."""
     shapes: Counter[str] = Counter()
-    widths: Counter[int] = Counter()  # of lines that go on in the next one
+    kinds: set[str] = set()
+    widths: Counter[int] = Counter()  # of lines that go on in the next one, but for those cut behind a space
     before = ""
-    for line in _until_learnt(lines, shapes):
-        widths[len(before)] += bool(line.strip()) and _searched(line) is None
+    for line in _until_learnt(lines, shapes, kinds):
+        widths[len(before)] += not before.endswith(" ") and bool(line.strip()) and _searched(line) is None
         before = line
     width = max(widths, default=0)
     often = [shape for shape, count in shapes.most_common(5) if 10 * count >= shapes.total()]
     patterns = sorted(often, key=len, reverse=True)
     quoted = bool(patterns) and all(shape.endswith(re.escape('"')) for shape in patterns)
-    continued = "|".join(re.sub(r"(\\s)[*+]$", r"\1", each) for each in patterns if each != r"\s*")
-    prefix, continued = (re.compile("|".join(filter(None, each))) for each in ([*patterns, r"\s*"], [continued]))
-    return Layout(prefix, continued, width if 2 * widths[width] > widths.total() else 0, quoted, bool(shapes))
+    exact = (re.sub(r"(\\s)[*+]$", r"\1", each) for each in patterns if each != r"\s*")
+    return Layout(
+        re.compile("|".join([*patterns, r"\s*"])),
+        re.compile("|".join(exact)),
+        width if 2 * widths[width] > widths.total() else 0,
+        quoted,
+        bool(kinds - _ANYBODY),
+    )
 
 
-def _until_learnt(lines: Iterable[str], shapes: Counter[str]) -> Iterator[str]:
+def _until_learnt(lines: Iterable[str], shapes: Counter[str], kinds: set[str]) -> Iterator[str]:
     for line in lines:
         found = _searched(line)
         if found is not None:
             shapes[_shape(line[: found.start()])] += 1
+            kinds.add(str(found.lastgroup))
         yield line
-        if shapes.total() >= _LEARNT:
+        if shapes.total() >= _LEARNT and kinds - _ANYBODY:
             return
 
 
 def _searched(line: str) -> re.Match[str] | None:
-    found = _HEAD.match(line) or _HEAD.search(line[: _FARTHEST + _FARTHEST])
-    return found if found is not None and found.start() <= _FARTHEST else None
+    return _HEAD.match(line, 0, _FARTHEST) or _HEAD.search(line, 0, _FARTHEST)
 
 
 def _shape(prefix: str) -> str:
@@ -169,9 +175,3 @@ def entries(lines: Iterable[str], layout: Layout) -> Iterator[Entry]:
         cut = bool(layout.width) and len(raw) == layout.width
     if kind is not None:
         yield Entry(number, kind, "".join(parts), last=True)
-
-
-def recognised(lines: Iterable[str]) -> bool:
-    """Whether any of the lines is one by which a text is recognised."""
-    heads = (_searched(line) for line in lines)
-    return any(found is not None and Line[str(found.lastgroup)] in SECTIONS for found in heads)

@@ -130,8 +130,6 @@ class TextReader:
         for dumped in read_dump(lines):
             self._take(dumped)
         self._close()
-        if self.passed_over and not self.segments and not self.unread:
-            self.unread.append(UnreadPart(1, Cost.MISSING, NO_SEGMENT))
 
     def read_console(self, lines: Iterable[Entry]) -> None:
         """The records that a formatter printed, as a batch each; what is before and after them is not known."""

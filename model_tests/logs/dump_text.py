@@ -20,10 +20,10 @@ from typing import Final, NamedTuple, TypeAlias
 from model_tests.logs.dump_grammar import Entry, Line
 from spec.vocabulary import ABSENT
 
-_FIELD: Final = re.compile(r"(\w+):\s+([^\s<\"']+)")
+_FIELD: Final = re.compile(r"\b(\w{1,30}):\s{1,99}([^\s<\"']+)")
 _NUMBER: Final = re.compile(r"-?\d{1,20}", re.ASCII)
 _VALUES: Final = re.compile(r"\s(?:key|payload):\s")
-_KEY: Final = re.compile(r"\skey:\s+(.*?)(?=\s+payload:\s|$)", re.DOTALL)
+_KEY: Final = re.compile(r"\skey:\s+(.*?)(?=\s{1,99}payload:\s|$)", re.DOTALL)
 _PAYLOAD: Final = re.compile(r"\spayload:\s+(.*)$", re.DOTALL)
 _TIMES: Final = ("CreateTime", "LogAppendTime", "NoTimestampType")
 _NO_HORIZON: Final = "OptionalLong.empty"

@@ -39,9 +39,12 @@ _NAMES: Final = (
     re.compile(r"\[(?P<group>.*),(?P<topic>[^,]*),(?P<partition>\d+)\]", re.DOTALL),
 )
 _GROUP: Final = re.compile(r"group_metadata::group=|metadata::|\{\"metadata\":")
-_FIELDS: Final = re.compile(r"(\w+)[:=](\w*\([^()]*\)|\[[^\[\]]*\]|[^,()\[\]\s'\"<]*)")
+_FIELDS: Final = re.compile(r"\b(\w{1,30})[:=](\w{0,30}\([^()]*\)|\[[^\[\]]*\]|[^,()\[\]\s'\"<]*)")
 _OFFSET: Final = re.compile(r"(?:offset=|\[OffsetMetadata\[)?(-?\d+)")
 _DELETED: Final = ("<DELETE>", "NULL", "null", "")
+
+_LONGEST: Final = 1 << 15
+"""Characters of a key; a string of Kafka has no more bytes."""
 
 _BUMPING: Final = 2
 """Clients of this transaction version bump the epoch when they end a transaction."""
@@ -100,6 +103,8 @@ def decoded(dumped: Iterable[DumpedRecord]) -> dict[int, Decoded]:
 
 def read_value(record: DumpedRecord) -> Decoded | None:
     """The state or offset that was printed; None where there is none, or it cannot be read."""
+    if len(record.key) > _LONGEST:
+        return None
     try:
         value = _from_json(record) if record.key.startswith('{"') else _from_text(record)
         if value is not None:

@@ -173,6 +173,8 @@ class _Texts:
         except UNREADABLE as error:
             reader.end()
             self._unreadable(text.label, error)
+        if not (reader.segments or reader.unread or kinds[Line.TABLE]):
+            reader.unread.append(UnreadPart(1, Cost.MISSING, NO_SEGMENT))
         for segment in reader.segments:
             self._place(text, segment, reader.unread)
         self._report(text.label, reader.unread)

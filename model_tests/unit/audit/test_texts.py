@@ -227,7 +227,21 @@ def cut(width: int, before: str = "") -> Callable[[str], bytes]:
 
 def folded(text: str) -> bytes:
     """Wrap lines between words."""
-    return "\n".join(textwrap.fill(line, 100, break_on_hyphens=False) for line in text.splitlines()).encode()
+    filled = (textwrap.wrap(line, 100, break_on_hyphens=False, break_long_words=False) for line in text.splitlines())
+    return "\n".join("\n".join(pieces) for pieces in filled).encode()
+
+
+def folded_behind_spaces(text: str) -> bytes:
+    """As `fold -s` does, which leaves the spaces and cuts long words."""
+
+    def pieces(line: str) -> Iterator[str]:
+        while len(line) > 100:
+            end = line.rfind(" ", 0, 100) + 1 or 100
+            yield line[:end]
+            line = line[end:]
+        yield line
+
+    return "\n".join("\n".join(pieces(line)) for line in text.splitlines()).encode()
 
 
 def zipped(text: str) -> bytes:
@@ -297,6 +311,7 @@ WRAPPINGS: Final[dict[str, Callable[[str], bytes]]] = {
     **{f"cut at {width}": cut(width) for width in (40, 60, 72, 80, 100, 132, 200)},
     "cut and quoted": cut(76, "> "),
     "wrapped between words": folded,
+    "fold -s": folded_behind_spaces,
     "pasted twice": lambda text: (text + text).encode(),
     "pasted with an overlap": lambda text: (text[: text.rindex("baseOffset")] + text[text.index("\n") + 1 :]).encode(),
 }
