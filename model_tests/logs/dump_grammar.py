@@ -6,7 +6,8 @@ continue the one before: a value may have several lines.
 
 Source: kafka.tools.DumpLogSegments (0.11.0 to 4.2), org.apache.kafka.tools.DumpLogSegments (since 4.3),
 kafka.coordinator.transaction.TransactionLog, kafka.coordinator.group.GroupMetadataManager,
-org.apache.kafka.tools.TransactionsCommand, org.apache.kafka.tools.consumer.
+org.apache.kafka.tools.TransactionsCommand, org.apache.kafka.tools.consumer; of `kcl`, commands/consume and
+commands/admin/txn.
 """
 
 import json
@@ -43,9 +44,11 @@ class Line(StrEnum):
     STATE = r"[^\s|>\"]+::(?:TransactionMetadata\(|NULL\s*$)"
     OFFSET = r"\[[^\[\]]*,[^\[\],]*,\d+\]::(?:OffsetAndMetadata\(|\[OffsetMetadata\[|NULL\s*$)"
     JSON = r'\{"key":(?:\{"(?:type|version)":|null)'
+    KCL = r"__(?:transaction_state|consumer_offsets) partition \d+ offset \d+ at \["
     TABLE = (
         r"(?:TransactionalId\s+Coordinator\s+ProducerId\s|CoordinatorId\s+TransactionalId\s|ProducerId\s+ProducerEpoch\s"
-        r"|Topic\s+Partition\s+ProducerId\s)"
+        r"|Topic\s+Partition\s+ProducerId\s|TOPIC\s+PARTITION\s+ERROR\s+ID\s|BROKER\s+TRANSACTIONAL-ID\s"
+        r"|TRANSACTIONAL-ID\s+STATE\s+PRODUCER-ID\s)"
     )
 
 

@@ -51,7 +51,7 @@ NO_METADATA: Final = "--skip-record-metadata left out the outcome of control bat
 NOT_NAMED: Final = "no line names the dumped file"
 NO_SEGMENT: Final = "no segment (.log) is among the dumped files"
 INVALID: Final = "kafka-dump-log calls a batch invalid"
-FORMATTED: Final = "a console consumer's formatter printed"
+FORMATTED: Final = "a consumer printed"
 TWICE: Final = "a segment was dumped twice, with other batches"
 
 
@@ -137,7 +137,8 @@ class TextReader:
         for partition, line, record in console_records(lines):
             found.setdefault(partition, []).append(_batch_of(line, record))
         for partition, batches in found.items():
-            begins = UnreadPart(batches[0].line, Cost.MISSING, f"{FORMATTED} {partition}", first=0, last=0)
+            before = max(batches[0].base_offset - 1, 0)
+            begins = UnreadPart(batches[0].line, Cost.MISSING, f"{FORMATTED} {partition}", first=0, last=before)
             self._section = Section(partition, named=True, base=0, waiting=[begins, *batches])
             self._close()
 

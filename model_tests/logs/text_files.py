@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Any, Final
 
 LONGEST: Final = 1 << 20
 """Characters of a line that are read together."""
@@ -84,7 +84,7 @@ class _Raw(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: "bytearray") -> int:  # type: ignore[override]  # the buffer is writable bytes
+    def readinto(self, buffer: Any) -> int:
         content = self._file.read(len(buffer))
         buffer[: len(content)] = content
         return len(content)
