@@ -187,7 +187,7 @@ def _journal(listing: Listing, history: str, received: str, form: Form | None = 
     if (history or received) and len(clusters) > 1:
         raise BadInput(f"a client's files are compared with one cluster, the paths have logs of {len(clusters)}")
     if received:
-        read_received(received)
+        read_received(received, only_topic(listing.logs))
     return read_history(history, form, only_topic(listing.logs)) if history else None
 
 

@@ -52,6 +52,9 @@ class Line(StrEnum):
     )
 
 
+_OF_LINES: Final = (Line.TABLE, Line.KCL)
+"""What has several lines by itself, whose lengths may be the same."""
+
 _ANYBODY: Final = frozenset((Line.RECORD.name, Line.FAILED.name, Line.REMARK.name))
 """Lines that others print, too: by these no text is recognised."""
 
@@ -175,6 +178,6 @@ def entries(lines: Iterable[str], layout: Layout) -> Iterator[Entry]:
                 number, kind, parts = at, Line[str(found.lastgroup)], [text]
             elif len(parts) < _MOST_LINES:
                 parts += [text] if cut else ["\n", text]
-        cut = bool(layout.width) and len(raw) == layout.width
+        cut = bool(layout.width) and len(raw) == layout.width and kind not in _OF_LINES
     if kind is not None:
         yield Entry(number, kind, "".join(parts), last=True)

@@ -5,7 +5,6 @@ Texts that lie in one directory are of one broker; a partition that is there twi
 
 import os
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -54,7 +53,13 @@ _COSTS: Final[Mapping[str, str]] = {
     f"{FORMATTED} {OFFSETS_TOPIC}": f"{_PLACES}, and which of them a transaction had; dump it with --offsets-decoder",
     TWICE: "only the first is judged; name each text like its partition (orders-3.txt), or give it a directory",
 }
-_TABLES: Final = "a table of kafka-transactions.sh: what it says of transactions is not compared with the logs"
+_TABLE: Final = (
+    "a table of kafka-transactions.sh, which no log is compared with; dump the partitions with kafka-dump-log "
+    "--deep-iteration, and __transaction_state with --transaction-log-decoder"
+)
+_ROWS: Final = 3
+"""Rows of a table that are repeated."""
+
 _BROKERS: Final = 8
 """Replicas of a partition that may lie in one directory."""
 
@@ -165,21 +170,22 @@ class _Texts:
         if not layout.known:
             return False
         reader = TextReader(text.name, self._into / "read" / str(len(self._seen)) / str(len(self._made)))
-        kinds: Counter[Line] = Counter()
+        kinds: set[Line] = set()
+        tables: list[Entry] = []
         try:
-            reader.read(_counted(text, layout, kinds))
-            if any(kinds[kind] for kind in CONSOLE):
-                reader.read_console(_counted(text, layout, Counter()))
+            reader.read(_noted(text, layout, kinds, tables))
+            if kinds.intersection(CONSOLE):
+                reader.read_console(entries(text.lines(), layout))
         except UNREADABLE as error:
             reader.end()
             self._unreadable(text.label, error)
-        if not (reader.segments or reader.unread or kinds[Line.TABLE]):
+        if not (reader.segments or reader.unread or tables):
             reader.unread.append(UnreadPart(1, Cost.MISSING, NO_SEGMENT))
         for segment in reader.segments:
             self._place(text, segment, reader.unread)
         self._report(text.label, reader.unread)
         self._ignored += [f"{text.label}: {each}" for each in reader.passed_over]
-        self._ignored += [f"{text.label}: {_TABLES}"] if kinds[Line.TABLE] else []
+        self._ignored += [f"{text.label}: {_TABLE}{_rows(each)}" for each in tables]
         return True
 
     def _place(self, text: TextFile, segment: SegmentOfText, unread: list[UnreadPart]) -> None:
@@ -213,10 +219,19 @@ class _Texts:
 _ARCHIVES: Final = (".gz", ".xz", ".bz2", ".zip", ".tar", ".tgz")
 
 
-def _counted(text: TextFile, layout: Layout, kinds: Counter[Line]) -> Iterator[Entry]:
+def _noted(text: TextFile, layout: Layout, kinds: set[Line], tables: list[Entry]) -> Iterator[Entry]:
     for entry in entries(text.lines(), layout):
-        kinds[entry.kind] += 1
+        kinds.add(entry.kind)
+        if entry.kind is Line.TABLE:
+            tables.append(entry)
         yield entry
+
+
+def _rows(table: Entry) -> str:
+    """The first rows of a table in words."""
+    head, *rows = ([each.strip() for each in re.split(r"\t|\s{2,}", line)] for line in table.text.strip().splitlines())
+    shown = (", ".join(f"{name} {value}" for name, value in zip(head, row, strict=False)) for row in rows[:_ROWS])
+    return "".join(f"; it says: {row}" for row in shown)
 
 
 def _files_at(path: Path) -> tuple[list[Path], bool]:
