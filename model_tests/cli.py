@@ -209,7 +209,10 @@ def audit_command(
         Path | None, typer.Option(metavar="FILE", help="Write the history as a trace for eos check, too: FILE.ndjson.")
     ] = None,
     received: Annotated[
-        str, typer.Option(metavar="FILE", help="What a read_committed reader received, as lines of JSON.")
+        str,
+        typer.Option(
+            metavar="FILE", help="What a read_committed reader received: lines of JSON, or of the console consumer."
+        ),
     ] = "",
     work: Annotated[
         Path | None,
@@ -227,7 +230,8 @@ def audit_command(
             import_module("model_tests.audit.history_command").write_trace(history_trace, **reported)
         if not paths:
             if not history:
-                raise BadInput("nothing to audit: give log directories, or a client history with --history")
+                beside = "; --received is compared with them" if received else ""
+                raise BadInput(f"nothing to audit: give log directories, or a client history with --history{beside}")
             report = _provided("model_tests.audit.history_command")(**reported, pictured=html is not None)
             return _with_page(report, html)
         given = _given(

@@ -48,6 +48,7 @@ class AuditReport:
         groups: the offsets of consumer groups.
         here: by path, a log's own evidence of transactions; empty unless the report is to be pictured.
         ignored: files and folders that are no part of a log, left alone.
+        missing: what texts that stand for logs leave out, and what that costs.
         assumed: what the logs do not say and the verdicts take for granted.
         chosen: what of it is shown, where that is not everything.
     """
@@ -65,6 +66,7 @@ class AuditReport:
     groups: GroupsReport = field(default_factory=GroupsReport)
     chosen: tuple[str, ...] = ()
     here: Mapping[str, PartitionTransactions] = field(default_factory=dict, repr=False)
+    missing: tuple[SegmentDamage, ...] = ()
 
     @property
     def findings(self) -> tuple[tuple[AuditedPartition, Finding], ...]:
@@ -86,7 +88,8 @@ class AuditReport:
 
     def count(self, severity: Severity) -> int:
         """The number of findings of this severity."""
-        return sum(finding.severity is severity for _, finding in self.findings)
+        missing = len(self.missing) if severity is Severity.UNDECIDED else 0
+        return missing + sum(finding.severity is severity for _, finding in self.findings)
 
     def judged(self) -> Counter[str]:
         """For each rule's id, the batches it was checked on."""
@@ -110,6 +113,7 @@ class AuditReport:
             "cluster": self.cluster.to_json(),
             "groups": self.groups.to_json(),
             "damage": [{"path": bad.path, "position": bad.position, "message": bad.message} for bad in self.damage],
+            "missing": [{"path": one.path, "line": one.position, "message": one.message} for one in self.missing],
             "judged": dict(self.judged()),
             "ignored": list(self.ignored),
             "assumed": [*self.assumed, *self.clients.assumed],
@@ -134,6 +138,8 @@ class AuditReport:
             console.print(self._damage())
         if self.clients:
             self.clients.print(console)
+        for lack in self.missing:
+            console.print(Text(f"undecided: {lack.path} {lack.message}", "bold"), soft_wrap=True)
         for name in self.ignored:
             console.print(Text(f"ignored: {name}", style="dim"), soft_wrap=True)
         for choice in self.chosen:
@@ -169,7 +175,10 @@ class AuditReport:
             verdict, at = one.verdict, one.verdict.offsets
             bounds = (at.log_start, at.last_stable, at.log_end)
             counts = (verdict.batches, verdict.records, verdict.visible_records, verdict.producers)
-            table.add_row(Text(self.label(one)), *map(str, (*bounds, *counts, len(verdict.open_transactions))))
+            table.add_row(
+                Text(self.label(one)),
+                *("?" if n < 0 else str(n) for n in (*bounds, *counts, len(verdict.open_transactions))),
+            )
         return table
 
     def _findings(self) -> Table:

@@ -32,9 +32,9 @@ from model_tests.audit.verdict_tasks import bytes_of, only_topic
 from model_tests.common.reports import BadInput
 from model_tests.histories.journal import ClientJournal, read_received
 from model_tests.histories.reading import Form, read_history
-from model_tests.logs.dump_segments import Restored, restored
 from model_tests.logs.kafka_log_folders import HIGH_WATERMARK, Listing, LogFolder, list_logs
 from model_tests.logs.kafka_log_segment import SegmentDamage
+from model_tests.logs.texts import Restored, restored
 from spec.versions import NEWEST, Profile
 from spec.vocabulary import ABSENT
 
@@ -160,15 +160,25 @@ def _require_bodies(given: Restored, *, deep: bool) -> None:
 
 def _as_given(report: AuditReport, given: Restored) -> AuditReport:
     """The report with the paths that the user gave, and with what could not be read of dumps."""
-    if not given.dumps and not given.damage:
-        return report
-    damage = [*given.damage, *(replace(each, path=given.reported(each.path)) for each in report.damage)]
+    found = [each for each in report.damage if (each.path, each.position) not in given.holes]
+    damage = [*given.damage, *(replace(each, path=given.reported(each.path)) for each in found)]
     return replace(
         report,
-        audited=tuple(replace(each, path=given.reported(each.path)) for each in report.audited),
+        audited=tuple(_as_known(each, given) for each in report.audited),
         damage=tuple(sorted(damage, key=lambda one: (one.path, one.position))),
+        missing=given.missing,
+        ignored=tuple(sorted({*report.ignored, *given.ignored})),
         here={given.reported(path): one for path, one in report.here.items()},
     )
+
+
+def _as_known(one: AuditedPartition, given: Restored) -> AuditedPartition:
+    """The partition under the path that the user gave; what its text lacks may have ended its transactions."""
+    unknown, verdict = given.unknown.get(one.path, ABSENT), one.verdict
+    still = tuple(txn for txn in verdict.open_transactions if txn.first_offset > unknown)
+    if unknown >= 0 and not still:
+        verdict = replace(verdict, offsets=replace(verdict.offsets, last_stable=ABSENT))
+    return replace(one, path=given.reported(one.path), verdict=replace(verdict, open_transactions=still))
 
 
 def _journal(listing: Listing, history: str, received: str, form: Form | None = None) -> ClientJournal | None:
@@ -177,7 +187,7 @@ def _journal(listing: Listing, history: str, received: str, form: Form | None = 
     if (history or received) and len(clusters) > 1:
         raise BadInput(f"a client's files are compared with one cluster, the paths have logs of {len(clusters)}")
     if received:
-        read_received(received)
+        read_received(received, only_topic(listing.logs))
     return read_history(history, form, only_topic(listing.logs)) if history else None
 
 

@@ -197,7 +197,7 @@ def client_sides(
 ) -> dict[int, ClientSide]:
     """By the number of each log what the files of clients say of its partition."""
     acknowledged = read_history(history, form, only_topic(logs)).acknowledged if history else {}
-    offsets = read_received(received) if received else {}
+    offsets = read_received(received, only_topic(logs)) if received else {}
     found: dict[int, ClientSide] = {}
     for number, log in enumerate(logs):
         name = (log.topic, log.partition)

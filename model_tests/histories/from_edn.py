@@ -3,9 +3,11 @@
 An operation is a map with `:type` (`:invoke`, and one of `:ok`, `:fail`, `:info`), `:f`, `:value`, `:process` and
 mostly `:index`. Those of `:f` `:send`, `:poll` and `:txn` have micro-operations `[:send key value]`, `[:send key
 [offset value]]` and `[:poll {key [[offset value] ...]}]`; `:assign` and `:subscribe` a list of keys. Values need to be
-unique on a key.
+unique on a key. A line of the same store's `history.txt`, which has process, type, function, value and error between
+tabs, is read as such a map.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
@@ -27,9 +29,23 @@ _MISSING: Final = "operations are missing: the indices have gaps"
 def from_edn(lines: Iterable[str]) -> Operations:
     """The history that the lines of a file hold; what is no operation is set aside and counted."""
     reading = _EdnReading()
-    for line, form in forms(lines):
+    for line, form in forms(map(_as_map, lines)):
         reading.add(line, form)
     return reading.done()
+
+
+IN_TABS: Final = re.compile(
+    r"(?P<process>\d+|:[\w-]+)\t(?P<type>:invoke|:ok|:info|:fail)\t(?P<f>:[\w-]+)\t(?P<value>[^\t]*)"
+)
+"""A line of `history.txt`."""
+
+
+def _as_map(line: str) -> str:
+    """A line of `history.txt` as a map; any other as it is."""
+    found = IN_TABS.match(line)
+    if found is None:
+        return line
+    return f"{{:process {found['process']}, :type {found['type']}, :f {found['f']}, :value {found['value'].strip()}}}\n"
 
 
 def _short(error: Exception) -> str:

@@ -18,11 +18,12 @@ A name, or a number, may be used again: each `begin`, and each `producer`, start
 import gzip
 import json
 import lzma
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum, unique
 from pathlib import Path
-from typing import Any, TextIO, cast
+from typing import Any, Final, TextIO, cast
 
 import numpy as np
 
@@ -115,13 +116,31 @@ def read_history(path: str) -> ClientJournal:
     return ClientJournal(tuple(reading.attempts), acknowledged)
 
 
-def read_received(path: str) -> Mapping[Partition, Integers]:
-    """Offsets that a read_committed reader received, in its order; lines are `[topic, partition, offset, ...]`.
+CONSOLE: Final = re.compile(
+    r"^(?:\w+:\d+\s|NO_TIMESTAMP\s)?\s*Partition:(?P<partition>\d+)\s+Offset:(?P<offset>\d+)(?:\s|$)"
+)
+"""A record as the console consumer prints it with `print.partition` and `print.offset`."""
+
+
+def read_received(path: str, topic: str = "") -> Mapping[Partition, Integers]:
+    """Offsets that a read_committed reader received, in its order.
+
+    Args:
+        path: the file: lines `[topic, partition, offset, ...]`, or what the console consumer printed of one topic with
+            `--property print.partition=true --property print.offset=true`, the lines of other tools between them.
+        topic: what the console consumer read, which it does not print.
 
     Raises:
         BadInput: the file cannot be read, or one of its lines is no record.
     """
     found: dict[Partition, list[int]] = {}
+    printed = _printed(path)
+    if printed:
+        if not topic:
+            raise BadInput(f"{path}: a console consumer does not print which topic it read: give the logs of one topic")
+        for number, offset in printed:
+            found.setdefault((topic, number), []).append(offset)
+        return {partition: np.array(offsets, np.int64) for partition, offsets in found.items()}
     for number, record in _lines(path):
         try:
             topic, partition, offset = record[:3]
@@ -129,6 +148,16 @@ def read_received(path: str) -> Mapping[Partition, Integers]:
         except (KeyError, TypeError, ValueError) as error:
             raise BadInput(f"{path} line {number}: not [topic, partition, offset, ...]") from error
     return {partition: np.array(offsets, np.int64) for partition, offsets in found.items()}
+
+
+def _printed(path: str) -> list[tuple[int, int]]:
+    """Partition and offset of each record that the console consumer printed; none where it printed nothing of them."""
+    try:
+        with _opened(path) as file:
+            found = (CONSOLE.match(line) for line in file)
+            return [(int(one["partition"]), int(one["offset"][:18])) for one in found if one]
+    except (OSError, EOFError, lzma.LZMAError, UnicodeDecodeError):
+        return []  # the reading of its lines names it
 
 
 def _lines(path: str) -> Iterator[tuple[int, Any]]:

@@ -12,7 +12,7 @@ from typing import Final, TextIO, cast
 from model_tests.common.reports import BadInput
 from model_tests.histories import journal as journals
 from model_tests.histories.as_journal import as_journal
-from model_tests.histories.from_edn import from_edn
+from model_tests.histories.from_edn import IN_TABS, from_edn
 from model_tests.histories.from_journal import from_journal
 from model_tests.histories.from_tools import events, from_tools
 from model_tests.histories.journal import ClientJournal
@@ -59,8 +59,10 @@ def form_of(path: str) -> Form:
     for form in (Form.TOOLS, Form.JOURNAL):
         if form in kinds:
             return form
-    if any(":type" in line for line in lines):
+    if any(":type" in line or IN_TABS.match(line) for line in lines):
         return Form.EDN
+    if any(journals.CONSOLE.search(line) for line in lines):
+        raise BadInput(f"{path} is what a console consumer printed: give it as --received, with the logs")
     raise BadInput(
         f"{path} is no history that is known: neither operations in EDN ({{:type :ok, ...}}), nor lines of JSON with "
         '"name" (Kafka\'s system tests) or "ev" (a journal)'

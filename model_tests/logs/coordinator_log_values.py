@@ -17,6 +17,9 @@ _TAGS: Final = {
 }
 _MAX_STATE: Final = TransactionState.PREPARE_EPOCH_FENCE.value
 
+UNPRINTED: Final = 0x7FFF
+"""Version of a key that stands for a record of a dump that no decoder printed."""
+
 Partition = tuple[str, int]
 """Topic and partition."""
 
@@ -56,6 +59,8 @@ def read_key(content: bytes | None) -> str:
         raise MalformedBytes("no key")
     try:
         version, length = _KEY.unpack_from(content)
+        if version == UNPRINTED:
+            raise UnknownSchema("a dump without --transaction-log-decoder")
         if version != 0:
             raise UnknownSchema(f"key of version {version}, expected 0")
         if length < 0 or len(content) != _KEY.size + length:

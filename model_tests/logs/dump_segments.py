@@ -1,22 +1,30 @@
-"""Segments made again from what `kafka-dump-log` printed of them, so that a dump is audited like a log.
+"""Segments made again from what Kafka's tools printed of them, so that a text is audited like a log.
 
-A dump has the header of each batch, and the outcome of each marker. Records are made again where a decoder
-printed them (`__transaction_state`); elsewhere a batch is written without any, which changes nothing that an audit of
-headers reads. A CRC that the dump calls wrong is wrong again.
+A dump has the header of each batch, and the outcome of each marker. Records are made again where a decoder printed
+them (`__transaction_state`, `__consumer_offsets`); elsewhere a batch is written without any, which changes nothing that
+an audit of headers reads. Where a part is not known, bytes are written that are no batch: the audit is then as cautious
+as it is behind damage, and the report says in their place what the text lacks.
 """
 
-import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import BinaryIO, Final
 
-from model_tests.logs.dump_states import UNDECODED, State, encoded, states_of
-from model_tests.logs.dump_text import BEGINNINGS, Dumped, DumpedBatch, DumpedFile, UnreadLine, read_dump
-from model_tests.logs.kafka_log_segment import SegmentDamage
+from model_tests.logs.console_text import OFFSETS_TOPIC, STATES_TOPIC, console_records, partition_of
+from model_tests.logs.dump_grammar import Entry
+from model_tests.logs.dump_text import (
+    ENDS,
+    Cost,
+    Dumped,
+    DumpedBatch,
+    DumpedFile,
+    DumpedRecord,
+    UnreadPart,
+    read_dump,
+)
+from model_tests.logs.dump_values import UNDECODED, Decoded, decoded, read_value
 from reference.log.batch import APPEND_TIME, CHECKED_FROM, CONTROL, DELETE_HORIZON, TRANSACTIONAL, RecordBatch
 from reference.log.record import EndTransactionMarker, Record, encode_records, marker_record
 from spec.vocabulary import (
@@ -31,224 +39,280 @@ from spec.vocabulary import (
     Timestamp,
 )
 
-_FILE: Final = re.compile(r"(?P<partition>[\w.-]+-\d+)[/\\](?P<base>\d{20})\.log$", re.ASCII)
+_FILE: Final = re.compile(r"(?:(?P<partition>[\w.-]+-\d+)[/\\])?(?<!\d)(?P<base>\d{20})\.log(?![\w.])", re.ASCII)
 _NAMED: Final = re.compile(r"^(?P<partition>[\w.-]*[\w]-\d+)(?=[.]|$)", re.ASCII)
-_SNIFFED: Final = 4096
-STATES_TOPIC: Final = "__transaction_state"
-DUMPED: Final = (
-    "Of dumped logs a batch's CRC is right where kafka-dump-log says so; records of internal topics are known as far "
-    "as --transaction-log-decoder printed them."
-)
+_LAST: Final = 2**63 - 1
+_CONTROLLERS_TOPIC: Final = "__cluster_metadata"
+
+UNDECODED_STATES: Final = "states of transactional ids were printed without --transaction-log-decoder"
+UNDECODED_OFFSETS: Final = "offsets of groups were printed without --offsets-decoder"
+NO_OUTCOME: Final = "control batches without their outcome"
+NO_METADATA: Final = "--skip-record-metadata left out the outcome of control batches"
+NOT_NAMED: Final = "no line names the dumped file"
+NO_SEGMENT: Final = "no segment (.log) is among the dumped files"
+INVALID: Final = "kafka-dump-log calls a batch invalid"
+FORMATTED: Final = "a consumer printed"
+TWICE: Final = "a segment was dumped twice, with other batches"
 
 
-@dataclass(frozen=True, slots=True)
-class Restored:
-    """Where segments made from dumps are.
+@dataclass(slots=True)
+class SegmentOfText:
+    """A segment that is made of a text.
 
     Attributes:
-        paths: what to audit: the given paths, and in place of each dump the folder made of it.
-        dumps: the dump of each segment that was made.
-        damage: lines of dumps that could not be read.
+        path: where it is written.
+        partition: topic and number.
+        base: its base offset.
+        line: the line from which on it was printed.
+        certain: its partition is named with it, not by the text's name.
+        holes: positions of bytes that stand for an unread part.
+        unknown: the last offset that is not in the text; -1 where all are.
     """
 
-    paths: tuple[str, ...]
-    dumps: Mapping[str, str] = field(default_factory=dict)
-    damage: tuple[SegmentDamage, ...] = ()
+    path: Path
+    partition: str
+    base: int
+    line: int
+    certain: bool
+    holes: set[int] = field(default_factory=set)
+    unknown: int = ABSENT
+
+
+@dataclass(slots=True)
+class Section:
+    """What is known of the section of one file while it is read.
+
+    Attributes:
+        partition: the file's; empty where none of it is kept.
+        waiting: batches and unread parts: a record of an internal topic is understood with those after it.
+        bare: records were printed without their metadata.
+    """
+
+    partition: str = ""
+    named: bool = False
+    certain: bool = False
+    base: int = ABSENT
+    waiting: list[DumpedBatch | UnreadPart] = field(default_factory=list)
+    bare: bool = False
+    full: bool = False
 
     @property
-    def assumed(self) -> tuple[str, ...]:
-        """What is taken for granted where dumps stand for logs."""
-        return (DUMPED,) if self.dumps else ()
-
-    def reported(self, path: str) -> str:
-        """A path as the user knows it: of a segment that was made, or of its folder, the dump's."""
-        inside = (dump for made, dump in self.dumps.items() if made == path or made.startswith(path + os.sep))
-        return next(inside, path)
+    def topic(self) -> str:
+        """The file's topic."""
+        return self.partition.rpartition("-")[0]
 
 
-def is_dump(path: Path) -> bool:
-    """Whether a file begins as `kafka-dump-log` begins."""
-    if path.suffix == ".log" and re.fullmatch(r"\d{20}", path.stem):
-        return False
-    try:
-        with path.open("rb") as file:
-            head = file.read(_SNIFFED).decode(errors="replace")
-    except OSError:
-        return False
-    return any(line.strip().startswith(BEGINNINGS) for line in head.splitlines())
-
-
-@contextmanager
-def restored(paths: Iterable[str]) -> Iterator[Restored]:
-    """The paths, with every dump among them made into segments, which are gone afterwards.
-
-    Dumps that lie in one directory are of one broker. A directory that holds dumps and no folder stands for them.
-    """
-    shown: list[str] = []
-    groups: dict[Path, list[Path]] = {}
-    for given in paths:
-        dumps = _dumps_at(Path(given))
-        shown += [] if dumps else [given]
-        for dump in dumps:
-            groups.setdefault(dump.parent, []).append(dump)
-    with ExitStack() as stack:
-        made: dict[str, str] = {}
-        damage: list[SegmentDamage] = []
-        for together in groups.values():
-            folder = Path(stack.enter_context(TemporaryDirectory(prefix="eos-dump-")))
-            for dump in dict.fromkeys(together):
-                made |= {str(path): str(dump) for path in restore(dump, folder, damage)}
-            if any(folder.iterdir()):
-                shown.append(str(folder))
-        yield Restored(tuple(shown), made, tuple(damage))
-
-
-def _dumps_at(path: Path) -> tuple[Path, ...]:
-    """The dumps that a path stands for."""
-    try:
-        if path.is_file():
-            return (path,) if is_dump(path) else ()
-        inside = sorted(path.iterdir()) if path.is_dir() else []
-        folders = any(each.is_dir() for each in inside)
-    except OSError:
-        return ()  # who lists its logs names it
-    return () if folders else tuple(each for each in inside if is_dump(each))
-
-
-def restore(dump: Path, into: Path, damage: list[SegmentDamage]) -> list[Path]:
-    """Write the segments of a dump, and add what of it cannot be read to the damage; the segments."""
-    with dump.open(encoding="utf-8", errors="replace") as lines:
-        writer = _SegmentWriter(dump, into, damage)
-        try:
-            for dumped in read_dump(lines):
-                writer.take(dumped)
-        finally:
-            writer.close()
-    return writer.segments
-
-
-class _SegmentWriter:
-    """Writes one segment after the other, each into the folder of its partition.
+class TextReader:
+    """Makes the segments of one text.
 
     Attributes:
         segments: those that are written.
+        unread: parts that are not known.
+        passed_over: what was printed of other files.
     """
 
-    def __init__(self, dump: Path, into: Path, damage: list[SegmentDamage]) -> None:
-        self._dump, self._into, self._damage = dump, into, damage
-        self._states: dict[int, State] = {}
-        self._waiting: list[DumpedBatch] = []  # of a coordinator's log: a record is understood with those after it
-        self.segments: list[Path] = []
-        self._partition = ""
-        self._path: Path | None = None
+    def __init__(self, name: str, into: Path) -> None:
+        """Make nothing yet.
+
+        Args:
+            name: how the file is called: a dump without the line that names its file may be named like its partition.
+            into: where the folders of partitions are made.
+        """
+        self._named, self._into = _NAMED.match(name), into
+        self.segments: list[SegmentOfText] = []
+        self.unread: list[UnreadPart] = []
+        self.passed_over: list[str] = []
+        self._section = Section()
         self._out: BinaryIO | None = None
 
-    def take(self, dumped: Dumped) -> None:
-        """Begin a segment, or write a batch to the one that is open."""
-        if isinstance(dumped, UnreadLine):
-            self._bad(dumped.line, dumped.why)
-        elif isinstance(dumped, DumpedFile):
-            self._begin(dumped)
-        elif self._out is not None or self._begin_unnamed(dumped):
-            self._write(dumped)
+    def read(self, lines: Iterable[Entry]) -> None:
+        """Everything in a text."""
+        for dumped in read_dump(lines):
+            self._take(dumped)
+        self._close()
 
-    def close(self) -> None:
-        """The open segment is done."""
-        waiting, self._waiting = self._waiting, []
-        self._states = states_of(record for batch in waiting for record in batch.records)
-        for batch in waiting:
-            self._append(batch)
+    def read_console(self, lines: Iterable[Entry]) -> None:
+        """The records that a formatter printed, as a batch each; what is before and after them is not known."""
+        found: dict[str, list[DumpedBatch]] = {}
+        for partition, line, record in console_records(lines):
+            found.setdefault(partition, []).append(_batch_of(line, record))
+        for partition, batches in found.items():
+            before = max(batches[0].base_offset - 1, 0)
+            begins = UnreadPart(batches[0].line, Cost.MISSING, f"{FORMATTED} {partition}", first=0, last=before)
+            self._section = Section(partition, named=True, base=0, waiting=[begins, *batches])
+            self._close()
+
+    def _take(self, dumped: Dumped) -> None:
+        if isinstance(dumped, DumpedFile):
+            self._close()
+            self._begin(dumped)
+        elif self._section.named or self._named_by(dumped):
+            self._keep(dumped)
+
+    def _begin(self, file: DumpedFile) -> None:
+        found = _FILE.search(file.name)
+        last, self._section = self._section, Section(named=True)
+        if not file.name:
+            self._section = Section(last.partition, named=last.named and bool(last.partition))
+        elif found is None or (found["partition"] or "").startswith(_CONTROLLERS_TOPIC):
+            self.passed_over.append(f"{file.name}, printed from line {file.line} on")
+        elif found["partition"] is None:
+            self._section = Section(base=int(found["base"]))
+        else:
+            self._section = Section(found["partition"], named=True, certain=True, base=int(found["base"]))
+
+    def _named_by(self, dumped: DumpedBatch | UnreadPart) -> bool:
+        """Name a section whose file is not named, or not with its folder; whether that is possible."""
+        section = self._section
+        if self._named is not None:
+            section.partition = self._named["partition"]
+        elif isinstance(dumped, DumpedBatch) and dumped.records:
+            section.partition = partition_of(read_value(dumped.records[0]))
+        elif isinstance(dumped, UnreadPart) and dumped.cost is Cost.MISSING:
+            section.waiting.append(dumped)  # the batch after it may show
+            return False
+        section.named = True
+        if not section.partition:
+            self.unread.append(UnreadPart(dumped.line, Cost.MISSING, NOT_NAMED))
+        return bool(section.partition)
+
+    def _keep(self, dumped: DumpedBatch | UnreadPart) -> None:
+        section = self._section
+        if section.partition:
+            if isinstance(dumped, DumpedBatch) and dumped.records:
+                section.full |= dumped.records[0].offset >= 0
+                section.bare |= dumped.records[0].offset < 0
+            section.waiting.append(dumped)
+            if not section.topic.startswith("__") and len(section.waiting) >= 1000:
+                self._write()
+
+    def end(self) -> None:
+        """What was read so far is all there is."""
+        self._close()
+
+    def _close(self) -> None:
+        """The section is complete."""
+        self._write(last=True)
         if self._out is not None:
             self._out.close()
         self._out = None
+        self._section.waiting.clear()
 
-    @property
-    def _topic(self) -> str:
-        return self._partition.rpartition("-")[0]
-
-    def _bad(self, line: int, why: str) -> None:
-        self._damage.append(SegmentDamage(str(self._dump), line, f"line {line}: {why}"))
-
-    def _begin(self, file: DumpedFile) -> None:
-        self.close()
-        found = _FILE.search(file.name)
-        if found is not None:
-            self._open(found["partition"], int(found["base"]), file.line)
-        elif file.name.endswith(".log"):
-            self._bad(file.line, f"{file.name} is no segment of a partition: neither its folder nor its name is one's")
-
-    def _begin_unnamed(self, first: DumpedBatch) -> bool:
-        """A dump without the line that names its file may be named like its partition; whether it is."""
-        found = _NAMED.match(self._dump.name)
-        if found is None and self._path is None and not self._damage:
-            self._bad(first.line, "no line names the dumped file: name it like its partition (orders-3.dump)")
-        if found is not None and self._path is None:
-            self._open(found["partition"], first.base_offset, first.line)
-        return self._out is not None
-
-    def _open(self, partition: str, base: int, line: int) -> None:
-        folder = self._into / partition
-        folder.mkdir(exist_ok=True)
-        self._partition = partition
-        self._path = folder / f"{base:020d}.log"
-        if self._path.exists():
-            self._bad(line, f"{partition} from offset {base} was dumped before: it is judged as it was then")
+    def _write(self, *, last: bool = False) -> None:
+        section = self._section
+        if not section.partition or not section.waiting:
             return
-        self.segments.append(self._path)
-        self._out = self._path.open("wb")
+        if self._out is None:
+            self._open()
+        values = decoded(record for batch in section.waiting for record in _placed(batch))
+        for number, part in enumerate(section.waiting, 1):
+            unread = self._unread(part, ends=last and number == len(section.waiting))
+            if unread is not None:
+                self.unread.append(unread)
+            if isinstance(part, UnreadPart) or (unread is not None and unread.why not in _KEPT):
+                self._write_hole(part, unread)
+            else:
+                self._append(_batch(part, self._body(part, values)))
+        section.waiting.clear()
 
-    def _write(self, dumped: DumpedBatch) -> None:
-        if dumped.control and dumped.count != 0 and dumped.marker not in ControlType.__members__:
-            self._give_up(dumped.line)
-        elif self._topic == STATES_TOPIC:
-            self._waiting.append(dumped)
-        else:
-            self._append(dumped)
+    def _unread(self, part: DumpedBatch | UnreadPart, *, ends: bool) -> UnreadPart | None:
+        """What of a part is not known."""
+        if isinstance(part, UnreadPart):
+            return part
+        first, last = part.base_offset, part.last_offset
+        if not part.valid:
+            which = f"at offset {first}, position {part.position}, CRC {part.crc}"
+            return UnreadPart(part.line, Cost.DAMAGE, INVALID, which, first, last)
+        if part.control and part.count != 0 and part.marker not in ControlType.__members__:
+            bare = self._section.bare and not self._section.full
+            why = ENDS if ends and not bare and self._section.full else NO_METADATA if bare else NO_OUTCOME
+            return UnreadPart(part.line, Cost.MISSING, why, f"at offset {first}", first, last)
+        undecoded = _DECODERS.get(self._section.topic, "") if not part.control else ""
+        if undecoded and any(read_value(each) is None for each in _placed(part) or [DumpedRecord(first)]):
+            return UnreadPart(part.line, Cost.MISSING, undecoded, f"from offset {first}", first, last)
+        return None
 
-    def _append(self, dumped: DumpedBatch) -> None:
+    def _open(self) -> None:
+        section = self._section
+        first = section.waiting[0]
+        base = section.base
+        if base < 0:
+            begins = first.base_offset if isinstance(first, DumpedBatch) else _begin_of(first)
+            base = max(begins, 0)
+        folder = self._into / section.partition
+        folder.mkdir(exist_ok=True, parents=True)
+        path = folder / f"{base:020d}.{len(self.segments)}"
+        self.segments.append(SegmentOfText(path, section.partition, base, first.line, section.certain))
+        self._out = path.open("wb")
+
+    def _write_hole(self, part: DumpedBatch | UnreadPart, unread: UnreadPart | None) -> None:
+        if self._out is None or unread is None or max(unread.first, unread.last) < 0:
+            return
+        first, made = _begin_of(unread), self.segments[-1]
+        made.holes.add(self._out.tell())
+        made.unknown = max(made.unknown, first, unread.last) if unread.cost is Cost.MISSING else made.unknown
+        span = min(max(unread.last - first, 0), 2**31 - 1)
+        nobody = (ProducerId(ABSENT), Epoch(ABSENT), Sequence(ABSENT))
+        zero = Timestamp(0)
+        batch = RecordBatch(Offset(first), LeaderEpoch(ABSENT), 0, span, zero, zero, *nobody, 0, b"")
+        encoded = batch.encode()
+        at = CHECKED_FROM - 1
+        self._out.write(encoded[:at] + bytes([encoded[at] ^ 1]) + encoded[CHECKED_FROM:])
+
+    def _append(self, batch: RecordBatch) -> None:
         if self._out is not None:
-            batch = self._batch(dumped).encode()
-            self._out.write(batch if dumped.valid else _unsound(batch))
+            self._out.write(batch.encode())
 
-    def _give_up(self, line: int) -> None:
-        """A marker's outcome is not printed, so that nothing can be said of the whole segment's transactions."""
-        self.close()
-        if self._path is not None:
-            self.segments.remove(self._path)
-            self._path.unlink()
-            if not any(self._path.parent.iterdir()):
-                self._path.parent.rmdir()
-        self._bad(line, "a control batch without its marker: dump with --deep-iteration or --print-data-log")
-
-    def _batch(self, dumped: DumpedBatch) -> RecordBatch:
-        delta = dumped.last_offset - dumped.base_offset
-        count = delta + 1 if dumped.count == ABSENT else dumped.count
-        return RecordBatch(
-            Offset(dumped.base_offset),
-            LeaderEpoch(dumped.leader_epoch),
-            _attributes(dumped),
-            delta,
-            Timestamp(dumped.timestamp),
-            Timestamp(dumped.timestamp),
-            ProducerId(dumped.producer_id),
-            Epoch(dumped.producer_epoch),
-            Sequence(dumped.base_sequence),
-            count,
-            self._body(dumped, count),
-        )
-
-    def _body(self, dumped: DumpedBatch, count: int) -> bytes:
-        if not count:
-            return b""
+    def _body(self, dumped: DumpedBatch, values: Mapping[int, Decoded]) -> list[Record] | None:
+        """The records of a batch; none where an audit does not read them."""
         if dumped.control:
             marker = EndTransactionMarker(ControlType[dumped.marker], CoordinatorEpoch(dumped.coordinator_epoch))
-            return encode_records([marker_record(marker)])
-        if self._topic == STATES_TOPIC and len(dumped.records) == count:
-            reported = ((self._states.get(each.offset), each.offset - dumped.base_offset) for each in dumped.records)
-            return encode_records(encoded(state, delta) for state, delta in reported)
-        if self._topic.startswith("__"):
-            return encode_records(Record(delta, 0, UNDECODED, None) for delta in range(count))
-        return b""
+            return [marker_record(marker)] if dumped.count else []
+        if not self._section.topic.startswith("__"):
+            return None
+        records = []
+        for each in _placed(dumped):
+            delta, value = each.offset - dumped.base_offset, values.get(each.offset)
+            records.append(Record(delta, 0, UNDECODED, None) if value is None else value.encoded(delta))
+        lacks = len(records) < (1 if dumped.count == ABSENT else dumped.count)
+        return [*records, Record(dumped.last_offset - dumped.base_offset, 0, UNDECODED, None)] if lacks else records
+
+
+_DECODERS: Final = {STATES_TOPIC: UNDECODED_STATES, OFFSETS_TOPIC: UNDECODED_OFFSETS}
+_KEPT: Final = frozenset(_DECODERS.values())
+"""What leaves a batch's header to be judged."""
+
+
+def _placed(batch: DumpedBatch | UnreadPart) -> list[DumpedRecord]:
+    """The records of a batch, with the offsets that follow where none is printed."""
+    if isinstance(batch, UnreadPart) or not batch.valid:
+        return []
+    return [
+        replace(each, offset=min(batch.base_offset + n, batch.last_offset)) if each.offset < 0 else each
+        for n, each in enumerate(batch.records)
+    ]
+
+
+def _begin_of(unread: UnreadPart) -> int:
+    return min(max(unread.first if unread.first >= 0 else unread.last, 0), _LAST)
+
+
+def _batch(dumped: DumpedBatch, records: list[Record] | None) -> RecordBatch:
+    delta = dumped.last_offset - dumped.base_offset
+    count = delta + 1 if dumped.count == ABSENT else dumped.count
+    return RecordBatch(
+        Offset(dumped.base_offset),
+        LeaderEpoch(dumped.leader_epoch),
+        _attributes(dumped),
+        delta,
+        Timestamp(dumped.timestamp),
+        Timestamp(dumped.timestamp),
+        ProducerId(dumped.producer_id),
+        Epoch(dumped.producer_epoch),
+        Sequence(dumped.base_sequence),
+        count if records is None else len(records),
+        encode_records(records or ()),
+    )
 
 
 def _attributes(dumped: DumpedBatch) -> int:
@@ -261,7 +325,26 @@ def _attributes(dumped: DumpedBatch) -> int:
     return sum(bit for there, bit in has if there)
 
 
-def _unsound(encoded: bytes) -> bytes:
-    """The batch with another CRC than its bytes have."""
-    at = CHECKED_FROM - 1
-    return encoded[:at] + bytes([encoded[at] ^ 1]) + encoded[CHECKED_FROM:]
+def _batch_of(line: int, record: DumpedRecord) -> DumpedBatch:
+    """A batch around a record that was printed without one; its time is that of the state in it."""
+    found = re.search(r"(?:LastUpdateTimestamp(?:Ms)?|commitTimestamp|CommitTime)\W+(\d{1,18})", record.payload)
+    return DumpedBatch(
+        line=line,
+        base_offset=record.offset,
+        last_offset=record.offset,
+        count=1,
+        base_sequence=ABSENT,
+        producer_id=ABSENT,
+        producer_epoch=ABSENT,
+        leader_epoch=0,
+        transactional=False,
+        control=False,
+        cleaned=False,
+        append_time=False,
+        timestamp=int(found[1]) if found else ABSENT,
+        valid=True,
+        crc="",
+        position=ABSENT,
+        size=ABSENT,
+        records=[record],
+    )

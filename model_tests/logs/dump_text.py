@@ -1,42 +1,76 @@
-"""What `kafka-dump-log` prints, in the words of its releases, read line by line.
+"""What `kafka-dump-log` printed: the batches of each file, and what of them is missing or cannot be read.
 
-Since 2.0 a batch has a line of its own (`baseOffset: ...`) and, with `--deep-iteration` or `--print-data-log`, its
-records follow (`| offset: ...`). Releases before printed records alone (`offset: ... position: ...`); those of one
-batch share its position. What a decoder of an internal topic printed is kept as text.
+Since 2.3 a batch has a line of its own and, with `--deep-iteration` or `--print-data-log`, its records follow. Releases
+before print one or the other: batches (`baseOffset: ...`), or records alone, which have their batch's fields
+(`offset: ... position: ...`); those of one batch share its position.
 
-Source: kafka.tools.DumpLogSegments, kafka.coordinator.transaction.TransactionLog.
+A value may contain lines like those of the tool. So a line is believed at once only where it continues the listing: a
+record the batch before it, a batch the bytes before it. Others wait for what follows; where a later line continues the
+listing, they were part of a value, or pasted twice. Where none does, they are read, and what lies between is missing.
+
+Source: kafka.tools.DumpLogSegments, org.apache.kafka.tools.DumpLogSegments.
 """
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Final, TypeAlias
+from dataclasses import dataclass, field
+from enum import Enum, unique
+from typing import Final, NamedTuple, TypeAlias
 
+from model_tests.logs.dump_grammar import Entry, Line
 from spec.vocabulary import ABSENT
 
-DUMPING: Final = "Dumping "
-"""Begins the section of one file."""
-
-BEGINNINGS: Final = (DUMPING, "Starting offset: ", "Log starting offset: ", "baseOffset: ", "offset: ")
-"""How the first lines of a dump may begin."""
-
-_FIELD: Final = re.compile(r"(\w+): (\S+)")
+_FIELD: Final = re.compile(r"\b(\w{1,30}):\s{1,99}([^\s<\"']+)")
+_NUMBER: Final = re.compile(r"-?\d{1,20}", re.ASCII)
+_VALUES: Final = re.compile(r"\s(?:key|payload):\s")
+_KEY: Final = re.compile(r"\skey:\s+(.*?)(?=\s{1,99}payload:\s|$)", re.DOTALL)
+_PAYLOAD: Final = re.compile(r"\spayload:\s+(.*)$", re.DOTALL)
+_TIMES: Final = ("CreateTime", "LogAppendTime", "NoTimestampType")
 _NO_HORIZON: Final = "OptionalLong.empty"
-_KEY: Final = re.compile(r" key: (.*?)(?= payload: |$)", re.DOTALL)
-_PAYLOAD: Final = re.compile(r" payload: (.*)$", re.DOTALL)
-_TIMES: Final = ("CreateTime", "LogAppendTime", "NoTimestampType", "createTime")
+
+_WAITING: Final = 64
+"""Lines that may wait: a value has seldom more lines like those of the tool."""
+
+_SIZES: Final[Mapping[str, int]] = {
+    "baseOffset": 2**63,
+    "lastOffset": 2**63,
+    "offset": 2**63,
+    "position": 2**63,
+    "CreateTime": 2**63,
+    "LogAppendTime": 2**63,
+    "NoTimestampType": 2**63,
+    "producerId": 2**63,
+    "count": 2**31,
+    "baseSequence": 2**31,
+    "sequence": 2**31,
+    "partitionLeaderEpoch": 2**31,
+    "coordinatorEpoch": 2**31,
+    "size": 2**31,
+    "producerEpoch": 2**15,
+}
+"""Beyond the largest number that each field can hold."""
+
+
+@unique
+class Cost(Enum):
+    """What an unread part of a dump is."""
+
+    DAMAGE = "damage"
+    """The tool itself reports it, or the text is damaged."""
+    MISSING = "missing"
+    """It is not in the text."""
 
 
 @dataclass(frozen=True, slots=True)
 class DumpedRecord:
-    """A record: its offset, and the key and value if a decoder printed them; empty where nothing was."""
+    """A record: its offset, -1 where it is not printed, and key and value if a decoder printed them; else empty."""
 
     offset: int
     key: str = ""
     payload: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class DumpedBatch:
     """One batch as it was printed.
 
@@ -44,8 +78,11 @@ class DumpedBatch:
         line: number of its line, from 1.
         count: its records; -1 where that was not printed.
         timestamp: its newest, in milliseconds.
+        crc: as printed; empty where it was not.
+        position: where it begins in its file; -1 where that is not printed.
+        size: its bytes; -1 where they are not printed.
         valid: whether its CRC was found right.
-        marker: COMMIT or ABORT, empty where no record has it.
+        marker: COMMIT, ABORT or the name of another control record; empty where no record has it.
         records: those that were printed.
     """
 
@@ -63,179 +100,307 @@ class DumpedBatch:
     append_time: bool
     timestamp: int
     valid: bool
+    crc: str
     position: int
+    size: int
+    alone: bool = False
     marker: str = ""
     coordinator_epoch: int = ABSENT
-    records: tuple[DumpedRecord, ...] = field(default=())
+    records: list[DumpedRecord] = field(default_factory=list)
+
+    @property
+    def next_position(self) -> int:
+        """Where the batch after it begins; -1 where that is not known."""
+        return self.position + self.size if self.position >= 0 and self.size >= 0 else ABSENT
+
+    @property
+    def complete(self) -> bool:
+        """Whether all its records were printed, as far as their number is known."""
+        return len(self.records) >= self.count
+
+    def holds(self, offset: int) -> bool:
+        """Whether its next record may have this offset."""
+        last = self.records[-1].offset if self.records else ABSENT
+        return not self.complete and self.base_offset <= offset <= self.last_offset and offset > last
 
 
 @dataclass(frozen=True, slots=True)
 class DumpedFile:
-    """The line with which the section of a file begins, and its name."""
+    """The line with which the section of a file begins, and its name; empty where that line is missing."""
 
     line: int
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class UnreadLine:
-    """A line that is none of a dump's, and why."""
+class UnreadPart:
+    """A part that is not known, and why.
+
+    Attributes:
+        first: the first offset that it may have had; -1 where that is not known.
+        last: the last one, likewise. Where neither is known, it has none.
+        why: without figures, so that parts alike can be counted.
+        which: the figures.
+    """
 
     line: int
+    cost: Cost
     why: str
+    which: str = ""
+    first: int = ABSENT
+    last: int = ABSENT
 
 
-Dumped: TypeAlias = DumpedFile | DumpedBatch | UnreadLine
+Dumped: TypeAlias = DumpedFile | DumpedBatch | UnreadPart
 
 
-def read_dump(lines: Iterable[str]) -> Iterator[Dumped]:
-    """The files, batches and unreadable lines of a dump, in order; a batch comes with its records."""
-    reader = _DumpReader()
-    for number, line in enumerate(lines, 1):
-        reader.read(number, line.strip())
-        yield from reader.taken()
-    reader.end_batch()
-    yield from reader.taken()
+class _Bad(Exception):
+    """A line that cannot be read: how, and the cost."""
+
+    def __init__(self, why: str, which: str = "", cost: Cost = Cost.DAMAGE) -> None:
+        super().__init__(why)
+        self.why, self.which, self.cost = why, which, cost
 
 
-class _DumpReader:
+def read_dump(lines: Iterable[Entry]) -> Iterator[Dumped]:
+    """The files, batches and unread parts of a dump, in order; a batch comes with its records."""
+    reader = _Reader()
+    for entry in lines:
+        if entry.kind in _OF_LOGS:
+            yield from reader.take(_Said(entry, _fields(entry.text)))
+    yield from reader.end()
+
+
+class _Said(NamedTuple):
+    """A line, and its fields."""
+
+    entry: Entry
+    fields: Mapping[str, str]
+
+
+_OF_LOGS: Final = (Line.FILE, Line.START, Line.BATCH, Line.RECORD, Line.ALONE, Line.INVALID, Line.FAILED)
+
+
+class _Reader:
     """Reads one line after the other.
 
     Attributes:
         batch: the one whose records are being read.
-        done: what is complete.
+        offset: the next one; -1 where nothing was read of this file.
+        position: of the next batch in its file; -1 where that is not known.
+        waiting: lines that may be part of a value.
     """
 
     def __init__(self) -> None:
         self.batch: DumpedBatch | None = None
-        self.done: list[Dumped] = []
+        self.offset, self.position = ABSENT, 0
+        self.waiting: list[_Said] = []
 
-    def taken(self) -> list[Dumped]:
-        """What has become complete since this was last asked."""
-        done, self.done = self.done, []
-        return done
+    def take(self, said: _Said) -> Iterator[Dumped]:
+        """The next line, at once or when it is known what it is."""
+        if self._continues(said):
+            self.waiting.clear()
+            yield from self._read(said)
+        elif self.waiting and said.entry.kind is Line.START and self.waiting[-1].entry.kind is Line.FILE:
+            self.waiting.append(said)
+            yield from self._believed()
+        else:
+            self.waiting.append(said)
+            if len(self.waiting) >= _WAITING:
+                yield from self._believed()
 
-    def end_batch(self) -> None:
+    def end(self) -> Iterator[Dumped]:
+        """The text ends."""
+        yield from self._believed()
+        yield from self._ended()
+
+    def _believed(self) -> Iterator[Dumped]:
+        waiting, self.waiting = self.waiting, []
+        for said in waiting:
+            yield from self._read(said)
+
+    def _continues(self, said: _Said) -> bool:
+        """Whether the line is what follows the last one that was read."""
+        open_batch, reported = self.batch, said.fields
+        match said.entry.kind:
+            case Line.RECORD:
+                at = _whole(reported, "offset")
+                return open_batch is not None and (open_batch.holds(at) or (at < 0 and not open_batch.complete))
+            case Line.BATCH:
+                begins = self.offset <= _whole(reported, "baseOffset")
+                return begins and self.position in (_whole(reported, "position"), ABSENT)
+            case Line.ALONE:
+                follows = open_batch is None or open_batch.alone
+                return follows and self.offset <= _whole(reported, "offset")
+        return self.offset == ABSENT and not self.waiting and open_batch is None
+
+    def _read(self, said: _Said) -> Iterator[Dumped]:
+        entry, reported = said
+        try:
+            match entry.kind:
+                case Line.START:
+                    self.offset = max(self.offset, _whole(reported, "offset"))
+                case Line.FILE:
+                    yield from self._begun(entry.line, entry.text.splitlines()[0].split(None, 1)[1])
+                case Line.BATCH:
+                    yield from self._next(_batch(said))
+                case Line.ALONE:
+                    yield from self._alone(said)
+                case Line.RECORD:
+                    self._record(said)
+                case Line.INVALID:
+                    yield from self._stopped(entry, "bytes at its end are no batches", ABSENT)
+                case Line.FAILED:
+                    yield from self._stopped(entry, "kafka-dump-log stopped here", max(self.offset, 0))
+        except _Bad as bad:
+            yield from self._ended()
+            yield self._unread(said, bad)
+
+    def _begun(self, line: int, name: str) -> Iterator[Dumped]:
+        yield from self._ended()
+        self.offset, self.position = ABSENT, 0
+        yield DumpedFile(line, name)
+
+    def _ended(self) -> Iterator[Dumped]:
         """The batch before has all its records."""
         if self.batch is not None:
-            self.done.append(self.batch)
+            yield self.batch
         self.batch = None
 
-    def read(self, number: int, text: str) -> None:
-        """The next line."""
-        if text.startswith("baseOffset: "):
-            self.end_batch()
-            self.batch = _batch(number, _fields(text))
-            if self.batch is None:
-                self.done.append(UnreadLine(number, "a batch of which not every number can be read"))
-        elif text.startswith("| "):
-            self._record(number, text)
-        elif text.startswith("offset: "):
-            self._record_alone(number, text)
-        elif text.startswith(DUMPING):
-            self.end_batch()
-            self.done.append(DumpedFile(number, text.removeprefix(DUMPING)))
-        elif text.startswith("Found ") and "invalid bytes" in text:
-            self.end_batch()
-            self.done.append(UnreadLine(number, text))
-        elif self.batch is None and text and not text.startswith(BEGINNINGS):
-            self.done.append(UnreadLine(number, f"not a line of a dump: {text[:60]!r}"))
+    def _next(self, batch: DumpedBatch) -> Iterator[Dumped]:
+        yield from self._ended()
+        if self.offset > batch.base_offset:  # a file whose first line is missing
+            yield from self._begun(batch.line, "")
+        gap = batch.position - self.position if self.position >= 0 and batch.position >= 0 else 0
+        if gap > 0 and batch.base_offset != self.offset:
+            which = f"{gap} bytes before offset {batch.base_offset}"
+            last = batch.base_offset - 1
+            yield UnreadPart(batch.line, Cost.MISSING, LEFT_OUT, which, self.offset, last)
+        self.batch, self.offset, self.position = batch, batch.last_offset + 1, batch.next_position
 
-    def _record(self, number: int, text: str) -> None:
-        """A record of the batch before it, in whatever spelling."""
-        reported = _fields(_head(text))
-        try:
-            record = _dumped(text, reported)
-        except (KeyError, ValueError):
-            self.done.append(UnreadLine(number, "a record without an offset"))
-            return
-        if self.batch is not None:
-            self.batch = _with_record(self.batch, record, reported)
-
-    def _record_alone(self, number: int, text: str) -> None:
-        """A record that has its batch's fields itself: of the batch before it, if that lies in the same place."""
-        reported = _fields(_head(text))
-        own = _batch_of_record(number, reported)
-        if own is None:
-            self.end_batch()
-            why = "a message before record batches (magic 2), or one of which not every number can be read"
-            self.done.append(UnreadLine(number, why))
-            return
-        if self.batch is not None and self.batch.position == own.position:
-            own = replace(self.batch, last_offset=own.last_offset, count=self.batch.count + 1)
+    def _alone(self, said: _Said) -> Iterator[Dumped]:
+        own = _batch(said)
+        if self.batch is not None and self.batch.alone and self.batch.position == own.position:
+            self.batch.last_offset, self.batch.count = own.last_offset, self.batch.count + 1
         else:
-            self.end_batch()
-        self.batch = _with_record(own, _dumped(text, reported), reported)
+            yield from self._next(own)
+        self.offset = own.last_offset + 1
+        self._record(said)
+
+    def _record(self, said: _Said) -> None:
+        """A record of the batch before it, in whatever spelling; without a batch it is of one that is missing."""
+        if self.batch is None:
+            return
+        text, reported = said.entry.text, said.fields
+        offset = _number(reported, "offset", ABSENT)
+        self.batch.records.append(DumpedRecord(offset, _matched(_KEY, text), _matched(_PAYLOAD, text)))
+        marker = reported.get("endTxnMarker", "")
+        if marker:
+            self.batch.control, self.batch.marker = True, marker
+            self.batch.coordinator_epoch = _number(reported, "coordinatorEpoch", ABSENT)
+
+    def _stopped(self, entry: Entry, why: str, offset: int) -> Iterator[Dumped]:
+        yield from self._ended()
+        yield UnreadPart(entry.line, Cost.DAMAGE, why, entry.text.partition("\n")[0][:200], offset)
+
+    def _unread(self, said: _Said, bad: _Bad) -> UnreadPart:
+        entry, reported = said
+        alone = _whole(reported, "offset")
+        first, last = _whole(reported, "baseOffset", alone), _whole(reported, "lastOffset", alone)
+        size, position = _whole(reported, "size"), _whole(reported, "position")
+        self.offset = max(self.offset, last + 1)
+        self.position = position + size if min(size, position) >= 0 else ABSENT
+        if entry.last and bad.why == ELIDED and not re.search(r"\.\.\.|…", entry.text):
+            return UnreadPart(entry.line, Cost.MISSING, ENDS, bad.which, first, last)
+        return UnreadPart(entry.line, bad.cost, bad.why, bad.which, first, last)
 
 
-def _dumped(text: str, reported: Mapping[str, str]) -> DumpedRecord:
-    return DumpedRecord(int(reported["offset"]), _matched(_KEY, text), _matched(_PAYLOAD, text))
-
-
-def _head(text: str) -> str:
-    """The line without key and value, which may look like fields."""
-    return text.partition(" payload: ")[0].partition(" key: ")[0]
-
-
-def _with_record(batch: DumpedBatch, record: DumpedRecord, reported: Mapping[str, str]) -> DumpedBatch:
-    batch = replace(batch, records=(*batch.records, record))
-    if "endTxnMarker" not in reported:
-        return batch
-    epoch = int(reported.get("coordinatorEpoch", ABSENT))
-    return replace(batch, control=True, marker=reported["endTxnMarker"], coordinator_epoch=epoch)
+LEFT_OUT: Final = "batches are not in the text"
+ELIDED: Final = "fields of a batch are left out"
+ENDS: Final = "the text ends inside a batch"
 
 
 def _fields(text: str) -> dict[str, str]:
-    return dict(_FIELD.findall(text))
+    """What a line says, without key and value, which may look like fields; what it says first counts."""
+    head = _VALUES.split(text, 1)[0]
+    if "`" in head or "*" in head:
+        head = head.replace("`", "").replace("*", "")
+    return dict(reversed(_FIELD.findall(head)))
+
+
+def _whole(reported: Mapping[str, str], name: str, otherwise: int = ABSENT) -> int:
+    """A number, or `otherwise` where it is missing or cannot be."""
+    try:
+        return _number(reported, name, otherwise)
+    except _Bad:
+        return otherwise
+
+
+def _number(reported: Mapping[str, str], name: str, otherwise: int | None = None) -> int:
+    """A number that its field can hold.
+
+    Raises:
+        _Bad: it is missing and has no default, or is none, or too large.
+    """
+    text = reported.get(name)
+    if text is None and otherwise is not None:
+        return otherwise
+    if text is None:
+        raise _Bad(ELIDED, f"{name} first", Cost.MISSING)
+    if not _NUMBER.fullmatch(text) or not -1 <= (number := int(text)) < _SIZES[name]:
+        raise _Bad("a number that cannot be", f"{name}: {text[:60]}")
+    return number
+
+
+def _batch(said: _Said) -> DumpedBatch:
+    """The batch of a line of its own, or of a record that has its batch's fields.
+
+    Raises:
+        _Bad: it is of another format, a field is missing, or a number cannot be.
+    """
+    entry, reported = said
+    alone = entry.kind is Line.ALONE
+    if reported.get("magic", "2") in ("0", "1"):
+        raise _Bad("messages before record batches (magic 2) are not judged", cost=Cost.MISSING)
+    base = _number(reported, "offset" if alone else "baseOffset")
+    sequence = _number(reported, "sequence" if alone else "baseSequence")
+    producer_id = _number(reported, "producerId")
+    batch = DumpedBatch(
+        line=entry.line,
+        base_offset=base,
+        last_offset=base if alone else _number(reported, "lastOffset"),
+        count=1 if alone else _count(reported),
+        base_sequence=sequence,
+        producer_id=producer_id,
+        producer_epoch=_number(reported, "producerEpoch"),
+        leader_epoch=_number(reported, "partitionLeaderEpoch", ABSENT),
+        transactional=_flag(reported, "isTransactional"),
+        control=_flag(reported, "isControl") if "isControl" in reported else not alone and sequence < 0 <= producer_id,
+        cleaned=reported.get("deleteHorizonMs", _NO_HORIZON) != _NO_HORIZON,
+        append_time="LogAppendTime" in reported,
+        timestamp=max(_number(reported, name, ABSENT) for name in _TIMES),
+        valid=_flag(reported, "isvalid"),
+        crc=reported.get("crc", ""),
+        position=_number(reported, "position"),
+        size=_number(reported, "size", ABSENT),
+        alone=alone,
+    )
+    span = batch.last_offset - base + 1
+    if not (0 < span <= 2**31 and batch.count <= span):
+        raise _Bad("a count that cannot be", f"{batch.count} records in offsets {base} to {batch.last_offset}")
+    return batch
+
+
+def _count(reported: Mapping[str, str]) -> int:
+    return ABSENT if reported.get("count") == "null" else _number(reported, "count", ABSENT)
+
+
+def _flag(reported: Mapping[str, str], name: str) -> bool:
+    if reported.get(name) not in ("true", "false"):
+        raise _Bad(ELIDED, f"{name} first", Cost.MISSING)
+    return reported[name] == "true"
 
 
 def _matched(pattern: re.Pattern[str], text: str) -> str:
     found = pattern.search(text)
     return "" if found is None else found[1]
-
-
-def _batch(number: int, reported: Mapping[str, str]) -> DumpedBatch | None:
-    """The batch of a line of its own."""
-    try:
-        count = reported.get("count", str(ABSENT))
-        return replace(
-            _shared(number, reported, int(reported["baseOffset"]), int(reported["baseSequence"])),
-            last_offset=int(reported["lastOffset"]),
-            count=ABSENT if count == "null" else int(count),
-            leader_epoch=int(reported.get("partitionLeaderEpoch", ABSENT)),
-            control=reported.get("isControl", "false") == "true",
-            cleaned=reported.get("deleteHorizonMs", _NO_HORIZON) != _NO_HORIZON,
-        )
-    except (KeyError, ValueError):
-        return None
-
-
-def _batch_of_record(number: int, reported: Mapping[str, str]) -> DumpedBatch | None:
-    """The batch of a record that has its batch's fields itself."""
-    try:
-        return _shared(number, reported, int(reported["offset"]), int(reported["sequence"]))
-    except (KeyError, ValueError):
-        return None
-
-
-def _shared(number: int, reported: Mapping[str, str], base_offset: int, base_sequence: int) -> DumpedBatch:
-    """What both spellings have, as a batch of one record."""
-    if reported.get("magic", "2") != "2":
-        raise ValueError(f"magic {reported['magic']}")
-    return DumpedBatch(
-        line=number,
-        base_offset=base_offset,
-        last_offset=base_offset,
-        count=1,
-        base_sequence=base_sequence,
-        producer_id=int(reported["producerId"]),
-        producer_epoch=int(reported["producerEpoch"]),
-        leader_epoch=ABSENT,
-        transactional=reported["isTransactional"] == "true",
-        control=False,
-        cleaned=False,
-        append_time="LogAppendTime" in reported,
-        timestamp=next((int(reported[name]) for name in _TIMES if name in reported), ABSENT),
-        valid=reported.get("isvalid", "true") == "true",
-        position=int(reported.get("position", ABSENT)),
-    )

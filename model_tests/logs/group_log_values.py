@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
+from model_tests.logs.coordinator_log_values import UNPRINTED
 from model_tests.logs.kafka_log_fields import FieldReader, MalformedBytes, UnknownSchema
 
 OFFSET_KEYS: Final = (0, 1)
@@ -23,6 +24,7 @@ OTHERS: Final = MappingProxyType(
         6: "ConsumerGroupTargetAssignmentMetadata",
         7: "ConsumerGroupTargetAssignmentMember",
         8: "ConsumerGroupCurrentMemberAssignment",
+        UNPRINTED: "record of a dump without --offsets-decoder",
     }
 )
 """Kinds of record that are no offsets, by the version of their key."""

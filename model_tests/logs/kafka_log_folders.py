@@ -168,6 +168,11 @@ def _sort_out(others: Iterable[Location], listing: Listing) -> None:
             listing.ignored.append(str(path))
 
 
+def is_of_kafka(name: str) -> bool:
+    """Whether a broker calls a file so."""
+    return (_SEGMENT.fullmatch(name) or _OF_KAFKA.fullmatch(name)) is not None
+
+
 def _is_foreign(path: Location) -> bool:
     return not path.is_dir() and not _OF_KAFKA.fullmatch(path.name)
 

@@ -7,14 +7,15 @@ import pytest
 from model_tests.audit.recorded import DEFECTS, KAFKA_4_0
 from model_tests.audit.report import AuditReport
 from model_tests.audit.run import run
-from model_tests.common.reports import HOLDS, NOTHING_JUDGED, VIOLATED
+from model_tests.common.reports import HOLDS, VIOLATED
 from model_tests.histories.severity import Severity
-from model_tests.logs.dump_segments import is_dump
-from model_tests.logs.dump_states import states_of
-from model_tests.logs.dump_text import DumpedBatch, DumpedRecord, UnreadLine, read_dump
+from model_tests.logs.dump_grammar import entries, layout_of
+from model_tests.logs.dump_text import DumpedBatch, DumpedRecord, read_dump
+from model_tests.logs.dump_values import DumpedState, decoded
+from model_tests.logs.texts import restored
 from model_tests.unit.audit.dumping import dumped
 from reference.log.batch import marker_batch, value_batch
-from spec.vocabulary import ControlType, LeaderEpoch, Offset
+from spec.vocabulary import ABSENT, ControlType, LeaderEpoch, Offset
 
 
 def dumps_of(source: Path, into: Path, **spelling: bool) -> Path:
@@ -114,18 +115,19 @@ def test_a_crc_that_the_dump_calls_wrong_is_damage(tmp_path: Path, torn: list[st
 
     report = run([written(tmp_path, torn)])
 
-    assert ["CRC of the batch at offset 4" in bad.message for bad in report.damage] == [True]
+    assert ["at offset 4, position 0, CRC " in bad.message for bad in report.damage] == [True]
     assert report.exit_code == VIOLATED
 
 
 def test_markers_that_were_not_printed_are_asked_for(tmp_path: Path, torn: Sequence[str]) -> None:
-    """What they decide would be a guess; nothing is judged."""
+    """What they decide would be a guess: transactions are not judged, and what is held back is not known."""
     report = run([written(tmp_path, [line for line in torn if not line.startswith("|")])])
 
-    assert [bad.message for bad in report.damage] == [
-        "line 4: a control batch without its marker: dump with --deep-iteration or --print-data-log"
-    ]
-    assert report.exit_code == NOTHING_JUDGED
+    (missing,) = report.missing
+    assert missing.message.startswith("line 4: control batches without their outcome (at offset 6)")
+    assert missing.message.endswith("dump with --deep-iteration or --print-data-log")
+    assert [(one.verdict.batches, one.verdict.offsets.last_stable) for one in report.audited] == [(2, ABSENT)]
+    assert (report.damage, report.exit_code) == ((), HOLDS)
 
 
 @pytest.mark.parametrize(("name", "judged"), [("orders-3.dump", 3), ("dump.txt", 0)])
@@ -137,30 +139,28 @@ def test_a_dump_that_names_no_file_is_named_by_its_own(
 
     assert report.batches == judged
     expected = [True] * (not judged)
-    assert expected == [bad.message.startswith("line 2: no line names the dumped file") for bad in report.damage]
+    assert expected == [part.message.startswith("line 2: no line names the dumped file") for part in report.missing]
 
 
-def test_what_is_no_line_of_a_dump_is_named(tmp_path: Path, torn: Sequence[str]) -> None:
-    """Older messages, numbers that are none, invalid bytes at the end, a segment that comes twice."""
+def test_what_cannot_be_read_of_a_dump_is_named(tmp_path: Path, torn: Sequence[str]) -> None:
+    """Invalid bytes at the end, older messages, numbers that are none; noise is not, nor is what was dumped twice."""
     lines = [
         *torn,
+        torn[2].replace("producerId: 7", "producerId: seven"),
+        "offset: 12 position: 0 CreateTime: 4 isvalid: true keysize: -1 valuesize: 3 magic: 1 compresscodec: NONE",
         "Found 17 invalid bytes at the end of 00000000000000000004.log",
         "what is this",
-        "offset: 12 position: 0 CreateTime: 4 isvalid: true keysize: -1 valuesize: 3 magic: 1 compresscodec: NONE",
-        torn[2].replace("producerId: 7", "producerId: seven"),
         torn[0],
-        *torn[2:],
+        *torn[1:],
     ]
 
     report = run([written(tmp_path, lines)])
 
     assert [bad.message[:32] for bad in report.damage] == [
-        "line 10: Found 17 invalid bytes ",
-        "line 11: not a line of a dump: '",
-        "line 12: a message before record",
-        "line 13: a batch of which not ev",
-        "line 14: orders-3 from offset 4 ",
+        "line 10: a number that cannot be",
+        "line 12: bytes at its end are no",
     ]
+    assert [part.message[:32] for part in report.missing] == ["line 11: messages before record "]
     assert report.batches == 3
 
 
@@ -175,10 +175,12 @@ def test_a_value_may_look_like_fields_and_have_several_lines() -> None:
         "| offset: 0 CreateTime: 4 keySize: 1 valueSize: 3 sequence: 0 headerKeys: [] key: k payload: isControl: true"
     )
 
-    (read,) = read_dump([batch, record, "of two lines", ""])
+    lines = [batch, record, "of two lines", ""]
+    (read,) = read_dump(entries(lines, layout_of(lines)))
 
     assert isinstance(read, DumpedBatch)
-    assert (read.control, read.marker, read.records) == (False, "", (DumpedRecord(0, "k", "isControl: true"),))
+    assert (read.control, read.marker) == (False, "")
+    assert [(each.offset, each.key) for each in read.records] == [(0, "k")]
 
 
 def test_states_may_be_printed_as_json() -> None:
@@ -198,10 +200,12 @@ def test_states_may_be_printed_as_json() -> None:
     }
     printed = (DumpedRecord(0, key, json.dumps({"version": "1", "data": data})), DumpedRecord(1, key, "null"))
 
-    read = states_of(printed)
+    first, second = decoded(printed).values()
 
-    name, value = read[0]
-    assert (name, read[1]) == ("a", ("a", None))
+    assert isinstance(first, DumpedState)
+    assert second == DumpedState("a", None)
+    value = first.value
+    assert (first.name, value is not None) == ("a", True)
     assert value is not None
     assert (value.producer_id, value.epoch, value.client_version, value.started_ms) == (5, 3, 2, 8)
     assert value.partitions is not None
@@ -211,12 +215,11 @@ def test_states_may_be_printed_as_json() -> None:
 @pytest.mark.parametrize("printed", ["nonsense", '{"version": "1"}', "producerId:1,state=Ongoing"])
 def test_a_state_that_cannot_be_read_is_passed_over(printed: str) -> None:
     """As a record of an unknown version is."""
-    assert states_of([DumpedRecord(0, "transaction_metadata::transactionalId=a", printed)]) == {}
+    assert decoded([DumpedRecord(0, "transaction_metadata::transactionalId=a", printed)]) == {}
 
 
-def test_only_what_begins_like_one_is_a_dump(tmp_path: Path, torn: Sequence[str]) -> None:
-    """A segment never is."""
-    assert is_dump(written(tmp_path, torn))
-    assert not is_dump(written(tmp_path, torn, f"{0:020d}.log"))
-    assert not is_dump(written(tmp_path, ["{}"], "journal.ndjson"))
-    assert [each for each in read_dump(["x"]) if isinstance(each, UnreadLine)]
+def test_only_what_has_lines_of_a_tool_is_a_text(tmp_path: Path, torn: Sequence[str]) -> None:
+    """A segment never is, whatever it contains."""
+    for lines, name, dumps in ((torn, "x.txt", 1), (torn, f"{0:020d}.log", 0), (["{}"], "journal.ndjson", 0)):
+        with restored([str(written(tmp_path, lines, name))]) as given:
+            assert len(given.dumps) == dumps

@@ -1,0 +1,264 @@
+"""Texts of Kafka's tools among the paths of an audit: found, read, and put where logs are.
+
+Texts that lie in one directory are of one broker; a partition that is there twice, with other batches, is of another.
+"""
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+from model_tests.logs.console_text import CONSOLE, OFFSETS_TOPIC, STATES_TOPIC
+from model_tests.logs.dump_grammar import Entry, Layout, Line, entries, layout_of
+from model_tests.logs.dump_segments import (
+    FORMATTED,
+    NO_METADATA,
+    NO_OUTCOME,
+    NO_SEGMENT,
+    NOT_NAMED,
+    TWICE,
+    UNDECODED_OFFSETS,
+    UNDECODED_STATES,
+    SegmentOfText,
+    TextReader,
+)
+from model_tests.logs.dump_text import ELIDED, ENDS, LEFT_OUT, Cost, UnreadPart
+from model_tests.logs.kafka_log_folders import is_of_kafka
+from model_tests.logs.kafka_log_segment import SegmentDamage
+from model_tests.logs.locations import reason
+from model_tests.logs.text_files import UNREADABLE, TextFile, texts_at
+
+DUMPED: Final = (
+    "Of dumped logs a batch's CRC is right where kafka-dump-log says so; records of internal topics are known as far "
+    "as a decoder printed them."
+)
+_WHOLE: Final = "give all that kafka-dump-log prints"
+_DEEP: Final = "dump with --deep-iteration or --print-data-log"
+_PLACES: Final = "batches, what was before, and offsets of its records, unless by kcl, are not known"
+_COSTS: Final[Mapping[str, str]] = {
+    LEFT_OUT: f"sequences and transactions are not judged across them; {_WHOLE}",
+    ELIDED: "it is not judged; give whole lines",
+    ENDS: f"what follows is not judged; {_WHOLE}",
+    NO_OUTCOME: f"their transactions, and what readers see from there on, are not judged; {_DEEP}",
+    NO_METADATA: "their transactions, and what readers see from there on, are not judged; dump without that option",
+    NOT_NAMED: "nothing of it is judged; name the text like its partition (orders-3.txt)",
+    NO_SEGMENT: f"nothing can be judged; {_DEEP}, the .log among --files",
+    UNDECODED_STATES: "what became of transactions is not compared with them; dump with --transaction-log-decoder",
+    UNDECODED_OFFSETS: "which offsets groups committed is not known; dump with --offsets-decoder",
+    f"{FORMATTED} {STATES_TOPIC}": f"{_PLACES}; dump it with --transaction-log-decoder",
+    f"{FORMATTED} {OFFSETS_TOPIC}": f"{_PLACES}, and which of them a transaction had; dump it with --offsets-decoder",
+    TWICE: "only the first is judged; name each text like its partition (orders-3.txt), or give it a directory",
+}
+_TABLE: Final = (
+    "a table of kafka-transactions.sh, which no log is compared with; dump the partitions with kafka-dump-log "
+    "--deep-iteration, and __transaction_state with --transaction-log-decoder"
+)
+_ROWS: Final = 3
+"""Rows of a table that are repeated."""
+
+_BROKERS: Final = 8
+"""Replicas of a partition that may lie in one directory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """Where segments made from texts are.
+
+    Attributes:
+        paths: what to audit: the given paths, and in place of texts the folders made of them.
+        dumps: the text of each segment that was made.
+        holes: segments and positions in them at which a text lacks something.
+        unknown: by the folder of a partition, the last offset that its text lacks.
+        damage: what a tool reports of a log, and what of a text cannot be read.
+        missing: what is not in the texts, and what that costs.
+        ignored: what of them is of no use.
+    """
+
+    paths: tuple[str, ...]
+    dumps: Mapping[str, str] = field(default_factory=dict)
+    holes: frozenset[tuple[str, int]] = frozenset()
+    unknown: Mapping[str, int] = field(default_factory=dict)
+    damage: tuple[SegmentDamage, ...] = ()
+    missing: tuple[SegmentDamage, ...] = ()
+    ignored: tuple[str, ...] = ()
+
+    @property
+    def assumed(self) -> tuple[str, ...]:
+        """What is taken for granted where texts stand for logs."""
+        return (DUMPED,) if self.dumps else ()
+
+    def reported(self, path: str) -> str:
+        """A path as the user knows it: of a segment that was made, or of its folder, the text's."""
+        inside = (dump for made, dump in self.dumps.items() if made == path or made.startswith(path + os.sep))
+        return next(inside, path)
+
+
+@contextmanager
+def restored(paths: Iterable[str]) -> Iterator[Restored]:
+    """The paths, with every text among them made into segments, which are gone afterwards."""
+    with TemporaryDirectory(prefix="eos-texts-") as folder:
+        texts = _Texts(Path(folder))
+        for given in paths:
+            texts.give(given)
+        yield texts.restored()
+
+
+class _Texts:
+    """Reads texts, one after the other, into folders of brokers."""
+
+    def __init__(self, into: Path) -> None:
+        self._into = into
+        self._paths: list[str] = []
+        self._seen: set[str] = set()
+        self._brokers: dict[tuple[Path, int], Path] = {}
+        self._made: dict[Path, tuple[str, SegmentOfText]] = {}
+        self._damage: list[SegmentDamage] = []
+        self._missing: list[SegmentDamage] = []
+        self._ignored: list[str] = []
+
+    def restored(self) -> Restored:
+        """Everything that was read."""
+        brokers = [str(path) for path in self._brokers.values()]
+        return Restored(
+            (*self._paths, *brokers),
+            {str(path): label for path, (label, _) in self._made.items()},
+            frozenset((str(path), hole) for path, (_, made) in self._made.items() for hole in made.holes),
+            {str(path.parent): made.unknown for path, (_, made) in sorted(self._made.items()) if made.unknown >= 0},
+            tuple(self._damage),
+            tuple(self._missing),
+            tuple(self._ignored),
+        )
+
+    def give(self, given: str) -> None:
+        """Read the texts that a path stands for; it stays a path where it stands for anything else."""
+        path = Path(given)
+        files, others = _files_at(path)
+        read = [self._file(file, alone=file == path) for file in files]
+        if others or not any(read):
+            self._paths.append(given)
+        else:
+            self._ignored += [
+                f"{file}: no text of Kafka's tools" for file, known in zip(files, read, strict=True) if not known
+            ]
+
+    def _file(self, path: Path, *, alone: bool) -> bool:
+        """Read a file, or what is in an archive; whether it is a text of Kafka's tools."""
+        if str(path) in self._seen:
+            return True
+        try:
+            texts = texts_at(path)
+        except UNREADABLE as error:
+            return self._unreadable(str(path), error) if alone and path.suffix in _ARCHIVES else False
+        known = [self._text(text) for text in texts]
+        if any(known):
+            self._seen.add(str(path))
+        return any(known)
+
+    def _unreadable(self, label: str, error: Exception) -> bool:
+        self._damage.append(SegmentDamage(label, 0, f"cannot be read: {reason(error)}"))
+        return True
+
+    def _text(self, text: TextFile) -> bool:
+        try:
+            layout = layout_of(text.lines())
+        except UNREADABLE as error:
+            return text.path.suffix in _ARCHIVES and self._unreadable(text.label, error)
+        if not layout.known:
+            return False
+        reader = TextReader(text.name, self._into / "read" / str(len(self._seen)) / str(len(self._made)))
+        kinds: set[Line] = set()
+        tables: list[Entry] = []
+        try:
+            reader.read(_noted(text, layout, kinds, tables))
+            if kinds.intersection(CONSOLE):
+                reader.read_console(entries(text.lines(), layout))
+        except UNREADABLE as error:
+            reader.end()
+            self._unreadable(text.label, error)
+        if not (reader.segments or reader.unread or tables):
+            reader.unread.append(UnreadPart(1, Cost.MISSING, NO_SEGMENT))
+        for segment in reader.segments:
+            self._place(text, segment, reader.unread)
+        self._report(text.label, reader.unread)
+        self._ignored += [f"{text.label}: {each}" for each in reader.passed_over]
+        self._ignored += [f"{text.label}: {_TABLE}{_rows(each)}" for each in tables]
+        return True
+
+    def _place(self, text: TextFile, segment: SegmentOfText, unread: list[UnreadPart]) -> None:
+        """Move a segment into a broker's folder, the first that has none of it or its beginning."""
+        for number in range(_BROKERS if segment.certain else 1):
+            broker = self._brokers.setdefault((text.folder, number), self._into / f"{len(self._brokers)}")
+            target = broker / segment.partition / f"{segment.base:020d}.log"
+            longer = _longer(segment.path, target) if target.exists() else segment.path
+            if longer is None:
+                continue
+            if longer == segment.path:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                segment.path.replace(target)
+                self._made[target] = text.label, segment
+            return
+        unread.append(UnreadPart(segment.line, Cost.MISSING, TWICE, segment.partition))
+
+    def _report(self, label: str, unread: Sequence[UnreadPart]) -> None:
+        """Each kind of unread part once."""
+        alike: dict[tuple[Cost, str], list[UnreadPart]] = {}
+        for one in unread:
+            alike.setdefault((one.cost, one.why), []).append(one)
+        for (cost, why), parts in alike.items():
+            first, more = parts[0], f", and {len(parts) - 1} more" if len(parts) > 1 else ""
+            which = f" ({first.which}{more})" if first.which else more
+            costs = next((f": {words}" for known, words in _COSTS.items() if why.startswith(known)), "")
+            said = SegmentDamage(label, first.line, f"line {first.line}: {why}{which}{costs}")
+            (self._damage if cost is Cost.DAMAGE else self._missing).append(said)
+
+
+_ARCHIVES: Final = (".gz", ".xz", ".bz2", ".zip", ".tar", ".tgz")
+
+
+def _noted(text: TextFile, layout: Layout, kinds: set[Line], tables: list[Entry]) -> Iterator[Entry]:
+    for entry in entries(text.lines(), layout):
+        kinds.add(entry.kind)
+        if entry.kind is Line.TABLE:
+            tables.append(entry)
+        yield entry
+
+
+def _rows(table: Entry) -> str:
+    """The first rows of a table in words."""
+    head, *rows = ([each.strip() for each in re.split(r"\t|\s{2,}", line)] for line in table.text.strip().splitlines())
+    shown = (", ".join(f"{name} {value}" for name, value in zip(head, row, strict=False)) for row in rows[:_ROWS])
+    return "".join(f"; it says: {row}" for row in shown)
+
+
+def _files_at(path: Path) -> tuple[list[Path], bool]:
+    """The files that may be texts, and whether there is anything else: logs, or nothing that can be listed."""
+    if path.is_file():
+        return ([], True) if is_of_kafka(path.name) else ([path], False)
+    files: list[Path] = []
+    others = not path.is_dir()
+    for folder, folders, names in os.walk(path, onerror=lambda _: None):
+        if any(re.fullmatch(r"\d{20}\.log", name) for name in names):
+            folders.clear()
+            others = True
+            continue
+        folders.sort()
+        files += [
+            Path(folder, name) for name in sorted(names) if not is_of_kafka(name) and Path(folder, name).is_file()
+        ]
+    return files, others
+
+
+def _longer(new: Path, old: Path) -> Path | None:
+    """Of two segments, one of which begins like the other, the longer one; None where they differ."""
+    with new.open("rb") as one, old.open("rb") as other:
+        while first := one.read(1 << 20):
+            second = other.read(len(first))
+            if second != first[: len(second)]:
+                return None
+            if len(second) < len(first):
+                return new
+    return old

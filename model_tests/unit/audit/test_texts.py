@@ -1,0 +1,410 @@
+"""Texts as people post them: each with what is read of it, what it lacks, and what that costs."""
+
+import bz2
+import gzip
+import io
+import json
+import lzma
+import tarfile
+import textwrap
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Final
+
+import pytest
+
+from model_tests.audit.report import AuditReport
+from model_tests.audit.run import run
+from model_tests.common.reports import HOLDS, NOTHING_JUDGED, VIOLATED
+from model_tests.histories.severity import Severity
+from model_tests.logs.texts import restored
+from spec.vocabulary import ABSENT
+
+POSTED: Final = Path(__file__).with_name("posted_texts.tar.xz")
+CONTROL: Final = "00-baseline-hang"
+
+Offsets = tuple[int, int, int]
+"""Batches, records and last stable offset of a partition; -1 where that is not known."""
+
+STATES, PAYMENTS = "__transaction_state-19", "payments-0"
+HANG: Final = (("txn.registered_before_data", 7),)
+WHOLE: Final = {STATES: (7, 7, 7), PAYMENTS: (6, 9, 7)}
+GIVE_ALL: Final = "give all that kafka-dump-log prints"
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What is read of some texts.
+
+    Attributes:
+        partitions: by name.
+        findings: violations and suspicions, by rule and offset.
+        damage: words of what is damaged, in order.
+        missing: words of what is not in the texts, each with words of what that costs or what to do.
+        ignored: words of what is passed over.
+    """
+
+    partitions: dict[str, Offsets]
+    findings: tuple[tuple[str, int], ...] = ()
+    damage: tuple[str, ...] = ()
+    missing: tuple[tuple[str, str], ...] = ()
+    ignored: int = 0
+    exit_code: int = HOLDS
+
+
+AS_CONTROL: Final = Expected(WHOLE, HANG, exit_code=VIOLATED)
+SHALLOW: Final = Expected(
+    {PAYMENTS: (2, 5, ABSENT)}, missing=(("without their outcome (at offset 3", "--deep-iteration"),)
+)
+CUT: Final = Expected(
+    WHOLE | {PAYMENTS: (3, 6, ABSENT)}, missing=(("the text ends inside a batch (at offset 6)", GIVE_ALL),)
+)
+
+CASES: Final[dict[str, Expected]] = {
+    CONTROL: AS_CONTROL,
+    "01-decoder-2.3": AS_CONTROL,
+    "03-shallow-0.11": SHALLOW,
+    "04-shallow-3.x": SHALLOW,
+    "05-skip-record-metadata": Expected(
+        WHOLE | {PAYMENTS: (4, 7, ABSENT)},
+        missing=(("--skip-record-metadata left out the outcome of control batches", "without that option"),),
+    ),
+    "06-elided-dots": Expected(
+        {"topic-test-0": (0, 0, ABSENT)},
+        missing=(("fields of a batch are left out", "give whole lines"),),
+        exit_code=NOTHING_JUDGED,
+    ),
+    "07-grep-markers": Expected(
+        {"ledger-0": (2, 2, ABSENT)},
+        missing=(
+            ("no line names the dumped file", "name the text like its partition"),
+            ("no line names the dumped file", "name the text like its partition"),
+            ("batches are not in the text (86 bytes before offset 3, and 1 more)", GIVE_ALL),
+        ),
+    ),
+    "08-quoted-markdown": AS_CONTROL,
+    "09-line-numbers": AS_CONTROL,
+    "10-compose-prefix": AS_CONTROL,
+    "11-relative-path": AS_CONTROL,
+    "12-relative-two-segments": Expected({PAYMENTS: (6, 9, 7)}),
+    "13-noise-short": AS_CONTROL,
+    "14-noise-long": AS_CONTROL,
+    "15-all-files": Expected(WHOLE, HANG, ignored=4, exit_code=VIOLATED),
+    "15-all-files-index-only": Expected(
+        {}, missing=(("no segment (.log) is among the dumped files", "--files"),), ignored=4, exit_code=NOTHING_JUDGED
+    ),
+    "16-wrapped": AS_CONTROL,
+    "18-powershell-utf16": AS_CONTROL,
+    "20-invalid-crc-and-trailing": Expected(
+        WHOLE | {PAYMENTS: (5, 7, 7)},
+        HANG,
+        damage=("invalid (at offset 4, position 164, CRC 1004)", "Found 10485760 invalid bytes"),
+        exit_code=VIOLATED,
+    ),
+    "21-head-cut-at-marker": CUT,
+    "21b-head-cut-mid-record": CUT,
+    "21c-tail-begins-mid": Expected(
+        {STATES: (6, 6, ABSENT), PAYMENTS: (5, 6, 7)},
+        HANG,
+        missing=(
+            ("batches are not in the text (120 bytes before offset 1)", GIVE_ALL),
+            ("batches are not in the text (86 bytes before offset 3)", GIVE_ALL),
+        ),
+        exit_code=VIOLATED,
+    ),
+    "22-multiline-payload": AS_CONTROL,
+    "22b-pretty-json": AS_CONTROL,
+    "22c-yaml-payload": AS_CONTROL,
+    "23-console-formatter": Expected(
+        WHOLE | {STATES: (7, 7, ABSENT)},
+        HANG,
+        missing=(("a consumer printed __transaction_state-19", "--transaction-log-decoder"),),
+        exit_code=VIOLATED,
+    ),
+    "23b-console-formatter-only": Expected(
+        {STATES: (7, 7, ABSENT)},
+        missing=(("a consumer printed __transaction_state-19", "--transaction-log-decoder"),),
+    ),
+    "25-json-4.x": AS_CONTROL,
+    "26-notes-of-a-person": Expected(
+        {"__transaction_state-1": (4, 4, ABSENT), "transaction-topic-0": (10, 10, ABSENT)},
+        missing=(
+            ("a consumer printed __transaction_state-1", "--transaction-log-decoder"),
+            ("batches are not in the text (4627 bytes before offset 60, and 1 more)", GIVE_ALL),
+        ),
+    ),
+    "26b-notes-unnamed": Expected(
+        {"__transaction_state-1": (4, 4, ABSENT)},
+        missing=(
+            ("no line names the dumped file", "name the text like its partition"),
+            ("a consumer printed __transaction_state-1", "--transaction-log-decoder"),
+        ),
+    ),
+    "67-bom": AS_CONTROL,
+    "68-named-log": AS_CONTROL,
+    "70-gz": AS_CONTROL,
+    "71-offsets-tail": Expected({"__consumer_offsets-12": (7, 7, 913095344)}),
+    "72-tool-tables": Expected({PAYMENTS: (6, 9, 7)}, ignored=2),
+    "76-joined-numbers": Expected(
+        WHOLE | {PAYMENTS: (5, 6, 7)},
+        HANG,
+        damage=("a number that cannot be (CreateTime: 17093288010001709328801000)",),
+        exit_code=VIOLATED,
+    ),
+    "77-huge-count": Expected(
+        {"__consumer_offsets-12": (0, 0, 0)},
+        damage=("a count that cannot be (1709328801 records in offsets 0 to 0)",),
+        exit_code=NOTHING_JUDGED,
+    ),
+    "79-compacted-tail": Expected({"table-38": (3, 2, 1171)}),
+    "81-no-decoder": Expected(
+        {"__consumer_offsets-12": (1, 1, 1), STATES: (4, 4, 4), PAYMENTS: (2, 4, 4)},
+        missing=(
+            ("printed without --offsets-decoder", "which offsets groups committed is not known"),
+            ("printed without --transaction-log-decoder", "what became of transactions"),
+        ),
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def posted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Every posted text, in a folder for each case."""
+    into = tmp_path_factory.mktemp("posted")
+    with tarfile.open(POSTED) as archive:
+        archive.extractall(into, filter="data")
+    return into
+
+
+@pytest.fixture
+def control(posted: Path) -> dict[str, str]:
+    """A partition with a hanging transaction, and the log of its coordinator."""
+    return {name: (posted / CONTROL / name).read_text() for name in ("payments.txt", "states.txt")}
+
+
+def read(report: AuditReport) -> dict[str, Offsets]:
+    """What was read, by partition."""
+    return {
+        f"{one.topic}-{one.partition}": (one.verdict.batches, one.verdict.records, one.verdict.offsets.last_stable)
+        for one in report.audited
+    }
+
+
+def found(report: AuditReport) -> tuple[tuple[str, int], ...]:
+    """Violations and suspicions."""
+    told = (Severity.VIOLATION, Severity.SUSPICIOUS)
+    return tuple((one.rule.id, one.offset) for _, one in report.findings if one.severity in told)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_posted_text_is_read_for_what_it_is(posted: Path, case: str) -> None:
+    """Its batches and records, what it lacks, and what that costs."""
+    expected = CASES[case]
+
+    report = run(sorted((posted / case).iterdir()))
+
+    assert read(report) == expected.partitions
+    assert found(report) == expected.findings
+    assert [words in bad.message for words, bad in zip(expected.damage, report.damage, strict=True)].count(False) == 0
+    for (words, costs), part in zip(expected.missing, report.missing, strict=True):
+        assert words in part.message
+        assert costs in part.message
+    assert (len(report.ignored), report.exit_code) == (expected.ignored, expected.exit_code)
+
+
+def lines(change: Callable[[int, str], str]) -> Callable[[str], bytes]:
+    """Change each line, by its number and what is in it."""
+    return lambda text: "".join(change(n, line) + "\n" for n, line in enumerate(text.splitlines(), 1)).encode()
+
+
+def cut(width: int, before: str = "") -> Callable[[str], bytes]:
+    """Cut lines after so many characters."""
+    return lines(lambda _, line: "\n".join(before + line[at : at + width] for at in range(0, len(line), width)))
+
+
+def folded(text: str) -> bytes:
+    """Wrap lines between words."""
+    filled = (textwrap.wrap(line, 100, break_on_hyphens=False, break_long_words=False) for line in text.splitlines())
+    return "\n".join("\n".join(pieces) for pieces in filled).encode()
+
+
+def folded_behind_spaces(text: str) -> bytes:
+    """As `fold -s` does, which leaves the spaces and cuts long words."""
+
+    def pieces(line: str) -> Iterator[str]:
+        while len(line) > 100:
+            end = line.rfind(" ", 0, 100) + 1 or 100
+            yield line[:end]
+            line = line[end:]
+        yield line
+
+    return "\n".join("\n".join(pieces(line)) for line in text.splitlines()).encode()
+
+
+def zipped(text: str) -> bytes:
+    """The text in an archive, in a folder."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("dumps/", "")
+        archive.writestr("dumps/one.txt", text)
+    return out.getvalue()
+
+
+def tarred(text: str) -> bytes:
+    """The text in a compressed archive."""
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w:gz") as archive:
+        info = tarfile.TarInfo("dumps/one.txt")
+        info.size = len(text)
+        archive.addfile(info, io.BytesIO(text.encode()))
+    return out.getvalue()
+
+
+WRAPPINGS: Final[dict[str, Callable[[str], bytes]]] = {
+    "utf-8 with a mark": lambda text: text.encode("utf-8-sig"),
+    "utf-16": lambda text: text.replace("\n", "\r\n").encode("utf-16"),
+    "utf-16 without a mark": lambda text: text.encode("utf-16-le"),
+    "utf-16 the other way": lambda text: text.encode("utf-16-be"),
+    "utf-32": lambda text: text.encode("utf-32"),
+    "latin-1 before it": lambda text: "Größe\n".encode("latin-1") + text.encode(),
+    "lines of Windows": lambda text: text.replace("\n", "\r\n").encode(),
+    "lines of old Macs": lambda text: text.replace("\n", "\r").encode(),
+    "without its last line end": lambda text: text.strip().encode(),
+    ".gz": lambda text: gzip.compress(text.encode()),
+    ".xz": lambda text: lzma.compress(text.encode()),
+    ".bz2": lambda text: bz2.compress(text.encode()),
+    ".zip": zipped,
+    ".tar.gz": tarred,
+    "quoted": lines(lambda _, line: f"> {line}"),
+    "quoted twice": lines(lambda _, line: f">> {line}"),
+    "quoted without space": lines(lambda _, line: f">{line}"),
+    "quoted as markup": lines(lambda _, line: f"&gt; {line}"),
+    "partly quoted": lambda text: ("> " + text.replace("\n", "\n> ", 8)).encode(),
+    "indented": lines(lambda _, line: f"    {line}"),
+    "numbered": lines(lambda n, line: f"{n:4} {line}"),
+    "numbered with colons": lines(lambda n, line: f"{n}: {line}"),
+    "cat -n": lines(lambda n, line: f"{n:6}\t{line}"),
+    "grep -n": lines(lambda n, line: f"out/payments.txt:{n}:{line}"),
+    "grep -C": lines(lambda n, line: "out.txt{0}{1}{0}{2}".format(":" if "base" in line else "-", n, line)),
+    "docker compose": lines(lambda _, line: f"kafka-1  | {line}"),
+    "kubectl": lines(lambda _, line: f"[pod/kafka-0/kafka] {line}"),
+    "timestamps": lines(lambda n, line: f"2024-03-01T12:00:{n:02}.{n * 7919}Z {line}"),
+    "log4j": lines(lambda n, line: f"[2024-03-01 12:00:{n:02},123] INFO {line} (kafka)"),
+    "docker's files": lines(lambda n, line: json.dumps({"log": f"{line}\n", "time": f"2024-03-01T12:00:{n:02}Z"})),
+    "an array of JSON": lines(lambda _, line: f"  {json.dumps(line)},"),
+    "one string of JSON": lambda text: json.dumps({"dump": text}).encode(),
+    "quotation marks": lines(lambda _, line: f"'{line}'"),
+    "a patch": lines(lambda _, line: f"+{line}"),
+    "a page": lines(lambda _, line: f'<div class="line">{line}</div>'),
+    "coloured": lines(lambda _, line: f"\x1b[32m{line}\x1b[0m"),
+    "grep --color": lambda text: text.replace("isControl: true", "\x1b[01;31m\x1b[KisControl: true\x1b[m").encode(),
+    "backticks": lambda text: text.replace("isControl: true", "`isControl: true`").encode(),
+    "fenced": lambda text: f"# what I saw\n```log\n{text}```\nwhy?\n".encode(),
+    "a shell": lambda text: f"$ kafka-dump-log --files x\n{text}$ \n".encode(),
+    "space at the end": lines(lambda _, line: f"{line}   "),
+    "blank lines": lines(lambda _, line: f"{line}\n"),
+    "hard spaces": lambda text: text.replace(" ", "\xa0").encode(),
+    "tabs": lambda text: text.replace(" ", "\t").encode(),
+    **{f"cut at {width}": cut(width) for width in (40, 60, 72, 80, 100, 132, 200)},
+    "cut and quoted": cut(76, "> "),
+    "wrapped between words": folded,
+    "fold -s": folded_behind_spaces,
+    "pasted twice": lambda text: (text + text).encode(),
+    "pasted with an overlap": lambda text: (text[: text.rindex("baseOffset")] + text[text.index("\n") + 1 :]).encode(),
+}
+
+
+@pytest.mark.parametrize("wrapping", WRAPPINGS)
+def test_what_is_around_a_text_changes_nothing(control: dict[str, str], tmp_path: Path, wrapping: str) -> None:
+    """Encodings, archives, prefixes and wraps are undone."""
+    suffix = wrapping if wrapping.startswith(".") else ""
+    for name, text in control.items():
+        (tmp_path / f"{name}{suffix}").write_bytes(WRAPPINGS[wrapping](text))
+
+    report = run(sorted(tmp_path.iterdir()))
+
+    assert (read(report), found(report)) == (WHOLE, HANG)
+    assert (report.damage, report.missing) == ((), ())
+
+
+def parts_of(text: str) -> Iterator[str]:
+    """Pieces of a text as a reader may meet them."""
+    for line in text.splitlines(keepends=True):
+        yield from line.split(" ") if line.startswith("base") else [line]
+
+
+def mangled(random: Random, texts: Sequence[str]) -> bytes:
+    """A text that nobody printed: pieces of others left out, repeated, exchanged, with other numbers and bytes."""
+    pieces = list(parts_of(random.choice(texts)))
+    for _ in range(random.randint(1, 12)):
+        at = random.randrange(len(pieces))
+        change = random.randrange(8)
+        if change == 0:
+            del pieces[at : at + random.randint(1, 9)]
+            pieces = pieces or ["\n"]
+        elif change == 1:
+            pieces[at:at] = pieces[at : at + random.randint(1, 30)]
+        elif change == 2:
+            pieces[at] = str(random.choice((-1, 0, 2**31, 2**63, 2**64, 10**30, -(2**63)))) + random.choice(" \n")
+        elif change == 3:
+            pieces[at:at] = list(parts_of(random.choice(texts)))[: random.randint(1, 40)]
+        elif change == 4:
+            pieces[at] = pieces[at][: random.randrange(len(pieces[at]) + 1)]
+        elif change == 5:
+            random.shuffle(pieces[at : at + 20])
+        elif change == 6:
+            pieces[at] += random.choice(("\0", "\x1b[", "\ufeff", '"', "{", "::", "null", "Dumping ", "| ", "é", "..."))
+        else:
+            pieces = [*pieces[at:], *pieces[:at]]
+    content = WRAPPINGS[random.choice(list(WRAPPINGS))](" ".join(pieces))
+    return content if random.random() < 0.8 else content[: random.randrange(len(content) + 1)]
+
+
+def fuzz(posted: Path, tmp_path: Path, seeds: range, *, audited: bool) -> int:
+    """Read mangled texts; how many of them had anything to be said of."""
+    texts = [
+        path.read_text() for path in sorted(posted.rglob("*.txt")) if not path.read_bytes().startswith(b"\xff\xfe")
+    ]
+    said = 0
+    for seed in seeds:
+        random = Random(seed)
+        path = tmp_path / random.choice(("payments-0.txt", "x.txt", "x.gz", "x.zip", "x.log"))
+        path.write_bytes(mangled(random, texts))
+        if audited:
+            report = run([path])
+            said += bool(report.batches or report.damage or report.missing or report.ignored)
+        else:
+            with restored([str(path)]) as given:
+                said += bool(given.dumps or given.damage or given.missing or given.ignored or given.paths)
+        path.unlink()
+    return said
+
+
+def test_no_text_stops_an_audit_and_none_is_passed_over_silently(posted: Path, tmp_path: Path) -> None:
+    """No error, no hang; something is said of each."""
+    assert fuzz(posted, tmp_path, range(150), audited=True) == 150
+
+
+@pytest.mark.slow
+def test_no_text_of_a_hundred_thousand_stops_its_reader(posted: Path, tmp_path: Path) -> None:
+    """The same for the reader alone."""
+    assert fuzz(posted, tmp_path, range(100_000), audited=False) == 100_000
+
+
+def test_memory_is_bounded_by_the_text_and_not_by_what_it_says(tmp_path: Path) -> None:
+    """Counts, offsets and lines of any length."""
+    header = (
+        "baseOffset: 0 lastOffset: {last} count: {count} baseSequence: 0 lastSequence: 0 producerId: 1 producerEpoch: "
+        "0 partitionLeaderEpoch: 0 isTransactional: true isControl: false position: 0 CreateTime: 1 size: 86 magic: 2 "
+        "compresscodec: none crc: 1 isvalid: true"
+    )
+    names = ["Dumping /d/__consumer_offsets-12/00000000000000000000.log", "Starting offset: 0"]
+    for last, count in ((2**31 - 1, 2**31 - 1), (2**62, 5), (0, 2**31 - 1)):
+        (tmp_path / "x.txt").write_text("\n".join([*names, header.format(last=last, count=count), "x" * 3_000_000]))
+        with restored([str(tmp_path / "x.txt")]) as given:
+            written = sum(Path(path).stat().st_size for path in given.dumps)
+
+            assert written < 1000
