@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from model_tests.common.reports import BadInput
 from model_tests.judging.coordinator_verdicts import NEEDED as NEEDED_OF_COORDINATORS
 from model_tests.judging.history_links import EVENT_KINDS
-from model_tests.judging.trace_files import INTEGERS, NEEDED, TOO_WIDE, UNJUDGEABLE, WIDEST
+from model_tests.judging.step_fitness import INTEGERS, NEEDED, TOO_WIDE, UNJUDGEABLE, WIDEST
 from model_tests.traces.files_at import NDJSON, PARQUET, trace_files
 from model_tests.traces.schema import Row, complete, ndjson_line, read_ndjson, text_of
 from model_tests.traces.schema_types import arrow_schema, record_batch
