@@ -209,13 +209,13 @@ def _counting(
     steps: _Steps, number: int, rows: Array, verdict: Mapping[str, Array], begins: Array | None = None
 ) -> dict[str, Array]:
     """Rows to be counted: a verdict with all that the report distinguishes, as integers."""
-    values = {name: steps.values[name][rows] for name in ("trace", "step", "profile", "transaction_version")}
+    values: dict[str, Array] = {name: steps.values[name][rows] for name in KEPT}
     values |= {name: steps.values[name][rows] for name in OF_TRACE}
     if number < history_columns.FIRST:
         values["faults"] = np.zeros(len(rows), np.int64)
     values |= {chains.CHAIN: np.full(len(rows), number), chains.OF_KEY: np.zeros(len(rows), np.int64)}
     values["begins"] = np.zeros(len(rows), np.bool_) if begins is None else begins
-    return values | verdict
+    return values | dict(verdict)
 
 
 def _linked(number: int, parts: list[_ChainRows], steps: _Steps, texts: Texts) -> dict[str, Array]:

@@ -58,7 +58,7 @@ def _table(file: Path) -> pa.Table:
     missing = [field for field in _schema() if field.name not in names]
     for field in missing:
         table = table.append_column(field, pa.nulls(len(table), field.type))
-    here = pa.repeat(file.absolute().as_uri(), len(table))
+    here = pa.repeat(pa.scalar(file.absolute().as_uri(), pa.string()), len(table))
     return table.select(_schema().names).append_column(FILE, here)
 
 

@@ -80,7 +80,7 @@ class PathContents(Generic[Steps]):
 def filled(table: pa.Table) -> pa.Table:
     """The table by trace and step; of what a step leaves out, what is absent."""
     said = {name: table[name] for name in table.column_names}
-    here = (name for name in said if name not in MAY_BE_UNSAID)
+    here = (name for name in said if name in BY_NAME and name not in MAY_BE_UNSAID)
     said |= {name: pc.fill_null(said[name], BY_NAME[name].absent) for name in here}
     return pa.table(said).sort_by([("trace", "ascending"), ("step", "ascending")])
 
