@@ -3,7 +3,7 @@
 import gzip
 import json
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,7 +20,9 @@ from model_tests.traces.schema import BY_NAME
 from model_tests.traces.schema_types import arrow_schema
 from reference.recording.trace import ColumnType
 
-_UNREADABLE: Final = (OSError, EOFError, zlib.error, pa.ArrowException)
+UNREADABLE: Final = (OSError, EOFError, zlib.error, pa.ArrowException)
+"""What is raised where a file cannot be read."""
+
 _WIDEST: Final = 2**63
 _AT_ONCE: Final = 16 << 20
 """Bytes of lines that are read together."""
@@ -36,19 +38,28 @@ def read_here(path: str) -> PathContents[LocalSteps]:
     damaged = tuple(damaged_among(files))
     try:
         return _whole(path, files, damaged)
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         damaged = tuple(damaged_among(files, thoroughly=True))
         if not damaged:
             raise BadInput(f"{path}: cannot be read: {str(error).partition('.')[0]}") from error
         return _whole(path, files, damaged)
 
 
+def steps_in(files: Iterable[Path]) -> LocalSteps:
+    """Every step of these files.
+
+    Raises:
+        OSError: one cannot be read; likewise the others of `UNREADABLE`.
+    """
+    return LocalSteps(pa.concat_tables(map(_table, files)))
+
+
 def _whole(path: str, files: Sequence[Path], damaged: tuple[Quarantined, ...]) -> PathContents[LocalSteps]:
     out = {bad.where for bad in damaged}
-    tables = [_table(file) for file in files if str(file) not in out]
-    if not tables:
+    whole = [file for file in files if str(file) not in out]
+    if not whole:
         raise BadInput(f"{path}: no trace file can be read ({damaged[0].where}: {damaged[0].reason})")
-    return PathContents(LocalSteps(pa.concat_tables(tables)), damaged)
+    return PathContents(steps_in(whole), damaged)
 
 
 def _table(file: Path) -> pa.Table:

@@ -159,7 +159,7 @@ def _local(spark: SparkSession, files: list[Path]) -> list[DataFrame]:
     lines = [_as_named(file) for file in files if file.name.endswith(NDJSON)]
     tables = [_parquet(spark, *parquet)] if parquet else []
     if lines:
-        schema = T.StructType([*_schema().fields, T.StructField(CORRUPT, T.StringType())])
+        schema = T.StructType([*spark_schema().fields, T.StructField(CORRUPT, T.StringType())])
         tables.append(spark.read.schema(schema).option("columnNameOfCorruptRecord", CORRUPT).json(lines))
     return tables
 
@@ -174,7 +174,7 @@ def _remote(spark: SparkSession, path: str) -> DataFrame:
 
 
 def _parquet(spark: SparkSession, *paths: str) -> DataFrame:
-    return spark.read.schema(_schema()).parquet(*paths)
+    return spark.read.schema(spark_schema()).parquet(*paths)
 
 
 def _found(tables: list[DataFrame], damaged: tuple[Quarantined, ...]) -> PathContents[SparkSteps]:
@@ -187,7 +187,7 @@ def _together(one: DataFrame, other: DataFrame) -> DataFrame:
     return one.unionByName(other, allowMissingColumns=True)
 
 
-def _schema() -> T.StructType:
+def spark_schema() -> T.StructType:
     """The schema of Spark; a null is read, and then set aside."""
     kinds = {ColumnType.INTEGER: T.LongType(), ColumnType.BOOLEAN: T.BooleanType(), ColumnType.TEXT: T.StringType()}
     return T.StructType([T.StructField(column.name, kinds[column.kind], nullable=True) for column in COLUMNS])
