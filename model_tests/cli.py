@@ -426,7 +426,8 @@ def check_command(
         _judge(lambda: _provided("model_tests.corruption.corruption_report")(path, corrupt, seed), json_file)
         return
     samples = {"z3_sample": z3_sample, "reference_sample": reference_sample}
-    _judge(lambda: _provided("model_tests.check.check")(path, master=master, **samples), json_file)
+    provided = _on_spark if master else _provided
+    _judge(lambda: provided("model_tests.check.check")(path, master=master, **samples), json_file)
 
 
 def _provided(module: str) -> Callable[..., Report]:
