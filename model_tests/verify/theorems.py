@@ -44,10 +44,23 @@ def transactions(version: int) -> "System":
     return proved(replace(UNBOUNDED, profile=UNBOUNDED.profile.under(version)))
 
 
+def replicas(_: int = CLAIMED) -> "System":
+    """Brokers that replicate."""
+    from spec.systems.replication.proof import proved
+
+    return proved()
+
+
 SYSTEMS: Final[Mapping[str, Callable[[int], "System"]]] = MappingProxyType(
-    {"idempotence": idempotence, "partition": partition, "ids": producer_ids, "transactions": transactions}
+    {
+        "idempotence": idempotence,
+        "partition": partition,
+        "ids": producer_ids,
+        "transactions": transactions,
+        "replication": replicas,
+    }
 )
-"""How each system is made under a transaction version, of which all but the last know nothing.
+"""How each system is made under a transaction version, of which all but the transactions know nothing.
 
 A system is imported when it is made: `eos rules ID` needs the systems with theorems of that rule, and no other.
 """
@@ -58,6 +71,7 @@ FAMILIES: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
         "partition": frozenset({"fence", "lso"}),
         "ids": frozenset({"ids"}),
         "transactions": frozenset({"ids", "seq", "fence", "txn", "lso", "offsets"}),
+        "replication": frozenset({"repl"}),
     }
 )
 """The rules that each system has theorems of, by family."""
