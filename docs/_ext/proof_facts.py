@@ -22,6 +22,7 @@ from model_tests.verify.results import RunEffort
 from model_tests.verify.searched import Searched
 from model_tests.verify.spreading import on_cores
 from model_tests.verify.state_counts import of_systems
+from model_tests.verify.theorems import BUNDLES, is_theorem_of
 from spec import rules
 from spec.engines.explore import explore
 from spec.engines.induction import Obligation
@@ -96,7 +97,8 @@ def facts_of(rule: Rule, systems: Iterable[ProvedSystem]) -> Facts:
     search = next(each for each in SEARCHES if each.system.name == one.system.name)
     return {
         "statement": RULES[rule.id].statement,
-        "theorems": {claim.name: claim.sentence for claim in one.system.theorems if claim.rule == rule},
+        "bundled": [claim.sentence for claim in one.system.theorems if claim.name in BUNDLES.get(rule, ())],
+        "theorems": {claim.name: claim.sentence for claim in one.system.theorems if is_theorem_of(claim, rule)},
         "lemmas": {claim.name: claim.sentence for claim in one.system.lemmas if claim.name in used},
         "assumptions": [as_json(assumption) for assumption in assumed],
         "proved": all(isinstance(o.verdict, Proved) for o in beneath),

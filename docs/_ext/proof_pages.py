@@ -34,7 +34,8 @@ class Theorems(SphinxDirective):
         control = (
             f"{of['control']['name']}: {_words(of['control']['violates'])} fails in {of['control']['depth']} steps"
         )
-        return reference(self.env, "rule", rule), of["statement"], numbers(of), witness, control
+        says = " ".join((of["statement"], *of["bundled"]))
+        return reference(self.env, "rule", rule), says, numbers(of), witness, control
 
 
 class ProofNeeds(SphinxDirective):

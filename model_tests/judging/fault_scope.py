@@ -5,6 +5,9 @@ that a later fault has no part in it. An unclean election, and a batch that a le
 the log of one partition and what it knows of producers: they do not reach client events that depend on another
 partition's log alone. Producer state that was forgotten may reach further: before 2.5 a producer that is refused for it
 has a new identity everywhere, and so have requests that outlive their transaction, and batches that are renumbered.
+
+All of these but an unclean election are faults of one producer. They reach its own batches, calls and transactions, and
+those of the other instances of its transactional id: another application's are as they should be.
 """
 
 from collections import Counter
@@ -14,16 +17,33 @@ from functools import cache
 from typing import Any, Final, NamedTuple
 
 from model_tests.judging.histories import Histories, JudgedEvent, Key
-from model_tests.judging.history_links import HISTORY_CHAINS
-from model_tests.judging.inferred_faults import Happened, hidden_faults, may_excuse
+from model_tests.judging.history_links import (
+    BATCH,
+    CALLS,
+    COURSE,
+    HANDED_OVER,
+    HISTORY_CHAINS,
+    IDENTIFYING,
+    NUMBERED,
+    SENT_TO,
+    TRANSACTION,
+)
+from model_tests.judging.inferred_faults import Families, Happened, hidden_faults, may_excuse
 from model_tests.judging.judges import history_judge
 from model_tests.judging.step_assumptions import Fault
 from model_tests.judging.verdicts import rules_in
 from model_tests.traces.schema import Row
 from spec.versions import PROFILES
+from spec.vocabulary import ABSENT
 
 AT_ONE_PARTITION: Final = Fault.UNCLEAN | Fault.NOT_FIRST
 """Faults that reach no further than their partition."""
+
+OF_ONE_PRODUCER: Final = Fault.FORGOTTEN | Fault.NOT_FIRST | Fault.OUTLIVED | Fault.RENUMBERED
+"""Faults that reach no other producer than the one that they concern, and the instances of its transactional id."""
+
+ABOUT_APPLICATIONS: Final = frozenset((BATCH, TRANSACTION, SENT_TO, CALLS, HANDED_OVER, NUMBERED, COURSE, IDENTIFYING))
+"""Chains whose client events are of one application: of its batches, or of its calls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,24 +83,51 @@ def verdicts_of(histories: Histories, looked_at: Callable[[], Iterable[Row]] | N
         histories: the client events.
         looked_at: the steps by which it is looked for hidden faults; all that the histories have, if not said.
     """
-    hidden: Sequence[Happened] | None = None
+    beside: tuple[Families, Sequence[Happened]] | None = None
     for judged in histories.judged():
         _, at_stake, violated = history_judge(judged.number)(*judged.arguments)
-        faults = reaching(histories.happened, judged) if violated else 0
-        if violated and _may_be_excused(violated, judged.row["profile"], judged.row["transaction_version"], faults):
-            if hidden is None:
-                hidden = tuple(hidden_faults(looked_at() if looked_at else histories.rows))
-            faults |= reaching(hidden, judged)
+        faults = 0
+        if violated:
+            if beside is None:
+                rows = tuple(looked_at() if looked_at else histories.rows)
+                beside = Families(rows), tuple(hidden_faults(rows))
+            families, hidden = beside
+            faults = reaching(histories.happened, judged, families)
+            if _may_be_excused(violated, judged.row["profile"], judged.row["transaction_version"], faults):
+                faults |= reaching(hidden, judged, families)
         yield ReachVerdict(judged, at_stake, violated, faults)
 
 
-def reaching(happened: Iterable[Happened], judged: JudgedEvent) -> int:
-    """The faults, of those that have happened, that may have a part in the client events of a chain."""
-    found = 0
+def reaching(happened: Iterable[Happened], judged: JudgedEvent, families: Families) -> int:
+    """The faults, of those that have happened, that may have a part in the client events of a chain.
+
+    Args:
+        happened: the faults of the trace.
+        judged: the last of the events.
+        families: whose batches and identities belong together.
+    """
+    found, concerned = 0, _concerned(judged, families)
     for each in happened:
-        if each.step <= judged.until and not (each.fault & AT_ONE_PARTITION and _is_elsewhere(each, judged)):
+        elsewhere = each.fault & AT_ONE_PARTITION and _is_elsewhere(each, judged)
+        if each.step <= judged.until and not elsewhere and not _is_of_another(each, concerned, families):
             found |= each.fault
     return found
+
+
+def _concerned(judged: JudgedEvent, families: Families) -> frozenset[str]:
+    """Whose client events are on the chain; none where those of several may be."""
+    chain, row = HISTORY_CHAINS[judged.number], judged.row
+    if judged.number in ABOUT_APPLICATIONS:
+        return families.of(row["writer"] or row["client"], ABSENT)
+    return families.of("", row["producer_id"]) if "producer_id" in chain.numbers else frozenset()
+
+
+def _is_of_another(fault: Happened, concerned: frozenset[str], families: Families) -> bool:
+    """Whether a fault concerns no producer of the chain: one of an unclean election concerns everyone's."""
+    if not fault.fault & OF_ONE_PRODUCER:
+        return False
+    faulty = families.of(fault.name, fault.producer_id)
+    return bool(faulty and concerned) and not faulty & concerned
 
 
 def violations_counted(doubtful: Doubtful) -> Iterator[dict[str, Any]]:

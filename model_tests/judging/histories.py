@@ -35,7 +35,7 @@ NOTHING_REPORTED: Final[Mapping[str, Any]] = {
 READ: Final = frozenset(
     (
         *("step", "api", "topic", "partition", "profile", "transaction_version", "delivered"),
-        *("before_epoch", "appended", "elected_uncleanly"),
+        *("before_epoch", "appended", "elected_uncleanly", "producer_id"),
         *("before_log_end", "after_log_end", "after_high_watermark"),
     )
 )
@@ -126,7 +126,7 @@ class Histories:
             fault = int(fault_of(row.__getitem__)) | self._lost(row)
             self.faults |= fault
             if fault:
-                self.happened.append(Happened(row["step"], fault, row["topic"], row["partition"]))
+                self.happened.append(Happened(row["step"], fault, row["topic"], row["partition"], row["producer_id"]))
         event = EVENT_KINDS.get(row["api"])
         if event is None or (event is EventKind.TAKEN and row["delivered"] is None):
             return

@@ -33,12 +33,19 @@ PREPARED: Final = (TransactionState.PREPARE_COMMIT.value, TransactionState.PREPA
 
 
 class Happened(NamedTuple):
-    """A fault of a trace: in which step, and at which partition if at one."""
+    """A fault of a trace: in which step, at which partition if at one, and whom it concerns.
+
+    Attributes:
+        producer_id: of the producer that it concerns, -1 if none is named.
+        name: of the application or the transactional id, empty if none is named.
+    """
 
     step: int
     fault: int
     topic: str
     partition: int
+    producer_id: int = ABSENT
+    name: str = ""
 
 
 def may_excuse(rule: Rule, profile: Profile, faults: int) -> bool:
@@ -52,14 +59,15 @@ def hidden_faults(rows: Iterable[Row]) -> Iterator[Happened]:
     Args:
         rows: the steps of the trace, in order.
     """
-    transactions, writing, renumbered = _Transactions(), _IdentityTracking(), False
+    transactions, writing = _Transactions(), _IdentityTracking()
     for row in rows:
         if transactions.is_late(row):
-            yield Happened(row["step"], Fault.OUTLIVED, "", ABSENT)
+            yield Happened(
+                row["step"], Fault.OUTLIVED, "", ABSENT, row["producer_id"], row["transactional_id"] or row["writer"]
+            )
         writing.add(row)
-        if writing.is_renumbered and not renumbered:
-            renumbered = True
-            yield Happened(row["step"], Fault.RENUMBERED, "", ABSENT)
+        for writer in writing.newly_renumbered():
+            yield Happened(row["step"], Fault.RENUMBERED, "", ABSENT, name=writer)
 
 
 class _IdentityTracking:
@@ -71,34 +79,75 @@ class _IdentityTracking:
     """
 
     def __init__(self) -> None:
-        self.restarted = self.copied = self.overtaken = self.renumbered = False
+        self.restarted = False
+        self.renumbered = set[str]()
+        """Writers that have written a batch under two identities; likewise those that follow."""
+        self.copied = set[str]()
+        self.overtaken = set[str]()
+        self._told = set[str]()
         self._identities: dict[tuple[object, ...], tuple[int, int]] = {}
         self._arrived: set[int] = set()
         self._unknown: dict[tuple[object, ...], int] = {}
         """By identity at a partition, the latest batch that was refused because its producer was unknown."""
 
-    @property
-    def is_renumbered(self) -> bool:
-        """Whether a client wrote under another identity what may have been in the log."""
-        return self.renumbered and (self.restarted or self.copied or self.overtaken)
+    def newly_renumbered(self) -> list[str]:
+        """The writers that, as of now, wrote under another identity what may have been in the log."""
+        caused = self.renumbered if self.restarted else self.renumbered & (self.copied | self.overtaken)
+        new = sorted(caused - self._told)
+        self._told.update(new)
+        return new
 
     def add(self, row: Row) -> None:
         """The next step."""
         self.restarted |= row["api"] == "BrokerRestart"
-        if row["api"] != Api.PRODUCE or not row["writer"]:
+        writer = row["writer"]
+        if row["api"] != Api.PRODUCE or not writer:
             return
-        self.copied |= row["message"] in self._arrived
+        if row["message"] in self._arrived:
+            self.copied.add(writer)
         self._arrived.add(row["message"])
-        batch = row["topic"], row["partition"], row["writer"], row["first_record"]
+        batch = row["topic"], row["partition"], writer, row["first_record"]
         identity = row["producer_id"], row["producer_epoch"]
-        self.renumbered |= self._identities.setdefault(batch, identity) != identity
+        if self._identities.setdefault(batch, identity) != identity:
+            self.renumbered.add(writer)
         self._note_order((*batch[:3], *identity), row)
 
     def _note_order(self, producer: tuple[object, ...], row: Row) -> None:
         refused = self._unknown.get(producer, ABSENT)
-        self.overtaken |= row["first_record"] < refused
+        if row["first_record"] < refused:
+            self.overtaken.add(row["writer"])
         if row["error"] == ErrorCode.UNKNOWN_PRODUCER_ID:
             self._unknown[producer] = max(refused, row["first_record"])
+
+
+class Families:
+    """Whose identities and batches belong together: the instances of a transactional id, or an application alone."""
+
+    def __init__(self, rows: Iterable[Row]) -> None:
+        """As the steps show them.
+
+        Args:
+            rows: the steps of the trace that are looked at for hidden faults.
+        """
+        self._name_of: dict[str, str] = {}
+        self._of_producer: dict[int, set[str]] = {}
+        for row in rows:
+            self._add(row)
+
+    def _add(self, row: Row) -> None:
+        name, producer = row["transactional_id"], row["producer_id"]
+        application = row["writer"] or (row["client"] if row["api"].startswith("Client") else "")
+        if application and name:
+            self._name_of[application] = name
+        if producer >= 0 and (application or name):
+            self._of_producer.setdefault(producer, set()).add(name or application)
+
+    def of(self, name: str, producer_id: int) -> frozenset[str]:
+        """The families of an application or transactional id, and of a producer id; none where they are not known."""
+        found = {self._name_of.get(name, name)} if name else set()
+        for each in self._of_producer.get(producer_id, ()):
+            found.add(self._name_of.get(each, each))
+        return frozenset(found)
 
 
 class _Transactions:

@@ -19,6 +19,9 @@ from model_tests.machines.replica_watch import REPLICA_RULES
 from model_tests.machines.rule_counts import Ledger, LedgerEntry, RuleViolated
 from model_tests.machines.sending_events import SENDING_RULES
 from model_tests.machines.sending_machine import SendingMachine
+from model_tests.machines.side_by_side_coordinators import OF_COORDINATORS
+from model_tests.machines.side_by_side_partitions import OF_PARTITIONS
+from model_tests.machines.side_by_side_replicas import OF_REPLICAS
 from model_tests.machines.transaction_ids import PRODUCER_ID_RULES, exhaustion_control, use_up_producer_ids
 from model_tests.machines.transaction_invariants import TRANSACTION_RULES
 from model_tests.machines.transaction_machine import MACHINES, TransactionMachine
@@ -43,6 +46,9 @@ IDEMPOTENCE_RULES: Final = (
 )
 """The rules that the machine over producers and replicas has invariants for."""
 
+COMPARED: Final = (*OF_COORDINATORS, *OF_PARTITIONS, *OF_REPLICAS)
+"""What decision and reference are compared on, for every small input."""
+
 RULES: Final = tuple(
     dict.fromkeys(
         (
@@ -52,6 +58,7 @@ RULES: Final = tuple(
             *PIPELINE_RULES,
             *REPLICA_RULES,
             *PRODUCER_ID_RULES,
+            *(each.rule for each in COMPARED),
         )
     )
 )
@@ -114,7 +121,7 @@ class Account:
 def evidence(effort: RunEffort) -> PartResult:
     """Run the machines, and say of each rule what they found."""
     runs = (on_producers, on_sending, on_disk, on_transactions, on_pipelines, on_replicas, on_producer_ids)
-    accounts = tuple(run(effort) for run in runs)
+    accounts = (*(run(effort) for run in runs), on_small_inputs())
     ledgers = [ledger for account in accounts for ledger in (account.ledger, account.beside)]
     failures = [failure for account in accounts for failure in account.failures]
     return PartResult(
@@ -196,6 +203,15 @@ def on_producer_ids(effort: RunEffort) -> Account:
     for seed in range(PRODUCER_ID_RUNS[effort]):
         use_up_producer_ids(seed, ledger)
     return Account(PRODUCER_ID_RULES, ledger, tuple(ledger.broken), time.monotonic() - started)
+
+
+def on_small_inputs() -> Account:
+    """Put every small input to decision and reference."""
+    ledger, started = Ledger(), time.monotonic()
+    for each in COMPARED:
+        each.compare(ledger)
+    asked = tuple(dict.fromkeys(each.rule for each in COMPARED))
+    return Account(asked, ledger, tuple(ledger.broken), time.monotonic() - started)
 
 
 def failures_of(

@@ -13,6 +13,7 @@ TRANSACTION_RULES: Final = (
     rules.FENCE_ZOMBIE_CANNOT_COMMIT,
     rules.FENCE_COORDINATOR_EPOCH,
     rules.FENCE_EPOCH_EXHAUSTION,
+    rules.SEQ_SUCCESSOR,
     rules.TXN_LEGAL_TRANSITION,
     rules.TXN_ONE_OUTCOME,
     rules.TXN_ATOMIC,
@@ -59,6 +60,11 @@ class TransactionInvariants(RestingMachine):
     def fence_epoch_exhaustion(self) -> None:
         """No id is stuck at the last epoch."""
         self.holds(rules.FENCE_EPOCH_EXHAUSTION)
+
+    @invariant()
+    def seq_successor(self) -> None:
+        """Clients number on without a gap."""
+        self.holds(rules.SEQ_SUCCESSOR)
 
     @invariant()
     def txn_legal_transition(self) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 from model_tests.machines.ghost_state import Cause, CoordinatedTransaction, LoggedBatch, Owner, Owners
 from model_tests.machines.monitored import judge_steps
 from model_tests.machines.rule_counts import Ledger
+from model_tests.machines.transaction_clients import end_waits, numbers_follow
 from model_tests.machines.transaction_coordinator_log import DECIDED, CoordinatorLog, IdHistory
 from model_tests.machines.transaction_logs import LoggedPartition, stale
 from model_tests.machines.transaction_offsets import OffsetsPartition
@@ -94,6 +95,8 @@ class WatchedWorld(TransactionWorld):
         request = message.payload.request
         super().sender_receives(message, leave_copy)
         self.looks(self._cause(request))
+        if isinstance(request.sender, ClientSender):
+            numbers_follow(self.instances[request.sender.instance], self.watch)
 
     def _lose(self, request: Request) -> None:
         """As ever; a node whose question is lost asks at once what has come up since."""
@@ -103,6 +106,8 @@ class WatchedWorld(TransactionWorld):
     def producer_asks(self, instance: ApplicationRun, node: int = 0) -> Request | None:
         """As ever; the request belongs to the instance's newest transaction."""
         request = super().producer_asks(instance, node)
+        if request is not None:
+            end_waits(instance, request, self.watch)
         self._look_at_requests()
         self.verdicts.looks()
         return request

@@ -22,6 +22,7 @@ from model_tests.mutants.defects.of_groups import OF_GROUPS
 from model_tests.mutants.defects.of_pipelines import OF_PIPELINES
 from model_tests.mutants.defects.of_replicas import OF_REPLICAS, hunt_in_replicas, true_replicas
 from model_tests.mutants.defects.of_sending import OF_SENDING, hunt_in_sending, true_sending
+from model_tests.mutants.defects.of_small_inputs import OF_SMALL_INPUTS, hunt_side_by_side
 from model_tests.mutants.defects.planted import Planted
 from model_tests.mutants.in_pipelines import hunt_in_pipelines, true_pipelines
 from model_tests.mutants.in_sessions import hunt_in_sessions
@@ -81,6 +82,7 @@ def evidence(effort: RunEffort) -> PartResult:
         *(hunt_in_sending(planted) for planted in OF_SENDING),
         *(hunt_on_disk(planted) for planted in of_disk),
         *(hunt_in_sessions(planted) for planted in OF_GROUPS),
+        *(hunt_side_by_side(planted) for planted in OF_SMALL_INPUTS),
     )
     runs, failures = true_reference(CONTROL[effort])
     failures += true_disk(CONTROL[effort])

@@ -143,17 +143,27 @@ class ProofAttempt:
 
     @property
     def beside(self) -> tuple[str, ...]:
-        """How many facts hold of each rule that they do not prove: a line each."""
+        """Facts and theorems of each rule that they do not prove: a line each."""
         counts = Counter(fact.rule for fact in self.proofs.facts if fact.rule not in PROVED_HERE)
-        return tuple(
+        facts = (
             f"{rule.id}: {count} facts of single decisions are asked for all inputs, which is less than the rule"
             for rule, count in counts.items()
         )
+        parts = (
+            f"{claim.rule.id}: {claim.name} is a theorem of {each.system.name}, which is less than the rule"
+            for each in self.proofs.systems
+            for claim in each.system.theorems
+            if claim.rule not in PROVED_HERE
+        )
+        return (*facts, *parts)
 
     @property
     def unproved(self) -> tuple[str, ...]:
-        """Facts that are not proved of rules which no result speaks of: a line each."""
-        beside = (fact for fact in self.proofs.facts if fact.rule not in PROVED_HERE)
+        """Facts and theorems that are not proved, of rules which no result speaks of: a line each."""
+        of_facts = (fact for fact in self.proofs.facts if fact.rule not in PROVED_HERE)
+        parts = {claim.rule for each in self.proofs.systems for claim in each.system.theorems} - set(PROVED_HERE)
+        of_parts = (o for each in self.proofs.systems for rule in parts for o in each.beneath(rule))
+        beside = (*of_facts, *of_parts)
         return tuple(f"{fact.rule.id}: {why_open(fact)}" for fact in open_among(beside))
 
 

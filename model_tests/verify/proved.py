@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from model_tests.verify.results import Result
 from model_tests.verify.results import RuleVerdict as Outcome
+from model_tests.verify.theorems import is_theorem_of
 from spec.engines.induction import Obligation
 from spec.engines.verdict import Proved, Refuted, Unknown
 from spec.evidence import Layer
@@ -28,8 +29,8 @@ class ProvedSystem:
     facts: frozenset[str]
 
     def theorems(self, rule: Rule) -> tuple[str, ...]:
-        """Names of its theorems of one rule."""
-        return tuple(claim.name for claim in self.system.theorems if claim.rule == rule)
+        """Names of its theorems of one rule, those of its bundle included."""
+        return tuple(claim.name for claim in self.system.theorems if is_theorem_of(claim, rule))
 
     def beneath(self, rule: Rule) -> tuple[Obligation, ...]:
         """What must be proved for one rule: its theorems here, and every lemma that they need, directly or not.

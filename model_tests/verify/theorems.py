@@ -5,11 +5,12 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+from spec import rules as named
 from spec.rules import Rule
 from spec.systems.assumptions import Assumption, ids, in_order
 
 if TYPE_CHECKING:
-    from spec.systems.language import System
+    from spec.systems.language import Claim, System
 
 CLAIMED: Final = 2
 """The transaction version of the proofs."""
@@ -43,10 +44,23 @@ def transactions(version: int) -> "System":
     return proved(replace(UNBOUNDED, profile=UNBOUNDED.profile.under(version)))
 
 
+def replicas(_: int = CLAIMED) -> "System":
+    """Brokers that replicate."""
+    from spec.systems.replication.proof import proved
+
+    return proved()
+
+
 SYSTEMS: Final[Mapping[str, Callable[[int], "System"]]] = MappingProxyType(
-    {"idempotence": idempotence, "partition": partition, "ids": producer_ids, "transactions": transactions}
+    {
+        "idempotence": idempotence,
+        "partition": partition,
+        "ids": producer_ids,
+        "transactions": transactions,
+        "replication": replicas,
+    }
 )
-"""How each system is made under a transaction version, of which all but the last know nothing.
+"""How each system is made under a transaction version, of which all but the transactions know nothing.
 
 A system is imported when it is made: `eos rules ID` needs the systems with theorems of that rule, and no other.
 """
@@ -57,9 +71,36 @@ FAMILIES: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
         "partition": frozenset({"fence", "lso"}),
         "ids": frozenset({"ids"}),
         "transactions": frozenset({"ids", "seq", "fence", "txn", "lso", "offsets"}),
+        "replication": frozenset({"repl"}),
     }
 )
 """The rules that each system has theorems of, by family."""
+
+
+BUNDLES: Final[Mapping[Rule, frozenset[str]]] = MappingProxyType(
+    {
+        named.TXN_ATOMIC: frozenset(
+            {
+                "outcome_is_kept",
+                "batch_is_in_the_log_once",
+                "client_was_reported_the_truth",
+                "open_data_will_be_decided",
+                "markers_are_let_in",
+                "complete_is_awaited",
+            }
+        )
+    }
+)
+"""Theorems of other rules that a rule's proof has to carry, too: all that the rule's name promises to its users.
+
+A transaction is atomic if it has the same outcome everywhere, what was acknowledged is in the log, the client was told
+the truth, and what is prepared ends.
+"""
+
+
+def is_theorem_of(claim: "Claim", rule: Rule) -> bool:
+    """Whether a theorem is the rule's, or one that its proof has to carry, too."""
+    return claim.rule == rule or claim.name in BUNDLES.get(rule, frozenset())
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +136,13 @@ def theorems(rules: Iterable[Rule], version: int = CLAIMED) -> tuple[Theorem, ..
         rules: whose.
         version: the transaction version.
     """
-    asked = frozenset(rules)
+    asked = tuple(rules)
     families = {rule.family for rule in asked}
     return tuple(
         Theorem(claim.name, claim.rule, system.name, claim.sentence, in_order(system.assumptions))
         for system in (build(version) for name, build in SYSTEMS.items() if FAMILIES[name] & families)
         for claim in system.theorems
-        if claim.rule in asked
+        if any(is_theorem_of(claim, rule) for rule in asked)
     )
 
 

@@ -59,6 +59,7 @@ INSTANCES: Final = tuple(
 )
 
 
+@evidences(rules.SEQ_EXACTLY_ONCE, Layer.BOUNDED)
 @evidences(rules.TXN_NO_CROSSTALK, Layer.BOUNDED)
 @evidences(rules.TXN_ATOMIC, Layer.BOUNDED)
 @evidences(rules.TXN_ONE_OUTCOME, Layer.BOUNDED)
@@ -78,6 +79,7 @@ def searched() -> Searched:
     """The rules with a theorem about the transactions of one transactional id."""
     return Searched(
         rules=(
+            rules.SEQ_EXACTLY_ONCE,
             rules.TXN_NO_CROSSTALK,
             rules.TXN_ATOMIC,
             rules.TXN_ONE_OUTCOME,

@@ -115,6 +115,11 @@ def same_sequence_again(queue: PartitionQueue, identity: ProducerIdentity) -> Pr
     return batch
 
 
+def expire_and_go_on(queue: PartitionQueue, batch: ProducerBatch) -> None:
+    """What follows an expired batch is numbered and sent as if that had certainly been appended."""
+    queue.remove(batch)
+
+
 def _queue(name: str, rule: rules.Rule, method: str, instead: object) -> Planted:
     return Planted(name, rule, (Patch(PartitionQueue, method, instead),))
 
@@ -141,4 +146,5 @@ OF_CLIENT: Final = (
     _producer("silence taken for success", "lose", take_silence_for_success),
     _producer("epoch bump on silence", "can_retry", bump_on_silence),
     _producer("out of order taken for success", "can_retry", take_out_of_order_for_success),
+    _queue("nothing is unresolved after expiry", rules.SEQ_SUCCESSOR, "expire", expire_and_go_on),
 )

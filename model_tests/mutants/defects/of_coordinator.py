@@ -128,6 +128,15 @@ def load_without_partitions(offset: Offset, record: Record, loaded: Loaded) -> N
         loaded.ids[name] = decode_value(record.value).metadata()._replace(partitions=frozenset())
 
 
+def load_one_partition(offset: Offset, record: Record, loaded: Loaded) -> None:
+    """A loading coordinator remembers one partition of each transaction."""
+    _load_record(offset, record, loaded)
+    if record.value is not None:
+        name = decode_key(record.key or b"")
+        metadata = loaded.ids[name]
+        loaded.ids[name] = metadata._replace(partitions=frozenset(sorted(metadata.partitions)[:1]))
+
+
 def load_without_markers(coordinator: TransactionCoordinator, partition: int) -> Loaded:
     """A loading coordinator does not continue decided transactions."""
     return coordinator.states.load(partition)
@@ -245,6 +254,7 @@ OF_COORDINATOR: Final = (
         "an open transaction is loaded as aborted", rules.TXN_FAILOVER, transaction_log, "_load_record", load_as_aborted
     ),
     defect("partitions are not loaded", rules.TXN_FAILOVER, transaction_log, "_load_record", load_without_partitions),
+    defect("one partition is loaded", rules.TXN_FAILOVER, transaction_log, "_load_record", load_one_partition),
     defect(
         "a new coordinator leaves decisions alone",
         rules.TXN_FAILOVER,

@@ -1,12 +1,13 @@
 """Defects of the disk log's state: recovery, snapshots, last stable offset, fencing."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from model_tests.mutants.defects.of_disk_reading import OF_READING
 from model_tests.mutants.defects.planted import Patch, Planted, defect
-from reference.log import snapshot_file
+from reference.log import clean_log, snapshot_file
 from reference.log.batch import RecordBatch
+from reference.log.cleaner import LastRecord
 from reference.log.disk_log import DiskLog
 from reference.log.partition import Partition
 from reference.log.producer_append import CompletedTxn, ProducerAppend
@@ -168,6 +169,12 @@ def fences_itself(part: ProducerAppend, marker: EndTransactionMarker) -> None:
 STATE, BOUNDS, MONOTONE = rules.SEQ_STATE_RECOVERABLE, rules.LSO_BOUNDS, rules.LSO_MONOTONE
 DECIDED, COMMITTED, FENCED = rules.LSO_DECIDED_BELOW, rules.LSO_READ_COMMITTED, rules.FENCE_COORDINATOR_EPOCH
 
+
+def nobodys_last(_: Mapping[ProducerId, ProducerEntry]) -> dict[ProducerId, LastRecord]:
+    """Cleaning keeps no producer's last batch."""
+    return {}
+
+
 OF_DISK: Final = (
     defect("open transactions of a snapshot forgotten", DECIDED, ProducerState, "restore", forget_open),
     defect("snapshot without sequences", STATE, snapshot_file, "_decode_entry", restore_without("batches", ())),
@@ -211,6 +218,7 @@ OF_DISK: Final = (
     defect("snapshots beyond the end kept", STATE, Snapshots, "keep_between", keep_above),
     defect("coordinator fences itself", FENCED, ProducerAppend, "check_coordinator_epoch", fences_itself),
     defect("any coordinator writes", FENCED, ProducerAppend, "check_coordinator_epoch", no_check),
+    defect("a producer's last batch is cleaned away", STATE, clean_log, "last_records", nobodys_last),
     *OF_READING,
 )
 """Every mutant of the log on disk."""

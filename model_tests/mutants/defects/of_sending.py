@@ -57,6 +57,11 @@ def retry_last(queue: PartitionQueue, batch: ProducerBatch) -> None:
     queue.waiting.append(batch)
 
 
+def retry_first(queue: PartitionQueue, batch: ProducerBatch) -> None:
+    """A batch to be sent again goes before all others, those with lower sequences included."""
+    queue.waiting.appendleft(batch)
+
+
 def plain_behind(producer: PlainProducer, attempt: Attempt, reply: AttemptReply) -> None:
     """Without idempotence a batch to be sent again waits behind all others."""
     queue = producer.queues[attempt.partition]
@@ -99,6 +104,7 @@ OF_SENDING: Final[tuple[Planted, ...]] = (
     defect("parts are numbered anew", rules.SEQ_EXACTLY_ONCE, PartitionQueue, "split", split_anew),
     defect("a part lacks its last record", rules.SEQ_EXACTLY_ONCE, accumulator, "part_of", drop_the_last),
     defect("a retry waits behind all others", rules.SEQ_EXACTLY_ONCE, PartitionQueue, "requeue", retry_last),
+    defect("a retry goes before all others", rules.SEQ_EXACTLY_ONCE, PartitionQueue, "requeue", retry_first),
     defect("a plain retry waits behind all others", rules.SEQ_ORDER, PlainProducer, "fail_or_retry", plain_behind),
     defect("one in flight is not kept", rules.SEQ_ORDER, Sender, "_held_at_node", never_busy),
     defect("every record has the offset of its batch", rules.SEQ_EXACTLY_ONCE, SentRecord, "settle", same_offset),

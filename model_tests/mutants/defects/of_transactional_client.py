@@ -8,8 +8,9 @@ from reference.broker.group_requests import MemberClaim, Offsets
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client import completed_fetch, consumer, transaction_errors, transaction_manager
 from reference.client.completed_fetch import records_from
-from reference.client.coordinator_channel import Outgoing, PendingResult
+from reference.client.coordinator_channel import CoordinatorChannel, Outgoing, PendingResult
 from reference.client.coordinator_requests import EndTxn
+from reference.client.partition_queue import PartitionQueue, ProducerBatch
 from reference.client.transaction_errors import ErrorHandling, ProducerRequest
 from reference.client.transaction_manager import TransactionManager
 from reference.log.batch import RecordBatch
@@ -21,6 +22,7 @@ from spec.vocabulary import ErrorCode, Offset
 _meaning = transaction_errors.meaning
 _lose = TransactionManager.lose
 _poll = TransactionManager.poll
+_may_send = CoordinatorChannel.may_send
 _complete_transaction = TransactionManager._complete_transaction
 _send_offsets = TransactionManager.send_offsets
 
@@ -115,6 +117,15 @@ def start_anywhere(start: object, answer: object) -> tuple[TopicPartition, ...]:
     return ()
 
 
+def end_at_once(channel: CoordinatorChannel, incomplete: bool) -> bool:
+    """The end of a transaction does not wait for its batches."""
+    return _may_send(channel, False)
+
+
+def leave_the_gap(queue: PartitionQueue, batch: ProducerBatch) -> None:
+    """The batches behind one that has failed keep their sequences."""
+
+
 OF_TRANSACTIONAL_CLIENT: Final[tuple[Planted, ...]] = (
     defect("a fenced end counts as done", rules.TXN_CLIENT_VERDICT, transaction_manager, "meaning", fenced_is_done),
     defect(
@@ -178,5 +189,7 @@ OF_TRANSACTIONAL_CLIENT: Final[tuple[Planted, ...]] = (
         "start_from",
         start_anywhere,
     ),
+    defect("an end does not wait", rules.TXN_CLIENT_VERDICT, CoordinatorChannel, "may_send", end_at_once),
+    defect("a failed batch leaves a gap", rules.SEQ_SUCCESSOR, PartitionQueue, "close_gap", leave_the_gap),
 )
 """Mutants of transactional producers and of consumers."""

@@ -8,8 +8,8 @@ import pytest
 from model_tests.judging.columns_judged import columns_of_histories
 from model_tests.judging.fault_scope import Doubtful, reaching, violations_counted
 from model_tests.judging.histories import NOTHING_REPORTED, Histories, JudgedEvent, key_on
-from model_tests.judging.history_links import CALLS, PLACE, TRANSACTION
-from model_tests.judging.inferred_faults import Happened, hidden_faults
+from model_tests.judging.history_links import BATCH, CALLS, IDENTITY, PLACE, READER, TRANSACTION
+from model_tests.judging.inferred_faults import Families, Happened, hidden_faults
 from model_tests.judging.step_assumptions import Fault
 from model_tests.monitor.monitor import Monitor
 from model_tests.simulate.simulate import WORKLOADS, trace_of
@@ -103,7 +103,48 @@ def test_a_fault_reaches_from_its_step_on_and_some_only_their_partition(
     row = complete({"topic": "t", "partition": partition, "step": 10})
     judged = JudgedEvent(chain, row, NOTHING_REPORTED, NOTHING_REPORTED, ABSENT, until)
 
-    assert (fault if reaches else 0) == reaching([Happened(40, fault, "t", 0)], judged)
+    assert (fault if reaches else 0) == reaching([Happened(40, fault, "t", 0)], judged, Families(()))
+
+
+@pytest.mark.parametrize(
+    ("fault", "name", "producer_id", "reaches"),
+    [
+        (Fault.OUTLIVED, "id-1", ABSENT, True),
+        (Fault.OUTLIVED, "id-2", ABSENT, False),
+        (Fault.OUTLIVED, "", 2, False),
+        (Fault.FORGOTTEN, "", 1, True),
+        (Fault.FORGOTTEN, "", 2, False),
+        (Fault.FORGOTTEN, "", 9, True),
+        (Fault.NOT_FIRST, "", 2, False),
+        (Fault.RENUMBERED, "second", ABSENT, True),
+        (Fault.RENUMBERED, "other", ABSENT, False),
+        (Fault.UNCLEAN, "", 2, True),
+    ],
+)
+@pytest.mark.parametrize("chain", [TRANSACTION, BATCH, IDENTITY])
+def test_a_fault_of_one_producer_reaches_no_other(
+    fault: Fault, name: str, producer_id: int, reaches: bool, chain: int
+) -> None:
+    """Its own batches, calls and transactions, and those of other instances of its transactional id."""
+    families = Families(
+        [
+            complete({"api": "Produce", "writer": writer, "transactional_id": name, "producer_id": producer})
+            for writer, name, producer in (("first", "id-1", 1), ("second", "id-1", 1), ("other", "id-2", 2))
+        ]
+    )
+    row = complete({"topic": "t", "partition": 0, "writer": "first", "producer_id": 1})
+    judged = JudgedEvent(chain, row, NOTHING_REPORTED, NOTHING_REPORTED, ABSENT, 50)
+    happened = Happened(40, fault, "t", 0, producer_id, name)
+
+    assert (fault if reaches else 0) == reaching([happened], judged, families)
+
+
+def test_what_is_of_several_producers_is_reached_by_the_faults_of_each() -> None:
+    """A reader's answers are of nobody in particular."""
+    families = Families([complete({"api": "Produce", "writer": "other", "producer_id": 2})])
+    judged = JudgedEvent(READER, complete({"client": "r"}), NOTHING_REPORTED, NOTHING_REPORTED, ABSENT, 50)
+
+    assert Fault.OUTLIVED == reaching([Happened(40, Fault.OUTLIVED, "", ABSENT, 2)], judged, families)
 
 
 def test_no_column_is_looked_at_but_those_that_are_read_for_it() -> None:

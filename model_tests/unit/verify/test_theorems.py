@@ -28,7 +28,7 @@ OURS: Final = frozenset(
         *("spec.evidence", "spec.rules", "spec.systems.assumptions", "spec.versions", "spec.vocabulary"),
     }
 )
-"""The modules of ours that show a rule which nothing is proved of."""
+"""The modules of ours that show a rule, its systems aside."""
 
 
 def imported_to_show(rule: rules.Rule) -> frozenset[str]:
@@ -45,20 +45,15 @@ def ours(modules: frozenset[str], package: str) -> set[str]:
     return {name for name in inside if not any(other.startswith(f"{name}.") for other in modules)}
 
 
-def test_a_rule_without_theorems_is_shown_without_systems() -> None:
-    """Rules, marks and the command line are all that it takes."""
-    found = imported_to_show(rules.REPL_HW_BOUNDS)
-
-    assert OURS == ours(found, "spec") | ours(found, "model_tests") | ours(found, "reference")
-    assert set() == HEAVY & found
-
-
-def test_a_rule_with_theorems_is_shown_with_the_systems_of_its_family() -> None:
+@pytest.mark.parametrize(
+    ("rule", "system"), [(rules.TXN_ATOMIC, "transactions"), (rules.REPL_HW_BOUNDS, "replication")]
+)
+def test_a_rule_is_shown_with_the_systems_of_its_family(rule: rules.Rule, system: str) -> None:
     """Neither engines nor reference, nor a system that has no theorem of the family."""
-    found = imported_to_show(rules.TXN_ATOMIC)
+    found = imported_to_show(rule)
     systems = {name.split(".")[2] for name in found if name.startswith("spec.systems.")} & SYSTEMS.keys()
 
-    assert {"transactions"} == {name for name, families in FAMILIES.items() if "txn" in families} == systems
+    assert {system} == {name for name, families in FAMILIES.items() if rule.family in families} == systems
     assert OURS == ours(found, "model_tests") | (OURS & ours(found, "spec"))
     assert not any(name.startswith(("spec.engines", "reference.")) for name in found)
     assert set() == HEAVY & found

@@ -86,6 +86,12 @@ OF_KNOBS: Final = (
         sends_in_order=True,
     ),
     broken(
+        "a resend is taken for the next batch",
+        "batch_is_in_the_log_once",
+        quiet(NEWEST, without=frozenset({"duplicate", "successor", "behind"}), bounds=ONE),
+        without=NOTHING,
+    ),
+    broken(
         "before version 2, a batch overtakes the first one",
         "no_batch_is_skipped",
         quiet(KAFKA_3_9, outlive=NOTHING, bounds=_TWO_BATCHES),

@@ -121,6 +121,13 @@ def no_batch_is_skipped(view: TransactionsView, txn: Term, partition: Term, batc
     return implies(all_of(here, batch > 0), view.data(txn, partition, batch - 1) > NOWHERE)
 
 
+def batch_is_in_the_log_once(view: TransactionsView, txn: Term, partition: Term, batch: Term) -> Term:
+    """A batch of a transaction is in the log at most once, and exactly once where it was acknowledged."""
+    copies = view.copies(txn, partition, batch)
+    acknowledged = implies(view.acknowledged(txn, partition, batch), copies == 1)
+    return implies(view.is_of_data(partition), all_of(copies <= 1, acknowledged))
+
+
 # --- fencing and failover -------------------------------------------------------------------------------------
 
 
@@ -234,6 +241,7 @@ class TransactionClaims:
             self._claim(marker_leaves_next_guard, rules.TXN_NO_CROSSTALK, TRANSACTION),
             self._claim(client_was_reported_the_truth, rules.TXN_CLIENT_VERDICT, *message),
             self._claim(no_batch_is_skipped, rules.SEQ_ORDER, *message),
+            self._claim(batch_is_in_the_log_once, rules.SEQ_EXACTLY_ONCE, *message),
             self._claim(zombie_does_not_commit, rules.FENCE_ZOMBIE_CANNOT_COMMIT, *message, INSTANCE),
             self._claim(log_knows_the_decision, rules.TXN_FAILOVER),
             self._claim(identities_differ, rules.IDS_IDENTITY_NEVER_REPEATS, TRANSACTION, TRANSACTION),

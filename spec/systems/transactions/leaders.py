@@ -102,11 +102,12 @@ class Leaders(TransactionActionBase):
         known = view.known(identity, partition)
         outside = all_of(let, reply.error == ErrorCode.INVALID_TXN_STATE.value, state.guard_taken(*at))
         refused = all_of(outside, view.is_registered(txn, partition))
-        settled = self._settled(view, identity, partition, request, appended)
+        settled, copies = self._settled(view, identity, partition, request, appended), state.copies(*at)
         return self._numbered(settled, at, appended).but(
             entry=update(state.entry, view.producer(identity), partition, to=pick(let, decided.entry, known)),
             phase=update(state.phase, *at, to=IDLE),
             data=update(state.data, *at, to=choose(appended, OPEN, state.data(*at))),
+            copies=update(state.copies, *at, to=choose(all_of(appended, copies < 2), copies + 1, copies)),
             appended_last=update(
                 state.appended_last,
                 view.producer(identity),

@@ -54,6 +54,7 @@ PROVED: Final = (
     "marker_leaves_next_guard",
     "client_was_reported_the_truth",
     "no_batch_is_skipped",
+    "batch_is_in_the_log_once",
     "zombie_does_not_commit",
     "log_knows_the_decision",
     "identities_differ",
@@ -163,6 +164,8 @@ LEMMAS: Final[tuple[tuple[Sentence, Rule, tuple[Sort, ...]], ...]] = (
     (of_sequences.sequence_is_of_appended, rules.SEQ_ORDER, (PRODUCER, PARTITION)),
     (of_sequences.log_has_the_sequences, rules.SEQ_ORDER, _MESSAGE),
     (of_sequences.log_has_no_gap, rules.SEQ_ORDER, _MESSAGE),
+    (of_sequences.window_is_of_the_log, rules.SEQ_EXACTLY_ONCE, (PRODUCER, PARTITION)),
+    (of_sequences.log_has_one_copy, rules.SEQ_EXACTLY_ONCE, _MESSAGE),
     (of_partitions.commits_before_the_next, rules.FENCE_ZOMBIE_CANNOT_COMMIT, (DECISION, INSTANCE)),
 )
 """Each lemma, the rule that it serves most, and what it speaks of."""

@@ -44,6 +44,21 @@ def log_has_no_gap(view: LemmaView, txn: Term, partition: Term, batch: Term) -> 
     return implies(all_of(here, batch > 0), view.data(txn, partition, batch - 1) > NOWHERE)
 
 
+def log_has_one_copy(view: LemmaView, txn: Term, partition: Term, batch: Term) -> Term:
+    """A batch in the log of data was appended once; one that is not there, never, and nobody got an answer to it."""
+    there, copies = view.data(txn, partition, batch) >= OPEN, view.copies(txn, partition, batch)
+    absent = all_of(copies == 0, negate(view.acknowledged(txn, partition, batch)))
+    return implies(view.is_of_data(partition), choose(there, copies == 1, absent))
+
+
+def window_is_of_the_log(view: LemmaView, producer: Term, partition: Term) -> Term:
+    """A partition of data remembers of a producer no sequence above the last one."""
+    window = view.entry(producer, partition).cached[: view.knobs.profile.cached_batches]
+    last = window[0].last_sequence
+    within = (implies(each.present, all_of(each.last_sequence >= 0, each.last_sequence <= last)) for each in window)
+    return implies(view.is_of_data(partition), all_of(*within))
+
+
 def sequence_is_of_appended(view: LemmaView, producer: Term, partition: Term) -> Term:
     """The last sequence that a partition knows is of the transaction that appended last, of the epoch that it knows."""
     entry, last = view.entry(producer, partition), view.appended_last(producer, partition)

@@ -250,12 +250,14 @@ def variables(knobs: TransactionKnobs) -> tuple[Variable, ...]:
         Variable("to_mark", (DECISION, PARTITION), initial=False),
         Variable("sent_by", (DECISION, COORDINATOR), initial=False),
         Variable("marked", (DECISION, PARTITION), ABSENT),
-        # ghosts: whose transaction a decision ended and on whose request, markers with effect, the newest identity,
+        # ghosts: whose transaction a decision ended and on whose request, markers with effect, how often a batch was
+        # appended (counted up to 2, as effects are), the newest identity,
         # decisions when an instance got its identity, coordinators seen, who appended last, who was refused wrongly;
         # a guard is taken where another marker makes it stale; the last bump that fenced, and the last one returned
         Variable("opened_by", (DECISION,), ABSENT),
         Variable("ended_by", (DECISION,), ABSENT),
         Variable("effects", (DECISION, PARTITION), 0),
+        Variable("copies", message, 0),
         Variable("newest", (), NOBODY),
         Variable("decided_before", (INSTANCE,), ABSENT),
         Variable("latest_coordinator", (PRODUCER, PARTITION), ABSENT),
