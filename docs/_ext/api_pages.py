@@ -17,7 +17,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-from model_tests.verify.modules import production_modules
+from model_tests.verify.marks import production_modules
 from model_tests.verify.sources import ROOT
 
 NOT_SHOWN: Final = ("model_tests.bench", "model_tests.mutants", "model_tests.scenarios")

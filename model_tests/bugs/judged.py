@@ -1,16 +1,38 @@
 """One known bug judged: every case searched, the counterexample carried out on the reference."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import starmap
+from types import MappingProxyType
+from typing import Final
 
-from model_tests.bugs.narration import reported
-from model_tests.bugs.narrations import NARRATIONS
+from model_tests.bugs.narrate_cleaner import CLEANING
+from model_tests.bugs.narrate_coordinator import ONE_ID
+from model_tests.bugs.narrate_groups import GENERATIONS, MARKERS
+from model_tests.bugs.narrate_markers import MARKING
+from model_tests.bugs.narrate_producers import CLIENT, EXPIRY, STREAM, VERIFYING
+from model_tests.bugs.narrate_transactions import TRANSACTIONS
+from model_tests.bugs.narration import ActionNarration, reported
 from model_tests.bugs.on_reference import Replay, repeated, replayed
 from model_tests.bugs.searching import SearchResult, searched, searched_as_formulas
 from model_tests.bugs.world import CarriedOut
 from model_tests.diagrams.events import Sequence
 from spec.bugs.bug import Bug, ExpectedAnswer, SearchCase
+
+NARRATIONS: Final[Mapping[str, ActionNarration]] = MappingProxyType(
+    {
+        "cleaning": CLEANING,
+        "client": CLIENT,
+        "idempotence": STREAM,
+        "expiry": EXPIRY,
+        "verifying": VERIFYING,
+        "coordinator": ONE_ID,
+        "offsets": MARKERS,
+        "membership": GENERATIONS,
+        "marking": MARKING,
+        "transactions": TRANSACTIONS,
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)

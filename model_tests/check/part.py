@@ -14,7 +14,8 @@ from model_tests.check import check
 from model_tests.check.samples import random_steps
 from model_tests.check.solver_sample import disagreements
 from model_tests.common.java import expect_little
-from model_tests.corruption.corrupt import CORRUPTIONS, CorruptedTrace, corrupted
+from model_tests.corruption.catalogue import CORRUPTIONS
+from model_tests.corruption.corrupt import CorruptedTrace, corrupted
 from model_tests.corruption.corruption_report import UNSEEN, CorruptionReport, corruption_report
 from model_tests.corruption.random_corruption import CorruptionKind
 from model_tests.judging.branch_coverage import share_of

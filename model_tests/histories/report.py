@@ -12,12 +12,32 @@ from rich.text import Text
 
 from model_tests.diagrams import events
 from model_tests.histories.anomalies import MEANINGS, SEVERITIES, Anomaly, AnomalyCases, AnomalyKind
-from model_tests.histories.judge import judge
 from model_tests.histories.log_order import LogOrder, among, log_order
+from model_tests.histories.of_cycles import of_cycles
+from model_tests.histories.of_order import of_order
+from model_tests.histories.of_records import of_records
+from model_tests.histories.of_transactions import of_transactions
 from model_tests.histories.operations import OperationResult, Operations
 from model_tests.histories.severity import Severity
 from model_tests.histories.story import story_of
 from spec.rules import Rule
+
+
+def judge(order: LogOrder, *, read_committed: bool = True) -> dict[AnomalyKind, AnomalyCases]:
+    """Every class with its cases, those without any included.
+
+    Args:
+        order: what the history shows of the logs.
+        read_committed: its readers were to see committed records only.
+    """
+    found = [
+        *of_records(order, read_committed=read_committed),
+        *of_order(order),
+        *of_cycles(order, read_committed=read_committed),
+        *of_transactions(order, read_committed=read_committed),
+    ]
+    return {one.kind: one for one in found}
+
 
 SHOWN: Final = 8
 """Cases of a class that a report describes; all are counted."""

@@ -6,12 +6,12 @@ from typing import Final, TypeAlias
 
 from model_tests.judging import coordinator_verdicts, links, verdicts
 from model_tests.judging.coordinator_verdicts import of_coordinator
-from model_tests.judging.replication_verdicts import PRODUCE
 from model_tests.traces.schema import BY_NAME, STEP_BITS
 from reference.recording.trace import SCHEMA_VERSION, ColumnType
 from spec.algebra import Term, all_of, any_of, choose, negate
 from spec.readings.formulas import Sheet
 from spec.versions import PROFILES
+from spec.vocabulary import Api
 
 MAY_BE_UNSAID: Final = frozenset(("delivered",))
 """Columns that may be left out of a step with another meaning than that they do not apply."""
@@ -38,7 +38,7 @@ def _is_not_numbered(of: Of) -> Term:
 
 
 def _is_append_of_nobody(of: Of) -> Term:
-    return all_of(of("origin") < 0, any_of(of("appended"), of("api") == PRODUCE))
+    return all_of(of("origin") < 0, any_of(of("appended"), of("api") == Api.PRODUCE))
 
 
 UNJUDGEABLE: Final[Mapping[str, Callable[[Of], Term]]] = MappingProxyType(

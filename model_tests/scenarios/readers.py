@@ -1,17 +1,37 @@
 """Atomic writing is not atomic reading: what a consumer may miss of a committed transaction."""
 
+from collections.abc import Iterator
 from typing import Final
 
 from model_tests.scenarios.log_stage import LOG, LogStage, OfLog
-from model_tests.scenarios.one_range import kept_by_one_range
 from model_tests.scenarios.scenario import Facts, scenario
 from model_tests.scenarios.transaction_stage import T0, T1, OfTransactions, TransactionStage
 from model_tests.scenarios.transaction_words import called, partition_name
+from reference.client.completed_fetch import ends_aborted
 from reference.client.consumer import Consumer
 from reference.log.config import LogConfig
-from reference.log.partition import READ_COMMITTED, READ_UNCOMMITTED
+from reference.log.partition import READ_COMMITTED, READ_UNCOMMITTED, FetchResult
+from reference.log.record import Record
 from reference.log.txn_index import AbortedTxn
-from spec.vocabulary import Timestamp
+from spec.vocabulary import ProducerId, Timestamp
+
+
+def kept_by_one_range(result: FetchResult) -> Iterator[Record]:
+    """The records that such a reader returns of one answer.
+
+    The range goes from the first offset of the last transaction that the answer lists for a producer id to the last
+    ABORT marker of that producer in the answer; where there is none, nothing is left out.
+    """
+    first = {each.producer_id: int(each.first_offset) for each in result.aborted or ()}
+    end: dict[ProducerId, int] = {
+        batch.producer_id: batch.base_offset for batch in result.batches if ends_aborted(batch)
+    }
+    for batch in result.batches:
+        since, until = first.get(batch.producer_id), end.get(batch.producer_id)
+        left_out = since is not None and until is not None and since <= batch.base_offset < until
+        if not batch.is_control and not left_out:
+            yield from batch.records()
+
 
 ID: Final = "payments"
 SETTING: Final = OfTransactions()

@@ -3,10 +3,12 @@
 The rows never leave the worker: from Python to Parquet by Arrow, without the JVM.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from time import perf_counter
 from typing import Final, TypeAlias
 
 import pyarrow as pa
@@ -15,11 +17,44 @@ from pyspark import Accumulator
 from pyspark.sql import SparkSession
 from rich.console import Console
 
-from model_tests.simulate.simulation_progress import shown
 from model_tests.simulate.trace_directory import Piece, whole
+from model_tests.spark.progress import AFTER, followed
 from model_tests.spark.worker import begin_task
 from model_tests.traces.schema import Row
 from model_tests.traces.schema_types import arrow_schema, record_batch
+
+
+@contextmanager
+def shown(traces: int, done: Callable[[], tuple[int, int]], console: Console, after: float = AFTER) -> Iterator[None]:
+    """Show progress while the body runs.
+
+    Args:
+        traces: number of traces to make.
+        done: traces and steps made so far.
+        console: where; nothing is shown where it is no terminal.
+        after: seconds of which nothing is shown.
+    """
+    started = perf_counter()
+
+    def look() -> tuple[int, str]:
+        made, steps = done()
+        return made, said(made, traces, steps, perf_counter() - started)
+
+    with followed(traces, look, "simulating", console, after):
+        yield
+
+
+def said(made: int, traces: int, steps: int, seconds: float) -> str:
+    """How far it is, in words.
+
+    Args:
+        made: traces so far.
+        traces: number of traces wanted.
+        steps: in those that are made.
+        seconds: since it began.
+    """
+    return f"{made:,} of {traces:,} traces, {steps:,} steps, {steps / max(seconds, 1e-9):,.0f} steps/s"
+
 
 COMPRESSION: Final = "zstd"
 

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
+from model_tests.corruption.catalogue import StepCorruption
 from model_tests.corruption.corrupt import corrupted
-from model_tests.corruption.corruption import StepCorruption
 from model_tests.judging.check_report import StepViolation
 from model_tests.monitor.monitor import Monitor
 from model_tests.monitor.runs import Played, SeededRun, run_of

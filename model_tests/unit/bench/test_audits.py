@@ -2,8 +2,8 @@ import json
 from pathlib import Path
 
 from model_tests.audit.checksums import ChecksumReader
+from model_tests.bench.audits import sound_batches
 from model_tests.bench.log_files import client_batches
-from model_tests.bench.naive_loop import sound_batches
 from reference.log.disk_log import DiskLog
 
 BATCHES = 50

@@ -2,7 +2,7 @@
 
 import pytest
 
-from model_tests.bugs.narrations import NARRATIONS
+from model_tests.bugs.judged import NARRATIONS
 from model_tests.bugs.staging import profile_of, staged
 from spec.bugs.bug import Bug
 from spec.bugs.catalogue import BUGS

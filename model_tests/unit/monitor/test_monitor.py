@@ -6,8 +6,8 @@ from typing import Final
 
 import pytest
 
-from model_tests.corruption.corrupt import CORRUPTIONS, corrupted
-from model_tests.corruption.corruption import StepCorruption
+from model_tests.corruption.catalogue import CORRUPTIONS, StepCorruption
+from model_tests.corruption.corrupt import corrupted
 from model_tests.judging.check_report import RuleCount
 from model_tests.judging.verdicts import BITS
 from model_tests.monitor.monitor import DecisionMismatch, Monitor, claimed_among, rule_counts

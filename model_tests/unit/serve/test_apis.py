@@ -28,6 +28,14 @@ from reference.wire.codec import MalformedRequest
 from spec.versions import KAFKA_2_0, NEWEST, PROFILES
 from spec.vocabulary import ErrorCode
 
+
+@pytest.fixture
+def bench() -> Bench:
+    made = Bench()
+    made.service.create_topic("orders", 2)
+    return made
+
+
 # --- Produce --------------------------------------------------------------------------------------------------
 
 

@@ -7,8 +7,7 @@ import pytest
 
 from model_tests.sources import check as check_module
 from model_tests.sources.__main__ import main
-from model_tests.sources.check import Clones, check, says, unseen
-from model_tests.sources.methods import bodies
+from model_tests.sources.check import Clones, bodies, check, says, unseen
 from spec.sources.table import SourceRow, Support
 
 SCALA = """

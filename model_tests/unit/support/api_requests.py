@@ -2,19 +2,10 @@
 
 from typing import Any
 
-import pytest
-
 from model_tests.unit.serve.asking import START_MS, Bench
 from reference.log.batch import RecordBatch, value_batch
 
 READ_COMMITTED = 1
-
-
-@pytest.fixture
-def bench() -> Bench:
-    made = Bench()
-    made.service.create_topic("orders", 2)
-    return made
 
 
 def batch(*values: bytes, at: int = START_MS, **identity: Any) -> RecordBatch:

@@ -8,7 +8,7 @@ from model_tests.histories.from_edn import from_edn
 from model_tests.histories.report import ClientsReport, report_on
 from model_tests.histories.severity import Severity
 
-HISTORIES: Final = Path(__file__).parent / "histories"
+HISTORIES: Final = Path(__file__).parents[1] / "histories" / "histories"
 
 
 def judged(text: str, *, read_committed: bool = True) -> ClientsReport:

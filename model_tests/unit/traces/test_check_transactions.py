@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from model_tests.corruption.catalogue import OF_COORDINATORS
 from model_tests.corruption.corrupt import corrupted
-from model_tests.corruption.corrupt_coordinators import OF_COORDINATORS
 from model_tests.judging.check_report import CheckReport, StepViolation
 from model_tests.judging.coordinator_links import changes_id
 from model_tests.monitor.runs import run_of

@@ -13,9 +13,9 @@ from rich.console import Console
 from model_tests.check.part import JUDGED
 from model_tests.common.reports import BadInput
 from model_tests.corruption.bad.catalogue import BAD
-from model_tests.corruption.corrupt import CORRUPTIONS
+from model_tests.corruption.catalogue import CORRUPTIONS
 from model_tests.simulate import simulate
-from model_tests.simulate.simulation_progress import said, shown
+from model_tests.simulate.simulation_job import said, shown
 from model_tests.traces.schema_types import arrow_schema
 from spec.evidence import Layer, checks
 from spec.versions import PROFILES

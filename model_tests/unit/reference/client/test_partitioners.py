@@ -5,7 +5,6 @@ from itertools import pairwise
 
 import pytest
 
-from reference.client.murmur2 import murmur2, to_positive
 from reference.client.partitioners import (
     AtRandom,
     ByKey,
@@ -16,6 +15,8 @@ from reference.client.partitioners import (
     TopicLayout,
     UnknownPartition,
     checked,
+    murmur2,
+    to_positive,
 )
 from reference.client.producer import IdempotentProducer
 from reference.client.producer_settings import ProducerSettings, default_partitioner
