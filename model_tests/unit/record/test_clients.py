@@ -14,11 +14,11 @@ from model_tests.audit.report import AuditReport
 from model_tests.common.reports import HOLDS, VIOLATED
 from model_tests.serve.cluster import Cluster, SpecificationViolated
 from model_tests.unit.record.recorded import audit_of, check_nobody_passed_by, journal_lines, recorded, report_of
+from model_tests.unit.serve.aiokafka_clients import Aiokafka
 from model_tests.unit.serve.client_journey import PARTITIONS, Journey
+from model_tests.unit.serve.confluent_journeys import ConfluentKafka
 from model_tests.unit.serve.journeys import JourneyLedger, check_audit, check_ledger, check_report
-from model_tests.unit.serve.test_aiokafka import Aiokafka
-from model_tests.unit.serve.test_confluent_kafka import ConfluentKafka
-from model_tests.unit.serve.test_kafka_python import KafkaPython
+from model_tests.unit.serve.kafka_python_clients import KafkaPython
 
 TOPICS = {"in": PARTITIONS, "out": PARTITIONS}
 

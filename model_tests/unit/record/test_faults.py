@@ -11,8 +11,14 @@ from model_tests.common.reports import HOLDS, BadInput
 from model_tests.record.recording import Recording
 from model_tests.serve.cluster import Cluster
 from model_tests.unit.record.recorded import audit_of, recorded, report_of, wire_lines
-from model_tests.unit.serve.applications import ApplicationOutcomes, numbered, read_all, write_plainly
-from model_tests.unit.serve.test_exactly_once import use, write_in_transactions
+from model_tests.unit.serve.applications import (
+    ApplicationOutcomes,
+    numbered,
+    read_all,
+    use,
+    write_in_transactions,
+    write_plainly,
+)
 
 EVERYTHING = {"request lost", "request stray", "request doubled", "request late", "answer lost", "answer late"}
 TOPICS = {"in": 2, "txn": 2}

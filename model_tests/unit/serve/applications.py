@@ -254,3 +254,37 @@ class Threads:
 def numbered(prefix: str, count: int) -> Iterator[bytes]:
     """So many values."""
     return (f"{prefix}-{number}".encode() for number in range(count))
+
+
+ABORTED = 4
+"""Every fourth transaction is aborted."""
+
+
+def write_in_transactions(servers: str, count: int, outcomes: ApplicationOutcomes) -> None:
+    """Transactions of two records each, of which some are aborted; then a second instance comes."""
+    app = ApplicationTransactions(servers, "payments", outcomes)
+    for number in range(count):
+        app.run(list(numbered(f"txn-{number}", 2)), "txn", commits=number % ABORTED != ABORTED - 1)
+    fence(servers, "payments", "txn", outcomes)
+
+
+def use(servers: str, transactions: int, transformers: int = 2) -> ApplicationOutcomes:
+    """All applications at once, until each has done its part; what became of the transactions of the first."""
+    done = threading.Event()
+    plain, txn, loop = ApplicationOutcomes(), ApplicationOutcomes(), ApplicationOutcomes()
+    writers, loops = Threads(), Threads()
+    writers.start(write_plainly, servers, "in", list(numbered("v", 4 * transactions)), plain)
+    writers.start(write_in_transactions, servers, transactions, txn)
+    for instance in range(transformers):
+        loops.start(transform, servers, instance, "in", "out", done, loop)
+    writers.join()
+    written = read_all(servers, "in", 2, len(plain.committed))
+    made = read_all(servers, "out", 2, len(written))
+    done.set()
+    loops.join()
+
+    plain.check(written)
+    txn.check(read_all(servers, "txn", 2, len(txn.committed)))
+    assert Counter(b"out-" + value for value in written) == Counter(made)
+    assert txn.fenced
+    return txn
