@@ -69,7 +69,8 @@ class LocalSteps:
     def table(self, wanted: Term, columns: Iterable[str], *, all_fit: bool = False) -> pa.Table:
         """The steps that are wanted and can be judged, by trace and in order."""
         rows = np.flatnonzero(np.broadcast_to(wanted if all_fit else wanted & self.fit, len(self.steps)))
-        return filled(self.steps.select(list(dict.fromkeys(("trace", "step", *columns)))).take(rows))
+        chosen = self.steps.select(list(dict.fromkeys(("trace", "step", *columns))))
+        return filled(chosen if len(rows) == len(self.steps) else chosen.take(rows))
 
     def unfit(self) -> Iterator[Quarantined]:
         """For each reason why a step cannot be judged: their number, their file, and the first."""

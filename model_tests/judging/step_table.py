@@ -1,6 +1,8 @@
 """The steps of traces as the check needs them, whether Spark holds them or this process."""
 
+import gc
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, Generic, Protocol, TypeVar, cast
 
@@ -80,7 +82,7 @@ class PathContents(Generic[Steps]):
 def filled(table: pa.Table) -> pa.Table:
     """The table by trace and step; of what a step leaves out, what is absent."""
     said = {name: table[name] for name in table.column_names}
-    here = (name for name in said if name in BY_NAME and name not in MAY_BE_UNSAID)
+    here = (name for name in said if said[name].null_count and name in BY_NAME and name not in MAY_BE_UNSAID)
     said |= {name: pc.fill_null(said[name], BY_NAME[name].absent) for name in here}
     return pa.table(said).sort_by([("trace", "ascending"), ("step", "ascending")])
 
@@ -89,7 +91,20 @@ def rows_in(table: pa.Table) -> list[Row]:
     """The steps of a table, each by the names of its columns."""
     names = table.column_names
     values = (_values(table[name]) for name in names)
-    return [dict(zip(names, of_row, strict=True)) for of_row in zip(*values, strict=True)]
+    with _uncollected():
+        return [dict(zip(names, of_row, strict=True)) for of_row in zip(*values, strict=True)]
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without collections of garbage: to look for cycles among many rows, which have none, takes as long as they do."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
 
 
 def _values(column: pa.ChunkedArray) -> list[Any]:
