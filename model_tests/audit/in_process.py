@@ -14,7 +14,6 @@ from model_tests.audit.progress import shown
 from model_tests.audit.reread import RereadRequest
 from model_tests.audit.verdict_tasks import Task, TaskResult, VerdictTasks, bytes_of
 from model_tests.audit.wire import plain_asked
-from model_tests.common.processes import started_anew
 from model_tests.logs.kafka_log_folders import LogFolder
 
 CHILDREN_FROM: Final = 96 << 20
@@ -51,6 +50,8 @@ def _rows(given: Mapping[str, str], tasks: Sequence[Task], processes: int) -> It
     if processes == 1 or len(tasks) == 1:
         yield from map(partial(_run, given), tasks)
         return
+    from model_tests.common.processes import started_anew  # which a small input needs not
+
     with started_anew(min(processes, len(tasks))) as pool:
         yield from pool.map(partial(_run, given), tasks)
 

@@ -11,10 +11,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
+from model_tests.common.digests import digest_of
 from model_tests.common.reports import BadInput
 from model_tests.logs.kafka_log_folders import LogFolder
 from model_tests.logs.locations import located, names_in, size_and_time
-from model_tests.simulate.trace_directory import digest_of
 
 _CODE: Final = ("model_tests.traces", "reference", "spec")
 

@@ -22,7 +22,7 @@ from model_tests.histories.anomalies import (
 from model_tests.histories.log_order import LogOrder
 from model_tests.histories.operations import NEVER, Integers
 from model_tests.histories.severity import Severity
-from spec.engines.liveness import components
+from spec.engines.components import components
 
 _PEELINGS = 64
 """Rounds in which operations that are in no circle are taken out at once, before the rest is searched one by one."""

@@ -8,9 +8,10 @@ from typing import Final
 
 from rich.console import Console
 
+from model_tests.common.digests import digest_of
 from model_tests.common.reports import HOLDS, NOTHING_JUDGED, BadInput
 from model_tests.simulate import simulation_job
-from model_tests.simulate.trace_directory import Seeds, TraceDirectory, digest_of
+from model_tests.simulate.trace_directory import Seeds, TraceDirectory
 from model_tests.spark.session import LOCAL, session
 from model_tests.traces.schema import Row
 from reference.recording.trace import SCHEMA_VERSION

@@ -6,12 +6,13 @@ again and again. Faults happen finitely often in a run, however many they are; r
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple, TypeAlias
 
 from spec.engines.cells import Cells, StateLayout, narrowest
+from spec.engines.components import components
 from spec.engines.explore import InstanceSteps
 from spec.engines.finite import Finite
 from spec.engines.verdict import Happening, Holds, Trace
@@ -239,42 +240,3 @@ class Within:
                 if edge.after not in seen:
                     seen.add(edge.after)
                     walks.append([*walk, edge])
-
-
-def components(successors: Mapping[int, Sequence[int]]) -> Iterator[list[int]]:
-    """The strongly connected components of a graph (Tarjan), each before those that lead to it."""
-    index: dict[int, int] = {}
-    lowest: dict[int, int] = {}
-    stack: list[int] = []
-    on_stack: set[int] = set()
-
-    def enter(number: int) -> tuple[int, Iterator[int]]:
-        index[number] = lowest[number] = len(index)
-        stack.append(number)
-        on_stack.add(number)
-        return number, iter(successors[number])
-
-    for root in successors:
-        work = [enter(root)] if root not in index else []
-        while work:
-            number, following = work[-1]
-            for after in following:
-                if after not in index:
-                    work.append(enter(after))
-                    break
-                if after in on_stack:
-                    lowest[number] = min(lowest[number], index[after])
-            else:
-                work.pop()
-                if work:
-                    lowest[work[-1][0]] = min(lowest[work[-1][0]], lowest[number])
-                if lowest[number] == index[number]:
-                    yield _popped(stack, on_stack, number)
-
-
-def _popped(stack: list[int], on_stack: set[int], number: int) -> list[int]:
-    component: list[int] = []
-    while not component or component[-1] != number:
-        component.append(stack.pop())
-        on_stack.discard(component[-1])
-    return component

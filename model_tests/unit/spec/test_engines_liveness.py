@@ -6,8 +6,9 @@ import pytest
 
 from spec import rules
 from spec.algebra import Term, all_of, negate
+from spec.engines.components import components
 from spec.engines.finite import Finite
-from spec.engines.liveness import Livelock, components, graph_of, never_due, progresses
+from spec.engines.liveness import Livelock, graph_of, never_due, progresses
 from spec.engines.verdict import Happening, Holds
 from spec.systems.language import Action, Effect, Guard, LivenessClaim, State, System, Variable, always
 

@@ -8,10 +8,11 @@ from typing import Any, Final
 import pyarrow.parquet as pq
 import pytest
 
+from model_tests.common.digests import digest_of
 from model_tests.common.reports import BadInput
 from model_tests.simulate.simulate import trace_of
 from model_tests.simulate.simulation_job import write_piece
-from model_tests.simulate.trace_directory import BEGUN, Piece, TraceDirectory, digest_of, whole
+from model_tests.simulate.trace_directory import BEGUN, Piece, TraceDirectory, whole
 
 BEGUN_WITH: Final[Mapping[str, Any]] = {
     "seed": 0,
