@@ -23,10 +23,9 @@ from spec.readings.java_source import (
     ColumnSlot,
     JavaClass,
     Kinds,
-    RowCases,
     source_of,
 )
-from spec.readings.row_values import Element, GuardedValue, Integers, NamedValues, Those, Value, terms_of
+from spec.readings.row_values import Element, GuardedValue, Integers, NamedValues, RowCases, Those, Value, terms_of
 
 _TYPES: Final = {LONG: T.LongType(), BOOLEAN: T.BooleanType(), TEXT: T.StringType()}
 _KINDS: Final = {"bigint": LONG, "boolean": BOOLEAN, "string": TEXT}

@@ -4,7 +4,6 @@ Spark calls it from the code that it generates, on the values of columns.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from hashlib import sha256
 from typing import Final, NamedTuple
@@ -12,7 +11,7 @@ from typing import Final, NamedTuple
 from spec.algebra import Term
 from spec.readings.formulas import DecisionFormula, Sheet, parts_of, used_again
 from spec.readings.java_class import CLASS, METHOD, PACKAGE
-from spec.readings.row_values import GuardedValue, Integers, NamedValues, Those, Value, terms_of
+from spec.readings.row_values import GuardedValue, Integers, NamedValues, RowCases, Those, Value, terms_of
 from spec.vocabulary import ABSENT
 
 LONG: Final = "long"
@@ -30,19 +29,6 @@ _ABSENT: Final[Mapping[str, Term]] = {LONG: ABSENT, BOOLEAN: False, TEXT: ""}
 
 _NAME: Final = "Judged_{}"
 _SEED: Final = "42L"
-
-
-@dataclass(frozen=True, slots=True)
-class RowCases:
-    """Results that depend on what kind of row it is.
-
-    Attributes:
-        cases: of each kind, whether a row is of it, and the results there; the first that applies counts.
-        otherwise: the results where none does.
-    """
-
-    cases: Sequence[tuple[Term, Mapping[str, Value]]]
-    otherwise: Mapping[str, Value]
 
 
 class ColumnSlot(NamedTuple):

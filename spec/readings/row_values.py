@@ -1,6 +1,6 @@
 """The result of judging a row: formulas, and the arrays and records that are made of them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
@@ -38,6 +38,19 @@ class Those:
 
 Value: TypeAlias = Term | Integers | GuardedValue | NamedValues | Those
 """What a result can be."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowCases:
+    """Results that depend on what kind of row it is.
+
+    Attributes:
+        cases: of each kind, whether a row is of it, and the results there; the first that applies counts.
+        otherwise: the results where none does.
+    """
+
+    cases: Sequence[tuple[Term, Mapping[str, Value]]]
+    otherwise: Mapping[str, Value]
 
 
 def terms_of(value: Value) -> Iterator[Term]:

@@ -13,8 +13,7 @@ from model_tests.judging.judged_column import evaluate
 from model_tests.spark.session import session
 from spec.algebra import Term, all_of, any_of, choose, negate
 from spec.readings.formulas import Sheet
-from spec.readings.java_source import RowCases
-from spec.readings.row_values import Element, GuardedValue, Integers, NamedValues, Those
+from spec.readings.row_values import Element, GuardedValue, Integers, NamedValues, RowCases, Those
 
 pytestmark = pytest.mark.xdist_group("spark")
 
