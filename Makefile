@@ -1,4 +1,5 @@
-# Every target sets up what it needs; the only things to bring are Python >= 3.11 and Java >= 17.
+# Every target sets up what it needs; the only things to bring are Python >= 3.11 and, for what runs on
+# Spark, Java >= 17.
 # PROFILE=quick|default|deep scales verify, test and bench. PYTHON=python3.12 picks an interpreter.
 
 PYTHON  ?= python3
@@ -22,7 +23,7 @@ help: ## this list
 	@echo "make [target] [PROFILE=quick|default|deep]"
 	@sed -nE 's/^([a-z]+):[^#]*## (.*)/  \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 12
 
-setup: python java $(STAMP) ## .venv with everything, .venv/bin/eos included
+setup: python $(STAMP) ## .venv with everything, .venv/bin/eos included
 
 test: profile python java $(STAMP) ## pytest; tests that share a Spark session stay in one worker
 	$(BIN)/python -m pytest -n 2 --dist loadgroup

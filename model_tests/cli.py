@@ -404,7 +404,9 @@ def _is_wire_log(file: Path) -> bool:
 @app.command("check")
 def check_command(
     path: Annotated[str, typer.Argument(metavar="PATH", help="Traces: a file or directory, Parquet or NDJSON.")],
-    master: Master = LOCAL,
+    master: Annotated[
+        str, typer.Option(metavar="URL", help="Judge on Spark there; without it, here, or on local Spark if large.")
+    ] = "",
     z3_sample: Annotated[
         int, typer.Option(min=0, metavar="N", help="Put N random appends to the solver itself, which must agree.")
     ] = 0,
@@ -419,12 +421,13 @@ def check_command(
     seed: Annotated[int, typer.Option(help="Of --corrupt: draws traces, steps, and their changes.")] = 0,
     json_file: Json = None,
 ) -> None:
-    """Judge traces on Spark, every step against the specification's decisions."""
+    """Judge traces, every step against the specification's decisions."""
     if corrupt:
         _judge(lambda: _provided("model_tests.corruption.corruption_report")(path, corrupt, seed), json_file)
         return
     samples = {"z3_sample": z3_sample, "reference_sample": reference_sample}
-    _judge(lambda: _on_spark("model_tests.check.check")(path, master=master, **samples), json_file)
+    provided = _on_spark if master else _provided
+    _judge(lambda: provided("model_tests.check.check")(path, master=master, **samples), json_file)
 
 
 def _provided(module: str) -> Callable[..., Report]:

@@ -1,22 +1,20 @@
-"""The trace check on Spark: every step of logs and coordinators against its decision and the steps before it.
+"""The trace check: every step of logs and coordinators against its decision and the steps before it.
 
-One plan, one shuffle, one job: steps are judged where they are read, laid out by trace, become rows of chains that are
-compared with the step before, and are counted. Only what is found wrong is read again, to be explained.
+One plan: steps are judged where they are read, laid out by trace, become rows of chains that are compared with the step
+before, and are counted. Only what is found wrong is read again, to be explained. Small traces are judged in this
+process (`local_plan`), large ones on Spark (`spark_plan`); the formulas, and all that follows the counts, are the same.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from time import perf_counter
 from typing import Final
 
-from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame
-
-from model_tests.check import check_plan
-from model_tests.check.cross_check import to_the_reference, to_the_solver
+from model_tests.check.executors import CheckExecutor, executor_for
 from model_tests.common.reports import BadInput
-from model_tests.judging import chains, coordinator_verdicts, trace_files, verdicts
+from model_tests.judging import chains, coordinator_verdicts, verdicts
 from model_tests.judging.branch_coverage import BranchTally, coverage
 from model_tests.judging.check_report import BranchCount, CheckReport, Counted, KnownCount, RuleCount, StepViolation
 from model_tests.judging.explain import explain
@@ -25,19 +23,15 @@ from model_tests.judging.explain_replication import explain_replication
 from model_tests.judging.fault_scope import violations_counted
 from model_tests.judging.history_links import HISTORY
 from model_tests.judging.step_assumptions import Fault, lacking
-from model_tests.judging.trace_files import DUPLICATE, LATE, PathContents
+from model_tests.judging.step_table import DUPLICATE, LATE, UNFIT, StepTable
 from model_tests.judging.trace_slice import to_explain, to_judge_again
 from model_tests.judging.unjudged_steps import counted_in
 from model_tests.monitor.replay_command import with_commands
-from model_tests.spark.session import LOCAL, session
 from model_tests.traces.quarantine import Quarantined
 from spec.protocol.append import names
 from spec.protocol.coordinator_steps import DECISIONS
 from spec.rules import RULES, Rule
 from spec.versions import NEWEST, PROFILES
-
-_UNREADABLE: Final = "FAILED_READ_FILE"
-"""How Spark's conditions begin where a file's content does not have the form that it declares."""
 
 NOTHING_APART: Final = 2**62
 """More than the number of any trace."""
@@ -49,66 +43,53 @@ LOOKED_THROUGH: Final = 2_000
 """Violating traces in which it is looked for how far faults reach; in others they reach everything."""
 
 
-def run(path: str, master: str = LOCAL, z3_sample: int = 0, reference_sample: int = 0) -> CheckReport:
+def run(path: str, master: str = "", z3_sample: int = 0, reference_sample: int = 0) -> CheckReport:
     """Judge the traces at a path: a file or directory of Parquet or NDJSON.
 
     Args:
         path: of the traces.
-        master: of Spark.
+        master: where Spark judges; empty for this process where the traces are so small that to start Spark would take
+            longer, and else the Spark of this machine.
         z3_sample: number of random appends that the solver itself judges.
         reference_sample: number of random traces that the reference makes again from their seeds.
 
     Raises:
         BadInput: there is nothing to judge.
     """
-    found, (report, _) = _read_and_judged(str(path), NOTHING_APART, master)
-    samples = [to_the_solver(found.steps, z3_sample)] if z3_sample else []
-    samples += [to_the_reference(found.steps, reference_sample)] if reference_sample else []
-    return replace(report, samples=tuple(samples))
+    executor = executor_for(str(path), master)
+    report, _ = executor.judging(partial(_judged, executor, str(path), NOTHING_APART))
+    return replace(report, samples=tuple(executor.samples(z3_sample, reference_sample)))
 
 
-def run_apart(path: str, apart: int, master: str = LOCAL) -> tuple[CheckReport, CheckReport]:
+def run_apart(path: str, apart: int, master: str = "") -> tuple[CheckReport, CheckReport]:
     """Judge all traces at a path at once, and report on those that are numbered `apart` or more by themselves.
 
     Raises:
         BadInput: there is nothing to judge.
     """
-    return _read_and_judged(str(path), apart, master)[1]
+    executor = executor_for(str(path), master)
+    return executor.judging(partial(_judged, executor, str(path), apart))
 
 
-def _read_and_judged(path: str, apart: int, master: str) -> tuple[PathContents, tuple[CheckReport, CheckReport]]:
-    """The steps and what is said of them; a file that turns out to be damaged is set aside as a whole."""
-    spark = session(master)
-    found = trace_files.read(spark, path)
-    try:
-        return found, _judged(found, apart, path)
-    except PySparkException as error:
-        if not str(error.getCondition()).startswith(_UNREADABLE):
-            raise
-        found = trace_files.read(spark, path, thoroughly=True)
-        if not found.files:
-            raise BadInput(f"{path}: Spark cannot read it: {str(error).splitlines()[0]}") from error
-        return found, _judged(found, apart, path)
-
-
-def _judged(found: PathContents, apart: int, path: str) -> tuple[CheckReport, CheckReport]:
+def _judged(executor: CheckExecutor, path: str, apart: int) -> tuple[CheckReport, CheckReport]:
     started = perf_counter()
-    counts = [row.asDict() for row in check_plan.counted(found.steps, apart).collect()]
+    counts = executor.counted(apart)
     if not counts:
         raise BadInput(f"{path}: the trace files hold no step")
-    counts = _as_far_as_faults_reach(found.steps, _without_links_over_gaps(counts))
-    together, beside = (_report(found, [row for row in counts if row["apart"] is side], path) for side in (False, True))
-    whole = replace(together, seconds=perf_counter() - started, quarantined=(*found.files, *together.quarantined))
+    steps = executor.steps
+    counts = _as_far_as_faults_reach(steps, _without_links_over_gaps(counts))
+    together, beside = (_report(steps, [row for row in counts if row["apart"] is side], path) for side in (False, True))
+    whole = replace(together, seconds=perf_counter() - started, quarantined=(*executor.files, *together.quarantined))
     return whole, beside
 
 
 def _without_links_over_gaps(counts: Sequence[Counted]) -> list[Counted]:
     """The counts without links in traces with a gap, if steps were set aside whose trace is not known."""
-    unknown = any(row["unfit"] == trace_files.UNFIT for row in counts)
+    unknown = any(row["unfit"] == UNFIT for row in counts)
     return [row for row in counts if row["complete"] or row[chains.CHAIN] <= chains.ITSELF or not unknown]
 
 
-def _as_far_as_faults_reach(steps: DataFrame, counts: list[Counted]) -> list[Counted]:
+def _as_far_as_faults_reach(steps: StepTable, counts: list[Counted]) -> list[Counted]:
     """The counts, with the client events of violating traces judged again: which faults of the trace reach them."""
     looked_through = set(sorted({row["trace"] for row in counts if _is_doubtful(row)})[:LOOKED_THROUGH])
     if not looked_through:
@@ -129,7 +110,7 @@ def _is_doubtful(row: Counted) -> bool:
     return bool(row["kind"] == HISTORY and row["violated"])
 
 
-def _report(found: PathContents, counts: Sequence[Counted], path: str) -> CheckReport:
+def _report(steps: StepTable, counts: Sequence[Counted], path: str) -> CheckReport:
     seen = [row for row in counts if row[chains.CHAIN] == chains.ITSELF]
     return CheckReport(
         traces=sum(row["traces"] for row in seen),
@@ -137,25 +118,25 @@ def _report(found: PathContents, counts: Sequence[Counted], path: str) -> CheckR
         seconds=0.0,
         rules=tuple(_rule_counts(counts)),
         branches=tuple(_branch_counts(counts)),
-        violations=with_commands(_explained(found.steps, counts), path),
-        quarantined=tuple(_set_aside(found.placed, seen)),
+        violations=with_commands(_explained(steps, counts), path),
+        quarantined=tuple(_set_aside(steps, seen)),
         known=tuple(_known_counts(counts)),
         passed_over=counted_in((row["kind"], row["count"]) for row in seen),
         coverage=coverage(BranchTally(row["kind"], row["profile"], row["branch"], row["count"]) for row in counts),
     )
 
 
-def _set_aside(steps: DataFrame, seen: Sequence[Counted]) -> Iterator[Quarantined]:
+def _set_aside(steps: StepTable, seen: Sequence[Counted]) -> Iterator[Quarantined]:
     """Why steps were set aside, with the number for each reason and the first of them; traces that are cut."""
     unfit = {row["unfit"] for row in seen}
-    if trace_files.UNFIT in unfit:
-        yield from trace_files.unfit(steps)
+    if UNFIT in unfit:
+        yield from steps.unfit()
     if DUPLICATE in unfit:
-        yield from trace_files.duplicates(steps)
+        yield from steps.duplicates()
     if LATE in unfit:
-        yield from trace_files.late(steps)
+        yield from steps.late()
     if not all(row["complete"] for row in seen):
-        yield from trace_files.cut(steps)
+        yield from steps.cut()
 
 
 def _rule_counts(counts: Iterable[Counted]) -> Iterator[RuleCount]:
@@ -203,7 +184,7 @@ def _place(row: Counted) -> tuple[int, int, str, int, int]:
     return row["trace"], row["step"], row["kind"], row[chains.CHAIN], row["violated"]
 
 
-def _explained(steps: DataFrame, counts: Iterable[Counted]) -> Iterator[StepViolation]:
+def _explained(steps: StepTable, counts: Iterable[Counted]) -> Iterator[StepViolation]:
     """The first violations of each kind and set of rules, with why."""
     bad = sorted((row for row in counts if _claimed(row)), key=_place)
     firsts = {(row["kind"], row["violated"]): row for row in reversed(bad)}

@@ -1,7 +1,7 @@
 """Random samples for another judge, on the executors: steps for the solver itself, traces for the reference."""
 
-from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
 
 import pyarrow as pa
 import pyspark.sql.functions as F
@@ -9,26 +9,17 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
 from model_tests.check import solver_verdicts
-from model_tests.check.solver_sample import COLUMNS, disagreements
-from model_tests.check.solver_verdicts import differing_verdicts
+from model_tests.check.sample_judges import REFERENCE, SOLVER, JudgedPlace, made_again, sample_of, solved
+from model_tests.check.solver_sample import COLUMNS
 from model_tests.judging import trace_files
 from model_tests.judging.check_report import JudgeSample
 from model_tests.judging.judged_column import evaluate
 from model_tests.judging.verdicts import append_results
-from model_tests.simulate.simulate import is_seed, trace_of
-from model_tests.traces.schema import BY_NAME, ndjson_line
+from model_tests.traces.schema import BY_NAME
 from model_tests.traces.schema_types import arrow_schema
-from spec.engines.reading_z3 import INTEGERS
 from spec.readings.formulas import Sheet
 from spec.readings.reading_spark import literal
 from spec.versions import PROFILES
-from spec.vocabulary import ABSENT
-
-SOLVER: Final = "z3"
-REFERENCE: Final = "reference"
-
-REPORTED: Final = 20
-"""Steps or traces that differ, at most, in the report."""
 
 _DIFFERENCE: Final = T.StructType(
     [
@@ -76,10 +67,7 @@ def to_the_reference(steps: DataFrame, count: int, seed: int = 0) -> JudgeSample
 
 
 def _sample(name: str, asked: int, found: DataFrame) -> JudgeSample:
-    rows = found.orderBy("trace", "step").collect()
-    differing = [row for row in rows if row["reported"]]
-    reported = tuple(f"trace {row['trace']}, step {row['step']}: {row['reported']}" for row in differing[:REPORTED])
-    return JudgeSample(name, asked, len(rows), len(differing), reported)
+    return sample_of(name, asked, [tuple(row) for row in found.orderBy("trace", "step").collect()])
 
 
 def _spread(chosen: DataFrame) -> DataFrame:
@@ -88,34 +76,15 @@ def _spread(chosen: DataFrame) -> DataFrame:
 
 
 def _solved(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    for batch in batches:
-        rows = batch.to_pylist()
-        wrong = {(row["trace"], row["step"]) for row in disagreements(rows, INTEGERS)}
-        reported = dict.fromkeys(wrong, "the solver decides otherwise than Python")
-        reported |= {(row["trace"], row["step"]): f"by the columns {said}" for row, said in differing_verdicts(rows)}
-        yield _batch([(row["trace"], row["step"], reported.get((row["trace"], row["step"]), "")) for row in rows])
+    return (_batch(solved(batch.to_pylist())) for batch in batches)
 
 
 def _made_again(table: pa.Table) -> pa.Table:
     rows = table.sort_by("step").select(arrow_schema().names).to_pylist()
-    seed = rows[0]["trace"]
-    step, reported = difference(rows, trace_of(seed, len(rows)) if is_seed(seed) else [])
-    return pa.Table.from_batches([_batch([(seed, step, reported)])])
+    return pa.Table.from_batches([_batch([made_again(rows)])])
 
 
-def difference(rows: list[dict[str, Any]], again: list[Any]) -> tuple[int, str]:
-    """The first step in which a trace is not what the reference makes, and in which columns; none if it is."""
-    for row, made in zip(rows, again, strict=False):
-        if ndjson_line(row) != ndjson_line(made):
-            other = [name for name in BY_NAME if row[name] != made[name]]
-            said = ", ".join(f"{name} is {row[name]!r}, the reference has {made[name]!r}" for name in other[:5])
-            return int(row["step"]), said
-    if len(rows) != len(again):
-        return min(len(rows), len(again)), f"{len(rows)} steps, the reference makes {len(again)}"
-    return ABSENT, ""
-
-
-def _batch(rows: list[tuple[int, int, str]]) -> pa.RecordBatch:
+def _batch(rows: Sequence[JudgedPlace]) -> pa.RecordBatch:
     columns = list(zip(*rows, strict=True)) or [(), (), ()]
     return pa.RecordBatch.from_arrays(
         [pa.array(c, t) for c, t in zip(columns, _ARROW.types, strict=True)], schema=_ARROW

@@ -1,10 +1,7 @@
-"""History rules about client events, on Spark: rows of chains beside those of the link rules, in the same one plan."""
+"""History rules about client events: rows of chains beside those of the link rules, in the same one plan."""
 
 from collections.abc import Iterator
 from typing import Final
-
-import pyspark.sql.functions as F
-from pyspark.sql import Column
 
 from model_tests.judging import chains
 from model_tests.judging.history_links import (
@@ -32,7 +29,7 @@ LATEST: Final = "latest"
 FIRST: Final = min(HISTORY_CHAINS)
 """The first number of a chain of client events; no other chain has a higher one."""
 
-_FIELDS: Final = (EVENT, *COLUMN_OF)
+FIELDS: Final = (EVENT, *COLUMN_OF)
 _OF_NODES: Final = frozenset((EventKind.ANSWERED, EventKind.LISTED))
 _BESIDE: Final = frozenset((EventKind.ASKED, EventKind.FOUND))
 """Client events of steps that are on chains of nodes, too."""
@@ -111,20 +108,14 @@ def _row(sheet: Sheet, number: int, chain: HistoryChain, of: Of) -> NamedValues:
     return chains.row_of_chain(number, hashed, chain.at(of), mark=GuardedValue(marks, mark))
 
 
-def is_history() -> Column:
-    """Whether a row is on a chain of client events."""
-    return F.col(chains.CHAIN) >= FIRST
-
-
-def is_in_session(chain: Column) -> Column:
-    """Whether the chain of this number ends where a reader begins anew."""
-    return chain.isin(*(number for number, chain in HISTORY_CHAINS.items() if chain.in_session))
+IN_SESSION: Final = tuple(number for number, chain in HISTORY_CHAINS.items() if chain.in_session)
+"""Numbers of the chains that end where a reader begins anew."""
 
 
 def elements() -> Iterator[tuple[str, Element]]:
     """Where what the rules read stands in a row: in its own client event, and in the one before it."""
     for prefix, array in (("", chains.FOUND), ("previous_", chains.PREVIOUS)):
-        for at, name in enumerate(_FIELDS):
+        for at, name in enumerate(FIELDS):
             yield _column(f"{prefix}{name}"), Element(array, at, name in _BOOLEANS, getattr(ClientEvent(), name))
 
 

@@ -75,7 +75,9 @@ def evidence(effort: RunEffort) -> PartResult:
     with directory_of(effort) as directory:
         made = simulate.run(TRACES[effort], SEED, directory)
         false = _written(Path(made.out))
-        report, of_false = check.run_apart(made.out, FALSE)  # both at once: to compile the plan takes longest
+        report, of_false = check.run_apart(
+            made.out, FALSE, simulate.LOCAL
+        )  # both at once: to compile the plan takes longest
         controls = tuple(_control(trace, of_false.violations) for trace in false)
     differing = _put_to_the_solver(SOLVED[effort])
     noticed = corruptions(CORRUPTED[effort])

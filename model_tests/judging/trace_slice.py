@@ -2,16 +2,12 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache, partial, reduce
-from operator import and_, or_
+from functools import cache, partial
 from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyspark.sql.functions as F
-from pyspark.sql import Column, DataFrame
 
-import spec.readings.reading_spark  # noqa: F401  # columns are operands of the formulas from here on
 from model_tests.judging import inferred_faults
 from model_tests.judging.chains import CHAIN
 from model_tests.judging.check_report import Counted
@@ -22,8 +18,9 @@ from model_tests.judging.fault_scope import Doubtful
 from model_tests.judging.histories import Key, key_on
 from model_tests.judging.history_links import EVENT_KINDS, HISTORY, HISTORY_CHAINS, begins_anew
 from model_tests.judging.step_assumptions import came_back_shorter, fault_of
-from model_tests.judging.trace_files import rows_in, table_of
+from model_tests.judging.step_table import StepTable, rows_in
 from model_tests.traces.schema import BY_NAME, Row
+from spec.algebra import Term, all_of, any_of, negate
 
 _Alike: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
 """The columns in which the steps on a key are alike, and the apis that they are of; of any where none is named."""
@@ -31,7 +28,7 @@ _Alike: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
 _ITSELF: Final[_Alike] = ("trace", "step"), ()
 
 
-def to_explain(steps: DataFrame, verdicts: Sequence[Counted]) -> dict[int, list[Row]]:
+def to_explain(steps: StepTable, verdicts: Sequence[Counted]) -> dict[int, list[Row]]:
     """By trace, the steps that the verdicts are on, and those on the same keys.
 
     Args:
@@ -40,26 +37,32 @@ def to_explain(steps: DataFrame, verdicts: Sequence[Counted]) -> dict[int, list[
     """
     if not verdicts:
         return {}
-    traces = _of_traces(verdicts)
-    at = rows_in(table_of(steps, traces & _are_at(verdicts), BY_NAME))
-    return _by_trace(rows_in(table_of(steps, traces & (_on_keys(verdicts, at) | begins_anew(_said)), BY_NAME)))
+    traces = _of_traces(steps, verdicts)
+    at = rows_in(steps.table(all_of(traces, _are_at(steps, verdicts)), BY_NAME))
+    wanted = all_of(traces, any_of(_on_keys(steps, verdicts, at), begins_anew(steps.said)))
+    return _by_trace(rows_in(steps.table(wanted, BY_NAME)))
 
 
-def to_judge_again(steps: DataFrame, verdicts: Sequence[Counted]) -> Iterator[tuple[int, Doubtful]]:
+def to_judge_again(steps: StepTable, verdicts: Sequence[Counted]) -> Iterator[tuple[int, Doubtful]]:
     """By trace, what is needed to judge client events again, in traces in which every step can be judged.
 
     Args:
         steps: every step that was read.
         verdicts: those on client events that violate something, each with its chain and the first step that it is on.
     """
-    traces, columns = _of_traces(verdicts), columns_of_histories()
-    shorter = came_back_shorter(_said)
-    at = rows_in(table_of(steps, traces & (_are_at(verdicts) | shorter), columns, all_fit=True))
-    is_fault = (fault_of(_said) != 0) | shorter | _shows_what_was_lost(at)
-    on_key = _on_keys(verdicts, at) | begins_anew(_said) | is_fault
-    looked_at = _said("api").isin(*inferred_faults.LOOKED_AT) | _said("after_txn_state").isin(*inferred_faults.PREPARED)
-    rows = _by_trace(rows_in(table_of(steps, traces & on_key, columns, all_fit=True)))
-    beside = cache(partial(table_of, steps, traces & looked_at, inferred_faults.READ, all_fit=True))
+    traces, columns, said = _of_traces(steps, verdicts), columns_of_histories(), steps.said
+    shorter = came_back_shorter(said)
+    wanted = all_of(traces, any_of(_are_at(steps, verdicts), shorter))
+    at = rows_in(steps.table(wanted, columns, all_fit=True))
+    is_fault = any_of(negate(fault_of(said) == 0), shorter, _shows_what_was_lost(steps, at))
+    on_key = any_of(_on_keys(steps, verdicts, at), begins_anew(said), is_fault)
+    apis, prepared = (
+        steps.among("api", inferred_faults.LOOKED_AT),
+        steps.among("after_txn_state", inferred_faults.PREPARED),
+    )
+    rows = _by_trace(rows_in(steps.table(all_of(traces, on_key), columns, all_fit=True)))
+    looked_at = all_of(traces, any_of(apis, prepared))
+    beside = cache(partial(steps.table, looked_at, inferred_faults.READ, all_fit=True))
     for trace, keys in _keys(verdicts, at).items():
         yield trace, Doubtful(keys, rows[trace], partial(_rows_of, trace, beside))
 
@@ -68,17 +71,12 @@ def _rows_of(trace: int, table: Callable[[], pa.Table]) -> list[Row]:
     return rows_in(table().filter(pc.field("trace") == trace))
 
 
-def _said(name: str) -> Column:
-    """A column of a table, with what is absent where a step leaves it out."""
-    return F.coalesce(F.col(name), F.lit(BY_NAME[name].absent))
+def _of_traces(steps: StepTable, verdicts: Sequence[Counted]) -> Term:
+    return steps.among("trace", {verdict["trace"] for verdict in verdicts})
 
 
-def _of_traces(verdicts: Sequence[Counted]) -> Column:
-    return F.col("trace").isin(sorted({verdict["trace"] for verdict in verdicts}))
-
-
-def _are_at(verdicts: Sequence[Counted]) -> Column:
-    return F.col("step").isin(sorted({verdict["step"] for verdict in verdicts}))
+def _are_at(steps: StepTable, verdicts: Sequence[Counted]) -> Term:
+    return steps.among("step", {verdict["step"] for verdict in verdicts})
 
 
 def _rows_of_verdicts(verdicts: Iterable[Counted], at: Iterable[Row]) -> Iterator[tuple[Counted, Row]]:
@@ -94,14 +92,14 @@ def _keys(verdicts: Iterable[Counted], at: Iterable[Row]) -> dict[int, frozenset
     return {trace: frozenset(found) for trace, found in keys.items()}
 
 
-def _on_keys(verdicts: Iterable[Counted], at: Iterable[Row]) -> Column:
+def _on_keys(steps: StepTable, verdicts: Iterable[Counted], at: Iterable[Row]) -> Term:
     """Whether a step is on the key of a verdict, or may be: of several keys, values of the one with those of others."""
     values = defaultdict[_Alike, dict[str, set[Any]]](lambda: defaultdict(set))
     for verdict, row in _rows_of_verdicts(verdicts, at):
         for alike in _alike(verdict["kind"], verdict[CHAIN]):
             for name in alike[0]:
                 values[alike][name].add(row[name])
-    return reduce(or_, (_among(apis, found) for (_, apis), found in values.items()))
+    return any_of(*(_among(steps, apis, found) for (_, apis), found in values.items()))
 
 
 def _alike(kind: str, chain: int) -> Iterator[_Alike]:
@@ -116,16 +114,16 @@ def _alike(kind: str, chain: int) -> Iterator[_Alike]:
         yield IDENTITY, ()
 
 
-def _among(apis: tuple[str, ...], values: Mapping[str, set[Any]]) -> Column:
-    named = [_said("api").isin(*apis)] if apis else []
-    return reduce(and_, (*named, *(_said(name).isin(sorted(among)) for name, among in values.items())))
+def _among(steps: StepTable, apis: tuple[str, ...], values: Mapping[str, set[Any]]) -> Term:
+    named = [steps.among("api", apis)] if apis else []
+    return all_of(*named, *(steps.among(name, among) for name, among in values.items()))
 
 
-def _shows_what_was_lost(at: Iterable[Row]) -> Column:
+def _shows_what_was_lost(steps: StepTable, at: Iterable[Row]) -> Term:
     """A step shows a high watermark of a partition of which a broker may have lost records."""
     lost = [row for row in at if came_back_shorter(row.__getitem__)]
     logs = {name: {row[name] for row in lost} for name in ("topic", "partition")}
-    return _among((), logs) & (_said("after_high_watermark") > 0)
+    return all_of(_among(steps, (), logs), steps.said("after_high_watermark") > 0)
 
 
 def _by_trace(rows: Iterable[Row]) -> dict[int, list[Row]]:

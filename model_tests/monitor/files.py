@@ -1,11 +1,12 @@
 """Traces in files of this process: one trace read for replay, many written as they are made."""
 
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -13,9 +14,11 @@ import pyarrow.parquet as pq
 from model_tests.common.reports import BadInput
 from model_tests.judging.coordinator_verdicts import NEEDED as NEEDED_OF_COORDINATORS
 from model_tests.judging.history_links import EVENT_KINDS
-from model_tests.judging.trace_files import INTEGERS, NEEDED, TOO_WIDE, UNJUDGEABLE, WIDEST
+from model_tests.judging.local_files import UNREADABLE, steps_in
+from model_tests.judging.step_fitness import INTEGERS, NEEDED, TOO_WIDE, UNJUDGEABLE, WIDEST
+from model_tests.judging.step_table import CORRUPT, rows_in
 from model_tests.traces.files_at import NDJSON, PARQUET, trace_files
-from model_tests.traces.schema import Row, complete, ndjson_line, read_ndjson, text_of
+from model_tests.traces.schema import BY_NAME, Row, complete, ndjson_line, read_ndjson, text_of
 from model_tests.traces.schema_types import arrow_schema, record_batch
 from spec.judging.judge_history import EventKind
 from spec.protocol.coordinator_steps import DECISIONS
@@ -23,6 +26,9 @@ from spec.versions import PROFILES
 
 _NAMED: Final = 5
 """Traces and columns that a message names."""
+
+_ANSWERS: Final = tuple(api for api, event in EVENT_KINDS.items() if event in (EventKind.TAKEN, EventKind.ANSWERED))
+"""Steps in which a reader is answered: they may leave out whether the application was given the batch."""
 
 
 # --- reading --------------------------------------------------------------------------------------------------
@@ -39,14 +45,42 @@ def read_trace(path: Path, trace: int | None = None) -> tuple[Row, ...]:
         BadInput: there is no such file or trace, it is none of ours, or steps of the trace are missing.
     """
     files = trace_files(path) if path.is_dir() else [path]
+    wanted = _at_once(files, trace) or _row_by_row(path, files, trace)
+    _require_whole(wanted, path)
+    return tuple(wanted)
+
+
+def _at_once(files: Sequence[Path], trace: int | None) -> Sequence[Row]:
+    """The steps of the trace as arrays give them; none where anything is not well, which row by row is named."""
+    if not all(file.is_file() and file.name.endswith((*NDJSON, *PARQUET)) for file in files):
+        return ()
+    try:
+        steps = steps_in(files)
+    except UNREADABLE:
+        return ()
+    numbers = steps.columns.values["trace"]
+    wanted = numbers == trace if trace is not None else np.ones(len(numbers), np.bool_)
+    is_one = wanted.any() and (trace is not None or (numbers == numbers[0]).all())
+    if not is_one or steps.steps[CORRUPT].null_count < len(numbers) or not steps.fit[wanted].all():
+        return ()
+    return rows_in(_with_delivered(steps.table(wanted, BY_NAME, all_fit=True).select(list(BY_NAME))))
+
+
+def _with_delivered(table: pa.Table) -> pa.Table:
+    """The table in which it is unknown only of batches that a reader was answered whether they were delivered."""
+    place = table.column_names.index("delivered")
+    may_be_unknown = pc.is_in(table["api"], pa.array(_ANSWERS))
+    known = pc.if_else(may_be_unknown, table["delivered"], pc.fill_null(table["delivered"], False))
+    return table.set_column(place, "delivered", known)
+
+
+def _row_by_row(path: Path, files: Sequence[Path], trace: int | None) -> Sequence[Row]:
     if trace is None:
         trace = _only(path, _traces_of(files))
     wanted = [row for file in files for row in rows_of(file, trace)]
     if not wanted:
         raise BadInput(f"{path}: no trace {trace}; there are {_some(_traces_of(files))}")
-    wanted.sort(key=lambda row: row["step"])
-    _require_whole(wanted, path)
-    return tuple(wanted)
+    return sorted(wanted, key=lambda row: row["step"])
 
 
 def _traces_of(files: Iterable[Path]) -> dict[int, None]:
@@ -120,7 +154,7 @@ def _completed(row: Row, path: Path) -> Row:
             where = f"{path}, trace {row['trace']}, step {row['step']}"
             raise BadInput(f"{where}: without {_some(missing)}, which no step of a coordinator can be judged without")
     whole = complete(said)
-    if "delivered" not in said and EVENT_KINDS.get(row["api"]) in (EventKind.TAKEN, EventKind.ANSWERED):
+    if "delivered" not in said and row["api"] in _ANSWERS:
         whole["delivered"] = (
             None  # whether the application was given the batch is not known, which is not that it was not
         )
@@ -138,7 +172,7 @@ def _require_known(row: Row, path: Path) -> None:
         raise BadInput(f"{where}: {reason}")
 
 
-def _require_whole(rows: list[Row], path: Path) -> None:
+def _require_whole(rows: Sequence[Row], path: Path) -> None:
     for expected, row in enumerate(rows):
         if row["step"] != expected:
             wrong = f"step {expected} is missing" if row["step"] > expected else f"step {row['step']} comes twice"

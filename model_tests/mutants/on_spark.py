@@ -121,7 +121,7 @@ def on_traces(mutant: Planted) -> frozenset[str]:
     """Ids of the rules that the trace check on Spark finds violated, its columns compiled from the broken decision."""
     path = _true_traces(mutant in OF_COORDINATOR)  # made by the reference, and read before anything is broken
     with mutant.in_place():
-        report = check.run(str(path))
+        report = check.run(str(path), simulate.LOCAL)
     return frozenset(count.rule for count in report.rules if count.violations or count.known)
 
 

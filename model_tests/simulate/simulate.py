@@ -10,13 +10,14 @@ from rich.console import Console
 
 from model_tests.common.digests import digest_of
 from model_tests.common.reports import HOLDS, NOTHING_JUDGED, BadInput
-from model_tests.simulate import simulation_job
 from model_tests.simulate.trace_directory import Seeds, TraceDirectory
-from model_tests.spark.session import LOCAL, session
 from model_tests.traces.schema import Row
 from reference.recording.trace import SCHEMA_VERSION
 from reference.simulate.simulation import simulate
 from spec.versions import PROFILES
+
+LOCAL: Final = "local[*]"
+"""Spark of this machine, with all its cores."""
 
 STEPS: Final = 200
 WORKLOADS: Final = ("raw", "producers", "transactions", "replicas")
@@ -104,6 +105,9 @@ def run(
     size = min(max(traces // _FILES, _FEWEST), _MOST)
     pieces = list(directory.missing(wanted, size))
     if pieces:
+        from model_tests.simulate import simulation_job  # with pyspark, which a trace made here needs not
+        from model_tests.spark.session import session
+
         spark, trace = session(master), partial(trace_of, steps=steps)
         simulation_job.make(spark, pieces, directory.path, trace, Console(stderr=True))
     if any(directory.missing(wanted, size)):

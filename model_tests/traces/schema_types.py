@@ -1,10 +1,9 @@
-"""The schema of traces as Arrow and Spark have it; the schema itself needs neither."""
+"""The schema of traces as Arrow has it; the schema itself needs none."""
 
 from collections.abc import Sequence
 from operator import itemgetter
 
 import pyarrow as pa
-from pyspark.sql import types as T
 
 from model_tests.traces.schema import Row
 from reference.recording.trace import COLUMNS, ColumnType
@@ -22,9 +21,3 @@ def record_batch(rows: Sequence[Row]) -> pa.RecordBatch:
     columns = zip(*map(itemgetter(*schema.names), rows), strict=True) if rows else ((),) * len(schema)
     arrays = [pa.array(values, type=field.type) for values, field in zip(columns, schema, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
-
-
-def spark_schema() -> T.StructType:
-    """The schema of Spark; a null is read, and then set aside."""
-    kinds = {ColumnType.INTEGER: T.LongType(), ColumnType.BOOLEAN: T.BooleanType(), ColumnType.TEXT: T.StringType()}
-    return T.StructType([T.StructField(column.name, kinds[column.kind], nullable=True) for column in COLUMNS])

@@ -286,7 +286,7 @@ def test_an_old_java_is_reported_in_one_line(
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("JAVA_HOME", raising=False)
 
-    shown = RUN.invoke(cli.app, ["check", "traces"])
+    shown = RUN.invoke(cli.app, ["check", "traces", "--master", "local[1]"])
 
     assert NOTHING_JUDGED == shown.exit_code
     assert shown.stderr.startswith(f"eos: Java >= 17 is needed; found: {found}. Try apt-get")

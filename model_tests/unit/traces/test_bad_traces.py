@@ -5,13 +5,13 @@ from typing import Final
 
 import pytest
 
-from model_tests.check import check
 from model_tests.corruption.bad.catalogue import BAD
 from model_tests.corruption.bad.files import HERE, TRACES, TWIN, TWINS, ExpectedVerdict, expected, readme, rows_of
 from model_tests.corruption.bad.made import violations
 from model_tests.judging.check_report import CheckReport
 from model_tests.monitor.files import read_trace
 from model_tests.traces.schema import Row
+from model_tests.unit.traces.conftest import judged_alike
 from spec.rules import RULES
 
 EXPECTED: Final = expected()
@@ -76,7 +76,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> CheckReport:
     for each in EXPECTED:
         copy(each.file, directory / f"bad-{each.file.name}")
         copy(each.twin, directory / f"twin-{each.twin.name}")
-    return check.run(str(directory))
+    return judged_alike(directory)
 
 
 @pytest.mark.xdist_group("spark")

@@ -8,16 +8,18 @@ import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
-from model_tests.check import check, check_plan
+from model_tests.check import check, spark_plan
 from model_tests.common.reports import HOLDS, NOTHING_JUDGED, VIOLATED, BadInput
 from model_tests.judging import trace_files, unjudged_steps
 from model_tests.judging.check_report import CheckReport
+from model_tests.judging.step_fitness import TOO_WIDE
+from model_tests.judging.step_table import CUT, DUPLICATE
 from model_tests.replay import replay
 from model_tests.simulate import simulate
 from model_tests.spark.session import session
 from model_tests.traces.schema import Row, write_ndjson
 from model_tests.traces.schema_types import arrow_schema
-from model_tests.unit.traces.conftest import NEWEST_PRODUCERS, written
+from model_tests.unit.traces.conftest import NEWEST_PRODUCERS, judged_alike, written
 from reference.recording.trace import HISTORY, REPLICATION, SCHEMA_VERSION
 from spec.vocabulary import Origin
 
@@ -30,7 +32,7 @@ def test_a_true_trace_holds_and_its_report_fits_a_screen(true_rows: Rows, tmp_pa
     """What the reference did is what the specification decides; a person sees the counts per rule."""
     shown = io.StringIO()
 
-    report = check.run(str(written(true_rows, tmp_path / "true")))
+    report = judged_alike(written(true_rows, tmp_path / "true"))
     report.print(Console(file=shown, width=120))
 
     assert () == report.violations
@@ -53,7 +55,7 @@ def false_answer(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Row, C
     false = next(row for row in rows if is_appended_to_known_producer(row))
     false["first_offset"] += 1
     path = written(rows, tmp_path_factory.mktemp("false"))
-    return path, false, check.run(str(path))
+    return path, false, judged_alike(path)
 
 
 def test_a_false_answer_is_named_with_its_values(false_answer: tuple[Path, Row, CheckReport]) -> None:
@@ -88,7 +90,7 @@ def test_lines_are_judged_and_one_that_is_no_json_is_set_aside(true_rows: Rows, 
     with file.open("a") as lines:
         lines.write("{half\n")
 
-    report = check.run(str(file))
+    report = judged_alike(file)
 
     assert 1 == sum(aside.count for aside in report.quarantined)
     assert HOLDS == report.exit_code
@@ -183,16 +185,16 @@ def test_what_cannot_be_judged_is_set_aside_with_file_and_reason_and_the_rest_is
     (directory / "empty.ndjson").write_bytes(b"")
     (directory / "damaged.parquet").write_bytes(b"PAR1 and no more")
 
-    report = check.run(str(directory))
+    report = judged_alike(directory)
 
     found = {aside.reason: aside for aside in report.quarantined}
     assert 7 == next(aside.count for reason, aside in found.items() if "newer schema" in reason)
     assert (3, 1) == (found["trace is null"].count, found["step is null"].count)
-    assert (1, True) == (found[trace_files.CUT].count, "trace 2" in found[trace_files.CUT].where)
+    assert (1, True) == (found[CUT].count, "trace 2" in found[CUT].where)
     assert {"producer_epoch is null", "unknown profile 9.9"} <= found.keys()
     assert (1, 1) == tuple(found[f"{name} is null"].count for name in ("before_txn_state", "transactional_id"))
-    assert 3 == found[trace_files.TOO_WIDE].count
-    assert (2, True) == (found[trace_files.DUPLICATE].count, "steps.parquet" in found[trace_files.DUPLICATE].where)
+    assert 3 == found[TOO_WIDE].count
+    assert (2, True) == (found[DUPLICATE].count, "steps.parquet" in found[DUPLICATE].where)
     assert str(directory / "empty.ndjson") == found["the file is empty"].where
     assert any(aside.where == str(directory / "damaged.parquet") for aside in report.quarantined)
     assert 12 == len(report.quarantined)
@@ -210,7 +212,7 @@ def test_a_damaged_page_is_no_end_of_the_check(true_rows: Rows, tmp_path: Path) 
     damaged.write_bytes(content)
     (tmp_path / "gone.ndjson").symlink_to(tmp_path / "nowhere")
 
-    report = check.run(str(tmp_path))
+    report = judged_alike(tmp_path)
 
     assert {str(damaged), str(tmp_path / "gone.ndjson")} == {aside.where for aside in report.quarantined}
     assert (1, len(true_rows), ()) == (report.traces, report.steps, report.violations)
@@ -222,7 +224,7 @@ def test_of_an_unknown_release_nothing_is_judged(true_rows: Rows, tmp_path: Path
     for row in true_rows:
         row["profile"] = "9.9"
 
-    assert NOTHING_JUDGED == check.run(str(written(true_rows, tmp_path))).exit_code
+    assert NOTHING_JUDGED == judged_alike(written(true_rows, tmp_path)).exit_code
 
 
 @pytest.mark.parametrize("name", ["missing", "empty", "foreign", "rowless"])
@@ -240,7 +242,7 @@ def test_nothing_to_judge_is_bad_input(name: str, tmp_path: Path) -> None:
 def test_the_plan_holds_no_python_and_one_shuffle_by_trace(true_rows: Rows, tmp_path: Path) -> None:
     """Verdicts are Spark's own expressions; link rules read the one layout, and only counts are shuffled again."""
     path = str(written(true_rows, tmp_path / "true"))
-    counted = check_plan.counted(trace_files.read(session(), path).steps, check.NOTHING_APART)
+    counted = spark_plan.counted(trace_files.read(session(), path).steps.steps, check.NOTHING_APART)
 
     plan = str(counted._jdf.queryExecution().executedPlan())
 

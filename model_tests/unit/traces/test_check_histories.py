@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from model_tests.check import check
 from model_tests.judging.check_report import CheckReport
 from model_tests.judging.histories import Histories
 from model_tests.judging.history_links import HISTORY_CHAINS
@@ -14,7 +13,7 @@ from model_tests.judging.step_assumptions import Fault, claimed_in
 from model_tests.monitor.monitor import Monitor
 from model_tests.simulate.simulate import WORKLOADS, profile_of, trace_of, version_of
 from model_tests.traces.schema import complete
-from model_tests.unit.traces.conftest import written
+from model_tests.unit.traces.conftest import judged_alike, written
 from model_tests.unit.traces.test_histories import hidden_though_committed, late_request
 from spec.rules import TXN_NO_CROSSTALK
 from spec.versions import KAFKA_3_9_UNVERIFIED, PROFILES
@@ -71,7 +70,7 @@ def rows() -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def report(rows: list[dict[str, Any]], tmp_path_factory: pytest.TempPathFactory) -> CheckReport:
-    return check.run(str(written(rows, tmp_path_factory.mktemp("histories"))))
+    return judged_alike(written(rows, tmp_path_factory.mktemp("histories")))
 
 
 @pytest.mark.slow
@@ -116,9 +115,7 @@ def test_of_a_trace_that_lacks_steps_no_history_is_judged(tmp_path: Path) -> Non
         cut += rows
         whole += [{**row, "step": step} for step, row in enumerate(rows)]
 
-    of_cut, of_whole = (
-        check.run(str(written(rows, tmp_path / name))) for name, rows in (("cut", cut), ("whole", whole))
-    )
+    of_cut, of_whole = (judged_alike(written(rows, tmp_path / name)) for name, rows in (("cut", cut), ("whole", whole)))
     assert not {violation.guard for violation in of_cut.violations} & names
     assert {"reads_on", "reads_all"} <= {violation.guard for violation in of_whole.violations}
 
@@ -134,7 +131,7 @@ def test_nothing_is_held_against_a_step_that_is_reported_twice(tmp_path: Path) -
         wrong += [*rows[:place], changed, *rows[place + 1 :]]
         twice += [*rows[: place + 1], changed, *rows[place + 1 :]]
 
-    found = check.run(str(written(wrong, tmp_path / "wrong")))
+    found = judged_alike(written(wrong, tmp_path / "wrong"))
 
     assert "previous_log" in {violation.guard for violation in found.violations}
-    assert () == check.run(str(written(twice, tmp_path / "twice"))).violations
+    assert () == judged_alike(written(twice, tmp_path / "twice")).violations

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from model_tests.check import check
 from model_tests.corruption.corrupt import corrupted
 from model_tests.corruption.corrupt_coordinators import OF_COORDINATORS
 from model_tests.judging.check_report import CheckReport, StepViolation
@@ -14,7 +13,7 @@ from model_tests.monitor.runs import run_of
 from model_tests.replay.replay import run as replayed
 from model_tests.simulate.simulate import WORKLOADS, trace_of, workload_of
 from model_tests.traces.schema import Row
-from model_tests.unit.traces.conftest import written
+from model_tests.unit.traces.conftest import judged_alike, written
 from reference.broker import transaction_log
 from spec.versions import PROFILES
 from spec.vocabulary import ErrorCode, TransactionState
@@ -75,7 +74,7 @@ def report(traces: list[list[Row]], tmp_path_factory: pytest.TempPathFactory) ->
     forgotten, _ = with_an_id_forgotten(traces[13])
     bad = (*(each.rows for each in false), lost, repeated, forgotten)
     rows = [dict(row) for trace in (*traces, *bad) for row in trace]
-    return check.run(str(written(rows, tmp_path_factory.mktemp("transactions"))))
+    return judged_alike(written(rows, tmp_path_factory.mktemp("transactions")))
 
 
 def of_trace(report: CheckReport, trace: int) -> list[StepViolation]:

@@ -4,10 +4,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 
-from model_tests.check import cross_check
+from model_tests.check import cross_check, sample_judges
+from model_tests.check.check import run
 from model_tests.check.solver_sample import disagreements
 from model_tests.check.solver_verdicts import VERDICT, differing_verdicts
 from model_tests.common.reports import VIOLATED
@@ -16,7 +16,6 @@ from model_tests.judging.check_report import CheckReport, JudgeSample
 from model_tests.judging.judges import append_judge
 from model_tests.simulate.simulate import trace_of
 from model_tests.spark.session import session
-from model_tests.traces.schema_types import arrow_schema
 from model_tests.unit.traces.conftest import NEWEST_PRODUCERS, written
 from spec.engines.reading_z3 import INTEGERS
 from spec.protocol.append import append
@@ -24,7 +23,7 @@ from spec.protocol.append import append
 
 def test_a_trace_that_comes_again_differs_in_nothing(true_rows: list[dict[str, Any]]) -> None:
     """The seed determines every byte of it."""
-    assert (-1, "") == cross_check.difference(true_rows, trace_of(NEWEST_PRODUCERS, len(true_rows)))
+    assert (-1, "") == sample_judges.difference(true_rows, trace_of(NEWEST_PRODUCERS, len(true_rows)))
 
 
 @pytest.mark.parametrize("step", [0, 57, 119])
@@ -33,7 +32,7 @@ def test_a_changed_step_is_named_with_what_the_reference_has(true_rows: list[dic
     true_rows[step]["time_ms"] += 1
     true = true_rows[step]["time_ms"] - 1
 
-    found = cross_check.difference(true_rows, trace_of(NEWEST_PRODUCERS, len(true_rows)))
+    found = sample_judges.difference(true_rows, trace_of(NEWEST_PRODUCERS, len(true_rows)))
 
     assert (step, f"time_ms is {true + 1}, the reference has {true}") == found
 
@@ -42,16 +41,14 @@ def test_a_trace_of_another_length_is_named(true_rows: list[dict[str, Any]]) -> 
     """Further steps of the reference are reported by their number."""
     again = trace_of(NEWEST_PRODUCERS, len(true_rows))
 
-    assert (119, "119 steps, the reference makes 120") == cross_check.difference(true_rows[:-1], again)
+    assert (119, "119 steps, the reference makes 120") == sample_judges.difference(true_rows[:-1], again)
 
 
 def test_a_trace_whose_number_is_no_seed_is_not_made_again(true_rows: list[dict[str, Any]]) -> None:
     """The reference makes none of it, and the check goes on to the next."""
-    table = pa.Table.from_pylist([row | {"trace": 10**12} for row in true_rows], schema=arrow_schema())
+    found = sample_judges.made_again([row | {"trace": 10**12} for row in true_rows])
 
-    (found,) = cross_check._made_again(table).to_pylist()
-
-    assert "120 steps, the reference makes 0" in found.values()
+    assert (10**12, 0, "120 steps, the reference makes 0") == found
 
 
 def test_a_sample_that_differs_is_a_violation() -> None:
@@ -95,7 +92,7 @@ def test_samples_are_drawn_and_judged_on_the_executors(true_rows: list[dict[str,
     """Of a true and a false trace the reference names the false one; the solver agrees on every append."""
     false = [dict(row) for row in trace_of(NEWEST_PRODUCERS + 4, steps=60)]
     false[30]["world_ms"] += 7
-    steps = trace_files.read(session(), str(written([*true_rows, *false], tmp_path))).steps
+    steps = trace_files.read(session(), str(written([*true_rows, *false], tmp_path))).steps.steps
 
     again = cross_check.to_the_reference(steps, 5)
     solved = cross_check.to_the_solver(steps, 12)
@@ -103,3 +100,15 @@ def test_samples_are_drawn_and_judged_on_the_executors(true_rows: list[dict[str,
     assert (2, 1) == (again.put, again.differing)
     assert again.reported[0].startswith(f"trace {NEWEST_PRODUCERS + 4}, step 30: world_ms is ")
     assert (12, 0, ()) == (solved.put, solved.differing, solved.reported)
+
+
+def test_samples_are_drawn_and_judged_in_this_process(true_rows: list[dict[str, Any]], tmp_path: Path) -> None:
+    """Of a true and a false trace the reference names the false one; the solver agrees on every append."""
+    false = [dict(row) for row in trace_of(NEWEST_PRODUCERS + 4, steps=60)]
+    false[30]["world_ms"] += 7
+
+    solved, again = run(str(written([*true_rows, *false], tmp_path)), z3_sample=12, reference_sample=5).samples
+
+    assert (2, 1) == (again.put, again.differing)
+    assert again.reported[0].startswith(f"trace {NEWEST_PRODUCERS + 4}, step 30: world_ms is ")
+    assert ("z3", 12, 0, ()) == (solved.judge, solved.put, solved.differing, solved.reported)

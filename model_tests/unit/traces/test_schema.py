@@ -4,8 +4,9 @@ from typing import Any
 import pytest
 
 from model_tests.common.reports import BadInput
+from model_tests.judging.trace_files import spark_schema
 from model_tests.traces.schema import read_ndjson, write_ndjson
-from model_tests.traces.schema_types import arrow_schema, spark_schema
+from model_tests.traces.schema_types import arrow_schema
 from reference.recording.trace import COLUMNS
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from pyspark.sql import DataFrame
 
 from model_tests.judging import coordinator_verdicts, trace_files
 from model_tests.judging.chains import CHAINS
@@ -17,8 +16,10 @@ from model_tests.judging.fault_scope import Doubtful, ReachVerdict, verdicts_of,
 from model_tests.judging.histories import Histories, key_on
 from model_tests.judging.history_links import HISTORY
 from model_tests.judging.inferred_faults import hidden_faults
+from model_tests.judging.local_files import read_here
 from model_tests.judging.step_assumptions import Fault
-from model_tests.judging.trace_files import NEEDED
+from model_tests.judging.step_fitness import NEEDED
+from model_tests.judging.step_table import StepTable
 from model_tests.judging.trace_slice import to_explain, to_judge_again
 from model_tests.judging.verdicts import rules_in
 from model_tests.simulate.simulate import WORKLOADS, trace_of
@@ -30,6 +31,9 @@ pytestmark = pytest.mark.xdist_group("spark")
 
 BACK, TWICE, NAMELESS = 1_000_000, 2_000_000, 3_000_000
 """Numbers of the traces that are not simulated."""
+
+HERE, ON_SPARK = "here", "on Spark"
+"""Where the steps are held."""
 
 SEEDS: Final = range(40 * len(WORKLOADS))
 
@@ -105,14 +109,14 @@ def violated_in(number: int, rows: Sequence[Row]) -> Iterator[dict[str, Any]]:
         yield {"trace": number, "step": verdict.judged.row["step"], "kind": HISTORY, "chain": verdict.judged.number}
 
 
-def steps_of(traces: Iterable[Sequence[Row]], directory: Path) -> DataFrame:
+def steps_of(traces: Iterable[Sequence[Row]], directory: Path, where: str) -> StepTable:
     path = written([unsaid(row) for rows in traces for row in rows], directory)
-    return trace_files.read(session(), str(path)).steps
+    return read_here(str(path)).steps if where == HERE else trace_files.read(session(), str(path)).steps
 
 
-@pytest.fixture(scope="module")
-def steps(tmp_path_factory: pytest.TempPathFactory) -> DataFrame:
-    return steps_of(traces().values(), tmp_path_factory.mktemp("false"))
+@pytest.fixture(scope="module", params=[HERE, ON_SPARK])
+def steps(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> StepTable:
+    return steps_of(traces().values(), tmp_path_factory.mktemp("false"), request.param)
 
 
 def counts(doubtful: Doubtful) -> list[tuple[Any, ...]]:
@@ -121,7 +125,7 @@ def counts(doubtful: Doubtful) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.slow
-def test_a_violation_judged_again_is_as_in_its_whole_trace(steps: DataFrame) -> None:
+def test_a_violation_judged_again_is_as_in_its_whole_trace(steps: StepTable) -> None:
     """With the faults that reach it: of every kind, among these traces."""
     faults = set[int]()
     for number, needed in to_judge_again(steps, violated()):
@@ -135,7 +139,7 @@ def test_a_violation_judged_again_is_as_in_its_whole_trace(steps: DataFrame) -> 
 
 
 @pytest.mark.slow
-def test_most_steps_are_not_read(steps: DataFrame) -> None:
+def test_most_steps_are_not_read(steps: StepTable) -> None:
     """Of a trace in which a reader's word alone is doubtful, less than a third."""
     first = violated()[0]
     ((trace, needed),) = to_judge_again(steps, [first])
@@ -147,7 +151,7 @@ def test_most_steps_are_not_read(steps: DataFrame) -> None:
 
 
 @pytest.mark.slow
-def test_an_identity_that_another_node_handed_out_is_read(steps: DataFrame) -> None:
+def test_an_identity_that_another_node_handed_out_is_read(steps: StepTable) -> None:
     """It is on no key of the node at which it was handed out again."""
     (again,) = (number for number, chain in CHAINS.items() if IDENTITY[1:] == (*chain.texts, *chain.numbers))
     verdict = {"trace": TWICE, "step": 2, "kind": CHAINS[again].kind, "chain": again}
@@ -155,10 +159,11 @@ def test_an_identity_that_another_node_handed_out_is_read(steps: DataFrame) -> N
     assert [0, 2] == [row["step"] for row in to_explain(steps, [verdict])[TWICE]]
 
 
-def test_what_a_broker_lost_is_read(tmp_path: Path) -> None:
+@pytest.mark.parametrize("where", [HERE, ON_SPARK])
+def test_what_a_broker_lost_is_read(tmp_path: Path, where: str) -> None:
     """With what another had shown of it; the steps that are read again for a verdict are others."""
     back = come_back(BACK)
-    steps = steps_of([back, handed_out_twice(TWICE), sent_by_nobody(NAMELESS)], tmp_path)
+    steps = steps_of([back, handed_out_twice(TWICE), sent_by_nobody(NAMELESS)], tmp_path, where)
 
     ((_, needed),) = to_judge_again(steps, list(violated_in(BACK, back)))
 
@@ -166,7 +171,7 @@ def test_what_a_broker_lost_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_key_without_a_name_is_read(steps: DataFrame) -> None:
+def test_a_key_without_a_name_is_read(steps: StepTable) -> None:
     """Who sent is left out, and was the same all the same."""
     (again,) = (place for place in violated() if place["trace"] == NAMELESS)
     ((_, needed),) = to_judge_again(steps, [again])
@@ -176,7 +181,7 @@ def test_a_key_without_a_name_is_read(steps: DataFrame) -> None:
 
 
 @pytest.mark.slow
-def test_an_explanation_needs_no_more_than_the_same_keys(steps: DataFrame) -> None:
+def test_an_explanation_needs_no_more_than_the_same_keys(steps: StepTable) -> None:
     """Each violation is explained as from its whole trace."""
     chosen = violated()[:: max(1, len(violated()) // 60)]
     explained = to_explain(steps, chosen)
