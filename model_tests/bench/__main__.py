@@ -14,6 +14,8 @@ from rich.table import Table
 from model_tests.bench import checking, searching, serving, simulating
 from model_tests.bench.append import appends
 from model_tests.bench.audits import PARTITIONS, TIMES, audit_timing
+from model_tests.bench.instant import STEPS as INSTANT_STEPS
+from model_tests.bench.instant import instant_timing
 from model_tests.bench.log_files import TOGETHER, log_timing
 from model_tests.bench.memory import peak_mebibytes
 from model_tests.bench.simulation import simulations, together
@@ -35,6 +37,9 @@ CHECKED: Final = {RunEffort.QUICK: 100_000, RunEffort.DEFAULT: 1_000_000, RunEff
 
 SPREAD: Final = {RunEffort.QUICK: 100, RunEffort.DEFAULT: 400, RunEffort.DEEP: 2_000}
 """Traces that are simulated on Spark."""
+
+REPLAYED: Final = {RunEffort.QUICK: 5_000, RunEffort.DEFAULT: 50_000, RunEffort.DEEP: 50_000}
+"""Steps of a trace that is replayed from its file."""
 
 SENT: Final = {RunEffort.QUICK: 50_000, RunEffort.DEFAULT: 200_000, RunEffort.DEEP: 1_000_000}
 """Messages of a client to a server."""
@@ -151,6 +156,26 @@ def _audit(effort: RunEffort, scratch: Path) -> list[Measured]:
     ]
 
 
+def _instant(effort: RunEffort, scratch: Path) -> list[Measured]:
+    timing = instant_timing(REPLAYED[effort], scratch)
+    ratio = timing.audit / timing.naive
+    return [
+        Measured("CPU time of the audit of one dump", timing.dump, "s", "at most 1", met=timing.dump <= 1),
+        Measured("CPU time of the audit of 100 MB", timing.audit, "s", "at most 3", met=timing.audit <= 3),
+        Measured("the same / a loop over headers, its CPU time", ratio, "x", "", met=True),
+        Measured(
+            f"CPU time of a check of {INSTANT_STEPS:,} steps", timing.check, "s", "at most 5", met=timing.check <= 5
+        ),
+        Measured(
+            f"CPU time of a replay of {timing.replayed:,} steps",
+            timing.replay,
+            "s",
+            "at most 5",
+            met=timing.replay <= 5,
+        ),
+    ]
+
+
 def _spread(effort: RunEffort, scratch: Path) -> list[Measured]:
     timing = simulating.timed(SPREAD[effort], CHECKS, scratch)
     share = timing.ratio
@@ -222,6 +247,7 @@ PARTS: Final[Mapping[str, Part]] = {
     "log": _log_files,
     "columns": _column_verdicts,
     "audit": _audit,
+    "instant": _instant,
     "spread": _spread,
     "checks": _checks,
 }
