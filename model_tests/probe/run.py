@@ -20,7 +20,7 @@ from model_tests.probe.page import page_of
 from model_tests.probe.play import PATIENT, Patience, Played, Player
 from model_tests.probe.pool import NamePool
 from model_tests.probe.report import Cause, FamilyTally, ProbeReport
-from model_tests.probe.script import DRAWS, Script, drawn
+from model_tests.probe.script import DRAWS, Script, directed, drawn
 from model_tests.probe.shrinking import Shrinker, described, signature_of
 from model_tests.probe.target import Pace, Target, addresses
 from reference.wire.codec import WireLibraryMissing
@@ -151,11 +151,9 @@ class _Run:
 
     def _find_profile(self) -> None:
         """Find the release that the broker behaves most like."""
-        played = [
-            self.play(drawn(family, seed, implicit=self._profile.transaction_version == 2), stops=False)
-            for seed in range(FINGERPRINTS)
-            for family in FINGERPRINTED
-        ]
+        implicit = self._profile.transaction_version == 2
+        drawings = [drawn(f, seed, implicit=implicit) for seed in range(FINGERPRINTS) for f in FINGERPRINTED]
+        played = [self.play(script, stops=False) for script in (*directed(), *drawings)]
         self._say(f"{len(played)} sessions played, now held against every release")
         found = fingerprint_of(played, self._target.transaction_version, self._profile)
         self._report.fingerprint = found
@@ -194,6 +192,8 @@ class _Run:
     def _play_all(self, began: float) -> None:
         if self._finds:
             self._find_profile()
+        for script in directed() if "B" in self._options.families else ():
+            self._play_one(script)
         for number, (family, seed) in enumerate(self._scripts()):
             late = self._options.seconds is not None and time.monotonic() - began >= self._options.seconds
             if late or (self._options.sessions is not None and number >= self._options.sessions):
