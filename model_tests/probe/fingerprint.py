@@ -5,14 +5,14 @@ from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import Any, Final
 
-from model_tests.conform.api_versions import TAKEN
+from model_tests.conform.api_versions import APIS, TAKEN
 from model_tests.conform.on_specification import OnSpecification
 from model_tests.conform.sessions import Session
 from model_tests.conform.side_by_side import SPECIFICATION, SideBySide
 from model_tests.probe.play import Played
 from model_tests.probe.target import Target
 from reference.wire.versions import is_since
-from spec.versions import NEWEST, RELEASES, Profile
+from spec.versions import RELEASES, Profile
 
 FEATURE_SINCE: Final = "4.0"
 """First release that has the feature `transaction.version`."""
@@ -129,16 +129,21 @@ class Fingerprint:
 
 
 def guessed(target: Target) -> Profile:
-    """The newest release whose versions of requests fit those that a broker announces best."""
-    return max(RELEASES, key=lambda release: (_alike(release, target), RELEASES.index(release)))
+    """The newest of the releases that take just what the oldest one does that takes all that a broker announces."""
+    possible = [release for release in RELEASES if _may_be(release, target.transaction_version)]
+    taking = [release for release in possible if _takes_all(release, target)] or possible[-1:]
+    return [release for release in taking if TAKEN[release.name] == TAKEN[taking[0].name]][-1]
 
 
-def _alike(release: Profile, target: Target) -> int:
-    """How many requests a broker announces up to just the version that a release has."""
+def _may_be(release: Profile, transaction_version: int | None) -> bool:
+    """Whether a release has the feature `transaction.version` if and only if the cluster does."""
+    return is_since(release, FEATURE_SINCE) == (transaction_version is not None)
+
+
+def _takes_all(release: Profile, target: Target) -> bool:
+    """Whether a release takes every version that a broker announces."""
     taken = TAKEN[release.name]
-    return sum(target.announced.get(api, (0, -1))[1] == newest for api, (_, newest) in taken.items()) - sum(
-        api in target.announced and api not in taken for api in TAKEN[NEWEST.name]
-    )
+    return all(target.announced[api][1] <= taken.get(api, (0, -1))[1] for api in APIS if api in target.announced)
 
 
 def under_feature(profile: Profile, transaction_version: int | None) -> Profile:
@@ -163,7 +168,8 @@ def fingerprint_of(sessions: Sequence[Played], transaction_version: int | None, 
         transaction_version: that the cluster has finalized, None where it has no such feature.
         guess: by what the broker announces.
     """
-    candidates = [under_feature(release, transaction_version) for release in RELEASES]
+    possible = [release for release in RELEASES if _may_be(release, transaction_version)]
+    candidates = [under_feature(release, transaction_version) for release in possible]
     agreeing = {each.name: sum(agrees(played, each) for played in sessions) for each in candidates}
     most = max(agreeing.values())
     fitting = [each for each in candidates if agreeing[each.name] == most]

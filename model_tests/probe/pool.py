@@ -66,6 +66,9 @@ class NamePool:
 
     def remove(self) -> None:
         """Remove what was made; what cannot be removed is in `left`."""
+        if self._groups and not self.target.has("DeleteGroups"):
+            self.left.append(f"{len(self._groups)} groups, which a broker without DeleteGroups forgets by itself")
+            self._groups.clear()
         for group, member in self._groups.items():
             self._try(f"group {group}", lambda group=group, member=member: self._remove_group(group, member))
         self._groups.clear()

@@ -26,7 +26,8 @@ class Cause:
         sessions: how many sessions showed it.
         script: the shortest script that does, a line a step.
         session: that script as it was played, in the format of recorded sessions.
-        drawing: it as a sequence diagram.
+        drawing: it as a sequence diagram of text.
+        svg: likewise, for a page.
         guard: of the specification, which decided, and on which values.
         rules: at stake, each with its source.
         runs: sessions that shrinking took.
@@ -39,6 +40,7 @@ class Cause:
     script: tuple[str, ...] = ()
     session: Mapping[str, Any] = field(default_factory=dict)
     drawing: str = ""
+    svg: str = ""
     guard: str = ""
     rules: tuple[tuple[str, str], ...] = ()
     runs: int = 0
@@ -168,7 +170,12 @@ class ProbeReport:
                     console.print(line, markup=False, highlight=False, soft_wrap=True)
         for reason, count in self.undecided.most_common():
             console.print(f"undecided, {count} times: {reason}", markup=False, highlight=False, soft_wrap=True)
-        for line in (*self.failures, *self.notes, *(f"not removed: {what}" for what in self.left), self._closing()):
+        for line in (
+            *self.failures,
+            *self.notes,
+            *(f"not removed: {what}" for what in self.left[:SHOWN]),
+            self._closing(),
+        ):
             console.print(line, markup=False, highlight=False, soft_wrap=True)
 
     def _table(self) -> Table:

@@ -11,14 +11,16 @@ from typing import Final
 from model_tests.common.reports import BadInput
 from model_tests.conform.decision_log import branch_name
 from model_tests.diagrams.sequence import text_of
+from model_tests.diagrams.sequence_svg import svg_of
 from model_tests.probe.connection import BrokerFailure
 from model_tests.probe.drawing import sequence_of
 from model_tests.probe.fingerprint import explained_by, fingerprint_of, guessed, under_feature
 from model_tests.probe.observing import Level, level_of
+from model_tests.probe.page import page_of
 from model_tests.probe.play import PATIENT, Patience, Played, Player
 from model_tests.probe.pool import NamePool
 from model_tests.probe.report import Cause, FamilyTally, ProbeReport
-from model_tests.probe.script import DRAWS, Script, drawn
+from model_tests.probe.script import DRAWS, Script, directed, drawn
 from model_tests.probe.shrinking import Shrinker, described, signature_of
 from model_tests.probe.target import Pace, Target, addresses
 from reference.wire.codec import WireLibraryMissing
@@ -35,6 +37,9 @@ FINGERPRINTED: Final = ("A", "B", "C")
 SESSIONS: Final = 60
 RATE: Final = 2_000.0
 """Requests in a second, at most."""
+
+PAGE: Final = "report.html"
+"""The report as a page, in the directory of sessions."""
 
 PATIENCE_S: Final = 30.0
 FAILURES: Final = 3
@@ -146,11 +151,9 @@ class _Run:
 
     def _find_profile(self) -> None:
         """Find the release that the broker behaves most like."""
-        played = [
-            self.play(drawn(family, seed, implicit=self._profile.transaction_version == 2), stops=False)
-            for seed in range(FINGERPRINTS)
-            for family in FINGERPRINTED
-        ]
+        implicit = self._profile.transaction_version == 2
+        drawings = [drawn(f, seed, implicit=implicit) for seed in range(FINGERPRINTS) for f in FINGERPRINTED]
+        played = [self.play(script, stops=False) for script in (*directed(), *drawings)]
         self._say(f"{len(played)} sessions played, now held against every release")
         found = fingerprint_of(played, self._target.transaction_version, self._profile)
         self._report.fingerprint = found
@@ -176,6 +179,8 @@ class _Run:
             self._clean()
         self._report.requests = self._target.requests
         self._report.seconds = time.monotonic() - began
+        if self._options.out is not None:
+            self._put(self._options.out / PAGE, page_of(self._report), "w")
         return self._report
 
     def _clean(self) -> None:
@@ -187,6 +192,8 @@ class _Run:
     def _play_all(self, began: float) -> None:
         if self._finds:
             self._find_profile()
+        for script in directed() if "B" in self._options.families else ():
+            self._play_one(script)
         for number, (family, seed) in enumerate(self._scripts()):
             late = self._options.seconds is not None and time.monotonic() - began >= self._options.seconds
             if late or (self._options.sessions is not None and number >= self._options.sessions):
@@ -278,7 +285,7 @@ class _Run:
         first = comparison.disagreed[0]
         cause.script = tuple(described(played))
         cause.session = played.session
-        cause.drawing = text_of(sequence_of(played))
+        cause.drawing, cause.svg = text_of(sequence_of(played)), svg_of(sequence_of(played))
         cause.guard = first.guard
         cause.rules = tuple((rule.id, "; ".join(rule.source)) for rule in first.rules)
         cause.runs = runs
@@ -295,13 +302,21 @@ class _Run:
         if self._options.out is None or not played.session["steps"]:
             return ""
         file = self._options.out / name
+        self._put(file, json.dumps(played.session) + "\n", "a")
+        return str(file)
+
+    def _put(self, file: Path, text: str, mode: str) -> None:
+        """Write to a file of the directory.
+
+        Raises:
+            BadInput: it cannot be written.
+        """
         try:
-            self._options.out.mkdir(parents=True, exist_ok=True)
-            with file.open("a") as lines:
-                lines.write(json.dumps(played.session) + "\n")
+            file.parent.mkdir(parents=True, exist_ok=True)
+            with file.open(mode) as lines:
+                lines.write(text)
         except OSError as error:
             raise BadInput(f"{file} cannot be written: {error.strerror}") from error
-        return str(file)
 
 
 def families_of(text: str) -> Sequence[str]:

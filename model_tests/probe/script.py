@@ -1,7 +1,7 @@
 """Symbolic scripts: what a session does, in words that mean something whatever the broker has answered before."""
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
@@ -346,4 +346,64 @@ def _raced(draw: _Draw) -> Action:
 DRAWS: Final = MappingProxyType({"A": _appends, "B": _transactions, "C": _groups, "D": _reads, "R": _races})
 """By the family of sessions."""
 
-Drawing = Callable[[_Draw, bool], Iterator[Action]]
+
+# --- directed -------------------------------------------------------------------------------------------------
+
+
+def directed() -> tuple[Script, ...]:
+    """Scripts that lead to behaviours which chance meets too seldom."""
+    listed = (_marker_again(), _first_sequence(), _late_copies(), _next_epoch(), _bumped(), _aborts_nothing())
+    return tuple(
+        Script("B", number, tuple(replace(action, key=key) for key, action in enumerate(actions, 1)))
+        for number, actions in enumerate(listed)
+    )
+
+
+def _began(*, epoch: int = 0) -> tuple[Action, ...]:
+    """A transaction with one batch."""
+    return (
+        Action(0, "InitProducerId", who="t0"),
+        Action(0, "AddPartitionsToTxn", who="t0", epoch=epoch),
+        Action(0, "Produce", who="t0", transactional=True, epoch=epoch),
+    )
+
+
+def _marker_again() -> tuple[Action, ...]:
+    """Markers of the epoch that has just ended, of the one after, and of an older coordinator."""
+    end = Action(0, "EndTxn", who="t0")
+    marker = Action(0, "WriteTxnMarkers", who="t0")
+    return (*_began(), end, marker, replace(marker, epoch=1), replace(marker, epoch=-1), *_began()[1:], end)
+
+
+def _first_sequence() -> tuple[Action, ...]:
+    """A producer that the partition does not know begins in the middle, and again after a gap."""
+    produce = Action(0, "Produce", who=IDEMPOTENT, sequence=5)
+    return (Action(0, "InitProducerId", who=IDEMPOTENT), produce, replace(produce, sequence=0), produce)
+
+
+def _late_copies() -> tuple[Action, ...]:
+    """Copies of each of six batches."""
+    produced = tuple(Action(0, "Produce", who=IDEMPOTENT, records=2) for _ in range(6))
+    copies = tuple(Action(0, COPY, original=original) for original in (7, 6, 3, 2))
+    return (Action(0, "InitProducerId", who=IDEMPOTENT), *produced, *copies)
+
+
+def _next_epoch() -> tuple[Action, ...]:
+    """A client ends a transaction with the epoch after its own, and then begins anew."""
+    end = Action(0, "EndTxn", who="t0", epoch=1)
+    return (*_began(), end, replace(end, epoch=0), Action(0, "InitProducerId", who="t0"))
+
+
+def _bumped() -> tuple[Action, ...]:
+    """A new epoch begins with another sequence than 0, and an old one writes after it."""
+    initialize = Action(0, "InitProducerId", who="t0", expects=True)
+    produce = Action(0, "Produce", who="t0", transactional=True)
+    first = (*_began(), Action(0, "EndTxn", who="t0"), initialize)
+    late = replace(produce, epoch=-1)
+    return (*first, late, _began()[1], replace(produce, sequence=3), late, produce, Action(0, "EndTxn", who="t0"))
+
+
+def _aborts_nothing() -> tuple[Action, ...]:
+    """A client aborts what it has not begun, twice, and begins a transaction after it."""
+    abort = Action(0, "EndTxn", who="t0", commits=False)
+    return (Action(0, "InitProducerId", who="t0"), abort, abort, *_began()[1:], Action(0, "EndTxn", who="t0"))

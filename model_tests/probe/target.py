@@ -311,8 +311,6 @@ class Target:
 
     def delete_group(self, group: str) -> bool:
         """Remove a group; whether it is gone."""
-        if not self.has("DeleteGroups"):
-            return False
         version = self.newest("DeleteGroups", 2)
         answer = self.ask(self.coordinator(GROUP, group), "DeleteGroups", version, {"groups_names": [group]})
         return answer.results[0].error_code in (0, ErrorCode.GROUP_ID_NOT_FOUND)

@@ -1,0 +1,123 @@
+"""The whole way against a served reference: sound ones agree, other releases and broken ones are found and shrunk."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("kafka.protocol", reason="the wire protocol needs kafka-python")
+
+from model_tests.common.reports import HOLDS, VIOLATED, BadInput
+from model_tests.conform.replay import run as replayed
+from model_tests.probe.report import ProbeReport
+from model_tests.probe.run import ProbeOptions, run
+from model_tests.probe.target import Pace, Target, addresses
+from model_tests.serve.cluster import Cluster
+from model_tests.serve.defects import DEFECTS
+from reference.wire.versions import RELEASES
+
+LEAN = ProbeOptions(sessions=10, rate=0, patience_s=20)
+MOST_STEPS = 6
+"""Of a script that was shrunk."""
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[str]:
+    """A sound cluster of 4.3."""
+    cluster = Cluster("4.3")
+    with cluster:
+        yield cluster.bootstrap_servers
+        cluster.stop()
+        cluster.report = None  # its own rules about applications are not those of a client out of turn
+
+
+def probed(bootstrap: str, profile: str, options: ProbeOptions = LEAN) -> ProbeReport:
+    return run(bootstrap, profile, options, lambda _: None, lambda _: False)
+
+
+def test_a_sound_broker_agrees_and_is_left_as_it_was(served: str, tmp_path: Path) -> None:
+    """Every family is judged, the files agree offline too, and no topic is left behind."""
+    report = probed(served, "4.3", replace(LEAN, out=tmp_path))
+
+    assert HOLDS == report.exit_code, [str(cause.signature) for cause in report.causes.values()]
+    assert {"A", "B", "C", "D", "R"} == set(report.families)
+    assert report.steps > 100
+    assert not report.left
+    again = replayed([tmp_path / "sessions.ndjson"], jobs=1)
+    assert (report.steps, 0, []) == (again.steps, again.disagreed_steps, again.damage)
+    assert "4.3" in (tmp_path / "report.html").read_text()
+    target = Target(tuple(addresses(served)), 20, Pace(0))
+    target.open()
+    assert () == target.topics_there
+    target.close()
+
+
+def test_a_broker_with_other_topics_is_asked_about() -> None:
+    """Without --yes and without a person nothing is made."""
+    cluster = Cluster("4.3", topics={"orders": 1})
+    with cluster, pytest.raises(BadInput, match="the broker has other topics"):
+        probed(cluster.bootstrap_servers, "4.3")
+
+
+def test_another_release_is_told_apart_by_its_behaviours() -> None:
+    """A broker of 2.5 that is held against 2.4 differs; each difference is short and names what explains it."""
+    cluster = Cluster("2.5")
+    with cluster:
+        report = probed(cluster.bootstrap_servers, "2.4", replace(LEAN, families=("A",), sessions=3))
+        cluster.stop()
+        cluster.report = None
+
+    assert VIOLATED == report.exit_code
+    causes = list(report.causes.values())
+    assert all(len(cause.script) <= MOST_STEPS for cause in causes)
+    assert any("any_first_sequence=True" in cause.behaviours for cause in causes)
+    assert all(json.loads(json.dumps(cause.to_json())) == cause.to_json() for cause in causes)
+
+
+def test_a_planted_defect_is_found_and_shrunk(tmp_path: Path) -> None:
+    """The disagreement names the rule, and its file disagrees offline too."""
+    cluster = Cluster("4.3", defect="a-new-instance-gets-the-epoch-of-the-one-before")
+    with cluster:
+        options = replace(LEAN, families=("B",), sessions=4, out=tmp_path)
+        report = probed(cluster.bootstrap_servers, "4.3", options)
+        cluster.stop()
+        cluster.report = None
+
+    cause = next(iter(report.causes.values()))
+    assert VIOLATED == report.exit_code
+    assert "ids.identity_never_repeats" in [rule for rule, _ in cause.rules]
+    assert len(cause.script) <= MOST_STEPS
+    assert f"{cause.rules[0][0]} is violated" in cause.drawing
+    assert replayed([cause.file], jobs=1).disagreed_steps == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("release", RELEASES)
+def test_every_release_agrees_with_itself_and_is_found(release: str) -> None:
+    """The release that is served is the one that fits best, or is not told from it; all sessions agree."""
+    cluster = Cluster(release)
+    with cluster:
+        report = probed(cluster.bootstrap_servers, "auto", replace(LEAN, sessions=40))
+        cluster.stop()
+        cluster.report = None
+
+    found = report.fingerprint
+    assert found is not None
+    assert any(name.startswith(release) for name in (found.best.name, *found.alike))
+    assert found.sessions == found.agreeing[found.best.name]
+    assert HOLDS == report.exit_code
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", DEFECTS)
+def test_every_served_defect_is_found(name: str) -> None:
+    """Whatever the defect, some session disagrees."""
+    cluster = Cluster("4.3", defect=name)
+    with cluster:
+        report = probed(cluster.bootstrap_servers, "4.3", replace(LEAN, sessions=60, shrinks=False))
+        cluster.stop()
+        cluster.report = None
+
+    assert report.causes, dict(report.undecided)

@@ -1,0 +1,83 @@
+"""Scripts and their shortening, without a broker."""
+
+from dataclasses import fields, replace
+
+import pytest
+
+from model_tests.common.reports import BadInput
+from model_tests.probe.fingerprint import UNSEEN
+from model_tests.probe.run import seconds_of
+from model_tests.probe.script import COPY, DRAWS, drawn
+from model_tests.probe.target import Pace, java_hash
+from spec.versions import Profile
+
+
+@pytest.mark.parametrize("family", DRAWS)
+def test_a_seed_gives_one_script(family: str) -> None:
+    """The same family and seed give the same actions, another seed gives others."""
+    first, again, other = (drawn(family, seed, implicit=True) for seed in (1, 1, 2))
+
+    assert first == again
+    assert first.actions != other.actions
+    assert len({action.key for action in first.actions}) == len(first.actions)
+
+
+@pytest.mark.parametrize("family", DRAWS)
+def test_copies_name_actions_before_them(family: str) -> None:
+    """A late copy is of something that was sent before."""
+    scripts = [drawn(family, seed, implicit=False) for seed in range(20)]
+
+    for script in scripts:
+        seen: set[int] = set()
+        for action in script.actions:
+            assert action.api != COPY or action.original in seen
+            seen.add(action.key)
+
+
+def test_unseen_behaviours_are_behaviours() -> None:
+    """No behaviour is passed over that does not exist."""
+    assert set() == set(UNSEEN) - {behaviour.name for behaviour in fields(Profile)}
+
+
+def test_action_in_words() -> None:
+    """An action says what it does, relative to what comes next."""
+    action = next(a for a in drawn("A", 3, implicit=False).actions if a.api == "Produce")
+
+    assert "p0: produce next - 1 to 0" == str(replace(action, who="p0", sequence=-1, epoch=0, partition=0))
+
+
+@pytest.mark.parametrize(("text", "hashed"), [("", 0), ("a", 97), ("group", 98629247), ("polygenelubricants", 0)])
+def test_partitions_of_coordinators_are_found_as_kafka_does(text: str, hashed: int) -> None:
+    """`String.hashCode`, and 0 for the one number that has no positive counterpart."""
+    assert hashed == java_hash(text)
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("", None), ("90", 90), ("90s", 90), ("5m", 300), ("1h", 3600)])
+def test_durations(text: str, seconds: float | None) -> None:
+    """A number of seconds, or with a unit."""
+    assert seconds == seconds_of(text)
+
+
+@pytest.mark.parametrize("text", ["m", "five", "-1s", "0", "nan"])
+def test_what_is_no_duration_is_refused(text: str) -> None:
+    """In one line."""
+    with pytest.raises(BadInput, match="--time is a duration"):
+        seconds_of(text)
+
+
+def test_the_pace_holds_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a burst, requests wait until they are due."""
+    now, slept = [0.0], []
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        now[0] += seconds
+
+    monkeypatch.setattr("model_tests.probe.target.time.sleep", sleep)
+    pace = Pace(100, lambda: now[0])
+
+    for _ in range(200):
+        pace.wait()
+
+    assert 1.85 <= now[0] <= 2.01
+    assert slept
