@@ -1,15 +1,15 @@
 """Docstrings in Google's style on the page: paragraphs, lists of arguments and attributes, what is raised."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from inspect import cleandoc
 from typing import Final
 
 from docutils import nodes
 from tables import prose
 
-SECTIONS: Final = ("Args", "Attributes", "Raises", "Returns", "Yields")
-ENTRY: Final = re.compile(r"^(?P<name>\*{0,2}[\w., ]+): (?P<text>.*)$")
+SECTIONS: Final = ("Args", "Attributes", "Fields", "Raises", "Returns", "Yields")
+ENTRY: Final = re.compile(r"^(?P<name>\*{0,2}[\w., \[\]*]+): (?P<text>.*)$")
 ITEM: Final = re.compile(r"^(?:[-*]|\d+\.) ")
 
 
@@ -22,6 +22,19 @@ def nodes_of(docstring: str) -> list[nodes.Node]:
             found.append(_section(heading.rstrip(":"), cleandoc(below)))
         elif block.strip():
             found.append(_block(block))
+    return found
+
+
+def written(writer: Callable[..., object]) -> dict[str, str]:
+    """The meaning of each field that a function writes into a report, by its place there.
+
+    Raises:
+        ValueError: its docstring has no section of fields.
+    """
+    _, _, below = cleandoc(writer.__doc__ or "").partition("\nFields:\n")
+    found = dict(_entries(cleandoc(re.split(r"\n\s*\n", below)[0])))
+    if not found:
+        raise ValueError(f"{writer.__qualname__} does not say what its fields mean")
     return found
 
 

@@ -1,73 +1,28 @@
-"""The meaning of each field of a report, by its place; `*` stands for a key that is a name or a number."""
+"""The meaning of each field of a report, by its place; `*` stands for a key that is a name or a number.
+
+What writes an object says what its fields mean, in the section `Fields` of its docstring; tables here go there.
+"""
 
 from collections.abc import Mapping
 from typing import Final
 
+from docstrings import written
 from proof_meanings import OF_PROOFS, SECONDS, under
+
+from model_tests.bugs.judged import JudgedBug
+from model_tests.conform.report import ConformReport, SessionDisagreement, Undecided, UnjudgedSessions
 
 PLACE: Final = {"topic": "topic", "partition": "number of the partition"}
 IDENTITY: Final = {"producer_id": "producer id", "producer_epoch": "its epoch"}
 MEANINGS: Final[Mapping[str, Mapping[str, str]]] = {
-    "bugs": under(
-        "[]",
-        {
-            "name": "the bug: its ticket, or what it is called",
-            "rule": "the rule that it breaks",
-            "profile": "the release that was searched",
-            "expected": "`violated` or `holds`, as the catalogue says",
-            "got": "what the search says: `violated`, `holds`, or `unknown` with the reason",
-            "depth": "actions of the shortest counterexample, or how deep was searched",
-            "seconds": SECONDS,
-            "replayed": "the reference did what the search says",
-        },
-    ),
+    "bugs": under("[]", written(JudgedBug.entries)),
     "prove": OF_PROOFS,
     "conform": {
-        "sessions": "sessions that were judged",
-        "steps": "their steps; each is agreed, undecided or disagreed",
-        "agreed": "steps on which specification and reference agree with the broker",
-        "undecided": "steps that differ where the recording says that they may",
-        "disagreed_steps": "steps on which one side differs",
-        **under(
-            "unsupported",
-            {
-                "sessions": "sessions that were not judged",
-                "steps": "their steps",
-                "apis.*": "sessions by what they need",
-                "families.*": "sessions by family",
-            },
-        ),
-        **under(
-            "families[]",
-            {
-                "kafka": "build",
-                "txn_version": "its transaction version",
-                "family": "family of sessions",
-                "sessions": "sessions of it that were judged",
-                "steps": "their steps",
-            },
-        ),
-        "seconds": SECONDS,
-        **under(
-            "undecided_steps[]", {"session": "id of the session", "step": "number of the step", "reason": "why it may"}
-        ),
-        **under(
-            "disagreed[]",
-            {
-                "session": "id of the session",
-                "step": "number of the step",
-                "by": "`specification` or `reference`",
-                "expected.*": "recorded fields that differ, by where they are",
-                "got.*": "the same on this side",
-                "path": "file of the session",
-                "api": "name of the request",
-                "request.*": "the request as it was recorded",
-                "guard": "which check of the specification decided, and on which values",
-                "rules[]": "rules at stake in the step",
-            },
-        ),
-        "damage[]": "a file or line that could not be read",
-        "notes[]": "what else is worth saying",
+        **written(ConformReport.figures),
+        **written(ConformReport.to_json),
+        **under("unsupported", written(UnjudgedSessions.to_json)),
+        **under("undecided_steps[]", written(Undecided.to_json)),
+        **under("disagreed[]", written(SessionDisagreement.to_json)),
     },
     "audit": {
         **under(

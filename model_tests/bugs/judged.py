@@ -88,7 +88,18 @@ class JudgedBug:
             yield f"{self.bug.name} in {first.case.profile}: bounded search says {said}"
 
     def entries(self) -> Iterator[dict[str, object]]:
-        """What the report says of each case."""
+        """What the report says of each case.
+
+        Fields:
+            name: the bug: its ticket, or what it is called
+            rule: the rule that it breaks
+            profile: the release that was searched
+            expected: `violated` or `holds`, as the catalogue says
+            got: what the search says: `violated`, `holds`, or `unknown` with the reason
+            depth: actions of the shortest counterexample, or how deep was searched
+            seconds: seconds that it took
+            replayed: the reference did what the search says
+        """
         for found, again in zip(self.found, self.replayed, strict=True):
             yield {
                 "name": self.bug.name,

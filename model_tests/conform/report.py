@@ -45,7 +45,20 @@ class SessionDisagreement:
         return replace(self, path=path)
 
     def to_json(self) -> dict[str, object]:
-        """The disagreement as JSON values."""
+        """The disagreement as JSON values.
+
+        Fields:
+            session: id of the session
+            step: number of the step
+            by: `specification` or `reference`
+            expected.*: recorded fields that differ, by where they are
+            got.*: the same on this side
+            path: file of the session
+            api: name of the request
+            request.*: the request as it was recorded
+            guard: which check of the specification decided, and on which values
+            rules[]: rules at stake in the step
+        """
         return {
             "session": self.session,
             "step": self.step,
@@ -69,7 +82,13 @@ class Undecided:
     reason: str
 
     def to_json(self) -> dict[str, object]:
-        """The step as JSON values."""
+        """The step as JSON values.
+
+        Fields:
+            session: id of the session
+            step: number of the step
+            reason: why it may
+        """
         return {"session": self.session, "step": self.step, "reason": self.reason}
 
 
@@ -98,7 +117,14 @@ class UnjudgedSessions:
             counts.update({name: counts.get(name, 0) + count for name, count in more.items()})
 
     def to_json(self) -> dict[str, object]:
-        """The counts as JSON values."""
+        """The counts as JSON values.
+
+        Fields:
+            sessions: sessions that were not judged
+            steps: their steps
+            apis.*: sessions by what they need
+            families.*: sessions by family
+        """
         return {
             "sessions": self.sessions,
             "steps": self.steps,
@@ -170,7 +196,12 @@ class ConformReport:
         return VIOLATED if self.disagreed or self.damage else HOLDS
 
     def to_json(self) -> dict[str, object]:
-        """The whole report."""
+        """The whole report.
+
+        Fields:
+            damage[]: a file or line that could not be read
+            notes[]: what else is worth saying
+        """
         return {
             **self.figures(),
             "undecided_steps": [step.to_json() for step in self.undecided],
@@ -180,7 +211,21 @@ class ConformReport:
         }
 
     def figures(self) -> dict[str, Any]:
-        """The counts, without the single steps."""
+        """The counts, without the single steps.
+
+        Fields:
+            sessions: sessions that were judged
+            steps: their steps; each is agreed, undecided or disagreed
+            agreed: steps on which specification and reference agree with the broker
+            undecided: steps that differ where the recording says that they may
+            disagreed_steps: steps on which one side differs
+            families[].kafka: build
+            families[].txn_version: its transaction version
+            families[].family: family of sessions
+            families[].sessions: sessions of it that were judged
+            families[].steps: their steps
+            seconds: seconds that it took
+        """
         return {
             "sessions": self.sessions,
             "steps": self.steps,
