@@ -46,6 +46,8 @@ JUDGED: Final = (
     rules.TXN_ATOMIC,
     rules.TXN_MARKER_ONCE,
     rules.TXN_REGISTERED_BEFORE_DATA,
+    rules.TXN_TIMEOUT,
+    rules.TXN_COMPLETES,
     rules.TXN_CLIENT_VERDICT,
     rules.OFFSETS_ATOMIC,
 )

@@ -20,6 +20,12 @@ from model_tests.audit.transactions_clusters import all_coordinators, furthest, 
 from model_tests.audit.transactions_identities import given_twice
 from model_tests.audit.transactions_join import JoinedTransaction, LogIndex, ProducerTransactions, joined
 from model_tests.audit.transactions_judge import JudgedTransaction, TransactionStatus, judge_transaction, unended
+from model_tests.audit.transactions_overdue import (
+    CoordinatorPlace,
+    coordinator_place,
+    overdue_data,
+    with_overdue,
+)
 from model_tests.audit.transactions_summary import DataRun
 from model_tests.audit.transactions_wrong_producer_id import with_misnamed
 from model_tests.logs.coordinator_log import TOPIC
@@ -31,6 +37,8 @@ JUDGED: Final = (
     rules.TXN_ONE_OUTCOME,
     rules.TXN_MARKER_ONCE,
     rules.TXN_REGISTERED_BEFORE_DATA,
+    rules.TXN_TIMEOUT,
+    rules.TXN_COMPLETES,
 )
 """Rules checked on every transaction that a coordinator's log has."""
 
@@ -105,7 +113,15 @@ def _cluster(
         controller.behind if controller is not None else frozenset(),
     )
     transactions = [transaction for history in known for transaction in history.transactions]
-    report, found = _judge(joined(places, transactions), known, {(place.topic, place.partition) for place in places})
+    coordinators = {
+        name: coordinator_place(number, history.partition, evidence.here)
+        for number, history in histories
+        for evidence in [logs[number].verdict.reported]
+        if evidence is not None
+        for name in history.ids
+    }
+    given = {(place.topic, place.partition) for place in places}
+    report, found = _judge(joined(places, transactions), known, given, coordinators)
     found += given_twice(histories)
     if controller is not None:
         found += judge_coordinator_epochs(places, known, controller)
@@ -113,7 +129,10 @@ def _cluster(
 
 
 def _judge(
-    producers: Sequence[ProducerTransactions], known: Sequence[CoordinatorHistory], given: set[tuple[str, int]]
+    producers: Sequence[ProducerTransactions],
+    known: Sequence[CoordinatorHistory],
+    given: set[tuple[str, int]],
+    coordinators: Mapping[str, CoordinatorPlace],
 ) -> tuple[TransactionsReport, list[Located]]:
     identities = {identity.producer_id: identity for history in known for identity in history.identities}
     whole = all_coordinators(known)
@@ -134,7 +153,10 @@ def _judge(
         if is_later(producer, identity, until):
             missing[LATER] += 1
     judged, found = with_misnamed(judged, [ended for producer in producers for ended in producer.loose], found)
+    judged = with_overdue(judged, coordinators)
     found += [located for one in judged for located in one.findings]
+    if not whole:
+        found += overdue_data(unknown, sorted(history.partition for history in known))
     for one in judged:
         missing.update(_kind(why) for why in one.missing)
     opened = [OpenData(place, run) for producer in unknown for place, run, _ in producer.loose_runs]

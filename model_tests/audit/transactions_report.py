@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Final
 
 from rich.box import SIMPLE
@@ -10,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from model_tests.audit.time_words import clock
 from model_tests.audit.transaction_findings import outcome_word
 from model_tests.audit.transactions import OpenData, TransactionsReport, doubtful
 from model_tests.audit.transactions_judge import JudgedTransaction, TransactionStatus
@@ -23,6 +23,7 @@ _STYLES: Final = {
     TransactionStatus.LOST: "cyan",
     TransactionStatus.OPEN: "yellow",
     TransactionStatus.COMPLETING: "yellow",
+    TransactionStatus.OVERDUE: "bold yellow",
 }
 
 
@@ -123,7 +124,7 @@ def _table(chosen: Iterable[JudgedTransaction], opened: Iterable[OpenData], show
             str(_epoch(one)),
             Text(one.status, style=_STYLES.get(one.status, "default")),
             TransactionState(known.state).name.title().replace("_", ""),
-            _clock(known.started_ms),
+            clock(known.started_ms),
             _lasted(one),
             Text("\n".join(_places(one)[:8])),
         )
@@ -138,12 +139,6 @@ def _table(chosen: Iterable[JudgedTransaction], opened: Iterable[OpenData], show
 def _epoch(one: JudgedTransaction) -> int:
     known = one.one.known
     return known.producer_epoch if known.producer_epoch != ABSENT else known.marker_epoch
-
-
-def _clock(milliseconds: int) -> str:
-    if milliseconds < 0:
-        return ""
-    return datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
 
 
 def _lasted(one: JudgedTransaction) -> str:

@@ -5,7 +5,7 @@ import re
 import shlex
 import tarfile
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,12 +20,12 @@ FIELDS: Final = {"command", "exit", "findings", "classes", "damage", "bounds", "
 
 
 @pytest.fixture(scope="module")
-def inputs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The inputs of all cases, a folder each."""
     folder = tmp_path_factory.mktemp("reported")
     with tarfile.open(TABLE / "cases.tar.xz") as archive:
         archive.extractall(folder, filter="data")
-    yield folder
+    return folder
 
 
 def test_each_case_has_its_inputs_and_each_input_its_case(inputs: Path) -> None:
