@@ -23,6 +23,7 @@ _ABOUT_TRANSACTIONS: Final = (
     rules.TXN_ONE_OUTCOME,
     rules.TXN_MARKER_ONCE,
     rules.TXN_REGISTERED_BEFORE_DATA,
+    rules.TXN_TIMEOUT,
 )
 
 

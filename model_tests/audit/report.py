@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from rich.box import SIMPLE
@@ -15,7 +15,7 @@ from model_tests.audit.findings import Finding
 from model_tests.audit.groups import GroupsReport
 from model_tests.audit.history_judge import HistoryReport
 from model_tests.audit.partition_verdict import PartitionVerdict
-from model_tests.audit.stalled_lso import held_back
+from model_tests.audit.stalled_lso import HeldBack, held_back
 from model_tests.audit.transactions import TransactionsReport
 from model_tests.audit.transactions_report import ListedTransactions, print_transactions, transactions_json
 from model_tests.audit.transactions_summary import PartitionTransactions
@@ -72,6 +72,14 @@ class AuditReport:
         return tuple((one, finding) for one in self.audited for finding in one.verdict.findings)
 
     @property
+    def held_back(self) -> tuple[HeldBack, ...]:
+        """The partitions whose last stable offset a transaction holds below their end."""
+        offsets = self.groups.offsets
+        return tuple(
+            held for one in self.audited for held in held_back(self.label(one), one, self.transactions, offsets)
+        )
+
+    @property
     def batches(self) -> int:
         """Batches judged."""
         return sum(one.verdict.batches for one in self.audited)
@@ -109,6 +117,7 @@ class AuditReport:
             "clients": self.clients.to_json(),
             "cluster": self.cluster.to_json(),
             "groups": self.groups.to_json(),
+            "held_back": [asdict(held) for held in self.held_back],
             "damage": [{"path": bad.path, "position": bad.position, "message": bad.message} for bad in self.damage],
             "judged": dict(self.judged()),
             "ignored": list(self.ignored),
@@ -142,9 +151,8 @@ class AuditReport:
             console.print(Text(f"assumed: {fact}", style="dim"), soft_wrap=True)
         if self.clients:
             console.print(Text(self.clients.in_one_line()), soft_wrap=True)
-        for one in self.audited:
-            for line in held_back(self.label(one), one):
-                console.print(Text(line, "bold"), soft_wrap=True)
+        for held in self.held_back:
+            console.print(Text(held.in_one_line(), "bold"), soft_wrap=True)
         if self.audited or not self.clients:
             console.print(Text(self._in_one_line()), soft_wrap=True)
 

@@ -61,6 +61,7 @@ class TransactionsReport:
         unknown_ended: markers of such producer ids, by partition: what they end cannot be joined.
         missing: what would have to be given to decide more, each with how often it was missed.
         identities: for each transactional id of which everything is known, all producer ids that it had.
+        coordinators: the partitions of the coordinators' log that are here.
         counted: for each rule's id, how much it was checked on.
     """
 
@@ -69,6 +70,7 @@ class TransactionsReport:
     unknown_ended: int = 0
     missing: Mapping[str, int] = field(default_factory=dict)
     identities: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    coordinators: tuple[int, ...] = ()
     counted: Mapping[str, int] = field(default_factory=dict)
 
     @property
@@ -169,6 +171,7 @@ def _judge(
         ended,
         missing,
         _all_identities(known),
+        tuple(sorted(history.partition for history in known)),
         {rule.id: len(judged) for rule in JUDGED}
         | {rules.OFFSETS_ATOMIC.id: sum(_has_offsets(one.one) for one in judged)},
     )
@@ -204,6 +207,7 @@ def _together(reports: Sequence[TransactionsReport]) -> TransactionsReport:
         sum(report.unknown_ended for report in reports),
         missing,
         {name: own for report in reports for name, own in report.identities.items()},
+        tuple(dict.fromkeys(one for report in reports for one in report.coordinators)),
         counted,
     )
 

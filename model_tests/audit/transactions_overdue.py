@@ -169,7 +169,7 @@ def _load_again(known: CoordinatorTransaction, place: LogIndex) -> str:
 
 @evidences(rules.TXN_TIMEOUT, Layer.AUDIT)
 def overdue_data(producers: Iterable[ProducerTransactions], here: Sequence[int]) -> Iterator[Located]:
-    """Data without a marker that is older than any timeout allows, of producer ids of which no coordinator's log is here.
+    """Data without a marker that is older than any timeout allows, of producer ids of unknown coordinators.
 
     Args:
         producers: of which no log of a coordinator has the producer id.
