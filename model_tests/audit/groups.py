@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 from model_tests.audit.findings import Finding
 from model_tests.audit.group_log import TOPIC, GroupOffset, PartitionGroupOffsets, read_offsets, worded
 from model_tests.audit.log import read_log
-from model_tests.audit.meta_properties import cluster_of
 from model_tests.logs.kafka_log_folders import list_logs
 from spec import rules
 from spec.vocabulary import ABSENT
@@ -65,7 +64,7 @@ def groups_of(logs: Sequence["AuditedTransactionLog"]) -> GroupsReport:
         reported, side = log.verdict.reported, log.verdict.cluster
         if reported is None or side is None or side.groups is None:
             continue
-        place, reach = (cluster_of(log.path), log.partition), (reported.here.last_leader_epoch, reported.here.end)
+        place, reach = (log.cluster, log.partition), (reported.here.last_leader_epoch, reported.here.end)
         if place not in best or reach > best[place][0]:
             best[place] = reach, side.groups
     passed: Counter[str] = Counter()

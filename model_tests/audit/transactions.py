@@ -12,7 +12,6 @@ from model_tests.audit.coordinator_epochs import judge_coordinator_epochs
 from model_tests.audit.coordinator_log_history import CoordinatorHistory
 from model_tests.audit.copy_horizon import reach_of
 from model_tests.audit.findings import Finding
-from model_tests.audit.meta_properties import cluster_of
 from model_tests.audit.orphan_markers import LATER, is_later, judge_loose, judge_unknown
 from model_tests.audit.transaction_findings import Located, placed_once
 from model_tests.audit.transactions_causes import with_consequences, with_joined, with_markers
@@ -94,7 +93,7 @@ def audit_transactions(
     clusters: dict[str, list[int]] = {}
     for number, log in enumerate(logs):
         if log.verdict.reported is not None:
-            clusters.setdefault(cluster_of(log.path), []).append(number)
+            clusters.setdefault(log.cluster, []).append(number)
     reports, found = [], []
     for cluster, numbers in clusters.items():
         report, located = _cluster(logs, numbers, controllers.get(cluster))
@@ -184,7 +183,7 @@ def _with_absent(judged: JudgedTransaction, given: set[tuple[str, int]]) -> Judg
     if not absent:
         return judged
     names = ", ".join(f"{topic}-{partition}" for topic, partition in sorted(absent))
-    return replace(judged, missing=(*judged.missing, f"{names}: log not given"))
+    return replace(judged, missing=(*judged.missing, f"{names}: no log of it was read"))
 
 
 def _kind(why: str) -> str:

@@ -131,7 +131,7 @@ def _table(chosen: Iterable[JudgedTransaction], opened: Iterable[OpenData], show
     for data in opened:
         place = f"{data.place.name}: {data.run.first_offset}.., none"
         table.add_row(
-            "?", str(data.run.producer_id), str(data.run.producer_epoch), "undecided", "not given", "", "", place
+            "?", str(data.run.producer_id), str(data.run.producer_epoch), "undecided", "not read", "", "", place
         )
     return table
 
