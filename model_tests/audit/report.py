@@ -28,12 +28,13 @@ from spec import rules
 
 @dataclass(frozen=True, slots=True)
 class AuditedPartition:
-    """One partition and its verdict."""
+    """One partition and its verdict; `cluster` is the name of its cluster, empty where it has none."""
 
     path: str
     topic: str
     partition: int
     verdict: PartitionVerdict
+    cluster: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +74,15 @@ class AuditReport:
 
     @property
     def held_back(self) -> tuple[HeldBack, ...]:
-        """The partitions whose last stable offset a transaction holds below their end."""
+        """The partitions whose last stable offset a transaction holds below their end; alike replicas once."""
+        replicas: dict[tuple[str, str], list[AuditedPartition]] = {}
+        for one in self.audited:
+            replicas.setdefault((one.cluster, _name(one)), []).append(one)
         offsets = self.groups.offsets
         return tuple(
-            held for one in self.audited for held in held_back(self.label(one), one, self.transactions, offsets)
+            each
+            for own in replicas.values()
+            for each in held_back([(self.label(one), one) for one in own], self.transactions, offsets)
         )
 
     @property

@@ -239,7 +239,11 @@ def _report(
     findings = chosen_findings(logs, with_offsets(logs, findings), shown, transactions)
     audited = [
         AuditedPartition(
-            one.path, one.topic, one.partition, replace(one.verdict, findings=found, reported=None, cluster=None)
+            one.path,
+            one.topic,
+            one.partition,
+            replace(one.verdict, findings=found, reported=None, cluster=None),
+            one.cluster,
         )
         for one, found in zip(given, findings, strict=True)
     ]

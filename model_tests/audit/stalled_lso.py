@@ -85,27 +85,44 @@ class HeldBack:
 
 
 def held_back(
-    name: str, one: JudgedPartition, transactions: TransactionsReport, groups: Sequence[GroupOffset] = ()
+    replicas: Sequence[tuple[str, JudgedPartition]],
+    transactions: TransactionsReport,
+    groups: Sequence[GroupOffset] = (),
 ) -> Iterator[HeldBack]:
-    """What holds a partition's last stable offset below its high watermark; nothing where it is not held.
+    """What holds the last stable offset of a partition's replicas below their high watermarks; each place once.
 
     Args:
-        name: how the report calls the partition.
-        one: the partition and its verdict.
+        replicas: of one partition, each with how the report calls it.
         transactions: what became of all transactions.
         groups: the offsets of groups, with those that are pending.
     """
+    findings = [finding for _, one in replicas for finding in one.verdict.findings]
+    seen: set[tuple[int, int]] = set()
+    for name, one in replicas:
+        first = min(one.verdict.open_transactions, key=lambda txn: txn.first_offset, default=None)
+        if first is None or one.verdict.offsets.last_stable >= one.verdict.offsets.high_watermark:
+            continue
+        place = first.producer_id, first.first_offset
+        if place not in seen:
+            seen.add(place)
+            yield _held_back(name, one, first, _finding_about(first, findings), transactions, groups)
+
+
+def _held_back(
+    name: str,
+    one: JudgedPartition,
+    first: OpenTransaction,
+    finding: Finding | None,
+    transactions: TransactionsReport,
+    groups: Sequence[GroupOffset],
+) -> HeldBack:
     at = one.verdict.offsets
-    first = min(one.verdict.open_transactions, key=lambda txn: txn.first_offset, default=None)
-    if first is None or at.last_stable >= at.high_watermark:
-        return
     owner = _owner(one, first, transactions.judged)
-    finding = _finding_about(first, one.verdict.findings)
     known = owner.one.known if owner is not None else None
     said = known.transactional_id if known is not None else finding.transactional_id if finding is not None else ""
     is_open = owner is not None and owner.status in (TransactionStatus.OPEN, TransactionStatus.OVERDUE)
     timed = known is not None and is_open and known.started_ms >= 0 and known.timeout_ms < WITHOUT_LIMIT
-    yield HeldBack(
+    return HeldBack(
         name=name,
         offset=at.last_stable,
         behind=at.high_watermark - at.last_stable,
