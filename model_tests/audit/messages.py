@@ -25,7 +25,10 @@ def unusual_first(request: AppendRequest, elsewhere: tuple[int, ...] = ()) -> Fi
     """The finding for a producer that does not begin at sequence 0 on a log that begins at offset 0."""
     message = (
         f"the producer's first batch in the log has sequence {request.base_sequence}, expected 0: "
-        "legal since 2.5, but the log begins at offset 0, so earlier batches are missing or the producer was forgotten"
+        "legal since 2.5, but the log begins at offset 0. Either earlier batches are missing; or the producer was "
+        "forgotten; or its first batches in flight were refused (as by a broker that did not lead yet), and a later one "
+        "was accepted first: the refused ones then come after it out of order, and their client has lost them or given "
+        "up"
     )
     offset, producer_id, epoch = _identity(request)
     said = (offset, producer_id, epoch, message, "first_sequence")

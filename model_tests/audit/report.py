@@ -12,6 +12,7 @@ from rich.text import Text
 
 from model_tests.audit.cluster import ClusterReport
 from model_tests.audit.findings import Finding
+from model_tests.audit.given import GivenPath
 from model_tests.audit.groups import GroupsReport
 from model_tests.audit.history_judge import HistoryReport
 from model_tests.audit.partition_verdict import PartitionVerdict
@@ -51,6 +52,7 @@ class AuditReport:
         ignored: files and folders that are no part of a log, left alone.
         assumed: what the logs do not say and the verdicts take for granted.
         chosen: what of it is shown, where that is not everything.
+        given: what each path that was given was taken for.
     """
 
     audited: tuple[AuditedPartition, ...]
@@ -65,6 +67,7 @@ class AuditReport:
     cluster: ClusterReport = field(default_factory=ClusterReport)
     groups: GroupsReport = field(default_factory=GroupsReport)
     chosen: tuple[str, ...] = ()
+    given: tuple[GivenPath, ...] = ()
     here: Mapping[str, PartitionTransactions] = field(default_factory=dict, repr=False)
 
     @property
@@ -127,6 +130,7 @@ class AuditReport:
             "damage": [{"path": bad.path, "position": bad.position, "message": bad.message} for bad in self.damage],
             "judged": dict(self.judged()),
             "ignored": list(self.ignored),
+            "given": [asdict(one) for one in self.given],
             "assumed": [*self.assumed, *self.clients.assumed],
             "shown": list(self.chosen),
             "seconds": round(self.seconds, 3),
@@ -149,6 +153,8 @@ class AuditReport:
             console.print(self._damage())
         if self.clients:
             self.clients.print(console)
+        for path in self.given:
+            console.print(Text(path.in_one_line(), style="dim" if path.used else "bold"), soft_wrap=True)
         for name in self.ignored:
             console.print(Text(f"ignored: {name}", style="dim"), soft_wrap=True)
         for choice in self.chosen:

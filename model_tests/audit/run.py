@@ -16,6 +16,7 @@ from model_tests.audit.clusters import UNNAMED, clusters_of
 from model_tests.audit.combine_parts import Judged
 from model_tests.audit.controller_view import controlled, with_clients
 from model_tests.audit.folders import by_their_content
+from model_tests.audit.given import GivenPath, given_paths
 from model_tests.audit.groups import groups_of, with_offsets
 from model_tests.audit.history_command import beside_logs
 from model_tests.audit.history_join import audit_history
@@ -141,7 +142,8 @@ def run(
         report = replace(report, chosen=shown_in_words(shown, topics))
         clients = beside_logs(history, form=history_form, read_committed=read_committed, pictured=pictured)
         report = replace(report, clients=clients)
-        return _as_given(replace(report, here=_here(listing, verdicts)) if pictured else report, given)
+        report = _as_given(replace(report, here=_here(listing, verdicts)) if pictured else report, given)
+        return replace(report, given=_taken_for(everything, report))
 
 
 def _judged(
@@ -163,6 +165,13 @@ def _here(
     """Each log's own evidence of transactions, by path."""
     reported = ((log.path, verdicts[number][0].reported) for number, log in enumerate(listing.logs))
     return {path: one.here for path, one in reported if one is not None}
+
+
+def _taken_for(paths: Sequence[str], report: AuditReport) -> tuple[GivenPath, ...]:
+    """What each path was taken for."""
+    judged = ((one.path, f"{one.topic}-{one.partition}" if one.partition >= 0 else one.topic) for one in report.audited)
+    ignored = ((path, why or "no part of a log") for path, _, why in (each.partition(": ") for each in report.ignored))
+    return given_paths(paths, judged, [*((bad.path, bad.message) for bad in report.damage), *ignored])
 
 
 def _require_bodies(given: Restored, *, deep: bool) -> None:

@@ -61,6 +61,7 @@ class TransactionsReport:
         missing: what would have to be given to decide more, each with how often it was missed.
         identities: for each transactional id of which everything is known, all producer ids that it had.
         coordinators: the partitions of the coordinators' log that are here.
+        ids: the transactional ids in them, each with its partition.
         counted: for each rule's id, how much it was checked on.
     """
 
@@ -70,6 +71,7 @@ class TransactionsReport:
     missing: Mapping[str, int] = field(default_factory=dict)
     identities: Mapping[str, frozenset[int]] = field(default_factory=dict)
     coordinators: tuple[int, ...] = ()
+    ids: Mapping[str, int] = field(default_factory=dict)
     counted: Mapping[str, int] = field(default_factory=dict)
 
     @property
@@ -171,6 +173,7 @@ def _judge(
         missing,
         _all_identities(known),
         tuple(sorted(history.partition for history in known)),
+        {name: history.partition for history in known for name in history.ids},
         {rule.id: len(judged) for rule in JUDGED}
         | {rules.OFFSETS_ATOMIC.id: sum(_has_offsets(one.one) for one in judged)},
     )
@@ -207,6 +210,7 @@ def _together(reports: Sequence[TransactionsReport]) -> TransactionsReport:
         missing,
         {name: own for report in reports for name, own in report.identities.items()},
         tuple(dict.fromkeys(one for report in reports for one in report.coordinators)),
+        {name: partition for report in reports for name, partition in report.ids.items()},
         counted,
     )
 

@@ -94,13 +94,17 @@ def _agrees(at: Mapping[str, int], count: int) -> bool:
     return all(coordinator_partition(name, count) == partition for name, partition in at.items())
 
 
-def coordinator_of(transactional_id: str, histories: Sequence[CoordinatorHistory]) -> int:
+def coordinator_of(transactional_id: str, at: Mapping[str, int], here: Iterable[int] = ()) -> int:
     """The partition of `__transaction_state` that has an id: by the usual number of partitions, if that may be theirs.
 
     Else by the only number that agrees with the ids that are here; -1 where several do, or none.
+
+    Args:
+        transactional_id: whose partition is asked for.
+        at: the ids that are here, with the partitions that they are in.
+        here: the partitions that are here.
     """
-    at = {name: history.partition for history in histories for name in history.ids}
-    least = max((history.partition for history in histories), default=0) + 1
+    least = max((*at.values(), *here), default=0) + 1
     possible = [count for count in range(least, _MOST_PARTITIONS) if _agrees(at, count)]
     count = USUAL_COUNT if USUAL_COUNT in possible else possible[0] if len(possible) == 1 else 0
     return coordinator_partition(transactional_id, count) if count else ABSENT

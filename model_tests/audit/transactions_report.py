@@ -12,7 +12,9 @@ from rich.text import Text
 from model_tests.audit.time_words import clock
 from model_tests.audit.transaction_findings import outcome_word
 from model_tests.audit.transactions import OpenData, TransactionsReport, doubtful
+from model_tests.audit.transactions_clusters import coordinator_of
 from model_tests.audit.transactions_judge import JudgedTransaction, TransactionStatus
+from model_tests.logs.coordinator_log import TOPIC
 from spec.vocabulary import ABSENT, TransactionState
 
 _MOST_ROWS: Final = 50
@@ -84,6 +86,8 @@ def print_transactions(report: TransactionsReport, shown: ListedTransactions, co
     if hidden:
         console.print(Text(f"{hidden} more are in the JSON report.", style="dim"))
     console.print(Text(_in_one_line(report)), soft_wrap=True)
+    if shown.transactional_id and not chosen:
+        console.print(Text(_whose_coordinator(shown.transactional_id, report)), soft_wrap=True)
     for why, count in report.missing.items():
         console.print(Text(f"undecided: {why} ({count} times)", style="dim"), soft_wrap=True)
 
@@ -97,6 +101,16 @@ def transactions_json(report: TransactionsReport, shown: ListedTransactions) -> 
         "listed": [_judged_json(one) for one in listed(report, shown)],
         "open_without_coordinator_log": [_open_json(one) for one in report.unknown_open],
     }
+
+
+def _whose_coordinator(transactional_id: str, report: TransactionsReport) -> str:
+    """Where the transactions of an id are of which none is here."""
+    partition = coordinator_of(transactional_id, report.ids, report.coordinators)
+    if partition == ABSENT:
+        return f"No transaction of {transactional_id} is here; which partition of {TOPIC} has it is not known."
+    if partition in report.coordinators:
+        return f"{TOPIC}-{partition} would have {transactional_id}, and has no transaction of it."
+    return f"{TOPIC}-{partition} has the transactions of {transactional_id}: no log of it was read."
 
 
 def _in_one_line(report: TransactionsReport) -> str:
