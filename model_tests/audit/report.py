@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Final
 
 from rich.box import SIMPLE
 from rich.console import Console
@@ -15,16 +16,27 @@ from model_tests.audit.findings import Finding
 from model_tests.audit.given import GivenPath
 from model_tests.audit.groups import GroupsReport
 from model_tests.audit.history_judge import HistoryReport
+from model_tests.audit.needs import fine_of, headline, needs_of, others_of, unexamined_of
 from model_tests.audit.partition_verdict import PartitionVerdict
 from model_tests.audit.stalled_lso import HeldBack, held_back
 from model_tests.audit.transactions import TransactionsReport
-from model_tests.audit.transactions_report import ListedTransactions, print_transactions, transactions_json
+from model_tests.audit.transactions_report import (
+    ListedTransactions,
+    listed,
+    print_transactions,
+    transactions_in_one_line,
+    transactions_json,
+    whose_coordinator,
+)
 from model_tests.audit.transactions_summary import PartitionTransactions
 from model_tests.common.reports import HOLDS, NOTHING_JUDGED, VIOLATED
 from model_tests.histories.report import STYLES, ClientsReport
 from model_tests.histories.severity import Severity
 from model_tests.logs.kafka_log_segment import SegmentDamage
 from spec import rules
+
+_MOST_PARTITIONS: Final = 24
+"""Rows of the table of partitions that fit on a screen with the rest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +142,11 @@ class AuditReport:
             "damage": [{"path": bad.path, "position": bad.position, "message": bad.message} for bad in self.damage],
             "judged": dict(self.judged()),
             "ignored": list(self.ignored),
+            "summary": {
+                "headline": headline(self),
+                "fine": list(fine_of(self)),
+                "not_examined": list(unexamined_of(self)),
+            },
             "given": [asdict(one) for one in self.given],
             "assumed": [*self.assumed, *self.clients.assumed],
             "shown": list(self.chosen),
@@ -137,36 +154,59 @@ class AuditReport:
         }
 
     def print(self, console: Console) -> None:
-        """Write tables: partitions, findings, damage, and what was assumed."""
+        """Write what needs the reader, what is fine, what was not examined, and then the details."""
+        self._print_needs(console)
+        for title, style, lines in (
+            ("Fine", "green", fine_of(self)),
+            ("Not examined, or not decided", "yellow", unexamined_of(self)),
+        ):
+            for number, line in enumerate(lines):
+                if not number:
+                    console.print(Text(title, style=f"bold {style}"))
+                console.print(Text(f"  {line}"), soft_wrap=True)
+        self._print_details(console)
+        for fact in (*(self.assumed if self.audited else ()), *self.clients.assumed):
+            console.print(Text(f"assumed: {fact}", style="dim"), soft_wrap=True)
+        if self.clients:
+            console.print(Text(self.clients.in_one_line()), soft_wrap=True)
+        if self.audited or not self.clients:
+            console.print(Text(self._in_one_line()), soft_wrap=True)
+
+    def _print_needs(self, console: Console) -> None:
+        """What needs the reader: findings, damage, answers of clients, and partitions that wait."""
+        console.print(Text(headline(self), style="bold"), soft_wrap=True)
+        needed = needs_of(self)
+        if needed:
+            console.print(self._findings("Findings", needed))
+        if self.damage:
+            console.print(self._damage())
+        if self.clients:
+            self.clients.print(console)
+        for held in self.held_back:
+            console.print(Text(held.in_one_line(), "bold"), soft_wrap=True)
+
+    def _print_details(self, console: Console) -> None:
+        others = others_of(self)
+        if others:
+            console.print(self._findings("Undecided, or known", others))
         if self.audited:
             self._print_partitions(console)
         if self.transactions or self.shown.all_of_them or self.shown.chosen:
             print_transactions(self.transactions, self.shown, console)
+            console.print(Text(transactions_in_one_line(self.transactions)), soft_wrap=True)
+        if self.shown.transactional_id and not listed(self.transactions, self.shown):
+            console.print(Text(whose_coordinator(self.shown.transactional_id, self.transactions)), soft_wrap=True)
         if self.history.attempts:
             console.print(Text(self.history.in_one_line()), soft_wrap=True)
         for part in (self.cluster, self.groups):
             if part:
                 console.print(Text(part.in_one_line()), soft_wrap=True)
-        if self.findings:
-            console.print(self._findings())
-        if self.damage:
-            console.print(self._damage())
-        if self.clients:
-            self.clients.print(console)
-        for path in self.given:
-            console.print(Text(path.in_one_line(), style="dim" if path.used else "bold"), soft_wrap=True)
+        for path in (path for path in self.given if path.used):
+            console.print(Text(path.in_one_line(), style="dim"), soft_wrap=True)
         for name in self.ignored:
             console.print(Text(f"ignored: {name}", style="dim"), soft_wrap=True)
         for choice in self.chosen:
             console.print(Text(f"shown: {choice}", style="dim"), soft_wrap=True)
-        for fact in (*(self.assumed if self.audited else ()), *self.clients.assumed):
-            console.print(Text(f"assumed: {fact}", style="dim"), soft_wrap=True)
-        if self.clients:
-            console.print(Text(self.clients.in_one_line()), soft_wrap=True)
-        for held in self.held_back:
-            console.print(Text(held.in_one_line(), "bold"), soft_wrap=True)
-        if self.audited or not self.clients:
-            console.print(Text(self._in_one_line()), soft_wrap=True)
 
     def label(self, one: AuditedPartition) -> str:
         """Topic and partition; with the folder they lie in where several brokers' logs are judged."""
@@ -174,9 +214,16 @@ class AuditReport:
         return f"{Path(one.path).parent.name}/{_name(one)}" if repeated else _name(one)
 
     def _print_partitions(self, console: Console) -> None:
+        """All of them where they are few; of many, those that have findings or open transactions."""
         filled = [one for one in self.audited if one.verdict.batches or one.verdict.findings]
-        if filled:
-            console.print(self._partitions(filled))
+        shown = filled
+        if len(filled) > _MOST_PARTITIONS:
+            shown = [one for one in filled if one.verdict.findings or one.verdict.open_transactions]
+        if shown:
+            console.print(self._partitions(shown))
+        if len(shown) < len(filled):
+            hidden = f"partitions without findings and open transactions, not shown: {len(filled) - len(shown)}"
+            console.print(Text(f"{hidden} (--json FILE has them)", "dim"))
         if len(filled) < len(self.audited):
             console.print(Text(f"partitions without a batch, not shown: {len(self.audited) - len(filled)}", "dim"))
 
@@ -192,11 +239,11 @@ class AuditReport:
             table.add_row(Text(self.label(one)), *map(str, (*bounds, *counts, len(verdict.open_transactions))))
         return table
 
-    def _findings(self) -> Table:
-        table = Table(title="Findings", title_justify="left", show_lines=True)
+    def _findings(self, title: str, findings: Sequence[tuple[AuditedPartition, Finding]]) -> Table:
+        table = Table(title=title, title_justify="left", show_lines=True)
         table.add_column("where", no_wrap=True)
         table.add_column("what was found, and what was expected")
-        for one, finding in self.findings:
+        for one, finding in findings:
             where = Text(f"{finding.severity}\n", style=STYLES[finding.severity])
             where.append(f"{finding.rule.id}\n{self.label(one)} offset {finding.offset}", style="default")
             if finding.producer_id >= 0:

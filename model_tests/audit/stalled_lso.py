@@ -65,6 +65,11 @@ class HeldBack:
     overdue: bool
     ends: str
 
+    @property
+    def sound(self) -> bool:
+        """Whether everything that could say that it hangs was judged, and says that it does not."""
+        return self.ends == SOUND
+
     def in_one_line(self) -> str:
         """For people."""
         by = f"producer {self.producer_id} epoch {self.producer_epoch}"

@@ -77,7 +77,7 @@ def listed(report: TransactionsReport, shown: ListedTransactions) -> list[Judged
 
 
 def print_transactions(report: TransactionsReport, shown: ListedTransactions, console: Console) -> None:
-    """Write the table, and the figures in one line."""
+    """Write the table of those that are listed."""
     chosen = listed(report, shown)
     opened = [] if shown.chosen else list(report.unknown_open)
     if chosen or opened:
@@ -85,11 +85,16 @@ def print_transactions(report: TransactionsReport, shown: ListedTransactions, co
     hidden = max(len(chosen) - _MOST_ROWS, 0) + max(len(opened) - _MOST_ROWS, 0)
     if hidden:
         console.print(Text(f"{hidden} more are in the JSON report.", style="dim"))
-    console.print(Text(_in_one_line(report)), soft_wrap=True)
-    if shown.transactional_id and not chosen:
-        console.print(Text(_whose_coordinator(shown.transactional_id, report)), soft_wrap=True)
-    for why, count in report.missing.items():
-        console.print(Text(f"undecided: {why} ({count} times)", style="dim"), soft_wrap=True)
+
+
+def transactions_in_one_line(report: TransactionsReport) -> str:
+    """What became of how many."""
+    counts = ", ".join(
+        f"{report.counts[status.value]} {status}" for status in TransactionStatus if report.counts[status.value]
+    )
+    apart = f"{report.unknown_ended} markers and {len(report.unknown_open)} open without their coordinator's log"
+    both = report.unknown_ended or report.unknown_open
+    return "Transactions: " + "; ".join(filter(None, (counts, apart if both else ""))) + "."
 
 
 def transactions_json(report: TransactionsReport, shown: ListedTransactions) -> dict[str, object]:
@@ -103,7 +108,7 @@ def transactions_json(report: TransactionsReport, shown: ListedTransactions) -> 
     }
 
 
-def _whose_coordinator(transactional_id: str, report: TransactionsReport) -> str:
+def whose_coordinator(transactional_id: str, report: TransactionsReport) -> str:
     """Where the transactions of an id are of which none is here."""
     partition = coordinator_of(transactional_id, report.ids, report.coordinators)
     if partition == ABSENT:
@@ -111,15 +116,6 @@ def _whose_coordinator(transactional_id: str, report: TransactionsReport) -> str
     if partition in report.coordinators:
         return f"{TOPIC}-{partition} would have {transactional_id}, and has no transaction of it."
     return f"{TOPIC}-{partition} has the transactions of {transactional_id}: no log of it was read."
-
-
-def _in_one_line(report: TransactionsReport) -> str:
-    counts = ", ".join(
-        f"{report.counts[status.value]} {status}" for status in TransactionStatus if report.counts[status.value]
-    )
-    apart = f"{report.unknown_ended} markers and {len(report.unknown_open)} open without their coordinator's log"
-    both = report.unknown_ended or report.unknown_open
-    return "Transactions: " + "; ".join(filter(None, (counts, apart if both else ""))) + "."
 
 
 def _table(chosen: Iterable[JudgedTransaction], opened: Iterable[OpenData], shown: ListedTransactions) -> Table:
