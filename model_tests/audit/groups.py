@@ -5,6 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
+from rich.box import SIMPLE
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
 from model_tests.audit.findings import Finding
 from model_tests.audit.group_log import TOPIC, GroupOffset, PartitionGroupOffsets, read_offsets, worded
 from model_tests.audit.log import read_log
@@ -26,6 +31,10 @@ _ABOUT_TRANSACTIONS: Final = (
 )
 
 
+MOST_OFFSETS: Final = 24
+"""Offsets that are listed."""
+
+
 @dataclass(frozen=True, slots=True)
 class GroupsReport:
     """What groups committed.
@@ -45,6 +54,23 @@ class GroupsReport:
         """The same as plain values."""
         offsets = [{**asdict(one), "pending": [asdict(waiting) for waiting in one.pending]} for one in self.offsets]
         return {"offsets": offsets, "passed_over": dict(self.passed_over)}
+
+    def print(self, console: Console) -> None:
+        """Write the offsets; of many, those that wait for a transaction first."""
+        order = sorted(self.offsets, key=lambda one: (not one.pending, one.group, one.topic, one.partition))
+        table = Table(title="Offsets of groups", title_justify="left", box=SIMPLE, padding=(0, 1, 0, 0))
+        for name in ("group", "partition"):
+            table.add_column(name, overflow="fold")
+        table.add_column("offset", justify="right")
+        table.add_column("pending: offset, producer", overflow="fold")
+        for one in order[:MOST_OFFSETS]:
+            offset = str(one.offset) if one.offset != ABSENT else "none"
+            pending = "\n".join(f"{each.offset}, producer {each.producer_id}" for each in one.pending)
+            table.add_row(Text(one.group), Text(f"{one.topic}-{one.partition}"), offset, pending)
+        console.print(table)
+        if len(order) > MOST_OFFSETS:
+            console.print(Text(f"{len(order) - MOST_OFFSETS} more offsets are in the JSON report.", style="dim"))
+        console.print(Text(self.in_one_line()), soft_wrap=True)
 
     def in_one_line(self) -> str:
         """For people."""

@@ -198,9 +198,10 @@ class AuditReport:
             console.print(Text(whose_coordinator(self.shown.transactional_id, self.transactions)), soft_wrap=True)
         if self.history.attempts:
             console.print(Text(self.history.in_one_line()), soft_wrap=True)
-        for part in (self.cluster, self.groups):
-            if part:
-                console.print(Text(part.in_one_line()), soft_wrap=True)
+        if self.cluster:
+            console.print(Text(self.cluster.in_one_line()), soft_wrap=True)
+        if self.groups:
+            self.groups.print(console)
         for path in (path for path in self.given if path.used):
             console.print(Text(path.in_one_line(), style="dim"), soft_wrap=True)
         for name in self.ignored:

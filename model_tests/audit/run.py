@@ -17,6 +17,7 @@ from model_tests.audit.combine_parts import Judged
 from model_tests.audit.controller_view import controlled, with_clients
 from model_tests.audit.folders import by_their_content
 from model_tests.audit.given import GivenPath, given_paths
+from model_tests.audit.group_findings import with_groups
 from model_tests.audit.groups import groups_of, with_offsets
 from model_tests.audit.history_command import beside_logs
 from model_tests.audit.history_join import audit_history
@@ -245,7 +246,7 @@ def _report(
         led = {number: own for one in controllers.values() for number, own in one.led.items()}
         reported, findings = audit_history(journal, logs, transactions, findings, led)
     cluster, findings = audit_cluster(logs, findings, controllers)
-    findings = chosen_findings(logs, with_offsets(logs, findings), shown, transactions)
+    findings = chosen_findings(logs, with_groups(logs, with_offsets(logs, findings), transactions), shown, transactions)
     audited = [
         AuditedPartition(
             one.path,
