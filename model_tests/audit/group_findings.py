@@ -23,7 +23,7 @@ def with_groups(
     logs: Sequence["AuditedTransactionLog"], findings: Sequence[tuple[Finding, ...]], transactions: TransactionsReport
 ) -> list[tuple[Finding, ...]]:
     """The findings, with those about the offsets of groups; of replicas that have them alike, the first says so."""
-    ids = {one.one.known.producer_id: one.one.known.transactional_id for one in transactions.judged}
+    ids = transactions.owners
     ends = _furthest(logs)
     seen: set[tuple[str, Finding]] = set()
     found = []

@@ -55,17 +55,24 @@ class GroupsReport:
         offsets = [{**asdict(one), "pending": [asdict(waiting) for waiting in one.pending]} for one in self.offsets]
         return {"offsets": offsets, "passed_over": dict(self.passed_over)}
 
-    def print(self, console: Console) -> None:
-        """Write the offsets; of many, those that wait for a transaction first."""
+    def print(self, console: Console, ids: Mapping[int, str]) -> None:
+        """Write the offsets; of many, those that wait for a transaction first.
+
+        Args:
+            console: where to.
+            ids: the transactional ids of producer ids, where they are known.
+        """
         order = sorted(self.offsets, key=lambda one: (not one.pending, one.group, one.topic, one.partition))
         table = Table(title="Offsets of groups", title_justify="left", box=SIMPLE, padding=(0, 1, 0, 0))
         for name in ("group", "partition"):
             table.add_column(name, overflow="fold")
         table.add_column("offset", justify="right")
-        table.add_column("pending: offset, producer", overflow="fold")
+        table.add_column("pending: offset, in the transaction of", overflow="fold")
         for one in order[:MOST_OFFSETS]:
             offset = str(one.offset) if one.offset != ABSENT else "none"
-            pending = "\n".join(f"{each.offset}, producer {each.producer_id}" for each in one.pending)
+            pending = "\n".join(
+                f"{each.offset}, {ids.get(each.producer_id) or f'producer {each.producer_id}'}" for each in one.pending
+            )
             table.add_row(Text(one.group), Text(f"{one.topic}-{one.partition}"), offset, pending)
         console.print(table)
         if len(order) > MOST_OFFSETS:

@@ -201,7 +201,7 @@ class AuditReport:
         if self.cluster:
             console.print(Text(self.cluster.in_one_line()), soft_wrap=True)
         if self.groups:
-            self.groups.print(console)
+            self.groups.print(console, self.transactions.owners)
         for path in (path for path in self.given if path.used):
             console.print(Text(path.in_one_line(), style="dim"), soft_wrap=True)
         for name in self.ignored:

@@ -11,6 +11,7 @@ from model_tests.audit.controller_view import Controlled
 from model_tests.audit.coordinator_epochs import judge_coordinator_epochs
 from model_tests.audit.coordinator_log_history import CoordinatorHistory
 from model_tests.audit.copy_horizon import reach_of
+from model_tests.audit.ended_by import fenced_again
 from model_tests.audit.findings import Finding
 from model_tests.audit.orphan_markers import LATER, is_later, judge_loose, judge_unknown
 from model_tests.audit.transaction_findings import Located, placed_once
@@ -73,6 +74,11 @@ class TransactionsReport:
     coordinators: tuple[int, ...] = ()
     ids: Mapping[str, int] = field(default_factory=dict)
     counted: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def owners(self) -> dict[int, str]:
+        """The transactional id of each producer id of which a transaction is known."""
+        return {one.one.known.producer_id: one.one.known.transactional_id for one in self.judged}
 
     @property
     def counts(self) -> Counter[str]:
@@ -157,6 +163,7 @@ def _judge(
             missing[LATER] += 1
     judged, found = with_misnamed(judged, [ended for producer in producers for ended in producer.loose], found)
     judged = with_overdue(judged, coordinators)
+    found += fenced_again((transaction for history in known for transaction in history.transactions), coordinators)
     found += [located for one in judged for located in one.findings]
     if not whole:
         found += overdue_data(unknown, sorted(history.partition for history in known))

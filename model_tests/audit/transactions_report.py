@@ -1,5 +1,6 @@
 """What a report shows of transactions: a table of those in doubt, figures of the others, the same as JSON."""
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
@@ -9,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from model_tests.audit.ended_by import EndedBy, ended_by
 from model_tests.audit.time_words import clock
 from model_tests.audit.transaction_findings import outcome_word
 from model_tests.audit.transactions import OpenData, TransactionsReport, doubtful
@@ -18,6 +20,12 @@ from model_tests.logs.coordinator_log import TOPIC
 from spec.vocabulary import ABSENT, TransactionState
 
 _MOST_ROWS: Final = 50
+_CAUSES: Final = {
+    EndedBy.CLIENT: "their client",
+    EndedBy.FENCE: "a fence",
+    EndedBy.TIMEOUT: "their timeout",
+    EndedBy.CLIENT_OR_FENCE: "their client or a fence",
+}
 _STYLES: Final = {
     TransactionStatus.HANGING: "bold red",
     TransactionStatus.TORN: "bold red",
@@ -92,6 +100,9 @@ def transactions_in_one_line(report: TransactionsReport) -> str:
     counts = ", ".join(
         f"{report.counts[status.value]} {status}" for status in TransactionStatus if report.counts[status.value]
     )
+    causes = Counter(ended_by(one.one.known) for one in report.judged if one.status is TransactionStatus.ABORTED)
+    why = ", ".join(f"{causes[by]} by {_CAUSES[by]}" for by in _CAUSES if causes[by])
+    counts += f" (aborted: {why})" if why else ""
     apart = f"{report.unknown_ended} markers and {len(report.unknown_open)} open without their coordinator's log"
     both = report.unknown_ended or report.unknown_open
     return "Transactions: " + "; ".join(filter(None, (counts, apart if both else ""))) + "."
@@ -124,7 +135,7 @@ def _table(chosen: Iterable[JudgedTransaction], opened: Iterable[OpenData], show
     table.add_column("transactional id", overflow="fold")
     for name in ("producer", "epoch"):
         table.add_column(name, justify="right")
-    for name in ("verdict", "coordinator says", "began (UTC)", "lasted", "partitions: offsets, marker"):
+    for name in ("verdict, by", "coordinator says", "began (UTC)", "lasted", "partitions: offsets, marker"):
         table.add_column(name, overflow="fold")
     for one in chosen:
         known = one.one.known
@@ -132,8 +143,8 @@ def _table(chosen: Iterable[JudgedTransaction], opened: Iterable[OpenData], show
             Text(known.transactional_id),
             str(known.producer_id),
             str(_epoch(one)),
-            Text(one.status, style=_STYLES.get(one.status, "default")),
-            TransactionState(known.state).name.title().replace("_", ""),
+            Text(_verdict(one), style=_STYLES.get(one.status, "default")),
+            _state(one),
             clock(known.started_ms),
             _lasted(one),
             Text("\n".join(_places(one)[:8])),
@@ -144,6 +155,18 @@ def _table(chosen: Iterable[JudgedTransaction], opened: Iterable[OpenData], show
             "?", str(data.run.producer_id), str(data.run.producer_epoch), "undecided", "not read", "", "", place
         )
     return table
+
+
+def _verdict(one: JudgedTransaction) -> str:
+    """The verdict, and who ended it where that is not the client that committed it."""
+    by = ended_by(one.one.known)
+    return f"{one.status}, {by}" if by and one.status is TransactionStatus.ABORTED else str(one.status)
+
+
+def _state(one: JudgedTransaction) -> str:
+    known = one.one.known
+    state = TransactionState(known.state).name.title().replace("_", "")
+    return f"{state}; id expired {clock(known.expired_ms)}" if known.expired_ms != ABSENT else state
 
 
 def _epoch(one: JudgedTransaction) -> int:
@@ -209,6 +232,8 @@ def _judged_json(one: JudgedTransaction) -> dict[str, object]:
         "verdict": one.status.value,
         "coordinator_state": TransactionState(known.state).name,
         "coordinator_epoch": known.coordinator_epoch,
+        "ended_by": ended_by(known).value,
+        "expired_ms": known.expired_ms,
         "started_ms": known.started_ms,
         "duration_ms": duration_ms(one),
         "timeout_ms": known.timeout_ms,
