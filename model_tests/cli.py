@@ -231,7 +231,7 @@ def audit_command(
         _require_writable(html)
         if history_trace is not None:
             import_module("model_tests.audit.history_command").write_trace(history_trace, **reported)
-        clusters = import_module("model_tests.audit.clusters").named_clusters(cluster or ())
+        clusters = import_module("model_tests.audit.clusters").named_clusters(cluster) if cluster else {}
         if not paths and not clusters:
             if not history:
                 raise BadInput("nothing to audit: give log directories, or a client history with --history")

@@ -32,7 +32,12 @@ def given_paths(
         reasons: a path, and why it, or something in it, could not be used.
     """
     names = list(judged)
-    return tuple(_given(path, names, reasons) for path in paths)
+    return tuple(_given(_reported(path), names, reasons) for path in paths)
+
+
+def _reported(path: str) -> str:
+    """A path as reports have it: of a URL without what comes after the question mark."""
+    return path.partition("?")[0] if "://" in path else path
 
 
 def _given(path: str, judged: Sequence[tuple[str, str]], reasons: Sequence[tuple[str, str]]) -> GivenPath:
