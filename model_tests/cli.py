@@ -218,6 +218,12 @@ def audit_command(
         Path | None,
         typer.Option(metavar="DIR", help="Keep the results of each log there; a stopped audit resumes from them."),
     ] = None,
+    cluster: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=PATH", help="Audit PATH, too, as of a cluster of this name; once for each path of it."
+        ),
+    ] = None,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a page to send on, too.")] = None,
     json_file: Json = None,
 ) -> None:
@@ -228,7 +234,8 @@ def audit_command(
         _require_writable(html)
         if history_trace is not None:
             import_module("model_tests.audit.history_command").write_trace(history_trace, **reported)
-        if not paths:
+        clusters = import_module("model_tests.audit.clusters").named_clusters(cluster) if cluster else {}
+        if not paths and not clusters:
             if not history:
                 beside = "; --received is compared with them" if received else ""
                 raise BadInput(f"nothing to audit: give log directories, or a client history with --history{beside}")
@@ -247,8 +254,9 @@ def audit_command(
             until=until,
             work=None if work is None else str(work),
             pictured=html is not None,
+            clusters=clusters or None,
         )
-        report = _provided("model_tests.audit.run")(paths, master=master, crc=crc, **given, **reported)
+        report = _provided("model_tests.audit.run")(paths or [], master=master, crc=crc, **given, **reported)
         return _with_page(report, html)
 
     _judge(run, json_file)

@@ -317,14 +317,14 @@ TXN_TIMEOUT: Final = Rule(
     "txn.timeout",
     "An Ongoing transaction past its timeout is aborted and its producer fenced.",
     ("KIP-98", "KAFKA-6119", "TransactionCoordinator.abortTimedOutTransactions"),
-    "HTV",
+    "HTVL",
     ANY_CIRCUMSTANCES,
 )
 TXN_COMPLETES: Final = Rule(
     "txn.completes",
     "A prepared transaction completes once its partitions are available.",
     ("KIP-98", "KAFKA-16352", "KAFKA-19999"),
-    "EH",
+    "EHL",
 )
 TXN_FAILOVER: Final = Rule(
     "txn.failover",

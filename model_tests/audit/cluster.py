@@ -9,7 +9,7 @@ from model_tests.audit.controller_log_history import LeaderEpochEntry, Partition
 from model_tests.audit.controller_view import Controlled, Name
 from model_tests.audit.findings import Finding
 from model_tests.audit.losses import Led, Loss
-from model_tests.audit.meta_properties import cluster_of, node_of
+from model_tests.audit.meta_properties import node_of
 from model_tests.audit.replicas import ComparedReplicas, Copy, compare, merged
 from model_tests.histories.severity import Severity
 from model_tests.logs.controller_log import TOPIC, UnreadRecords
@@ -153,11 +153,11 @@ def unexplained(
 ) -> list[SegmentDamage]:
     """The damage without the leader-epoch checkpoints of partitions whose batches are found to be another history."""
     wrong = {
-        (cluster_of(log.path), log.topic, log.partition)
+        (log.cluster, log.topic, log.partition)
         for log, own in zip(logs, findings, strict=True)
         if any(one.rule is rules.REPL_PREFIX_AGREEMENT and one.severity is Severity.VIOLATION for one in own)
     }
-    places = {str(located(log.path) / EPOCHS): (cluster_of(log.path), log.topic, log.partition) for log in logs}
+    places = {str(located(log.path) / EPOCHS): (log.cluster, log.topic, log.partition) for log in logs}
     return [bad for bad in damage if places.get(bad.path) not in wrong]
 
 
@@ -166,7 +166,7 @@ def reported_once(logs: Sequence["AuditedTransactionLog"]) -> list["AuditedTrans
     held = list(logs)
     replicas: dict[tuple[str, str, int], list[int]] = {}
     for number, log in enumerate(logs):
-        replicas.setdefault((cluster_of(log.path), log.topic, log.partition), []).append(number)
+        replicas.setdefault((log.cluster, log.topic, log.partition), []).append(number)
     for numbers in replicas.values():
         seen: set[Finding] = set()
         for number in sorted(numbers, key=lambda one: _reach(logs[one]), reverse=True):
@@ -192,7 +192,7 @@ def _copies(
         replica = log.verdict.cluster.replica if log.verdict.cluster is not None else None
         if replica is None or log.partition == ABSENT:
             continue
-        cluster = cluster_of(log.path)
+        cluster = log.cluster
         led = known[cluster].led.get(number) if cluster in known else None
         copy = Copy(
             number,

@@ -5,7 +5,7 @@ from typing import Any
 
 from model_tests.audit.controller_log_history import ControllerHistory, LeaderEpochEntry, PartitionLeaders
 from model_tests.audit.findings import Finding
-from model_tests.audit.group_log import GroupOffset, PartitionGroupOffsets, Pending
+from model_tests.audit.group_log import GroupOffset, LostOffset, PartitionGroupOffsets, Pending
 from model_tests.audit.replica import ClusterSide, ReplicaSummary
 from model_tests.histories.severity import Severity
 from model_tests.logs.controller_log import UnreadRecords
@@ -72,7 +72,9 @@ def _groups(plain: dict[str, Any]) -> PartitionGroupOffsets:
         GroupOffset(**{**one, "pending": tuple(Pending(**waiting) for waiting in one["pending"])})
         for one in plain["offsets"]
     )
-    return PartitionGroupOffsets(**{**plain, "offsets": tuple(offsets)})
+    return PartitionGroupOffsets(
+        **{**plain, "offsets": tuple(offsets), "lost": tuple(LostOffset(**one) for one in plain["lost"])}
+    )
 
 
 def _partition(plain: dict[str, Any]) -> PartitionLeaders:

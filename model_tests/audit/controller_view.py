@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from model_tests.audit.controller_log_history import ControllerHistory, PartitionLeaders
 from model_tests.audit.losses import Led, losses_of, shown_by_clients
-from model_tests.audit.meta_properties import cluster_of, node_of
+from model_tests.audit.meta_properties import node_of
 from model_tests.audit.replica import ReplicaSummary
 from model_tests.histories.journal import ClientJournal
 from spec.vocabulary import ABSENT
@@ -46,14 +46,14 @@ def controlled(logs: Sequence["AuditedTransactionLog"]) -> dict[str, Controlled]
     for number, log in enumerate(logs):
         history = log.verdict.cluster.controller if log.verdict.cluster is not None else None
         if history is not None:
-            cluster = cluster_of(log.path)
+            cluster = log.cluster
             if cluster not in best or history.reach > best[cluster][1].reach:
                 best[cluster] = (number, history)
     found = {}
     for cluster, (number, history) in best.items():
         reported = history.partitions if history.knows_leaders else ()
         partitions = {(one.topic, one.partition): one for one in reported}
-        own = {other: (log, _own(partitions, log)) for other, log in enumerate(logs) if cluster_of(log.path) == cluster}
+        own = {other: (log, _own(partitions, log)) for other, log in enumerate(logs) if log.cluster == cluster}
         behind = frozenset(other for other, (log, partition) in own.items() if _is_behind(log, partition))
         led = {other: _led(other, own, behind=other in behind) for other, one in own.items() if _is_covered(*one)}
         found[cluster] = Controlled(number, history, partitions, led, behind)

@@ -38,6 +38,7 @@ class CoordinatorTransaction:
         coordinator_epoch: of the coordinator that decided the outcome; -1 where that is not known.
         after_hole: records of the id may be missing between the transaction before and this one.
         doubtful: one of its records breaks the history, so that no other rule is checked on it.
+        expired_ms: when the id was removed after it; -1 where it was not, or had a further transaction.
     """
 
     transactional_id: str
@@ -59,6 +60,7 @@ class CoordinatorTransaction:
     client_version: int = 0
     after_hole: bool = False
     doubtful: bool = False
+    expired_ms: int = ABSENT
 
     @property
     def decided(self) -> bool:
@@ -175,7 +177,8 @@ def _transactions(links: Sequence[CoordinatorLink]) -> Iterator[CoordinatorTrans
             if value is not None and _completes_again(current, link, value):
                 current = _completed(current, link.record, value)
                 continue
-            yield current
+            is_removed = value is None and not link.record.unread
+            yield replace(current, expired_ms=link.record.timestamp) if is_removed else current
             current = None
         if link.after_hole and current is not None:
             yield replace(current, doubtful=True)

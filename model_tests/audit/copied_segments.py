@@ -8,7 +8,6 @@ import numpy as np
 
 from model_tests.audit.findings import Finding
 from model_tests.audit.folders import apart
-from model_tests.audit.meta_properties import cluster_of
 from model_tests.audit.replica import ReplicaSummary, coarser
 from model_tests.histories.severity import Severity
 from model_tests.logs.kafka_log_batches import Facts
@@ -74,7 +73,7 @@ def _alike(
     for other, each in enumerate(logs):
         theirs = _replica(each)
         same = (each.topic, each.partition) == (log.topic, log.partition)
-        if own is None or theirs is None or same or cluster_of(each.path) != cluster_of(log.path):
+        if own is None or theirs is None or same or each.cluster != log.cluster:
             continue
         alike, filled, width = _compared(own, theirs)
         for segment in segments:

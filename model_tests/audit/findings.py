@@ -45,11 +45,16 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class OpenTransaction:
-    """A transaction without a marker."""
+    """A transaction without a marker.
+
+    Attributes:
+        first_ms: the timestamp of its first batch, in milliseconds since 1970; -1 where it has none.
+    """
 
     producer_id: int
     producer_epoch: int
     first_offset: int
+    first_ms: int = ABSENT
 
 
 @dataclass(frozen=True, slots=True)

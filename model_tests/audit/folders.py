@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from model_tests.audit.controller_view import Controlled
-from model_tests.audit.meta_properties import cluster_of
 from model_tests.audit.transactions_clusters import coordinator_count, coordinator_partition
 from model_tests.logs.kafka_log_segment import SegmentDamage
 from spec import rules
@@ -27,8 +26,8 @@ def by_their_content(
     topic is known, so that it is not joined with others.
     """
     held, damage = list(logs), []
-    for cluster in {cluster_of(log.path) for log in logs}:
-        numbers = [number for number, log in enumerate(logs) if cluster_of(log.path) == cluster]
+    for cluster in {log.cluster for log in logs}:
+        numbers = [number for number, log in enumerate(logs) if log.cluster == cluster]
         own = [(number, logs[number]) for number in numbers]
         for number, topic in _of_another_topic(own, controllers.get(cluster)):
             held[number] = apart(logs[number])

@@ -20,6 +20,7 @@ from model_tests.logs.kafka_log_folders import LogFolder
 from model_tests.logs.kafka_log_segment import SegmentDamage
 from spec import rules
 from spec.evidence import Layer, evidences
+from spec.judging.judge_groups import judge_marker
 from spec.protocol.offsets import NO_OFFSET, OffsetEntry, apply, committed_after, pending_after, pending_after_tombstone
 from spec.versions import NEWEST, Profile
 from spec.vocabulary import ABSENT, ControlType
@@ -54,6 +55,7 @@ class GroupOffset:
     Attributes:
         offset: the committed one; -1 where there is none.
         recorded_at: offset of its record; -1 likewise.
+        recorded_ms: the time of that, in milliseconds since 1970; -1 where it is not known.
         pending: those of open transactions.
         committed: number of commits in transactions that took effect; `aborted`, of those that did not.
     """
@@ -66,15 +68,43 @@ class GroupOffset:
     pending: tuple[Pending, ...] = ()
     committed: int = 0
     aborted: int = 0
+    recorded_ms: int = ABSENT
+
+
+@dataclass(frozen=True, slots=True)
+class LostOffset:
+    """An offset of a committed transaction that never became its group's, since it was no longer pending.
+
+    Attributes:
+        recorded_at: offset of its record.
+        tombstone: offset of the tombstone that took it.
+        marker: offset of the COMMIT that found nothing.
+    """
+
+    group: str
+    topic: str
+    partition: int
+    producer_id: int
+    producer_epoch: int
+    offset: int
+    recorded_at: int
+    tombstone: int
+    marker: int
 
 
 @dataclass(frozen=True, slots=True)
 class PartitionGroupOffsets:
-    """The contents of one partition of `__consumer_offsets`; `passed_over` are records that are no offsets, by name."""
+    """The contents of one partition of `__consumer_offsets`.
+
+    Attributes:
+        passed_over: records that are no offsets, by name.
+        lost: offsets of committed transactions that are not their groups'.
+    """
 
     partition: int
     offsets: tuple[GroupOffset, ...] = ()
     passed_over: Mapping[str, int] = field(default_factory=dict)
+    lost: tuple[LostOffset, ...] = ()
 
 
 @dataclass(slots=True)
@@ -119,13 +149,19 @@ class _Fold:
     became_true: Counter[GroupOffsetKey] = field(default_factory=Counter)
     forgotten: Counter[GroupOffsetKey] = field(default_factory=Counter)
     seen: dict[GroupOffsetKey, None] = field(default_factory=dict)
+    said: dict[int, dict[GroupOffsetKey, OffsetEntry]] = field(default_factory=dict)
+    tombstones: dict[GroupOffsetKey, int] = field(default_factory=dict)
+    times: dict[int, int] = field(default_factory=dict)
+    lost: list[LostOffset] = field(default_factory=list)
 
-    def record(self, one: OffsetRecord, producer_id: int, epoch: int, *, transactional: bool) -> None:
+    def record(self, one: OffsetRecord, producer_id: int, epoch: int, at_ms: int, *, transactional: bool) -> None:
         """An offset, or its end."""
         self.seen[one.key] = None
         if one.offset is None:
             self._deleted(one.key)
+            self.tombstones[one.key] = one.recorded_at
             return
+        self.times[one.recorded_at] = at_ms
         said = OffsetEntry(one.offset, one.recorded_at)
         if not transactional:
             self.committed[one.key] = committed_after(self.committed.get(one.key, NO_OFFSET), said)
@@ -133,9 +169,16 @@ class _Fold:
         own = self.pending.setdefault(producer_id, {})
         own[one.key] = pending_after(own.get(one.key, NO_OFFSET), said, self.profile, appended=True)
         self.epochs[producer_id] = epoch
+        self.said.setdefault(producer_id, {})[one.key] = said
 
-    def marker(self, producer_id: int, *, commits: bool) -> None:
+    def marker(self, producer_id: int, at: int, *, commits: bool) -> None:
         """The end of a transaction: what its producer has pending becomes true, or is forgotten."""
+        for key, said in self.said.pop(producer_id, {}).items():
+            check = judge_marker(said, self.pending.get(producer_id, {}).get(key, NO_OFFSET), commits)
+            if check.at_stake and not check.holds:
+                whose = producer_id, self.epochs[producer_id], int(said.offset), int(said.recorded_at)
+                tombstone = self.tombstones.get(key, ABSENT)
+                self.lost.append(LostOffset(key.group, key.topic, key.partition, *whose, tombstone, at))
         for key, pending in self.pending.pop(producer_id, {}).items():
             if pending.present:
                 self.committed[key] = apply(self.committed.get(key, NO_OFFSET), pending, commits=commits).committed
@@ -165,6 +208,7 @@ class _Fold:
                 tuple(waiting),
                 self.became_true[key],
                 self.forgotten[key],
+                self.times.get(int(entry.recorded_at), ABSENT),
             )
 
 
@@ -178,10 +222,12 @@ def group_offsets(partition: int, log: GroupLog, batches: Batches, profile: Prof
     for row in sorted({*by_row, *markers}):
         producer_id, epoch = int(batches.producer_id[row]), int(batches.producer_epoch[row])
         if row not in by_row:
-            fold.marker(producer_id, commits=int(batches.control_type[row]) == ControlType.COMMIT.value)
+            commits = int(batches.control_type[row]) == ControlType.COMMIT.value
+            fold.marker(producer_id, int(batches.base_offset[row]), commits=commits)
         for one in by_row.get(row, ()):
-            fold.record(one, producer_id, epoch, transactional=bool(batches.transactional[row]))
-    return PartitionGroupOffsets(partition, tuple(fold.reported()), dict(log.passed_over))
+            at_ms = int(batches.max_timestamp[row])
+            fold.record(one, producer_id, epoch, at_ms, transactional=bool(batches.transactional[row]))
+    return PartitionGroupOffsets(partition, tuple(fold.reported()), dict(log.passed_over), tuple(fold.lost))
 
 
 def _ends(batches: Batches) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":

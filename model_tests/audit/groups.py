@@ -5,10 +5,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
+from rich.box import SIMPLE
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
 from model_tests.audit.findings import Finding
 from model_tests.audit.group_log import TOPIC, GroupOffset, PartitionGroupOffsets, read_offsets, worded
 from model_tests.audit.log import read_log
-from model_tests.audit.meta_properties import cluster_of
 from model_tests.logs.kafka_log_folders import list_logs
 from spec import rules
 from spec.vocabulary import ABSENT
@@ -23,7 +27,12 @@ _ABOUT_TRANSACTIONS: Final = (
     rules.TXN_ONE_OUTCOME,
     rules.TXN_MARKER_ONCE,
     rules.TXN_REGISTERED_BEFORE_DATA,
+    rules.TXN_TIMEOUT,
 )
+
+
+MOST_OFFSETS: Final = 24
+"""Offsets that are listed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +55,30 @@ class GroupsReport:
         offsets = [{**asdict(one), "pending": [asdict(waiting) for waiting in one.pending]} for one in self.offsets]
         return {"offsets": offsets, "passed_over": dict(self.passed_over)}
 
+    def print(self, console: Console, ids: Mapping[int, str]) -> None:
+        """Write the offsets; of many, those that wait for a transaction first.
+
+        Args:
+            console: where to.
+            ids: the transactional ids of producer ids, where they are known.
+        """
+        order = sorted(self.offsets, key=lambda one: (not one.pending, one.group, one.topic, one.partition))
+        table = Table(title="Offsets of groups", title_justify="left", box=SIMPLE, padding=(0, 1, 0, 0))
+        for name in ("group", "partition"):
+            table.add_column(name, overflow="fold")
+        table.add_column("offset", justify="right")
+        table.add_column("pending: offset, in the transaction of", overflow="fold")
+        for one in order[:MOST_OFFSETS]:
+            offset = str(one.offset) if one.offset != ABSENT else "none"
+            pending = "\n".join(
+                f"{each.offset}, {ids.get(each.producer_id) or f'producer {each.producer_id}'}" for each in one.pending
+            )
+            table.add_row(Text(one.group), Text(f"{one.topic}-{one.partition}"), offset, pending)
+        console.print(table)
+        if len(order) > MOST_OFFSETS:
+            console.print(Text(f"{len(order) - MOST_OFFSETS} more offsets are in the JSON report.", style="dim"))
+        console.print(Text(self.in_one_line()), soft_wrap=True)
+
     def in_one_line(self) -> str:
         """For people."""
         groups = len({one.group for one in self.offsets})
@@ -64,7 +97,7 @@ def groups_of(logs: Sequence["AuditedTransactionLog"]) -> GroupsReport:
         reported, side = log.verdict.reported, log.verdict.cluster
         if reported is None or side is None or side.groups is None:
             continue
-        place, reach = (cluster_of(log.path), log.partition), (reported.here.last_leader_epoch, reported.here.end)
+        place, reach = (log.cluster, log.partition), (reported.here.last_leader_epoch, reported.here.end)
         if place not in best or reach > best[place][0]:
             best[place] = reach, side.groups
     passed: Counter[str] = Counter()

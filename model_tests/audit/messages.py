@@ -25,7 +25,9 @@ def unusual_first(request: AppendRequest, elsewhere: tuple[int, ...] = ()) -> Fi
     """The finding for a producer that does not begin at sequence 0 on a log that begins at offset 0."""
     message = (
         f"the producer's first batch in the log has sequence {request.base_sequence}, expected 0: "
-        "legal since 2.5, but the log begins at offset 0, so earlier batches are missing or the producer was forgotten"
+        "legal since 2.5, but the log begins at offset 0. Either earlier batches are missing; or the producer was "
+        "forgotten; or its first batches were refused (as by a broker that did not lead yet), and a later one was "
+        "accepted before they came again: from then on they are out of order, and their client cannot send them"
     )
     offset, producer_id, epoch = _identity(request)
     said = (offset, producer_id, epoch, message, "first_sequence")

@@ -7,15 +7,15 @@ from model_tests.logs.kafka_log_segment import SegmentDamage
 from model_tests.logs.locations import Location, located, reason
 from spec.vocabulary import ABSENT
 
-_NAME: Final = "meta.properties"
+META_PROPERTIES: Final = "meta.properties"
 _CLUSTER: Final = "cluster.id="
 _NODE: Final = ("node.id=", "broker.id=")
 
 
 def cluster_of(path: str) -> str:
-    """The cluster that a partition's folder belongs to: its id beside the folder, else the directory it lies in."""
-    file = _beside(path)
-    return next((line for line in _lines(file) if line.startswith(_CLUSTER)), str(file.parent))
+    """The id of the cluster that a partition's folder belongs to, by the file beside it; empty where none says it."""
+    said = (line.partition("=")[2].strip() for line in _lines(_beside(path)) if line.startswith(_CLUSTER))
+    return next(said, "")
 
 
 def node_of(path: str) -> int:
@@ -41,7 +41,7 @@ def unread(paths: Iterable[str]) -> list[SegmentDamage]:
 
 
 def _beside(path: str) -> Location:
-    return located(path).resolve().parent / _NAME
+    return located(path).resolve().parent / META_PROPERTIES
 
 
 def _lines(file: Location) -> list[str]:

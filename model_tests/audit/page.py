@@ -11,6 +11,7 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from model_tests.audit.findings import Finding
+from model_tests.audit.needs import NEEDED, fine_of, headline, unexamined_of
 from model_tests.audit.report import AuditedPartition, AuditReport
 from model_tests.audit.story import story
 from model_tests.audit.timeline import svg_of_timeline, timeline
@@ -79,13 +80,18 @@ def write_page(report: AuditReport, file: Path) -> None:
 
 def page(report: AuditReport) -> str:
     """The page as text."""
+    findings = tuple(_reported(report))
     template = files("model_tests.audit").joinpath(TEMPLATE).read_text(encoding="utf-8")
     return (
         Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
         .from_string(template)
         .render(
             report=report,
-            findings=tuple(_reported(report)),
+            headline=headline(report),
+            needed=[one for one in findings if one.finding.severity in NEEDED],
+            others=[one for one in findings if one.finding.severity not in NEEDED],
+            fine=list(fine_of(report)),
+            unexamined=list(unexamined_of(report)),
             clients=report.clients,
             cases=tuple(_cases(report.clients)),
             classes=tuple((one, MEANINGS[one.kind]) for one in report.clients.classes if any(one.counts.values())),

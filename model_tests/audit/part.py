@@ -14,6 +14,7 @@ from model_tests.audit.recorded import (
     UNREGISTERED,
     ObservedPartition,
     RecordedDefect,
+    defect_clusters,
     defects,
     journal,
     observed,
@@ -46,6 +47,8 @@ JUDGED: Final = (
     rules.TXN_ATOMIC,
     rules.TXN_MARKER_ONCE,
     rules.TXN_REGISTERED_BEFORE_DATA,
+    rules.TXN_TIMEOUT,
+    rules.TXN_COMPLETES,
     rules.TXN_CLIENT_VERDICT,
     rules.OFFSETS_ATOMIC,
 )
@@ -61,8 +64,8 @@ def evidence(effort: RunEffort) -> PartResult:  # the logs are small enough to b
     """Audit the bundled logs on Spark, and their many small defects without."""
     with unpacked() as directory:
         wholes = [run([directory / recording], history=journal(recording)) for recording in RECORDED]
-        report = run([directory / DEFECTS])
         cases = defects(directory)
+        report = run([], clusters=defect_clusters(directory))
         cluster = cluster_evidence(directory, running=effort is RunEffort.DEEP)
     logs = tuple(one for whole in wholes for one in whole.audited)
     judged = sum((whole.judged() for whole in wholes), Counter[str]())

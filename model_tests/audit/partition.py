@@ -97,6 +97,7 @@ def conclude(
         batches=log.totals.batches,
         records=log.totals.records,
         visible_records=counted.visible,
+        waiting_records=counted.waiting,
         producers=int(np.unique(links.batches.producer_id).size),
         open_transactions=opened,
         findings=tuple(sorted(findings, key=lambda finding: (finding.offset, finding.rule.id))),

@@ -15,6 +15,7 @@ class PartitionVerdict:
 
     Attributes:
         visible_records: what a read_committed reader is given.
+        waiting_records: what it is not given yet: committed, or in no transaction, behind one that is open.
         producers: producer ids that wrote to the partition.
         judged: rule id to the number of batches that the rule was checked on.
         unjudged: batches whose predecessors lie in unreadable bytes, so that nothing can be said of their sequence.
@@ -29,6 +30,7 @@ class PartitionVerdict:
     records: int
     visible_records: int
     producers: int
+    waiting_records: int = 0
     open_transactions: tuple[OpenTransaction, ...] = ()
     findings: tuple[Finding, ...] = ()
     judged: Mapping[str, int] = field(default_factory=dict)

@@ -71,11 +71,13 @@ class ReaderTally:
 
     Attributes:
         visible: records that a read_committed reader is given.
+        waiting: records that it is not given yet: decided, or in no transaction, behind one that is open.
         bounded: transactional batches below the last stable offset.
         listed: those of them that have ended, from the log's start on, where the segment of the marker has an index.
     """
 
     visible: int
+    waiting: int
     bounded: int
     listed: int
 
@@ -101,6 +103,7 @@ def tally(pieces: Pieces, ends: MarkersByOffset, bounds: tuple[int, int], indexe
     listed = ended & has_index & below & (pieces.first >= start)
     return ReaderTally(
         visible=int(pieces.seen[delivered & below].sum()) if stable > start else 0,
+        waiting=int(pieces.seen[delivered & (ended | ~pieces.joins) & ~below].sum()),
         bounded=int(pieces.batches[pieces.joins & below].sum()),
         listed=int(pieces.batches[listed].sum()),
     )

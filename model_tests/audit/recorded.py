@@ -86,3 +86,8 @@ def defects(directory: Path) -> tuple[RecordedDefect, ...]:
     """The cases that were unpacked into the directory."""
     plain: list[dict[str, Any]] = json.loads((directory / DEFECTS / "truth.json").read_text())
     return tuple(RecordedDefect(**{**case, "rules": tuple(case["rules"])}) for case in plain)
+
+
+def defect_clusters(directory: Path) -> dict[str, list[str]]:
+    """The folder of each case, as those of clusters of their own."""
+    return {case.case: [str(directory / DEFECTS / case.case)] for case in defects(directory)}

@@ -2,8 +2,9 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Final
 
 from rich.box import SIMPLE
 from rich.console import Console
@@ -12,12 +13,21 @@ from rich.text import Text
 
 from model_tests.audit.cluster import ClusterReport
 from model_tests.audit.findings import Finding
+from model_tests.audit.given import GivenPath
 from model_tests.audit.groups import GroupsReport
 from model_tests.audit.history_judge import HistoryReport
+from model_tests.audit.needs import fine_of, headline, needs_of, others_of, unexamined_of
 from model_tests.audit.partition_verdict import PartitionVerdict
-from model_tests.audit.stalled_lso import held_back
+from model_tests.audit.stalled_lso import HeldBack, held_back
 from model_tests.audit.transactions import TransactionsReport
-from model_tests.audit.transactions_report import ListedTransactions, print_transactions, transactions_json
+from model_tests.audit.transactions_report import (
+    ListedTransactions,
+    listed,
+    print_transactions,
+    transactions_in_one_line,
+    transactions_json,
+    whose_coordinator,
+)
 from model_tests.audit.transactions_summary import PartitionTransactions
 from model_tests.common.reports import HOLDS, NOTHING_JUDGED, VIOLATED
 from model_tests.histories.report import STYLES, ClientsReport
@@ -25,15 +35,19 @@ from model_tests.histories.severity import Severity
 from model_tests.logs.kafka_log_segment import SegmentDamage
 from spec import rules
 
+_MOST_PARTITIONS: Final = 24
+"""Rows of the table of partitions that fit on a screen with the rest."""
+
 
 @dataclass(frozen=True, slots=True)
 class AuditedPartition:
-    """One partition and its verdict."""
+    """One partition and its verdict; `cluster` is the name of its cluster, empty where it has none."""
 
     path: str
     topic: str
     partition: int
     verdict: PartitionVerdict
+    cluster: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +65,7 @@ class AuditReport:
         missing: what texts that stand for logs leave out, and what that costs.
         assumed: what the logs do not say and the verdicts take for granted.
         chosen: what of it is shown, where that is not everything.
+        given: what each path that was given was taken for.
     """
 
     audited: tuple[AuditedPartition, ...]
@@ -65,6 +80,7 @@ class AuditReport:
     cluster: ClusterReport = field(default_factory=ClusterReport)
     groups: GroupsReport = field(default_factory=GroupsReport)
     chosen: tuple[str, ...] = ()
+    given: tuple[GivenPath, ...] = ()
     here: Mapping[str, PartitionTransactions] = field(default_factory=dict, repr=False)
     missing: tuple[SegmentDamage, ...] = ()
 
@@ -72,6 +88,19 @@ class AuditReport:
     def findings(self) -> tuple[tuple[AuditedPartition, Finding], ...]:
         """Every finding with its partition."""
         return tuple((one, finding) for one in self.audited for finding in one.verdict.findings)
+
+    @property
+    def held_back(self) -> tuple[HeldBack, ...]:
+        """The partitions whose last stable offset a transaction holds below their end; alike replicas once."""
+        replicas: dict[tuple[str, str], list[AuditedPartition]] = {}
+        for one in self.audited:
+            replicas.setdefault((one.cluster, _name(one)), []).append(one)
+        offsets = self.groups.offsets
+        return tuple(
+            each
+            for own in replicas.values()
+            for each in held_back([(self.label(one), one) for one in own], self.transactions, offsets)
+        )
 
     @property
     def batches(self) -> int:
@@ -112,47 +141,77 @@ class AuditReport:
             "clients": self.clients.to_json(),
             "cluster": self.cluster.to_json(),
             "groups": self.groups.to_json(),
+            "held_back": [asdict(held) for held in self.held_back],
             "damage": [{"path": bad.path, "position": bad.position, "message": bad.message} for bad in self.damage],
             "missing": [{"path": one.path, "line": one.position, "message": one.message} for one in self.missing],
             "judged": dict(self.judged()),
             "ignored": list(self.ignored),
+            "summary": {
+                "headline": headline(self),
+                "fine": list(fine_of(self)),
+                "not_examined": list(unexamined_of(self)),
+            },
+            "given": [asdict(one) for one in self.given],
             "assumed": [*self.assumed, *self.clients.assumed],
             "shown": list(self.chosen),
             "seconds": round(self.seconds, 3),
         }
 
     def print(self, console: Console) -> None:
-        """Write tables: partitions, findings, damage, and what was assumed."""
-        if self.audited:
-            self._print_partitions(console)
-        if self.transactions or self.shown.all_of_them or self.shown.chosen:
-            print_transactions(self.transactions, self.shown, console)
-        if self.history.attempts:
-            console.print(Text(self.history.in_one_line()), soft_wrap=True)
-        for part in (self.cluster, self.groups):
-            if part:
-                console.print(Text(part.in_one_line()), soft_wrap=True)
-        if self.findings:
-            console.print(self._findings())
-        if self.damage:
-            console.print(self._damage())
-        if self.clients:
-            self.clients.print(console)
-        for lack in self.missing:
-            console.print(Text(f"undecided: {lack.path} {lack.message}", "bold"), soft_wrap=True)
-        for name in self.ignored:
-            console.print(Text(f"ignored: {name}", style="dim"), soft_wrap=True)
-        for choice in self.chosen:
-            console.print(Text(f"shown: {choice}", style="dim"), soft_wrap=True)
+        """Write what needs the reader, what is fine, what was not examined, and then the details."""
+        self._print_needs(console)
+        for title, style, lines in (
+            ("Fine", "green", fine_of(self)),
+            ("Not examined, or not decided", "yellow", unexamined_of(self)),
+        ):
+            for number, line in enumerate(lines):
+                if not number:
+                    console.print(Text(title, style=f"bold {style}"))
+                console.print(Text(f"  {line}"), soft_wrap=True)
+        self._print_details(console)
         for fact in (*(self.assumed if self.audited else ()), *self.clients.assumed):
             console.print(Text(f"assumed: {fact}", style="dim"), soft_wrap=True)
         if self.clients:
             console.print(Text(self.clients.in_one_line()), soft_wrap=True)
-        for one in self.audited:
-            for line in held_back(self.label(one), one):
-                console.print(Text(line, "bold"), soft_wrap=True)
         if self.audited or not self.clients:
             console.print(Text(self._in_one_line()), soft_wrap=True)
+
+    def _print_needs(self, console: Console) -> None:
+        """What needs the reader: findings, damage, answers of clients, and partitions that wait."""
+        console.print(Text(headline(self), style="bold"), soft_wrap=True)
+        needed = needs_of(self)
+        if needed:
+            console.print(self._findings("Findings", needed))
+        if self.damage:
+            console.print(self._damage())
+        if self.clients:
+            self.clients.print(console)
+        for held in self.held_back:
+            console.print(Text(held.in_one_line(), "bold"), soft_wrap=True)
+
+    def _print_details(self, console: Console) -> None:
+        others = others_of(self)
+        if others:
+            console.print(self._findings("Undecided, or known", others))
+        if self.audited:
+            self._print_partitions(console)
+        if self.transactions or self.shown.all_of_them or self.shown.chosen:
+            print_transactions(self.transactions, self.shown, console)
+            console.print(Text(transactions_in_one_line(self.transactions)), soft_wrap=True)
+        if self.shown.transactional_id and not listed(self.transactions, self.shown):
+            console.print(Text(whose_coordinator(self.shown.transactional_id, self.transactions)), soft_wrap=True)
+        if self.history.attempts:
+            console.print(Text(self.history.in_one_line()), soft_wrap=True)
+        if self.cluster:
+            console.print(Text(self.cluster.in_one_line()), soft_wrap=True)
+        if self.groups:
+            self.groups.print(console, self.transactions.owners)
+        for path in (path for path in self.given if path.used):
+            console.print(Text(path.in_one_line(), style="dim"), soft_wrap=True)
+        for name in self.ignored:
+            console.print(Text(f"ignored: {name}", style="dim"), soft_wrap=True)
+        for choice in self.chosen:
+            console.print(Text(f"shown: {choice}", style="dim"), soft_wrap=True)
 
     def label(self, one: AuditedPartition) -> str:
         """Topic and partition; with the folder they lie in where several brokers' logs are judged."""
@@ -160,9 +219,16 @@ class AuditReport:
         return f"{Path(one.path).parent.name}/{_name(one)}" if repeated else _name(one)
 
     def _print_partitions(self, console: Console) -> None:
+        """All of them where they are few; of many, those that have findings or open transactions."""
         filled = [one for one in self.audited if one.verdict.batches or one.verdict.findings]
-        if filled:
-            console.print(self._partitions(filled))
+        shown = filled
+        if len(filled) > _MOST_PARTITIONS:
+            shown = [one for one in filled if one.verdict.findings or one.verdict.open_transactions]
+        if shown:
+            console.print(self._partitions(shown))
+        if len(shown) < len(filled):
+            hidden = f"partitions without findings and open transactions, not shown: {len(filled) - len(shown)}"
+            console.print(Text(f"{hidden} (--json FILE has them)", "dim"))
         if len(filled) < len(self.audited):
             console.print(Text(f"partitions without a batch, not shown: {len(self.audited) - len(filled)}", "dim"))
 
@@ -181,11 +247,11 @@ class AuditReport:
             )
         return table
 
-    def _findings(self) -> Table:
-        table = Table(title="Findings", title_justify="left", show_lines=True)
+    def _findings(self, title: str, findings: Sequence[tuple[AuditedPartition, Finding]]) -> Table:
+        table = Table(title=title, title_justify="left", show_lines=True)
         table.add_column("where", no_wrap=True)
         table.add_column("what was found, and what was expected")
-        for one, finding in self.findings:
+        for one, finding in findings:
             where = Text(f"{finding.severity}\n", style=STYLES[finding.severity])
             where.append(f"{finding.rule.id}\n{self.label(one)} offset {finding.offset}", style="default")
             if finding.producer_id >= 0:

@@ -3,23 +3,28 @@
 import json
 import os
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
+from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 from model_tests.audit.audited_log import AuditedTransactionLog
 from model_tests.audit.cluster import audit_cluster, reported_once, unexplained
+from model_tests.audit.clusters import UNNAMED, clusters_of
 from model_tests.audit.combine_parts import Judged
 from model_tests.audit.controller_view import controlled, with_clients
 from model_tests.audit.folders import by_their_content
+from model_tests.audit.given import GivenPath, given_paths
+from model_tests.audit.group_findings import with_groups
 from model_tests.audit.groups import groups_of, with_offsets
 from model_tests.audit.history_command import beside_logs
 from model_tests.audit.history_join import audit_history
 from model_tests.audit.history_judge import HistoryReport
 from model_tests.audit.in_process import judged_in_process
 from model_tests.audit.log import DAY_MS
-from model_tests.audit.meta_properties import cluster_of, unread
+from model_tests.audit.meta_properties import META_PROPERTIES, unread
 from model_tests.audit.partition_verdict import PartitionVerdict
 from model_tests.audit.relabelled_folders import in_their_places
 from model_tests.audit.report import AuditedPartition, AuditReport
@@ -69,6 +74,7 @@ def run(
     read_committed: bool = True,
     pictured: bool = False,
     work: str = "",
+    clusters: Mapping[str, Sequence[str]] = MappingProxyType({}),
 ) -> AuditReport:
     """Audit everything under the paths.
 
@@ -94,6 +100,8 @@ def run(
         pictured: keep what a page draws of each log.
         work: a directory, of this machine or shared by all that run tasks, that keeps what was found of each log: an
             audit that was stopped is resumed from there.
+        clusters: further paths, by the name of the cluster that they are of. Directories of brokers without
+            `meta.properties` that are given otherwise are of one cluster.
 
     Raises:
         BadInput: no partition has one of the names; the checkpoint of the high watermark is required, and there is
@@ -103,7 +111,9 @@ def run(
     began = time.monotonic()
     window = time_of(since, "--since"), time_of(until, "--until")
     shown = ListedTransactions(transactions, transactional_id, producer_id, *window)
-    with restored(map(str, paths)) as given:
+    named = (path for own in clusters.values() for path in own)
+    everything = tuple(dict.fromkeys((*map(str, paths), *named)))
+    with restored(everything) as given:
         _require_bodies(given, deep=deep)
         listing = list_logs(given.paths, topics)
         if topics and all(log.topic.startswith("__") for log in listing.logs):
@@ -118,17 +128,23 @@ def run(
             "profile": profile.name,
             "topics": json.dumps(list(topics)),
         }
-        journal = _journal(listing, history, received, history_form)
+        whose = clusters_of([given.reported(log.path) for log in listing.logs], clusters)
+        journal = _journal(listing, whose, history, received, history_form)
         options |= {name: file for name, file in (("history", history), ("received", received)) if file}
         options |= {"history_form": history_form} if history_form else {}
         options |= {"work": directory_for(work)} if work else {}
         verdicts = _judged(listing.logs, given.paths, master, options)
-        assumed = (*_assumed(crc, checkpointed_watermark, producer_expiry_ms, profile, deep), *given.assumed)
-        report = _report(listing, verdicts, assumed, began, shown, journal)
+        assumed = (
+            *_assumed(crc, checkpointed_watermark, producer_expiry_ms, profile, deep),
+            *_one_cluster([given.reported(log.path) for log in listing.logs], whose),
+            *given.assumed,
+        )
+        report = _report(listing, whose, verdicts, assumed, began, shown, journal)
         report = replace(report, chosen=shown_in_words(shown, topics))
         clients = beside_logs(history, form=history_form, read_committed=read_committed, pictured=pictured)
         report = replace(report, clients=clients)
-        return _as_given(replace(report, here=_here(listing, verdicts)) if pictured else report, given)
+        report = _as_given(replace(report, here=_here(listing, verdicts)) if pictured else report, given)
+        return replace(report, given=_taken_for(everything, report))
 
 
 def _judged(
@@ -150,6 +166,13 @@ def _here(
     """Each log's own evidence of transactions, by path."""
     reported = ((log.path, verdicts[number][0].reported) for number, log in enumerate(listing.logs))
     return {path: one.here for path, one in reported if one is not None}
+
+
+def _taken_for(paths: Sequence[str], report: AuditReport) -> tuple[GivenPath, ...]:
+    """What each path was taken for."""
+    judged = ((one.path, f"{one.topic}-{one.partition}" if one.partition >= 0 else one.topic) for one in report.audited)
+    ignored = ((path, why or "no part of a log") for path, _, why in (each.partition(": ") for each in report.ignored))
+    return given_paths(paths, judged, [*((bad.path, bad.message) for bad in report.damage), *ignored])
 
 
 def _require_bodies(given: Restored, *, deep: bool) -> None:
@@ -181,18 +204,32 @@ def _as_known(one: AuditedPartition, given: Restored) -> AuditedPartition:
     return replace(one, path=given.reported(one.path), verdict=replace(verdict, open_transactions=still))
 
 
-def _journal(listing: Listing, history: str, received: str, form: Form | None = None) -> ClientJournal | None:
+def _journal(
+    listing: Listing, clusters: Sequence[str], history: str, received: str, form: Form | None = None
+) -> ClientJournal | None:
     """The journal that is given, if the logs are those of one cluster."""
-    clusters = {cluster_of(log.path) for log in listing.logs}
-    if (history or received) and len(clusters) > 1:
-        raise BadInput(f"a client's files are compared with one cluster, the paths have logs of {len(clusters)}")
+    count = len(set(clusters))
+    if (history or received) and count > 1:
+        raise BadInput(f"a client's files are compared with one cluster, the paths have logs of {count}")
     if received:
         read_received(received, only_topic(listing.logs))
     return read_history(history, form, only_topic(listing.logs)) if history else None
 
 
+def _one_cluster(paths: Sequence[str], clusters: Sequence[str]) -> Iterator[str]:
+    """That several directories are of one cluster, which nothing in them says."""
+    unnamed = sorted({str(Path(path).parent) for path, name in zip(paths, clusters, strict=True) if name == UNNAMED})
+    if len(unnamed) > 1:
+        listed = ", ".join(unnamed[:6]) + (f" and {len(unnamed) - 6} more" if len(unnamed) > 6 else "")
+        yield (
+            f"{listed} are of one cluster: they have no {META_PROPERTIES} that says otherwise; --cluster NAME=PATH "
+            "separates them."
+        )
+
+
 def _report(
     listing: Listing,
+    clusters: Sequence[str],
     verdicts: dict[int, tuple[PartitionVerdict, list[SegmentDamage]]],
     assumed: tuple[str, ...],
     began: float,
@@ -201,7 +238,7 @@ def _report(
 ) -> AuditReport:
     """The report on the logs of a listing, of which each has its verdict, and on the transactions across them."""
     given = [
-        AuditedTransactionLog(log.path, log.topic, log.partition, verdicts[number][0])
+        AuditedTransactionLog(log.path, log.topic, log.partition, verdicts[number][0], clusters[number])
         for number, log in enumerate(listing.logs)
     ]
     logs, misnamed = by_their_content(given, controlled(given))
@@ -219,10 +256,14 @@ def _report(
         led = {number: own for one in controllers.values() for number, own in one.led.items()}
         reported, findings = audit_history(journal, logs, transactions, findings, led)
     cluster, findings = audit_cluster(logs, findings, controllers)
-    findings = chosen_findings(logs, with_offsets(logs, findings), shown, transactions)
+    findings = chosen_findings(logs, with_groups(logs, with_offsets(logs, findings), transactions), shown, transactions)
     audited = [
         AuditedPartition(
-            one.path, one.topic, one.partition, replace(one.verdict, findings=found, reported=None, cluster=None)
+            one.path,
+            one.topic,
+            one.partition,
+            replace(one.verdict, findings=found, reported=None, cluster=None),
+            one.cluster,
         )
         for one, found in zip(given, findings, strict=True)
     ]

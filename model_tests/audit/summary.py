@@ -42,7 +42,7 @@ def open_transactions(batches: Batches, found: Transactions) -> tuple[OpenTransa
     """The transactions without a marker, by their first offset."""
     rows = np.flatnonzero(found.joins & (found.marker == ABSENT))
     _, first = np.unique(batches.producer_id[rows], return_index=True)
-    columns = (batches.producer_id, batches.producer_epoch, batches.base_offset)
+    columns = (batches.producer_id, batches.producer_epoch, batches.base_offset, batches.max_timestamp)
     opened = [OpenTransaction(*(int(column[row]) for column in columns)) for row in rows[np.sort(first)]]
     return tuple(sorted(opened, key=lambda one: one.first_offset))
 

@@ -11,8 +11,8 @@ from model_tests.audit.controller_view import Controlled
 from model_tests.audit.coordinator_epochs import judge_coordinator_epochs
 from model_tests.audit.coordinator_log_history import CoordinatorHistory
 from model_tests.audit.copy_horizon import reach_of
+from model_tests.audit.ended_by import fenced_again
 from model_tests.audit.findings import Finding
-from model_tests.audit.meta_properties import cluster_of
 from model_tests.audit.orphan_markers import LATER, is_later, judge_loose, judge_unknown
 from model_tests.audit.transaction_findings import Located, placed_once
 from model_tests.audit.transactions_causes import with_consequences, with_joined, with_markers
@@ -20,6 +20,12 @@ from model_tests.audit.transactions_clusters import all_coordinators, furthest, 
 from model_tests.audit.transactions_identities import given_twice
 from model_tests.audit.transactions_join import JoinedTransaction, LogIndex, ProducerTransactions, joined
 from model_tests.audit.transactions_judge import JudgedTransaction, TransactionStatus, judge_transaction, unended
+from model_tests.audit.transactions_overdue import (
+    CoordinatorPlace,
+    coordinator_place,
+    overdue_data,
+    with_overdue,
+)
 from model_tests.audit.transactions_summary import DataRun
 from model_tests.audit.transactions_wrong_producer_id import with_misnamed
 from model_tests.logs.coordinator_log import TOPIC
@@ -31,6 +37,8 @@ JUDGED: Final = (
     rules.TXN_ONE_OUTCOME,
     rules.TXN_MARKER_ONCE,
     rules.TXN_REGISTERED_BEFORE_DATA,
+    rules.TXN_TIMEOUT,
+    rules.TXN_COMPLETES,
 )
 """Rules checked on every transaction that a coordinator's log has."""
 
@@ -53,6 +61,8 @@ class TransactionsReport:
         unknown_ended: markers of such producer ids, by partition: what they end cannot be joined.
         missing: what would have to be given to decide more, each with how often it was missed.
         identities: for each transactional id of which everything is known, all producer ids that it had.
+        coordinators: the partitions of the coordinators' log that are here.
+        ids: the transactional ids in them, each with its partition.
         counted: for each rule's id, how much it was checked on.
     """
 
@@ -61,7 +71,14 @@ class TransactionsReport:
     unknown_ended: int = 0
     missing: Mapping[str, int] = field(default_factory=dict)
     identities: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    coordinators: tuple[int, ...] = ()
+    ids: Mapping[str, int] = field(default_factory=dict)
     counted: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def owners(self) -> dict[int, str]:
+        """The transactional id of each producer id of which a transaction is known."""
+        return {one.one.known.producer_id: one.one.known.transactional_id for one in self.judged}
 
     @property
     def counts(self) -> Counter[str]:
@@ -84,7 +101,7 @@ def audit_transactions(
     clusters: dict[str, list[int]] = {}
     for number, log in enumerate(logs):
         if log.verdict.reported is not None:
-            clusters.setdefault(cluster_of(log.path), []).append(number)
+            clusters.setdefault(log.cluster, []).append(number)
     reports, found = [], []
     for cluster, numbers in clusters.items():
         report, located = _cluster(logs, numbers, controllers.get(cluster))
@@ -105,7 +122,15 @@ def _cluster(
         controller.behind if controller is not None else frozenset(),
     )
     transactions = [transaction for history in known for transaction in history.transactions]
-    report, found = _judge(joined(places, transactions), known, {(place.topic, place.partition) for place in places})
+    coordinators = {
+        name: coordinator_place(number, history.partition, evidence.here)
+        for number, history in histories
+        for evidence in [logs[number].verdict.reported]
+        if evidence is not None
+        for name in history.ids
+    }
+    given = {(place.topic, place.partition) for place in places}
+    report, found = _judge(joined(places, transactions), known, given, coordinators)
     found += given_twice(histories)
     if controller is not None:
         found += judge_coordinator_epochs(places, known, controller)
@@ -113,7 +138,10 @@ def _cluster(
 
 
 def _judge(
-    producers: Sequence[ProducerTransactions], known: Sequence[CoordinatorHistory], given: set[tuple[str, int]]
+    producers: Sequence[ProducerTransactions],
+    known: Sequence[CoordinatorHistory],
+    given: set[tuple[str, int]],
+    coordinators: Mapping[str, CoordinatorPlace],
 ) -> tuple[TransactionsReport, list[Located]]:
     identities = {identity.producer_id: identity for history in known for identity in history.identities}
     whole = all_coordinators(known)
@@ -134,7 +162,11 @@ def _judge(
         if is_later(producer, identity, until):
             missing[LATER] += 1
     judged, found = with_misnamed(judged, [ended for producer in producers for ended in producer.loose], found)
+    judged = with_overdue(judged, coordinators)
+    found += fenced_again((transaction for history in known for transaction in history.transactions), coordinators)
     found += [located for one in judged for located in one.findings]
+    if not whole:
+        found += overdue_data(unknown, sorted(history.partition for history in known))
     for one in judged:
         missing.update(_kind(why) for why in one.missing)
     opened = [OpenData(place, run) for producer in unknown for place, run, _ in producer.loose_runs]
@@ -147,6 +179,8 @@ def _judge(
         ended,
         missing,
         _all_identities(known),
+        tuple(sorted(history.partition for history in known)),
+        {name: history.partition for history in known for name in history.ids},
         {rule.id: len(judged) for rule in JUDGED}
         | {rules.OFFSETS_ATOMIC.id: sum(_has_offsets(one.one) for one in judged)},
     )
@@ -159,7 +193,7 @@ def _with_absent(judged: JudgedTransaction, given: set[tuple[str, int]]) -> Judg
     if not absent:
         return judged
     names = ", ".join(f"{topic}-{partition}" for topic, partition in sorted(absent))
-    return replace(judged, missing=(*judged.missing, f"{names}: log not given"))
+    return replace(judged, missing=(*judged.missing, f"{names}: no log of it was read"))
 
 
 def _kind(why: str) -> str:
@@ -182,6 +216,8 @@ def _together(reports: Sequence[TransactionsReport]) -> TransactionsReport:
         sum(report.unknown_ended for report in reports),
         missing,
         {name: own for report in reports for name, own in report.identities.items()},
+        tuple(dict.fromkeys(one for report in reports for one in report.coordinators)),
+        {name: partition for report in reports for name, partition in report.ids.items()},
         counted,
     )
 

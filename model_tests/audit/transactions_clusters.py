@@ -9,8 +9,12 @@ from model_tests.audit.losses import Led
 from model_tests.audit.transactions_join import LogIndex
 from model_tests.audit.transactions_summary import PartitionTransactions
 from spec.protocol import finding
+from spec.vocabulary import ABSENT
 
 _MOST_PARTITIONS: Final = 1024
+
+USUAL_COUNT: Final = 50
+"""The default of `transaction.state.log.num.partitions`."""
 
 _EVENT: Final = 4
 """So many ids beside others of their folder make it no chance that they belong together."""
@@ -88,6 +92,22 @@ def all_coordinators(histories: Sequence[CoordinatorHistory]) -> bool:
 
 def _agrees(at: Mapping[str, int], count: int) -> bool:
     return all(coordinator_partition(name, count) == partition for name, partition in at.items())
+
+
+def coordinator_of(transactional_id: str, at: Mapping[str, int], here: Iterable[int] = ()) -> int:
+    """The partition of `__transaction_state` that has an id: by the usual number of partitions, if that may be theirs.
+
+    Else by the only number that agrees with the ids that are here; -1 where several do, or none.
+
+    Args:
+        transactional_id: whose partition is asked for.
+        at: the ids that are here, with the partitions that they are in.
+        here: the partitions that are here.
+    """
+    least = max((*at.values(), *here), default=0) + 1
+    possible = [count for count in range(least, _MOST_PARTITIONS) if _agrees(at, count)]
+    count = USUAL_COUNT if USUAL_COUNT in possible else possible[0] if len(possible) == 1 else 0
+    return coordinator_partition(transactional_id, count) if count else ABSENT
 
 
 def coordinator_partition(transactional_id: str, count: int) -> int:

@@ -29,6 +29,7 @@ class TransactionStatus(StrEnum):
     ABORTED = "aborted"
     OPEN = "open"  # Ongoing by its coordinator's log
     COMPLETING = "completing"  # decided, some markers may be on their way
+    OVERDUE = "overdue"  # open or completing, though by the coordinator's log it should have ended
     LOST = "lost"  # an unclean election took its data or a marker away
     HANGING = "hanging"  # data without a marker, though the coordinator has ended the transaction or never knew it
     TORN = "torn"  # partitions have different outcomes

@@ -1,8 +1,8 @@
 """What a report shows of transactions: a table of those in doubt, figures of the others, the same as JSON."""
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Final
 
 from rich.box import SIMPLE
@@ -10,12 +10,22 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from model_tests.audit.ended_by import EndedBy, ended_by
+from model_tests.audit.time_words import clock
 from model_tests.audit.transaction_findings import outcome_word
 from model_tests.audit.transactions import OpenData, TransactionsReport, doubtful
+from model_tests.audit.transactions_clusters import coordinator_of
 from model_tests.audit.transactions_judge import JudgedTransaction, TransactionStatus
+from model_tests.logs.coordinator_log import TOPIC
 from spec.vocabulary import ABSENT, TransactionState
 
 _MOST_ROWS: Final = 50
+_CAUSES: Final = {
+    EndedBy.CLIENT: "their client",
+    EndedBy.FENCE: "a fence",
+    EndedBy.TIMEOUT: "their timeout",
+    EndedBy.CLIENT_OR_FENCE: "their client or a fence",
+}
 _STYLES: Final = {
     TransactionStatus.HANGING: "bold red",
     TransactionStatus.TORN: "bold red",
@@ -23,6 +33,7 @@ _STYLES: Final = {
     TransactionStatus.LOST: "cyan",
     TransactionStatus.OPEN: "yellow",
     TransactionStatus.COMPLETING: "yellow",
+    TransactionStatus.OVERDUE: "bold yellow",
 }
 
 
@@ -74,7 +85,7 @@ def listed(report: TransactionsReport, shown: ListedTransactions) -> list[Judged
 
 
 def print_transactions(report: TransactionsReport, shown: ListedTransactions, console: Console) -> None:
-    """Write the table, and the figures in one line."""
+    """Write the table of those that are listed."""
     chosen = listed(report, shown)
     opened = [] if shown.chosen else list(report.unknown_open)
     if chosen or opened:
@@ -82,9 +93,19 @@ def print_transactions(report: TransactionsReport, shown: ListedTransactions, co
     hidden = max(len(chosen) - _MOST_ROWS, 0) + max(len(opened) - _MOST_ROWS, 0)
     if hidden:
         console.print(Text(f"{hidden} more are in the JSON report.", style="dim"))
-    console.print(Text(_in_one_line(report)), soft_wrap=True)
-    for why, count in report.missing.items():
-        console.print(Text(f"undecided: {why} ({count} times)", style="dim"), soft_wrap=True)
+
+
+def transactions_in_one_line(report: TransactionsReport) -> str:
+    """What became of how many."""
+    counts = ", ".join(
+        f"{report.counts[status.value]} {status}" for status in TransactionStatus if report.counts[status.value]
+    )
+    causes = Counter(ended_by(one.one.known) for one in report.judged if one.status is TransactionStatus.ABORTED)
+    why = ", ".join(f"{causes[by]} by {_CAUSES[by]}" for by in _CAUSES if causes[by])
+    counts += f" (aborted: {why})" if why else ""
+    apart = f"{report.unknown_ended} markers and {len(report.unknown_open)} open without their coordinator's log"
+    both = report.unknown_ended or report.unknown_open
+    return "Transactions: " + "; ".join(filter(None, (counts, apart if both else ""))) + "."
 
 
 def transactions_json(report: TransactionsReport, shown: ListedTransactions) -> dict[str, object]:
@@ -98,13 +119,14 @@ def transactions_json(report: TransactionsReport, shown: ListedTransactions) -> 
     }
 
 
-def _in_one_line(report: TransactionsReport) -> str:
-    counts = ", ".join(
-        f"{report.counts[status.value]} {status}" for status in TransactionStatus if report.counts[status.value]
-    )
-    apart = f"{report.unknown_ended} markers and {len(report.unknown_open)} open without their coordinator's log"
-    both = report.unknown_ended or report.unknown_open
-    return "Transactions: " + "; ".join(filter(None, (counts, apart if both else ""))) + "."
+def whose_coordinator(transactional_id: str, report: TransactionsReport) -> str:
+    """Where the transactions of an id are of which none is here."""
+    partition = coordinator_of(transactional_id, report.ids, report.coordinators)
+    if partition == ABSENT:
+        return f"No transaction of {transactional_id} is here; which partition of {TOPIC} has it is not known."
+    if partition in report.coordinators:
+        return f"{TOPIC}-{partition} would have {transactional_id}, and has no transaction of it."
+    return f"{TOPIC}-{partition} has the transactions of {transactional_id}: no log of it was read."
 
 
 def _table(chosen: Iterable[JudgedTransaction], opened: Iterable[OpenData], shown: ListedTransactions) -> Table:
@@ -113,7 +135,7 @@ def _table(chosen: Iterable[JudgedTransaction], opened: Iterable[OpenData], show
     table.add_column("transactional id", overflow="fold")
     for name in ("producer", "epoch"):
         table.add_column(name, justify="right")
-    for name in ("verdict", "coordinator says", "began (UTC)", "lasted", "partitions: offsets, marker"):
+    for name in ("verdict, by", "coordinator says", "began (UTC)", "lasted", "partitions: offsets, marker"):
         table.add_column(name, overflow="fold")
     for one in chosen:
         known = one.one.known
@@ -121,29 +143,35 @@ def _table(chosen: Iterable[JudgedTransaction], opened: Iterable[OpenData], show
             Text(known.transactional_id),
             str(known.producer_id),
             str(_epoch(one)),
-            Text(one.status, style=_STYLES.get(one.status, "default")),
-            TransactionState(known.state).name.title().replace("_", ""),
-            _clock(known.started_ms),
+            Text(_verdict(one), style=_STYLES.get(one.status, "default")),
+            _state(one),
+            clock(known.started_ms),
             _lasted(one),
             Text("\n".join(_places(one)[:8])),
         )
     for data in opened:
         place = f"{data.place.name}: {data.run.first_offset}.., none"
         table.add_row(
-            "?", str(data.run.producer_id), str(data.run.producer_epoch), "undecided", "not given", "", "", place
+            "?", str(data.run.producer_id), str(data.run.producer_epoch), "undecided", "not read", "", "", place
         )
     return table
+
+
+def _verdict(one: JudgedTransaction) -> str:
+    """The verdict, and who ended it where that is not the client that committed it."""
+    by = ended_by(one.one.known)
+    return f"{one.status}, {by}" if by and one.status is TransactionStatus.ABORTED else str(one.status)
+
+
+def _state(one: JudgedTransaction) -> str:
+    known = one.one.known
+    state = TransactionState(known.state).name.title().replace("_", "")
+    return f"{state}; id expired {clock(known.expired_ms)}" if known.expired_ms != ABSENT else state
 
 
 def _epoch(one: JudgedTransaction) -> int:
     known = one.one.known
     return known.producer_epoch if known.producer_epoch != ABSENT else known.marker_epoch
-
-
-def _clock(milliseconds: int) -> str:
-    if milliseconds < 0:
-        return ""
-    return datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
 
 
 def _lasted(one: JudgedTransaction) -> str:
@@ -204,6 +232,8 @@ def _judged_json(one: JudgedTransaction) -> dict[str, object]:
         "verdict": one.status.value,
         "coordinator_state": TransactionState(known.state).name,
         "coordinator_epoch": known.coordinator_epoch,
+        "ended_by": ended_by(known).value,
+        "expired_ms": known.expired_ms,
         "started_ms": known.started_ms,
         "duration_ms": duration_ms(one),
         "timeout_ms": known.timeout_ms,

@@ -21,7 +21,10 @@ TALLY_FIELDS: Final = tuple(part.name for part in fields(AttemptTally))
 
 def encode(verdict: PartitionVerdict, damage: list[SegmentDamage]) -> str:
     """A partition's verdict and damage as text."""
-    plain = {name: getattr(verdict, name) for name in ("batches", "records", "visible_records", "producers")}
+    plain = {
+        name: getattr(verdict, name)
+        for name in ("batches", "records", "visible_records", "waiting_records", "producers")
+    }
     plain |= {"judged": dict(verdict.judged), "unjudged": verdict.unjudged, "cleaned": verdict.cleaned}
     return json.dumps(
         {

@@ -119,8 +119,8 @@ MEANINGS: Final[Mapping[AnomalyKind, AnomalyMeaning]] = MappingProxyType(
         ),
         AnomalyKind.OFFSETS_OF_ABORTED: AnomalyMeaning(
             rules.OFFSETS_ATOMIC,
-            "a group went on behind what only an aborted transaction had consumed",
-            "a consumer that is not rewound after an abort does the same",
+            "after an abort, a group passed over records that no operation of it that succeeded was given",
+            "a consumer that its client does not wind back after an abort does so",
         ),
         AnomalyKind.CONSUMED_TWICE: AnomalyMeaning(
             rules.OFFSETS_ATOMIC,

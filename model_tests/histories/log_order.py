@@ -54,7 +54,9 @@ class LogOrder:
         seen: of sent records: a reader that succeeded was given them.
         handed: of sent records: a reader was given them, whatever became of its operation.
         key: of each place; `offset` likewise.
-        placed: of sent records: they are known to be in the log.
+        placed: of sent records: they are known to be in the log, at the offset that was acknowledged.
+        contradicted: of sent records: at their acknowledged offset readers were given another record, and them at
+            another offset. Where they were read is their place.
     """
 
     history: Operations
@@ -65,6 +67,7 @@ class LogOrder:
     seen: Facts
     handed: Facts
     placed: Facts
+    contradicted: Facts
     key: Integers
     offset: Integers
 
@@ -84,6 +87,8 @@ def log_order(history: Operations) -> LogOrder:
     sent, given = history.sent, history.given
     record_sent, record_given = _records(sent, given)
     spot_sent, spot_given = _spots(sent, given)
+    contradicted = _contradicted((record_sent, spot_sent), (record_given, spot_given))
+    spot_sent = np.where(contradicted, NOWHERE, spot_sent)
     ok = history.outcome[given.operation] == OperationResult.OK.value
     seen, handed = (
         _seen(sent, given, (record_sent, record_given), (spot_sent, spot_given), readers)
@@ -110,6 +115,7 @@ def log_order(history: Operations) -> LogOrder:
         seen,
         handed,
         placed,
+        contradicted,
         key,
         offset,
     )
@@ -187,6 +193,17 @@ def _seen(
     nameless = among(spots[0], spots[1][ok & (given.value < 0)])
     by_offset = among(spots[0], spots[1][ok]) & (sent.value < 0)
     found: Facts = by_value | nameless | by_offset
+    return found
+
+
+def _contradicted(sent: tuple[Integers, Integers], given: tuple[Integers, Integers]) -> Facts:
+    """Rows of record and spot that were sent: the record was read, not at that spot, and another one was read there."""
+    (record, spot), (record_given, spot_given) = sent, given
+    known = (record_given >= 0) & (spot_given >= 0)
+    width = 1 + _last(spot, spot_given)
+    confirmed = np.isin(record * width + spot, record_given[known] * width + spot_given[known])
+    taken, read = among(spot, spot_given[known]), among(record, record_given[known])
+    found: Facts = (record >= 0) & (spot >= 0) & taken & read & ~confirmed
     return found
 
 

@@ -17,6 +17,7 @@ from model_tests.histories.anomalies import (
     of_severity,
 )
 from model_tests.histories.breaks import breaks_between, broken_within
+from model_tests.histories.group_gaps import group_gaps, members
 from model_tests.histories.log_order import LogOrder, Rows, first_of_runs
 from model_tests.histories.operations import Facts, Integers, OperationResult, Via
 from model_tests.histories.severity import Severity
@@ -95,6 +96,7 @@ def _polls(order: LogOrder) -> Iterator[AnomalyCases]:
     at, before = _previous(order, rows, runs, ok)
     pairs = _pairs(rows, runs.last[before], runs.first[at])
     pairs = pairs.where(breaks_between(history, rows.reported, pairs.before, pairs.after) == 0)
+    pairs = pairs.where(~_in_group_gap(order, pairs))
     resumed = _goes_on_behind(rows, runs, *_previous(order, rows, runs, np.ones(len(ok), np.bool_)), pairs.after)
     for kind, chosen in (
         (AnomalyKind.POLL_SKIP, pairs.distance > 1),
@@ -105,6 +107,15 @@ def _polls(order: LogOrder) -> Iterator[AnomalyCases]:
         if kind is AnomalyKind.POLL_SKIP:
             severity = np.where(resumed[chosen] & (severity == VIOLATION), SUSPICIOUS, severity)
         yield _cases(order, rows, kind, found, severity, len(at))
+
+
+def _in_group_gap(order: LogOrder, pairs: _Pairs) -> Facts:
+    """Reads with nothing between them but what their group passed over after an abort: that is the finding."""
+    gaps = np.concatenate([[0], np.cumsum(group_gaps(order).inside)])
+    first, last = order.given.place[pairs.before] + 1, order.given.place[pairs.after]
+    member = members(order)[order.given.reported.operation[pairs.after]]
+    found: Facts = member & (pairs.distance > 1) & (gaps[last] - gaps[first] == pairs.distance - 1)
+    return found
 
 
 def _goes_on_behind(rows: Rows, runs: _Runs, at: Integers, directly: Integers, after: Integers) -> Facts:

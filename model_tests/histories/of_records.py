@@ -15,6 +15,7 @@ from model_tests.histories.anomalies import (
     absent_is,
     of_severity,
 )
+from model_tests.histories.group_gaps import group_gaps, members
 from model_tests.histories.log_order import LogOrder, among, extremes
 from model_tests.histories.operations import Facts, Integers, OperationResult
 from model_tests.histories.severity import Severity
@@ -45,17 +46,27 @@ def lost(order: LogOrder) -> Facts:
 
 
 def passed_by(order: LogOrder) -> Facts:
-    """Of sent records: they took effect, a reader was given one behind them, and none that succeeded was given them."""
-    bound = _furthest(order)
+    """Of sent records: they took effect, a reader was given one behind them, and none that succeeded was given them.
+
+    A group that passed over them after an abort was not to be given them: what is behind them shows nothing.
+    """
     place, key = order.sent.place, order.sent.reported.key
-    found: Facts = order.placed & ~order.seen & (place >= 0) & (place <= bound[key])
-    return found
+    alone = _furthest(order, ~members(order))
+    found: Facts = order.placed & ~order.seen & (place >= 0)
+    return found & (place <= np.where(_left_out(order), alone[key], _furthest(order)[key]))
 
 
-def _furthest(order: LogOrder) -> Integers:
-    """Of each key the last place that a reader was given."""
+def _left_out(order: LogOrder) -> Facts:
+    """Of sent records: a group passed over them after an abort."""
+    inside: Facts = np.append(group_gaps(order).inside, False)[order.sent.place]
+    return inside
+
+
+def _furthest(order: LogOrder, readers: Facts | None = None) -> Integers:
+    """Of each key the last place that a reader was given, or one of some readers."""
     bound = np.full(len(order.history.keys), -1, np.int64)
     here = order.given_ok & (order.given.place >= 0)
+    here &= True if readers is None else readers[order.given.reported.operation]
     np.maximum.at(bound, order.given.reported.key[here], order.given.place[here])
     return bound
 
@@ -102,8 +113,11 @@ def _inconsistent(order: LogOrder, words: Describing) -> AnomalyCases:
     records, places = _known(order)
     first, last = extremes(places, records, len(order.key))
     again = np.flatnonzero(first < last)
+    contradicted = np.flatnonzero(order.contradicted)
 
     def describe(case: int, reported: Severity) -> Anomaly:
+        if case >= len(again):
+            return _contradicted(order, words, int(contradicted[case - len(again)]), reported)
         place = again[case]
         sent = np.flatnonzero(order.placed & (order.sent.place == place))
         given = np.flatnonzero((order.given.spot >= 0) & (order.given.place == place))
@@ -122,7 +136,25 @@ def _inconsistent(order: LogOrder, words: Describing) -> AnomalyCases:
             message,
         )
 
-    return AnomalyCases(AnomalyKind.INCONSISTENT_OFFSETS, of_severity(len(again), VIOLATION), describe, len(records))
+    severity = of_severity(len(again) + len(contradicted), VIOLATION)
+    return AnomalyCases(AnomalyKind.INCONSISTENT_OFFSETS, severity, describe, len(records))
+
+
+def _contradicted(order: LogOrder, words: Describing, row: int, severity: Severity) -> Anomaly:
+    """An acknowledgement that names a place where readers were given another record."""
+    sent, given = order.sent.reported, order.given.reported
+    key, value, offset = int(sent.key[row]), int(sent.value[row]), int(sent.offset[row])
+    there = np.flatnonzero((given.key == key) & (given.offset == offset))[0]
+    itself = np.flatnonzero(order.given.record == order.sent.record[row])[0]
+    operations = (int(sent.operation[row]), int(given.operation[there]), int(given.operation[itself]))
+    writer, reader, _ = words.called(*operations)
+    values, offsets = (value, int(given.value[there])), (offset, int(given.offset[itself]))
+    message = (
+        f"{words.record(value)} was acknowledged at offset {offset}, where readers were given "
+        f"{words.record(values[1])} ({reader}), and itself was read at offset {offsets[1]}: the acknowledgement of "
+        f"{writer} is wrong"
+    )
+    return words.anomaly(AnomalyKind.INCONSISTENT_OFFSETS, severity, key, offsets, values, operations, message)
 
 
 def aborted_reads(order: LogOrder) -> tuple[Integers, Integers]:
@@ -212,7 +244,7 @@ def _lost_write(order: LogOrder, words: Describing) -> AnomalyCases:
 
 def _unseen(order: LogOrder, words: Describing) -> AnomalyCases:
     acknowledged = order.outcome_of(order.sent.reported) == OperationResult.OK.value
-    rows = np.flatnonzero(acknowledged & ~order.seen & ~passed_by(order))
+    rows = np.flatnonzero(acknowledged & ~order.seen & ~passed_by(order) & ~_left_out(order))
 
     def describe(case: int, reported: Severity) -> Anomaly:
         row = rows[case]

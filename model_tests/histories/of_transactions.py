@@ -15,9 +15,10 @@ from model_tests.histories.anomalies import (
     absent_is,
     of_severity,
 )
-from model_tests.histories.log_order import LogOrder, among
+from model_tests.histories.group_gaps import consumed, group_gaps, members
+from model_tests.histories.log_order import LogOrder
 from model_tests.histories.of_records import aborted_reads, lost
-from model_tests.histories.operations import Facts, Integers, OperationResult, Via
+from model_tests.histories.operations import Facts, Integers, OperationResult
 from model_tests.histories.severity import Severity
 
 
@@ -35,12 +36,6 @@ def _has(order: LogOrder, rows: Facts) -> Facts:
     found = np.zeros(len(order.history), np.bool_)
     found[order.sent.reported.operation[rows]] = True
     return found
-
-
-def _member(order: LogOrder) -> Facts:
-    """Operations of processes that read for a group."""
-    member: Facts = np.isin(order.history.via, (Via.SUBSCRIBE.value, Via.TRACKED.value))
-    return member
 
 
 def _torn(order: LogOrder, gone: Facts, *, read_committed: bool) -> AnomalyCases:
@@ -87,17 +82,9 @@ def _at(order: LogOrder, words: Describing, row: int) -> str:
     return f"{words.record(int(sent.value[row]))} of {words.key(int(sent.key[row]))}{offset}"
 
 
-def _consumed(order: LogOrder) -> Facts:
-    """Given records of transactions that read for a group and have outputs."""
-    sends = _has(order, np.ones(len(order.sent.reported), np.bool_))
-    consumes = _member(order) & order.history.atomic & sends
-    found: Facts = consumes[order.given.reported.operation]
-    return found
-
-
 def _without_outputs(order: LogOrder, gone: Facts) -> AnomalyCases:
     consumes = np.zeros(len(order.history), np.bool_)
-    consumes[order.given.reported.operation[_consumed(order)]] = True
+    consumes[order.given.reported.operation[consumed(order)]] = True
     operations = np.flatnonzero(consumes & order.took_effect & _has(order, gone))
     words = Describing(order)
 
@@ -119,27 +106,44 @@ def _without_outputs(order: LogOrder, gone: Facts) -> AnomalyCases:
 
 
 def _of_aborted(order: LogOrder) -> AnomalyCases:
-    given, history = order.given, order.history
-    consumed = _consumed(order) & (given.place >= 0)
-    outcome = order.outcome_of(given.reported)
-    bound = np.full(len(history.keys), -1, np.int64)
-    group = _member(order)[given.reported.operation] & (outcome == OperationResult.OK.value) & (given.place >= 0)
-    np.maximum.at(bound, given.reported.key[group], given.place[group])
-    aborted = consumed & (outcome == OperationResult.FAIL.value) & (given.place < bound[given.reported.key])
-    rows = np.flatnonzero(aborted & ~among(given.place, given.place[order.given_ok]))
-    return _of_given(
-        order,
-        AnomalyKind.OFFSETS_OF_ABORTED,
-        rows,
-        UNDECIDED,
-        "was consumed by {0}, which is aborted, and by no other; the group went on behind it",
-        int(consumed.sum()),
-    )
+    """Runs that a group passed over after an abort, as one does that is not wound back to its committed offset."""
+    gaps, words = group_gaps(order), Describing(order)
+    given = order.given
+
+    def describe(case: int, reported: Severity) -> Anomaly:
+        first, last = int(gaps.first[case]), int(gaps.last[case])
+        inside = (given.place >= first) & (given.place <= last) & consumed(order)
+        behind = members(order)[given.reported.operation] & order.given_ok & (given.place > last)
+        behind &= given.reported.key == order.key[first]
+        onward = np.flatnonzero(behind)[np.argmin(given.place[behind])]
+        rows = (int(np.flatnonzero(inside)[0]), int(onward))
+        operations = [int(given.reported.operation[row]) for row in rows]
+        aborted, further = words.called(*operations)
+        places = np.unique(given.place[inside])
+        key, offsets = int(order.key[first]), order.offset[[first, last]]
+        message = (
+            f"{words.key(key)} offsets {_range(offsets)} ({last - first + 1} records) were given to no operation of "
+            f"the group that succeeded ({_range(order.offset[places[[0, -1]]])} to {aborted}, which is aborted), and "
+            f"{further} went on at offset {order.offset[given.place[onward]]}: the group passed over them. After an "
+            "abort its consumer has to go back to the committed offset"
+        )
+        values = [int(given.reported.value[row]) for row in rows]
+        return words.anomaly(
+            AnomalyKind.OFFSETS_OF_ABORTED, reported, key, offsets.tolist(), values, operations, message
+        )
+
+    severity = of_severity(len(gaps.first), UNDECIDED if order.history.partial else SUSPICIOUS)
+    return AnomalyCases(AnomalyKind.OFFSETS_OF_ABORTED, severity, describe, gaps.judged)
+
+
+def _range(offsets: Integers) -> str:
+    first, last = offsets.tolist()
+    return f"{first}..{last}" if last > first else str(first)
 
 
 def _consumed_twice(order: LogOrder) -> AnomalyCases:
     given = order.given
-    rows = np.flatnonzero(_consumed(order) & order.given_ok & (given.place >= 0))
+    rows = np.flatnonzero(consumed(order) & order.given_ok & (given.place >= 0))
     sorted_rows = rows[np.lexsort((given.reported.operation[rows], given.place[rows]))]
     place, operation = given.place[sorted_rows], given.reported.operation[sorted_rows]
     again = np.flatnonzero((place[1:] == place[:-1]) & (operation[1:] != operation[:-1])) + 1

@@ -24,6 +24,12 @@ _OF_KAFKA: Final = re.compile(
 
 _DERIVED: Final = re.compile(rf"{OFFSET_IN_NAME}\.(index|timeindex|txnindex|snapshot)")
 
+_OTHERS: Final = (
+    ("Redpanda", re.compile(r"\d+-\d+-v\d+\.(log|base_index|compaction_index)")),
+    ("BookKeeper (Pulsar)", re.compile(r"lastMark|[0-9a-f]+\.(txn|idx)|lastId")),
+)
+"""Other products, by the names of their files."""
+
 _INTERNAL: Final = ("__consumer_offsets", "__transaction_state", "__share_group_state")
 
 LOG_START: Final = "log-start-offset-checkpoint"
@@ -106,7 +112,7 @@ def _is_called(log: LogFolder, patterns: Sequence[str]) -> bool:
 
 
 def _look_for(given: str, listing: Listing) -> None:
-    before = len(listing.logs), len(listing.damage)
+    before, ignored = (len(listing.logs), len(listing.damage)), len(listing.ignored)
     try:
         location = located(given)
         if location.exists() or location.is_symlink():
@@ -118,7 +124,16 @@ def _look_for(given: str, listing: Listing) -> None:
     except OSError as error:
         _bad(listing, given, f"cannot be read: {reason(error)}")
     if (len(listing.logs), len(listing.damage)) == before:
-        _bad(listing, given, "no log in it: neither a partition's folder (topic-0) nor a segment (.log)")
+        whose = _other_product(name for name in listing.ignored[ignored:])
+        found = f"; it has files of {whose}, which have another format" if whose else ""
+        _bad(listing, given, f"no log in it: neither a partition's folder (topic-0) nor a segment (.log){found}")
+
+
+def _other_product(paths: Iterable[str]) -> str:
+    """Whose files they are, if all that are known are of one other product; empty where none is."""
+    names = [Path(path).name for path in paths]
+    found = {whose for name in names for whose, pattern in _OTHERS if pattern.fullmatch(name)}
+    return found.pop() if len(found) == 1 else ""
 
 
 def _look_at(path: Location, listing: Listing) -> None:

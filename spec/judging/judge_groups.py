@@ -68,3 +68,24 @@ def judge_offset_commit(step: OffsetCommitStep, profile: Profile) -> Judged:
         RuleCheck(rules.OFFSETS_GENERATION_FENCE, named, choose(past, step.claimed == step.generation, True)),
         waits,
     )
+
+
+def judge_marker(said: OffsetEntry, pending: OffsetEntry, commits: Term) -> RuleCheck:
+    """A COMMIT: what the transaction said of an offset is pending up to its marker, so that it becomes the group's.
+
+    Args:
+        said: the last offset that the transaction has in the log for the partition.
+        pending: what is pending of it when the marker comes.
+        commits: the marker is a COMMIT.
+    """
+    return RuleCheck(rules.OFFSETS_ATOMIC, all_of(said.present, commits), pending.present)
+
+
+def judge_place(offset: Term, log_end: Term) -> RuleCheck:
+    """A group's committed offset is at most the end of its partition: what it has read, was there.
+
+    Args:
+        offset: the group's, -1 none.
+        log_end: of the partition.
+    """
+    return RuleCheck(rules.REPL_COMMITTED_SURVIVES, offset >= 0, offset <= log_end)

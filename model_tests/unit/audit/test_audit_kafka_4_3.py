@@ -8,7 +8,6 @@ from model_tests.audit.log import read_log
 from model_tests.audit.recorded import KAFKA_4_3, MARKER_BUG, MARKER_BUG_STOPPED, journal, observed
 from model_tests.audit.report import AuditReport
 from model_tests.audit.run import run
-from model_tests.audit.stalled_lso import held_back
 from model_tests.audit.transactions_judge import TransactionStatus
 from model_tests.common.reports import HOLDS, VIOLATED
 from model_tests.histories.severity import Severity
@@ -46,10 +45,8 @@ def test_partitions_are_elected_again_from_their_last_leader(healthy: AuditRepor
 
 def test_every_transaction_is_reported(healthy: AuditReport) -> None:
     """As the coordinator's log has them; one was left open, and holds two of the partitions that are here."""
-    held = [line for one in healthy.audited for line in held_back(healthy.label(one), one)]
-
     assert healthy.transactions.counts == {"committed": 352, "aborted": 149, "open": 1}
-    assert [line.split(" at ")[0] for line in held] == ["held back: orders-0", "held back: payments-0"]
+    assert [held.name for held in healthy.held_back] == ["orders-0", "payments-0"]
 
 
 @pytest.mark.parametrize("partition", sorted(observed(KAFKA_4_3)))
@@ -83,8 +80,9 @@ def test_the_partition_that_is_held_back_is_reported_with_the_command(recordings
     """From offset 0 on, for which id, and what ends it."""
     report = run([recordings / MARKER_BUG])
 
-    (line,) = (line for one in report.audited for line in held_back(report.label(one), one))
-    assert line.startswith("held back: node2/t-1 at offset 0, 1 offsets before its end, by producer 0 epoch 0 (x): ")
+    (held,) = report.held_back
+    line = held.in_one_line()
+    assert line.startswith("held back: node2/t-1 at offset 0, 1 offsets before its end, by producer 0 epoch 0 (x), ")
     assert COMMAND in line
 
 

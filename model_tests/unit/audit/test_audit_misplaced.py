@@ -11,7 +11,6 @@ from model_tests.audit.findings import Finding
 from model_tests.audit.partition import audit_batches
 from model_tests.audit.recorded import KAFKA_3_9
 from model_tests.audit.run import run
-from model_tests.audit.stalled_lso import held_back
 from model_tests.unit.audit.written import PRODUCER, data, log_of
 from model_tests.unit.audit.written_cluster import STATES, WrittenCluster
 from model_tests.unit.support.misplaced_findings import all_known, spans_of
@@ -120,11 +119,12 @@ def test_one_that_leaves_its_transaction_open_reports_the_command_that_ends_it(t
     number = max(number for number, batch in enumerate(cluster.logs[A]) if batch.is_control)
     cluster.logs[A][number] = cluster.logs[A][number]._replace(attributes=TRANSACTIONAL)
 
-    ((log, finding),) = run([cluster.write(tmp_path)]).findings
+    report = run([cluster.write(tmp_path)])
 
+    ((_, finding),) = report.findings
     assert "abort --topic a --partition 0 --start-offset" in finding.remedy
-    (line,) = held_back("a-0", log)
-    assert finding.remedy in line
+    (held,) = report.held_back
+    assert finding.remedy in held.in_one_line()
 
 
 def test_an_entry_of_the_aborted_index_for_such_a_marker_is_part_of_it(recordings: Path, tmp_path: Path) -> None:

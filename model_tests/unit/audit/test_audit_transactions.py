@@ -4,7 +4,7 @@ import pytest
 
 from model_tests.audit.findings import Finding
 from model_tests.audit.log import audit_log, surroundings
-from model_tests.audit.recorded import DEFECTS, KAFKA_3_9, UNREGISTERED, defects
+from model_tests.audit.recorded import KAFKA_3_9, UNREGISTERED, defect_clusters, defects
 from model_tests.audit.report import AuditReport
 from model_tests.audit.run import run
 from model_tests.audit.wire import decode, encode
@@ -326,7 +326,7 @@ def test_an_abort_by_hand_is_suspicious(tmp_path: Path, with_data: bool) -> None
 
 def test_every_defect_of_the_recordings_is_found_and_nothing_else(recordings: Path) -> None:
     """At its offset, by one of its rules; those that need the coordinator's log too."""
-    report = run([recordings / DEFECTS])
+    report = run([], clusters=defect_clusters(recordings))
 
     by_case: dict[str, list[Finding]] = {}
     for one, finding in report.findings:

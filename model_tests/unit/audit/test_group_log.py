@@ -14,10 +14,12 @@ from model_tests.histories.severity import Severity
 from model_tests.logs.group_log_values import GroupOffsetKey, read_offset, read_offset_key
 from model_tests.logs.kafka_log_fields import MalformedBytes, UnknownSchema
 from model_tests.unit.audit.written import write_segment
+from model_tests.unit.support.printed_reports import printed
 from reference.broker import group_record as writer
 from reference.broker.transaction_metadata import TopicPartition
 from reference.log.batch import RecordBatch, data_batch, marker_batch
 from reference.log.record import Record
+from spec.versions import PROFILES
 from spec.vocabulary import ABSENT, ControlType, Offset, Timestamp
 
 READS = TopicPartition("orders", 0)
@@ -157,3 +159,72 @@ def test_every_recorded_offset_is_accounted_for(recordings: Path) -> None:
     assert {one.group for one in offsets} == {"ctp", "rd-g", "aio-g"}
     assert (sum(one.committed for one in offsets), sum(one.aborted for one in offsets)) == (99, 31)
     assert [one.pending for one in offsets] == [()] * 5
+
+
+@pytest.mark.parametrize(("profile", "lost"), [("4.4", True), ("3.9.0", False)])
+def test_a_tombstone_that_takes_a_pending_offset_is_named_once_it_is_committed(
+    tmp_path: Path, profile: str, lost: bool
+) -> None:
+    """By the releases that let it; an offset that is committed again, or aborted, is none that is lost."""
+    write_segment(
+        tmp_path / "__consumer_offsets-0",
+        [
+            plain(of(5)),
+            inside(9, of(6)),
+            plain(of(None)),
+            ended(9, ControlType.COMMIT),
+            inside(9, of(7)),
+            plain(of(None)),
+            ended(9, ControlType.ABORT),
+            inside(9, of(8)),
+            plain(of(None)),
+            inside(9, of(9)),
+            ended(9, ControlType.COMMIT),
+        ],
+    )
+
+    report = run([tmp_path], profile=PROFILES[profile])
+
+    assert [("offsets.atomic", Severity.SUSPICIOUS, 1)] * lost == [
+        (one.rule.id, one.severity, one.offset) for _, one in report.findings
+    ]
+    for _, one in report.findings:
+        assert "group g: offset 6 of orders-0" in one.message
+        assert "a tombstone at offset 2" in one.message
+        assert "--topic orders:0 --reset-offsets --to-offset 6" in one.remedy
+    assert report.groups.offsets[0].offset == 9
+
+
+def at(batch: RecordBatch, milliseconds: int) -> RecordBatch:
+    """The batch at a time."""
+    time = Timestamp(milliseconds)
+    return batch._replace(base_timestamp=time, max_timestamp=time)
+
+
+@pytest.mark.parametrize(
+    ("offset", "committed_ms", "severity"),
+    [(3, 0, None), (4, 0, Severity.SUSPICIOUS), (4, 600_000, Severity.UNDECIDED)],
+    ids=["the end", "behind it", "behind it, and later than the copy"],
+)
+def test_an_offset_behind_the_end_of_its_partition_is_named(
+    tmp_path: Path, offset: int, committed_ms: int, severity: Severity | None
+) -> None:
+    """Unless the partition may have been copied before the group committed."""
+    write_segment(tmp_path / "orders-0", [at(data_batch([Record(n, 0, None, b"v") for n in range(3)]), 0)])
+    write_segment(tmp_path / "__consumer_offsets-0", [at(plain(of(offset)), committed_ms)])
+
+    findings = [one for _, one in run([tmp_path]).findings]
+
+    assert ([severity] if severity else []) == [one.severity for one in findings]
+    for one in findings:
+        assert one.rule.id == "repl.committed_survives"
+        assert f"group g committed offset {offset} of orders-0" in one.message
+        assert "ends at offset 3" in one.message
+
+
+def test_offsets_of_groups_are_shown_with_whose_transaction_they_wait_for(tmp_path: Path) -> None:
+    """By its producer id where no coordinator's log says more."""
+    said = printed(audited(tmp_path, plain(of(5)), inside(9, of(6))))
+
+    (row,) = (line for line in said.splitlines() if " g " in f" {line} " and "orders-0" in line)
+    assert row.split() == ["g", "orders-0", "5", "6,", "producer", "9"]

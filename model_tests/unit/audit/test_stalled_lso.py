@@ -19,4 +19,4 @@ def test_a_partition_that_is_held_back_is_reported_with_offset_and_producer(tmp_
     assert 1 == len(lines)
     assert "held back: held-0 at offset 1, 2 offsets before its end, by producer" in lines[0]
     assert "partitions without a batch, not shown: 1" in said
-    assert "empty-0" not in said
+    assert "empty-0" not in said.partition("given: ")[0]

@@ -9,13 +9,17 @@ from model_tests.histories.report import ClientsReport
 from model_tests.histories.severity import Severity
 from model_tests.unit.support.histories_judged import HISTORIES, found, judged
 
-LEGAL: Final = (AnomalyKind.INT_SEND_SKIP, AnomalyKind.WRITE_CYCLE, AnomalyKind.CONSUMED_TWICE)
-OPEN: Final = (AnomalyKind.UNSEEN, AnomalyKind.OFFSETS_OF_ABORTED)
+LEGAL: Final = (
+    AnomalyKind.INT_SEND_SKIP,
+    AnomalyKind.WRITE_CYCLE,
+    AnomalyKind.CONSUMED_TWICE,
+    AnomalyKind.OFFSETS_OF_ABORTED,
+)
+OPEN: Final = (AnomalyKind.UNSEEN,)
 
 FOLLOWS: Final = {
     AnomalyKind.TORN: {AnomalyKind.LOST_WRITE},
     AnomalyKind.OFFSETS_WITHOUT_OUTPUTS: {AnomalyKind.LOST_WRITE},
-    AnomalyKind.OFFSETS_OF_ABORTED: {AnomalyKind.LOST_WRITE},
     AnomalyKind.INT_SEND_SKIP: {AnomalyKind.WRITE_CYCLE},
 }
 """Classes that are never alone."""
@@ -173,3 +177,69 @@ def test_what_lies_before_all_that_was_read_is_lost_only_to_who_began_there(star
     read = "{:type :ok, :f :poll, :value [[:poll {1 [[1 11] [2 12]]}]], :process 1, :index 7}"
 
     assert found(judged(SENT + placing + read)) == {AnomalyKind.LOST_WRITE: {severity: 1}}
+
+
+CONSUMED = (
+    "{:type :ok, :f :send, :value [[:send 1 [0 10]] [:send 1 [1 11]] [:send 1 [2 12]] [:send 1 [3 13]]], "
+    ":process 0, :index 0}\n"
+    "{:type :ok, :f :subscribe, :value [1], :process 1, :index 1}\n"
+    "{:type :ok, :f :txn, :value [[:poll {1 [[0 10]]}] [:send 2 [0 20]]], :process 1, :index 2}\n"
+    "{:type :fail, :f :txn, :value [[:poll {1 [[1 11]]}] [:send 2 21]], :process 1, :index 3}\n"
+)
+"""A group consumes a record, and another one in a transaction that is aborted."""
+
+ONWARD = "{:type :ok, :f :txn, :value [[:poll {1 [[3 13]]}] [:send 2 [2 22]]], :process 1, :index 4}\n"
+
+
+def test_what_a_group_passed_over_after_an_abort_is_one_case() -> None:
+    """With what no operation was given at all; nothing of it is lost, skipped or unseen as well."""
+    reported = judged(CONSUMED + ONWARD)
+
+    assert {AnomalyKind.OFFSETS_OF_ABORTED: {Severity.SUSPICIOUS: 1}} == {
+        kind: counts for kind, counts in found(reported).items() if kind is not AnomalyKind.UNSEEN
+    }
+    (case,) = next(one.cases for one in reported.classes if one.kind is AnomalyKind.OFFSETS_OF_ABORTED)
+    assert (case.key, case.offsets) == ("1", (1, 2))
+    assert "1 offsets 1..2 (2 records)" in case.message
+    assert "went on at offset 3" in case.message
+
+
+def test_a_group_that_goes_back_after_an_abort_passes_over_nothing() -> None:
+    """Whatever a reader outside of the group was given counts for the group as nothing."""
+    back = ONWARD.replace("[[3 13]]", "[[1 11] [2 12] [3 13]]")
+    outside = "{:type :ok, :f :assign, :value [1], :process 2, :index 5}\n" + ONWARD.replace(
+        "[[3 13]]", "[[1 11] [2 12] [3 13]]"
+    ).replace("[2 22]", "[3 23]").replace(":process 1, :index 4", ":process 2, :index 6")
+
+    assert AnomalyKind.OFFSETS_OF_ABORTED not in found(judged(CONSUMED + back))
+    assert AnomalyKind.OFFSETS_OF_ABORTED in found(judged(CONSUMED + ONWARD + outside))
+
+
+def test_a_reader_outside_the_group_shows_that_a_record_is_lost_all_the_same() -> None:
+    """It was given what is before and behind what the group passed over."""
+    outside = (
+        "{:type :ok, :f :assign, :value [1], :process 2, :index 5}\n"
+        "{:type :ok, :f :poll, :value [[:poll {1 [[0 10] [1 11] [3 13]]}]], :process 2, :index 6}\n"
+    )
+
+    kinds = found(judged(CONSUMED + ONWARD + outside))
+
+    assert kinds[AnomalyKind.OFFSETS_OF_ABORTED] == {Severity.SUSPICIOUS: 1}
+    assert kinds[AnomalyKind.LOST_WRITE] == {Severity.VIOLATION: 1}
+
+
+def test_an_acknowledgement_that_reads_contradict_is_one_finding() -> None:
+    """No duplicate, and no order of sends is concluded from it; without the read that contradicts it, it counts."""
+    sends = (
+        "{:type :ok, :f :send, :value [[:send 1 [0 10]]], :process 0, :index 0}\n"
+        "{:type :ok, :f :send, :value [[:send 1 [0 11]]], :process 0, :index 1}\n"
+    )
+    read = "{{:type :ok, :f :poll, :value [[:poll {{1 [{}]}}]], :process 1, :index 2}}\n"
+
+    reported = judged(sends + read.format("[0 10] [1 11]"))
+    unread = found(judged(sends + read.format("[0 10]")))
+
+    assert {AnomalyKind.INCONSISTENT_OFFSETS: {Severity.VIOLATION: 1}} == found(reported)
+    (case,) = next(one.cases for one in reported.classes if one.kind is AnomalyKind.INCONSISTENT_OFFSETS)
+    assert case.message.startswith("value 11 was acknowledged at offset 0, where readers were given value 10 (:poll 2")
+    assert unread[AnomalyKind.INCONSISTENT_OFFSETS] == {Severity.VIOLATION: 1}

@@ -3,8 +3,16 @@
 import pytest
 
 from spec import rules
-from spec.judging.judge_groups import OffsetCommitStep, OffsetFetchStep, judge_offset_commit, judge_offset_fetch
+from spec.judging.judge_groups import (
+    OffsetCommitStep,
+    OffsetFetchStep,
+    judge_marker,
+    judge_offset_commit,
+    judge_offset_fetch,
+    judge_place,
+)
 from spec.judging.judge_replication import Judged
+from spec.protocol.offsets import NO_OFFSET, OffsetEntry
 from spec.rules import Rule
 from spec.versions import NEWEST, PROFILES
 from spec.vocabulary import ErrorCode
@@ -52,3 +60,21 @@ def test_an_offset_of_a_transaction_waits_for_its_marker() -> None:
     at_once = OffsetCommitStep(claimed=-1, generation=1, error=0, committed=5, committed_after=9)
 
     assert {rules.OFFSETS_ATOMIC} == broken(judge_offset_commit(at_once, NEWEST))
+
+
+def test_what_a_committed_transaction_said_is_pending_up_to_its_marker() -> None:
+    """An abort, and a transaction without offsets, ask for nothing."""
+    said = OffsetEntry(6, 1)
+
+    assert judge_marker(said, said, commits=True).holds
+    lost = judge_marker(said, NO_OFFSET, commits=True)
+    assert (lost.rule, lost.at_stake, lost.holds) == (rules.OFFSETS_ATOMIC, True, False)
+    assert not judge_marker(said, NO_OFFSET, commits=False).at_stake
+    assert not judge_marker(NO_OFFSET, NO_OFFSET, commits=True).at_stake
+
+
+def test_an_offset_of_a_group_is_at_most_the_end_of_its_partition() -> None:
+    """The end itself is what it commits after it has read everything."""
+    assert judge_place(9, 9).holds
+    assert not judge_place(10, 9).holds
+    assert not judge_place(-1, 9).at_stake
