@@ -11,7 +11,7 @@ from typing import Final
 from rich.console import Console
 from rich.table import Table
 
-from model_tests.bench import checking, searching, serving, simulating
+from model_tests.bench import checking, recording, searching, serving, simulating
 from model_tests.bench.append import appends
 from model_tests.bench.audits import PARTITIONS, TIMES, audit_timing
 from model_tests.bench.instant import STEPS as INSTANT_STEPS
@@ -239,10 +239,19 @@ def _serving(effort: RunEffort, _scratch: Path) -> Iterator[Measured]:
     yield Measured("serve: memory of 1,000 transactions", grown, "MiB", "at most 3", met=grown <= 3)
 
 
+def _recording(effort: RunEffort, scratch: Path) -> Iterator[Measured]:
+    load = recording.timed(SENT[effort], CHECKS, scratch)
+    yield Measured(
+        "record: messages by way of the proxy", load.recorded, "/s", "at least 20,000", met=load.recorded >= 20_000
+    )
+    yield Measured("record: by way of the proxy / direct", load.ratio, "x", "at least 0.7", met=load.ratio >= 0.7)
+
+
 PARTS: Final[Mapping[str, Part]] = {
     "append": _append,
     "search": _search,
     "serve": _serving,
+    "record": _recording,
     "simulation": _simulations,
     "log": _log_files,
     "columns": _column_verdicts,

@@ -81,6 +81,10 @@ class Nodes:
         self.servers = servers
         self._link = link
 
+    def by_way_of(self, servers: str) -> "Nodes":
+        """The same nodes for clients that connect at another address."""
+        return Nodes(self._link, servers)
+
     def usage(self) -> Usage:
         """What they have used so far."""
         self._link.send("usage")

@@ -83,9 +83,10 @@ class Recorder:
         header, message, link = exchange.header, exchange.message, exchange.link
         if header is not None:
             if header.api == Api.API_VERSIONS and message is not None and header.version >= SOFTWARE_SINCE:
-                link.software = f"{message.client_software_name} {message.client_software_version}"[:LONGEST_NAME]
-            elif link.software == UNNAMED and header.client_id:
-                link.software = header.client_id[:LONGEST_NAME]
+                named = f"{message.client_software_name} {message.client_software_version}".strip()
+                link.software = named[:LONGEST_NAME] or link.software
+            if link.software == UNNAMED:
+                link.software = header.client_id[:LONGEST_NAME] or UNNAMED
             if message is None:
                 self.counts.unread[f"{exchange.api} {header.version}"] += 1
             elif header.api == "Produce":

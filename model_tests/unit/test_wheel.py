@@ -115,7 +115,20 @@ def test_help_names_every_command(installed: Path, tmp_path: Path) -> None:
     """`eos --help`."""
     said = eos(installed, tmp_path, "--help")
 
-    for command in ("rules", "prove", "audit", "conform", "simulate", "serve", "replay", "check", "bugs", "scenarios"):
+    commands = (
+        "rules",
+        "prove",
+        "audit",
+        "conform",
+        "simulate",
+        "serve",
+        "record",
+        "replay",
+        "check",
+        "bugs",
+        "scenarios",
+    )
+    for command in commands:
         assert f" {command} " in said
 
 

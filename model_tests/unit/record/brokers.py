@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 from reference.server.listener import SIZE
+from reference.wire.codec import MalformedRequest
 
 Answering = Callable[[socket.socket], None]
 """What a broker does with a connection; it is closed afterwards."""
@@ -17,7 +18,7 @@ def broker(answering: Answering) -> Iterator[str]:
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def deal(connection: socket.socket) -> None:
-            with connection, suppress(OSError):
+            with connection, suppress(OSError, MalformedRequest):
                 answering(connection)
 
         def serve() -> None:

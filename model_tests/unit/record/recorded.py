@@ -47,7 +47,7 @@ def journal_lines(directory: Path) -> list[dict[str, Any]]:
 def check_nobody_passed_by(recording: Recording, cluster: Cluster) -> None:
     """Every request that the cluster had, by api, came by way of the recording.
 
-    Versions of ApiVersions that the cluster does not know are answered, and are in no count of its own.
+    The last request of a client that goes may not arrive.
     """
     assert cluster.report is not None
     had, passed = Counter[str](), Counter[str]()
@@ -55,6 +55,5 @@ def check_nobody_passed_by(recording: Recording, cluster: Cluster) -> None:
         had[each.api] += each.count
     for (_, api), count in report_of(recording).counts.requests.items():
         passed[api] += count
-    assert had.pop("ApiVersions") <= passed.pop("ApiVersions")
     assert had
-    assert had == passed
+    assert had <= passed

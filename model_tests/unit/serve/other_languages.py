@@ -6,10 +6,10 @@ import shutil
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 
-from model_tests.serve.cluster import Cluster
 from model_tests.unit.serve.journeys import JourneyLedger, check_ledger, ledger_in
 from model_tests.unit.source_files import ROOT
 
@@ -20,14 +20,20 @@ SLOWEST_S = 240
 """After which a program is killed, in seconds."""
 
 
+class Bootstrap(Protocol):
+    """What clients connect to."""
+
+    bootstrap_servers: str
+
+
 def travel(
-    command: Sequence[str], cluster: Cluster, directory: Path, journey: str = "all", aborted: int = 1
+    command: Sequence[str], cluster: Bootstrap, directory: Path, journey: str = "all", aborted: int = 1
 ) -> subprocess.CompletedProcess[str]:
     """Run a client's program; what it says is in the directory then.
 
     Args:
         command: the program.
-        cluster: that it connects to.
+        cluster: that it connects to, or what stands before it.
         directory: for journal, received and ledger.
         journey: `all`, or `plain` for an idempotent producer and a reader alone.
         aborted: how many transactions of one producer are aborted, one after the other.

@@ -1,0 +1,38 @@
+"""Journals: many records in one line, and topics that are deleted."""
+
+import json
+from pathlib import Path
+
+from model_tests.histories.journal import ClientJournal, read_history
+
+
+def journal_of(tmp_path: Path, *events: dict[str, object]) -> ClientJournal:
+    file = tmp_path / "journal"
+    file.write_text("".join(json.dumps({"p": "a", "txn": None, **event}) + "\n" for event in events))
+    return read_history(str(file))
+
+
+def ack(topic: str, offset: int, **more: int) -> dict[str, object]:
+    return {"ev": "ack", "topic": topic, "part": 0, "off": offset, **more}
+
+
+def test_a_line_may_acknowledge_many_records(tmp_path: Path) -> None:
+    """Those from an offset on; the same as a line for each."""
+    together = journal_of(tmp_path, ack("in", 5, count=3), ack("in", 9))
+    apart = journal_of(tmp_path, *(ack("in", offset) for offset in (5, 6, 7, 9)))
+
+    for journal in (together, apart):
+        assert [5, 6, 7, 9] == journal.acknowledged["in", 0].offsets.tolist()
+        assert [4] == [attempt.acknowledged for attempt in journal.attempts]
+
+
+def test_a_deleted_topic_has_nothing_that_was_acknowledged_before(tmp_path: Path) -> None:
+    """What comes later is of the topic that was made anew; other topics stay."""
+    journal = journal_of(
+        tmp_path, ack("in", 5, count=3), ack("out", 1), {"ev": "delete_topic", "topic": "in"}, ack("in", 0)
+    )
+
+    assert {("in", 0): [0], ("out", 0): [1]} == {
+        partition: acknowledged.offsets.tolist() for partition, acknowledged in journal.acknowledged.items()
+    }
+    assert [2] == [attempt.acknowledged for attempt in journal.attempts]
