@@ -178,7 +178,8 @@ def _parquet(spark: SparkSession, *paths: str) -> DataFrame:
 
 
 def _found(tables: list[DataFrame], damaged: tuple[Quarantined, ...]) -> PathContents[SparkSteps]:
-    placed = [table.withColumn(FILE, F.col("_metadata.file_path")) for table in tables]
+    file = F.regexp_replace(F.col("_metadata.file_path"), "^file:/+", "file:///")  # as URLs of files are written
+    placed = [table.withColumn(FILE, file) for table in tables]
     steps, with_files = (reduce(_together, of_kind) for of_kind in (tables, placed))
     return PathContents(SparkSteps(steps, with_files), damaged)
 

@@ -43,6 +43,17 @@ def test_a_report_does_not_depend_on_where_tasks_run(broken: Path) -> None:
     assert run([broken]).exit_code == VIOLATED
 
 
+@pytest.mark.slow
+@pytest.mark.xdist_group("spark")
+def test_reports_on_bundled_logs_do_not_depend_on_where_tasks_run(recordings: Path) -> None:
+    """Logs of real brokers, and those with defects."""
+    bundled = sorted(recordings.iterdir())
+
+    assert len(bundled) > 5
+    for directory in bundled:
+        assert plain([directory]) == plain([directory], master="local[2]"), directory.name
+
+
 def test_children_give_the_verdicts_of_one_process(broken: Path) -> None:
     """Large logs are shared out to processes of their own."""
     logs, paths = list_logs([str(broken)]).logs, [str(broken)]
