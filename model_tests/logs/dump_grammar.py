@@ -45,6 +45,11 @@ class Line(StrEnum):
     OFFSET = r"\[[^\[\]]*,[^\[\],]*,\d+\]::(?:OffsetAndMetadata\(|\[OffsetMetadata\[|NULL\s*$)"
     JSON = r'\{"key":(?:\{"(?:type|version)":|null)'
     KCL = r"__(?:transaction_state|consumer_offsets) partition \d+ offset \d+ at \["
+    CONSUMED = r"(?:\w+:\d+\s|NO_TIMESTAMP\s)?\s*Partition:\d+\s+Offset:\d"
+    HISTORY = (
+        r"(?:(?:\d+|:[\w-]+)\t:(?:invoke|ok|info|fail)\t|(?:#[\w.]+)?\{:(?:type|index|process|f|time|value) "
+        r'|\{"ev":|\{"timestamp":\s?\d+,\s?"name":)'
+    )
     TABLE = (
         r"(?:TransactionalId\s+Coordinator\s+ProducerId\s|CoordinatorId\s+TransactionalId\s|ProducerId\s+ProducerEpoch\s"
         r"|Topic\s+Partition\s+ProducerId\s|TOPIC\s+PARTITION\s+ERROR\s+ID\s|BROKER\s+TRANSACTIONAL-ID\s"

@@ -57,6 +57,10 @@ _TABLE: Final = (
     "a table of kafka-transactions.sh, which no log is compared with; dump the partitions with kafka-dump-log "
     "--deep-iteration, and __transaction_state with --transaction-log-decoder"
 )
+_ELSEWHERE: Final = {
+    Line.CONSUMED: "what a console consumer printed: give it with --received, beside the logs",
+    Line.HISTORY: "a client history: give it with --history",
+}
 _ROWS: Final = 3
 """Rows of a table that are repeated."""
 
@@ -179,7 +183,9 @@ class _Texts:
         except UNREADABLE as error:
             reader.end()
             self._unreadable(text.label, error)
-        if not (reader.segments or reader.unread or tables):
+        elsewhere = [words for kind, words in _ELSEWHERE.items() if kinds == {kind}]
+        self._ignored += [f"{text.label}: {words}" for words in elsewhere]
+        if not (reader.segments or reader.unread or tables or elsewhere):
             reader.unread.append(UnreadPart(1, Cost.MISSING, NO_SEGMENT))
         for segment in reader.segments:
             self._place(text, segment, reader.unread)

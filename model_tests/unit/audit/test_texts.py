@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 import lzma
+import re
 import tarfile
 import textwrap
 import zipfile
@@ -143,6 +144,8 @@ CASES: Final[dict[str, Expected]] = {
             ("a consumer printed __transaction_state-1", "--transaction-log-decoder"),
         ),
     ),
+    "52-history-txt": Expected({}, ignored=1, exit_code=NOTHING_JUDGED),
+    "57-console-consumer": Expected({}, ignored=1, exit_code=NOTHING_JUDGED),
     "67-bom": AS_CONTROL,
     "68-named-log": AS_CONTROL,
     "70-gz": AS_CONTROL,
@@ -328,6 +331,188 @@ def test_what_is_around_a_text_changes_nothing(control: dict[str, str], tmp_path
 
     assert (read(report), found(report)) == (WHOLE, HANG)
     assert (report.damage, report.missing) == ((), ())
+
+
+STATE_FIELDS: Final = re.compile(r"(\w+)=(HashSet\([^)]*\)|[^,()]*)")
+
+
+def states(posted: Path) -> list[dict[str, str]]:
+    """The states that a formatter of Kafka 2.8 printed, field by field."""
+    text = (posted / "23-console-formatter" / "states.txt").read_text()
+    return [dict(STATE_FIELDS.findall(line)) for line in text.splitlines()]
+
+
+def in_kcl(said: dict[str, str], offset: int) -> str:
+    """A state as `kcl` prints it."""
+    topics = "payments=>[0] " if said["topicPartitions"] == "HashSet(payments-0)" else ""
+    fields = {
+        "ProducerID": said["producerId"],
+        "ProducerEpoch": said["producerEpoch"],
+        "TimeoutMillis": said["txnTimeoutMs"],
+        "State": said["state"],
+        "Topics": topics,
+        "LastUpdateTimestamp": said["txnLastUpdateTimestamp"],
+        "StartTimestamp": said["txnStartTimestamp"],
+    }
+    place = f"__transaction_state partition 19 offset {offset} at [2024-03-01 22:00:00.123]"
+    named = f"TxnMetadataKey(0) {said['transactionalId']}\nTxnMetadataValue(0)"
+    return f"{place}\n{named}\n" + "".join(f"\t{name:20} {value}\n" for name, value in fields.items()) + "\n\n"
+
+
+def in_json(said: dict[str, str], key: str) -> str:
+    """A state as the formatters of Kafka 3.8 and 4.x print it: without a line end."""
+    names = ("Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort")
+    partitions = [{"topic": "payments", "partitionIds": [0]}] if said["topicPartitions"] != "HashSet()" else []
+    data = {
+        "producerId": int(said["producerId"]),
+        "producerEpoch": int(said["producerEpoch"]),
+        "transactionTimeoutMs": int(said["txnTimeoutMs"]),
+        "transactionStatus": names.index(said["state"]),
+        "transactionPartitions": partitions if said["state"] != "Empty" else None,
+        "transactionLastUpdateTimestampMs": int(said["txnLastUpdateTimestamp"]),
+        "transactionStartTimestampMs": int(said["txnStartTimestamp"]),
+    }
+    whose = {key: 0, "data": {"transactionalId": said["transactionalId"]}}
+    return json.dumps({"key": whose, "value": {"version": 0, "data": data}}, separators=(",", ":"))
+
+
+@pytest.mark.parametrize("form", ["kcl", "version", "type"])
+def test_states_of_consumers_are_joined(posted: Path, control: dict[str, str], tmp_path: Path, form: str) -> None:
+    """As `kcl` prints them, and the formatters that print JSON."""
+    said = states(posted)
+    printed = [in_kcl(one, 100 + n) if form == "kcl" else in_json(one, form) for n, one in enumerate(said)]
+    (tmp_path / "payments.txt").write_text(control["payments.txt"])
+    (tmp_path / "states.txt").write_text("".join(printed))
+
+    report = run([tmp_path])
+
+    ended = {"kcl": 107}.get(form, 8)
+    assert read(report) == WHOLE | {STATES: (7, 7, ABSENT)}
+    assert [one.verdict.offsets.log_end for one in report.audited if one.topic == "__transaction_state"] == [ended]
+    assert found(report) == HANG
+    assert ["a consumer printed __transaction_state-19" in part.message for part in report.missing] == [True]
+
+
+@pytest.mark.parametrize(
+    ("printed", "partition"),
+    [
+        ("[g,in,2]::OffsetAndMetadata(offset=41, leaderEpoch=Optional[0], metadata=, commitTimestamp=5)", 3),
+        ("[g,in,2]::[OffsetMetadata[41,NO_METADATA],CommitTime 5,ExpirationTime 6]", 3),
+        (
+            '{"key":{"type":1,"data":{"group":"g","topic":"in","partition":2}},'
+            '"value":{"version":3,"data":{"offset":41,"leaderEpoch":-1,"metadata":"","commitTimestamp":5}}}',
+            3,
+        ),
+        (
+            "__consumer_offsets partition 4 offset 9 at [2024-03-01 12:00:00.123]\nOffsetCommitKey(1)\n\tGroup      g\n"
+            "\tTopic      in\n\tPartition  2\nOffsetCommitValue(3)\n\tOffset           41\n\tCommitTimestamp  5\n",
+            4,
+        ),
+    ],
+)
+def test_offsets_of_groups_are_read_as_consumers_print_them(tmp_path: Path, printed: str, partition: int) -> None:
+    """Text of all releases, JSON, and `kcl`."""
+    (tmp_path / "offsets.txt").write_text(f"{printed}\n")
+
+    report = run([tmp_path / "offsets.txt"])
+
+    assert [(one.group, one.topic, one.partition, one.offset) for one in report.groups.offsets] == [("g", "in", 2, 41)]
+    assert [one.partition for one in report.audited] == [partition]
+
+
+@pytest.mark.parametrize(
+    ("key", "payload"),
+    [
+        ("offset::g:in:2", "41:some metadata"),
+        ("offset_commit::group=g,partition=in-2", "offset=41"),
+        ('{"type":"1","data":{"group":"g","topic":"in","partition":2}}', '{"version":"3","data":{"offset":41}}'),
+    ],
+)
+def test_offsets_of_groups_are_read_as_decoders_print_them(tmp_path: Path, key: str, payload: str) -> None:
+    """Up to 2.3, since 2.4, and since 3.8."""
+    (tmp_path / "__consumer_offsets-47.txt").write_text(
+        f"{header(0)}\n| offset: 0 CreateTime: 1 key: {key} payload: {payload}\n"
+    )
+
+    report = run([tmp_path / "__consumer_offsets-47.txt"])
+
+    assert [(one.group, one.topic, one.partition, one.offset) for one in report.groups.offsets] == [("g", "in", 2, 41)]
+    assert (report.damage, report.missing) == ((), ())
+
+
+def header(offset: int, position: int = 0, count: int = 1, last: int | None = None) -> str:
+    """The line of a batch."""
+    last = offset if last is None else last
+    return (
+        f"baseOffset: {offset} lastOffset: {last} count: {count} baseSequence: -1 lastSequence: -1 "
+        "producerId: -1 producerEpoch: -1 partitionLeaderEpoch: 0 isTransactional: false isControl: false "
+        f"position: {position} CreateTime: 1 size: 86 magic: 2 compresscodec: none crc: 1 isvalid: true"
+    )
+
+
+def test_a_tool_that_stopped_is_damage_at_that_place(control: dict[str, str], tmp_path: Path) -> None:
+    """What comes after is not known, so that nothing is said to hang."""
+    stopped = (
+        'Exception in thread "main" org.apache.kafka.common.errors.CorruptRecordException: Record size 0\n\tat x.y(Z)\n'
+    )
+    (tmp_path / "payments.txt").write_text(control["payments.txt"] + stopped)
+
+    report = run([tmp_path])
+
+    assert ["kafka-dump-log stopped here" in bad.message for bad in report.damage] == [True]
+    assert (read(report), found(report)) == ({PAYMENTS: (6, 9, 7)}, ())
+
+
+def test_a_listing_of_several_brokers_is_kept_apart(control: dict[str, str], tmp_path: Path) -> None:
+    """The same path with other batches is another replica; the same name without a folder may be anything."""
+    text = control["payments.txt"]
+    other = text.replace("CreateTime: 1709329200000", "CreateTime: 1709329200007")
+    (tmp_path / "both.txt").write_text(text + other)
+
+    replicas = run([tmp_path / "both.txt"])
+    short = (text + other).replace("/var/lib/kafka/data/payments-0/", "")
+    (tmp_path / "both.txt").unlink()
+    (tmp_path / "payments-0.txt").write_text(short)
+    unknown = run([tmp_path / "payments-0.txt"])
+
+    assert [one.verdict.batches for one in replicas.audited] == [6, 6]
+    assert [one.verdict.batches for one in unknown.audited] == [6]
+    assert ["dumped twice, with other batches" in part.message for part in unknown.missing] == [True]
+
+
+def test_what_is_missing_in_the_middle_is_named_with_its_place(control: dict[str, str], tmp_path: Path) -> None:
+    """By the positions of the batches around it; what the cleaner removed leaves none."""
+    kept = control["payments.txt"].splitlines()
+    del kept[6:8]  # the marker at offset 3
+    (tmp_path / "payments.txt").write_text("\n".join(kept))
+    cleaned = [header(0), header(7, 86)]
+    (tmp_path / "cleaned-0.txt").write_text("\n".join(cleaned))
+
+    report = run([tmp_path])
+
+    (missing,) = report.missing
+    assert "78 bytes before offset 4" in missing.message
+    assert missing.path.endswith("payments.txt")
+
+
+def test_received_may_be_what_the_console_consumer_printed(
+    control: dict[str, str], posted: Path, tmp_path: Path
+) -> None:
+    """The topic is that of the logs."""
+    (tmp_path / "payments.txt").write_text(control["payments.txt"])
+
+    report = run([tmp_path / "payments.txt"], received=str(posted / "57-console-consumer" / "received.txt"))
+
+    assert found(report) == (("lso.read_committed", 2), ("lso.read_committed", 3))
+
+
+def test_a_table_of_another_tool_is_repeated_with_what_to_give_instead(posted: Path) -> None:
+    """It is not judged."""
+    report = run([posted / "72-tool-tables" / "find-hanging.txt"])
+
+    (said,) = report.ignored
+    assert "ProducerId 2000, ProducerEpoch 0, CoordinatorEpoch 0, StartOffset 7" in said
+    assert "kafka-dump-log --deep-iteration" in said
 
 
 def parts_of(text: str) -> Iterator[str]:
