@@ -14,7 +14,6 @@ from model_tests.unit.record.recorded import report_of
 from model_tests.unit.serve.fuzzed_frames import framed
 from reference.log.batch import value_batch
 from reference.wire.codec import (
-    API_VERSIONS,
     RequestHeader,
     decode_body,
     decode_header,
@@ -24,7 +23,7 @@ from reference.wire.codec import (
     known_versions,
     response_body,
 )
-from spec.vocabulary import ErrorCode
+from spec.vocabulary import Api, ErrorCode
 
 OTHER: Final = {"host": "203.0.113.7", "port": 9092}
 NODE: Final = {"node_id": 3, **OTHER}
@@ -98,7 +97,9 @@ def test_requests_that_do_not_wait_for_each_other_keep_their_order(tmp_path: Pat
         silent(connection)
 
     with broker(answering) as servers, Recording(servers, tmp_path) as recording, connected(recording) as connection:
-        connection.sendall(asked("Metadata", 9, 1) + unanswered + asked(API_VERSIONS, 3, 3) + asked("Metadata", 9, 4))
+        connection.sendall(
+            asked("Metadata", 9, 1) + unanswered + asked(Api.API_VERSIONS, 3, 3) + asked("Metadata", 9, 4)
+        )
         correlations = [int.from_bytes(frame_of(connection)[:4]) for _ in range(3)]
 
     assert [1, 3, 4] == correlations
@@ -114,17 +115,17 @@ def test_a_version_of_api_versions_to_come_is_answered_as_an_older_broker_does(t
             heard.append(header.api)
             connection.sendall(framed(encode_response(header.api, header.version, header.correlation, {})))
 
-    _, newest = known_versions(API_VERSIONS) or (0, 0)
-    to_come = bytearray(asked(API_VERSIONS, newest, 9))
+    _, newest = known_versions(Api.API_VERSIONS) or (0, 0)
+    to_come = bytearray(asked(Api.API_VERSIONS, newest, 9))
     to_come[6:8] = (newest + 1).to_bytes(2)
     with broker(answering) as servers, Recording(servers, tmp_path) as recording, connected(recording) as connection:
         connection.sendall(asked("InitProducerId", 0, 8) + bytes(to_come))
         assert 8 == int.from_bytes(frame_of(connection)[:4])
         frame = frame_of(connection)
 
-    answer = decode_body("response", API_VERSIONS, 0, frame, 4)
+    answer = decode_body("response", Api.API_VERSIONS, 0, frame, 4)
     assert (9, ErrorCode.UNSUPPORTED_VERSION) == (int.from_bytes(frame[:4]), answer.error_code)
-    assert [(key_of(API_VERSIONS), newest)] == [(each.api_key, each.max_version) for each in answer.api_keys]
+    assert [(key_of(Api.API_VERSIONS), newest)] == [(each.api_key, each.max_version) for each in answer.api_keys]
     assert ["InitProducerId"] == heard
 
 
@@ -134,12 +135,12 @@ def test_an_older_broker_s_refusal_of_a_version_passes(tmp_path: Path) -> None:
     def answering(connection: socket.socket) -> None:
         header, _ = decode_header(frame_of(connection))
         refusal = {"error_code": int(ErrorCode.UNSUPPORTED_VERSION), "api_keys": []}
-        connection.sendall(framed(encode_response(API_VERSIONS, 0, header.correlation, refusal)))
+        connection.sendall(framed(encode_response(Api.API_VERSIONS, 0, header.correlation, refusal)))
         silent(connection)
 
     with broker(answering) as servers, Recording(servers, tmp_path) as recording, connected(recording) as connection:
-        connection.sendall(asked(API_VERSIONS, 3))
+        connection.sendall(asked(Api.API_VERSIONS, 3))
         frame = frame_of(connection)
 
-    assert encode_response(API_VERSIONS, 0, 7, {"error_code": 35, "api_keys": []}) == frame
-    assert {("test", API_VERSIONS, "UNSUPPORTED_VERSION"): 1} == report_of(recording).counts.errors
+    assert encode_response(Api.API_VERSIONS, 0, 7, {"error_code": 35, "api_keys": []}) == frame
+    assert {("test", Api.API_VERSIONS, "UNSUPPORTED_VERSION"): 1} == report_of(recording).counts.errors
