@@ -130,12 +130,12 @@ class Fingerprint:
 
 def guessed(target: Target) -> Profile:
     """The newest of the releases that take just what the oldest one does that takes all that a broker announces."""
-    possible = [release for release in RELEASES if _may_be(release, target.transaction_version)]
+    possible = [release for release in RELEASES if may_be(release, target.transaction_version)]
     taking = [release for release in possible if _takes_all(release, target)] or possible[-1:]
     return [release for release in taking if TAKEN[release.name] == TAKEN[taking[0].name]][-1]
 
 
-def _may_be(release: Profile, transaction_version: int | None) -> bool:
+def may_be(release: Profile, transaction_version: int | None) -> bool:
     """Whether a release has the feature `transaction.version` if and only if the cluster does."""
     return is_since(release, FEATURE_SINCE) == (transaction_version is not None)
 
@@ -168,7 +168,7 @@ def fingerprint_of(sessions: Sequence[Played], transaction_version: int | None, 
         transaction_version: that the cluster has finalized, None where it has no such feature.
         guess: by what the broker announces.
     """
-    possible = [release for release in RELEASES if _may_be(release, transaction_version)]
+    possible = [release for release in RELEASES if may_be(release, transaction_version)]
     candidates = [under_feature(release, transaction_version) for release in possible]
     agreeing = {each.name: sum(agrees(played, each) for played in sessions) for each in candidates}
     most = max(agreeing.values())

@@ -14,7 +14,7 @@ from model_tests.diagrams.sequence import text_of
 from model_tests.diagrams.sequence_svg import svg_of
 from model_tests.probe.connection import BrokerFailure
 from model_tests.probe.drawing import sequence_of
-from model_tests.probe.fingerprint import explained_by, fingerprint_of, guessed, under_feature
+from model_tests.probe.fingerprint import explained_by, fingerprint_of, guessed, may_be, under_feature
 from model_tests.probe.observing import Level, level_of
 from model_tests.probe.page import page_of
 from model_tests.probe.play import PATIENT, Patience, Played, Player
@@ -192,6 +192,10 @@ class _Run:
     def _play_all(self, began: float) -> None:
         if self._finds:
             self._find_profile()
+        elif not may_be(self._profile, self._target.transaction_version):
+            finalized = self._target.transaction_version
+            has = "no feature transaction.version" if finalized is None else f"transaction.version {finalized}"
+            self._report.failures.append(f"the cluster has {has}, unlike Kafka {self._profile.name}")
         for script in directed() if "B" in self._options.families else ():
             self._play_one(script)
         for number, (family, seed) in enumerate(self._scripts()):
