@@ -6,8 +6,10 @@ from enum import Enum
 from types import UnionType
 from typing import Any, Final, NewType, Union, get_args, get_origin, get_type_hints
 
+from model_tests.audit.findings import LogBounds
+from model_tests.audit.group_log import TOPIC as OFFSETS_TOPIC
 from model_tests.audit.partition_verdict import PartitionVerdict
-from model_tests.audit.report import AuditReport
+from model_tests.audit.report import AuditedPartition, AuditReport
 from model_tests.audit.transactions_report import ListedTransactions
 from model_tests.bugs.judged import judged
 from model_tests.bugs.report import BugsReport
@@ -50,11 +52,12 @@ NOT_REPORTED: Final[Mapping[str, object]] = {
 """Types that only a type checker imports, of fields that no report has."""
 
 SPECIAL: Final[Mapping[object, Mapping[str, Any]]] = {
-    PartitionVerdict: {"reported": None, "cluster": None, "tallies": ()},
+    AuditedPartition: {"topic": OFFSETS_TOPIC},
+    PartitionVerdict: {"reported": None, "cluster": None, "tallies": (), "offsets": LogBounds(0, 0, 1, 1)},
     AuditReport: {"shown": ListedTransactions(all_of_them=True)},
     Obligation: {"verdict": Proved()},
 }
-"""Fields that are no part of a report, or say what it lists."""
+"""Fields that are no part of a report, or say what it lists; and a partition of groups that is held back."""
 
 
 def sample(kind: Any) -> Any:

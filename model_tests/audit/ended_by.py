@@ -17,8 +17,8 @@ from spec.protocol.completing import is_timed_out
 from spec.protocol.coordinator import BUMPING, TransactionEntry
 from spec.vocabulary import ABSENT, ControlType, TransactionState
 
-_AGAIN: Final = 3
-"""So many transactions in a row that others abort are no restart."""
+_AGAIN: Final = 4
+"""So many transactions in a row that others abort are no producer that was restarted once or twice, each time in one."""
 
 
 @unique

@@ -141,7 +141,7 @@ class AuditReport:
             "clients": self.clients.to_json(),
             "cluster": self.cluster.to_json(),
             "groups": self.groups.to_json(),
-            "held_back": [asdict(held) for held in self.held_back],
+            "held_back": [{**asdict(held), "groups": list(held.groups)} for held in self.held_back],
             "damage": [{"path": bad.path, "position": bad.position, "message": bad.message} for bad in self.damage],
             "missing": [{"path": one.path, "line": one.position, "message": one.message} for one in self.missing],
             "judged": dict(self.judged()),

@@ -60,11 +60,11 @@ def test_the_epoch_and_the_time_say_who_ended_it(
     assert (WORDS[expected] in said) if outcome == ABORT else ("aborted" not in said)
 
 
-@pytest.mark.parametrize(("fences", "found"), [(2, False), (3, True)])
+@pytest.mark.parametrize(("fences", "found"), [(3, False), (4, True)])
 def test_an_id_whose_transactions_others_abort_again_and_again_is_named(
     tmp_path: Path, fences: int, found: bool
 ) -> None:
-    """Three in a row: one fence is how a producer that was restarted begins."""
+    """Four in a row: one fence is how a producer that was restarted begins."""
     cluster = WrittenCluster()
     for number in range(fences):
         cluster.init("x", 7, epoch=2 * number)
@@ -77,7 +77,7 @@ def test_an_id_whose_transactions_others_abort_again_and_again_is_named(
     assert ["fence.stale_epoch"] * found == [one.rule.id for one in findings]
     for one in findings:
         assert (one.severity, one.offset, one.transactional_id) == (Severity.SUSPICIOUS, 2, "x")
-        assert "3 of 4 transactions of x were aborted by a fence" in one.message
+        assert "4 of 5 transactions of x were aborted by a fence" in one.message
 
 
 def test_an_id_that_expired_is_listed_with_the_time(tmp_path: Path) -> None:
