@@ -215,8 +215,8 @@ def test_states_may_be_printed_as_json() -> None:
 def test_a_beginning_that_is_printed_is_kept() -> None:
     """The formatter says when a transaction began, also where the record that opened it is missing."""
     printed = (
-        "TransactionMetadata(transactionalId=a, producerId=5, producerEpoch=3, txnTimeoutMs=60000, state=PrepareCommit, "
-        "pendingState=None, topicPartitions=HashSet(t-0, t-2), txnStartTimestamp=5, txnLastUpdateTimestamp=9)"
+        "TransactionMetadata(transactionalId=a, producerId=5, producerEpoch=3, txnTimeoutMs=60000, state=PrepareCommit,"
+        " pendingState=None, topicPartitions=HashSet(t-0, t-2), txnStartTimestamp=5, txnLastUpdateTimestamp=9)"
     )
 
     (state,) = decoded([DumpedRecord(0, "transactionalId=a", printed)]).values()
