@@ -265,9 +265,11 @@ class TextReader:
 
     def _body(self, dumped: DumpedBatch, values: Mapping[int, Decoded]) -> list[Record] | None:
         """The records of a batch; none where an audit does not read them."""
+        if dumped.control and not dumped.count:
+            return []
         if dumped.control:
             marker = EndTransactionMarker(ControlType[dumped.marker], CoordinatorEpoch(dumped.coordinator_epoch))
-            return [marker_record(marker)] if dumped.count else []
+            return [marker_record(marker)]
         if not self._section.topic.startswith("__"):
             return None
         records = []

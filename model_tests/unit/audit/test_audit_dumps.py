@@ -212,6 +212,20 @@ def test_states_may_be_printed_as_json() -> None:
     assert [(each.topic, each.partitions) for each in value.partitions] == [("t", (0, 2))]
 
 
+def test_a_beginning_that_is_printed_is_kept() -> None:
+    """The formatter says when a transaction began, also where the record that opened it is missing."""
+    printed = (
+        "TransactionMetadata(transactionalId=a, producerId=5, producerEpoch=3, txnTimeoutMs=60000, state=PrepareCommit,"
+        " pendingState=None, topicPartitions=HashSet(t-0, t-2), txnStartTimestamp=5, txnLastUpdateTimestamp=9)"
+    )
+
+    (state,) = decoded([DumpedRecord(0, "transactionalId=a", printed)]).values()
+
+    assert isinstance(state, DumpedState)
+    assert state.value is not None
+    assert (state.value.started_ms, state.value.updated_ms) == (5, 9)
+
+
 @pytest.mark.parametrize("printed", ["nonsense", '{"version": "1"}', "producerId:1,state=Ongoing"])
 def test_a_state_that_cannot_be_read_is_passed_over(printed: str) -> None:
     """As a record of an unknown version is."""

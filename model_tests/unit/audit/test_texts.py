@@ -20,11 +20,13 @@ import pytest
 from model_tests.audit.report import AuditReport
 from model_tests.audit.run import run
 from model_tests.common.reports import HOLDS, NOTHING_JUDGED, VIOLATED
+from model_tests.histories.reading import read_operations
+from model_tests.histories.report import report_on
 from model_tests.histories.severity import Severity
 from model_tests.logs.texts import restored
 from spec.vocabulary import ABSENT
 
-POSTED: Final = Path(__file__).with_name("posted_texts.tar.xz")
+POSTED: Final = Path(__file__).parent / "posted" / "texts.tar.xz"
 CONTROL: Final = "00-baseline-hang"
 
 Offsets = tuple[int, int, int]
@@ -316,7 +318,7 @@ WRAPPINGS: Final[dict[str, Callable[[str], bytes]]] = {
     "wrapped between words": folded,
     "fold -s": folded_behind_spaces,
     "pasted twice": lambda text: (text + text).encode(),
-    "pasted with an overlap": lambda text: (text[: text.rindex("baseOffset")] + text[text.index("\n") + 1 :]).encode(),
+    "pasted with an overlap": lambda text: (text[: text.rfind("baseOffset")] + text.partition("\n")[2]).encode(),
 }
 
 
@@ -504,6 +506,23 @@ def test_received_may_be_what_the_console_consumer_printed(
     report = run([tmp_path / "payments.txt"], received=str(posted / "57-console-consumer" / "received.txt"))
 
     assert found(report) == (("lso.read_committed", 2), ("lso.read_committed", 3))
+
+
+def test_the_other_file_of_a_store_is_the_same_history(posted: Path, tmp_path: Path) -> None:
+    """`history.txt` has the operations of `history.edn` between tabs."""
+    text = posted / "52-history-txt" / "history.txt"
+    names = ("process", "type", "f", "value")
+    maps = (
+        "{" + ", ".join(f":{name} {value}" for name, value in zip(names, line.split("\t"), strict=False)) + "}"
+        for line in text.read_text().splitlines()
+    )
+    (tmp_path / "history.edn").write_text("\n".join(maps))
+
+    of_text, of_maps = read_operations(str(text)), read_operations(str(tmp_path / "history.edn"))
+
+    reports = [report_on(one, "x").to_json() for one in (of_text, of_maps)]
+    assert reports[0] == reports[1]
+    assert report_on(of_text, "x").records == 6
 
 
 def test_a_table_of_another_tool_is_repeated_with_what_to_give_instead(posted: Path) -> None:
