@@ -1,7 +1,7 @@
 """Explicit and bounded search of any system: the result of one search of a finite instance, and its record."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from time import perf_counter
 
@@ -14,7 +14,7 @@ from spec.engines.verdict import Refuted, Unknown, passed
 from spec.evidence import Layer
 from spec.rules import Rule
 from spec.systems.assumptions import Assumption, in_order
-from spec.systems.language import Claim, System
+from spec.systems.language import Action, Claim, Goal, System
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,23 +104,26 @@ def _outcome(refuted: Refuted | Unknown | None) -> tuple[Outcome, str]:
 
 
 def vacuous(instances: Iterable[Instanced]) -> Iterator[str]:
-    """What is claimed of nothing: actions that happen in none of the instances, goals that none reaches.
+    """What is claimed of nothing: actions that happen in none of the instances that have them, goals that none reaches.
 
     Lemmas are checked in every state on the way: one that is false would prove anything.
     """
     happened: set[str] = set()
     reached: set[str] = set()
+    actions, goals = dict[str, Action](), dict[str, Goal]()
     system = None
     for instance in instances:
         system = instance.system
+        actions |= {action.name: action for action in system.actions}
+        goals |= {goal.name: goal for goal in system.goals}
         exploration = explore(system, instance.finite, system.claims)
         if not passed(exploration.verdict):
             yield f"{instance.name}: {exploration.verdict}"
         happened |= exploration.happened
         reached |= exploration.reached.keys()
     if system is not None:
-        yield from (f"{goal.name} is never reached" for goal in system.goals if goal.name not in reached)
-        yield from _asleep(system, frozenset(happened))
+        yield from (f"{name} is never reached" for name in goals if name not in reached)
+        yield from _asleep(replace(system, actions=tuple(actions.values())), frozenset(happened))
 
 
 def _asleep(system: System, happened: frozenset[str]) -> Iterator[str]:

@@ -2,10 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Final
 
 from model_tests.verify import (
+    after_faults,
     agreement,
     assumed,
     cleaning_searches,
@@ -208,6 +209,7 @@ def evidence(effort: RunEffort) -> PartResult:
     attempt = attempted(rules.RULES.values())
     proved = attempt.proofs
     results, vacuous = searched(effort, rules.RULES.values())
+    behind = after_faults.table()
     controls = (
         *(control for each in SEARCHES for control in each.controls(effort)),
         *liveness_searches.controls(),
@@ -219,6 +221,7 @@ def evidence(effort: RunEffort) -> PartResult:
         controls=controls,
         extra={
             "obligations": len(proved.system) + len(proved.facts),
+            "after_faults": [asdict(each) for each in behind],
             "theorems": [theorem.to_json() for theorem in theorems(rules.RULES.values())],
             "assumptions": [assumed.as_json(assumption) for assumption in registered()],
         },
@@ -226,6 +229,7 @@ def evidence(effort: RunEffort) -> PartResult:
             *attempt.contradictions,
             *attempt.unproved,
             *vacuous,
+            *after_faults.lacking(behind),
             *agreement.disagreements(effort),
             *assumed.unshown(controls),
         ),

@@ -29,7 +29,8 @@ class SearchInstance:
     Attributes:
         built: makes it.
         depth: how deep the bounded search goes, by effort that explores the instance; 0 leaves it to explicit search.
-        whole: with the other such instances, every action must happen in it and every goal be reached.
+        whole: with the other such instances, every action must happen in it and every goal be reached, by an effort
+            that explores all of them.
     """
 
     name: str
@@ -67,7 +68,8 @@ class Searched:
             return (), ()
         instances = self.explored_by(effort)
         looks = [look_for_all(instance.built(), asked, instance.depth[effort]) for instance in instances]
-        whole = (instance.built() for instance in instances if instance.whole)
+        all_there = all(instance in instances for instance in self.instances if instance.whole)
+        whole = (instance.built() for instance in instances if instance.whole and all_there)
         return tuple(result(rule, [look[rule] for look in looks]) for rule in asked), tuple(vacuous(whole))
 
     def has_theorem_of(self, rule: Rule) -> bool:

@@ -33,7 +33,7 @@ BOUNDED: Final[Mapping[str, Mapping[RunEffort, int]]] = MappingProxyType(
         "bumps by the client, epochs that run out": depths(deep=0),
         "version 0, bumps by the client": depths(deep=0),
         "readers": depths(deep=0),
-        "readers of two batches": depths(deep=0),
+        "readers of two batches": depths(default=0, deep=0),
         "readers of two partitions": depths(deep=0),
         "offsets and outputs": depths(deep=0),
         "offsets of two transactions": depths(deep=0),
@@ -45,15 +45,24 @@ BOUNDED: Final[Mapping[str, Mapping[RunEffort, int]]] = MappingProxyType(
 )
 """How deep the bounded search goes in these instances; all others are searched explicitly, as a whole."""
 
-WHOLE: Final = "version 0, a successor, requests in order"
-"""The instance in which everything happens, and every state of interest is reached."""
+WHOLE: Final = (
+    "a successor",
+    "coordinators that fail",
+    "timeouts, and leaders that fail",
+    "readers of two batches",
+    "offsets of a group",
+)
+"""Instances of version 2: in one of them each action happens, and each state of interest is reached.
+
+What happens after which fault, bumps included, `after_faults` says.
+"""
 
 INSTANCES: Final = tuple(
     SearchInstance(
         each.name,
         partial(built, each.name, each.knobs),
         BOUNDED.get(each.name, depths(0, 0, 0)),
-        whole=each.name == WHOLE,
+        whole=each.name in WHOLE,
     )
     for each in TRUE
 )

@@ -70,15 +70,18 @@ INSTANCES: Final[Mapping[str, TransactionKnobs]] = MappingProxyType(
             leaders_fail=True,
             bounds=Bounds(decisions=3, instances=2),
         ),
-        "late bumps beside offsets": quiet(
-            NEWEST,
-            groups=True,
-            clients_bump=True,
-            bounds=Bounds(transactions=3, decisions=3, generations=2),
+        "late bumps, and offsets": quiet(
+            NEWEST, groups=True, clients_bump=True, bounds=Bounds(transactions=3, decisions=2)
+        ),
+        "late bumps, and a rebalance": quiet(
+            NEWEST, groups=True, clients_bump=True, bounds=Bounds(transactions=2, generations=2)
+        ),
+        "late bumps, and readers": quiet(
+            NEWEST, readers=True, clients_bump=True, times_out=True, bounds=Bounds(transactions=3, decisions=2)
         ),
         "late bumps, and records that fail": quiet(
             NEWEST, clients_bump=True, appends_fail=True, bounds=Bounds(transactions=2, coordinators=2)
         ),
     }
 )
-"""Of version 2, by name: every action has to happen after every fault in one of them, unless it is in `NEVER`."""
+"""Of version 2, by name: every action has to happen after every fault in one of them."""
