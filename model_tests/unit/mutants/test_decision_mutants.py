@@ -30,8 +30,6 @@ KNOWN = {
     MutationKind.DROP_OPERAND: ("append.guards: refused_as_stale dropped of all_of (2)", "fence.stale_epoch"),
     MutationKind.NEGATE: ("ids._malformed: negate(bounded) becomes bounded", "txn.timeout"),
     MutationKind.CELL: ("ending.WITHOUT_BUMP: cell (5, 1) says 51", "txn.one_outcome"),
-    MutationKind.SIBLING: ("ending.overflows: entry.producer_epoch becomes entry.last_epoch", "fence.epoch_exhaustion"),
-    MutationKind.CARRIED: ("ending._prepared: start_time gets request.now, as update_time does", "txn.one_outcome"),
 }
 """A mutant of each kind, and the rule that recorded sessions name."""
 
