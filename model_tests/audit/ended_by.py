@@ -18,7 +18,7 @@ from spec.protocol.coordinator import BUMPING, TransactionEntry
 from spec.vocabulary import ABSENT, ControlType, TransactionState
 
 _AGAIN: Final = 4
-"""So many transactions in a row that others abort are no producer that was restarted once or twice, each time in one."""
+"""So many transactions in a row that others abort are no producer that was restarted once or twice."""
 
 
 @unique
