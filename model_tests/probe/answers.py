@@ -9,7 +9,7 @@ from model_tests.probe.names import TOPIC, SessionNames
 from model_tests.probe.target import name_of
 from reference.log.batch import RecordBatch
 from reference.log.reader import intact_batches
-from spec.vocabulary import ControlType
+from spec.vocabulary import Api, ControlType
 
 Recorded: TypeAlias = dict[str, Any]
 Read: TypeAlias = Callable[[Any, Json, SessionNames], Recorded]
@@ -29,7 +29,7 @@ def recorded(api: str, version: int, answer: Any, request: Json, names: SessionN
         request: as the session records it.
         names: of the session.
     """
-    if api == "EndTxn":
+    if api == Api.END_TXN:
         return _ended(answer, names, with_identity=version >= ENDS_WITH_IDENTITY)
     return READS[api](answer, request, names)
 
@@ -223,17 +223,17 @@ def _delivered(
 
 READS: Final[Mapping[str, Read]] = MappingProxyType(
     {
-        "Produce": _produced,
+        Api.PRODUCE: _produced,
         "ProduceMulti": _produced_several,
-        "Fetch": _fetched,
-        "InitProducerId": _initialized,
-        "AddPartitionsToTxn": _added,
-        "AddOffsetsToTxn": _error_alone,
-        "TxnOffsetCommit": _committed,
-        "OffsetCommit": _committed,
-        "OffsetFetch": _offsets_fetched,
-        "WriteTxnMarkers": _markers_written,
-        "ListTransactions": _listed,
+        Api.FETCH: _fetched,
+        Api.INIT_PRODUCER_ID: _initialized,
+        Api.ADD_PARTITIONS_TO_TXN: _added,
+        Api.ADD_OFFSETS_TO_TXN: _error_alone,
+        Api.TXN_OFFSET_COMMIT: _committed,
+        Api.OFFSET_COMMIT: _committed,
+        Api.OFFSET_FETCH: _offsets_fetched,
+        Api.WRITE_TXN_MARKERS: _markers_written,
+        Api.LIST_TRANSACTIONS: _listed,
     }
 )
 """By the name of the request."""

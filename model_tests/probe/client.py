@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 from model_tests.probe.names import GROUP, SessionNames
 from model_tests.probe.script import Action
 from reference.server.service import Fields
-from spec.vocabulary import MAX_SEQUENCE
+from spec.vocabulary import MAX_SEQUENCE, Api
 
 TIMEOUT_MS: Final = 60_000
 """Of transactions."""
@@ -65,22 +65,22 @@ class ClientKnowledge:
     def request(self, action: Action, version: int) -> dict[str, Any] | None:
         """The request of an action as a session records it; None where nothing is known that it could name."""
         match action.api:
-            case "Produce":
+            case Api.PRODUCE:
                 return self._produce(action)
-            case "Fetch":
+            case Api.FETCH:
                 return _fetch(action)
-            case "InitProducerId":
+            case Api.INIT_PRODUCER_ID:
                 return self._initialize(action, version)
-            case "OffsetCommit":
+            case Api.OFFSET_COMMIT:
                 generation, member = (1, JOINED) if action.member and self.joined else (-1, "")
                 offsets = {f"t-{action.partition}": action.offset}
                 return {"group": GROUP, "generation": generation, "member": member, "offsets": offsets}
-            case "OffsetFetch":
+            case Api.OFFSET_FETCH:
                 stable = action.committed_only and version >= STABLE_SINCE
                 return {"group": GROUP, "partitions": list(self.names.partitions), "require_stable": stable}
-            case "WriteTxnMarkers":
+            case Api.WRITE_TXN_MARKERS:
                 return self._markers(action, version)
-            case "ListTransactions":
+            case Api.LIST_TRANSACTIONS:
                 known = self.identities.get(action.who)
                 return {"state_filters": [], "producer_id_filters": [known.producer_id]} if known else None
         return self._of_transaction(action, version)
@@ -90,10 +90,10 @@ class ClientKnowledge:
         self.sent[action.key] = sent
         if response["error"] != "NONE":
             return
-        if sent.api in ("InitProducerId", "EndTxn") and isinstance(response.get("producer_id"), str):
+        if sent.api in (Api.INIT_PRODUCER_ID, Api.END_TXN) and isinstance(response.get("producer_id"), str):
             who = sent.request["transactional_id"] or action.who
             self.identities[who] = Identity(response["producer_id"], response["producer_epoch"])
-        elif sent.api == "Produce" and response["log_append_time"] == -1:
+        elif sent.api == Api.PRODUCE and response["log_append_time"] == -1:
             self._count(sent.request)
 
     def _count(self, request: Mapping[str, Any]) -> None:
@@ -163,11 +163,11 @@ class ClientKnowledge:
             "producer_epoch": known.epoch,
         }
         match action.api:
-            case "AddPartitionsToTxn":
+            case Api.ADD_PARTITIONS_TO_TXN:
                 return {**request, "partitions": [f"t-{action.partition}"]}
-            case "EndTxn":
+            case Api.END_TXN:
                 return {**request, "committed": action.commits}
-            case "AddOffsetsToTxn":
+            case Api.ADD_OFFSETS_TO_TXN:
                 return {**request, "group": GROUP}
         commit = {**request, "group": GROUP, "offsets": {f"t-{action.partition}": action.offset}}
         if version < MEMBERS_SINCE:

@@ -9,7 +9,7 @@ from model_tests.probe.connection import BrokerFailure
 from model_tests.probe.names import GROUP, OFFSETS_TOPIC, SessionNames
 from model_tests.probe.target import GROUP as GROUP_KIND
 from model_tests.probe.target import TRANSACTION, Request, Target, java_hash, list_offsets, name_of
-from spec.vocabulary import ErrorCode
+from spec.vocabulary import Api, ErrorCode
 
 STABLE_SINCE: Final = 7
 """First version of OffsetFetch that can require stable offsets."""
@@ -32,9 +32,9 @@ class Level(StrEnum):
 
 def level_of(target: Target) -> Level:
     """What the announced versions allow."""
-    if not target.has("ListOffsets") or target.newest("ListOffsets", 5) < ISOLATED_SINCE:
+    if not target.has(Api.LIST_OFFSETS) or target.newest(Api.LIST_OFFSETS, 5) < ISOLATED_SINCE:
         return Level.NONE
-    if target.has("DescribeProducers") and target.has("DescribeTransactions"):
+    if target.has(Api.DESCRIBE_PRODUCERS) and target.has(Api.DESCRIBE_TRANSACTIONS):
         return Level.FULL
     return Level.OFFSETS
 
@@ -68,7 +68,7 @@ class Observer:
     @property
     def sees_transactions(self) -> bool:
         """Whether transactional ids are described."""
-        return self.target.has("DescribeTransactions") and bool(self.ids)
+        return self.target.has(Api.DESCRIBE_TRANSACTIONS) and bool(self.ids)
 
     def observe(self) -> dict[str, Any] | None:
         """The state as a session records it; None where nothing can be asked for.
@@ -102,20 +102,20 @@ class Observer:
         by_leader: dict[int, list[int]] = {}
         for number, leader in enumerate(self.names.info.leaders):
             by_leader.setdefault(leader, []).append(number)
-        version = self.target.newest("ListOffsets", 5)
+        version = self.target.newest(Api.LIST_OFFSETS, 5)
         for leader, numbers in by_leader.items():
             if self.level is Level.FULL:
                 topics = [{"name": self.names.topic, "partition_indexes": numbers}]
-                yield Request(leader, "DescribeProducers", 0, {"topics": topics})
+                yield Request(leader, Api.DESCRIBE_PRODUCERS, 0, {"topics": topics})
             for committed in (False, True):
                 yield Request(
-                    leader, "ListOffsets", version, list_offsets(self.names.topic, numbers, committed=committed)
+                    leader, Api.LIST_OFFSETS, version, list_offsets(self.names.topic, numbers, committed=committed)
                 )
         if self._offsets_node is not None:
             leader, number = self._offsets_node
             topics = [{"name": OFFSETS_TOPIC, "partition_indexes": [number]}]
-            yield Request(leader, "DescribeProducers", 0, {"topics": topics})
-        if self.groups and self.target.newest("OffsetFetch", STABLE_SINCE) >= STABLE_SINCE:
+            yield Request(leader, Api.DESCRIBE_PRODUCERS, 0, {"topics": topics})
+        if self.groups and self.target.newest(Api.OFFSET_FETCH, STABLE_SINCE) >= STABLE_SINCE:
             yield from self._group_offsets()
 
     def _described_transactions(self) -> Iterator[Request]:
@@ -124,7 +124,7 @@ class Observer:
             name = self.names.named(short)
             by_node.setdefault(self.target.coordinator(TRANSACTION, name), []).append(name)
         for node, names in by_node.items():
-            yield Request(node, "DescribeTransactions", 0, {"transactional_ids": names})
+            yield Request(node, Api.DESCRIBE_TRANSACTIONS, 0, {"transactional_ids": names})
 
     def _group_offsets(self) -> Iterator[Request]:
         group = self.names.named(GROUP)
@@ -133,7 +133,7 @@ class Observer:
         node = self.target.coordinator(GROUP_KIND, group)
         for stable in (False, True):
             fields = {"group_id": group, "topics": topics, "require_stable": stable}
-            yield Request(node, "OffsetFetch", STABLE_SINCE, fields)
+            yield Request(node, Api.OFFSET_FETCH, STABLE_SINCE, fields)
 
     def _offsets_partition(self) -> tuple[int, int] | None:
         """Leader and number of the partition where the group's offsets are; None where it is not shown."""
@@ -149,15 +149,15 @@ class Observer:
 
     def _take(self, request: Request, answer: Any, found: dict[str, Any]) -> None:
         match request.api:
-            case "DescribeTransactions":
+            case Api.DESCRIBE_TRANSACTIONS:
                 listed = found.setdefault("transactions", {})
                 listed.update((self._short(each), self._transaction(each)) for each in answer.transaction_states)
-            case "DescribeProducers":
+            case Api.DESCRIBE_PRODUCERS:
                 listed = found.setdefault("producers", {})
                 listed.update(self._producers(answer))
-            case "ListOffsets":
+            case Api.LIST_OFFSETS:
                 self._take_offsets(request, answer, found.setdefault("offsets", {}))
-            case "OffsetFetch":
+            case Api.OFFSET_FETCH:
                 group = found.setdefault("groups", {}).setdefault(GROUP, {})
                 self._take_group(request, answer, group)
 
@@ -167,7 +167,7 @@ class Observer:
     def _transaction(self, each: Any) -> dict[str, Any]:
         if each.error_code == ErrorCode.TRANSACTIONAL_ID_NOT_FOUND:
             return {"error": name_of(each.error_code)}
-        _check("DescribeTransactions", each.error_code)
+        _check(Api.DESCRIBE_TRANSACTIONS, each.error_code)
         partitions = {
             self.names.recorded_partition(topic.topic, int(number))
             for topic in each.topics
@@ -185,7 +185,7 @@ class Observer:
     def _producers(self, answer: Any) -> Iterator[tuple[str, list[dict[str, Any]]]]:
         for topic in answer.topics:
             for part in topic.partitions:
-                _check("DescribeProducers", part.error_code)
+                _check(Api.DESCRIBE_PRODUCERS, part.error_code)
                 name = self.names.recorded_partition(topic.name, int(part.partition_index))
                 ours = topic.name != OFFSETS_TOPIC
                 known = self.names.known()
@@ -212,13 +212,13 @@ class Observer:
         column = "lso" if request.fields["isolation_level"] else "hw"
         for topic in answer.topics:
             for part in topic.partitions:
-                _check("ListOffsets", part.error_code)
+                _check(Api.LIST_OFFSETS, part.error_code)
                 name = self.names.recorded_partition(topic.name, int(part.partition_index))
                 offsets.setdefault(name, {})[column] = int(part.offset)
 
     def _take_group(self, request: Request, answer: Any, group: dict[str, Any]) -> None:
         stable = bool(request.fields["require_stable"])
-        _check("OffsetFetch", answer.error_code)
+        _check(Api.OFFSET_FETCH, answer.error_code)
         for topic in answer.topics:
             for part in topic.partitions:
                 name = self.names.recorded_partition(topic.name, int(part.partition_index))
@@ -227,7 +227,7 @@ class Observer:
                 if stable:
                     seen["stable"] = name_of(error) if error else offset
                 else:
-                    _check("OffsetFetch", error)
+                    _check(Api.OFFSET_FETCH, error)
                     seen["committed"] = offset
 
 

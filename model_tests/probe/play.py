@@ -19,7 +19,7 @@ from model_tests.probe.target import GROUP as GROUP_KIND
 from model_tests.probe.target import PAUSE_S, TRANSACTION, TRANSIENT, Request, Target, attempts, name_of
 from model_tests.probe.versions import version_of
 from spec.versions import Profile
-from spec.vocabulary import ErrorCode
+from spec.vocabulary import Api, ErrorCode
 
 
 class Patience(NamedTuple):
@@ -232,7 +232,7 @@ class Player:
     def _is_unready(self, sent: Sent, answer: Mapping[str, Any]) -> bool:
         """Whether the cluster asks to send it again, and nothing has come of it."""
         code = answer["error_code"]
-        unheard = sent.api == "AddPartitionsToTxn" and code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        unheard = sent.api == Api.ADD_PARTITIONS_TO_TXN and code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         return code in TRANSIENT or unheard  # the topic is there; the coordinator has not heard of it yet
 
     def _is_completing(self, sent: Sent, answer: Mapping[str, Any]) -> bool:
@@ -242,13 +242,13 @@ class Player:
 
     def _node(self, sent: Sent, *, anew: bool) -> int:
         match sent.api:
-            case "Produce" | "Fetch":
+            case Api.PRODUCE | Api.FETCH:
                 return self._leader(sent.request["partition"], anew=anew)
-            case "WriteTxnMarkers":
+            case Api.WRITE_TXN_MARKERS:
                 return self._leader(sent.request["markers"][0]["partitions"][0], anew=anew)
-            case "TxnOffsetCommit" | "OffsetCommit" | "OffsetFetch":
+            case Api.TXN_OFFSET_COMMIT | Api.OFFSET_COMMIT | Api.OFFSET_FETCH:
                 return self._target.coordinator(GROUP_KIND, self._names.named(GROUP), anew=anew)
-            case "ListTransactions":
+            case Api.LIST_TRANSACTIONS:
                 return self._target.coordinator(TRANSACTION, self._names.named(self._observer.ids[0]), anew=anew)
         named = sent.request["transactional_id"]
         return -1 if named is None else self._target.coordinator(TRANSACTION, self._names.named(named), anew=anew)
@@ -272,7 +272,7 @@ class Player:
         step = {"api": sent.api, "version": sent.version, "request": sent.request, "response": answer}
         if action.api == COPY:
             step["replay_of"] = sent.place
-        asks = sent.api in ("Produce", "TxnOffsetCommit") and answer["error"] in BATCHED
+        asks = sent.api in (Api.PRODUCE, Api.TXN_OFFSET_COMMIT) and answer["error"] in BATCHED
         return (
             {**step, "racy_error": "verification_batching", "accept_errors": BATCHED} if asks and self._shared else step
         )
@@ -281,28 +281,28 @@ class Player:
 
     def _join(self, action: Action) -> None:
         """The only member joins; it gets its id first where the release wants that."""
-        version = self._target.newest("JoinGroup", 5)
+        version = self._target.newest(Api.JOIN_GROUP, 5)
         group = self._names.named(GROUP)
         node = self._target.coordinator(GROUP_KIND, group)
         fields = {
             "group_id": group,
-            "session_timeout_ms": SESSION_MS if self._target.has("OffsetDelete") else 300_000,
+            "session_timeout_ms": SESSION_MS if self._target.has(Api.OFFSET_DELETE) else 300_000,
             "rebalance_timeout_ms": TIMEOUT_MS,
             "member_id": "",
             "group_instance_id": None,
             "protocol_type": "consumer",
             "protocols": [{"name": "range", "metadata": b""}],
         }
-        joined = self._target.ask(node, "JoinGroup", version, fields)
+        joined = self._target.ask(node, Api.JOIN_GROUP, version, fields)
         if joined.error_code == ErrorCode.MEMBER_ID_REQUIRED:
-            joined = self._target.ask(node, "JoinGroup", version, {**fields, "member_id": joined.member_id})
+            joined = self._target.ask(node, Api.JOIN_GROUP, version, {**fields, "member_id": joined.member_id})
         if joined.error_code:
             raise _Ended(f"{UNREADY}: JoinGroup is answered {name_of(joined.error_code)}")
         member, generation = joined.member_id, int(joined.generation_id)
         synced = self._target.ask(
             node,
-            "SyncGroup",
-            self._target.newest("SyncGroup", 3),
+            Api.SYNC_GROUP,
+            self._target.newest(Api.SYNC_GROUP, 3),
             {
                 "group_id": group,
                 "generation_id": generation,
@@ -322,10 +322,10 @@ class Player:
         """Keep account of the partitions that are owed a marker once their transaction ends."""
         who = str(sent.request.get("transactional_id"))
         error = answer["error"]
-        if sent.api == "AddPartitionsToTxn" and error == "NONE":
+        if sent.api == Api.ADD_PARTITIONS_TO_TXN and error == "NONE":
             self._owing.setdefault(who, set()).update(sent.request["partitions"])
-        ends = (sent.api == "EndTxn" and error == "NONE") or (
-            sent.api == "InitProducerId" and error == "CONCURRENT_TRANSACTIONS"
+        ends = (sent.api == Api.END_TXN and error == "NONE") or (
+            sent.api == Api.INIT_PRODUCER_ID and error == "CONCURRENT_TRANSACTIONS"
         )
         if not ends:
             self._completing.discard(who)

@@ -11,6 +11,7 @@ from model_tests.probe.names import GROUP, SessionNames
 from model_tests.probe.script import PARTITIONS
 from model_tests.probe.target import GROUP as GROUP_KIND
 from model_tests.probe.target import Target, TopicInfo
+from spec.vocabulary import Api
 
 PREFIX: Final = "eos-conform"
 AT_ONCE: Final = 10
@@ -66,7 +67,7 @@ class NamePool:
 
     def remove(self) -> None:
         """Remove what was made; what cannot be removed is in `left`."""
-        if self._groups and not self.target.has("DeleteGroups"):
+        if self._groups and not self.target.has(Api.DELETE_GROUPS):
             self.left.append(f"{len(self._groups)} groups, which a broker without DeleteGroups forgets by itself")
             self._groups.clear()
         for group, member in self._groups.items():
@@ -90,9 +91,9 @@ class NamePool:
 
     def _remove_group(self, group: str, member: str) -> bool:
         if member:
-            node, version = self.target.coordinator(GROUP_KIND, group), self.target.newest("LeaveGroup", 3)
+            node, version = self.target.coordinator(GROUP_KIND, group), self.target.newest(Api.LEAVE_GROUP, 3)
             fields = {"group_id": group, "member_id": member, "members": [{"member_id": member}]}
-            self.target.ask(node, "LeaveGroup", version, fields)
+            self.target.ask(node, Api.LEAVE_GROUP, version, fields)
         return self.target.delete_group(group)
 
     def _try(self, what: str, remove: object) -> None:

@@ -8,7 +8,7 @@ from model_tests.conform.fields import Json
 from model_tests.probe.names import SessionNames, number_of
 from reference.log.batch import marker_batch, value_batch
 from reference.server.service import Fields
-from spec.vocabulary import ControlType
+from spec.vocabulary import Api, ControlType
 
 ANSWER_MS: Final = 30_000
 """How long a leader may wait for its replicas."""
@@ -29,7 +29,7 @@ def fields_of(api: str, request: Json, names: SessionNames, values: str, now: in
         values: with which the values of its records begin.
         now: milliseconds, for the records.
     """
-    if api in ("Produce", "ProduceMulti"):
+    if api in (Api.PRODUCE, "ProduceMulti"):
         return _produce(request, names, values, now)
     return BUILDS[api](request, names)
 
@@ -169,16 +169,16 @@ def _list_transactions(request: Json, names: SessionNames) -> Fields:
 
 BUILDS: Final[Mapping[str, Build]] = MappingProxyType(
     {
-        "Fetch": _fetch,
-        "InitProducerId": _init_producer_id,
-        "AddPartitionsToTxn": _add_partitions,
-        "EndTxn": _end_txn,
-        "AddOffsetsToTxn": _add_offsets,
-        "TxnOffsetCommit": _txn_offset_commit,
-        "OffsetCommit": _offset_commit,
-        "OffsetFetch": _offset_fetch,
-        "WriteTxnMarkers": _markers,
-        "ListTransactions": _list_transactions,
+        Api.FETCH: _fetch,
+        Api.INIT_PRODUCER_ID: _init_producer_id,
+        Api.ADD_PARTITIONS_TO_TXN: _add_partitions,
+        Api.END_TXN: _end_txn,
+        Api.ADD_OFFSETS_TO_TXN: _add_offsets,
+        Api.TXN_OFFSET_COMMIT: _txn_offset_commit,
+        Api.OFFSET_COMMIT: _offset_commit,
+        Api.OFFSET_FETCH: _offset_fetch,
+        Api.WRITE_TXN_MARKERS: _markers,
+        Api.LIST_TRANSACTIONS: _list_transactions,
     }
 )
 """By the name of the request."""

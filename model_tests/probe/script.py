@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
 
+from spec.vocabulary import Api
+
 COPY: Final = "copy"
 SETTLE: Final = "_Settle"
 JOIN: Final = "_JoinSync"
@@ -68,13 +70,13 @@ class Action:
         """The step in a few words."""
         if self.api == COPY:
             return f"late copy of step {self.original}"
-        parts = {
-            "Produce": f"{self.who or 'nobody'}: produce {_relative('next', self.sequence)} to {self.partition}",
-            "InitProducerId": f"{self.who}: InitProducerId" + (" with its identity" if self.expects else ""),
-            "AddPartitionsToTxn": f"{self.who}: add partition {self.partition}",
-            "EndTxn": f"{self.who}: end {'commit' if self.commits else 'abort'}",
-            "WriteTxnMarkers": f"marker {'COMMIT' if self.commits else 'ABORT'} of {self.who} to {self.partition}",
-            "Fetch": f"fetch {self.partition} {'read_committed' if self.committed_only else 'read_uncommitted'}",
+        parts: dict[str, str] = {
+            Api.PRODUCE: f"{self.who or 'nobody'}: produce {_relative('next', self.sequence)} to {self.partition}",
+            Api.INIT_PRODUCER_ID: f"{self.who}: InitProducerId" + (" with its identity" if self.expects else ""),
+            Api.ADD_PARTITIONS_TO_TXN: f"{self.who}: add partition {self.partition}",
+            Api.END_TXN: f"{self.who}: end {'commit' if self.commits else 'abort'}",
+            Api.WRITE_TXN_MARKERS: f"marker {'COMMIT' if self.commits else 'ABORT'} of {self.who} to {self.partition}",
+            Api.FETCH: f"fetch {self.partition} {'read_committed' if self.committed_only else 'read_uncommitted'}",
         }
         said = parts.get(self.api, f"{self.who}: {self.api}" if self.who else self.api)
         return said + (f", {_relative('epoch', self.epoch)}" if self.epoch else "")
@@ -140,7 +142,7 @@ class _Draw:
     def produce(self, who: str, *, transactional: bool, wrong: float = 0.15, racy: bool = False) -> Action:
         """A batch, mostly the one that comes next."""
         return self.action(
-            "Produce",
+            Api.PRODUCE,
             who=who,
             partition=self.partition(),
             records=self.random.choice((1, 1, 2, 3, 8)),
@@ -153,7 +155,7 @@ class _Draw:
     def fetch(self, *, racy: bool = False) -> Action:
         """A read of one partition."""
         return self.action(
-            "Fetch",
+            Api.FETCH,
             partition=self.partition(),
             committed_only=self.happens(0.6),
             offset=self.random.choice((0, 0, 0, 1, 3, 7)),
@@ -182,7 +184,7 @@ def drawn(family: str, seed: int, *, implicit: bool) -> Script:
 
 
 def _appends(draw: _Draw, implicit: bool) -> Iterator[Action]:
-    yield draw.action("InitProducerId", who=IDEMPOTENT)
+    yield draw.action(Api.INIT_PRODUCER_ID, who=IDEMPOTENT)
     made: list[Action] = []
     for _ in range(draw.random.randint(6, 18)):
         kind = draw.chosen({"produce": 70, "copy": 14, "fetch": 8, "init": 3, "plain": 5})
@@ -192,7 +194,7 @@ def _appends(draw: _Draw, implicit: bool) -> Iterator[Action]:
             case "copy":
                 found = list(draw.copy(made))
             case "init":
-                found = [draw.action("InitProducerId", who=IDEMPOTENT)]
+                found = [draw.action(Api.INIT_PRODUCER_ID, who=IDEMPOTENT)]
             case "plain":
                 found = [draw.produce("", transactional=False, wrong=0)]
             case _:
@@ -207,18 +209,22 @@ def _transaction(draw: _Draw, who: str, implicit: bool) -> Iterator[Action]:
     for _ in range(draw.random.choice((1, 1, 1, 2, 0))):
         made = draw.produce(who, transactional=True, wrong=wrong)
         if not (implicit and draw.happens(0.9)) and not draw.happens(0.08):
-            yield draw.action("AddPartitionsToTxn", who=who, partition=made.partition, epoch=draw.delta(wrong, -1, 1))
+            yield draw.action(
+                Api.ADD_PARTITIONS_TO_TXN, who=who, partition=made.partition, epoch=draw.delta(wrong, -1, 1)
+            )
         yield made
     if not draw.happens(0.15):
         yield _end(draw, who, wrong)
 
 
 def _end(draw: _Draw, who: str, wrong: float, *, racy: bool = False) -> Action:
-    return draw.action("EndTxn", who=who, commits=draw.happens(0.55), epoch=draw.delta(wrong, -1, 1), racy=racy)
+    return draw.action(Api.END_TXN, who=who, commits=draw.happens(0.55), epoch=draw.delta(wrong, -1, 1), racy=racy)
 
 
 def _init(draw: _Draw, who: str, *, racy: bool = False) -> Action:
-    return draw.action("InitProducerId", who=who, expects=draw.happens(0.35), epoch=draw.delta(0.2, -1, 1), racy=racy)
+    return draw.action(
+        Api.INIT_PRODUCER_ID, who=who, expects=draw.happens(0.35), epoch=draw.delta(0.2, -1, 1), racy=racy
+    )
 
 
 def _odd(draw: _Draw, who: str, made: Sequence[Action]) -> Iterator[Action]:
@@ -232,12 +238,14 @@ def _odd(draw: _Draw, who: str, made: Sequence[Action]) -> Iterator[Action]:
         case "init":
             yield _init(draw, who)
         case "add":
-            yield draw.action("AddPartitionsToTxn", who=who, partition=draw.partition(), epoch=draw.delta(0.3, -1, 1))
+            yield draw.action(
+                Api.ADD_PARTITIONS_TO_TXN, who=who, partition=draw.partition(), epoch=draw.delta(0.3, -1, 1)
+            )
         case "produce":
             yield draw.produce(who, transactional=draw.happens(0.85), wrong=0.3)
         case "markers":
             yield draw.action(
-                "WriteTxnMarkers",
+                Api.WRITE_TXN_MARKERS,
                 who=who,
                 partition=draw.partition(),
                 commits=draw.happens(0.5),
@@ -245,26 +253,26 @@ def _odd(draw: _Draw, who: str, made: Sequence[Action]) -> Iterator[Action]:
                 marker_epoch=draw.delta(0.5, -1, 1),
             )
         case "list":
-            yield draw.action("ListTransactions", who=who)
+            yield draw.action(Api.LIST_TRANSACTIONS, who=who)
         case _:
             yield draw.fetch()
 
 
 def _transactions(draw: _Draw, implicit: bool) -> Iterator[Action]:
     ids = ("t0", "t1")[: draw.random.choice((1, 1, 2))]
-    made: list[Action] = [draw.action("InitProducerId", who=who) for who in ids]
+    made: list[Action] = [draw.action(Api.INIT_PRODUCER_ID, who=who) for who in ids]
     yield from made
     for _ in range(draw.random.randint(3, 7)):
         who = draw.random.choice(ids)
         found = list(_transaction(draw, who, implicit) if draw.happens(0.6) else _odd(draw, who, made))
         made += found
         yield from found
-    yield draw.action("Fetch", partition=0, committed_only=True)
+    yield draw.action(Api.FETCH, partition=0, committed_only=True)
 
 
 def _reads(draw: _Draw, implicit: bool) -> Iterator[Action]:
     ids = ("t0", "t1", "t2")[: draw.random.choice((1, 2, 3))]
-    yield from (draw.action("InitProducerId", who=who) for who in ids)
+    yield from (draw.action(Api.INIT_PRODUCER_ID, who=who) for who in ids)
     for _ in range(draw.random.randint(3, 6)):
         if draw.happens(0.2):
             yield draw.produce("", transactional=False, wrong=0)
@@ -272,13 +280,13 @@ def _reads(draw: _Draw, implicit: bool) -> Iterator[Action]:
         yield draw.fetch()
         if draw.happens(0.5):
             yield draw.fetch()
-    yield draw.action("Fetch", partition=0, committed_only=True)
-    yield draw.action("Fetch", partition=1, committed_only=True)
+    yield draw.action(Api.FETCH, partition=0, committed_only=True)
+    yield draw.action(Api.FETCH, partition=1, committed_only=True)
 
 
 def _groups(draw: _Draw, implicit: bool) -> Iterator[Action]:
     ids = ("t0", "t1")[: draw.random.choice((1, 1, 2))]
-    made: list[Action] = [draw.action("InitProducerId", who=who) for who in ids]
+    made: list[Action] = [draw.action(Api.INIT_PRODUCER_ID, who=who) for who in ids]
     yield from made
     member = draw.happens(0.12)
     if member:
@@ -295,13 +303,13 @@ def _group_step(draw: _Draw, who: str, implicit: bool, made: Sequence[Action], *
     match kind:
         case "transaction":
             if not (implicit and draw.happens(0.9)) and not draw.happens(0.1):
-                yield draw.action("AddOffsetsToTxn", who=who, epoch=draw.delta(0.08, -1, 1))
+                yield draw.action(Api.ADD_OFFSETS_TO_TXN, who=who, epoch=draw.delta(0.08, -1, 1))
             for _ in range(draw.random.choice((1, 1, 2))):
-                yield draw.action("TxnOffsetCommit", who=who, epoch=draw.delta(0.1, -1, 1), **commit)
+                yield draw.action(Api.TXN_OFFSET_COMMIT, who=who, epoch=draw.delta(0.1, -1, 1), **commit)
             if draw.happens(0.8):
                 yield _end(draw, who, 0.08)
         case "commit":
-            yield draw.action("OffsetCommit", **commit)
+            yield draw.action(Api.OFFSET_COMMIT, **commit)
         case "copy":
             yield from draw.copy(made)
         case "init":
@@ -309,16 +317,16 @@ def _group_step(draw: _Draw, who: str, implicit: bool, made: Sequence[Action], *
         case "produce":
             yield from _transaction(draw, who, implicit)
         case _:
-            yield draw.action("OffsetFetch", committed_only=draw.happens(0.6))
+            yield draw.action(Api.OFFSET_FETCH, committed_only=draw.happens(0.6))
 
 
 def _races(draw: _Draw, implicit: bool) -> Iterator[Action]:
     """A client that does not wait for markers, and a second one over another connection."""
-    yield draw.action("InitProducerId", who="t0")
+    yield draw.action(Api.INIT_PRODUCER_ID, who="t0")
     for _ in range(draw.random.randint(2, 4)):
         batch = draw.produce("t0", transactional=True, wrong=0)
         if not implicit:
-            yield draw.action("AddPartitionsToTxn", who="t0", partition=batch.partition)
+            yield draw.action(Api.ADD_PARTITIONS_TO_TXN, who="t0", partition=batch.partition)
         yield batch
         if draw.happens(0.4):
             yield _end(draw, "t0", 0.0)
@@ -328,7 +336,7 @@ def _races(draw: _Draw, implicit: bool) -> Iterator[Action]:
             for _ in range(draw.random.randint(1, 2)):
                 yield replace(_raced(draw), racy=True)
         yield draw.action(SETTLE)
-    yield draw.action("Fetch", partition=0, committed_only=True)
+    yield draw.action(Api.FETCH, partition=0, committed_only=True)
 
 
 def _raced(draw: _Draw) -> Action:
@@ -339,7 +347,7 @@ def _raced(draw: _Draw) -> Action:
         case "init":
             return _init(draw, "t0")
         case "add":
-            return draw.action("AddPartitionsToTxn", who="t0", partition=draw.partition())
+            return draw.action(Api.ADD_PARTITIONS_TO_TXN, who="t0", partition=draw.partition())
     return draw.fetch()
 
 
@@ -362,48 +370,48 @@ def directed() -> tuple[Script, ...]:
 def _began(*, epoch: int = 0) -> tuple[Action, ...]:
     """A transaction with one batch."""
     return (
-        Action(0, "InitProducerId", who="t0"),
-        Action(0, "AddPartitionsToTxn", who="t0", epoch=epoch),
-        Action(0, "Produce", who="t0", transactional=True, epoch=epoch),
+        Action(0, Api.INIT_PRODUCER_ID, who="t0"),
+        Action(0, Api.ADD_PARTITIONS_TO_TXN, who="t0", epoch=epoch),
+        Action(0, Api.PRODUCE, who="t0", transactional=True, epoch=epoch),
     )
 
 
 def _marker_again() -> tuple[Action, ...]:
     """Markers of the epoch that has just ended, of the one after, and of an older coordinator."""
-    end = Action(0, "EndTxn", who="t0")
-    marker = Action(0, "WriteTxnMarkers", who="t0")
+    end = Action(0, Api.END_TXN, who="t0")
+    marker = Action(0, Api.WRITE_TXN_MARKERS, who="t0")
     return (*_began(), end, marker, replace(marker, epoch=1), replace(marker, epoch=-1), *_began()[1:], end)
 
 
 def _first_sequence() -> tuple[Action, ...]:
     """A producer that the partition does not know begins in the middle, and again after a gap."""
-    produce = Action(0, "Produce", who=IDEMPOTENT, sequence=5)
-    return (Action(0, "InitProducerId", who=IDEMPOTENT), produce, replace(produce, sequence=0), produce)
+    produce = Action(0, Api.PRODUCE, who=IDEMPOTENT, sequence=5)
+    return (Action(0, Api.INIT_PRODUCER_ID, who=IDEMPOTENT), produce, replace(produce, sequence=0), produce)
 
 
 def _late_copies() -> tuple[Action, ...]:
     """Copies of each of six batches."""
-    produced = tuple(Action(0, "Produce", who=IDEMPOTENT, records=2) for _ in range(6))
+    produced = tuple(Action(0, Api.PRODUCE, who=IDEMPOTENT, records=2) for _ in range(6))
     copies = tuple(Action(0, COPY, original=original) for original in (7, 6, 3, 2))
-    return (Action(0, "InitProducerId", who=IDEMPOTENT), *produced, *copies)
+    return (Action(0, Api.INIT_PRODUCER_ID, who=IDEMPOTENT), *produced, *copies)
 
 
 def _next_epoch() -> tuple[Action, ...]:
     """A client ends a transaction with the epoch after its own, and then begins anew."""
-    end = Action(0, "EndTxn", who="t0", epoch=1)
-    return (*_began(), end, replace(end, epoch=0), Action(0, "InitProducerId", who="t0"))
+    end = Action(0, Api.END_TXN, who="t0", epoch=1)
+    return (*_began(), end, replace(end, epoch=0), Action(0, Api.INIT_PRODUCER_ID, who="t0"))
 
 
 def _bumped() -> tuple[Action, ...]:
     """A new epoch begins with another sequence than 0, and an old one writes after it."""
-    initialize = Action(0, "InitProducerId", who="t0", expects=True)
-    produce = Action(0, "Produce", who="t0", transactional=True)
-    first = (*_began(), Action(0, "EndTxn", who="t0"), initialize)
+    initialize = Action(0, Api.INIT_PRODUCER_ID, who="t0", expects=True)
+    produce = Action(0, Api.PRODUCE, who="t0", transactional=True)
+    first = (*_began(), Action(0, Api.END_TXN, who="t0"), initialize)
     late = replace(produce, epoch=-1)
-    return (*first, late, _began()[1], replace(produce, sequence=3), late, produce, Action(0, "EndTxn", who="t0"))
+    return (*first, late, _began()[1], replace(produce, sequence=3), late, produce, Action(0, Api.END_TXN, who="t0"))
 
 
 def _aborts_nothing() -> tuple[Action, ...]:
     """A client aborts what it has not begun, twice, and begins a transaction after it."""
-    abort = Action(0, "EndTxn", who="t0", commits=False)
-    return (Action(0, "InitProducerId", who="t0"), abort, abort, *_began()[1:], Action(0, "EndTxn", who="t0"))
+    abort = Action(0, Api.END_TXN, who="t0", commits=False)
+    return (Action(0, Api.INIT_PRODUCER_ID, who="t0"), abort, abort, *_began()[1:], Action(0, Api.END_TXN, who="t0"))

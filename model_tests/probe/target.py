@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 from model_tests.probe.connection import Address, BrokerFailure, Connection
 from reference.server.service import Fields
 from reference.wire.codec import known_versions, messages
-from spec.vocabulary import ErrorCode
+from spec.vocabulary import Api, ErrorCode
 
 GROUP: Final = 0
 TRANSACTION: Final = 1
@@ -193,7 +193,7 @@ class Target:
         if known is None:
             address = self.nodes.get(node, self.bootstrap[0] if not self.nodes else next(iter(self.nodes.values())))
             known = self._connections[node, lane] = Connection(address, self.patience_s)
-            known.ask("ApiVersions", 0, {})
+            known.ask(Api.API_VERSIONS, 0, {})
         return known
 
     def forget_connections(self) -> None:
@@ -216,11 +216,11 @@ class Target:
         return self._coordinators[kind, key]
 
     def _found_coordinator(self, kind: int, key: str) -> int:
-        version = self.newest("FindCoordinator", 4)
+        version = self.newest(Api.FIND_COORDINATOR, 4)
         several = version >= SEVERAL_KEYS_SINCE
         fields = {"key_type": kind} | ({"coordinator_keys": [key]} if several else {"key": key})
         for _ in attempts():
-            answer = self.ask(-1, "FindCoordinator", version, fields)
+            answer = self.ask(-1, Api.FIND_COORDINATOR, version, fields)
             found = answer.coordinators[0] if several else answer
             if not found.error_code:
                 self.nodes.setdefault(int(found.node_id), Address(found.host, found.port))
@@ -231,9 +231,9 @@ class Target:
 
     def described_topics(self, names: Sequence[str]) -> dict[str, TopicInfo]:
         """Topics by name, as any node knows them; nothing is created by it from Metadata 4 on."""
-        version = self.newest("Metadata", 12)
+        version = self.newest(Api.METADATA, 12)
         fields: dict[str, Any] = {"topics": [{"name": name} for name in names], "allow_auto_topic_creation": False}
-        answer = self.ask(-1, "Metadata", version, fields)
+        answer = self.ask(-1, Api.METADATA, version, fields)
         self._take_nodes(answer)
         return {each.name: _topic_info(each) for each in answer.topics}
 
@@ -249,14 +249,14 @@ class Target:
         Raises:
             BrokerFailure: they cannot be made, or are not ready after a while.
         """
-        version = self.newest("CreateTopics", 5)
+        version = self.newest(Api.CREATE_TOPICS, 5)
         wanted = [
             {"name": name, "num_partitions": partitions, "replication_factor": 1, "assignments": [], "configs": []}
             for name in names
         ]
         fields = {"topics": wanted, "timeout_ms": ANSWER_MS, "validate_only": False}
         for _ in attempts():
-            answer = self.ask(self.controller, "CreateTopics", version, fields)
+            answer = self.ask(self.controller, Api.CREATE_TOPICS, version, fields)
             errors = {each.error_code: each for each in answer.topics if each.error_code not in (0, TOPIC_EXISTS)}
             if not errors:
                 return self._ready(names, partitions)
@@ -281,9 +281,9 @@ class Target:
 
     def _all_lead(self, found: Mapping[str, TopicInfo]) -> bool:
         """Whether the leader of every partition answers for it."""
-        version = self.newest("ListOffsets", 5)
+        version = self.newest(Api.LIST_OFFSETS, 5)
         asked = [
-            Request(leader, "ListOffsets", version, list_offsets(name, [partition], committed=False))
+            Request(leader, Api.LIST_OFFSETS, version, list_offsets(name, [partition], committed=False))
             for name, info in found.items()
             for partition, leader in enumerate(info.leaders)
         ]
@@ -297,11 +297,11 @@ class Target:
         """
         if not names:
             return ()
-        version = self.newest("DeleteTopics", 5)
+        version = self.newest(Api.DELETE_TOPICS, 5)
         left = list(names)
         for _ in attempts():
             fields = {"topic_names": left, "timeout_ms": ANSWER_MS}
-            answer = self.ask(self.controller, "DeleteTopics", version, fields)
+            answer = self.ask(self.controller, Api.DELETE_TOPICS, version, fields)
             left = [each.name for each in answer.responses if each.error_code in TRANSIENT]
             refused = [each for each in answer.responses if each.error_code not in {0, 3, *TRANSIENT}]
             if refused or not left:
@@ -311,8 +311,8 @@ class Target:
 
     def delete_group(self, group: str) -> bool:
         """Remove a group; whether it is gone."""
-        version = self.newest("DeleteGroups", 2)
-        answer = self.ask(self.coordinator(GROUP, group), "DeleteGroups", version, {"groups_names": [group]})
+        version = self.newest(Api.DELETE_GROUPS, 2)
+        answer = self.ask(self.coordinator(GROUP, group), Api.DELETE_GROUPS, version, {"groups_names": [group]})
         return answer.results[0].error_code in (0, ErrorCode.GROUP_ID_NOT_FOUND)
 
     # --- the beginning --------------------------------------------------------------------------------------------
@@ -330,8 +330,8 @@ class Target:
         supported = {each.name for each in getattr(answer, "supported_features", None) or ()}
         if TRANSACTION_VERSION in levels or TRANSACTION_VERSION in supported:
             self.transaction_version = levels.get(TRANSACTION_VERSION, 0)
-        version = self.newest("Metadata", 12)
-        everything = connection.ask("Metadata", version, {"topics": None, "allow_auto_topic_creation": False})
+        version = self.newest(Api.METADATA, 12)
+        everything = connection.ask(Api.METADATA, version, {"topics": None, "allow_auto_topic_creation": False})
         self._take_nodes(everything)
         self.topics_there = tuple(
             sorted(each.name for each in everything.topics if not (each.is_internal or each.name.startswith("__")))
@@ -344,15 +344,15 @@ class Target:
             BrokerFailure: it has none.
         """
         software = {"client_software_name": "eos-conform", "client_software_version": "1.0"}
-        answer = connection.ask("ApiVersions", 0, {})
+        answer = connection.ask(Api.API_VERSIONS, 0, {})
         own = next((each for each in answer.api_keys if int(each.api_key) == 18), None)
         if answer.error_code or own is None:
             raise BrokerFailure(f"{connection.address} answers ApiVersions with {name_of(answer.error_code)}")
-        known = known_versions("ApiVersions")
+        known = known_versions(Api.API_VERSIONS)
         newest = min(int(own.max_version), 4 if known is None else known[1])
         if newest < 3:
             return answer
-        return connection.ask("ApiVersions", newest, software)
+        return connection.ask(Api.API_VERSIONS, newest, software)
 
 
 TOPIC_EXISTS: Final = 36

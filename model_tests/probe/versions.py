@@ -8,25 +8,26 @@ from model_tests.conform.api_versions import TAKEN
 from model_tests.probe.target import Target
 from reference.wire.codec import known_versions
 from spec.versions import Profile
+from spec.vocabulary import Api
 
 WRITTEN: Final[Mapping[str, tuple[int, int]]] = MappingProxyType(
     {
-        "Produce": (3, 13),
-        "Fetch": (5, 17),
-        "InitProducerId": (0, 5),
-        "AddPartitionsToTxn": (0, 3),
-        "AddOffsetsToTxn": (0, 4),
-        "EndTxn": (0, 5),
-        "WriteTxnMarkers": (0, 2),
-        "TxnOffsetCommit": (0, 5),
-        "OffsetCommit": (2, 9),
-        "OffsetFetch": (2, 7),
-        "ListTransactions": (0, 0),
+        Api.PRODUCE: (3, 13),
+        Api.FETCH: (5, 17),
+        Api.INIT_PRODUCER_ID: (0, 5),
+        Api.ADD_PARTITIONS_TO_TXN: (0, 3),
+        Api.ADD_OFFSETS_TO_TXN: (0, 4),
+        Api.END_TXN: (0, 5),
+        Api.WRITE_TXN_MARKERS: (0, 2),
+        Api.TXN_OFFSET_COMMIT: (0, 5),
+        Api.OFFSET_COMMIT: (2, 9),
+        Api.OFFSET_FETCH: (2, 7),
+        Api.LIST_TRANSACTIONS: (0, 0),
     }
 )
 """The versions that a session can record: with batches of version 2, by clients, of one group."""
 
-EXPLICIT: Final[Mapping[str, int]] = MappingProxyType({"Produce": 11, "EndTxn": 4, "TxnOffsetCommit": 4})
+EXPLICIT: Final[Mapping[str, int]] = MappingProxyType({Api.PRODUCE: 11, Api.END_TXN: 4, Api.TXN_OFFSET_COMMIT: 4})
 """The newest versions that a client sends that knows no transactions of version 2."""
 
 

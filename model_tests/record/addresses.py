@@ -8,7 +8,7 @@ from reference.wire.codec import key_of, known_versions
 from spec.vocabulary import Api
 
 SINCE: Final[Mapping[str, int]] = MappingProxyType(
-    {"Metadata": 0, "FindCoordinator": 0, "DescribeCluster": 0, "Produce": 10, "Fetch": 16}
+    {Api.METADATA: 0, Api.FIND_COORDINATOR: 0, Api.DESCRIBE_CLUSTER: 0, Api.PRODUCE: 10, Api.FETCH: 16}
 )
 """The apis whose answers have addresses, and from which version on: Produce and Fetch name the new leader (KIP-951)."""
 
@@ -49,9 +49,9 @@ def is_readable(api: str, version: int) -> bool:
 
 def nodes_in(api: str, message: Any) -> Sequence[Any]:
     """The parts of an answer that have a host and a port; those of no node are left out."""
-    if api == "FindCoordinator":
+    if api == Api.FIND_COORDINATOR:
         found = message.coordinators if message.version >= COORDINATORS_SINCE else [message]
-    elif api in ("Produce", "Fetch"):
+    elif api in (Api.PRODUCE, Api.FETCH):
         found = message.node_endpoints
     else:
         found = message.brokers

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from reference.log.batch import HEADER_SIZE, MAGIC, PREFIX_SIZE, decode_header
+from spec.vocabulary import Api
 
 
 class BatchHead(NamedTuple):
@@ -89,7 +90,7 @@ def _heads(data: bytes) -> Iterator[BatchHead | None]:
 
 def shorten(api: str, message: Any) -> None:
     """Put heads in place of records: in the body of a Produce, or of an answer to Fetch."""
-    if api == "Produce":
+    if api == Api.PRODUCE:
         parts = [part for topic in message.topic_data for part in topic.partition_data]
     else:
         parts = [part for topic in message.responses for part in topic.partitions]

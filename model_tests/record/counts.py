@@ -6,7 +6,7 @@ from typing import Final
 
 from model_tests.record.exchange import Exchange, error_name, errors_in
 from spec.rules import Rule
-from spec.vocabulary import ErrorCode
+from spec.vocabulary import Api, ErrorCode
 
 FENCES: Final = frozenset(
     {
@@ -21,7 +21,7 @@ FENCES: Final = frozenset(
 GROUP_FENCES: Final = frozenset({ErrorCode.ILLEGAL_GENERATION, ErrorCode.UNKNOWN_MEMBER_ID})
 """Likewise for offsets: a member of a generation that is over."""
 
-OFFSETS: Final = ("OffsetCommit", "TxnOffsetCommit")
+OFFSETS: Final = (Api.OFFSET_COMMIT, Api.TXN_OFFSET_COMMIT)
 SHOWN: Final = 100
 """Contradictions that the report describes; all are counted."""
 

@@ -160,9 +160,9 @@ class Passing:
             try:
                 exchange.message = decode_body("request", header.api, header.version, frame, body)
             except MalformedRequest as malformed:
-                if header.api == "Produce":
+                if header.api == Api.PRODUCE:
                     raise BrokenConnection(str(malformed)) from malformed
-        elif header.api == "Produce":
+        elif header.api == Api.PRODUCE:
             exchange.followed = _acks_of_old(header, frame)
         exchange.faults = self._drawn(header)
         return exchange
@@ -256,7 +256,7 @@ class Passing:
 
 
 def _is_unanswered(exchange: Exchange) -> bool:
-    if exchange.api != "Produce":
+    if exchange.api != Api.PRODUCE:
         return False
     acks = exchange.followed if exchange.message is None else exchange.message.acks
     return bool(acks == UNANSWERED)

@@ -15,7 +15,7 @@ from model_tests.record.counts import FENCES, Counts
 from model_tests.record.exchange import Exchange, errors_in
 from model_tests.record.recent import Recent
 from spec import rules
-from spec.vocabulary import ABSENT, ErrorCode
+from spec.vocabulary import ABSENT, Api, ErrorCode
 
 MOST_PRODUCERS: Final = 100_000
 """Identities that are remembered; one that was silent for longer begins anew in the journal."""
@@ -117,17 +117,17 @@ class Producers:
         message, api = exchange.message, exchange.api
         if message is None:
             return
-        if api == "Produce":
+        if api == Api.PRODUCE:
             exchange.followed = dict(self._sent(exchange))
-        elif api == "AddPartitionsToTxn":
+        elif api == Api.ADD_PARTITIONS_TO_TXN:
             adding = list(_adding(message))
             begun = [
                 self._producer(producer_id, epoch, transactional_id) for transactional_id, producer_id, epoch in adding
             ]
             exchange.followed = [(producer, self._begun(producer)) for producer in begun]
-        elif api in ("AddOffsetsToTxn", "TxnOffsetCommit", "EndTxn"):
+        elif api in (Api.ADD_OFFSETS_TO_TXN, Api.TXN_OFFSET_COMMIT, Api.END_TXN):
             producer = self._producer(message.producer_id, message.producer_epoch, message.transactional_id)
-            exchange.followed = [(producer, producer.open if api == "EndTxn" else self._begun(producer))]
+            exchange.followed = [(producer, producer.open if api == Api.END_TXN else self._begun(producer))]
 
     def _sent(self, exchange: Exchange) -> Iterator[tuple[Named, SentBatch]]:
         for topic in exchange.message.topic_data:
@@ -178,20 +178,20 @@ class Producers:
         message, answer = exchange.message, exchange.answer
         if message is None or answer is None:
             return
-        if exchange.api == "Produce":
+        if exchange.api == Api.PRODUCE:
             self._appended(exchange)
-        elif exchange.api == "InitProducerId" and not answer.error_code:
+        elif exchange.api == Api.INIT_PRODUCER_ID and not answer.error_code:
             self._initialized(message, answer)
-        elif exchange.api == "EndTxn":
+        elif exchange.api == Api.END_TXN:
             self._ended(exchange)
-        elif exchange.api == "TxnOffsetCommit":
+        elif exchange.api == Api.TXN_OFFSET_COMMIT:
             ((producer, txn),) = exchange.followed
             if not any(errors_in(answer)):
                 self._write({"ev": "send_offsets", "p": producer.name, "txn": txn, "ok": True})
-        elif exchange.api in ("AddPartitionsToTxn", "AddOffsetsToTxn"):
+        elif exchange.api in (Api.ADD_PARTITIONS_TO_TXN, Api.ADD_OFFSETS_TO_TXN):
             if FENCES & set(errors_in(answer)):
                 self._fenced(exchange.followed)
-        elif exchange.api == "DeleteTopics":
+        elif exchange.api == Api.DELETE_TOPICS:
             for topic in answer.responses:
                 if not topic.error_code:
                     self._deleted(self._topic_called(topic))

@@ -89,7 +89,7 @@ class Recorder:
                 link.software = header.client_id[:LONGEST_NAME] or UNNAMED
             if message is None:
                 self.counts.unread[f"{exchange.api} {header.version}"] += 1
-            elif header.api == "Produce":
+            elif header.api == Api.PRODUCE:
                 shorten(header.api, message)
             self.counts.asked(exchange)
         self._wire.asked(exchange)
@@ -99,9 +99,9 @@ class Recorder:
         """An answer of so many bytes is on its way back."""
         answer = exchange.answer
         if answer is not None:
-            if exchange.api == "Fetch":
+            if exchange.api == Api.FETCH:
                 shorten(exchange.api, answer)
-            elif exchange.api in ("CreateTopics", "Metadata"):
+            elif exchange.api in (Api.CREATE_TOPICS, Api.METADATA):
                 self._learn(answer)
         self.counts.answered(exchange)
         self._wire.answered(exchange, size)
