@@ -1,6 +1,7 @@
 """Transactions that should have ended by the time until which the logs go on, and what is said of those in time."""
 
 from pathlib import Path
+from shutil import rmtree
 
 import pytest
 
@@ -148,3 +149,17 @@ def test_old_timestamps_of_clients_make_no_old_transaction(tmp_path: Path) -> No
     assert report.findings == ()
     (held,) = report.held_back
     assert "whether it hangs is not known" in held.in_one_line()
+
+
+def test_an_open_transaction_is_not_called_sound_where_one_of_its_partitions_was_not_read(tmp_path: Path) -> None:
+    """What the partition that is missing has, may say that it hangs."""
+    cluster = WrittenCluster()
+    opened(cluster, A, B)
+    later(cluster, MINUTE // 2)
+    directory = cluster.write(tmp_path)
+    rmtree(directory / "b-0")
+
+    (held,) = run([directory]).held_back
+
+    assert not held.sound
+    assert "b-0: no log of it was read" in held.in_one_line()
