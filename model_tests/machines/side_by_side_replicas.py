@@ -14,6 +14,7 @@ from reference.replication.messages import UNDEFINED, AlterPartition, EpochEnd
 from spec import rules
 from spec.protocol import electing, repl
 from spec.protocol.repl import ReturningReplica
+from spec.systems.replication import proposals
 from spec.versions import NEWEST, Profile
 from spec.vocabulary import ABSENT, LeaderEpoch, Offset, Timestamp
 
@@ -100,7 +101,7 @@ def _members() -> Iterator[tuple[Any, ...]]:
 
 
 def _is_eligible(profile: Profile, active: bool, counted: int, registered: int) -> object:
-    return bool(electing.may_be_member(active, counted, registered, profile))
+    return bool(proposals.may_be_member(active, counted, registered, profile))
 
 
 def _may_join(profile: Profile, active: bool, counted: int, registered: int) -> object:
@@ -118,7 +119,7 @@ def _proposed_sets() -> Iterator[tuple[Any, ...]]:
 
 
 def _lacks(leader: int, assigned: tuple[int, ...], proposed: tuple[int, ...]) -> object:
-    return bool(electing.is_ill_formed([(b == leader, b in assigned, b in proposed) for b in (1, 2, 3)]))
+    return bool(proposals.is_ill_formed([(b == leader, b in assigned, b in proposed) for b in (1, 2, 3)]))
 
 
 def _is_ill_formed(leader: int, assigned: tuple[int, ...], proposed: tuple[int, ...]) -> object:

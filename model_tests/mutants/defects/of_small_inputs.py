@@ -26,11 +26,12 @@ from reference.replication.following import Following
 from reference.replication.messages import EpochEnd
 from spec import rules
 from spec.algebra import Term
-from spec.protocol import completing, electing, ids, repl, verification
+from spec.protocol import completing, ids, repl, verification
 from spec.protocol.coordinator import TransactionEntry
 from spec.protocol.ids import InitRequest
 from spec.protocol.records import AppendRequest
 from spec.protocol.repl import ReturningReplica
+from spec.systems.replication import proposals
 from spec.versions import NEWEST, Profile
 from spec.vocabulary import Epoch, Offset, ProducerId, Timestamp, TransactionState
 from spec.vocabulary import Sequence as SequenceNumber
@@ -40,7 +41,7 @@ _asked = verification.asked
 _is_other = ids.is_other
 _is_timed_out = completing.is_timed_out
 _truncated_to = repl.truncated_to
-_may_be_member = electing.may_be_member
+_may_be_member = proposals.may_be_member
 
 
 # --- of the reference -----------------------------------------------------------------------------------------
@@ -197,7 +198,7 @@ OF_SMALL_INPUTS: Final[tuple[Planted, ...]] = (
     defect(
         "specification: an incarnation compared with itself",
         _SURVIVES,
-        electing,
+        proposals,
         "may_be_member",
         counted_for_registered,
     ),
