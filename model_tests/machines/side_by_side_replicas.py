@@ -12,9 +12,9 @@ from reference.replication.elections import Candidate
 from reference.replication.following import Following
 from reference.replication.messages import UNDEFINED, AlterPartition, EpochEnd
 from spec import rules
+from spec.judging import proposals
 from spec.protocol import electing, repl
 from spec.protocol.repl import ReturningReplica
-from spec.systems.replication import proposals
 from spec.versions import NEWEST, Profile
 from spec.vocabulary import ABSENT, LeaderEpoch, Offset, Timestamp
 

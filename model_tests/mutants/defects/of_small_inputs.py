@@ -26,12 +26,12 @@ from reference.replication.following import Following
 from reference.replication.messages import EpochEnd
 from spec import rules
 from spec.algebra import Term
+from spec.judging import proposals
 from spec.protocol import completing, ids, repl, verification
 from spec.protocol.coordinator import TransactionEntry
 from spec.protocol.ids import InitRequest
 from spec.protocol.records import AppendRequest
 from spec.protocol.repl import ReturningReplica
-from spec.systems.replication import proposals
 from spec.versions import NEWEST, Profile
 from spec.vocabulary import Epoch, Offset, ProducerId, Timestamp, TransactionState
 from spec.vocabulary import Sequence as SequenceNumber
