@@ -23,6 +23,7 @@ from model_tests.verify.searched import Searched
 from model_tests.verify.spreading import on_cores
 from model_tests.verify.state_counts import of_systems
 from model_tests.verify.theorems import BUNDLES, is_theorem_of
+from model_tests.verify.theorems import theorems as proved_theorems
 from spec import rules
 from spec.engines.explore import explore
 from spec.engines.induction import Obligation
@@ -87,10 +88,12 @@ def made() -> Facts:
 
 
 def facts_of(rule: Rule, systems: Iterable[ProvedSystem]) -> Facts:
-    """The facts of one rule, as plain JSON values; all but the assumptions are of the first system."""
+    """The facts of one rule, as plain JSON values, of the first system that has a theorem of it."""
     about = tuple(systems)
     one = about[0]
-    assumed = in_order(assumption for each in about for assumption in each.system.assumptions)
+    names = {claim.name for claim in one.system.theorems if is_theorem_of(claim, rule)}
+    shown = (theorem for theorem in proved_theorems([rule]) if theorem.name in names)
+    assumed = in_order(assumption for theorem in shown for assumption in theorem.assumptions)
     beneath = one.beneath(rule)
     needs = needs_by_action(beneath)
     used = {name for names in needs.values() for name in names} | {o.claim for o in beneath}
@@ -98,7 +101,7 @@ def facts_of(rule: Rule, systems: Iterable[ProvedSystem]) -> Facts:
     return {
         "statement": RULES[rule.id].statement,
         "bundled": [claim.sentence for claim in one.system.theorems if claim.name in BUNDLES.get(rule, ())],
-        "theorems": {claim.name: claim.sentence for claim in one.system.theorems if is_theorem_of(claim, rule)},
+        "theorems": {claim.name: claim.sentence for claim in one.system.theorems if claim.name in names},
         "lemmas": {claim.name: claim.sentence for claim in one.system.lemmas if claim.name in used},
         "assumptions": [as_json(assumption) for assumption in assumed],
         "proved": all(isinstance(o.verdict, Proved) for o in beneath),

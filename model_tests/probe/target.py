@@ -159,7 +159,13 @@ class Target:
         return api in self.announced
 
     def ask(self, node: int, api: str, version: int, fields: Fields) -> Any:
-        """The answer of a node to one request; -1 is any node.
+        """The answer of a node to one request.
+
+        Args:
+            node: its number; -1 is any node.
+            api: name of the request.
+            version: of the request.
+            fields: the body by name.
 
         Raises:
             BrokerFailure: there is none.

@@ -5,7 +5,6 @@ import errno
 import os
 import resource
 import struct
-import time
 from collections import Counter
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
@@ -165,7 +164,7 @@ class Server:
 
     def _turn_away(self, why: str) -> None:
         """Say that connections are turned away; not for each of them."""
-        now = time.monotonic()
+        now = asyncio.get_running_loop().time()
         if now - self._said_s >= SAID_EVERY_S:
             self._said_s = now
             self.on_closed(f"no connection is accepted for now: {why}")
