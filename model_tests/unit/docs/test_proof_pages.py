@@ -54,8 +54,8 @@ def test_the_page_has_the_assumptions_of_the_proof(rule: Rule) -> None:
     """Those, and no others, that the command has of each theorem; by number, with what breaks without each."""
     proved = [ProvedSystem(SYSTEMS[name](CLAIMED), (), frozenset()) for name in systems_of([rule])]
     found = facts.facts_of(rule, proved)
-    shown = (theorem for theorem in theorems([rule]) if theorem.name in found["theorems"])
-    of_theorems = {tuple(ids_of(theorem.assumptions)) for theorem in shown}
+    on_page = [theorem for theorem in theorems([rule]) if theorem.name in found["theorems"]]
+    of_theorems = {tuple(ids_of(theorem.assumptions)) for theorem in on_page}
 
     assert {tuple(each["id"] for each in found["assumptions"])} == of_theorems
     assert pages.numbers(found) == ", ".join(*of_theorems)
