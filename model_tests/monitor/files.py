@@ -27,6 +27,9 @@ from spec.versions import PROFILES
 _NAMED: Final = 5
 """Traces and columns that a message names."""
 
+AT_ONCE: Final = 256 << 20
+"""Bytes of files that are read into memory as a whole, some three times as many there; larger ones row by row."""
+
 _ANSWERS: Final = tuple(api for api, event in EVENT_KINDS.items() if event in (EventKind.TAKEN, EventKind.ANSWERED))
 """Steps in which a reader is answered: they may leave out whether the application was given the batch."""
 
@@ -54,7 +57,11 @@ def _at_once(files: Sequence[Path], trace: int | None) -> Sequence[Row]:
     """The steps of the trace as arrays give them; none where anything is not well, which row by row is named."""
     if not all(file.is_file() and file.name.endswith((*NDJSON, *PARQUET)) for file in files):
         return ()
+    if sum(file.stat().st_size for file in files) > AT_ONCE:
+        return ()
     try:
+        if trace is not None and _is_in_some_groups_alone(files, trace):
+            return ()
         steps = steps_in(files)
     except UNREADABLE:
         return ()
@@ -136,6 +143,18 @@ def _read_parquet(path: Path, trace: int | None) -> Iterator[dict[str, Any]]:
             if empty:
                 raise BadInput(f"{path}: {_some(empty)} null; what does not apply is said as absent")
             yield from (table if trace is None else table.filter(pc.field("trace") == trace)).to_pylist()
+
+
+def _is_in_some_groups_alone(files: Sequence[Path], trace: int) -> bool:
+    """Whether row groups without the trace need not be read, as their statistics say."""
+    for path in files:
+        if path.name.endswith(PARQUET):
+            with pq.ParquetFile(path) as file:
+                numbered = "trace" in file.schema_arrow.names
+                groups = [file.metadata.row_group(number) for number in range(file.num_row_groups)]
+            if numbered and not all(_may_hold(group, trace) for group in groups):
+                return True
+    return False
 
 
 def _may_hold(group: pq.RowGroupMetaData, trace: int | None) -> bool:

@@ -6,7 +6,7 @@ import pytest
 
 from model_tests.audit.report import AuditReport
 from model_tests.audit.run import run
-from model_tests.logs import locations
+from model_tests.logs import locations, stores
 from model_tests.logs.kafka_log_folders import list_logs
 from model_tests.unit.audit.object_store import BUCKET, object_store
 from model_tests.unit.audit.written import data, write_segment
@@ -63,7 +63,7 @@ def test_a_large_object_is_read_range_by_range(
     brokers: Path, store: tuple[str, list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In order, each once."""
-    monkeypatch.setattr(locations, "_RANGE", 100)
+    monkeypatch.setattr(stores, "RANGE", 100)
     segment = next(path for path in brokers.rglob("*.log") if path.stat().st_size > 300)
     store[1].clear()
 

@@ -151,7 +151,7 @@ CASES: Final[dict[str, Expected]] = {
     "67-bom": AS_CONTROL,
     "68-named-log": AS_CONTROL,
     "70-gz": AS_CONTROL,
-    "71-offsets-tail": Expected({"__consumer_offsets-12": (7, 7, 913095344)}),
+    "71-offsets-tail": Expected({"__consumer_offsets-12": (7, 7, 913095344)}, (("txn.timeout", 913095344),)),
     "72-tool-tables": Expected({PAYMENTS: (6, 9, 7)}, ignored=2),
     "76-joined-numbers": Expected(
         WHOLE | {PAYMENTS: (5, 6, 7)},

@@ -173,7 +173,7 @@ class DiskSession:
         self.sequences.clear()
         app = self.identified("app")
         self.check()
-        self.transaction(app, (b"next", b"after it"), commits=True, offset=9)
+        self.transaction(app, (b"next", b"after it"), commits=True, offset=1)
         self.check()
         assert [] == bench.violations
 

@@ -67,6 +67,7 @@ DEPTHS = {
     "KIP-360: a zombie's bump ends its successor's transaction": 7,
     "a deposed coordinator answers from its cache": 5,
     "a client sends a later batch first": 5,
+    "a resend is taken for the next batch": 7,
     "before version 2, a batch overtakes the first one": 8,
     "a guard that a repeated marker takes counts as taken wrongly": 17,
     "a group takes over what is aborted": 8,
