@@ -50,7 +50,7 @@ def test_python_is_asked_for_first(clone: Path, target: str, python: str, found:
     assert not (clone / ".venv").exists()
 
 
-@pytest.mark.parametrize("target", ["setup", "test", "verify", "bench"])
+@pytest.mark.parametrize("target", ["test", "verify", "bench"])
 def test_java_is_asked_for_before_anything_is_installed(clone: Path, target: str) -> None:
     """Every target that starts Spark asks for Java before it makes the environment."""
     done = make(clone, target, python3=GOOD_PYTHON, java=OLD_JAVA)

@@ -31,7 +31,7 @@ COUNTS = {
     "bumps by the client": (499, 1508, 19),
     "version 0, bumps by the client": (218, 329, 21),
     "readers of two batches": (455, 1689, 18),
-    "offsets of a group": (182, 467, 11),
+    "offsets of a group": (236, 611, 13),
     "one transaction on two partitions": (274, 850, 16),
 }
 """States and edges of the whole instance, and the actions to its deepest state."""
