@@ -33,16 +33,14 @@ def test_each_case_has_its_inputs_and_each_input_its_case(inputs: Path) -> None:
     assert sorted(case["name"] for case in CASES) == sorted(folder.name for folder in inputs.iterdir())
     for run in (run for case in CASES for run in case["run"]):
         assert run.keys() & EXPECTED, run
-        assert run.keys() <= {"command", "awaits", "endless", *EXPECTED}, run
+        assert run.keys() <= {"command", *EXPECTED}, run
 
 
 def _runs() -> Iterator[Any]:
-    """Each run of each case; those that await something are expected to fail."""
+    """Each run of each case."""
     for case in CASES:
         for number, one in enumerate(case["run"]):
-            why = f"awaits {one.get('awaits')}"
-            marks = [pytest.mark.xfail(reason=why, run="endless" not in one)] if "awaits" in one else []
-            yield pytest.param(case["name"], one, id=f"{case['name']}-{number}", marks=marks)
+            yield pytest.param(case["name"], one, id=f"{case['name']}-{number}")
 
 
 @pytest.mark.parametrize(("name", "run"), list(_runs()))
