@@ -94,7 +94,7 @@ class Fingerprint:
 
     Attributes:
         best: the release under which most of its sessions agree.
-        alike: the names of the releases that no session tells from it.
+        alike: the names of the releases that no session distinguishes from it.
         agreeing: how many sessions agree, by release.
         sessions: how many there were.
         behaviours: those that some session shows.
@@ -118,7 +118,7 @@ class Fingerprint:
 
     def lines(self) -> Iterator[str]:
         """The fingerprint for a person to read."""
-        alike = f"; {', '.join(self.alike)} cannot be told from it" if self.alike else ""
+        alike = f"; {', '.join(self.alike)} cannot be distinguished from it" if self.alike else ""
         agreeing = self.agreeing[self.best.name]
         yield f"behaves most like Kafka {self.best.name}: {agreeing} of {self.sessions} sessions agree{alike}"
         shown = ", ".join(f"{each.name}={each.shown}" for each in self.behaviours)

@@ -96,7 +96,7 @@ def test_a_planted_defect_is_found_and_shrunk(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("release", RELEASES)
 def test_every_release_agrees_with_itself_and_is_found(release: str) -> None:
-    """The release that is served is the one that fits best, or is not told from it; all sessions agree."""
+    """The release that is served is the one that fits best, or is not distinguished from it; all sessions agree."""
     cluster = Cluster(release)
     with cluster:
         report = probed(cluster.bootstrap_servers, "auto", replace(LEAN, sessions=40))
