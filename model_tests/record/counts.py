@@ -26,7 +26,7 @@ SHOWN: Final = 100
 """Contradictions that the report describes; all are counted."""
 
 MOST_KINDS: Final = 10_000
-"""Kinds of software and errors that are counted apart; a client that changes its name for ever would be kept for ever."""
+"""Kinds of software and errors that are counted apart; clients may change their names without end."""
 
 OTHERS: Final = "others"
 
