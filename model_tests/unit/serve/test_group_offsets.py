@@ -1,5 +1,7 @@
 """Offsets of a group that are committed in turn, outside of transactions and in them: the judge follows each."""
 
+from typing import Any
+
 import pytest
 
 pytest.importorskip("kafka.protocol", reason="the wire protocol needs kafka-python")
@@ -18,7 +20,7 @@ def made(profile: Profile) -> Bench:
     return bench
 
 
-def begin(bench: Bench, offset: int) -> dict[str, int | str]:
+def begin(bench: Bench, offset: int) -> dict[str, Any]:
     """Add an offset of the group to a new transaction; what names the producer."""
     identity = initialized(bench, "app", version=2)
     named = {"transactional_id": "app", "producer_id": identity["producer_id"], "producer_epoch": identity["epoch"]}
@@ -30,7 +32,7 @@ def begin(bench: Bench, offset: int) -> dict[str, int | str]:
     return named
 
 
-def end(bench: Bench, named: dict[str, int | str], commits: bool) -> None:
+def end(bench: Bench, named: dict[str, Any], commits: bool) -> None:
     assert 0 == bench.ask("EndTxn", 0, named | {"committed": commits}).error_code
     bench.wait(1)
 
