@@ -1,8 +1,9 @@
 """The part `proofs` of `eos verify`: proofs without bounds, and their assumptions."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import groupby
 from typing import Final
 
 from model_tests.verify import (
@@ -34,7 +35,7 @@ from model_tests.verify.searched import Found
 from model_tests.verify.spreading import Spread, here
 from model_tests.verify.theorems import CLAIMED, SYSTEMS, theorems
 from spec import rules
-from spec.engines.induction import Obligation, prove_fact
+from spec.engines.induction import Obligation, Prover, prove_fact
 from spec.engines.proof_cache import Entries
 from spec.engines.second_solver import SecondSolver
 from spec.engines.solving import USUAL, Settings
@@ -45,6 +46,10 @@ from spec.systems.append_lemmas import broken_facts
 from spec.systems.assumptions import registered
 from spec.systems.broken_lemmas import facts_of_bugs
 from spec.systems.decision_lemmas import Fact
+from spec.systems.idempotence.misjudged import misjudged_streams
+from spec.systems.misjudged import Misjudged
+from spec.systems.partition.misjudged import misjudged_partitions
+from spec.systems.transactions.misjudged import misjudged_transactions
 from spec.systems.transition_lemmas import broken_transition_facts
 
 PROVED_HERE: Final = (
@@ -217,6 +222,7 @@ def evidence(effort: RunEffort) -> PartResult:
         *(control for each in SEARCHES for control in each.controls(effort)),
         *liveness_searches.controls(),
         *fact_controls(),
+        *step_controls(),
     )
     return PartResult(
         "proofs",
@@ -258,7 +264,8 @@ def controls_of(asked: Iterable[Rule]) -> tuple[Control, ...]:
     """Every change that must break one of these rules, searched as deep as a default run does, and every such fact."""
     rules_asked = frozenset(asked)
     of_searches = (control for each in SEARCHES for control in each.controls(RunEffort.DEFAULT, rules_asked))
-    return (*of_searches, *(control for control in fact_controls() if control.rule in rules_asked))
+    of_proofs = (*fact_controls(), *step_controls())
+    return (*of_searches, *(control for control in of_proofs if control.rule in rules_asked))
 
 
 def fact_controls() -> tuple[Control, ...]:
@@ -270,6 +277,28 @@ def _fact_control(fact: Fact) -> Control:
     verdict = prove_fact(fact).verdict
     got = "violated" if isinstance(verdict, Refuted) else "holds"
     return Control(fact.name, fact.rule, "violated", got, str(verdict))
+
+
+def step_controls() -> tuple[Control, ...]:
+    """Steps of systems with a defect, of which some state has to show that no judge agrees with them."""
+    found = groupby(misjudged(), lambda each: id(each.system))
+    return tuple(control for _, some in found for control in _refused(tuple(some)))
+
+
+def misjudged() -> tuple[Misjudged, ...]:
+    """Those steps, of every system."""
+    return (*misjudged_streams(), *misjudged_partitions(), *misjudged_transactions())
+
+
+def _refused(some: Sequence[Misjudged]) -> Iterator[Control]:
+    prover = Prover(some[0].system)
+    yield from (_step_control(each, prover) for each in some)
+
+
+def _step_control(each: Misjudged, prover: Prover) -> Control:
+    verdict = prover.judged(each.lemma).verdict
+    got = "violated" if isinstance(verdict, Refuted) else "holds"
+    return Control(each.name, each.lemma.rule, "violated", got, str(verdict))
 
 
 def check_quickly(rule: Rule) -> list[Result]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from reference.errors import Refusal
 from reference.recording.recorder import Row, Value
+from reference.recording.trace import REPLICAS_SHOWN
 from reference.replication.elections import Candidate, Elected, ElectionReason, candidate_columns, valid_leaders
 from reference.replication.messages import Altered, AlterPartition, LeaderAndIsr, PartitionState
 from reference.replication.metadata import Metadata
@@ -253,13 +254,27 @@ class Controller(ABC):
             partition_epoch=state.partition_epoch,
             leader_epoch_after=now.leader_epoch,
             partition_epoch_after=now.partition_epoch,
+            leader=state.leader,
             ill_formed=is_ill_formed(state, asked),
             ineligible=bool(self.ineligible(asked)),
+            **self.member_columns(state, asked),
             insync_size=len(state.insync),
             proposed_size=len(asked.insync),
             min_insync=self.config.min_insync,
         )
         return answer
+
+    def member_columns(self, state: PartitionState, asked: AlterPartition) -> Row:
+        """The replicas of a partition in the columns of the trace: who they are, and which of them are proposed."""
+        columns: Row = {}
+        for place, broker in enumerate(state.assignment[:REPLICAS_SHOWN]):
+            shown, known = f"replica_{place}_", self.metadata.brokers.get(broker)
+            columns[f"{shown}broker"] = broker
+            columns[f"{shown}alive"] = self.is_active(broker)
+            columns[f"{shown}proposed"] = broker in asked.insync
+            columns[f"{shown}counted_epoch"] = asked.insync.get(broker, ABSENT)
+            columns[f"{shown}registered_epoch"] = ABSENT if known is None else known.epoch
+        return columns
 
     @abstractmethod
     def check_proposal(self, state: PartitionState, asked: AlterPartition) -> None:

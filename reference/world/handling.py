@@ -275,7 +275,7 @@ class Handling:
         before = memory_of(node.transactions)
         node.transactions.send_markers()
         node.markers.forget_answers()
-        self.steps.changed("MarkerAnswered", request.sender.node, before, node.transactions)
+        self.steps.answered(request.sender.node, before, node.transactions, asked, error)
 
     # --- offsets ----------------------------------------------------------------------------------------------
 

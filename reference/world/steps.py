@@ -258,6 +258,29 @@ class TraceSteps:
         api = Api.ADD_PARTITIONS_TO_TXN if asked.adds else "VerifyPartitions"
         self._record(api, request.node, who(request) | columns)
 
+    def answered(
+        self, node: int, before: Memory, coordinator: TransactionCoordinator, marker: WriteMarker, error: ErrorCode
+    ) -> None:
+        """A coordinator has an answer about a marker: one row for each id that is not what it was.
+
+        Args:
+            node: of the coordinator.
+            before: all ids, as it knew them.
+            coordinator: as it is now.
+            marker: as it was sent; the row of its own id has the answer.
+            error: the answer.
+        """
+        producer, touched = marker.marker.producer_id, (marker.partition,)
+        after = memory_of(coordinator)
+        for key in changed(before, after):
+            columns: Row = {"client": node_name(node), "transactional_id": key, "error": 0}
+            known = before.get(key)
+            if known is not None and known.metadata.producer_id == producer:
+                columns |= {"topic": marker.partition.topic, "partition": marker.partition.partition}
+                columns["marker_error"] = int(error)
+            columns |= known_columns("before_", known, touched) | known_columns("after_", after.get(key), touched)
+            self._record("MarkerAnswered", node, columns)
+
     def changed(self, api: str, node: int, before: Memory, coordinator: TransactionCoordinator) -> None:
         """A coordinator did something by itself: one row for each id that is not what it was.
 

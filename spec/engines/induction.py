@@ -7,6 +7,7 @@ solved. Theorems follow from the lemmas in the same state, and a dormant action 
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from time import perf_counter
 from typing import Any, Final
 
@@ -23,7 +24,7 @@ from spec.engines.verdict import Proved, Refuted, Unknown, Verdict
 from spec.protocol.records import flatten
 from spec.rules import Rule
 from spec.systems.decision_lemmas import Fact
-from spec.systems.language import Action, Claim, Function, Least, State, System
+from spec.systems.language import Action, Claim, Function, Least, State, StepLemma, System
 
 START: Final = "at the start"
 ALWAYS: Final = "in every state"
@@ -74,9 +75,15 @@ class Prover:
         own = {variable.name: uninterpreted(variable) for variable in system.variables}
         self._before = State(own, {least.name: self._only_before(least) for least in system.derived})
         self._derived = {least.name: defined(least, self._before) for least in system.derived}
-        self._lemmas = {claim.name: self._for_all(claim) for claim in system.lemmas}
-        self._theorems = {claim.name: self._for_all(claim) for claim in system.theorems}
         self._happenings: dict[str, tuple[Term, State]] = {}
+
+    @cached_property
+    def _lemmas(self) -> Mapping[str, Term]:
+        return {claim.name: self._for_all(claim) for claim in self._system.lemmas}
+
+    @cached_property
+    def _theorems(self) -> Mapping[str, Term]:
+        return {claim.name: self._for_all(claim) for claim in self._system.theorems}
 
     def _only_before(self, least: Least) -> Callable[[State], Function]:
         function = named(least.name, least.over)
@@ -93,6 +100,7 @@ class Prover:
         yield from self.at_the_start()
         for action in self._system.actions:
             yield from self.under(action)
+        yield from self.steps()
 
     def at_the_start(self) -> Iterator[Obligation]:
         """That the theorems follow from the lemmas, and that the lemmas hold at the start."""
@@ -106,6 +114,10 @@ class Prover:
         else:
             yield from (self.keeps(lemma, action) for lemma in self._system.lemmas)
 
+    def steps(self) -> Iterator[Obligation]:
+        """That the steps of the system are those which recorded steps are judged by."""
+        yield from (self.judged(lemma) for lemma in self._system.steps)
+
     def keeps(self, lemma: Claim, action: Action) -> Obligation:
         """That one action keeps one lemma."""
         happens, after = self._happening(action)
@@ -117,6 +129,19 @@ class Prover:
         facts = [before, happens, negate(goal)]
         itself = {lemma.name: self._lemmas[lemma.name]}
         return self._obligation(lemma, action.name, facts, [itself, self._lemmas])
+
+    def judged(self, lemma: StepLemma) -> Obligation:
+        """That a lemma of steps holds of its action, in whatever state that happens: without quantifiers."""
+        chosen, more = arguments(lemma.action.over, "for"), arguments(lemma.over, "any")
+        at = (*chosen, *more)
+        happens, after = lemma.action.enabled(self._before, *chosen), lemma.action.effect(self._before, *chosen)
+        given = {
+            name: self._system.claim(name).holds(self._before, *(at[place] for place in where))
+            for name, where in lemma.given
+        }
+        claim = Claim(lemma.name, lemma.rule, lemma.sentence, (), lemma.holds)
+        facts = [happens, negate(lemma.holds(self._before, after, *at))]
+        return self._obligation(claim, lemma.action.name, facts, [given], derived=False)
 
     def contradictions(self) -> Iterator[str]:
         """What would prove anything: lemmas that contradict each other, or an action that they exclude unsaid."""
@@ -144,7 +169,7 @@ class Prover:
     def _sleeps(self, action: Action) -> Obligation:
         awake = action.enabled(self._before, *arguments(action.over, "for"))
         never = Claim(f"{action.name}_never_happens", self._system.lemmas[0].rule, "", action.over, action.guard)
-        return self._obligation(never, ALWAYS, [awake], [self._lemmas | self._theorems])
+        return self._obligation(never, ALWAYS, [awake], [{**self._lemmas, **self._theorems}])
 
     def _happening(self, action: Action) -> tuple[Term, State]:
         """That the action happens, and the state after it: worked out once for all lemmas."""
@@ -155,10 +180,16 @@ class Prover:
         return self._happenings[action.name]
 
     def _obligation(
-        self, claim: Claim, action: str, facts: Sequence[Term], hypotheses: Sequence[Mapping[str, Term]]
+        self,
+        claim: Claim,
+        action: str,
+        facts: Sequence[Term],
+        hypotheses: Sequence[Mapping[str, Term]],
+        *,
+        derived: bool = True,
     ) -> Obligation:
         started = perf_counter()
-        known = {name: self._derived[name] for name in functions(facts) if name in self._derived}
+        known = {name: self._derived[name] for name in functions(facts) if derived and name in self._derived}
         tries = [{**known, **given} for given in hypotheses]
         content = {name: self._digests.of(term) for name, term in tries[-1].items()} if self._answers else {}
         key = key_of(str(claim.name), map(self._digests.of, facts), self._settings) if self._answers else ""

@@ -224,6 +224,29 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
+class StepLemma:
+    """A sentence about every step of one action, from any state, reachable or not: how such a step is judged.
+
+    Attributes:
+        name: what it is called in reports.
+        rule: whose it is.
+        sentence: the lemma in one sentence.
+        action: what happens; it may be composed of two actions of the system, one after the other.
+        over: the sorts of the arguments that it has besides those of the action.
+        given: lemmas of the system that it takes for granted before the step, each with the places of its arguments.
+        holds: from the state before, the state after and all arguments to whether it holds.
+    """
+
+    name: str
+    rule: Rule
+    sentence: str
+    action: Action
+    over: tuple[Sort, ...]
+    given: tuple[tuple[str, tuple[int, ...]], ...]
+    holds: Function
+
+
+@dataclass(frozen=True, slots=True)
 class Goal:
     """Something that must be reachable, so that what is proved is not proved of nothing."""
 
@@ -264,6 +287,7 @@ class System:
         goals: states that must be reachable.
         assumptions: what is taken for granted.
         derived: functions that every state has besides those of its variables; no lemma speaks of them.
+        steps: that its steps are those which recorded steps are judged by.
     """
 
     name: str
@@ -274,6 +298,7 @@ class System:
     goals: tuple[Goal, ...]
     assumptions: tuple[Assumption, ...]
     derived: tuple[Least, ...] = ()
+    steps: tuple[StepLemma, ...] = ()
 
     @property
     def claims(self) -> tuple[Claim, ...]:
@@ -291,6 +316,20 @@ class System:
     def initially(self, of: Callable[[Any], Any] = lambda value: value) -> State:
         """The state at the start: every function constant, its value passed through `of`."""
         return State({variable.name: always(of(variable.initial)) for variable in self.variables})
+
+
+def in_turn(name: str, first: Action, then: Action) -> Action:
+    """Two actions, one right after the other, as one: with the arguments of the first, then those of the second."""
+    here = len(first.over)
+
+    def guard(state: State, *at: Term) -> Iterator[Term]:
+        yield from first.guard(state, *at[:here])
+        yield from then.guard(first.effect(state, *at[:here]), *at[here:])
+
+    def effect(state: State, *at: Term) -> State:
+        return then.effect(first.effect(state, *at[:here]), *at[here:])
+
+    return Action(name, (*first.over, *then.over), guard, effect)
 
 
 def _by_name(things: Mapping[str, Thing], name: str) -> Thing:

@@ -36,6 +36,7 @@ CHANGES = {
     "BecomeFollower": ("leader_epoch_after",),
     "OffsetFetch": ("error", "offset"),
     "TxnOffsetCommit": ("after_committed_offset", "generation"),
+    "MarkerAnswered": ("after_partition_registered", "marker_error"),
 }
 """What is decided, by the kind of step."""
 
@@ -81,7 +82,7 @@ def other(column: str, row: Row) -> int | bool | str:
     """Another value."""
     if isinstance(row[column], bool):
         return not row[column]
-    return NOT_ENOUGH_REPLICAS if column == "error" else row[column] + 1
+    return NOT_ENOUGH_REPLICAS if column in ("error", "marker_error") else row[column] + 1
 
 
 @pytest.mark.parametrize(
