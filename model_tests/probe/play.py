@@ -201,7 +201,9 @@ class Player:
         if action.api == COPY:
             original = self._client.sent.get(action.original)
             return None if original is None else original
-        version = version_of(self._target, self._profile, action.api, action.version, explicit=self._script.legacy)
+        version = version_of(
+            self._target.announced, self._profile, action.api, action.version, explicit=self._script.legacy
+        )
         request = None if version is None else self._client.request(action, version)
         if version is None or request is None:
             return None
