@@ -20,6 +20,7 @@ from model_tests.conform.requests import (
     AddPartitionsToTxn,
     AwaitProducerExpiry,
     AwaitState,
+    BumpEpochs,
     InjectTransactionState,
     JoinSync,
     KnownProducer,
@@ -48,7 +49,7 @@ from spec.protocol import coordinator, ending, ids, registering
 from spec.protocol.append import NONE_DROPPED
 from spec.protocol.completing import MarkerRequest
 from spec.versions import Profile
-from spec.vocabulary import ErrorCode
+from spec.vocabulary import ABSENT, ErrorCode
 
 FORGOTTEN = ErrorCode.TRANSACTIONAL_ID_NOT_FOUND.name
 """What a session waits for when a transactional id is to expire."""
@@ -144,6 +145,8 @@ class OnSpecification:
         match request:
             case RecordedInitProducerId():
                 return self._initialize(request)
+            case BumpEpochs():
+                return self._bump(request)
             case AddPartitionsToTxn():
                 return self._add(request)
             case RecordedEndTxn():
@@ -204,6 +207,14 @@ class OnSpecification:
         error, identity = self._coordinator.initialize(request.transactional_id, request)
         worded = coordinator.worded(error, request.version, ids.FENCED_SINCE)
         return Initialized(ErrorCode(worded), identity.producer_id, identity.producer_epoch)
+
+    def _bump(self, request: BumpEpochs) -> Initialized:
+        each = RecordedInitProducerId(0, request.transactional_id, request.timeout)
+        answer = Initialized(ErrorCode.NONE, ABSENT, ABSENT)
+        for _ in range(request.times):
+            self._coordinator.ruled = ()
+            answer = self._initialize(each)
+        return answer
 
     def _add(self, request: AddPartitionsToTxn) -> Added:
         exist = {partition: partition in self._partitions for partition in request.partitions}

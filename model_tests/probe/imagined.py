@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
+from model_tests.conform.answers import Answer, ObservableState, RecordedJoin
 from model_tests.conform.api_versions import TAKEN
 from model_tests.conform.fields import Json, SessionFields
 from model_tests.conform.on_specification import OnSpecification
-from model_tests.conform.answers import Answer, ObservableState, RecordedJoin
 from model_tests.conform.recorded_answers import BUMPS_SINCE, as_recorded, ids_in, state_as_recorded
 from model_tests.conform.recorded_requests import request_of, resolved
 from model_tests.conform.sessions import SessionStep, step_of
@@ -19,7 +19,7 @@ from model_tests.conform.symbols import Symbols
 from model_tests.probe.client import ClientKnowledge, Sent
 from model_tests.probe.names import GROUP, OFFSETS_TOPIC, TOPIC, SessionNames
 from model_tests.probe.observing import STABLE_SINCE, Level
-from model_tests.probe.script import COPY, JOIN, PARTITIONS, SETTLE, Action, Script
+from model_tests.probe.script import COPY, EXHAUST, JOIN, PARTITIONS, SETTLE, Action, Script
 from model_tests.probe.target import TopicInfo
 from model_tests.probe.versions import version_of
 from spec.versions import Profile
@@ -29,9 +29,7 @@ IMAGINED: Final = "imagined"
 GROUPS: Final = "C"
 """The family of sessions that have a group."""
 
-RECORDER: Final[Mapping[str, dict[str, Any]]] = MappingProxyType(
-    {SETTLE: {}, JOIN: {"group": GROUP, "group_instance_id": None}}
-)
+RECORDER: Final[Mapping[str, dict[str, Any]]] = MappingProxyType({SETTLE: {}, JOIN: {"group": GROUP}})
 """What is no request of its own, and is written so."""
 
 
@@ -48,7 +46,7 @@ class ImaginedBroker:
         self._profile = profile
         self._script = script
         self._names = SessionNames(IMAGINED, TOPIC, TopicInfo(0, "", (0,) * PARTITIONS))
-        self._client = ClientKnowledge(self._names, profile.transaction_version)
+        self._client = ClientKnowledge(self._names, profile.transaction_version, profile.max_epoch)
         self._side = OnSpecification(profile, self._names.partitions)
         self._symbols = Symbols()
         self._asked = self._observed()
@@ -71,8 +69,12 @@ class ImaginedBroker:
         if action.api == COPY:
             return self._client.sent.get(action.original)
         place = len(self._origins)
+        if action.api == EXHAUST:
+            bumps = self._client.request(action, 0)
+            return None if bumps is None else Sent(place, EXHAUST, 0, bumps, {})
         if action.api in RECORDER:
-            return Sent(place, action.api, 0, RECORDER[action.api], {})
+            instance = {"group_instance_id": action.instance or None} if action.api == JOIN else {}
+            return Sent(place, action.api, 0, RECORDER[action.api] | instance, {})
         announced = TAKEN[self._profile.name]
         version = version_of(announced, self._profile, action.api, action.version, explicit=self._script.legacy)
         request = None if version is None else self._client.request(action, version)
@@ -116,11 +118,11 @@ class ImaginedBroker:
         groups = self._script.family == GROUPS
         asked: dict[str, Any] = {"offsets": {}}
         if groups and TAKEN[self._profile.name][Api.OFFSET_FETCH][1] >= STABLE_SINCE:
-            asked["groups"] = {GROUP: dict.fromkeys(self.partitions, {})}
+            asked["groups"] = {GROUP: {each: {} for each in self.partitions}}
         if level_under(self._profile) is Level.FULL:
             asked["producers"] = {f"{OFFSETS_TOPIC}[{GROUP}]": {}} if groups else {}
             if ids:
-                asked["transactions"] = dict.fromkeys(ids, {})
+                asked["transactions"] = {each: {} for each in ids}
         return asked
 
     def _after(self, seen: ObservableState) -> Json:

@@ -126,7 +126,7 @@ class Player:
         self._shared = shared
         self._patience = patience
         self._stops = stops
-        self._client = ClientKnowledge(names, profile.transaction_version)
+        self._client = ClientKnowledge(names, profile.transaction_version, profile.max_epoch)
         self._observer = Observer(target, names, level, ids, groups=group)
         self._unsettled = False
         self._owing: dict[str, set[str]] = {}

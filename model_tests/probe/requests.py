@@ -64,7 +64,7 @@ def _records(batch: Json, names: SessionNames, values: str, now: int) -> bytes:
         timestamp=now,
         transactional=batch["transactional"],
     )
-    return made.encode()
+    return made._replace(last_offset_delta=batch.get("last_offset_delta", made.last_offset_delta)).encode()
 
 
 def _fetch(request: Json, names: SessionNames) -> Fields:

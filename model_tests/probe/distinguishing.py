@@ -1,0 +1,99 @@
+"""Sessions that distinguish two releases: searched for in the specification, and shortened there."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from model_tests.conform.on_specification import OnSpecification
+from model_tests.conform.sessions import Session, SessionStep
+from model_tests.conform.side_by_side import SPECIFICATION, SideBySide
+from model_tests.probe.imagined import IMAGINED, ImaginedBroker
+from model_tests.probe.reducing import closed, reduced
+from model_tests.probe.script import EXHAUST, Action, Script, drawn
+from spec.versions import Profile
+
+SEARCHED: Final = ("A", "B", "C", "D", "X")
+"""Families that are drawn from; in a race nobody knows the order."""
+
+FEW_EPOCHS: Final = 5
+"""The last epoch while sessions are searched for in which epochs run out: what happens there is the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImaginedSession:
+    """A script with what a release answers.
+
+    Attributes:
+        keys: of the actions that could be done.
+    """
+
+    script: Script
+    partitions: tuple[str, ...]
+    keys: tuple[int, ...]
+    steps: tuple[SessionStep, ...]
+
+
+def imagined(profile: Profile, script: Script) -> ImaginedSession:
+    """The session that a release gives."""
+    broker = ImaginedBroker(_with_few_epochs(profile, script), script)
+    played = tuple(broker.steps())
+    return ImaginedSession(
+        script, broker.partitions, tuple(key for key, _ in played), tuple(step for _, step in played)
+    )
+
+
+def differs(session: ImaginedSession, profile: Profile) -> int | None:
+    """The first step that another release answers otherwise; None if it answers all alike."""
+    other = _with_few_epochs(profile, session.script)
+    empty = Session(IMAGINED, session.script.family, other, session.partitions, ())
+    judge = SideBySide(empty, {SPECIFICATION: OnSpecification})
+    return next((place for place, step in enumerate(session.steps) if judge.play(step).disagreed), None)
+
+
+def distinguishes(script: Script, one: Profile, other: Profile) -> bool:
+    """Whether two releases answer a script differently."""
+    return differs(imagined(one, script), other) is not None
+
+
+def shortened(script: Script, one: Profile, other: Profile) -> Script:
+    """A script that distinguishes two releases, from which no step can be left out."""
+    session = imagined(one, script)
+    place = differs(session, other)
+    if place is None:
+        return script
+    used = set(session.keys[: place + 1])
+
+    def shows(actions: Sequence[Action]) -> bool:
+        return distinguishes(script.keeping(actions), one, other)
+
+    first = closed([action for action in script.actions if action.key in used])
+    return script.keeping(tuple(reduced(first, shows)))
+
+
+def candidates(profile: Profile, seeds: int) -> Iterator[ImaginedSession]:
+    """Sessions of each family as a release gives them."""
+    implicit = profile.transaction_version == 2
+    for seed in range(seeds):
+        for family in SEARCHED:
+            yield imagined(profile, drawn(family, seed, implicit=implicit))
+
+
+def shortest(sessions: Sequence[ImaginedSession], one: Profile, other: Profile, tries: int = 4) -> Script | None:
+    """The shortest of some scripts that distinguish two releases; None if no session does.
+
+    Args:
+        sessions: as the first release gives them.
+        tries: how many of those that distinguish are shortened.
+    """
+    found: list[Script] = []
+    for session in sessions:
+        if differs(session, other) is not None:
+            found.append(shortened(session.script, one, other))
+            if len(found) == tries:
+                break
+    return min(found, key=lambda script: len(script.actions), default=None)
+
+
+def _with_few_epochs(profile: Profile, script: Script) -> Profile:
+    runs_out = any(action.api == EXHAUST for action in script.actions)
+    return replace(profile, max_epoch=FEW_EPOCHS) if runs_out else profile
