@@ -83,6 +83,8 @@ def shortest(sessions: Sequence[ImaginedSession], one: Profile, other: Profile, 
 
     Args:
         sessions: as the first release gives them.
+        one: the first release.
+        other: the second one.
         tries: how many of those that distinguish are shortened.
     """
     found: list[Script] = []

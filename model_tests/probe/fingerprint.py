@@ -9,7 +9,7 @@ from model_tests.conform.api_versions import APIS, TAKEN
 from model_tests.conform.on_specification import OnSpecification
 from model_tests.conform.sessions import Session
 from model_tests.conform.side_by_side import SPECIFICATION, SideBySide
-from model_tests.probe.play import Played
+from model_tests.probe.played import Played
 from model_tests.probe.target import Target
 from reference.wire.versions import is_since
 from spec.versions import RELEASES, Profile

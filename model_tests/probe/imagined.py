@@ -127,5 +127,5 @@ class ImaginedBroker:
 
     def _after(self, seen: ObservableState) -> Json:
         written = state_as_recorded(seen, self._asked, self._symbols.symbol)
-        written["producers"] = {where: list(known.values()) for where, known in written["producers"].items()}
-        return {part: written[part] for part in self._asked}
+        producers = {where: list(known.values()) for where, known in written["producers"].items()}
+        return {part: producers if part == "producers" else written[part] for part in self._asked}

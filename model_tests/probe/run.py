@@ -17,7 +17,8 @@ from model_tests.probe.drawing import sequence_of
 from model_tests.probe.fingerprint import explained_by, fingerprint_of, guessed, may_be, under_feature
 from model_tests.probe.observing import Level, level_of
 from model_tests.probe.page import page_of
-from model_tests.probe.play import PATIENT, Patience, Played, Player
+from model_tests.probe.play import Player
+from model_tests.probe.played import PATIENT, Patience, Played
 from model_tests.probe.pool import NamePool
 from model_tests.probe.report import Cause, FamilyTally, ProbeReport
 from model_tests.probe.script import DRAWS, Script, directed, drawn

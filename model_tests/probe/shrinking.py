@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from model_tests.conform.report import SessionDisagreement
-from model_tests.probe.play import HASTY, PATIENT, Patience, Played
+from model_tests.probe.played import HASTY, PATIENT, Patience, Played
 from model_tests.probe.reducing import closed, reduced
 from model_tests.probe.script import Action, Script
 
