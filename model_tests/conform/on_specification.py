@@ -49,7 +49,7 @@ from spec.protocol import coordinator, ending, ids, registering
 from spec.protocol.append import NONE_DROPPED
 from spec.protocol.completing import MarkerRequest
 from spec.versions import Profile
-from spec.vocabulary import ABSENT, ErrorCode
+from spec.vocabulary import ErrorCode
 
 FORGOTTEN = ErrorCode.TRANSACTIONAL_ID_NOT_FOUND.name
 """What a session waits for when a transactional id is to expire."""
@@ -209,12 +209,8 @@ class OnSpecification:
         return Initialized(ErrorCode(worded), identity.producer_id, identity.producer_epoch)
 
     def _bump(self, request: BumpEpochs) -> Initialized:
-        each = RecordedInitProducerId(0, request.transactional_id, request.timeout)
-        answer = Initialized(ErrorCode.NONE, ABSENT, ABSENT)
-        for _ in range(request.times):
-            self._coordinator.ruled = ()
-            answer = self._initialize(each)
-        return answer
+        error, identity = self._coordinator.bump(request)
+        return Initialized(ErrorCode(error), identity.producer_id, identity.producer_epoch)
 
     def _add(self, request: AddPartitionsToTxn) -> Added:
         exist = {partition: partition in self._partitions for partition in request.partitions}

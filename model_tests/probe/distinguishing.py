@@ -9,7 +9,7 @@ from model_tests.conform.sessions import Session, SessionStep
 from model_tests.conform.side_by_side import SPECIFICATION, SideBySide
 from model_tests.probe.imagined import IMAGINED, ImaginedBroker
 from model_tests.probe.reducing import closed, reduced
-from model_tests.probe.script import EXHAUST, Action, Script, drawn
+from model_tests.probe.script import EXHAUST, Action, Script, directed, drawn
 from spec.versions import Profile
 
 SEARCHED: Final = ("A", "B", "C", "D", "X")
@@ -73,6 +73,7 @@ def shortened(script: Script, one: Profile, other: Profile) -> Script:
 def candidates(profile: Profile, seeds: int) -> Iterator[ImaginedSession]:
     """Sessions of each family as a release gives them."""
     implicit = profile.transaction_version == 2
+    yield from (imagined(profile, script) for script in directed())
     for seed in range(seeds):
         for family in SEARCHED:
             yield imagined(profile, drawn(family, seed, implicit=implicit))

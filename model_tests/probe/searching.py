@@ -1,0 +1,56 @@
+"""`python -m model_tests.probe.searching`: searches the specification for probing sessions, and writes them down.
+
+For each pair of neighbouring releases and each behaviour that they differ in, a session is searched for that one of the
+two answers otherwise once it has the other's value of that behaviour alone.
+"""
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Final
+
+from model_tests.probe.distinguishing import ImaginedSession, candidates, distinguishes, shortest
+from model_tests.probe.probes import UNSEEN, Probe, Told, differing, neighbours, write
+from model_tests.probe.script import Script
+from spec.versions import Profile
+
+SEEDS: Final = 200
+"""Of each family that are drawn."""
+
+
+def wanted() -> Iterator[tuple[Profile, Profile, Told]]:
+    """Each release, itself with one behaviour of a neighbour, and what distinguishes them."""
+    for older, newer in neighbours():
+        for one, other in ((older, newer), (newer, older)):
+            for name in differing(one, other):
+                if name not in UNSEEN:
+                    value = getattr(other, name)
+                    yield one, replace(one, **{name: value}), Told(one.name, name, value)
+
+
+def search(seeds: int, say: Callable[[str], None]) -> list[Probe]:
+    """The probes: where one tells several behaviours, there is no other for those.
+
+    Args:
+        seeds: of each family that are drawn.
+        say: prints a line.
+    """
+    found: dict[Script, list[Told]] = {}
+    pools: dict[str, Sequence[ImaginedSession]] = {}
+    for one, changed, told in wanted():
+        script = next((each for each in found if distinguishes(each, one, changed)), None)
+        if script is None:
+            if one.name not in pools:
+                pools.clear()
+                pools[one.name] = tuple(candidates(one, seeds))
+            script = shortest(pools[one.name], one, changed)
+        if script is None:
+            say(f"{told.release}: {told.behaviour} is not seen")
+            continue
+        found.setdefault(script, []).append(told)
+        say(f"{told.release}: {told.behaviour} by {len(script.actions)} steps")
+    return [Probe(script, tuple(tells)) for script, tells in found.items()]
+
+
+if __name__ == "__main__":
+    write(search(SEEDS, lambda line: sys.stderr.write(f"{line}\n")))
