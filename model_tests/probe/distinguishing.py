@@ -97,6 +97,10 @@ def shortest(sessions: Sequence[ImaginedSession], one: Profile, other: Profile, 
     return min(found, key=lambda script: len(script.actions), default=None)
 
 
+def runs_out(script: Script) -> bool:
+    """Whether epochs run out in a script, which takes long on a broker."""
+    return any(action.api == EXHAUST for action in script.actions)
+
+
 def _with_few_epochs(profile: Profile, script: Script) -> Profile:
-    runs_out = any(action.api == EXHAUST for action in script.actions)
-    return replace(profile, max_epoch=FEW_EPOCHS) if runs_out else profile
+    return replace(profile, max_epoch=FEW_EPOCHS) if runs_out(script) else profile

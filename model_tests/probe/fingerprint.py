@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from types import MappingProxyType
 from typing import Any, Final
 
 from model_tests.conform.api_versions import APIS, TAKEN
@@ -10,62 +9,13 @@ from model_tests.conform.on_specification import OnSpecification
 from model_tests.conform.sessions import Session
 from model_tests.conform.side_by_side import SPECIFICATION, SideBySide
 from model_tests.probe.played import Played
+from model_tests.probe.probes import NO_BEHAVIOURS, UNSEEN, unseen_between
 from model_tests.probe.target import Target
 from reference.wire.versions import is_since
-from spec.versions import RELEASES, Profile
+from spec.versions import PROFILES, RELEASES, Profile
 
 FEATURE_SINCE: Final = "4.0"
 """First release that has the feature `transaction.version`."""
-
-UNSEEN: Final[Mapping[str, str]] = MappingProxyType(
-    dict.fromkeys(
-        (
-            "replica_tolerates_stale_marker",
-            "proposal_checked",
-            "stale_fetch_refused",
-            "truncates_by_leader_epoch",
-            "truncation_names_epoch",
-            "fetch_names_leader_epoch",
-            "fetch_finds_divergence",
-            "insync_set_is_asked_for",
-            "quorum_controller",
-            "replica_lag_time_max_ms",
-            "returns_at_epoch_start",
-            "shrink_raises_leader_epoch",
-            "incarnations_compared",
-            "high_watermark_needs_min_isr",
-            "eligible_leader_replicas",
-            "ids_from_controller",
-        ),
-        "between brokers",
-    )
-    | dict.fromkeys(
-        ("cleaner_compares_marker_keys", "cleaner_keeps_last_of_round", "cleaner_keeps_below_watermark"),
-        "what the cleaner leaves",
-    )
-    | dict.fromkeys(
-        (
-            "recovered_batches",
-            "retry_by_stored_version",
-            "rotation_persisted",
-            "previous_id_always_follows",
-            "read_offsets_create_group",
-            "tombstone_drops_pending",
-            "leaderless_marker_dropped",
-        ),
-        "after a restart",
-    )
-    | dict.fromkeys(
-        ("fence_rotates", "exhausted_reply_is_next", "last_epoch_recovers", "completion_keeps_last_epoch"),
-        "when epochs run out",
-    )
-    | dict.fromkeys(
-        ("dead_group_is_unavailable", "rebalance_checked_last", "old_member_epoch_commits", "offsets_verified_first"),
-        "while members of a group change",
-    )
-    | dict.fromkeys(("max_sequence", "max_epoch", "split_out_of_order"), "in finite models and proposals")
-)
-"""Behaviours that no session here can show, by where they do show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +68,10 @@ class Fingerprint:
 
     def lines(self) -> Iterator[str]:
         """The fingerprint for a person to read."""
-        alike = f"; {', '.join(self.alike)} cannot be distinguished from it" if self.alike else ""
         agreeing = self.agreeing[self.best.name]
-        yield f"behaves most like Kafka {self.best.name}: {agreeing} of {self.sessions} sessions agree{alike}"
+        yield f"behaves most like Kafka {self.best.name}: {agreeing} of {self.sessions} sessions agree"
+        for name in self.alike:
+            yield f"cannot be distinguished from Kafka {name}: {unseen_between(self.best, PROFILES[name])}"
         shown = ", ".join(f"{each.name}={each.shown}" for each in self.behaviours)
         yield f"{len(self.behaviours)} behaviours shown: {shown or 'none'}"
         for each in self.behaviours:
@@ -196,7 +147,7 @@ def changes(profile: Profile) -> Iterator[tuple[str, Profile]]:
     """The profile with another value of each behaviour that a client may see, one at a time."""
     for behaviour in fields(Profile):
         name = behaviour.name
-        if name in ("name", "transaction_version") or name in UNSEEN:
+        if name in NO_BEHAVIOURS or name in UNSEEN:
             continue
         value = getattr(profile, name)
         for other in dict.fromkeys(getattr(release, name) for release in RELEASES):

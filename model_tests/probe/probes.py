@@ -74,6 +74,10 @@ UNSEEN: Final[Mapping[str, str]] = MappingProxyType(
 """Behaviours that no script here can show, by where they do show."""
 
 
+HIDDEN: Final = "another difference hides it, or no session met it"
+"""Of a behaviour that a client may see, and not here."""
+
+
 @dataclass(frozen=True, slots=True)
 class Told:
     """Two values of one behaviour, in a release.
@@ -130,6 +134,29 @@ def differing(one: Profile, other: Profile) -> tuple[str, ...]:
         for part in fields(Profile)
         if part.name not in NO_BEHAVIOURS and getattr(one, part.name) != getattr(other, part.name)
     )
+
+
+def unseen_between(one: Profile, other: Profile) -> str:
+    """In what two releases differ that no client sees, and where each of it shows."""
+    reasons = (f"{name} ({UNSEEN.get(name, HIDDEN)})" for name in differing(one, other))
+    return "they differ in " + (", ".join(reasons) or "nothing")
+
+
+def indistinct(profile: Profile) -> Iterator[str]:
+    """The neighbours of a release that no client can distinguish from it, a line each."""
+    for one, other in neighbours():
+        if profile.name in (one.name, other.name) and not any(seen_between(one, other)):
+            neighbour = other if profile.name == one.name else one
+            yield f"no client can distinguish Kafka {neighbour.name} from {profile.name}: {unseen_between(one, other)}"
+
+
+def seen_between(one: Profile, other: Profile) -> Iterator[str]:
+    """The behaviours of two neighbours that a probe distinguishes in one of them."""
+    for name in differing(one, other):
+        values = {one.name: getattr(other, name), other.name: getattr(one, name)}
+        tells = (told for probe in probes() for told in probe.tells if told.behaviour == name)
+        if any(told.release in values and told.other == values[told.release] for told in tells):
+            yield name
 
 
 def _written(action: Action) -> dict[str, Any]:

@@ -2,8 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from itertools import count, cycle
 from pathlib import Path
 from typing import Final
@@ -13,36 +12,34 @@ from model_tests.conform.decision_log import branch_name
 from model_tests.diagrams.sequence import text_of
 from model_tests.diagrams.sequence_svg import svg_of
 from model_tests.probe.connection import BrokerFailure
+from model_tests.probe.distinguishing import distinguishes, runs_out
 from model_tests.probe.drawing import sequence_of
-from model_tests.probe.fingerprint import explained_by, fingerprint_of, guessed, may_be, under_feature
+from model_tests.probe.fingerprint import Fingerprint, explained_by, fingerprint_of, guessed, may_be, under_feature
 from model_tests.probe.observing import Level, level_of
+from model_tests.probe.options import AUTO, ProbeOptions
 from model_tests.probe.page import page_of
 from model_tests.probe.play import Player
 from model_tests.probe.played import PATIENT, Patience, Played
 from model_tests.probe.pool import NamePool
+from model_tests.probe.probes import indistinct, probes
 from model_tests.probe.report import Cause, FamilyTally, ProbeReport
-from model_tests.probe.script import DRAWS, Script, directed, drawn
+from model_tests.probe.script import DRAWS, Script, drawn
 from model_tests.probe.shrinking import Shrinker, described, signature_of
 from model_tests.probe.target import Pace, Target, addresses
 from reference.wire.codec import WireLibraryMissing
 from reference.wire.versions import profile_called
 from spec.versions import NEWEST, PROFILES, Profile
 
-AUTO: Final = "auto"
-"""The profile that is found by what the broker does."""
-
 FINGERPRINTS: Final = 12
-"""Sessions of each of the families by which a release is found."""
+"""Sessions of each of the families by which a release is found, beside the probing sessions."""
+
+LONG: Final = "X"
+"""The family whose sessions take long: they are drawn only where no other is."""
 
 FINGERPRINTED: Final = ("A", "B", "C")
-SESSIONS: Final = 60
-RATE: Final = 2_000.0
-"""Requests in a second, at most."""
-
 PAGE: Final = "report.html"
 """The report as a page, in the directory of sessions."""
 
-PATIENCE_S: Final = 30.0
 FAILURES: Final = 3
 """Sessions in a row at which the broker fails, after which it is given up."""
 
@@ -51,33 +48,6 @@ SHRUNK: Final = 12
 
 Confirm = Callable[[str], bool]
 """Asks a person, and says whether the answer is yes."""
-
-
-@dataclass(frozen=True, slots=True)
-class ProbeOptions:
-    """What a run does.
-
-    Attributes:
-        families: of sessions.
-        sessions: how many; None for as many as the time allows.
-        seconds: after which no further session begins; None for no limit.
-        seed: of the first session; the others count up from it.
-        out: directory for sessions, None for none.
-        yes: go on without asking where the broker has other topics.
-        rate: requests in a second, at most; 0 for no limit.
-        patience_s: seconds after which a silent broker is given up.
-        shrinks: disagreements are reduced.
-    """
-
-    families: tuple[str, ...] = tuple(DRAWS)
-    sessions: int | None = SESSIONS
-    seconds: float | None = None
-    seed: int = 0
-    out: Path | None = None
-    yes: bool = False
-    rate: float = RATE
-    patience_s: float = PATIENCE_S
-    shrinks: bool = True
 
 
 def run(
@@ -154,11 +124,32 @@ class _Run:
         """Find the release that the broker behaves most like."""
         implicit = self._profile.transaction_version == 2
         drawings = [drawn(f, seed, implicit=implicit) for seed in range(FINGERPRINTS) for f in FINGERPRINTED]
-        played = [self.play(script, stops=False) for script in (*directed(), *drawings)]
+        lean = [probe.script for probe in probes() if not runs_out(probe.script)]
+        played = [self.play(script, stops=False) for script in (*lean, *drawings)]
         self._say(f"{len(played)} sessions played, now held against every release")
         found = fingerprint_of(played, self._target.transaction_version, self._profile)
+        longer = list(self._longer(found))
+        if longer:
+            self._say(f"{len(longer)} sessions in which epochs run out distinguish what is left")
+            played += [self.play(script, stops=False) for script in longer]
+            found = fingerprint_of(played, self._target.transaction_version, self._profile)
         self._report.fingerprint = found
         self._hold_against(found.best)
+
+    def _longer(self, found: Fingerprint) -> Iterator[Script]:
+        """The probing sessions that take long, as far as they distinguish releases that no other session does."""
+        left = [found.best, *(under_feature(PROFILES[name], self._target.transaction_version) for name in found.alike)]
+        for probe in probes():
+            several = (distinguishes(probe.script, found.best, other) for other in left[1:])
+            if runs_out(probe.script) and any(several):
+                yield probe.script
+
+    def _probing(self) -> Iterator[Script]:
+        """The probing sessions of a release that is given: those that take long if they distinguish a neighbour."""
+        for probe in probes():
+            tells = any(told.release == self._profile.name for told in probe.tells)
+            if probe.script.family in self._options.families and (tells or not runs_out(probe.script)):
+                yield probe.script
 
     def run(self, confirm: Confirm) -> ProbeReport:
         """Play, and remove what was made, whatever happens."""
@@ -197,7 +188,8 @@ class _Run:
             finalized = self._target.transaction_version
             has = "no feature transaction.version" if finalized is None else f"transaction.version {finalized}"
             self._report.failures.append(f"the cluster has {has}, unlike Kafka {self._profile.name}")
-        for script in directed() if "B" in self._options.families else ():
+        self._report.notes += list(indistinct(self._profile))
+        for script in self._probing() if not self._finds else ():
             self._play_one(script)
         for number, (family, seed) in enumerate(self._scripts()):
             late = self._options.seconds is not None and time.monotonic() - began >= self._options.seconds
@@ -207,7 +199,7 @@ class _Run:
 
     def _scripts(self) -> Iterator[tuple[str, int]]:
         """Families in turn, each with seeds of its own."""
-        families = self._options.families
+        families = [family for family in self._options.families if family != LONG] or list(self._options.families)
         return zip(cycle(families), (self._options.seed + n // len(families) for n in count()), strict=False)
 
     def _play_one(self, script: Script) -> None:
@@ -322,27 +314,3 @@ class _Run:
                 lines.write(text)
         except OSError as error:
             raise BadInput(f"{file} cannot be written: {error.strerror}") from error
-
-
-def families_of(text: str) -> Sequence[str]:
-    """Families from A,B,R; all if empty."""
-    return tuple(name.strip() for name in text.split(",") if name.strip()) or tuple(DRAWS)
-
-
-def seconds_of(text: str) -> float | None:
-    """Seconds from 90, 90s, 5m or 1h; None from nothing.
-
-    Raises:
-        BadInput: it is none of these.
-    """
-    if not text:
-        return None
-    units = {"s": 1, "m": 60, "h": 3600}
-    number, unit = (text[:-1], units[text[-1]]) if text[-1] in units else (text, 1)
-    try:
-        seconds = float(number) * unit
-    except ValueError:
-        seconds = -1.0
-    if not seconds > 0:
-        raise BadInput(f"--time is a duration, as 90s, 5m or 1h; not {text!r}")
-    return seconds

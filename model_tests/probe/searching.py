@@ -4,13 +4,14 @@ For each pair of neighbouring releases and each behaviour that they differ in, a
 two answers otherwise once it has the other's value of that behaviour alone.
 """
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
+from rich.console import Console
+
 from model_tests.probe.distinguishing import ImaginedSession, candidates, distinguishes, shortest
-from model_tests.probe.probes import UNSEEN, Probe, Told, differing, neighbours, write
+from model_tests.probe.probes import UNSEEN, Probe, Told, differing, neighbours, probes, write
 from model_tests.probe.script import Script
 from spec.versions import Profile
 
@@ -28,14 +29,15 @@ def wanted() -> Iterator[tuple[Profile, Profile, Told]]:
                     yield one, replace(one, **{name: value}), Told(one.name, name, value)
 
 
-def search(seeds: int, say: Callable[[str], None]) -> list[Probe]:
-    """The probes: where one tells several behaviours, there is no other for those.
+def search(seeds: int, known: Sequence[Probe], say: Callable[[str], None]) -> Iterator[list[Probe]]:
+    """The probes, each time that one is found: where one tells several behaviours, there is no other for those.
 
     Args:
         seeds: of each family that are drawn.
+        known: probes that were found before, whose scripts are tried first.
         say: prints a line.
     """
-    found: dict[Script, list[Told]] = {}
+    found: dict[Script, list[Told]] = {probe.script: [] for probe in known}
     pools: dict[str, Sequence[ImaginedSession]] = {}
     for one, changed, told in wanted():
         script = next((each for each in found if distinguishes(each, one, changed)), None)
@@ -49,8 +51,9 @@ def search(seeds: int, say: Callable[[str], None]) -> list[Probe]:
             continue
         found.setdefault(script, []).append(told)
         say(f"{told.release}: {told.behaviour} by {len(script.actions)} steps")
-    return [Probe(script, tuple(tells)) for script, tells in found.items()]
+        yield [Probe(script, tuple(tells)) for script, tells in found.items() if tells]
 
 
 if __name__ == "__main__":
-    write(search(SEEDS, lambda line: sys.stderr.write(f"{line}\n")))
+    for listed in search(SEEDS, probes(), Console(stderr=True, soft_wrap=True).print):
+        write(listed)

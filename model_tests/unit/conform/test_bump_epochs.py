@@ -1,11 +1,10 @@
 """Epochs that are bumped many times in one step: as if each request had been a step of its own."""
 
-import pickle
 from dataclasses import replace
 
 import pytest
 
-from model_tests.conform.answers import Answer, Side
+from model_tests.conform.answers import Answer, ObservableState, Side
 from model_tests.conform.on_reference import OnReference
 from model_tests.conform.on_specification import OnSpecification
 from model_tests.conform.requests import AddPartitionsToTxn, BumpEpochs, RecordedInitProducerId
@@ -16,14 +15,14 @@ FEW_EPOCHS = 9
 BEGINS = RecordedInitProducerId(0, "t0")
 
 
-def after_bumps(side: Side, times: int, *, at_once: bool) -> tuple[Answer, bytes]:
+def after_bumps(side: Side, times: int, *, at_once: bool) -> tuple[Answer | ObservableState, ...]:
     """The last answer, and that to a transaction that comes then, with what is seen of it."""
     side.answer(BEGINS)
     answer = side.answer(BumpEpochs("t0", times)) if at_once else [side.answer(BEGINS) for _ in range(times)][-1]
     producer_id, epoch = answer.producer_id, answer.producer_epoch  # type: ignore[union-attr]
     added = side.answer(AddPartitionsToTxn(0, "t0", producer_id, epoch, ("t-0",), verify_only=False))
     fenced = side.answer(BEGINS)
-    return answer, pickle.dumps((added, fenced, side.answer(BEGINS), side.seen()))
+    return answer, added, fenced, side.answer(BEGINS), side.seen()
 
 
 @pytest.mark.parametrize("profile", [KAFKA_4_3, KAFKA_4_2, KAFKA_2_4], ids=lambda profile: profile.name)

@@ -11,8 +11,9 @@ pytest.importorskip("kafka.protocol", reason="the wire protocol needs kafka-pyth
 
 from model_tests.common.reports import HOLDS, VIOLATED, BadInput
 from model_tests.conform.replay import run as replayed
+from model_tests.probe.options import ProbeOptions
 from model_tests.probe.report import ProbeReport
-from model_tests.probe.run import ProbeOptions, run
+from model_tests.probe.run import run
 from model_tests.probe.target import Pace, Target, addresses
 from model_tests.serve.cluster import Cluster
 from model_tests.serve.defects import DEFECTS
