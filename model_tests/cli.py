@@ -107,6 +107,10 @@ def prove_command(
     master: Annotated[
         str, typer.Option(metavar="URL", help="Solve on Spark; without it, on every core of this machine.")
     ] = "",
+    second_solver: Annotated[bool, typer.Option("--second-solver", help="Ask cvc5 about each proof, too.")] = False,
+    smtlib: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write the question of each proof here, as SMT-LIB.")
+    ] = None,
     json_file: Json = None,
 ) -> None:
     """Prove the rules without bounds, and search for counterexamples within them."""
@@ -115,6 +119,9 @@ def prove_command(
         given: dict[str, object] = {"versions": _versions(tv), "seed": seed, "controls": controls}
         if no_cache:
             given["kept"] = None
+        if second_solver or smtlib is not None:
+            solver = import_module("spec.engines.second_solver").SecondSolver
+            given["second"] = solver(asks=second_solver, scripts=smtlib)
         if master:
             require_java()
             given["spread"] = import_module("model_tests.spark.proofs_spread").on_spark(master)

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Final
 
 from model_tests.verify import (
@@ -18,7 +18,7 @@ from model_tests.verify import (
     replication_searches,
     transactions_searches,
 )
-from model_tests.verify.proved import Proofs, ProvedSystem, open_among, why_open
+from model_tests.verify.proved import Proofs, ProvedSystem, SecondOpinions, open_among, why_open
 from model_tests.verify.proving import (
     CONSISTENCY,
     FACTS,
@@ -36,6 +36,7 @@ from model_tests.verify.theorems import CLAIMED, SYSTEMS, theorems
 from spec import rules
 from spec.engines.induction import Obligation, prove_fact
 from spec.engines.proof_cache import Entries
+from spec.engines.second_solver import SecondSolver
 from spec.engines.solving import USUAL, Settings
 from spec.engines.verdict import Refuted
 from spec.evidence import Layer, evidences
@@ -206,8 +207,10 @@ def systems_of(asked: Iterable[Rule]) -> tuple[str, ...]:
 
 def evidence(effort: RunEffort) -> PartResult:
     """Proofs, searches within bounds, and controls."""
-    attempt = attempted(rules.RULES.values())
+    second = SecondSolver() if effort is RunEffort.DEEP else None
+    attempt = attempted(rules.RULES.values(), settings=replace(USUAL, second=second))
     proved = attempt.proofs
+    opinions = SecondOpinions.of((*proved.system, *proved.facts))
     results, vacuous = searched(effort, rules.RULES.values())
     behind = after_faults.table()
     controls = (
@@ -221,6 +224,7 @@ def evidence(effort: RunEffort) -> PartResult:
         controls=controls,
         extra={
             "obligations": len(proved.system) + len(proved.facts),
+            "second_opinions": list(opinions.notes()),
             "after_faults": [asdict(each) for each in behind],
             "theorems": [theorem.to_json() for theorem in theorems(rules.RULES.values())],
             "assumptions": [assumed.as_json(assumption) for assumption in registered()],
@@ -228,6 +232,7 @@ def evidence(effort: RunEffort) -> PartResult:
         failures=(
             *attempt.contradictions,
             *attempt.unproved,
+            *opinions.wrong(),
             *vacuous,
             *after_faults.lacking(behind),
             *agreement.disagreements(effort),

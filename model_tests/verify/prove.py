@@ -13,12 +13,14 @@ from model_tests.verify import liveness_searches
 from model_tests.verify.assumed import as_json
 from model_tests.verify.older_versions import Earlier, earlier
 from model_tests.verify.proofs import PROVED_HERE, SEARCHES, ProofAttempt, attempted, controls_of, searched
+from model_tests.verify.proved import SecondOpinions
 from model_tests.verify.proving import facts
 from model_tests.verify.results import Control, Result, RunEffort
 from model_tests.verify.spreading import Spread, on_cores
 from model_tests.verify.theorems import CLAIMED, Theorem, lines, theorems
 from spec.engines.induction import Obligation
 from spec.engines.proof_cache import Entries, read, write
+from spec.engines.second_solver import SecondSolver, is_installed
 from spec.engines.solving import Settings
 from spec.evidence import Layer
 from spec.rules import Rule
@@ -146,6 +148,7 @@ def _as_json(obligation: Obligation) -> dict[str, object]:
         "seconds": round(obligation.seconds, 4),
         "kept": obligation.kept,
         "needs": sorted(obligation.needs),
+        "second": str(obligation.second),
     }
 
 
@@ -157,6 +160,7 @@ def run(
     controls: bool = False,
     kept: Path | None = ANSWERS,
     spread: Spread = on_cores,
+    second: SecondSolver | None = None,
 ) -> ProofReport:
     """Prove one rule or all of them, and search for counterexamples within bounds.
 
@@ -167,10 +171,16 @@ def run(
         controls: whether every change that must break a rule is searched as well.
         kept: where the answers of earlier runs are; `None` solves everything and keeps nothing.
         spread: where the obligations are solved.
+        second: gives a second opinion on what is proved.
+
+    Raises:
+        BadInput: nothing is known of the rule, or the second solver is not installed.
     """
     asked = _asked(rule)
+    if second is not None and second.asks and not is_installed():
+        raise BadInput("a second opinion needs cvc5: pip install cvc5")
     entries, damage = (None, "") if kept is None else read(kept)
-    proving = _Proving(asked, Settings(seed=seed), entries, spread)
+    proving = _Proving(asked, Settings(seed=seed, second=second), entries, spread)
     found = proving.newest(rule) if CLAIMED in versions else ProofReport((), ())
     before = tuple(e for version in versions if version != CLAIMED for e in proving.before(version))
     if kept is not None:
@@ -204,8 +214,10 @@ class _Proving:
         results = (proved.result(each) for each in self._asked if each in PROVED_HERE)
         found, vacuous = searched(RunEffort.QUICK, self._asked)
         live = liveness_searches.results(RunEffort.QUICK, self._asked)
-        wrong = (*attempt.contradictions, *attempt.unproved, *vacuous)
-        return ProofReport(listed, (*results, *found, *live), theorems(self._asked), wrong, notes=attempt.beside)
+        opinions = SecondOpinions.of(listed)
+        wrong = (*attempt.contradictions, *attempt.unproved, *vacuous, *opinions.wrong())
+        notes = (*attempt.beside, *opinions.notes())
+        return ProofReport(listed, (*results, *found, *live), theorems(self._asked), wrong, notes=notes)
 
     def before(self, version: int) -> tuple[Earlier, ...]:
         """Under an earlier version: each rule with a theorem about transactions or about what lies beneath them."""

@@ -7,6 +7,7 @@ from model_tests.verify.results import Result
 from model_tests.verify.results import RuleVerdict as Outcome
 from model_tests.verify.theorems import is_theorem_of
 from spec.engines.induction import Obligation
+from spec.engines.second_solver import SecondOpinion
 from spec.engines.verdict import Proved, Refuted, Unknown
 from spec.evidence import Layer
 from spec.rules import Rule
@@ -101,6 +102,44 @@ class Proofs:
         detail = "; ".join(why_open(o) for o in failed[:3]) or ("" if assumed else FOR_ALL_INPUTS)
         seconds = sum(o.seconds for o in obligations)
         return Result(rule, Layer.PROOF, verdict, len(obligations), seconds, figures, detail, assumed)
+
+
+@dataclass(frozen=True, slots=True)
+class SecondOpinions:
+    """What a second solver says of the proofs of a run.
+
+    Attributes:
+        agrees: proofs whose question it finds to have no model, too.
+        disagrees: obligations whose question has a model for it: one of the two solvers is wrong.
+        undecided: obligations on which it ends without an answer.
+    """
+
+    agrees: int
+    disagrees: tuple[Obligation, ...]
+    undecided: tuple[Obligation, ...]
+
+    @classmethod
+    def of(cls, obligations: Iterable[Obligation]) -> "SecondOpinions":
+        """Those on some obligations; what was not solved, because an action changes nothing in it, has none."""
+        by_opinion: dict[SecondOpinion, list[Obligation]] = {}
+        for obligation in obligations:
+            by_opinion.setdefault(obligation.second, []).append(obligation)
+        disagrees, undecided = (
+            tuple(by_opinion.get(opinion, ())) for opinion in (SecondOpinion.DISAGREES, SecondOpinion.UNDECIDED)
+        )
+        return cls(len(by_opinion.get(SecondOpinion.AGREES, ())), disagrees, undecided)
+
+    def notes(self) -> tuple[str, ...]:
+        """On how many proofs it agrees, and a line for each that it does not decide; nothing if it was not asked."""
+        asked = self.agrees + len(self.disagrees) + len(self.undecided)
+        if not asked:
+            return ()
+        counted = f"cvc5 agrees on {self.agrees:,} of {asked:,} proofs that Z3 found"
+        return (counted, *(f"cvc5 does not decide {obligation}" for obligation in self.undecided))
+
+    def wrong(self) -> tuple[str, ...]:
+        """A line for each proof that it contradicts."""
+        return tuple(f"{o.rule.id}: Z3 proves {o}, and cvc5 finds a model" for o in self.disagrees)
 
 
 def open_among(obligations: Iterable[Obligation]) -> tuple[Obligation, ...]:

@@ -24,7 +24,7 @@ from reference.broker.group_errors import (
 from reference.broker.group_log import OffsetsTopic
 from reference.broker.group_membership import INITIAL_DELAY_MS, Membership
 from reference.broker.group_metadata import ClassicGroup
-from reference.broker.group_offsets import GroupOffsets
+from reference.broker.group_offsets import GroupOffsets, RecordedOffset
 from reference.broker.group_record import Key, OffsetKey, OffsetValue
 from reference.broker.group_requests import (
     NO_GENERATION,
@@ -241,10 +241,7 @@ class GroupCoordinator:
         Raises:
             Refusal: the marker is stale, or another node leads the partition; nothing has changed.
         """
-        try:
-            shard = self.shards.numbered(number)
-        except Refusal as refusal:
-            raise NotLeaderOrFollower(partition=number) from refusal
+        shard = self._led(number)
         batch = marker.batch(self.clock.now)
         transaction_version = reported_transaction_version(marker, version)
         placed = shard.partition.append(batch, Origin.COORDINATOR, marker_version=transaction_version)
@@ -252,6 +249,22 @@ class GroupCoordinator:
             self.decided.append(PendingOffsets(shard.offsets, marker.producer_id, marker.committed))
         else:
             shard.follow(batch, placed.first_offset)
+
+    def committed_by(self, number: int, marker: TxnMarker) -> dict[OffsetKey, RecordedOffset]:
+        """The offsets that a marker would make those of their groups.
+
+        Raises:
+            Refusal: another node leads the partition.
+        """
+        offsets = self._led(number).offsets
+        pending = offsets.pending.get(marker.producer_id, {}) if marker.committed else {}
+        return {key: recorded for key, recorded in pending.items() if not offsets.is_overtaken(key, recorded)}
+
+    def _led(self, number: int) -> Shard:
+        try:
+            return self.shards.numbered(number)
+        except Refusal as refusal:
+            raise NotLeaderOrFollower(partition=number) from refusal
 
     def take_over_decided(self) -> None:
         """Apply or drop the offsets of transactions whose markers were answered already."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Final, NamedTuple
 
 from reference.broker.group_expiration import delete_offsets
@@ -24,6 +25,7 @@ from reference.world.messages import (
     Verify,
     WriteMarker,
 )
+from reference.world.readers import note_committed
 from reference.world.steps import TraceSteps
 from reference.world.storage import Storage
 from reference.world.transaction_shape import TransactionShape
@@ -75,6 +77,7 @@ class ServedWorld(TransactionWorld):
         self.recorder.keeps = False
         self.recorder.rename = self.names = RowNames()
         self.handling.appends.unanswered = self._take_unanswered
+        self.handling.offsets_committed = partial(note_committed, self.history)
         self.down: set[int] = set()
         self.paused: set[int] = set()
         self._waiting: dict[int, _Awaited] = {}

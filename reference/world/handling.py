@@ -1,10 +1,12 @@
 """What nodes do with requests and answers: who is asked first, what is appended, and when an answer goes out."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 
 from reference.broker.add_partitions_manager import NetworkException, Question
 from reference.broker.coordinator_errors import CoordinatorNotAvailable
 from reference.broker.group_api import OffsetsVerification, handle_txn_offset_commit
+from reference.broker.group_offsets import RecordedOffset
+from reference.broker.group_record import OffsetKey
 from reference.broker.ids import ProducerIdentity
 from reference.broker.transaction_api import OFFSETS_TOPIC
 from reference.broker.transaction_metadata import TopicPartition
@@ -52,12 +54,16 @@ from spec.vocabulary import ABSENT, NO_SEQUENCE, Api, ErrorCode
 Principal = Callable[[int], str]
 """The name under which an instance of a transactional id is authorized."""
 
+OffsetsCommitted = Callable[[Mapping[OffsetKey, RecordedOffset]], None]
+"""Takes the offsets that the marker of a committed transaction has made those of their groups."""
+
 
 class Handling:
     """The requests at all nodes.
 
     Attributes:
         appends: what reaches the log.
+        offsets_committed: called when a marker commits offsets of groups.
     """
 
     def __init__(self, brokers: Brokers, steps: TraceSteps, principal: Principal, send_answer: SendAnswer) -> None:
@@ -65,6 +71,7 @@ class Handling:
         self.brokers = brokers
         self.steps = steps
         self.appends = Appends(brokers, steps, send_answer)
+        self.offsets_committed: OffsetsCommitted = lambda _: None
         self._principal = principal
         self._answer = send_answer
 
@@ -250,10 +257,13 @@ class Handling:
     # --- markers ----------------------------------------------------------------------------------------------
 
     def _mark_offsets(self, request: Request, asked: WriteMarker) -> ErrorCode:
+        groups, number = self._node(request).groups, asked.partition.partition
         try:
-            self._node(request).groups.write_marker(asked.partition.partition, asked.marker, asked.version)
+            committed = groups.committed_by(number, asked.marker)
+            groups.write_marker(number, asked.marker, asked.version)
         except Refusal as refusal:
             return refusal.code
+        self.offsets_committed(committed)
         return ErrorCode.NONE
 
     def _marked(self, request: Request, asked: WriteMarker, error: ErrorCode) -> None:

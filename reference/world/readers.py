@@ -4,6 +4,8 @@ from collections.abc import Mapping
 
 from reference.broker.group_api import OffsetsAnswer, handle_offset_commit, handle_offset_fetch
 from reference.broker.group_coordinator import GroupCoordinator
+from reference.broker.group_offsets import RecordedOffset
+from reference.broker.group_record import OffsetKey
 from reference.broker.group_requests import NOBODY, FetchedOffset, MemberClaim, Offsets
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.consumer import Consumer, Delivered
@@ -146,6 +148,18 @@ def note_commit(
         reported: Row = {"offset": offsets[partition].offset, "error": int(error)}
         reported |= {"generation": claim.generation, "member": claim.member_id}
         history.note("ClientCommitOffsets", group, of_group(group, partition) | reported)
+
+
+def note_committed(history: HistoryRows, committed: Mapping[OffsetKey, RecordedOffset]) -> None:
+    """The marker of a transaction has made offsets those of their groups: a row for each.
+
+    Args:
+        history: that has the rows.
+        committed: the offsets.
+    """
+    for key, recorded in committed.items():
+        reported: Row = {"offset": recorded.value.offset, "error": int(ErrorCode.NONE)}
+        history.note("ClientCommitOffsets", key.group, of_group(key.group, key.partition) | reported)
 
 
 def record_offset_fetch(

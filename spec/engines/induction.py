@@ -16,6 +16,7 @@ from spec.algebra import Term, all_of, negate
 from spec.engines.patterns import functions, patterns
 from spec.engines.proof_cache import Digests, ProofCache, key_of
 from spec.engines.reading_z3 import INTEGERS, Numbers, python_value, symbolic
+from spec.engines.second_solver import SecondOpinion
 from spec.engines.solving import USUAL, Answer, Settings, asked
 from spec.engines.uninterpreted import arguments, defined, literal, named, sorts_of, uninterpreted
 from spec.engines.verdict import Proved, Refuted, Unknown, Verdict
@@ -39,6 +40,7 @@ class Obligation:
         solved: the solver was asked; otherwise the action leaves the formula identical, or the answer was kept.
         needs: names of the claims that the solver took as hypotheses, besides the claim itself before the action.
         kept: the answer is from an earlier run, of the same question.
+        second: what another solver says of the proof.
     """
 
     rule: Rule
@@ -49,6 +51,7 @@ class Obligation:
     seconds: float
     needs: frozenset[str] = frozenset()
     kept: bool = False
+    second: SecondOpinion = SecondOpinion.NONE
 
     def __str__(self) -> str:
         return f"{self.claim} {FOR_ALL}" if self.action == FOR_ALL else f"{self.claim} under {self.action}"
@@ -167,7 +170,9 @@ class Prover:
                 self._answers.keep(key, content, answer)
         needs = answer.needed - self._derived.keys()
         seconds = perf_counter() - started
-        return Obligation(claim.rule, claim.name, action, answer.verdict, solved, seconds, needs, not solved)
+        contradict = [*facts, *(tries[-1][name] for name in sorted(answer.needed))]
+        second = _second(f"{self._system.name}.{claim.name}.{action}", answer, contradict, self._settings)
+        return Obligation(claim.rule, claim.name, action, answer.verdict, solved, seconds, needs, not solved, second)
 
     def _solved(self, claim: str, facts: Sequence[Term], tries: Sequence[Mapping[str, Term]]) -> Answer:
         """The answer with the first hypotheses that are enough, or with the last ones."""
@@ -214,7 +219,15 @@ def prove_fact(
         if kept:
             kept.keep(key, {}, answer)
     seconds = perf_counter() - started
-    return Obligation(fact.rule, fact.name, FOR_ALL, answer.verdict, solved, seconds, kept=not solved)
+    second = _second(f"facts.{fact.name}", answer, [negated], settings)
+    return Obligation(fact.rule, fact.name, FOR_ALL, answer.verdict, solved, seconds, kept=not solved, second=second)
+
+
+def _second(name: str, answer: Answer, facts: Sequence[Term], settings: Settings) -> SecondOpinion:
+    """What another solver says where this one has found a proof, if it is to be asked."""
+    if settings.second is None or not isinstance(answer.verdict, Proved):
+        return SecondOpinion.NONE
+    return settings.second.on(name, facts)
 
 
 def _decided(fact: Fact, negated: Term, records: Sequence[Any], numbers: Numbers, settings: Settings) -> Verdict:

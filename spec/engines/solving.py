@@ -11,6 +11,7 @@ from typing import Final
 import z3
 
 from spec.algebra import Term
+from spec.engines.second_solver import SecondSolver
 from spec.engines.verdict import Proved, Refuted, Unknown, Verdict
 
 FEW: Final = 1_000_000
@@ -28,11 +29,13 @@ class Settings:
         seed: of its chance; no verdict may depend on it.
         few: effort for a question with one hypothesis.
         many: effort for a question with all of them.
+        second: gives a second opinion on what is proved.
     """
 
     seed: int = 0
     few: int = FEW
     many: int = MANY
+    second: SecondSolver | None = None
 
 
 USUAL: Final = Settings()

@@ -71,6 +71,11 @@ class Bench:
         self.service.begin()
         self.service.suffer(fault)
 
+    def judged_whole(self) -> list[StepViolation]:
+        """The violations of the run, those of client histories included."""
+        self.violations.extend(self.monitor.settle())
+        return self.violations
+
     def wait(self, milliseconds: int) -> None:
         """Time passes, and whatever is due then happens."""
         self.now += milliseconds

@@ -257,8 +257,7 @@ def test_a_group_without_members_is_deleted_with_its_offsets(profile: Profile) -
     assert [ErrorCode.GROUP_ID_NOT_FOUND] == delete_groups(bench, "readers")
     commit(bench, "readers", 1)
     assert [1] == committed(bench, "readers")
-    bench.monitor.settle()
-    assert [] == bench.violations
+    assert [] == bench.judged_whole()
 
 
 def reload_groups(bench: Bench) -> None:
@@ -316,8 +315,7 @@ def test_offsets_are_deleted_unless_a_member_reads_their_topic(profile: Profile)
     assert (0, [DeletionError.GROUP_SUBSCRIBED_TO_TOPIC]) == delete_offsets(bench, 0)
     assert (0, [0]) == delete_offsets(bench, 0, topic="other")
     assert [3] == committed(bench, "readers")
-    bench.monitor.settle()
-    assert [] == bench.violations
+    assert [] == bench.judged_whole()
 
 
 @pytest.mark.parametrize(("profile", "error"), [(KAFKA_2_7, ErrorCode.GROUP_ID_NOT_FOUND), (NEWEST, ErrorCode.NONE)])
