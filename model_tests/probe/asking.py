@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from model_tests.probe.answers import recorded
-from model_tests.probe.client import TIMEOUT_MS, ClientKnowledge, Sent
+from model_tests.probe.client import TIMEOUT_MS, Sent, knowledge_of
 from model_tests.probe.names import GROUP, SessionNames
 from model_tests.probe.played import SLOW_EPOCHS, UNREADY, UNRECORDED, SessionEnded
 from model_tests.probe.requests import fields_of
@@ -50,7 +50,7 @@ class Asker:
             names: of the session, fresh.
             legacy: its clients know no transactions of version 2.
         """
-        self.client = ClientKnowledge(names, profile.transaction_version, profile.max_epoch)
+        self.client = knowledge_of(names, profile)
         self._target = target
         self._profile = profile
         self._names = names

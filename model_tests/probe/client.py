@@ -6,8 +6,9 @@ from typing import Any, Final, NamedTuple
 
 from model_tests.probe import script
 from model_tests.probe.names import GROUP, SessionNames
-from model_tests.probe.script import STRANGER, Action
+from model_tests.probe.script import MARKER, STRANGER, UNNUMBERED, Action
 from reference.server.service import Fields
+from spec.versions import Profile
 from spec.vocabulary import MAX_SEQUENCE, Api
 
 TIMEOUT_MS: Final = 60_000
@@ -59,12 +60,14 @@ class ClientKnowledge:
 
     Attributes:
         max_epoch: the one that only a coordinator uses.
+        doubled_is_answered: two batches for one partition are refused; before, the connection is closed.
         joined: a member is in the group.
     """
 
     names: SessionNames
     transaction_version: int
     max_epoch: int
+    doubled_is_answered: bool
     joined: bool = False
     identities: dict[str, Identity] = field(default_factory=dict)
     sent: dict[int, Sent] = field(default_factory=dict)
@@ -113,9 +116,7 @@ class ClientKnowledge:
 
     def _produce(self, action: Action) -> dict[str, Any] | None:
         partition = f"t-{action.partition}"
-        batch: dict[str, Any] = {"partition": partition, "record_count": action.records}
-        if action.stretch:
-            batch["last_offset_delta"] = action.records - 1 + action.stretch
+        batch = {"partition": partition, "record_count": action.records, **self._ill_formed(action)}
         if not action.who:
             nobody = {"producer_id": -1, "producer_epoch": -1, "base_sequence": -1, "transactional": False}
             return {**batch, **nobody, "transactional_id": None, "acks": -1}
@@ -123,18 +124,33 @@ class ClientKnowledge:
         if known is None:
             return None
         following = self._next.get((known.producer_id, known.epoch, partition), 0)
-        if action.marker:
-            batch = {"partition": partition, "record_count": 1, "coordinator_epoch": 0}
-            batch["control"] = "COMMIT" if action.commits else "ABORT"
         return {
             **batch,
             "producer_id": known.producer_id,
             "producer_epoch": known.epoch,
-            "base_sequence": -1 if action.marker else (following + action.sequence) % (MAX_SEQUENCE + 1),
-            "transactional": action.transactional or action.marker,
+            "base_sequence": -1
+            if action.ill in (MARKER, UNNUMBERED)
+            else (following + action.sequence) % (MAX_SEQUENCE + 1),
+            "transactional": action.transactional or action.ill == MARKER,
             "transactional_id": action.who if action.transactional and action.who.startswith("t") else None,
             "acks": -1,
         }
+
+    def _ill_formed(self, action: Action) -> dict[str, Any]:
+        """What a batch of the wrong form has otherwise than others."""
+        match action.ill:
+            case script.MARKER:
+                control = "COMMIT" if action.commits else "ABORT"
+                return {"record_count": 1, "control": control, "coordinator_epoch": 0}
+            case script.EMPTY:
+                return {"record_count": 0}
+            case script.DOUBLED if self.doubled_is_answered:
+                return {"batch_count": 2}
+            case script.LONGER:
+                return {"last_offset_delta": action.records}
+            case script.SHORTER:
+                return {"last_offset_delta": action.records - 2}
+        return {}
 
     def _identity(self, action: Action) -> Identity | None:
         known = self.identities.get(action.who)
@@ -212,3 +228,10 @@ def _fetch(action: Action) -> dict[str, Any]:
         "isolation": "read_committed" if action.committed_only else "read_uncommitted",
     }
     return {**request, "partition_max_bytes": action.limit} if action.limit else request
+
+
+def knowledge_of(names: SessionNames, profile: Profile) -> ClientKnowledge:
+    """The clients of a fresh session with a broker of a profile."""
+    return ClientKnowledge(
+        names, profile.transaction_version, profile.max_epoch, doubled_is_answered=profile.invalid_record_has_code
+    )

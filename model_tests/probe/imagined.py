@@ -14,9 +14,10 @@ from model_tests.conform.fields import Json, SessionFields
 from model_tests.conform.on_specification import OnSpecification
 from model_tests.conform.recorded_answers import BUMPS_SINCE, as_recorded, ids_in, state_as_recorded
 from model_tests.conform.recorded_requests import request_of, resolved
-from model_tests.conform.sessions import SessionStep, step_of
+from model_tests.conform.sessions import DEFAULT_SEGMENT_BYTES, SessionStep, step_of
+from model_tests.conform.side_by_side import MakeSide
 from model_tests.conform.symbols import Symbols
-from model_tests.probe.client import ClientKnowledge, Sent
+from model_tests.probe.client import Sent, knowledge_of
 from model_tests.probe.names import GROUP, OFFSETS_TOPIC, TOPIC, SessionNames
 from model_tests.probe.observing import STABLE_SINCE, Level
 from model_tests.probe.script import COPY, EXHAUST, JOIN, PARTITIONS, SETTLE, Action, Script
@@ -41,13 +42,13 @@ def level_under(profile: Profile) -> Level:
 class ImaginedBroker:
     """A broker of a profile, and the client that plays a script on it."""
 
-    def __init__(self, profile: Profile, script: Script) -> None:
-        """A fresh broker."""
+    def __init__(self, profile: Profile, script: Script, make: MakeSide = OnSpecification) -> None:
+        """A fresh broker of a profile for one script, made so."""
         self._profile = profile
         self._script = script
         self._names = SessionNames(IMAGINED, TOPIC, TopicInfo(0, "", (0,) * PARTITIONS))
-        self._client = ClientKnowledge(self._names, profile.transaction_version, profile.max_epoch)
-        self._side = OnSpecification(profile, self._names.partitions)
+        self._client = knowledge_of(self._names, profile)
+        self._side = make(profile, self._names.partitions, DEFAULT_SEGMENT_BYTES)
         self._symbols = Symbols()
         self._asked = self._observed()
         self._origins: list[int] = []

@@ -88,7 +88,7 @@ def _plain(action: Action) -> Action:
 
 
 def _ordinary(action: Action) -> Action:
-    return replace(action, stranger=False, generation=0, instance="", marker=False, stretch=0)
+    return replace(action, stranger=False, generation=0, instance="", ill="")
 
 
 SIMPLER: Final[tuple[Callable[[Action], Action], ...]] = (_plain, _ordinary, _one_record, _first_partition, _newest)

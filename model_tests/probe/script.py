@@ -14,6 +14,15 @@ JOIN: Final = "_JoinSync"
 EXHAUST: Final = "_BumpEpochs"
 """InitProducerId as often as it takes to hand out the last epoch of a client."""
 
+MARKER: Final = "a marker"
+EMPTY: Final = "without records"
+DOUBLED: Final = "twice in one request"
+UNNUMBERED: Final = "without a sequence"
+LONGER: Final = "said to be one record longer"
+SHORTER: Final = "said to be one record shorter"
+ILL: Final = (MARKER, EMPTY, DOUBLED, UNNUMBERED, LONGER, SHORTER)
+"""What no client's batch is like."""
+
 STRANGER: Final = "stranger"
 """A member that no group knows."""
 
@@ -47,8 +56,7 @@ class Action:
         stranger: it comes from a member that the group does not know.
         generation: that it names, counted from the member's.
         instance: name of the static member that joins, or that a transactional commit names; empty for none.
-        marker: the batch is a marker, which only a coordinator may write.
-        stretch: how many more records the batch says that it has than it has.
+        ill: what is wrong with the form of the batch, one of `ILL`; empty for nothing.
         marker_epoch: coordinator epoch of a marker, counted from that of the markers before.
         version: which of the versions, as a share of those that the broker has.
         original: key of the action whose bytes are sent again.
@@ -73,8 +81,7 @@ class Action:
     stranger: bool = False
     generation: int = 0
     instance: str = ""
-    marker: bool = False
-    stretch: int = 0
+    ill: str = ""
     marker_epoch: int = 0
     version: float = NEWEST
     original: int = -1
@@ -102,8 +109,7 @@ class Action:
             "as a stranger": self.stranger,
             _relative("generation", self.generation): self.generation,
             f"instance {self.instance}": self.instance and self.api != JOIN,
-            "a marker": self.marker,
-            f"said to be {self.stretch} longer": self.stretch,
+            f"{self.ill}": self.ill,
         }
         return ", ".join((said, *(words for words, holds in special.items() if holds)))
 
@@ -212,8 +218,12 @@ def drawn(family: str, seed: int, *, implicit: bool) -> Script:
 def _appends(draw: _Draw, implicit: bool) -> Iterator[Action]:
     yield draw.action(Api.INIT_PRODUCER_ID, who=IDEMPOTENT)
     made: list[Action] = []
+    if draw.happens(0.25):  # numbers run out where any first sequence is taken
+        wraps = draw.produce(IDEMPOTENT, transactional=False, wrong=0)
+        made = [replace(wraps, sequence=-draw.random.randint(1, 6))]
+        yield from made
     for _ in range(draw.random.randint(6, 18)):
-        kind = draw.chosen({"produce": 70, "copy": 14, "fetch": 8, "init": 3, "plain": 5, "ill": 4})
+        kind = draw.chosen({"produce": 70, "copy": 14, "fetch": 8, "init": 3, "plain": 5, "ill": 6})
         match kind:
             case "produce":
                 found = [draw.produce(IDEMPOTENT, transactional=draw.happens(0.03), wrong=0.3)]
@@ -232,8 +242,8 @@ def _appends(draw: _Draw, implicit: bool) -> Iterator[Action]:
 
 
 def _ill_formed(draw: _Draw, batch: Action) -> Action:
-    """A batch that no client makes: a marker, or one that says another number of records than it has."""
-    return replace(batch, marker=True) if draw.happens(0.5) else replace(batch, stretch=draw.random.choice((-1, 1, 3)))
+    """A batch that no client makes."""
+    return replace(batch, ill=draw.random.choice(ILL))
 
 
 def _transaction(draw: _Draw, who: str, implicit: bool) -> Iterator[Action]:
@@ -246,12 +256,26 @@ def _transaction(draw: _Draw, who: str, implicit: bool) -> Iterator[Action]:
                 Api.ADD_PARTITIONS_TO_TXN, who=who, partition=made.partition, epoch=draw.delta(wrong, -1, 1)
             )
         yield made
+    if draw.happens(0.06):
+        yield _marker(draw, who)
     if not draw.happens(0.15):
         yield _end(draw, who, wrong)
 
 
+def _marker(draw: _Draw, who: str) -> Action:
+    """A marker as a coordinator writes it, or a coordinator of before."""
+    return draw.action(
+        Api.WRITE_TXN_MARKERS,
+        who=who,
+        partition=draw.partition(),
+        commits=draw.happens(0.5),
+        epoch=draw.delta(0.5, -1, 1),
+        marker_epoch=draw.delta(0.5, -1, 1),
+    )
+
+
 def _end(draw: _Draw, who: str, wrong: float, *, racy: bool = False) -> Action:
-    return draw.action(Api.END_TXN, who=who, commits=draw.happens(0.55), epoch=draw.delta(wrong, -1, 1), racy=racy)
+    return draw.action(Api.END_TXN, who=who, commits=draw.happens(0.55), epoch=draw.delta(wrong, -1, 1, -2), racy=racy)
 
 
 def _init(draw: _Draw, who: str, *, racy: bool = False) -> Action:
@@ -285,14 +309,7 @@ def _odd(draw: _Draw, who: str, made: Sequence[Action]) -> Iterator[Action]:
         case "ill":
             yield _ill_formed(draw, draw.produce(who, transactional=True))
         case "markers":
-            yield draw.action(
-                Api.WRITE_TXN_MARKERS,
-                who=who,
-                partition=draw.partition(),
-                commits=draw.happens(0.5),
-                epoch=draw.delta(0.5, -1, 1),
-                marker_epoch=draw.delta(0.5, -1, 1),
-            )
+            yield _marker(draw, who)
         case "list":
             yield draw.action(Api.LIST_TRANSACTIONS, who=who)
         case _:
@@ -329,7 +346,7 @@ def _groups(draw: _Draw, implicit: bool) -> Iterator[Action]:
     ids = ("t0", "t1")[: draw.random.choice((1, 1, 2))]
     made: list[Action] = [draw.action(Api.INIT_PRODUCER_ID, who=who) for who in ids]
     yield from made
-    member = draw.happens(0.12)
+    member = draw.happens(0.3)
     if member:
         yield draw.action(JOIN, instance="i0" if draw.happens(0.4) else "")
     for _ in range(draw.random.randint(4, 9)):
@@ -347,6 +364,8 @@ def _group_step(draw: _Draw, who: str, implicit: bool, made: Sequence[Action], *
                 yield draw.action(Api.ADD_OFFSETS_TO_TXN, who=who, epoch=draw.delta(0.08, -1, 1))
             for _ in range(draw.random.choice((1, 1, 2))):
                 yield draw.action(Api.TXN_OFFSET_COMMIT, who=who, epoch=draw.delta(0.1, -1, 1), **commit)
+            if draw.happens(0.2):  # somebody else commits while this is pending
+                yield draw.action(Api.OFFSET_COMMIT, **commit | {"offset": draw.random.randint(0, 20)})
             if draw.happens(0.8):
                 yield _end(draw, who, 0.08)
         case "commit":
