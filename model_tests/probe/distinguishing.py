@@ -74,8 +74,8 @@ def candidates(profile: Profile, seeds: int) -> Iterator[ImaginedSession]:
     """Sessions of each family as a release gives them."""
     implicit = profile.transaction_version == 2
     yield from (imagined(profile, script) for script in directed())
-    for seed in range(seeds):
-        for family in SEARCHED:
+    for family in SEARCHED:
+        for seed in range(seeds):
             yield imagined(profile, drawn(family, seed, implicit=implicit))
 
 
@@ -94,7 +94,12 @@ def shortest(sessions: Sequence[ImaginedSession], one: Profile, other: Profile, 
             found.append(shortened(session.script, one, other))
             if len(found) == tries:
                 break
-    return min(found, key=lambda script: len(script.actions), default=None)
+    return min(found, key=effort, default=None)
+
+
+def effort(script: Script) -> tuple[bool, int]:
+    """By what the shorter of two scripts is taken: first the one in which no epochs run out."""
+    return runs_out(script), len(script.actions)
 
 
 def runs_out(script: Script) -> bool:

@@ -10,7 +10,14 @@ from typing import Final
 
 from rich.console import Console
 
-from model_tests.probe.distinguishing import ImaginedSession, candidates, distinguishes, shortest
+from model_tests.probe.distinguishing import (
+    ImaginedSession,
+    candidates,
+    distinguishes,
+    effort,
+    runs_out,
+    shortest,
+)
 from model_tests.probe.probes import UNSEEN, Probe, Told, differing, neighbours, probes, write
 from model_tests.probe.script import Script
 from spec.versions import Profile
@@ -40,12 +47,14 @@ def search(seeds: int, known: Sequence[Probe], say: Callable[[str], None]) -> It
     found: dict[Script, list[Told]] = {probe.script: [] for probe in known}
     pools: dict[str, Sequence[ImaginedSession]] = {}
     for one, changed, told in wanted():
-        script = next((each for each in found if distinguishes(each, one, changed)), None)
-        if script is None:
+        several = [each for each in found if distinguishes(each, one, changed)]
+        script = min(several, key=effort, default=None)
+        if script is None or runs_out(script):
             if one.name not in pools:
                 pools.clear()
                 pools[one.name] = tuple(candidates(one, seeds))
-            script = shortest(pools[one.name], one, changed)
+            another = shortest(pools[one.name], one, changed)
+            script = min((each for each in (script, another) if each is not None), key=effort, default=None)
         if script is None:
             say(f"{told.release}: {told.behaviour} is not seen")
             continue
