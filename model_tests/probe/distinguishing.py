@@ -35,7 +35,7 @@ class ImaginedSession:
 
 def imagined(profile: Profile, script: Script) -> ImaginedSession:
     """The session that a release gives."""
-    broker = ImaginedBroker(_with_few_epochs(profile, script), script)
+    broker = ImaginedBroker(with_few_epochs(profile, script), script)
     played = tuple(broker.steps())
     return ImaginedSession(
         script, broker.partitions, tuple(key for key, _ in played), tuple(step for _, step in played)
@@ -44,7 +44,7 @@ def imagined(profile: Profile, script: Script) -> ImaginedSession:
 
 def differs(session: ImaginedSession, profile: Profile) -> int | None:
     """The first step that another release answers otherwise; None if it answers all alike."""
-    other = _with_few_epochs(profile, session.script)
+    other = with_few_epochs(profile, session.script)
     empty = Session(IMAGINED, session.script.family, other, session.partitions, ())
     judge = SideBySide(empty, {SPECIFICATION: OnSpecification})
     return next((place for place, step in enumerate(session.steps) if judge.play(step).disagreed), None)
@@ -72,11 +72,14 @@ def shortened(script: Script, one: Profile, other: Profile) -> Script:
 
 def candidates(profile: Profile, seeds: int) -> Iterator[ImaginedSession]:
     """Sessions of each family as a release gives them."""
-    implicit = profile.transaction_version == 2
-    yield from (imagined(profile, script) for script in directed())
+    return (imagined(profile, script) for script in scripts(profile, seeds))
+
+
+def scripts(profile: Profile, seeds: int) -> Iterator[Script]:
+    """The directed scripts, and those that are drawn of each family."""
+    yield from directed()
     for family in SEARCHED:
-        for seed in range(seeds):
-            yield imagined(profile, drawn(family, seed, implicit=implicit))
+        yield from (drawn(family, seed, implicit=profile.transaction_version == 2) for seed in range(seeds))
 
 
 def shortest(sessions: Sequence[ImaginedSession], one: Profile, other: Profile, tries: int = 4) -> Script | None:
@@ -107,5 +110,6 @@ def runs_out(script: Script) -> bool:
     return any(action.api == EXHAUST for action in script.actions)
 
 
-def _with_few_epochs(profile: Profile, script: Script) -> Profile:
+def with_few_epochs(profile: Profile, script: Script) -> Profile:
+    """The release as it is for a script in the specification: with few epochs where they run out."""
     return replace(profile, max_epoch=FEW_EPOCHS) if runs_out(script) else profile

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from model_tests.conform.answers import Answer, ObservableState, RecordedJoin
 from model_tests.conform.api_versions import TAKEN
+from model_tests.conform.decision_log import Decision
 from model_tests.conform.fields import Json, SessionFields
 from model_tests.conform.on_specification import OnSpecification
 from model_tests.conform.recorded_answers import BUMPS_SINCE, as_recorded, ids_in, state_as_recorded
@@ -57,6 +58,11 @@ class ImaginedBroker:
     def partitions(self) -> tuple[str, ...]:
         """Of the topic."""
         return self._names.partitions
+
+    @property
+    def decided(self) -> tuple[Decision, ...]:
+        """The decisions on the last step, if the specification made them."""
+        return self._side.decided if isinstance(self._side, OnSpecification) else ()
 
     def steps(self) -> Iterator[tuple[int, SessionStep]]:
         """The key of each action that can be done, and its step."""

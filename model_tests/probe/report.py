@@ -87,6 +87,7 @@ class ProbeReport:
         seed: of the scripts.
         undecided: steps and ends of sessions that decide nothing, by reason.
         branches: how often each branch of the specification decided, by name.
+        reachable: the branches that sessions can reach under this release.
         failures: why the broker could not be judged to the end, one line each.
         left: what could not be removed.
         fingerprint: what the broker behaves like, if that was to be found.
@@ -101,6 +102,7 @@ class ProbeReport:
     causes: dict[Signature, Cause] = field(default_factory=dict)
     undecided: Counter[str] = field(default_factory=Counter)
     branches: Counter[str] = field(default_factory=Counter)
+    reachable: frozenset[str] = frozenset()
     failures: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
@@ -122,6 +124,11 @@ class ProbeReport:
     def disagreed(self) -> int:
         """Steps at which the broker differs: at most one of a session."""
         return sum(tally.disagreed for tally in self.families.values())
+
+    @property
+    def missed(self) -> tuple[str, ...]:
+        """The branches that sessions can reach and none has."""
+        return tuple(sorted(self.reachable - set(self.branches)))
 
     @property
     def exit_code(self) -> int:
@@ -149,6 +156,8 @@ class ProbeReport:
             },
             "causes": [cause.to_json() for cause in self.causes.values()],
             "branches": dict(self.branches),
+            "branches_reachable": len(self.reachable | set(self.branches)),
+            "branches_missed": list(self.missed),
             "failures": list(self.failures),
             "notes": list(self.notes),
             "left": list(self.left),
@@ -195,9 +204,15 @@ class ProbeReport:
         state = {"full": "its whole state", "offsets": "the ends of its partitions", "none": "its answers alone"}
         return (
             f"{self.steps:,} steps of {self.sessions:,} sessions judged by {state.get(self.level, self.level)}, "
-            f"{self.disagreed:,} disagreed for {len(self.causes)} causes, {len(self.branches)} branches of the "
-            f"specification decided, {self.requests:,} requests in {self.seconds:.1f} s"
+            f"{self.disagreed:,} disagreed for {len(self.causes)} causes; {coverage_of(self)}; "
+            f"{self.requests:,} requests in {self.seconds:.1f} s"
         )
+
+
+def coverage_of(report: ProbeReport) -> str:
+    """How much of what sessions can reach was reached."""
+    reached = len(report.branches)
+    return f"{reached} of {reached + len(report.missed)} branches that sessions can reach decided"
 
 
 def _detailed(cause: Cause) -> Iterator[str]:

@@ -12,6 +12,7 @@ from model_tests.conform.decision_log import branch_name
 from model_tests.diagrams.sequence import text_of
 from model_tests.diagrams.sequence_svg import svg_of
 from model_tests.probe.connection import BrokerFailure
+from model_tests.probe.covering import reachable
 from model_tests.probe.distinguishing import distinguishes, runs_out
 from model_tests.probe.drawing import sequence_of
 from model_tests.probe.fingerprint import Fingerprint, explained_by, fingerprint_of, guessed, may_be, under_feature
@@ -119,6 +120,7 @@ class _Run:
         self._profile = under_feature(profile, self._target.transaction_version)
         self._report.profile = self._profile.name
         self._report.transaction_version = self._profile.transaction_version
+        self._report.reachable = reachable(self._profile)
 
     def _find_profile(self) -> None:
         """Find the release that the broker behaves most like."""
