@@ -16,7 +16,7 @@ from model_tests.probe.imagined import ImaginedBroker
 from spec.versions import RELEASES, Profile
 
 FILE: Final = Path(__file__).with_name("branches.json")
-SEEDS: Final = 150
+SEEDS: Final = 40
 """Of each family that are drawn."""
 
 

@@ -1,6 +1,6 @@
 """Sessions that distinguish two releases: searched for in the specification, and shortened there."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -70,9 +70,20 @@ def shortened(script: Script, one: Profile, other: Profile) -> Script:
     return script.keeping(tuple(reduced(first, shows)))
 
 
-def candidates(profile: Profile, seeds: int) -> Iterator[ImaginedSession]:
-    """Sessions of each family as a release gives them."""
-    return (imagined(profile, script) for script in scripts(profile, seeds))
+class Candidates:
+    """Sessions of each family as a release gives them, each made when it is first asked for."""
+
+    def __init__(self, profile: Profile, seeds: int) -> None:
+        """None is made yet."""
+        self._made: list[ImaginedSession] = []
+        self._others = (imagined(profile, script) for script in scripts(profile, seeds))
+
+    def __iter__(self) -> Iterator[ImaginedSession]:
+        """All of them, those that are there first."""
+        yield from self._made
+        for session in self._others:
+            self._made.append(session)
+            yield session
 
 
 def scripts(profile: Profile, seeds: int) -> Iterator[Script]:
@@ -82,7 +93,7 @@ def scripts(profile: Profile, seeds: int) -> Iterator[Script]:
         yield from (drawn(family, seed, implicit=profile.transaction_version == 2) for seed in range(seeds))
 
 
-def shortest(sessions: Sequence[ImaginedSession], one: Profile, other: Profile, tries: int = 4) -> Script | None:
+def shortest(sessions: Iterable[ImaginedSession], one: Profile, other: Profile, tries: int = 2) -> Script | None:
     """The shortest of some scripts that distinguish two releases; None if no session does.
 
     Args:

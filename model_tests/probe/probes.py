@@ -69,6 +69,7 @@ UNSEEN: Final[Mapping[str, str]] = MappingProxyType(
         ("offsets_lag_marker", "pending_checked_first", "marker_keeps_next_guard", "stale_epoch_before_asking"),
         "it shows for a moment, while something else is under way",
     )
+    | dict.fromkeys(("empty_group_id_refused",), "it shows where a group has no name")
     | dict.fromkeys(("max_sequence", "max_epoch", "split_out_of_order"), "it is of finite models and proposals")
 )
 """Behaviours that no script here can show, by where they do show."""
@@ -138,8 +139,14 @@ def differing(one: Profile, other: Profile) -> tuple[str, ...]:
 
 def unseen_between(one: Profile, other: Profile) -> str:
     """In what two releases differ that no client sees, and where each of it shows."""
-    reasons = (f"{name} ({UNSEEN.get(name, HIDDEN)})" for name in differing(one, other))
-    return "they differ in " + (", ".join(reasons) or "nothing")
+    reasons = (f"{name} ({why})" for name, why in unseen_in(one, other))
+    return "they differ in " + (", ".join(reasons) or "nothing else")
+
+
+def unseen_in(one: Profile, other: Profile) -> Iterator[tuple[str, str]]:
+    """Each behaviour in which two releases differ and that no probe distinguishes, and why."""
+    seen = set(seen_between(one, other))
+    yield from ((name, UNSEEN.get(name, HIDDEN)) for name in differing(one, other) if name not in seen)
 
 
 def indistinct(profile: Profile) -> Iterator[str]:

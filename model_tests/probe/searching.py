@@ -11,8 +11,7 @@ from typing import Final
 from rich.console import Console
 
 from model_tests.probe.distinguishing import (
-    ImaginedSession,
-    candidates,
+    Candidates,
     distinguishes,
     effort,
     runs_out,
@@ -22,7 +21,7 @@ from model_tests.probe.probes import UNSEEN, Probe, Told, differing, neighbours,
 from model_tests.probe.script import Script
 from spec.versions import Profile
 
-SEEDS: Final = 200
+SEEDS: Final = 150
 """Of each family that are drawn."""
 
 
@@ -45,14 +44,14 @@ def search(seeds: int, known: Sequence[Probe], say: Callable[[str], None]) -> It
         say: prints a line.
     """
     found: dict[Script, list[Told]] = {probe.script: [] for probe in known}
-    pools: dict[str, Sequence[ImaginedSession]] = {}
+    pools: dict[str, Candidates] = {}
     for one, changed, told in wanted():
         several = [each for each in found if distinguishes(each, one, changed)]
         script = min(several, key=effort, default=None)
         if script is None or runs_out(script):
             if one.name not in pools:
                 pools.clear()
-                pools[one.name] = tuple(candidates(one, seeds))
+                pools[one.name] = Candidates(one, seeds)
             another = shortest(pools[one.name], one, changed)
             script = min((each for each in (script, another) if each is not None), key=effort, default=None)
         if script is None:
