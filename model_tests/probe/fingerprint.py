@@ -111,6 +111,18 @@ def agrees(played: Played, profile: Profile) -> bool:
     return not any(judge.play(step).disagreed for step in played.typed)
 
 
+def held_against(played: Played, profile: Profile) -> Played:
+    """A session that was played to its end, as if it had been held against another release from the beginning."""
+    session = {**played.session, "kafka": profile.name, "txn_version": profile.transaction_version}
+    judged = replace(played, session=session, comparisons=[])
+    judge = SideBySide(Session(session["id"], played.script.family, profile, played.partitions, ()))
+    for step in played.typed:
+        judged.comparisons.append(judge.play(step))
+        if judged.disagreed is not None:
+            break
+    return judged
+
+
 def fingerprint_of(sessions: Sequence[Played], transaction_version: int | None, guess: Profile) -> Fingerprint:
     """The release that sessions fit best; where several do alike, the guess, or else the newest.
 

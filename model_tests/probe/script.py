@@ -442,11 +442,15 @@ DRAWS: Final = MappingProxyType(
 # --- directed -------------------------------------------------------------------------------------------------
 
 
+DIRECTED: Final = "B"
+"""The family of the directed scripts."""
+
+
 def directed() -> tuple[Script, ...]:
     """Scripts that lead to behaviours which chance meets too seldom."""
     listed = (_marker_again(), _first_sequence(), _late_copies(), _next_epoch(), _bumped(), _aborts_nothing())
     return tuple(
-        Script("B", number, tuple(replace(action, key=key) for key, action in enumerate(actions, 1)))
+        Script(DIRECTED, number, tuple(replace(action, key=key) for key, action in enumerate(actions, 1)))
         for number, actions in enumerate(listed)
     )
 
