@@ -1,7 +1,7 @@
 """The actions of one session as requests: prepared, sent to the node that should answer, and written as recorded."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from model_tests.probe.answers import recorded
@@ -71,23 +71,32 @@ class Asker:
         fields = fields_of(action.api, request, self._names, f"s{place}", time.time_ns() // 1_000_000)
         return Sent(place, action.api, version, request, fields)
 
-    def answered(self, sent: Sent, *, completing: bool) -> dict[str, Any]:
-        """The answer as it is recorded, once the node that should give it is ready to.
+    def answered(
+        self, sent: Sent, looks: Sequence[Request], *, completing: bool
+    ) -> tuple[dict[str, Any], Sequence[Any]]:
+        """The answer as it is recorded, once the node that should give it is ready to, and what is seen after it.
 
         Args:
             sent: the request.
+            looks: requests that ask for the state; they follow on the same connection if it leads to where all go.
             completing: the transaction before may be in the way, on a broker that does not show when it is complete.
+
+        Returns:
+            The answer, and those to what follows, none if nothing did.
 
         Raises:
             SessionEnded: the node is not ready for too long.
         """
         until = time.monotonic() + COMPLETES_S
         for number in attempts(UNREADY_S):
-            request = Request(self.node(sent, anew=number > 0), sent.api, sent.version, sent.fields)
-            answer = self.recorded(sent, self._target.ask(*request))
+            node = self.node(sent, anew=number > 0)
+            following = looks if all(each.node == node for each in looks) else ()
+            asked = Request(node, sent.api, sent.version, sent.fields)
+            given, *seen = self._target.ask_all([asked, *following])
+            answer = self.recorded(sent, given)
             refused = completing and answer["error_code"] == ErrorCode.CONCURRENT_TRANSACTIONS
             if not (refused and time.monotonic() < until) and not is_unready(sent, answer):
-                return answer
+                return answer, seen
         raise SessionEnded(UNREADY)
 
     def recorded(self, sent: Sent, answer: Any) -> dict[str, Any]:

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final
 
 from model_tests.conform.api_versions import APIS, TAKEN
-from model_tests.conform.on_specification import OnSpecification
 from model_tests.conform.sessions import Session
-from model_tests.conform.side_by_side import SPECIFICATION, SideBySide
+from model_tests.conform.side_by_side import SideBySide
+from model_tests.probe.judging import LIVE
 from model_tests.probe.played import Played
 from model_tests.probe.probes import NO_BEHAVIOURS, UNSEEN, unseen_between
 from model_tests.probe.target import Target
@@ -107,7 +107,7 @@ def under_feature(profile: Profile, transaction_version: int | None) -> Profile:
 def agrees(played: Played, profile: Profile) -> bool:
     """Whether a specification of this profile answers a whole session as the broker did."""
     session = Session(played.session["id"], played.script.family, profile, played.partitions, ())
-    judge = SideBySide(session, {SPECIFICATION: OnSpecification})
+    judge = SideBySide(session, LIVE)
     return not any(judge.play(step).disagreed for step in played.typed)
 
 
@@ -115,7 +115,7 @@ def held_against(played: Played, profile: Profile) -> Played:
     """A session that was played to its end, as if it had been held against another release from the beginning."""
     session = {**played.session, "kafka": profile.name, "txn_version": profile.transaction_version}
     judged = replace(played, session=session, comparisons=[])
-    judge = SideBySide(Session(session["id"], played.script.family, profile, played.partitions, ()))
+    judge = SideBySide(Session(session["id"], played.script.family, profile, played.partitions, ()), LIVE)
     for step in played.typed:
         judged.comparisons.append(judge.play(step))
         if judged.disagreed is not None:

@@ -1,13 +1,19 @@
 """The steps of a session as they are recorded, each beside specification and reference."""
 
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
 
 from model_tests.conform.fields import MalformedSession, SessionFields
+from model_tests.conform.on_specification import OnSpecification
 from model_tests.conform.sessions import Session, SessionStep, profile_of, step_of
-from model_tests.conform.side_by_side import SideBySide, StepComparison
+from model_tests.conform.side_by_side import SPECIFICATION, MakeSide, SideBySide, StepComparison
 from model_tests.probe.observing import Level
 from model_tests.probe.played import UNRECORDED, Played, SessionEnded
 from spec.versions import Profile
+
+LIVE: Final[Mapping[str, MakeSide]] = MappingProxyType({SPECIFICATION: OnSpecification})
+"""What judges while a session is played; `eos conform FILE` has the reference judge it, too."""
 
 
 class Saved(NamedTuple):
@@ -95,11 +101,9 @@ class LiveJudge:
             del listed[steps:]
 
     def _fresh(self) -> SideBySide:
-        fields = SessionFields("the session", self._played.session)
         played = self._played
-        return SideBySide(
-            Session(played.session["id"], played.script.family, profile_of(fields), played.partitions, ())
-        )
+        profile = profile_of(SessionFields("the session", played.session))
+        return SideBySide(Session(played.session["id"], played.script.family, profile, played.partitions, ()), LIVE)
 
     def _typed(self) -> SessionStep:
         fields = SessionFields(f"step {self.place - 1}", self._steps[-1])

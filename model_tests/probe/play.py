@@ -146,11 +146,12 @@ class Player:
             self._exhaust(action, sent)
             return
         completing = not self._unsettled and sent.request.get("transactional_id") in self._completing
-        answer = self._asker.answered(sent, completing=completing)
+        looks = () if action.racy else self._observer.plan
+        answer, seen = self._asker.answered(sent, looks, completing=completing)
         self._note_end(sent, answer)
-        self._finish(action, sent, answer)
+        self._finish(action, sent, answer, () if self._completing else seen)  # else seen before its markers came
 
-    def _finish(self, action: Action, sent: Sent, answer: dict[str, Any]) -> None:
+    def _finish(self, action: Action, sent: Sent, answer: dict[str, Any], seen: Sequence[Any] = ()) -> None:
         """Learn from the answer, wait for what it set under way, record and judge."""
         step = self._step(action, sent, answer)
         self._asker.client.take(action, sent, answer)
@@ -158,7 +159,7 @@ class Player:
             self._unsettled = True
             self._record(action, {**step, "racy": True}, observed=False)
             return
-        self._record(action, step, observed=True)
+        self._record(action, step, observed=True, seen=seen)
 
     def _step(self, action: Action, sent: Sent, answer: dict[str, Any]) -> dict[str, Any]:
         step = {"api": sent.api, "version": sent.version, "request": sent.request, "response": answer}
@@ -287,9 +288,16 @@ class Player:
 
     # --- recording ------------------------------------------------------------------------------------------------
 
-    def _record(self, action: Action, step: dict[str, Any], *, observed: bool) -> None:
-        """Write the step down with the state after it, and judge it; a state that differs is looked at again."""
-        states: Iterator[dict[str, Any] | None] = self._states() if observed else iter((None,))
+    def _record(self, action: Action, step: dict[str, Any], *, observed: bool, seen: Sequence[Any] = ()) -> None:
+        """Write the step down with the state after it, and judge it; a state that differs is looked at again.
+
+        Args:
+            action: that was done.
+            step: what came of it.
+            observed: the state after it belongs to it.
+            seen: what was answered to the requests that ask for the state, if they followed at once.
+        """
+        states: Iterator[dict[str, Any] | None] = self._states(seen) if observed else iter((None,))
         state = next(states)
         found = self._judge.record(action.key, step if state is None else {**step, "after": state})
         while found is not None and found.disagreed and _in_state_alone(found):
@@ -300,15 +308,28 @@ class Player:
         if found is not None and found.disagreed:
             self._end_if_completing(step)
 
-    def _states(self) -> Iterator[dict[str, Any] | None]:
+    def _states(self, seen: Sequence[Any]) -> Iterator[dict[str, Any] | None]:
         """The state once markers are written, and again while somebody asks for another."""
-        state = self._settle(SOON_S)
+        state = self._at_once(seen) or self._settle(SOON_S)
         yield state
         began = time.monotonic()
         while time.monotonic() < began + self._patience[not Observer.is_under_way(state)]:
             time.sleep(PAUSE_S)
             state = self._settle(SOON_S)
             yield state
+
+    def _at_once(self, seen: Sequence[Any]) -> dict[str, Any] | None:
+        """The state that was asked for together with the step; None if that was too early, or nothing was."""
+        if not seen:
+            return None
+        try:
+            state = self._observer.read(seen)
+        except NotObservable:
+            return None
+        if Observer.is_under_way(state):
+            return None
+        self._offsets = state.get("offsets", {})
+        return state
 
     def _end_if_completing(self, step: Mapping[str, Any]) -> None:
         """A refusal because of the transaction before shows nothing where its completion cannot be seen."""
