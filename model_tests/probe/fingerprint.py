@@ -34,7 +34,14 @@ class ShownBehaviour:
     sessions: int
 
     def to_json(self) -> dict[str, object]:
-        """The behaviour as JSON values."""
+        """The behaviour as JSON values.
+
+        Fields:
+            behaviour: name of a behaviour that some session shows
+            shown: its value at this broker
+            release: its value in the release that fits best
+            sessions: sessions that distinguish the two values
+        """
         return {"behaviour": self.name, "shown": self.shown, "release": self.expected, "sessions": self.sessions}
 
 
@@ -57,7 +64,14 @@ class Fingerprint:
     behaviours: tuple[ShownBehaviour, ...] = field(default_factory=tuple)
 
     def to_json(self) -> dict[str, Any]:
-        """The fingerprint as JSON values."""
+        """The fingerprint as JSON values.
+
+        Fields:
+            best: the release under which most sessions agree
+            alike[]: releases that no session distinguishes from it
+            agreeing.*: sessions that agree, by release
+            sessions: sessions that were held against every release
+        """
         return {
             "best": self.best.name,
             "alike": list(self.alike),

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from rich.console import Console
@@ -48,7 +48,24 @@ class Cause:
     file: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """The cause as JSON values."""
+        """The cause as JSON values.
+
+        Fields:
+            api: name of the request that is answered otherwise
+            field: the first field that differs
+            given: the broker's value; of a number only that it is one
+            allowed: the specification's value
+            sessions: sessions that showed it
+            steps: of the shortest script that shows it
+            script[]: that script, a line a step
+            guard: which check of the specification decided, and on which values
+            rules[].rule: a rule at stake
+            rules[].source: where it is from
+            runs: sessions that shrinking took
+            behaviours[]: behaviour and value, each of which alone explains it
+            file: file of the session; empty if it was not written
+            session.*: the session, in the format of recordings
+        """
         return {
             "api": self.signature.api,
             "field": self.signature.field,
@@ -138,7 +155,32 @@ class ProbeReport:
         return VIOLATED if self.causes or self.failures else HOLDS
 
     def to_json(self) -> dict[str, Any]:
-        """The whole report."""
+        """The whole report.
+
+        Fields:
+            broker: where it was asked
+            profile: the release that it was held against
+            transaction_version: the transaction version that it was held against
+            observed: how much of its state it shows: `full`, `offsets` or `none`
+            seed: of the scripts
+            sessions: sessions that were played
+            steps: steps that were judged: agreed, undecided or disagreed
+            agreed: steps that are as the specification allows
+            disagreed_steps: steps that are not
+            undecided.*: steps and ends of sessions that decide nothing, by reason
+            families.*.sessions: sessions of the family
+            families.*.steps: steps of these
+            families.*.undecided: of these, undecided ones
+            families.*.disagreed: of these, disagreed ones
+            branches.*: how often a branch of the specification decided, by name
+            branches_reachable: branches that sessions can reach under this release
+            branches_missed[]: those that none has reached
+            failures[]: why the broker could not be judged to the end
+            notes[]: what else is to be known: neighbours that no client can distinguish, interruptions
+            left[]: what could not be removed
+            requests: requests that were sent
+            seconds: duration
+        """
         return {
             "broker": self.broker,
             "profile": self.profile,
@@ -150,10 +192,7 @@ class ProbeReport:
             "agreed": self.steps - self.disagreed - sum(tally.undecided for tally in self.families.values()),
             "disagreed_steps": self.disagreed,
             "undecided": dict(self.undecided),
-            "families": {
-                name: {"sessions": tally.sessions, "steps": tally.steps, "disagreed": tally.disagreed}
-                for name, tally in self.families.items()
-            },
+            "families": {name: asdict(tally) for name, tally in self.families.items()},
             "causes": [cause.to_json() for cause in self.causes.values()],
             "branches": dict(self.branches),
             "branches_reachable": len(self.reachable | set(self.branches)),
