@@ -75,7 +75,7 @@ class ServeReport:
             rules[].known: how often it was violated outside its domain
             coverage[].profile: a release
             coverage[].reachable: branches of decisions that some step can reach
-            coverage[].hits.*: how often each branch decided, by decision and name
+            coverage[].hits.*.*: how often each branch decided, by decision and name
             coverage[].unreached[]: branches that could be reached, and were not
             coverage[].unexpected[]: branches that were met though they cannot be reached
             violated: violations; `violations` has the first of them
