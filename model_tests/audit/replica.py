@@ -126,7 +126,7 @@ def digests(batches: Batches) -> Digests:
 def coarser(blocks: Sequence[int] | Digests, width: int, wanted: int) -> Digests:
     """The digests of blocks as if they were so much wider."""
     table = np.array(blocks, np.uint64)
-    times = wanted // width
+    times = min(wanted // width, max(len(table), 1))  # a damaged offset may be far beyond all others
     padded = np.zeros(-(-len(table) // times) * times, np.uint64)
     padded[: len(table)] = table
     added: Digests = np.add.reduce(padded.reshape(-1, times), axis=1, dtype=np.uint64)

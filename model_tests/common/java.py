@@ -48,6 +48,16 @@ def require_java() -> None:
         raise BadInput(f"Java >= {OLDEST} is needed; found: {version or 'none'}. Try {HOW}")
 
 
+def java_command() -> str:
+    """The Java to start.
+
+    Raises:
+        BadInput: there is none that is recent enough.
+    """
+    require_java()
+    return _executable() or "java"
+
+
 def _executable() -> str | None:
     home = os.environ.get("JAVA_HOME")
     return shutil.which(str(Path(home) / "bin" / "java") if home else "java")

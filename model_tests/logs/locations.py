@@ -5,13 +5,19 @@ process that knows the settings of its store. The options of a store, as in `s3:
 host:9000&scheme=http`, are kept apart, so that locations below have plain names.
 """
 
+import stat
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import Final, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
 from urllib.parse import unquote, urlsplit
 
 _SCHEME_END: Final = "://"
+
+if TYPE_CHECKING:
+    _PathOfMachine = Path
+else:
+    _PathOfMachine = type(Path())
 
 
 class UnsupportedUrl(Exception):
@@ -72,6 +78,21 @@ class StoredLocation(Protocol):
         """The bytes from a position up to before another, -1 for the file's end."""
 
 
+class LocalPath(_PathOfMachine):
+    """A path on this machine. What is no file is refused: opening a pipe would wait for somebody who writes into it."""
+
+    def open(self, *args: Any, **kwargs: Any) -> Any:
+        """The file, open.
+
+        Raises:
+            OSError: it is not there, may not be read, or is a pipe, a socket or a device.
+        """
+        mode = self.stat().st_mode
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+            raise OSError("it is no file but a pipe, a socket or a device")
+        return super().open(*args, **kwargs)
+
+
 def located(given: str) -> Location:
     """The location that a path or URL names; the options of a URL's store are remembered.
 
@@ -80,12 +101,12 @@ def located(given: str) -> Location:
     """
     scheme, is_url, rest = given.partition(_SCHEME_END)
     if not is_url or not scheme.replace("+", "").replace("-", "").replace(".", "").isalnum():
-        return Path(given)
+        return LocalPath(given)
     if scheme.lower() == "file":
         parts = urlsplit(given)
         if parts.netloc not in ("", "localhost"):
             raise UnsupportedUrl(f"file:// of another machine, {parts.netloc}")
-        return Path(unquote(parts.path))
+        return LocalPath(unquote(parts.path))
     plain, _, settings = rest.partition("?")
     authority, _, inner = plain.partition("/")
     if "@" in authority and ":" in authority.partition("@")[0]:
@@ -141,9 +162,9 @@ def read_range(location: Location, first: int, end: int) -> bytes:
     """
     if isinstance(location, StoredLocation):
         return location.read_range(first, end)
-    with Path(str(location)).open("rb") as file:
+    with LocalPath(str(location)).open("rb") as file:
         file.seek(first)
-        return file.read(end - first if end >= 0 else -1)
+        return bytes(file.read(end - first if end >= 0 else -1))
 
 
 def reason(error: Exception) -> str:

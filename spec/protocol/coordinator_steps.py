@@ -238,14 +238,18 @@ def time_out(step: CoordinatorStep, profile: Profile) -> StepResult:
 
 
 def marked(step: CoordinatorStep, profile: Profile) -> StepResult:
-    """Partitions have their markers; with the last one the transaction completes, at a time between the two.
+    """Partitions have their markers; with the last one the transaction completes.
+
+    Its time is that at which the coordinator began to complete it, by its own clock: not after the present. It may be
+    before the time in the Prepare record, which another coordinator may have written, by a clock that is ahead
+    (loadTransactionsForTxnTopicPartition, prepareComplete).
 
     A record that cannot hold the client's version is not written: the transaction stays prepared, without partitions.
     """
     entry, after = step.before, step.after
     target = completing.prepare_complete(entry, after.update_time, profile).target
     is_owed = all_of(is_preparing(entry), entry.pending == target.state)
-    timely = all_of(entry.update_time <= after.update_time, after.update_time <= step.asked.now)
+    timely = all_of(after.update_time >= 0, after.update_time <= step.asked.now)
     written = negate(is_unwritable(target.client_version, profile))
     done = all_of(is_owed, timely, written, is_at_rest(after), step.partitions <= 1)
     ended = choose_entry(done, completed(entry, target, profile), entry)

@@ -54,6 +54,14 @@ class DecisionFormula:
     def __hash__(self) -> int:
         return id(self)
 
+    def __bool__(self) -> bool:
+        """A formula is neither true nor false; as a condition of Python it would be taken for true.
+
+        Raises:
+            TypeError: always.
+        """
+        raise TypeError("a formula has no truth value: join facts with the connectives of spec.algebra")
+
     def _join(self, operator: str, other: object) -> "DecisionFormula":
         return self.sheet.join(operator, self, self.sheet.constant(other))
 
@@ -83,6 +91,10 @@ class Sheet:
     def hashed(self, *values: object) -> DecisionFormula:
         """An integer that distinguishes these integers and texts, in this order, from others."""
         return self._part("hash", tuple(self.constant(value) for value in values), None)
+
+    def applied(self, function: str, *at: object) -> DecisionFormula:
+        """The value of a function of this name at these arguments."""
+        return self._part("applied", tuple(self.constant(each) for each in at), function)
 
     def constant(self, value: object) -> DecisionFormula:
         """A constant; what is a part already stays it."""

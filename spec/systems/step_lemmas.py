@@ -207,7 +207,7 @@ def last_marker_completes(profile: Profile, before: TransactionEntry, step: Coor
     """A transaction is complete once its last partition has its marker, and not before; and has no partitions then."""
     outcome = marked(recorded(before, step), profile)
     owed = any_of(*(all_of(is_in(before, reported), before.pending == done.value) for reported, done in _OUTCOMES))
-    timely = all_of(before.update_time <= step.updated_after, step.updated_after <= step.now)
+    timely = all_of(step.updated_after >= 0, step.updated_after <= step.now)
     rests = is_at_rest(replace(before, state=step.state_after))
     done = all_of(owed, timely, rests, step.partitions <= 1)
     changed = negate(outcome.entry.state == before.state)

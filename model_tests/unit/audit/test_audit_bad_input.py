@@ -179,6 +179,32 @@ def test_links_and_folders_in_place_of_files_are_named_once(tmp_path: Path, monk
     assert (report.batches, report.exit_code) == (2, VIOLATED)
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(
+            "meta.properties",
+            "replication-offset-checkpoint",
+            "log-start-offset-checkpoint",
+            "cleaner-offset-checkpoint",
+        ),
+        *("cleaner-offset-checkpoint", "recovery-point-offset-checkpoint"),
+        *("t-0/leader-epoch-checkpoint", "t-0/00000000000000000000.index"),
+        *("t-0/00000000000000000000.timeindex", "t-0/00000000000000000002.snapshot"),
+        *("t-0/00000000000000000000.txnindex", "t-0/00000000000000000002.log"),
+    ],
+)
+def test_a_pipe_in_the_place_of_a_file_is_named_and_not_waited_for(tmp_path: Path, name: str) -> None:
+    """Nobody ever writes into it; what else is there is judged."""
+    write_segment(tmp_path / "t-0", [data(0), data(1)])
+    os.mkfifo(tmp_path / name)
+
+    report = run([tmp_path])
+
+    assert [bad.path for bad in report.damage] == [str(tmp_path / name)]
+    assert report.batches == 2
+
+
 def test_missing_segments_of_a_coordinators_log_are_no_change_of_state(tmp_path: Path) -> None:
     """Also where the cleaner's checkpoint was copied and shows that it was never there."""
     (broker,) = write_world(run_world(5, NEWEST, 300, NO_FAULTS), tmp_path)[:1]

@@ -93,7 +93,7 @@ def test_who_was_in_sync_has_what_is_committed(
     assert {number for number, _ in found} <= {1}
 
 
-@given(st.lists(st.integers(0, 2**64 - 1), max_size=40), st.sampled_from([64, 128, 512]))
+@given(st.lists(st.integers(0, 2**64 - 1), max_size=40), st.sampled_from([64, 128, 512, 2**60]))
 def test_digests_of_neighbours_add_up(blocks: list[int], wanted: int) -> None:
     """Blocks may be joined: the sum of all stays what it was."""
     joined = coarser(blocks, 64, wanted)

@@ -1,8 +1,10 @@
 """Clocks of nodes: each node's timers and timestamps go by its own."""
 
+from model_tests.monitor.monitor import Monitor
 from reference.clock import Clock, NodeClock
 from reference.world.transaction_shape import Skew, TransactionShape
 from reference.world.transaction_world import TransactionWorld
+from spec.vocabulary import TransactionState
 
 
 def test_a_clock_is_ahead_and_drifts() -> None:
@@ -35,6 +37,28 @@ def test_a_coordinator_times_out_by_its_own_clock() -> None:
         aborted.append(row["api"] == "TransactionTimeout")
 
     assert [False, True] == aborted
+
+
+def test_a_coordinator_completes_before_the_time_in_the_prepare_record_of_another() -> None:
+    """The new coordinator's clock is behind that of the one that decided: no rule is broken by the earlier time."""
+    world = TransactionWorld(shape=TransactionShape(skews=(Skew(9_000, 0),)))
+    instance = world.application_starts("payments")
+    world.application_initializes(instance)
+    _settle(world)
+    world.application_begins(instance)
+    world.application_sends(instance, world.partitions[0])
+    _settle(world)
+    world.application_commits(instance)
+    _settle(world)
+    world.coordinator_fails_over(0, 1)
+    world.coordinator_sends_markers(1)
+    _settle(world)
+
+    completed = world.recorder.rows[-1]
+    assert ("MarkerAnswered", TransactionState.COMPLETE_COMMIT) == (completed["api"], completed["after_txn_state"])
+    assert int(completed["after_txn_updated_ms"]) < int(completed["before_txn_updated_ms"])
+    monitor = Monitor()
+    assert not [each for row in world.recorder.rows for each in monitor.judge(row)]
 
 
 def test_a_row_has_the_time_of_its_node_and_the_true_time() -> None:
