@@ -51,6 +51,9 @@ lint: python $(STAMP) ## ruff, mypy --strict, the import contract, tables of res
 
 tables: python java $(STAMP) ## renew the tables of results that `make lint` calls stale; an hour where much has changed
 	$(BIN)/python -m model_tests.judging.reachable
+	$(BIN)/python -m model_tests.probe.searching
+	$(BIN)/python -m model_tests.probe.covering
+	$(BIN)/python -m model_tests.probe.tabulating
 	$(BIN)/python -m model_tests.mutants.decisions
 	$(BIN)/python -m model_tests.mutants.decisions.cross
 	$(BIN)/python -m model_tests.mutants.states

@@ -30,6 +30,7 @@ extensions = [
     "client_tables",
     "state_graph",
     "version_tables",
+    "probe_tables",
     "source_tables",
     "schema_tables",
     "report_schemas",

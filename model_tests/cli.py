@@ -359,10 +359,11 @@ def conform_command(
         if paths:
             raise BadInput("recorded sessions and --bootstrap-server do not go together")
         probing = import_module("model_tests.probe.run")
-        options = probing.ProbeOptions(
-            families=probing.families_of(family),
-            sessions=sessions or (None if duration else probing.SESSIONS),
-            seconds=probing.seconds_of(duration),
+        asked = import_module("model_tests.probe.options")
+        options = asked.ProbeOptions(
+            families=asked.families_of(family),
+            sessions=sessions or (None if duration else asked.SESSIONS),
+            seconds=asked.seconds_of(duration),
             seed=seed,
             out=out,
             yes=yes,

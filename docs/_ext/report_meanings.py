@@ -11,6 +11,10 @@ from proof_meanings import OF_PROOFS, SECONDS, under
 
 from model_tests.bugs.judged import JudgedBug
 from model_tests.conform.report import ConformReport, SessionDisagreement, Undecided, UnjudgedSessions
+from model_tests.probe.fingerprint import Fingerprint, ShownBehaviour
+from model_tests.probe.report import Cause, ProbeReport
+from model_tests.record.report import RecordReport
+from model_tests.serve.report import ServeReport
 
 PLACE: Final = {"topic": "topic", "partition": "number of the partition"}
 IDENTITY: Final = {"producer_id": "producer id", "producer_epoch": "its epoch"}
@@ -24,6 +28,14 @@ MEANINGS: Final[Mapping[str, Mapping[str, str]]] = {
         **under("undecided_steps[]", written(Undecided.to_json)),
         **under("disagreed[]", written(SessionDisagreement.to_json)),
     },
+    "probe": {
+        **written(ProbeReport.to_json),
+        **under("causes[]", written(Cause.to_json)),
+        **under("fingerprint", written(Fingerprint.to_json)),
+        **under("fingerprint.behaviours[]", written(ShownBehaviour.to_json)),
+    },
+    "record": written(RecordReport.to_json),
+    "serve": written(ServeReport.to_json),
     "audit": {
         **under(
             "partitions[]",

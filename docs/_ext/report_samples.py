@@ -1,5 +1,6 @@
 """One report of each command with a value in every place, made from the types of the code: it shows all fields."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
 from enum import Enum
@@ -15,6 +16,9 @@ from model_tests.bugs.judged import judged
 from model_tests.bugs.report import BugsReport
 from model_tests.common.reports import Report
 from model_tests.conform.report import ConformReport
+from model_tests.probe.report import ProbeReport
+from model_tests.record.report import RecordReport
+from model_tests.serve.report import ServeReport
 from model_tests.verify.breaking import Lost, ViolatingRun
 from model_tests.verify.older_versions import Earlier
 from model_tests.verify.parts import PARTS
@@ -70,6 +74,8 @@ def sample(kind: Any) -> Any:
         return next(iter(kind))
     if is_dataclass(kind):
         return filled(kind, **SPECIAL.get(kind, {}))
+    if isinstance(kind, type) and issubclass(kind, tuple) and hasattr(kind, "_fields"):
+        return kind(*(sample(each) for each in get_type_hints(kind).values()))
     return _collection(get_origin(kind), get_args(kind))
 
 
@@ -87,6 +93,8 @@ def _collection(origin: Any, inside: tuple[Any, ...]) -> Any:
         return (sample(inside[0]),) if inside[-1] is Ellipsis else tuple(sample(part) for part in inside)
     if origin in (list, frozenset):
         return origin([sample(inside[0])])
+    if origin is Counter:
+        return Counter({sample(inside[0]): 1})
     if isinstance(origin, type) and issubclass(origin, Mapping):
         return {sample(inside[0]): sample(inside[1])}
     raise TypeError(f"no sample of {origin} of {inside}")
@@ -113,6 +121,9 @@ def samples() -> Mapping[str, Report]:
         "bugs": BugsReport((judged(BUGS[QUICK]),)),
         "prove": _proof_report(),
         "conform": sample(ConformReport),
+        "probe": sample(ProbeReport),
+        "record": sample(RecordReport),
+        "serve": sample(ServeReport),
         "audit": sample(AuditReport),
         "verify": _verify_report(),
     }

@@ -27,12 +27,19 @@ NAMED: Final = {
     "prove": ("results[].figures",),
     "conform": ("unsupported.apis", "unsupported.families", "disagreed[].expected", "disagreed[].got",
                 "disagreed[].request"),
+    "probe": ("undecided", "families", "branches", "causes[].session", "fingerprint.agreeing"),
+    "record": ("brokers", "transactions", "faults", "unread", "not_journaled"),
+    "serve": ("outcomes", "coverage[].hits", "coverage[].hits.*", "violations[].values", "violations[].got",
+              "violations[].allowed", "faults"),
     "audit": ("transactions.counts", "history.attempts", "history.acknowledged", "cluster.passed_over",
               "clients.operations", "clients.undecidable", "clients.damage", "clients.passed_over",
               "groups.passed_over", "judged"),
     "verify": ("", "*", "rules[].evidence", "rules[].evidence.*"),
 }  # fmt: skip
 """Objects whose keys are names: of rules, of parts, of what was counted."""
+
+COMMANDS: Final = {"probe": "conform --bootstrap-server"}
+"""Commands that write a report under another name."""
 
 FIXED: Final = {
     "": frozenset(
@@ -58,7 +65,7 @@ def places(value: object, named: tuple[str, ...], at: str = "") -> Iterator[tupl
     if isinstance(value, Mapping):
         for key, inside in value.items():
             yield from places(inside, named, _below(at, _key(at, str(key), named)))
-    elif isinstance(value, list):
+    elif isinstance(value, list | tuple):
         for inside in value:
             yield from places(inside, named, f"{at}[]")
         if not value:
@@ -105,7 +112,7 @@ def schema(name: str) -> dict[str, Any]:
         _put(root, at.replace("[]", ".[]").removeprefix(".").split("."), kind, MEANINGS[name][at])
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": f"The report of eos {name}",
+        "title": f"The report of eos {COMMANDS.get(name, name)}",
         **root,
     }
 

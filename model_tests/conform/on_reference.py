@@ -32,6 +32,7 @@ from model_tests.conform.requests import (
     AddPartitionsToTxn,
     AwaitProducerExpiry,
     AwaitState,
+    BumpEpochs,
     InjectTransactionState,
     KnownProducer,
     ListTransactions,
@@ -140,6 +141,8 @@ class OnReference:
         match request:
             case RecordedInitProducerId():
                 return self.init_producer_id(request)
+            case BumpEpochs():
+                return self.bump_epochs(request)
             case AddPartitionsToTxn():
                 return self.add_partitions(request)
             case RecordedEndTxn():
@@ -205,6 +208,12 @@ class OnReference:
             _identity(request),
         )
         return Initialized(answer.error, *answer.identity)
+
+    def bump_epochs(self, request: BumpEpochs) -> Initialized:
+        """Have a producer begin so many times."""
+        each = RecordedInitProducerId(0, request.transactional_id, request.timeout)
+        *_, last = (self.init_producer_id(each) for _ in range(request.times))
+        return last
 
     def add_partitions(self, request: AddPartitionsToTxn) -> Added:
         """Put partitions into a transaction, or ask about them."""

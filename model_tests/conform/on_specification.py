@@ -20,6 +20,7 @@ from model_tests.conform.requests import (
     AddPartitionsToTxn,
     AwaitProducerExpiry,
     AwaitState,
+    BumpEpochs,
     InjectTransactionState,
     JoinSync,
     KnownProducer,
@@ -144,6 +145,8 @@ class OnSpecification:
         match request:
             case RecordedInitProducerId():
                 return self._initialize(request)
+            case BumpEpochs():
+                return self._bump(request)
             case AddPartitionsToTxn():
                 return self._add(request)
             case RecordedEndTxn():
@@ -204,6 +207,10 @@ class OnSpecification:
         error, identity = self._coordinator.initialize(request.transactional_id, request)
         worded = coordinator.worded(error, request.version, ids.FENCED_SINCE)
         return Initialized(ErrorCode(worded), identity.producer_id, identity.producer_epoch)
+
+    def _bump(self, request: BumpEpochs) -> Initialized:
+        error, identity = self._coordinator.bump(request)
+        return Initialized(ErrorCode(error), identity.producer_id, identity.producer_epoch)
 
     def _add(self, request: AddPartitionsToTxn) -> Added:
         exist = {partition: partition in self._partitions for partition in request.partitions}

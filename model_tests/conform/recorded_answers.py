@@ -181,6 +181,7 @@ RESPONSES: Final[Mapping[str, ObjectForm]] = MappingProxyType(
         Api.TXN_OFFSET_COMMIT: ObjectForm(OffsetsCommitted, (_ERRORS,)),
         Api.OFFSET_COMMIT: ObjectForm(OffsetsCommitted, (_ERRORS,)),
         Api.OFFSET_FETCH: ObjectForm(OffsetsFetched, (Field("partitions", by_name(OFFSET)),)),
+        "_BumpEpochs": ObjectForm(Initialized, _IDENTITY),
         "_JoinSync": ObjectForm(RecordedJoin, (Field("member", MEMBER), Field("generation", INTEGER))),
     }
 )

@@ -37,6 +37,7 @@ from model_tests.conform.requests import (
     AddPartitionsToTxn,
     AwaitProducerExpiry,
     AwaitState,
+    BumpEpochs,
     InjectTransactionState,
     JoinSync,
     KnownProducer,
@@ -56,7 +57,7 @@ from model_tests.conform.requests import (
     UnsupportedRequest,
     WriteTxnMarkers,
 )
-from spec.vocabulary import Api
+from spec.vocabulary import MAX_EPOCH, Api
 
 REPORTS_VERSION_SINCE: Final = 2
 """First version of WriteTxnMarkers whose markers say of which transaction version they are."""
@@ -168,6 +169,7 @@ REQUESTS: Final[Mapping[str, ObjectForm]] = MappingProxyType(
         "_InjectTxnState": ObjectForm(
             InjectTransactionState, (Field("timeout", INT32), Field("state", TEXT), *_IDENTIFIED, _PARTITIONS)
         ),
+        "_BumpEpochs": ObjectForm(BumpEpochs, (_ID, Field("timeout", INT32), Field("times", integer(1, MAX_EPOCH)))),
         "_Settle": ObjectForm(Settle, ()),
     }
 )

@@ -255,6 +255,19 @@ class InjectTransactionState:
 
 
 @dataclass(frozen=True, slots=True)
+class BumpEpochs:
+    """InitProducerId of one transactional id, many times without an expected identity.
+
+    Attributes:
+        times: how often; each but the last was answered with the epoch after that of the answer before.
+    """
+
+    transactional_id: str
+    times: int
+    timeout: int = MINUTE
+
+
+@dataclass(frozen=True, slots=True)
 class Settle:
     """Everything under way came to its end."""
 
@@ -270,6 +283,7 @@ Request: TypeAlias = (
     RecordedProduce
     | RecordedFetch
     | RecordedInitProducerId
+    | BumpEpochs
     | AddPartitionsToTxn
     | AddOffsetsToTxn
     | RecordedEndTxn

@@ -37,6 +37,7 @@ FAMILIES: Final = MappingProxyType(
         "P": "expiry",
         "R": "races",
         "T": "timeouts",
+        "X": "epochs that run out, one by one",
     }
 )
 """Families of sessions by their name in a recording."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
-from model_tests.conform.answers import ObservableState, RecordedJoin, Side
+from model_tests.conform.answers import Answer, ObservableState, RecordedJoin, Side
 from model_tests.conform.attribution import explained, rules_blamed
 from model_tests.conform.compare import FieldDifference, differences, undecided
 from model_tests.conform.decision_log import Decision
@@ -52,20 +52,20 @@ class _World:
     side: Side
     symbols: Symbols
 
-    def play(self, step: SessionStep) -> tuple[FieldDifference, ...]:
-        """What differs after the step; the markers it sets under way are owed while the recording did not wait."""
+    def play(self, step: SessionStep) -> "_Outcome":
+        """The world after the step; the markers it sets under way are owed while the recording did not wait."""
         try:
             ask = self.side.answer_at_once if step.marks.racy else self.side.answer
             answer = ask(resolved(step.request, self.symbols.number, self.symbols.member))
             seen = ObservableState() if step.after is None else self.side.seen()
         except Exception as error:  # noqa: BLE001  # a side that breaks down has answered wrongly, whatever broke
-            return (FieldDifference("response", step.response, f"{type(error).__name__}: {error}"),)
+            return _Outcome(self, f"{type(error).__name__}: {error}", ObservableState())
         for number in ids_in(answer, seen):
             self.symbols.meet(number)
         if isinstance(answer, RecordedJoin):
             self.symbols.meet_member(answer.member)
         self.side.overtaking = 0
-        return differences(step, answer, seen, self.symbols)
+        return _Outcome(self, answer, seen)
 
     def before(self, step: SessionStep) -> Iterator["_World"]:
         """Itself with what was owed done; where the recording did not wait, each way of how far that had come.
@@ -109,12 +109,28 @@ class _World:
         yield self
 
 
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """A world after a step, with its answer, or what broke down in it."""
+
+    world: _World
+    answer: Answer | str
+    seen: ObservableState
+
+    def differences(self, step: SessionStep) -> tuple[FieldDifference, ...]:
+        """What differs from a recorded step."""
+        if isinstance(self.answer, str):
+            return (FieldDifference("response", step.response, self.answer),)
+        return differences(step, self.answer, self.seen, self.world.symbols)
+
+
 @dataclass(slots=True)
 class _Player:
     """One side as it goes through a session, in every course that the recording leaves open."""
 
     name: str
     worlds: tuple[_World, ...]
+    outcomes: tuple[_Outcome, ...] = ()
 
     @property
     def side(self) -> Side:
@@ -123,7 +139,12 @@ class _Player:
 
     def play(self, step: SessionStep) -> tuple[tuple[FieldDifference, ...], str]:
         """What differs after the step in every course, and what in the recording excuses it."""
-        played = [(world, world.play(step)) for each in self.worlds for world in each.before(step)]
+        self.outcomes = tuple(world.play(step) for each in self.worlds for world in each.before(step))
+        return self.compare(step)
+
+    def compare(self, step: SessionStep) -> tuple[tuple[FieldDifference, ...], str]:
+        """The same once more of the step that was played last, whose state after it was looked at again."""
+        played = [(outcome.world, outcome.differences(step)) for outcome in self.outcomes]
         agreeing = tuple(world for world, found in played if not found)
         if agreeing:
             self.worlds = _distinct(agreeing)
@@ -149,15 +170,30 @@ class SideBySide:
 
     def play(self, step: SessionStep) -> StepComparison:
         """The next step on each side."""
-        played = [(player, *player.play(step)) for player in self._players]
+        self._steps += 1
+        return self._compared(step, [(player, *player.play(step)) for player in self._players])
+
+    def look_again(self, step: SessionStep) -> StepComparison:
+        """The step that was played last, with another state after it: the request is not done again."""
+        return self._compared(step, [(player, *player.compare(step)) for player in self._players])
+
+    def copied(self) -> "SideBySide":
+        """The same once more: the steps of one are not those of the other."""
+        for player in self._players:
+            player.outcomes = ()
+        copied: SideBySide = pickle.loads(pickle.dumps(self))
+        return copied
+
+    def _compared(
+        self, step: SessionStep, played: Sequence[tuple[_Player, tuple[FieldDifference, ...], str]]
+    ) -> StepComparison:
         decided = next((p.side.decided for p in self._players if isinstance(p.side, OnSpecification)), ())
         disagreed = tuple(
-            _disagreement(self._session, self._steps, step, player.name, found, decided)
+            _disagreement(self._session, self._steps - 1, step, player.name, found, decided)
             for player, found, excuse in played
             if found and not excuse
         )
         excused = next((excuse for _, found, excuse in played if found and excuse), "")
-        self._steps += 1
         return StepComparison(self._steps - 1, step, decided, disagreed, "" if disagreed else excused)
 
 

@@ -1,6 +1,7 @@
 """The transaction coordinator of the specification's broker: its memory and its log, changed by decisions alone."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
@@ -9,6 +10,7 @@ from model_tests.conform.answers import ListedTransaction, SeenTransaction
 from model_tests.conform.decision_log import Ruled
 from model_tests.conform.requests import (
     AddPartitionsToTxn,
+    BumpEpochs,
     InjectTransactionState,
     ListTransactions,
     RecordedEndTxn,
@@ -42,6 +44,9 @@ class OwedMarkers(NamedTuple):
     commits: bool
     completed: TransactionEntry
 
+
+PASSED_OVER_FROM: Final = 2
+"""How many of the last bumps of an epoch are decided one by one."""
 
 EXPIRATION = 7 * 24 * 3_600_000
 """The default of `transactional.id.expiration.ms`; a session waits as long as it takes."""
@@ -88,6 +93,28 @@ class Coordinator:
             return error, IdAndEpoch(ABSENT, ABSENT)
         self._complete(transactional_id, transition.target, NO_PARTITIONS)
         return error, IdAndEpoch(transition.target.producer_id, transition.target.producer_epoch)
+
+    def bump(self, request: BumpEpochs) -> tuple[int, IdAndEpoch]:
+        """Hand out identities so many times; the last error and identity.
+
+        Below the last epoch one decision is like the one before, an epoch further: those in the middle are passed over.
+        """
+        name, each = request.transactional_id, RecordedInitProducerId(0, request.transactional_id, request.timeout)
+        handed_out = self.initialize(name, each)
+        left = request.times - 1
+        if left > PASSED_OVER_FROM and handed_out[1].producer_epoch + left < self._profile.max_epoch:
+            self._pass_over(name, left - PASSED_OVER_FROM)
+            left = PASSED_OVER_FROM
+        for _ in range(left):
+            self.ruled = ()
+            handed_out = self.initialize(name, each)
+        return handed_out
+
+    def _pass_over(self, name: str, epochs: int) -> None:
+        for known in (self._memory, self._log):
+            entry, registered = known[name]
+            known[name] = (replace(entry, producer_epoch=entry.producer_epoch + epochs), registered)
+        self._next_producer += epochs
 
     def register(self, request: AddPartitionsToTxn) -> dict[str, int]:
         """Add partitions to a transaction, or verify that they are in it; the error of each."""

@@ -4,9 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
+from model_tests.probe import script
 from model_tests.probe.names import GROUP, SessionNames
-from model_tests.probe.script import Action
+from model_tests.probe.script import MARKER, STRANGER, UNNUMBERED, Action
 from reference.server.service import Fields
+from spec.versions import Profile
 from spec.vocabulary import MAX_SEQUENCE, Api
 
 TIMEOUT_MS: Final = 60_000
@@ -22,8 +24,13 @@ STABLE_SINCE: Final = 7
 MARKER_VERSION_SINCE: Final = 2
 """First version of WriteTxnMarkers whose markers say of which transaction version they are."""
 
+FIRST_GENERATION: Final = 1
 JOINED: Final = "member0"
 """Symbol of the only member of the group."""
+
+
+HAND_OUT: Final = (Api.INIT_PRODUCER_ID, Api.END_TXN, script.EXHAUST)
+"""What is answered with an identity."""
 
 
 class Identity(NamedTuple):
@@ -52,11 +59,15 @@ class ClientKnowledge:
     """The knowledge of all clients of a session.
 
     Attributes:
+        max_epoch: the one that only a coordinator uses.
+        doubled_is_answered: two batches for one partition are refused; before, the connection is closed.
         joined: a member is in the group.
     """
 
     names: SessionNames
     transaction_version: int
+    max_epoch: int
+    doubled_is_answered: bool
     joined: bool = False
     identities: dict[str, Identity] = field(default_factory=dict)
     sent: dict[int, Sent] = field(default_factory=dict)
@@ -71,8 +82,10 @@ class ClientKnowledge:
                 return _fetch(action)
             case Api.INIT_PRODUCER_ID:
                 return self._initialize(action, version)
+            case script.EXHAUST:
+                return self._exhaust(action)
             case Api.OFFSET_COMMIT:
-                generation, member = (1, JOINED) if action.member and self.joined else (-1, "")
+                generation, member = self._claim(action)
                 offsets = {f"t-{action.partition}": action.offset}
                 return {"group": GROUP, "generation": generation, "member": member, "offsets": offsets}
             case Api.OFFSET_FETCH:
@@ -90,7 +103,7 @@ class ClientKnowledge:
         self.sent[action.key] = sent
         if response["error"] != "NONE":
             return
-        if sent.api in (Api.INIT_PRODUCER_ID, Api.END_TXN) and isinstance(response.get("producer_id"), str):
+        if sent.api in HAND_OUT and isinstance(response.get("producer_id"), str):
             who = sent.request["transactional_id"] or action.who
             self.identities[who] = Identity(response["producer_id"], response["producer_epoch"])
         elif sent.api == Api.PRODUCE and response["log_append_time"] == -1:
@@ -103,7 +116,7 @@ class ClientKnowledge:
 
     def _produce(self, action: Action) -> dict[str, Any] | None:
         partition = f"t-{action.partition}"
-        batch = {"partition": partition, "record_count": action.records}
+        batch = {"partition": partition, "record_count": action.records, **self._ill_formed(action)}
         if not action.who:
             nobody = {"producer_id": -1, "producer_epoch": -1, "base_sequence": -1, "transactional": False}
             return {**batch, **nobody, "transactional_id": None, "acks": -1}
@@ -115,11 +128,29 @@ class ClientKnowledge:
             **batch,
             "producer_id": known.producer_id,
             "producer_epoch": known.epoch,
-            "base_sequence": (following + action.sequence) % (MAX_SEQUENCE + 1),
-            "transactional": action.transactional,
+            "base_sequence": -1
+            if action.ill in (MARKER, UNNUMBERED)
+            else (following + action.sequence) % (MAX_SEQUENCE + 1),
+            "transactional": action.transactional or action.ill == MARKER,
             "transactional_id": action.who if action.transactional and action.who.startswith("t") else None,
             "acks": -1,
         }
+
+    def _ill_formed(self, action: Action) -> dict[str, Any]:
+        """What a batch of the wrong form has otherwise than others."""
+        match action.ill:
+            case script.MARKER:
+                control = "COMMIT" if action.commits else "ABORT"
+                return {"record_count": 1, "control": control, "coordinator_epoch": 0}
+            case script.EMPTY:
+                return {"record_count": 0}
+            case script.DOUBLED if self.doubled_is_answered:
+                return {"batch_count": 2}
+            case script.LONGER:
+                return {"last_offset_delta": action.records}
+            case script.SHORTER:
+                return {"last_offset_delta": action.records - 2}
+        return {}
 
     def _identity(self, action: Action) -> Identity | None:
         known = self.identities.get(action.who)
@@ -136,6 +167,12 @@ class ClientKnowledge:
             "producer_id": expected[0],
             "producer_epoch": expected[1],
         }
+
+    def _exhaust(self, action: Action) -> dict[str, Any] | None:
+        """As many bumps as lead to the last epoch of a client, or to one before it."""
+        known = self.identities.get(action.who)
+        times = 0 if known is None else self.max_epoch - 1 + action.epoch - known.epoch
+        return {"transactional_id": action.who, "timeout": TIMEOUT_MS, "times": times} if times > 0 else None
 
     def _markers(self, action: Action, version: int) -> dict[str, Any] | None:
         """A marker as a coordinator sends it; before the first true one nobody knows a coordinator's epoch."""
@@ -172,8 +209,16 @@ class ClientKnowledge:
         commit = {**request, "group": GROUP, "offsets": {f"t-{action.partition}": action.offset}}
         if version < MEMBERS_SINCE:
             return commit
-        generation, member = (1, JOINED) if action.member and self.joined else (-1, "")
-        return {**commit, "generation": generation, "member": member, "group_instance_id": None}
+        generation, member = self._claim(action)
+        return {**commit, "generation": generation, "member": member, "group_instance_id": action.instance or None}
+
+    def _claim(self, action: Action) -> tuple[int, str]:
+        """The generation and the member as which offsets are committed."""
+        if action.stranger:
+            return FIRST_GENERATION + action.generation, STRANGER
+        if action.member and self.joined:
+            return FIRST_GENERATION + action.generation, JOINED
+        return -1, ""
 
 
 def _fetch(action: Action) -> dict[str, Any]:
@@ -183,3 +228,10 @@ def _fetch(action: Action) -> dict[str, Any]:
         "isolation": "read_committed" if action.committed_only else "read_uncommitted",
     }
     return {**request, "partition_max_bytes": action.limit} if action.limit else request
+
+
+def knowledge_of(names: SessionNames, profile: Profile) -> ClientKnowledge:
+    """The clients of a fresh session with a broker of a profile."""
+    return ClientKnowledge(
+        names, profile.transaction_version, profile.max_epoch, doubled_is_answered=profile.invalid_record_has_code
+    )

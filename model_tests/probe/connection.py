@@ -11,6 +11,10 @@ from reference.wire.codec import MalformedRequest, RequestHeader, decode_respons
 
 CLIENT: Final = "eos-conform"
 SIZE: Final = struct.Struct(">i")
+CORRELATION: Final = struct.Struct(">i")
+CORRELATED: Final = 4
+"""Bytes of a request before its correlation id: the api and its version."""
+
 MOST_BYTES: Final = 100 * 2**20
 """Of one answer; more is the length of no answer that a session asks for."""
 
@@ -43,6 +47,27 @@ class Address(NamedTuple):
     def __str__(self) -> str:
         """As users write it."""
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+class Prepared(NamedTuple):
+    """A request in bytes, which may be sent again and again.
+
+    Attributes:
+        head: what comes before the correlation id, with the length of the frame.
+        rest: what comes after it.
+    """
+
+    api: str
+    version: int
+    head: bytes
+    rest: bytes
+
+
+def prepared(api: str, version: int, fields: Fields) -> Prepared:
+    """A request in bytes."""
+    frame = encode_request(RequestHeader(key_of(api), api, version, 0, CLIENT), fields)
+    head = SIZE.pack(len(frame)) + frame[:CORRELATED]
+    return Prepared(api, version, head, frame[CORRELATED + CORRELATION.size :])
 
 
 class _Waiting(NamedTuple):
@@ -98,29 +123,28 @@ class Connection:
         Raises:
             BrokerFailure: there is none, or none that can be read.
         """
-        self.send((api, version, fields))
+        self.send(prepared(api, version, fields))
         return self.receive()
 
-    def send(self, *requests: tuple[str, int, Fields]) -> None:
+    def send(self, *requests: Prepared) -> None:
         """Send requests at once, whose answers are then waited for.
 
         Args:
-            requests: the name of each, its version and its fields.
+            requests: each in bytes.
 
         Raises:
             ConnectionLost: the connection is closed.
         """
-        frames = b"".join(self._frame_of(*request) for request in requests)
+        frames = b"".join(self._frame_of(request) for request in requests)
         try:
             self._socket.sendall(frames)
         except OSError as error:
             raise self._lost(self._waiting[0].api) from error
 
-    def _frame_of(self, api: str, version: int, fields: Fields) -> bytes:
+    def _frame_of(self, request: Prepared) -> bytes:
         self._sent += 1
-        frame = encode_request(RequestHeader(key_of(api), api, version, self._sent, CLIENT), fields)
-        self._waiting.append(_Waiting(self._sent, api, version))
-        return SIZE.pack(len(frame)) + frame
+        self._waiting.append(_Waiting(self._sent, request.api, request.version))
+        return request.head + CORRELATION.pack(self._sent) + request.rest
 
     def receive(self) -> Any:
         """The answer to the oldest request that has none yet.

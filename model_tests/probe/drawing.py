@@ -5,7 +5,7 @@ from typing import Any
 
 from model_tests.diagrams import events
 from model_tests.diagrams.events import DrawnMessage, Ending, Event, Mark, Note
-from model_tests.probe.play import Played
+from model_tests.probe.played import Played
 from model_tests.probe.script import JOIN, SETTLE
 
 CLIENT = "client"

@@ -2,70 +2,20 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from types import MappingProxyType
 from typing import Any, Final
 
 from model_tests.conform.api_versions import APIS, TAKEN
-from model_tests.conform.on_specification import OnSpecification
 from model_tests.conform.sessions import Session
-from model_tests.conform.side_by_side import SPECIFICATION, SideBySide
-from model_tests.probe.play import Played
+from model_tests.conform.side_by_side import SideBySide
+from model_tests.probe.judging import LIVE
+from model_tests.probe.played import Played
+from model_tests.probe.probes import NO_BEHAVIOURS, UNSEEN, unseen_between
 from model_tests.probe.target import Target
 from reference.wire.versions import is_since
-from spec.versions import RELEASES, Profile
+from spec.versions import PROFILES, RELEASES, Profile
 
 FEATURE_SINCE: Final = "4.0"
 """First release that has the feature `transaction.version`."""
-
-UNSEEN: Final[Mapping[str, str]] = MappingProxyType(
-    dict.fromkeys(
-        (
-            "replica_tolerates_stale_marker",
-            "proposal_checked",
-            "stale_fetch_refused",
-            "truncates_by_leader_epoch",
-            "truncation_names_epoch",
-            "fetch_names_leader_epoch",
-            "fetch_finds_divergence",
-            "insync_set_is_asked_for",
-            "quorum_controller",
-            "replica_lag_time_max_ms",
-            "returns_at_epoch_start",
-            "shrink_raises_leader_epoch",
-            "incarnations_compared",
-            "high_watermark_needs_min_isr",
-            "eligible_leader_replicas",
-            "ids_from_controller",
-        ),
-        "between brokers",
-    )
-    | dict.fromkeys(
-        ("cleaner_compares_marker_keys", "cleaner_keeps_last_of_round", "cleaner_keeps_below_watermark"),
-        "what the cleaner leaves",
-    )
-    | dict.fromkeys(
-        (
-            "recovered_batches",
-            "retry_by_stored_version",
-            "rotation_persisted",
-            "previous_id_always_follows",
-            "read_offsets_create_group",
-            "tombstone_drops_pending",
-            "leaderless_marker_dropped",
-        ),
-        "after a restart",
-    )
-    | dict.fromkeys(
-        ("fence_rotates", "exhausted_reply_is_next", "last_epoch_recovers", "completion_keeps_last_epoch"),
-        "when epochs run out",
-    )
-    | dict.fromkeys(
-        ("dead_group_is_unavailable", "rebalance_checked_last", "old_member_epoch_commits", "offsets_verified_first"),
-        "while members of a group change",
-    )
-    | dict.fromkeys(("max_sequence", "max_epoch", "split_out_of_order"), "in finite models and proposals")
-)
-"""Behaviours that no session here can show, by where they do show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +34,14 @@ class ShownBehaviour:
     sessions: int
 
     def to_json(self) -> dict[str, object]:
-        """The behaviour as JSON values."""
+        """The behaviour as JSON values.
+
+        Fields:
+            behaviour: name of a behaviour that some session shows
+            shown: its value at this broker
+            release: its value in the release that fits best
+            sessions: sessions that distinguish the two values
+        """
         return {"behaviour": self.name, "shown": self.shown, "release": self.expected, "sessions": self.sessions}
 
 
@@ -107,7 +64,14 @@ class Fingerprint:
     behaviours: tuple[ShownBehaviour, ...] = field(default_factory=tuple)
 
     def to_json(self) -> dict[str, Any]:
-        """The fingerprint as JSON values."""
+        """The fingerprint as JSON values.
+
+        Fields:
+            best: the release under which most sessions agree
+            alike[]: releases that no session distinguishes from it
+            agreeing.*: sessions that agree, by release
+            sessions: sessions that were held against every release
+        """
         return {
             "best": self.best.name,
             "alike": list(self.alike),
@@ -118,9 +82,10 @@ class Fingerprint:
 
     def lines(self) -> Iterator[str]:
         """The fingerprint for a person to read."""
-        alike = f"; {', '.join(self.alike)} cannot be distinguished from it" if self.alike else ""
         agreeing = self.agreeing[self.best.name]
-        yield f"behaves most like Kafka {self.best.name}: {agreeing} of {self.sessions} sessions agree{alike}"
+        yield f"behaves most like Kafka {self.best.name}: {agreeing} of {self.sessions} sessions agree"
+        for name in self.alike:
+            yield f"cannot be distinguished from Kafka {name}: {unseen_between(self.best, PROFILES[name])}"
         shown = ", ".join(f"{each.name}={each.shown}" for each in self.behaviours)
         yield f"{len(self.behaviours)} behaviours shown: {shown or 'none'}"
         for each in self.behaviours:
@@ -156,8 +121,20 @@ def under_feature(profile: Profile, transaction_version: int | None) -> Profile:
 def agrees(played: Played, profile: Profile) -> bool:
     """Whether a specification of this profile answers a whole session as the broker did."""
     session = Session(played.session["id"], played.script.family, profile, played.partitions, ())
-    judge = SideBySide(session, {SPECIFICATION: OnSpecification})
+    judge = SideBySide(session, LIVE)
     return not any(judge.play(step).disagreed for step in played.typed)
+
+
+def held_against(played: Played, profile: Profile) -> Played:
+    """A session that was played to its end, as if it had been held against another release from the beginning."""
+    session = {**played.session, "kafka": profile.name, "txn_version": profile.transaction_version}
+    judged = replace(played, session=session, comparisons=[])
+    judge = SideBySide(Session(session["id"], played.script.family, profile, played.partitions, ()), LIVE)
+    for step in played.typed:
+        judged.comparisons.append(judge.play(step))
+        if judged.disagreed is not None:
+            break
+    return judged
 
 
 def fingerprint_of(sessions: Sequence[Played], transaction_version: int | None, guess: Profile) -> Fingerprint:
@@ -196,7 +173,7 @@ def changes(profile: Profile) -> Iterator[tuple[str, Profile]]:
     """The profile with another value of each behaviour that a client may see, one at a time."""
     for behaviour in fields(Profile):
         name = behaviour.name
-        if name in ("name", "transaction_version") or name in UNSEEN:
+        if name in NO_BEHAVIOURS or name in UNSEEN:
             continue
         value = getattr(profile, name)
         for other in dict.fromkeys(getattr(release, name) for release in RELEASES):

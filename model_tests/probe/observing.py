@@ -47,6 +47,7 @@ class Observer:
         level: of what is asked for.
         ids: transactional ids, by their short names.
         groups: whether the session has a group.
+        plan: the requests that ask for the state, none before the session begins.
     """
 
     target: Target
@@ -54,8 +55,8 @@ class Observer:
     level: Level
     ids: Sequence[str]
     groups: bool = False
+    plan: list[Request] = field(default_factory=list)
     _offsets_node: tuple[int, int] | None = None
-    _plan: list[Request] = field(default_factory=list)
 
     def begin(self) -> None:
         """Find coordinators, and lower the level where a group's partition cannot be described."""
@@ -63,7 +64,7 @@ class Observer:
             self._offsets_node = self._offsets_partition()
             if self._offsets_node is None:
                 self.level = Level.OFFSETS
-        self._plan = list(self._requests())
+        self.plan = list(self._requests())
 
     @property
     def sees_transactions(self) -> bool:
@@ -76,11 +77,16 @@ class Observer:
         Raises:
             NotObservable: a node answers for a partition or id that it should have with an error.
         """
-        if not self._plan:
-            return None
-        answers = self.target.ask_all(self._plan)
+        return self.read(self.target.ask_all(self.plan)) if self.plan else None
+
+    def read(self, answers: Sequence[Any]) -> dict[str, Any]:
+        """The state that the answers to the requests of the plan show.
+
+        Raises:
+            NotObservable: a node answers for a partition or id that it should have with an error.
+        """
         found: dict[str, Any] = {}
-        for request, answer in zip(self._plan, answers, strict=True):
+        for request, answer in zip(self.plan, answers, strict=True):
             self._take(request, answer, found)
         if self.level is Level.FULL:
             found.setdefault("producers", {})

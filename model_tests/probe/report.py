@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from rich.console import Console
@@ -48,7 +48,24 @@ class Cause:
     file: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """The cause as JSON values."""
+        """The cause as JSON values.
+
+        Fields:
+            api: name of the request that is answered otherwise
+            field: the first field that differs
+            given: the broker's value; of a number only that it is one
+            allowed: the specification's value
+            sessions: sessions that showed it
+            steps: of the shortest script that shows it
+            script[]: that script, a line a step
+            guard: which check of the specification decided, and on which values
+            rules[].rule: a rule at stake
+            rules[].source: where it is from
+            runs: sessions that shrinking took
+            behaviours[]: behaviour and value, each of which alone explains it
+            file: file of the session; empty if it was not written
+            session.*: the session, in the format of recordings
+        """
         return {
             "api": self.signature.api,
             "field": self.signature.field,
@@ -87,6 +104,7 @@ class ProbeReport:
         seed: of the scripts.
         undecided: steps and ends of sessions that decide nothing, by reason.
         branches: how often each branch of the specification decided, by name.
+        reachable: the branches that sessions can reach under this release.
         failures: why the broker could not be judged to the end, one line each.
         left: what could not be removed.
         fingerprint: what the broker behaves like, if that was to be found.
@@ -101,6 +119,7 @@ class ProbeReport:
     causes: dict[Signature, Cause] = field(default_factory=dict)
     undecided: Counter[str] = field(default_factory=Counter)
     branches: Counter[str] = field(default_factory=Counter)
+    reachable: frozenset[str] = frozenset()
     failures: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
@@ -124,6 +143,11 @@ class ProbeReport:
         return sum(tally.disagreed for tally in self.families.values())
 
     @property
+    def missed(self) -> tuple[str, ...]:
+        """The branches that sessions can reach and none has."""
+        return tuple(sorted(self.reachable - set(self.branches)))
+
+    @property
     def exit_code(self) -> int:
         """0 all agrees, 1 something disagrees or the broker failed in the middle, 2 nothing was judged."""
         if not self.steps:
@@ -131,7 +155,32 @@ class ProbeReport:
         return VIOLATED if self.causes or self.failures else HOLDS
 
     def to_json(self) -> dict[str, Any]:
-        """The whole report."""
+        """The whole report.
+
+        Fields:
+            broker: where it was asked
+            profile: the release that it was held against
+            transaction_version: the transaction version that it was held against
+            observed: how much of its state it shows: `full`, `offsets` or `none`
+            seed: of the scripts
+            sessions: sessions that were played
+            steps: steps that were judged: agreed, undecided or disagreed
+            agreed: steps that are as the specification allows
+            disagreed_steps: steps that are not
+            undecided.*: steps and ends of sessions that decide nothing, by reason
+            families.*.sessions: sessions of the family
+            families.*.steps: steps of these
+            families.*.undecided: of these, undecided ones
+            families.*.disagreed: of these, disagreed ones
+            branches.*: how often a branch of the specification decided, by name
+            branches_reachable: branches that sessions can reach under this release
+            branches_missed[]: those that none has reached
+            failures[]: why the broker could not be judged to the end
+            notes[]: what else is to be known: neighbours that no client can distinguish, interruptions
+            left[]: what could not be removed
+            requests: requests that were sent
+            seconds: duration
+        """
         return {
             "broker": self.broker,
             "profile": self.profile,
@@ -143,12 +192,11 @@ class ProbeReport:
             "agreed": self.steps - self.disagreed - sum(tally.undecided for tally in self.families.values()),
             "disagreed_steps": self.disagreed,
             "undecided": dict(self.undecided),
-            "families": {
-                name: {"sessions": tally.sessions, "steps": tally.steps, "disagreed": tally.disagreed}
-                for name, tally in self.families.items()
-            },
+            "families": {name: asdict(tally) for name, tally in self.families.items()},
             "causes": [cause.to_json() for cause in self.causes.values()],
             "branches": dict(self.branches),
+            "branches_reachable": len(self.reachable | set(self.branches)),
+            "branches_missed": list(self.missed),
             "failures": list(self.failures),
             "notes": list(self.notes),
             "left": list(self.left),
@@ -195,9 +243,15 @@ class ProbeReport:
         state = {"full": "its whole state", "offsets": "the ends of its partitions", "none": "its answers alone"}
         return (
             f"{self.steps:,} steps of {self.sessions:,} sessions judged by {state.get(self.level, self.level)}, "
-            f"{self.disagreed:,} disagreed for {len(self.causes)} causes, {len(self.branches)} branches of the "
-            f"specification decided, {self.requests:,} requests in {self.seconds:.1f} s"
+            f"{self.disagreed:,} disagreed for {len(self.causes)} causes; {coverage_of(self)}; "
+            f"{self.requests:,} requests in {self.seconds:.1f} s"
         )
+
+
+def coverage_of(report: ProbeReport) -> str:
+    """How much of what sessions can reach was reached."""
+    reached = len(report.branches)
+    return f"{reached} of {reached + len(report.missed)} branches that sessions can reach decided"
 
 
 def _detailed(cause: Cause) -> Iterator[str]:

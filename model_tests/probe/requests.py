@@ -8,7 +8,7 @@ from model_tests.conform.fields import Json
 from model_tests.probe.names import SessionNames, number_of
 from reference.log.batch import marker_batch, value_batch
 from reference.server.service import Fields
-from spec.vocabulary import Api, ControlType
+from spec.vocabulary import MAX_SEQUENCE, Api, ControlType
 
 ANSWER_MS: Final = 30_000
 """How long a leader may wait for its replicas."""
@@ -56,15 +56,21 @@ def _records(batch: Json, names: SessionNames, values: str, now: int) -> bytes:
     producer_id, epoch = names.number(batch["producer_id"]), batch["producer_epoch"]
     if "control" in batch:
         return marker_batch(producer_id, epoch, ControlType[batch["control"]], batch["coordinator_epoch"], now).encode()
+    return b"".join(_batch(batch, producer_id, place, values, now) for place in range(batch.get("batch_count", 1)))
+
+
+def _batch(batch: Json, producer_id: int, place: int, values: str, now: int) -> bytes:
+    """One of the batches of a partition, which continues the one before it."""
+    first, count = batch["base_sequence"], batch["record_count"]
     made = value_batch(
-        [f"{values}r{record}".encode() for record in range(batch["record_count"])],
+        [f"{values}r{record}".encode() for record in range(count)],
         producer_id=producer_id,
-        epoch=epoch,
-        base_sequence=batch["base_sequence"],
+        epoch=batch["producer_epoch"],
+        base_sequence=first if first < 0 else (first + place * count) % (MAX_SEQUENCE + 1),
         timestamp=now,
         transactional=batch["transactional"],
     )
-    return made.encode()
+    return made._replace(last_offset_delta=batch.get("last_offset_delta", made.last_offset_delta)).encode()
 
 
 def _fetch(request: Json, names: SessionNames) -> Fields:

@@ -1,82 +1,41 @@
 """`eos conform --bootstrap-server`: seeded sessions on a live broker, each step judged as it is recorded."""
 
-import json
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from itertools import count, cycle
-from pathlib import Path
 from typing import Final
 
 from model_tests.common.reports import BadInput
-from model_tests.conform.decision_log import branch_name
-from model_tests.diagrams.sequence import text_of
-from model_tests.diagrams.sequence_svg import svg_of
 from model_tests.probe.connection import BrokerFailure
-from model_tests.probe.drawing import sequence_of
-from model_tests.probe.fingerprint import explained_by, fingerprint_of, guessed, may_be, under_feature
+from model_tests.probe.covering import reachable
+from model_tests.probe.distinguishing import distinguishes, runs_out
+from model_tests.probe.fingerprint import Fingerprint, fingerprint_of, guessed, held_against, may_be, under_feature
 from model_tests.probe.observing import Level, level_of
-from model_tests.probe.page import page_of
-from model_tests.probe.play import PATIENT, Patience, Played, Player
+from model_tests.probe.options import AUTO, ProbeOptions
+from model_tests.probe.play import Player
+from model_tests.probe.played import PATIENT, Patience, Played
 from model_tests.probe.pool import NamePool
-from model_tests.probe.report import Cause, FamilyTally, ProbeReport
-from model_tests.probe.script import DRAWS, Script, directed, drawn
-from model_tests.probe.shrinking import Shrinker, described, signature_of
+from model_tests.probe.probes import indistinct, probes
+from model_tests.probe.report import ProbeReport
+from model_tests.probe.results import Results
+from model_tests.probe.script import DIRECTED, DRAWS, Script, directed, drawn
 from model_tests.probe.target import Pace, Target, addresses
 from reference.wire.codec import WireLibraryMissing
 from reference.wire.versions import profile_called
 from spec.versions import NEWEST, PROFILES, Profile
 
-AUTO: Final = "auto"
-"""The profile that is found by what the broker does."""
-
 FINGERPRINTS: Final = 12
-"""Sessions of each of the families by which a release is found."""
+"""Sessions of each of the families by which a release is found, beside the probing sessions."""
+
+LONG: Final = "X"
+"""The family whose sessions take long: they are drawn only where no other is."""
 
 FINGERPRINTED: Final = ("A", "B", "C")
-SESSIONS: Final = 60
-RATE: Final = 2_000.0
-"""Requests in a second, at most."""
-
-PAGE: Final = "report.html"
-"""The report as a page, in the directory of sessions."""
-
-PATIENCE_S: Final = 30.0
 FAILURES: Final = 3
 """Sessions in a row at which the broker fails, after which it is given up."""
 
-SHRUNK: Final = 12
-"""Causes that are shrunk; a broker of another kind may have many."""
-
 Confirm = Callable[[str], bool]
 """Asks a person, and says whether the answer is yes."""
-
-
-@dataclass(frozen=True, slots=True)
-class ProbeOptions:
-    """What a run does.
-
-    Attributes:
-        families: of sessions.
-        sessions: how many; None for as many as the time allows.
-        seconds: after which no further session begins; None for no limit.
-        seed: of the first session; the others count up from it.
-        out: directory for sessions, None for none.
-        yes: go on without asking where the broker has other topics.
-        rate: requests in a second, at most; 0 for no limit.
-        patience_s: seconds after which a silent broker is given up.
-        shrinks: disagreements are reduced.
-    """
-
-    families: tuple[str, ...] = tuple(DRAWS)
-    sessions: int | None = SESSIONS
-    seconds: float | None = None
-    seed: int = 0
-    out: Path | None = None
-    yes: bool = False
-    rate: float = RATE
-    patience_s: float = PATIENCE_S
-    shrinks: bool = True
 
 
 def run(
@@ -141,23 +100,65 @@ class _Run:
         self._level: Level = level_of(target)
         self._pool = NamePool(target)
         self._failed = 0
+        self._results = Results(report, options, say, self.play)
         report.level = str(self._level)
         self._hold_against(profile)
 
     def _hold_against(self, profile: Profile) -> None:
         self._profile = under_feature(profile, self._target.transaction_version)
+        self._results.profile = self._profile
         self._report.profile = self._profile.name
         self._report.transaction_version = self._profile.transaction_version
+        self._report.reachable = reachable(self._profile)
 
     def _find_profile(self) -> None:
-        """Find the release that the broker behaves most like."""
+        """Find the release that the broker behaves most like; its sessions count as held against that one.
+
+        Raises:
+            BrokerFailure: the broker has failed several times in a row.
+        """
         implicit = self._profile.transaction_version == 2
         drawings = [drawn(f, seed, implicit=implicit) for seed in range(FINGERPRINTS) for f in FINGERPRINTED]
-        played = [self.play(script, stops=False) for script in (*directed(), *drawings)]
+        lean = [probe.script for probe in probes() if not runs_out(probe.script)]
+        played = list(self._all_played(*directed(), *lean, *drawings))
         self._say(f"{len(played)} sessions played, now held against every release")
         found = fingerprint_of(played, self._target.transaction_version, self._profile)
+        longer = list(self._longer(found))
+        if longer:
+            self._say(f"{len(longer)} sessions in which epochs run out distinguish what is left")
+            played += self._all_played(*longer)
+            found = fingerprint_of(played, self._target.transaction_version, self._profile)
         self._report.fingerprint = found
         self._hold_against(found.best)
+        for each in played:
+            judged = held_against(each, self._profile)
+            if judged.disagreed is None:
+                self._results.take(judged)
+            else:
+                self._play_one(each.script)
+
+    def _all_played(self, *scripts: Script) -> Iterator[Played]:
+        """Sessions to their ends, whatever differs."""
+        for script in scripts:
+            played = self._patiently(script, stops=False)
+            if played is not None:
+                yield played
+
+    def _longer(self, found: Fingerprint) -> Iterator[Script]:
+        """The probing sessions that take long, as far as they distinguish releases that no other session does."""
+        left = [found.best, *(under_feature(PROFILES[name], self._target.transaction_version) for name in found.alike)]
+        for probe in probes():
+            several = (distinguishes(probe.script, found.best, other) for other in left[1:])
+            if runs_out(probe.script) and any(several):
+                yield probe.script
+
+    def _probing(self) -> Iterator[Script]:
+        """The directed sessions, and the probing ones: those that take long if they distinguish a neighbour."""
+        yield from directed() if DIRECTED in self._options.families else ()
+        for probe in probes():
+            tells = any(told.release == self._profile.name for told in probe.tells)
+            if probe.script.family in self._options.families and (tells or not runs_out(probe.script)):
+                yield probe.script
 
     def run(self, confirm: Confirm) -> ProbeReport:
         """Play, and remove what was made, whatever happens."""
@@ -179,8 +180,7 @@ class _Run:
             self._clean()
         self._report.requests = self._target.requests
         self._report.seconds = time.monotonic() - began
-        if self._options.out is not None:
-            self._put(self._options.out / PAGE, page_of(self._report), "w")
+        self._results.write_page()
         return self._report
 
     def _clean(self) -> None:
@@ -196,7 +196,8 @@ class _Run:
             finalized = self._target.transaction_version
             has = "no feature transaction.version" if finalized is None else f"transaction.version {finalized}"
             self._report.failures.append(f"the cluster has {has}, unlike Kafka {self._profile.name}")
-        for script in directed() if "B" in self._options.families else ():
+        self._report.notes += list(indistinct(self._profile))
+        for script in self._probing() if not self._finds else ():
             self._play_one(script)
         for number, (family, seed) in enumerate(self._scripts()):
             late = self._options.seconds is not None and time.monotonic() - began >= self._options.seconds
@@ -206,17 +207,27 @@ class _Run:
 
     def _scripts(self) -> Iterator[tuple[str, int]]:
         """Families in turn, each with seeds of its own."""
-        families = self._options.families
+        families = [family for family in self._options.families if family != LONG] or list(self._options.families)
         return zip(cycle(families), (self._options.seed + n // len(families) for n in count()), strict=False)
 
     def _play_one(self, script: Script) -> None:
-        """Play a script into the report; a session at which the broker fails decides nothing.
+        """Play a script into the report.
+
+        Raises:
+            BrokerFailure: the broker has failed several times in a row.
+        """
+        played = self._patiently(script, stops=True)
+        if played is not None:
+            self._results.take(played)
+
+    def _patiently(self, script: Script, *, stops: bool) -> Played | None:
+        """Play a script; a session at which the broker fails decides nothing, and is None.
 
         Raises:
             BrokerFailure: it has failed several times in a row.
         """
         try:
-            played = self.play(script)
+            played = self.play(script, stops=stops)
             self._failed = 0
         except BrokerFailure as failure:
             self._failed += 1
@@ -224,10 +235,8 @@ class _Run:
             self._target.forget_connections()
             if self._failed >= FAILURES:
                 raise
-            return
-        self._count(played)
-        if played.disagreed is not None:
-            self._take(played)
+            return None
+        return played
 
     def play(self, script: Script, patience: Patience = PATIENT, *, stops: bool = True) -> Played:
         """A script on fresh names.
@@ -245,103 +254,3 @@ class _Run:
             ).play()
         finally:
             self._pool.give_back(names)
-
-    def _count(self, played: Played) -> None:
-        tally = self._report.families.setdefault(played.script.family, FamilyTally())
-        tally.sessions += 1
-        tally.steps += len(played.comparisons)
-        for comparison in played.comparisons:
-            if comparison.disagreed:
-                tally.disagreed += 1
-            elif comparison.undecided:
-                tally.undecided += 1
-                self._report.undecided[comparison.undecided] += 1
-            self._report.branches.update(branch_name(decided, self._profile) for decided in comparison.decided)
-        if played.undecided:
-            self._report.undecided[f"session ended: {played.undecided}"] += 1
-        self._write("sessions.ndjson", played)
-
-    def _take(self, played: Played) -> None:
-        """Count a disagreement with its cause, which is shrunk when it is first met."""
-        signature = signature_of(played)
-        if signature is None:
-            return
-        known = self._report.causes.get(signature)
-        if known is not None:
-            known.sessions += 1
-            return
-        cause = self._report.causes[signature] = Cause(signature)
-        self._say(f"disagreed: {signature}")
-        runs = 0
-        if self._options.shrinks and len(self._report.causes) <= SHRUNK:
-            try:
-                shrunk = Shrinker(self.play, played).shrink()
-                played, runs = shrunk.played, shrunk.runs
-            except BrokerFailure as failure:
-                self._report.notes.append(f"not shrunk to the end: {failure}")
-                self._target.forget_connections()
-        self._describe(cause, played, runs)
-
-    def _describe(self, cause: Cause, played: Played, runs: int) -> None:
-        comparison = played.disagreed
-        if comparison is None:
-            return
-        first = comparison.disagreed[0]
-        cause.script = tuple(described(played))
-        cause.session = played.session
-        cause.drawing, cause.svg = text_of(sequence_of(played)), svg_of(sequence_of(played))
-        cause.guard = first.guard
-        cause.rules = tuple((rule.id, "; ".join(rule.source)) for rule in first.rules)
-        cause.runs = runs
-        cause.behaviours = explained_by(played, self._profile)
-        number = len(self._report.causes)
-        cause.file = self._write(f"disagreed-{number}.ndjson", played)
-
-    def _write(self, name: str, played: Played) -> str:
-        """Add a session to a file of the directory; the file's name, empty where there is no directory.
-
-        Raises:
-            BadInput: it cannot be written.
-        """
-        if self._options.out is None or not played.session["steps"]:
-            return ""
-        file = self._options.out / name
-        self._put(file, json.dumps(played.session) + "\n", "a")
-        return str(file)
-
-    def _put(self, file: Path, text: str, mode: str) -> None:
-        """Write to a file of the directory.
-
-        Raises:
-            BadInput: it cannot be written.
-        """
-        try:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            with file.open(mode) as lines:
-                lines.write(text)
-        except OSError as error:
-            raise BadInput(f"{file} cannot be written: {error.strerror}") from error
-
-
-def families_of(text: str) -> Sequence[str]:
-    """Families from A,B,R; all if empty."""
-    return tuple(name.strip() for name in text.split(",") if name.strip()) or tuple(DRAWS)
-
-
-def seconds_of(text: str) -> float | None:
-    """Seconds from 90, 90s, 5m or 1h; None from nothing.
-
-    Raises:
-        BadInput: it is none of these.
-    """
-    if not text:
-        return None
-    units = {"s": 1, "m": 60, "h": 3600}
-    number, unit = (text[:-1], units[text[-1]]) if text[-1] in units else (text, 1)
-    try:
-        seconds = float(number) * unit
-    except ValueError:
-        seconds = -1.0
-    if not seconds > 0:
-        raise BadInput(f"--time is a duration, as 90s, 5m or 1h; not {text!r}")
-    return seconds

@@ -1,16 +1,30 @@
 """Symbolic scripts: what a session does, in words that mean something whatever the broker has answered before."""
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 from spec.vocabulary import Api
 
 COPY: Final = "copy"
 SETTLE: Final = "_Settle"
 JOIN: Final = "_JoinSync"
+EXHAUST: Final = "_BumpEpochs"
+"""InitProducerId as often as it takes to hand out the last epoch of a client."""
+
+MARKER: Final = "a marker"
+EMPTY: Final = "without records"
+DOUBLED: Final = "twice in one request"
+UNNUMBERED: Final = "without a sequence"
+LONGER: Final = "said to be one record longer"
+SHORTER: Final = "said to be one record shorter"
+ILL: Final = (MARKER, EMPTY, DOUBLED, UNNUMBERED, LONGER, SHORTER)
+"""What no client's batch is like."""
+
+STRANGER: Final = "stranger"
+"""A member that no group knows."""
 
 IDEMPOTENT: Final = "p0"
 """A producer without a transactional id."""
@@ -38,7 +52,11 @@ class Action:
         committed_only: the fetch is read_committed.
         offset: to be committed, or of the fetch.
         limit: bytes of the fetch, 0 for none.
-        member: the commit of offsets comes from a member of the group.
+        member: the commit of offsets comes from the member of the group.
+        stranger: it comes from a member that the group does not know.
+        generation: that it names, counted from the member's.
+        instance: name of the static member that joins, or that a transactional commit names; empty for none.
+        ill: what is wrong with the form of the batch, one of `ILL`; empty for nothing.
         marker_epoch: coordinator epoch of a marker, counted from that of the markers before.
         version: which of the versions, as a share of those that the broker has.
         original: key of the action whose bytes are sent again.
@@ -60,6 +78,10 @@ class Action:
     offset: int = 0
     limit: int = 0
     member: bool = False
+    stranger: bool = False
+    generation: int = 0
+    instance: str = ""
+    ill: str = ""
     marker_epoch: int = 0
     version: float = NEWEST
     original: int = -1
@@ -76,10 +98,20 @@ class Action:
             Api.ADD_PARTITIONS_TO_TXN: f"{self.who}: add partition {self.partition}",
             Api.END_TXN: f"{self.who}: end {'commit' if self.commits else 'abort'}",
             Api.WRITE_TXN_MARKERS: f"marker {'COMMIT' if self.commits else 'ABORT'} of {self.who} to {self.partition}",
+            EXHAUST: f"{self.who}: InitProducerId until only {-self.epoch} epochs are left",
+            JOIN: f"a member joins{f' as {self.instance}' if self.instance else ''}",
             Api.FETCH: f"fetch {self.partition} {'read_committed' if self.committed_only else 'read_uncommitted'}",
         }
         said = parts.get(self.api, f"{self.who}: {self.api}" if self.who else self.api)
-        return said + (f", {_relative('epoch', self.epoch)}" if self.epoch else "")
+        special = {
+            _relative("epoch", self.epoch): self.epoch and self.api != EXHAUST,
+            "as a member": self.member,
+            "as a stranger": self.stranger,
+            _relative("generation", self.generation): self.generation,
+            f"instance {self.instance}": self.instance and self.api != JOIN,
+            f"{self.ill}": self.ill,
+        }
+        return ", ".join((said, *(words for words, holds in special.items() if holds)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +149,7 @@ class _Draw:
         self.style = self.chosen({"newest": 5, "legacy": 3, "mixed": 3})
         self.count = 0
 
-    def chosen(self, weights: dict[str, int]) -> str:
+    def chosen(self, weights: Mapping[str, int]) -> str:
         """One of some names."""
         return self.random.choices(list(weights), list(weights.values()))[0]
 
@@ -186,8 +218,12 @@ def drawn(family: str, seed: int, *, implicit: bool) -> Script:
 def _appends(draw: _Draw, implicit: bool) -> Iterator[Action]:
     yield draw.action(Api.INIT_PRODUCER_ID, who=IDEMPOTENT)
     made: list[Action] = []
+    if draw.happens(0.25):  # numbers run out where any first sequence is taken
+        wraps = draw.produce(IDEMPOTENT, transactional=False, wrong=0)
+        made = [replace(wraps, sequence=-draw.random.randint(1, 6))]
+        yield from made
     for _ in range(draw.random.randint(6, 18)):
-        kind = draw.chosen({"produce": 70, "copy": 14, "fetch": 8, "init": 3, "plain": 5})
+        kind = draw.chosen({"produce": 70, "copy": 14, "fetch": 8, "init": 3, "plain": 5, "ill": 6})
         match kind:
             case "produce":
                 found = [draw.produce(IDEMPOTENT, transactional=draw.happens(0.03), wrong=0.3)]
@@ -197,10 +233,17 @@ def _appends(draw: _Draw, implicit: bool) -> Iterator[Action]:
                 found = [draw.action(Api.INIT_PRODUCER_ID, who=IDEMPOTENT)]
             case "plain":
                 found = [draw.produce("", transactional=False, wrong=0)]
+            case "ill":
+                found = [_ill_formed(draw, draw.produce(IDEMPOTENT, transactional=False))]
             case _:
                 found = [draw.fetch()]
         made += found
         yield from found
+
+
+def _ill_formed(draw: _Draw, batch: Action) -> Action:
+    """A batch that no client makes."""
+    return replace(batch, ill=draw.random.choice(ILL))
 
 
 def _transaction(draw: _Draw, who: str, implicit: bool) -> Iterator[Action]:
@@ -213,12 +256,26 @@ def _transaction(draw: _Draw, who: str, implicit: bool) -> Iterator[Action]:
                 Api.ADD_PARTITIONS_TO_TXN, who=who, partition=made.partition, epoch=draw.delta(wrong, -1, 1)
             )
         yield made
+    if draw.happens(0.06):
+        yield _marker(draw, who)
     if not draw.happens(0.15):
         yield _end(draw, who, wrong)
 
 
+def _marker(draw: _Draw, who: str) -> Action:
+    """A marker as a coordinator writes it, or a coordinator of before."""
+    return draw.action(
+        Api.WRITE_TXN_MARKERS,
+        who=who,
+        partition=draw.partition(),
+        commits=draw.happens(0.5),
+        epoch=draw.delta(0.5, -1, 1),
+        marker_epoch=draw.delta(0.5, -1, 1),
+    )
+
+
 def _end(draw: _Draw, who: str, wrong: float, *, racy: bool = False) -> Action:
-    return draw.action(Api.END_TXN, who=who, commits=draw.happens(0.55), epoch=draw.delta(wrong, -1, 1), racy=racy)
+    return draw.action(Api.END_TXN, who=who, commits=draw.happens(0.55), epoch=draw.delta(wrong, -1, 1, -2), racy=racy)
 
 
 def _init(draw: _Draw, who: str, *, racy: bool = False) -> Action:
@@ -227,9 +284,15 @@ def _init(draw: _Draw, who: str, *, racy: bool = False) -> Action:
     )
 
 
+ODD: Final = MappingProxyType(
+    {"copy": 30, "end": 15, "init": 15, "add": 12, "produce": 12, "markers": 6, "list": 3, "one": 7, "ill": 3}
+)
+"""What happens out of turn, and how often."""
+
+
 def _odd(draw: _Draw, who: str, made: Sequence[Action]) -> Iterator[Action]:
     """Something that a client does out of turn, or a network."""
-    kind = draw.chosen({"copy": 30, "end": 15, "init": 15, "add": 12, "produce": 12, "markers": 6, "list": 3, "one": 7})
+    kind = draw.chosen(ODD)
     match kind:
         case "copy":
             yield from draw.copy(made)
@@ -243,15 +306,10 @@ def _odd(draw: _Draw, who: str, made: Sequence[Action]) -> Iterator[Action]:
             )
         case "produce":
             yield draw.produce(who, transactional=draw.happens(0.85), wrong=0.3)
+        case "ill":
+            yield _ill_formed(draw, draw.produce(who, transactional=True))
         case "markers":
-            yield draw.action(
-                Api.WRITE_TXN_MARKERS,
-                who=who,
-                partition=draw.partition(),
-                commits=draw.happens(0.5),
-                epoch=draw.delta(0.5, -1, 1),
-                marker_epoch=draw.delta(0.5, -1, 1),
-            )
+            yield _marker(draw, who)
         case "list":
             yield draw.action(Api.LIST_TRANSACTIONS, who=who)
         case _:
@@ -288,9 +346,9 @@ def _groups(draw: _Draw, implicit: bool) -> Iterator[Action]:
     ids = ("t0", "t1")[: draw.random.choice((1, 1, 2))]
     made: list[Action] = [draw.action(Api.INIT_PRODUCER_ID, who=who) for who in ids]
     yield from made
-    member = draw.happens(0.12)
+    member = draw.happens(0.3)
     if member:
-        yield draw.action(JOIN)
+        yield draw.action(JOIN, instance="i0" if draw.happens(0.4) else "")
     for _ in range(draw.random.randint(4, 9)):
         found = list(_group_step(draw, draw.random.choice(ids), implicit, made, member=member))
         made += found
@@ -299,13 +357,15 @@ def _groups(draw: _Draw, implicit: bool) -> Iterator[Action]:
 
 def _group_step(draw: _Draw, who: str, implicit: bool, made: Sequence[Action], *, member: bool) -> Iterator[Action]:
     kind = draw.chosen({"transaction": 50, "commit": 12, "fetch": 12, "copy": 14, "init": 8, "produce": 4})
-    commit = {"partition": draw.partition(), "offset": draw.random.randint(0, 20), "member": member}
+    commit = {"partition": draw.partition(), "offset": draw.random.randint(0, 20), **_claim(draw, member=member)}
     match kind:
         case "transaction":
             if not (implicit and draw.happens(0.9)) and not draw.happens(0.1):
                 yield draw.action(Api.ADD_OFFSETS_TO_TXN, who=who, epoch=draw.delta(0.08, -1, 1))
             for _ in range(draw.random.choice((1, 1, 2))):
                 yield draw.action(Api.TXN_OFFSET_COMMIT, who=who, epoch=draw.delta(0.1, -1, 1), **commit)
+            if draw.happens(0.2):  # somebody else commits while this is pending
+                yield draw.action(Api.OFFSET_COMMIT, **commit | {"offset": draw.random.randint(0, 20)})
             if draw.happens(0.8):
                 yield _end(draw, who, 0.08)
         case "commit":
@@ -318,6 +378,28 @@ def _group_step(draw: _Draw, who: str, implicit: bool, made: Sequence[Action], *
             yield from _transaction(draw, who, implicit)
         case _:
             yield draw.action(Api.OFFSET_FETCH, committed_only=draw.happens(0.6))
+
+
+def _claim(draw: _Draw, *, member: bool) -> dict[str, Any]:
+    """As whom offsets are committed: nobody or the member, and now and then somebody who may not."""
+    claim: dict[str, Any] = {"member": member}
+    if draw.happens(0.15):
+        claim["stranger"] = True
+    if draw.happens(0.15):
+        claim["generation"] = draw.random.choice((-1, 1))
+    if draw.happens(0.1):
+        claim["instance"] = draw.random.choice(("i0", "i1"))
+    return claim
+
+
+def _exhausted(draw: _Draw, implicit: bool) -> Iterator[Action]:
+    """The last epochs of a producer id, and what comes after them."""
+    made = [draw.action(Api.INIT_PRODUCER_ID, who="t0"), draw.action(EXHAUST, who="t0", epoch=draw.delta(0.4, -1, -2))]
+    yield from made
+    for _ in range(draw.random.randint(3, 6)):
+        found = list(_transaction(draw, "t0", implicit) if draw.happens(0.6) else _odd(draw, "t0", made[:1]))
+        made += found
+        yield from found
 
 
 def _races(draw: _Draw, implicit: bool) -> Iterator[Action]:
@@ -351,18 +433,24 @@ def _raced(draw: _Draw) -> Action:
     return draw.fetch()
 
 
-DRAWS: Final = MappingProxyType({"A": _appends, "B": _transactions, "C": _groups, "D": _reads, "R": _races})
+DRAWS: Final = MappingProxyType(
+    {"A": _appends, "B": _transactions, "C": _groups, "D": _reads, "R": _races, "X": _exhausted}
+)
 """By the family of sessions."""
 
 
 # --- directed -------------------------------------------------------------------------------------------------
 
 
+DIRECTED: Final = "B"
+"""The family of the directed scripts."""
+
+
 def directed() -> tuple[Script, ...]:
     """Scripts that lead to behaviours which chance meets too seldom."""
     listed = (_marker_again(), _first_sequence(), _late_copies(), _next_epoch(), _bumped(), _aborts_nothing())
     return tuple(
-        Script("B", number, tuple(replace(action, key=key) for key, action in enumerate(actions, 1)))
+        Script(DIRECTED, number, tuple(replace(action, key=key) for key, action in enumerate(actions, 1)))
         for number, actions in enumerate(listed)
     )
 

@@ -3,12 +3,13 @@
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from model_tests.conform.report import SessionDisagreement
-from model_tests.probe.play import HASTY, PATIENT, Patience, Played
-from model_tests.probe.script import COPY, NEWEST, Action, Script
+from model_tests.probe.played import HASTY, PATIENT, Patience, Played
+from model_tests.probe.reducing import closed, reduced
+from model_tests.probe.script import Action, Script
 
 PLACES: Final = re.compile(r"t-\d+")
 SYMBOLS: Final = re.compile(r"pid\d+")
@@ -103,13 +104,9 @@ class Shrinker:
             BrokerFailure: the broker does not answer any more.
         """
         used = set(self._best.keys)
-        self._keep(_closed([action for action in self._best.script.actions if action.key in used]))
-        size = len(self._best.script.actions)
-        while size >= 1 and self._has_time():
-            size = min(size, len(self._best.script.actions))
-            size = size if self._without(size) else size // 2
-        for simpler in SIMPLER:
-            self._each_simpler(simpler)
+        first = closed([action for action in self._best.script.actions if action.key in used])
+        self._keep(first)
+        reduced(self._best.script.actions, self._keep, self._has_time)
         return Shrunk(self._confirmed(), self._runs, self._now() - self._began)
 
     def _confirmed(self) -> Played:
@@ -119,29 +116,6 @@ class Shrinker:
         played = self._play(self._best.script, PATIENT)
         self._runs += 1
         return played if signature_of(played) == self._signature else self._found
-
-    def _without(self, size: int) -> bool:
-        """Leave out so many neighbours somewhere; whether that was possible."""
-        actions, shorter = self._best.script.actions, False
-        for end in range(len(actions), 0, -size):
-            if not self._has_time():
-                break
-            current = self._best.script.actions
-            gone = {action.key for action in actions[max(end - size, 0) : end]}
-            rest = _closed([action for action in current if action.key not in gone])
-            if 0 < len(rest) < len(current) and self._keep(rest):
-                shorter = True
-        return shorter
-
-    def _each_simpler(self, simpler: Callable[[Action], Action]) -> None:
-        for place in range(len(self._best.script.actions)):
-            if not self._has_time():
-                return
-            actions = list(self._best.script.actions)
-            changed = simpler(actions[place])
-            if changed != actions[place]:
-                actions[place] = changed
-                self._keep(actions)
 
     def _keep(self, actions: Sequence[Action]) -> bool:
         """Keep these if they show the same in most runs; whether they do."""
@@ -161,37 +135,6 @@ class Shrinker:
 
     def _has_time(self) -> bool:
         return self._now() - self._began < LONGEST_S
-
-
-def _closed(actions: Sequence[Action]) -> list[Action]:
-    """Without copies of what is not there."""
-    keys: set[int] = set()
-    kept: list[Action] = []
-    for action in actions:
-        if action.api != COPY or action.original in keys:
-            keys.add(action.key)
-            kept.append(action)
-    return kept
-
-
-def _one_record(action: Action) -> Action:
-    return replace(action, records=1)
-
-
-def _first_partition(action: Action) -> Action:
-    return replace(action, partition=0)
-
-
-def _newest(action: Action) -> Action:
-    return replace(action, version=NEWEST)
-
-
-def _plain(action: Action) -> Action:
-    return replace(action, sequence=0, epoch=0, expects=False, limit=0, member=False)
-
-
-SIMPLER: Final[tuple[Callable[[Action], Action], ...]] = (_plain, _one_record, _first_partition, _newest)
-"""What is not special about an action any more."""
 
 
 def described(played: Played) -> Iterator[str]:

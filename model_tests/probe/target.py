@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from model_tests.probe.connection import Address, BrokerFailure, Connection
+from model_tests.probe.connection import Address, BrokerFailure, Connection, Prepared, prepared
 from reference.server.service import Fields
 from reference.wire.codec import known_versions, messages
 from spec.vocabulary import Api, ErrorCode
@@ -81,13 +81,19 @@ class TopicInfo(NamedTuple):
     leaders: tuple[int, ...]
 
 
-class Request(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Request:
     """A request for a node."""
 
     node: int
     api: str
     version: int
     fields: Fields
+    prepared: Prepared = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Put it into bytes."""
+        object.__setattr__(self, "prepared", prepared(self.api, self.version, self.fields))
 
 
 @dataclass(slots=True)
@@ -187,7 +193,7 @@ class Target:
         """Send requests over one connection, at the pace that is allowed."""
         self.pace.wait(len(requests))
         self.requests += len(requests)
-        connection.send(*((request.api, request.version, request.fields) for request in requests))
+        connection.send(*(request.prepared for request in requests))
 
     def connection(self, node: int, lane: int = 0) -> Connection:
         """A connection to a node; each lane is one of its own.

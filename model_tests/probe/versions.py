@@ -2,10 +2,9 @@
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Final
+from typing import Final, TypeAlias
 
 from model_tests.conform.api_versions import TAKEN
-from model_tests.probe.target import Target
 from reference.wire.codec import known_versions
 from spec.versions import Profile
 from spec.vocabulary import Api
@@ -31,20 +30,24 @@ EXPLICIT: Final[Mapping[str, int]] = MappingProxyType({Api.PRODUCE: 11, Api.END_
 """The newest versions that a client sends that knows no transactions of version 2."""
 
 
-def version_of(target: Target, profile: Profile, api: str, share: float, *, explicit: bool) -> int | None:
+Announced: TypeAlias = Mapping[str, tuple[int, int]]
+"""First and last version of each request, by its name."""
+
+
+def version_of(announced: Announced, profile: Profile, api: str, share: float, *, explicit: bool) -> int | None:
     """The version that stands at a share of those that can be sent, oldest first; None where there is none.
 
     Args:
-        target: the broker.
+        announced: by the broker.
         profile: the release that it is held against.
         api: name of the request.
         share: from 0 up to but not 1.
         explicit: the client knows no transactions of version 2, or the cluster has none.
     """
-    known, announced, taken = known_versions(api), target.announced.get(api), TAKEN[profile.name].get(api)
-    if known is None or announced is None or taken is None:
+    known, there, taken = known_versions(api), announced.get(api), TAKEN[profile.name].get(api)
+    if known is None or there is None or taken is None:
         return None
-    ranges = (known, announced, taken, WRITTEN[api])
+    ranges = (known, there, taken, WRITTEN[api])
     oldest, newest = max(low for low, _ in ranges), min(high for _, high in ranges)
     if explicit or profile.transaction_version < 2:
         newest = min(newest, EXPLICIT.get(api, newest))

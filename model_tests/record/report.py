@@ -41,7 +41,33 @@ class RecordReport:
         return HOLDS if self.counts.requests else NOTHING_JUDGED
 
     def to_json(self) -> dict[str, Any]:
-        """The report as plain JSON values."""
+        """The report as plain JSON values.
+
+        Fields:
+            upstream: the broker that was given
+            directory: where the files are
+            seconds: duration
+            brokers.*: the port that stood for each broker
+            connections: connections of clients
+            closed: those that were closed because of what came over them
+            requests[].api: name of a request
+            requests[].software: what the client says that it is
+            requests[].count: how many of these came
+            errors[].api: name of a request
+            errors[].software: what the client says that it is
+            errors[].error: name of an error that it was answered
+            errors[].count: how often
+            transactions.*: transactions by how they ended
+            records: records that were acknowledged
+            fences: answers by which an instance learned that another has taken its place
+            duplicates: batches that were acknowledged once more, as duplicates
+            faults.*: what went wrong on the way, by name
+            unread.*: requests and answers that passed undecoded, by api and version
+            not_journaled.*: acknowledged batches that the journal lacks, by reason
+            contradicted: contradictions; `contradictions` has the first of them
+            contradictions[].rule: the rule that answers break together
+            contradictions[].what: in one line
+        """
         counts = self.counts
         return {
             "upstream": self.upstream,

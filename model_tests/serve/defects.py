@@ -50,6 +50,10 @@ DEFECTS: Final[Mapping[str, ServedDefect]] = {
         _served("a new instance gets the epoch of the one before", rules.IDS_IDENTITY_NEVER_REPEATS),
         _served("a new instance commits what the one before has left open", rules.FENCE_ZOMBIE_CANNOT_COMMIT),
         _served("any epoch ends a transaction", rules.FENCE_STALE_EPOCH),
+        _served("an abort is decided as a commit", rules.TXN_LEGAL_TRANSITION),
+        _served("the end of a transaction bumps no epoch", rules.FENCE_ZOMBIE_CANNOT_COMMIT),
+        _served("a marker ends nothing for its producer", rules.LSO_DECIDED_BELOW),
+        _served("raised epoch not noted", rules.SEQ_EPOCH_RESET),
         _served("offsets count before their transaction has ended", rules.OFFSETS_ATOMIC),
     )
 }

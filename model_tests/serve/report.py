@@ -57,7 +57,39 @@ class ServeReport:
         return HOLDS if self.rules else NOTHING_JUDGED
 
     def to_json(self) -> dict[str, Any]:
-        """The report as plain JSON values."""
+        """The report as plain JSON values.
+
+        Fields:
+            profile: release of the nodes
+            transaction_version: their transaction version
+            nodes: how many there were
+            seconds: duration
+            steps: steps of the nodes, each of which was judged
+            requests[].api: name of a request
+            requests[].software: what the client says that it is
+            requests[].count: how many of these were answered
+            outcomes.*: transactions by how they ended
+            rules[].rule: a rule
+            rules[].judged: how often it was at stake
+            rules[].violations: how often it was violated
+            rules[].known: how often it was violated outside its domain
+            coverage[].profile: a release
+            coverage[].reachable: branches of decisions that some step can reach
+            coverage[].hits.*.*: how often each branch decided, by decision and name
+            coverage[].unreached[]: branches that could be reached, and were not
+            coverage[].unexpected[]: branches that were met though they cannot be reached
+            violated: violations; `violations` has the first of them
+            violations[].trace: number of the trace
+            violations[].step: number of the step
+            violations[].rule: the rule
+            violations[].guard: the branch that should decide, or the link that is broken
+            violations[].values.*: the columns by which it does
+            violations[].got.*: what was answered and what the state became, as far as that is not allowed
+            violations[].allowed.*: the same as the specification allows it
+            violations[].replay: the command that shows the step again
+            closed: connections that were closed because of what came over them
+            faults.*: how many there were, by name
+        """
         return asdict(self)
 
     def print(self, console: Console) -> None:

@@ -153,7 +153,8 @@ def offset_commit(service: Service, call: Call) -> None:
     claim = MemberClaim(message.generation_id_or_member_epoch, message.member_id, message.group_instance_id)
     offsets = committed_offsets(message.topics)
     groups = _groups(service, call)
-    answers = handle_offset_commit(groups, message.group_id, offsets, claim, world.brokers.partitions)
+    partitions = world.brokers.partitions
+    answers = handle_offset_commit(groups, message.group_id, offsets, claim, partitions, call.version)
     note_commit(world.history, message.group_id, offsets, claim, answers)
     call.reply({"topics": errors_by_topic(message.topics, answers)})
 

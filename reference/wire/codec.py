@@ -92,6 +92,7 @@ def _by_key() -> Mapping[int, str]:
     return {int(found.API_KEY): name for name, found in messages("request").items()}
 
 
+@cache
 def key_of(api: str) -> int:
     """The number of an api that the library has."""
     return int(messages("request")[api].API_KEY)

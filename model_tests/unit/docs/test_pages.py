@@ -71,7 +71,7 @@ def test_the_decisions_that_read_a_behaviour_are_found() -> None:
     assert ("fence.is_marker_not_bumped",) == versions.readers()["marker_epoch_strict"]
 
 
-@pytest.mark.parametrize("name", ["bugs", "conform", "audit", "verify"])
+@pytest.mark.parametrize("name", ["bugs", "conform", "probe", "record", "serve", "audit", "verify"])
 def test_every_field_of_a_report_has_a_meaning(name: str) -> None:
     """And every meaning has a field."""
     assert set(schemas.MEANINGS[name]) == set(schemas.fields_of_reports()[name])

@@ -11,8 +11,9 @@ import pytest
 pytest.importorskip("kafka.protocol", reason="the wire protocol needs kafka-python")
 
 from model_tests.common.reports import NOTHING_JUDGED, BadInput
+from model_tests.probe.options import ProbeOptions
 from model_tests.probe.report import ProbeReport
-from model_tests.probe.run import ProbeOptions, run
+from model_tests.probe.run import run
 from reference.wire.codec import encode_response
 
 PATIENCE_S = 0.3

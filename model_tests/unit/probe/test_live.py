@@ -11,33 +11,25 @@ pytest.importorskip("kafka.protocol", reason="the wire protocol needs kafka-pyth
 
 from model_tests.common.reports import HOLDS, VIOLATED, BadInput
 from model_tests.conform.replay import run as replayed
-from model_tests.probe.report import ProbeReport
-from model_tests.probe.run import ProbeOptions, run
 from model_tests.probe.target import Pace, Target, addresses
 from model_tests.serve.cluster import Cluster
-from model_tests.serve.defects import DEFECTS
-from reference.wire.versions import RELEASES
+from model_tests.unit.probe.served import LEAN, probed, served
 
-LEAN = ProbeOptions(sessions=10, rate=0, patience_s=20)
 MOST_STEPS = 6
 """Of a script that was shrunk."""
 
 
 @pytest.fixture(scope="module")
-def served() -> Iterator[str]:
+def sound() -> Iterator[str]:
     """A sound cluster of 4.3."""
-    cluster = Cluster("4.3")
-    with cluster:
-        yield cluster.bootstrap_servers
+    with served("4.3") as cluster:
+        yield cluster.bootstrap
+    assert [] == cluster.violated
 
 
-def probed(bootstrap: str, profile: str, options: ProbeOptions = LEAN) -> ProbeReport:
-    return run(bootstrap, profile, options, lambda _: None, lambda _: False)
-
-
-def test_a_sound_broker_agrees_and_is_left_as_it_was(served: str, tmp_path: Path) -> None:
+def test_a_sound_broker_agrees_and_is_left_as_it_was(sound: str, tmp_path: Path) -> None:
     """Every family is judged, the files agree offline too, and no topic is left behind."""
-    report = probed(served, "4.3", replace(LEAN, out=tmp_path))
+    report = probed(sound, "4.3", replace(LEAN, out=tmp_path))
 
     assert HOLDS == report.exit_code, [str(cause.signature) for cause in report.causes.values()]
     assert {"A", "B", "C", "D", "R"} == set(report.families)
@@ -46,7 +38,7 @@ def test_a_sound_broker_agrees_and_is_left_as_it_was(served: str, tmp_path: Path
     again = replayed([tmp_path / "sessions.ndjson"], jobs=1)
     assert (report.steps, 0, []) == (again.steps, again.disagreed_steps, again.damage)
     assert "4.3" in (tmp_path / "report.html").read_text()
-    target = Target(tuple(addresses(served)), 20, Pace(0))
+    target = Target(tuple(addresses(sound)), 20, Pace(0))
     target.open()
     assert () == target.topics_there
     target.close()
@@ -87,31 +79,3 @@ def test_a_planted_defect_is_found_and_shrunk(tmp_path: Path) -> None:
     assert len(cause.script) <= MOST_STEPS
     assert f"{cause.rules[0][0]} is violated" in cause.drawing
     assert replayed([cause.file], jobs=1).disagreed_steps == 1
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("release", RELEASES)
-def test_every_release_agrees_with_itself_and_is_found(release: str) -> None:
-    """The release that is served is the one that fits best, or is not distinguished from it; all sessions agree."""
-    cluster = Cluster(release)
-    with cluster:
-        report = probed(cluster.bootstrap_servers, "auto", replace(LEAN, sessions=40))
-
-    found = report.fingerprint
-    assert found is not None
-    assert any(name.startswith(release) for name in (found.best.name, *found.alike))
-    assert found.sessions == found.agreeing[found.best.name]
-    assert HOLDS == report.exit_code
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", DEFECTS)
-def test_every_served_defect_is_found(name: str) -> None:
-    """Whatever the defect, some session disagrees."""
-    cluster = Cluster("4.3", defect=name)
-    with cluster:
-        report = probed(cluster.bootstrap_servers, "4.3", replace(LEAN, sessions=60, shrinks=False))
-        cluster.stop()
-        cluster.report = None  # its own judge finds the defect, too
-
-    assert report.causes, dict(report.undecided)

@@ -5,8 +5,8 @@ from dataclasses import fields, replace
 import pytest
 
 from model_tests.common.reports import BadInput
-from model_tests.probe.fingerprint import UNSEEN
-from model_tests.probe.run import seconds_of
+from model_tests.probe.options import seconds_of
+from model_tests.probe.probes import UNSEEN
 from model_tests.probe.script import COPY, DRAWS, drawn
 from model_tests.probe.target import Pace, java_hash
 from spec.versions import Profile

@@ -1,0 +1,51 @@
+"""`python -m model_tests.probe.covering`: which branches of the specification sessions can reach, by release.
+
+A branch that no script reaches, of many that are drawn, is taken for one that no client can reach. `branches.json` has
+the others; a run on a broker is held against them.
+"""
+
+import json
+from collections.abc import Collection, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from model_tests.conform.decision_log import branch_name
+from model_tests.probe.distinguishing import scripts, with_few_epochs
+from model_tests.probe.imagined import ImaginedBroker
+from spec.versions import RELEASES, Profile
+
+FILE: Final = Path(__file__).with_name("branches.json")
+SEEDS: Final = 40
+"""Of each family that are drawn."""
+
+
+@cache
+def reachable(profile: Profile) -> frozenset[str]:
+    """The branches that sessions can reach under a release and a transaction version; empty if nobody has looked."""
+    return frozenset(json.loads(FILE.read_text(encoding="utf-8")).get(_key(profile), ()))
+
+
+def reached_by_drawing(profile: Profile, seeds: int) -> Collection[str]:
+    """The branches that drawn scripts and the directed ones reach in the specification."""
+    found: set[str] = set()
+    for script in scripts(profile, seeds):
+        fewer = with_few_epochs(profile, script)
+        broker = ImaginedBroker(fewer, script)
+        for _ in broker.steps():
+            found.update(branch_name(decided, fewer) for decided in broker.decided)
+    return found
+
+
+def _key(profile: Profile) -> str:
+    return f"{profile.name} under {profile.transaction_version}"
+
+
+def _variants() -> Iterator[Profile]:
+    for release in RELEASES:
+        yield from (release.under(version) for version in range(release.transaction_version + 1))
+
+
+if __name__ == "__main__":
+    listed = {_key(profile): sorted(reached_by_drawing(profile, SEEDS)) for profile in _variants()}
+    FILE.write_text(json.dumps(listed, indent=0) + "\n", encoding="utf-8")

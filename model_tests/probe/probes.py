@@ -1,0 +1,181 @@
+"""Probing sessions: for each behaviour that a client can see, a script that distinguishes its two values.
+
+`probes.json` is found by `python -m model_tests.probe.searching`; nothing in it is written by hand.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final
+
+from model_tests.probe.script import Action, Script
+from spec.versions import KAFKA_3_9, KAFKA_3_9_UNVERIFIED, RELEASES, Profile
+
+FILE: Final = Path(__file__).with_name("probes.json")
+NO_BEHAVIOURS: Final = ("name", "transaction_version")
+"""Fields of a profile that a cluster says by itself."""
+
+UNSEEN: Final[Mapping[str, str]] = MappingProxyType(
+    dict.fromkeys(
+        (
+            "replica_tolerates_stale_marker",
+            "proposal_checked",
+            "stale_fetch_refused",
+            "truncates_by_leader_epoch",
+            "truncation_names_epoch",
+            "fetch_names_leader_epoch",
+            "fetch_finds_divergence",
+            "insync_set_is_asked_for",
+            "quorum_controller",
+            "replica_lag_time_max_ms",
+            "returns_at_epoch_start",
+            "shrink_raises_leader_epoch",
+            "incarnations_compared",
+            "high_watermark_needs_min_isr",
+            "eligible_leader_replicas",
+            "ids_from_controller",
+            "network_exception_converted",
+        ),
+        "it shows between brokers",
+    )
+    | dict.fromkeys(
+        ("cleaner_compares_marker_keys", "cleaner_keeps_last_of_round", "cleaner_keeps_below_watermark"),
+        "it shows in what the cleaner leaves",
+    )
+    | dict.fromkeys(
+        (
+            "recovered_batches",
+            "rotation_persisted",
+            "previous_id_always_follows",
+            "read_offsets_create_group",
+            "tombstone_drops_pending",
+            "leaderless_marker_dropped",
+        ),
+        "it shows after a restart",
+    )
+    | dict.fromkeys(
+        ("dead_group_is_unavailable", "rebalance_checked_last", "old_member_epoch_commits", "offsets_verified_first"),
+        "it shows while members of a group change",
+    )
+    | dict.fromkeys(
+        ("failed_fence_remembered", "scala_group_errors", "refused_commit_drops_pending"),
+        "it shows where a log refuses a write",
+    )
+    | dict.fromkeys(
+        ("offsets_lag_marker", "pending_checked_first", "marker_keeps_next_guard", "stale_epoch_before_asking"),
+        "it shows for a moment, while something else is under way",
+    )
+    | dict.fromkeys(("empty_group_id_refused",), "it shows where a group has no name")
+    | dict.fromkeys(("max_sequence", "max_epoch", "split_out_of_order"), "it is of finite models and proposals")
+)
+"""Behaviours that no script here can show, by where they do show."""
+
+
+HIDDEN: Final = "another difference hides it, or no session met it"
+"""Of a behaviour that a client may see, and not here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Two values of one behaviour, in a release.
+
+    Attributes:
+        release: the name of a profile.
+        behaviour: a field of it.
+        other: the value that the release does not have.
+    """
+
+    release: str
+    behaviour: str
+    other: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """A script, and what it distinguishes."""
+
+    script: Script
+    tells: tuple[Told, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """The probe as JSON values; fields of an action that have their default are left out."""
+        return {
+            "family": self.script.family,
+            "legacy": self.script.legacy,
+            "actions": [_written(action) for action in self.script.actions],
+            "tells": [[each.release, each.behaviour, each.other] for each in self.tells],
+        }
+
+
+@cache
+def probes() -> tuple[Probe, ...]:
+    """Every probe."""
+    return tuple(_read(number, each) for number, each in enumerate(json.loads(FILE.read_text(encoding="utf-8"))))
+
+
+def write(found: Iterable[Probe]) -> None:
+    """Write every probe anew, a line each."""
+    FILE.write_text("[\n" + ",\n".join(json.dumps(each.to_json()) for each in found) + "\n]\n", encoding="utf-8")
+
+
+def neighbours() -> Iterator[tuple[Profile, Profile]]:
+    """Each release with the one after it; a release with a setting changed is the neighbour of that release."""
+    yield from pairwise(release for release in RELEASES if release is not KAFKA_3_9_UNVERIFIED)
+    yield KAFKA_3_9, KAFKA_3_9_UNVERIFIED
+
+
+def differing(one: Profile, other: Profile) -> tuple[str, ...]:
+    """The behaviours in which two releases differ."""
+    return tuple(
+        part.name
+        for part in fields(Profile)
+        if part.name not in NO_BEHAVIOURS and getattr(one, part.name) != getattr(other, part.name)
+    )
+
+
+def unseen_between(one: Profile, other: Profile) -> str:
+    """In what two releases differ that no client sees, and where each of it shows."""
+    reasons = (f"{name} ({why})" for name, why in unseen_in(one, other))
+    return "they differ in " + (", ".join(reasons) or "nothing else")
+
+
+def unseen_in(one: Profile, other: Profile) -> Iterator[tuple[str, str]]:
+    """Each behaviour in which two releases differ and that no probe distinguishes, and why."""
+    seen = set(seen_between(one, other))
+    yield from ((name, UNSEEN.get(name, HIDDEN)) for name in differing(one, other) if name not in seen)
+
+
+def indistinct(profile: Profile) -> Iterator[str]:
+    """The neighbours of a release that no client can distinguish from it, a line each."""
+    for one, other in neighbours():
+        if profile.name in (one.name, other.name) and not any(seen_between(one, other)):
+            neighbour = other if profile.name == one.name else one
+            yield f"no client can distinguish Kafka {neighbour.name} from {profile.name}: {unseen_between(one, other)}"
+
+
+def seen_between(one: Profile, other: Profile) -> Iterator[str]:
+    """The behaviours of two neighbours that a probe distinguishes in one of them."""
+    for name in differing(one, other):
+        values = {one.name: getattr(other, name), other.name: getattr(one, name)}
+        tells = (told for probe in probes() for told in probe.tells if told.behaviour == name)
+        if any(told.release in values and told.other == values[told.release] for told in tells):
+            yield name
+
+
+def _written(action: Action) -> dict[str, Any]:
+    plain = Action(0, "")
+    return {
+        part.name: getattr(action, part.name)
+        for part in fields(Action)
+        if getattr(action, part.name) != getattr(plain, part.name)
+    }
+
+
+def _read(number: int, written: Mapping[str, Any]) -> Probe:
+    actions = tuple(Action(**each) for each in written["actions"])
+    tells = tuple(Told(*each) for each in written["tells"])
+    return Probe(Script(written["family"], number, actions, written["legacy"]), tells)

@@ -1,0 +1,95 @@
+"""A script made shorter while it shows what it is to show."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Final
+
+from model_tests.probe.script import COPY, EXHAUST, NEWEST, Action
+
+Shows = Callable[[Sequence[Action]], bool]
+"""Whether these actions still show it."""
+
+Goes = Callable[[], bool]
+"""Whether there is time left."""
+
+
+def reduced(actions: Sequence[Action], shows: Shows, has_time: Goes = lambda: True) -> Sequence[Action]:
+    """Take away actions, then what is special about them: none can be left out of what is left.
+
+    Args:
+        actions: that show it.
+        shows: is asked about each shorter or simpler script.
+        has_time: is asked before each.
+    """
+    size = len(actions)
+    while size >= 1 and has_time():
+        size = min(size, len(actions))
+        shorter = _without(actions, size, shows, has_time)
+        actions, size = shorter, size if len(shorter) < len(actions) else size // 2
+    for simpler in SIMPLER:
+        actions = _each_simpler(actions, simpler, shows, has_time)
+    return actions
+
+
+def closed(actions: Sequence[Action]) -> list[Action]:
+    """Without copies of what is not there."""
+    keys: set[int] = set()
+    kept: list[Action] = []
+    for action in actions:
+        if action.api != COPY or action.original in keys:
+            keys.add(action.key)
+            kept.append(action)
+    return kept
+
+
+def _without(actions: Sequence[Action], size: int, shows: Shows, has_time: Goes) -> Sequence[Action]:
+    """Leave out so many neighbours, wherever that is possible."""
+    listed = actions
+    for end in range(len(listed), 0, -size):
+        if not has_time():
+            break
+        gone = {action.key for action in listed[max(end - size, 0) : end]}
+        rest = closed([action for action in actions if action.key not in gone])
+        if 0 < len(rest) < len(actions) and shows(rest):
+            actions = rest
+    return actions
+
+
+def _each_simpler(
+    actions: Sequence[Action], simpler: Callable[[Action], Action], shows: Shows, has_time: Goes
+) -> Sequence[Action]:
+    for place in range(len(actions)):
+        changed = simpler(actions[place])
+        if changed == actions[place]:
+            continue
+        if not has_time():
+            break
+        others = [*actions[:place], changed, *actions[place + 1 :]]
+        if shows(others):
+            actions = others
+    return actions
+
+
+def _one_record(action: Action) -> Action:
+    return replace(action, records=1)
+
+
+def _first_partition(action: Action) -> Action:
+    return replace(action, partition=0)
+
+
+def _newest(action: Action) -> Action:
+    return replace(action, version=NEWEST)
+
+
+def _plain(action: Action) -> Action:
+    epoch = action.epoch if action.api == EXHAUST else 0
+    return replace(action, sequence=0, epoch=epoch, expects=False, limit=0, member=False)
+
+
+def _ordinary(action: Action) -> Action:
+    return replace(action, stranger=False, generation=0, instance="", ill="")
+
+
+SIMPLER: Final[tuple[Callable[[Action], Action], ...]] = (_plain, _ordinary, _one_record, _first_partition, _newest)
+"""What is not special about an action any more."""

@@ -1,0 +1,142 @@
+"""What a session shows goes into the report: counts, and disagreements with their causes, each shrunk once."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from model_tests.common.reports import BadInput
+from model_tests.conform.decision_log import branch_name
+from model_tests.diagrams.sequence import text_of
+from model_tests.diagrams.sequence_svg import svg_of
+from model_tests.probe.connection import BrokerFailure
+from model_tests.probe.drawing import sequence_of
+from model_tests.probe.fingerprint import explained_by
+from model_tests.probe.options import ProbeOptions
+from model_tests.probe.page import page_of
+from model_tests.probe.played import MET, Played
+from model_tests.probe.report import Cause, FamilyTally, ProbeReport
+from model_tests.probe.shrinking import Play, Shrinker, described, signature_of
+from spec.versions import Profile
+
+PAGE: Final = "report.html"
+"""The report as a page, in the directory of sessions."""
+
+SHRUNK: Final = 12
+"""Causes that are shrunk; a broker of another kind may have many."""
+
+
+class Results:
+    """The report of one run while it is made, and the files beside it.
+
+    Attributes:
+        profile: that sessions are held against from now on.
+    """
+
+    def __init__(self, report: ProbeReport, options: ProbeOptions, say: Callable[[str], None], play: Play) -> None:
+        """Nothing was played yet.
+
+        Args:
+            report: that is filled.
+            options: of the run.
+            say: prints a line.
+            play: plays a script on fresh names.
+        """
+        self.profile: Profile
+        self._report = report
+        self._options = options
+        self._say = say
+        self._play = play
+
+    def take(self, played: Played) -> None:
+        """A session was played and judged."""
+        self._count(played)
+        if played.disagreed is not None:
+            self._take(played)
+
+    def write_page(self) -> None:
+        """Write the report as a page, where there is a directory.
+
+        Raises:
+            BadInput: it cannot be written.
+        """
+        if self._options.out is not None:
+            _put(self._options.out / PAGE, page_of(self._report), "w")
+
+    def _count(self, played: Played) -> None:
+        tally = self._report.families.setdefault(played.script.family, FamilyTally())
+        tally.sessions += 1
+        tally.steps += len(played.comparisons)
+        for comparison in played.comparisons:
+            if comparison.disagreed:
+                tally.disagreed += 1
+            elif comparison.undecided:
+                tally.undecided += 1
+                self._report.undecided[comparison.undecided] += 1
+            self._report.branches.update(branch_name(decided, self.profile) for decided in comparison.decided)
+        if played.undecided:
+            self._report.undecided[f"session ended: {played.undecided}"] += 1
+        if played.met:
+            self._report.undecided[MET] += played.met
+        self._write("sessions.ndjson", played)
+
+    def _take(self, played: Played) -> None:
+        """Count a disagreement with its cause, which is shrunk when it is first met."""
+        signature = signature_of(played)
+        if signature is None:
+            return
+        known = self._report.causes.get(signature)
+        if known is not None:
+            known.sessions += 1
+            return
+        cause = self._report.causes[signature] = Cause(signature)
+        self._say(f"disagreed: {signature}")
+        runs = 0
+        if self._options.shrinks and len(self._report.causes) <= SHRUNK:
+            try:
+                shrunk = Shrinker(self._play, played).shrink()
+                played, runs = shrunk.played, shrunk.runs
+            except BrokerFailure as failure:
+                self._report.notes.append(f"not shrunk to the end: {failure}")
+        self._describe(cause, played, runs)
+
+    def _describe(self, cause: Cause, played: Played, runs: int) -> None:
+        comparison = played.disagreed
+        if comparison is None:
+            return
+        first = comparison.disagreed[0]
+        cause.script = tuple(described(played))
+        cause.session = played.session
+        cause.drawing, cause.svg = text_of(sequence_of(played)), svg_of(sequence_of(played))
+        cause.guard = first.guard
+        cause.rules = tuple((rule.id, "; ".join(rule.source)) for rule in first.rules)
+        cause.runs = runs
+        cause.behaviours = explained_by(played, self.profile)
+        number = len(self._report.causes)
+        cause.file = self._write(f"disagreed-{number}.ndjson", played)
+
+    def _write(self, name: str, played: Played) -> str:
+        """Add a session to a file of the directory; the file's name, empty where there is no directory.
+
+        Raises:
+            BadInput: it cannot be written.
+        """
+        if self._options.out is None or not played.session["steps"]:
+            return ""
+        file = self._options.out / name
+        _put(file, json.dumps(played.session) + "\n", "a")
+        return str(file)
+
+
+def _put(file: Path, text: str, mode: str) -> None:
+    """Write to a file of the directory.
+
+    Raises:
+        BadInput: it cannot be written.
+    """
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open(mode) as lines:
+            lines.write(text)
+    except OSError as error:
+        raise BadInput(f"{file} cannot be written: {error.strerror}") from error
