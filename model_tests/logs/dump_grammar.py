@@ -21,6 +21,9 @@ from itertools import islice
 from os.path import commonprefix
 from typing import Final
 
+_CELL: Final = r"[\s|]+"
+"""Between two cells of a table."""
+
 
 @unique
 class Line(StrEnum):
@@ -43,19 +46,20 @@ class Line(StrEnum):
         r"|The following indexed offsets are not found|\s*Index(?:ed)? (?:offset|timestamp): \d"
         r"|\s+\d+ is followed by \d)"
     )
-    STATE = r"[^\s|>\"]+::(?:TransactionMetadata\(|NULL\s*$)"
     OFFSET = r"\[[^\[\]]*,[^\[\],]*,\d+\]::(?:OffsetAndMetadata\(|\[OffsetMetadata\[|NULL\s*$)"
+    STATE = r"[^\s|>\"]+::(?:TransactionMetadata\(|NULL\s*$)"
     JSON = r'\{"key":(?:\{"(?:type|version)":|null)'
     KCL = r"__(?:transaction_state|consumer_offsets) partition \d+ offset \d+ at \["
-    CONSUMED = r"(?:\w+:\d+\s|NO_TIMESTAMP\s)?\s*Partition:\d+\s+Offset:\d"
+    CONSUMED = r"(?:\w+:\d+\W|NO_TIMESTAMP\W)?\s*Partition:\d+\W+Offset:\d"
     HISTORY = (
         r"(?:(?:\d+|:[\w-]+)\t:(?:invoke|ok|info|fail)\t|(?:#[\w.]+)?\{:(?:type|index|process|f|time|value) "
         r'|\{"ev":|\{"timestamp":\s?\d+,\s?"name":)'
     )
     TABLE = (
-        r"(?:TransactionalId\s+Coordinator\s+ProducerId\s|CoordinatorId\s+TransactionalId\s|ProducerId\s+ProducerEpoch\s"
-        r"|Topic\s+Partition\s+ProducerId\s|TOPIC\s+PARTITION\s+ERROR\s+ID\s|BROKER\s+TRANSACTIONAL-ID\s"
-        r"|TRANSACTIONAL-ID\s+STATE\s+PRODUCER-ID\s)"
+        rf"(?:TransactionalId{_CELL}Coordinator{_CELL}ProducerId\b|CoordinatorId{_CELL}TransactionalId\b"
+        rf"|ProducerId{_CELL}ProducerEpoch\b|Topic{_CELL}Partition{_CELL}ProducerId\b"
+        rf"|TOPIC{_CELL}PARTITION{_CELL}ERROR{_CELL}ID\b|BROKER{_CELL}TRANSACTIONAL-ID\b"
+        rf"|TRANSACTIONAL-ID{_CELL}STATE{_CELL}PRODUCER-ID\b)"
     )
 
 
