@@ -145,7 +145,7 @@ def read_received(path: str, topic: str = "") -> Mapping[Partition, Integers]:
         return {partition: np.array(offsets, np.int64) for partition, offsets in found.items()}
     for number, record in _lines(path):
         try:
-            topic, partition, offset = map(record.get, _PLACE) if isinstance(record, dict) else record[:3]
+            topic, partition, offset = (record[name] for name in _PLACE) if isinstance(record, dict) else record[:3]
             found.setdefault((str(topic), int(partition)), []).append(int(offset))
         except (KeyError, TypeError, ValueError) as error:
             raise BadInput(f"{path} line {number}: not [topic, partition, offset, ...]") from error
