@@ -49,7 +49,8 @@ UNDECODED_OFFSETS: Final = "offsets of groups were printed without --offsets-dec
 NO_OUTCOME: Final = "control batches without their outcome"
 NO_METADATA: Final = "--skip-record-metadata left out the outcome of control batches"
 NOT_NAMED: Final = "no line names the dumped file"
-NO_SEGMENT: Final = "no segment (.log) is among the dumped files"
+NO_SEGMENT: Final = "no segment (.log), and no record of internal topics, is in it"
+NO_BATCH: Final = "no batch of a segment was printed"
 INVALID: Final = "kafka-dump-log calls a batch invalid"
 FORMATTED: Final = "a consumer printed"
 TWICE: Final = "a segment was dumped twice, with other batches"
@@ -108,6 +109,7 @@ class TextReader:
     Attributes:
         segments: those that are written.
         unread: parts that are not known.
+        empty: segments of which no batch was printed.
         passed_over: what was printed of other files.
     """
 
@@ -121,6 +123,7 @@ class TextReader:
         self._named, self._into = _NAMED.match(name), into
         self.segments: list[SegmentOfText] = []
         self.unread: list[UnreadPart] = []
+        self.empty: list[UnreadPart] = []
         self.passed_over: list[str] = []
         self._section = Section()
         self._out: BinaryIO | None = None
@@ -160,6 +163,7 @@ class TextReader:
             self._section = Section(base=int(found["base"]))
         else:
             self._section = Section(found["partition"], named=True, certain=True, base=int(found["base"]))
+            self.empty.append(UnreadPart(file.line, Cost.MISSING, NO_BATCH, f"of {found['partition']}"))
 
     def _named_by(self, dumped: DumpedBatch | UnreadPart) -> bool:
         """Name a section whose file is not named, or not with its folder; whether that is possible."""
