@@ -11,7 +11,7 @@ from typing import Final
 from rich.console import Console
 from rich.table import Table
 
-from model_tests.bench import checking, recording, searching, serving, simulating
+from model_tests.bench import checking, probing, recording, searching, serving, simulating
 from model_tests.bench.append import appends
 from model_tests.bench.audits import PARTITIONS, TIMES, audit_timing
 from model_tests.bench.instant import STEPS as INSTANT_STEPS
@@ -46,6 +46,9 @@ SENT: Final = {RunEffort.QUICK: 50_000, RunEffort.DEFAULT: 200_000, RunEffort.DE
 
 TRANSACTIONS: Final = {RunEffort.QUICK: 300, RunEffort.DEFAULT: 2_000, RunEffort.DEEP: 10_000}
 """Transactions of a client at a server."""
+
+PROBED: Final = {RunEffort.QUICK: 5, RunEffort.DEFAULT: 20, RunEffort.DEEP: 100}
+"""Seeds of each family of sessions that a broker is probed with."""
 
 LOADED: Final = {RunEffort.QUICK: 10, RunEffort.DEFAULT: 60, RunEffort.DEEP: 600}
 """Seconds of transactions while the memory of a server is looked at."""
@@ -247,11 +250,19 @@ def _recording(effort: RunEffort, scratch: Path) -> Iterator[Measured]:
     yield Measured("record: by way of the proxy / direct", load.ratio, "x", "at least 0.7", met=load.ratio >= 0.7)
 
 
+def _probing(effort: RunEffort, _scratch: Path) -> Iterator[Measured]:
+    load = probing.timed(PROBED[effort], CHECKS)
+    met = load.judged >= 300
+    yield Measured("probe: judged steps over one connection", load.judged, "/s", "at least 300", met=met)
+    yield Measured("probe: requests judged / not", load.ratio, "x", "at most 1.5", met=load.ratio <= 1.5)
+
+
 PARTS: Final[Mapping[str, Part]] = {
     "append": _append,
     "search": _search,
     "serve": _serving,
     "record": _recording,
+    "probe": _probing,
     "simulation": _simulations,
     "log": _log_files,
     "columns": _column_verdicts,

@@ -60,14 +60,14 @@ class ClientKnowledge:
 
     Attributes:
         max_epoch: the one that only a coordinator uses.
-        doubled_is_answered: two batches for one partition are refused; before, the connection is closed.
+        ill_formed: batches of the wrong form that are sent.
         joined: a member is in the group.
     """
 
     names: SessionNames
     transaction_version: int
     max_epoch: int
-    doubled_is_answered: bool
+    ill_formed: frozenset[str]
     joined: bool = False
     identities: dict[str, Identity] = field(default_factory=dict)
     sent: dict[int, Sent] = field(default_factory=dict)
@@ -138,19 +138,21 @@ class ClientKnowledge:
 
     def _ill_formed(self, action: Action) -> dict[str, Any]:
         """What a batch of the wrong form has otherwise than others."""
-        match action.ill:
-            case script.MARKER:
-                control = "COMMIT" if action.commits else "ABORT"
-                return {"record_count": 1, "control": control, "coordinator_epoch": 0}
-            case script.EMPTY:
-                return {"record_count": 0}
-            case script.DOUBLED if self.doubled_is_answered:
-                return {"batch_count": 2}
-            case script.LONGER:
-                return {"last_offset_delta": action.records}
-            case script.SHORTER:
-                return {"last_offset_delta": action.records - 2}
-        return {}
+        if action.ill not in self.ill_formed:
+            return {}
+        several = max(action.records, 2)
+        forms: dict[str, dict[str, Any]] = {
+            script.MARKER: {
+                "record_count": 1,
+                "control": "COMMIT" if action.commits else "ABORT",
+                "coordinator_epoch": 0,
+            },
+            script.EMPTY: {"record_count": 0},
+            script.DOUBLED: {"batch_count": 2},
+            script.LONGER: {"last_offset_delta": action.records},
+            script.SHORTER: {"record_count": several, "last_offset_delta": several - 2},
+        }
+        return forms.get(action.ill, {})
 
     def _identity(self, action: Action) -> Identity | None:
         known = self.identities.get(action.who)
@@ -231,7 +233,14 @@ def _fetch(action: Action) -> dict[str, Any]:
 
 
 def knowledge_of(names: SessionNames, profile: Profile) -> ClientKnowledge:
-    """The clients of a fresh session with a broker of a profile."""
+    """The clients of a fresh session with a broker of a profile.
+
+    Where the broker closes the connection of two batches for one partition, or takes a batch that is miscounted, none
+    is sent: the former ends the session, and the latter leaves a log that nobody has specified.
+    """
+    unsent = {script.DOUBLED} if not profile.invalid_record_has_code else set()
+    if not profile.records_compared_with_offsets:
+        unsent |= {script.LONGER, script.SHORTER}
     return ClientKnowledge(
-        names, profile.transaction_version, profile.max_epoch, doubled_is_answered=profile.invalid_record_has_code
+        names, profile.transaction_version, profile.max_epoch, ill_formed=frozenset(script.ILL) - unsent
     )

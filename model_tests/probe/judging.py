@@ -26,14 +26,16 @@ class Saved(NamedTuple):
 class LiveJudge:
     """Records the steps of one session, and judges them."""
 
-    def __init__(self, played: Played, profile: Profile, level: Level) -> None:
+    def __init__(self, played: Played, profile: Profile, level: Level, sides: Mapping[str, MakeSide] = LIVE) -> None:
         """A session without steps, whose header is written.
 
         Args:
             played: what it is written to.
             profile: that the broker is held against.
             level: how much of its state is observed.
+            sides: that answer beside it.
         """
+        self._sides = sides
         self._played = played
         self._profile = profile
         self._whole = level is Level.FULL
@@ -103,7 +105,9 @@ class LiveJudge:
     def _fresh(self) -> SideBySide:
         played = self._played
         profile = profile_of(SessionFields("the session", played.session))
-        return SideBySide(Session(played.session["id"], played.script.family, profile, played.partitions, ()), LIVE)
+        return SideBySide(
+            Session(played.session["id"], played.script.family, profile, played.partitions, ()), self._sides
+        )
 
     def _typed(self) -> SessionStep:
         fields = SessionFields(f"step {self.place - 1}", self._steps[-1])

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import permutations
 from typing import Any, Final, NamedTuple
 
-from model_tests.conform.side_by_side import StepComparison
+from model_tests.conform.side_by_side import MakeSide, StepComparison
 from model_tests.probe.asking import UNREADY_S, Asker
 from model_tests.probe.client import JOINED, Sent
-from model_tests.probe.judging import LiveJudge
+from model_tests.probe.judging import LIVE, LiveJudge
 from model_tests.probe.names import GROUP, TOPIC, SessionNames
 from model_tests.probe.observing import Level, NotObservable, Observer
 from model_tests.probe.played import COMPLETING, PATIENT, UNREADY, Patience, Played, SessionEnded
@@ -61,6 +61,7 @@ class Player:
         shared: bool,
         patience: Patience = PATIENT,
         stops: bool = True,
+        sides: Mapping[str, MakeSide] = LIVE,
     ) -> None:
         """A fresh session.
 
@@ -73,7 +74,9 @@ class Player:
             shared: other clients may use the broker at the same time.
             patience: with states that differ.
             stops: the session ends where it differs; else it goes on, and is not judged any further.
+            sides: that answer beside the broker.
         """
+        self._sides = sides
         ids = sorted({action.who for action in script.actions if action.who.startswith("t")})
         self._target = target
         self._profile = profile
@@ -98,7 +101,7 @@ class Player:
         self._observer.begin()
         played = Played(self._script, self._header(), partitions=self._names.partitions)
         self._played = played
-        self._judge = LiveJudge(played, self._profile, self._observer.level)
+        self._judge = LiveJudge(played, self._profile, self._observer.level, self._sides)
         actions, place = self._script.actions, 0
         try:
             while place < len(actions) and not (self._stops and self._judge.disagrees):

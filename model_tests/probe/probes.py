@@ -69,6 +69,7 @@ UNSEEN: Final[Mapping[str, str]] = MappingProxyType(
         ("offsets_lag_marker", "pending_checked_first", "marker_keeps_next_guard", "stale_epoch_before_asking"),
         "it shows for a moment, while something else is under way",
     )
+    | dict.fromkeys(("first_offset_by_sequences",), "it shows after 2^31 records of a producer")
     | dict.fromkeys(("empty_group_id_refused",), "it shows where a group has no name")
     | dict.fromkeys(("max_sequence", "max_epoch", "split_out_of_order"), "it is of finite models and proposals")
 )

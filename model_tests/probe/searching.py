@@ -63,5 +63,5 @@ def search(seeds: int, known: Sequence[Probe], say: Callable[[str], None]) -> It
 
 
 if __name__ == "__main__":
-    for listed in search(SEEDS, probes(), Console(stderr=True, soft_wrap=True).print):
-        write(listed)
+    *_, found = search(SEEDS, probes(), Console(stderr=True, soft_wrap=True).print)
+    write(found)

@@ -1,15 +1,13 @@
 """Scripts and their shortening, without a broker."""
 
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import pytest
 
 from model_tests.common.reports import BadInput
 from model_tests.probe.options import seconds_of
-from model_tests.probe.probes import UNSEEN
 from model_tests.probe.script import COPY, DRAWS, drawn
 from model_tests.probe.target import Pace, java_hash
-from spec.versions import Profile
 
 
 @pytest.mark.parametrize("family", DRAWS)
@@ -32,11 +30,6 @@ def test_copies_name_actions_before_them(family: str) -> None:
         for action in script.actions:
             assert action.api != COPY or action.original in seen
             seen.add(action.key)
-
-
-def test_unseen_behaviours_are_behaviours() -> None:
-    """No behaviour is passed over that does not exist."""
-    assert set() == set(UNSEEN) - {behaviour.name for behaviour in fields(Profile)}
 
 
 def test_action_in_words() -> None:
