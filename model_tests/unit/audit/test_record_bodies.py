@@ -259,7 +259,7 @@ def found_in(findings: Iterable[tuple[object, Finding]]) -> list[tuple[str, int,
 
 def test_a_divided_log_reports_the_same(tmp_path: Path) -> None:
     """Each segment read by a task of its own."""
-    divided = Divided(written(tmp_path), deep="true")
+    divided = Divided(written(tmp_path), deep=True)
 
     (verdict, damage) = divided.verdicts[0]
     whole = run([tmp_path], deep=True)
