@@ -44,7 +44,14 @@ def chosen_findings(
     shown: ListedTransactions,
     transactions: "TransactionsReport",
 ) -> list[tuple[Finding, ...]]:
-    """The selected findings of each log."""
+    """The selected findings of each log.
+
+    Args:
+        logs: of all partitions and brokers, in order.
+        findings: of each log.
+        shown: what is asked for.
+        transactions: as they were joined over all logs.
+    """
     producers = {
         one.one.known.producer_id
         for one in transactions.judged

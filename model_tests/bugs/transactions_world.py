@@ -99,7 +99,14 @@ class TransactionsWorld:
         self.client.begin(instance, transaction)
 
     def client_sends_batch(self, instance: int, transaction: int, partition: int, number: int) -> None:
-        """Produce is sent."""
+        """Produce is sent.
+
+        Args:
+            instance: of the client, by its number.
+            transaction: of the client, by its number.
+            partition: by its number.
+            number: of the batch, from 0.
+        """
         self.sent[transaction, partition, number] = BatchOnWire(self.client.batch(instance, transaction, partition))
 
     def client_ends(self, transaction: int, outcome: int) -> None:
@@ -147,6 +154,12 @@ class TransactionsWorld:
 
     def coordinator_verifies(self, transaction: int, partition: int, number: int, fate: int = DURABLE) -> None:
         """The coordinator answers the leader that has a batch.
+
+        Args:
+            transaction: of the client, by its number.
+            partition: by its number.
+            number: of the batch, from 0.
+            fate: how the append to the coordinator's log ends.
 
         Raises:
             TransactionAbortable: the coordinator knows the partition in no open transaction of the producer.

@@ -105,7 +105,14 @@ class SpecifiedGroups:
         return OffsetsFetched(ErrorCode.NONE, {name: fetched(reply) for name, reply in reported.items()})
 
     def mark(self, name: str, marker: MarkerRequest, *, commits: bool, caught_up: bool = True) -> SpecifiedDecision:
-        """Append a marker to an offsets partition, and end what its producer has pending there, now or later."""
+        """Append a marker to an offsets partition, and end what its producer has pending there, now or later.
+
+        Args:
+            name: of the partition.
+            marker: as the coordinator sends it.
+            commits: the outcome.
+            caught_up: whether the group has applied it when it is answered.
+        """
         decided = self._group(_group_of(name)).partition.mark(name, marker, commits=commits)
         appended = decided.reply.appended
         if offsets.is_applied(self._profile, appended=appended, caught_up=caught_up):

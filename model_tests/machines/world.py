@@ -120,7 +120,14 @@ class ObservedCluster:
     def watch(
         self, partition: int, node: int, batches: tuple[RecordBatch, ...], ask: Callable[[], PartitionAnswer]
     ) -> PartitionAnswer:
-        """Have a node asked to append, and hold what is seen of it against the rules of one append."""
+        """Have a node asked to append, and hold what is seen of it against the rules of one append.
+
+        Args:
+            partition: by its number.
+            node: that is asked.
+            batches: of the request.
+            ask: puts the request to the node.
+        """
         replica, batch = self.partitions[partition].replicas[node], batches[0]
         if not replica.leads:
             return ask()

@@ -119,7 +119,15 @@ class Theorem:
     assumptions: tuple[Assumption, ...]
 
     def to_json(self) -> dict[str, object]:
-        """The same as plain values."""
+        """The same as plain values.
+
+        Fields:
+            name: a theorem that is proved
+            rule: whose it is
+            system: of which system it is a theorem
+            sentence: what it says
+            assumptions[]: what its proof takes for granted, by number
+        """
         return {
             "name": self.name,
             "rule": self.rule.id,

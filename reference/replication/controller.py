@@ -187,7 +187,16 @@ class Controller(ABC):
         former: PartitionState,
         unclean_allowed: bool,
     ) -> None:
-        """Report an election whose outcome is written."""
+        """Report an election whose outcome is written.
+
+        Args:
+            partition: its number.
+            election: what kind it was.
+            candidates: as they stood before it.
+            elected: the leader now, or none.
+            former: the partition's state before the election.
+            unclean_allowed: whether anyone alive might have led.
+        """
         now = self.metadata.partitions[partition]
         self.report(
             "LeaderElection",

@@ -1,4 +1,10 @@
-"""The controller that leads a Raft quorum (ReplicationControlManager, ClusterControlManager)."""
+"""The controller that leads a Raft quorum (ReplicationControlManager, ClusterControlManager).
+
+Arguments:
+    insync: the in-sync set.
+    eligible: replicas that may lead where the in-sync set is empty (KIP-966).
+    last_known: who led last, -1 unknown.
+"""
 
 from dataclasses import replace
 
@@ -41,6 +47,12 @@ class KRaftController(Controller):
 
     def heartbeat(self, broker: int, epoch: int, shuts_down: bool, now: Timestamp) -> None:
         """A broker is there: it is unfenced, or gives up what it leads before it shuts down.
+
+        Args:
+            broker: its id.
+            epoch: of its registration.
+            shuts_down: whether it asks to be relieved of what it leads.
+            now: milliseconds, by the controller's clock.
 
         Raises:
             StaleBrokerEpoch: it was registered again since.
@@ -164,7 +176,14 @@ class KRaftController(Controller):
     def candidates_among(
         self, state: PartitionState, insync: frozenset[int], eligible: frozenset[int], last_known: int = ABSENT
     ) -> list[Candidate]:
-        """The replicas of an election; the last leader counts where no replica is in sync or eligible."""
+        """The replicas of an election; the last leader counts where no replica is in sync or eligible.
+
+        Args:
+            state: of the partition.
+            insync: the in-sync set.
+            eligible: replicas that may lead where the in-sync set is empty (KIP-966).
+            last_known: who led last, -1 unknown.
+        """
         lost = not insync and not eligible
         return [
             candidate._replace(
