@@ -25,7 +25,7 @@ _AGAIN: Final = 4
 class EndedBy(StrEnum):
     """Who ended a transaction."""
 
-    NOBODY = ""  # it is open, or the log does not say
+    UNKNOWN = ""  # it is open, or the log does not say
     CLIENT = "client"
     FENCE = "fence"  # an InitProducerId of another producer with the same transactional id
     TIMEOUT = "timeout"
@@ -35,11 +35,11 @@ class EndedBy(StrEnum):
 def ended_by(known: CoordinatorTransaction) -> EndedBy:
     """Who ended it: EndTxn leaves the epoch as it was under versions 0 and 1, the coordinator's own abort raises it."""
     if not known.decided or known.doubtful:
-        return EndedBy.NOBODY
+        return EndedBy.UNKNOWN
     if known.outcome == ControlType.COMMIT.value:
         return EndedBy.CLIENT
     if known.producer_epoch == ABSENT or known.prepared_offset == ABSENT:
-        return EndedBy.NOBODY
+        return EndedBy.UNKNOWN
     rise = known.marker_epoch - known.producer_epoch
     by_client = 1 if known.client_version >= BUMPING else 0
     if rise == 0 == by_client:

@@ -55,7 +55,13 @@ class HistoryReport:
         return sum(self.fates.values())
 
     def to_json(self) -> dict[str, object]:
-        """The same as plain values."""
+        """The same as plain values.
+
+        Fields:
+            attempts.*: transactions by the answer that the client got
+            acknowledged.*: acknowledged records by the answer that the client got and by their outcome
+            not_given: acknowledged records of partitions whose logs are not here
+        """
         return {"attempts": dict(self.attempts), "acknowledged": dict(self.fates), "not_given": self.not_given}
 
     def in_one_line(self) -> str:

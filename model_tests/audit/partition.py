@@ -128,11 +128,11 @@ def _still_open(decisions: LinkDecisions, links: Links, log: Condensed) -> LinkD
     )
 
 
-def _beyond(asked: RereadRequest, log: Condensed, wanted: Wanted) -> RereadRequest:
+def _beyond(request: RereadRequest, log: Condensed, wanted: Wanted) -> RereadRequest:
     """What else is needed and not there yet."""
     if len(log.rows) == log.totals.batches and not log.doubted:
         return RereadRequest()
-    return RereadRequest(asked.producers - wanted.whole, asked.places - set(wanted.places.tolist()))
+    return RereadRequest(request.producers - wanted.whole, request.places - set(wanted.places.tolist()))
 
 
 @evidences(rules.SEQ_SUCCESSOR, Layer.AUDIT)

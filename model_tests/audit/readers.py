@@ -40,6 +40,12 @@ def seen_by_readers(
     """Batches that a reader with the aborted index is given, or not given, against the decision; and their number.
 
     Disputed transactions, of which index and log are known to differ, are left out.
+
+    Args:
+        log: of one partition on one broker.
+        derived: the files that are derived from batches: snapshots and indexes.
+        disputed: first and last offset of transactions of which index and log are known not to agree.
+        tally: what readers and rules have to do with of the log's data.
     """
     batches, found, at = log.batches, log.found, log.offsets
     ended = found.joins & (found.marker >= 0)

@@ -28,6 +28,12 @@ def first_difference(
     """The first difference below an offset, from where on both are complete; none where there is none.
 
     What unreadable bytes hide in one of the two is no difference.
+
+    Args:
+        left: a replica.
+        right: another.
+        paths: where they, or the logs, are.
+        end: offset below which they must agree.
     """
     begin = max(left.begin, right.begin)
     for first, last in _suspected(left, right, begin, end):

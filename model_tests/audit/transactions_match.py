@@ -32,6 +32,13 @@ def match(
 
     Between the Prepare and the Complete record the coordinator waits for all markers, so that a marker's time shows
     which transaction it belongs to. Where the clocks of brokers do not agree so far, epoch, outcome and order do.
+
+    Args:
+        markers: in the order of the log.
+        transactions: in the order of the coordinator's log.
+        empty: of each marker, whether it ends no data.
+        whole: whether nothing of it is missing.
+        others: of the producer, which have not registered the partition.
     """
     by_time = _by_time(markers, transactions, empty)
     if _agrees(by_time, markers, transactions, whole=whole) or len(markers) * len(transactions) > _LARGEST_TABLE:

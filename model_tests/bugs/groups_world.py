@@ -38,13 +38,15 @@ class _Group:
     def commit(self, offset: int, epoch: Epoch, claim: MemberClaim, meanwhile: Callable[[], None]) -> None:
         """TxnOffsetCommit; what happens meanwhile happens while the transaction's coordinator is asked."""
         producer = ProducerIdentity(PRODUCER, epoch)
-        asked = TransactionalCommit(COMMIT_VERSION, GROUP, producer, {INPUT: OffsetAndMetadata(Offset(offset))}, claim)
+        request = TransactionalCommit(
+            COMMIT_VERSION, GROUP, producer, {INPUT: OffsetAndMetadata(Offset(offset))}, claim
+        )
 
         def verified() -> int:
             meanwhile()
             return self._guard(producer)
 
-        self.groups.commit_in_transaction(asked, verified)
+        self.groups.commit_in_transaction(request, verified)
 
     def _guard(self, producer: ProducerIdentity) -> int:
         state = self.topic.partitions[0].state

@@ -62,7 +62,14 @@ class SpecifiedPartition:
         return self.take(name, data_request(batch, self.log.end), batch.values, guarded=guarded)
 
     def take(self, name: str, request: AppendRequest, values: tuple[str, ...], *, guarded: bool) -> SpecifiedDecision:
-        """Ask for a batch of these values to be appended, and make true what is decided."""
+        """Ask for a batch of these values to be appended, and make true what is decided.
+
+        Args:
+            name: of the partition.
+            request: the batch, as the decision takes it.
+            values: of its records.
+            guarded: whether the coordinator has agreed to it.
+        """
         before = self._entries.get(request.producer_id, NOTHING_KNOWN)
         met = verification.met(self._asked.get(request.producer_id, NOTHING_ASKED), guarded)
         outcome = appending.append(before, request, self._profile, met)

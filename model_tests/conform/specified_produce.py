@@ -40,7 +40,7 @@ class SpecifiedProduce:
         return ProduceAnswer(answers, request.several)
 
     def _produce(self, request: RecordedProduce, batch: RecordedBatch, refusals: Mapping[str, int]) -> AppendAnswer:
-        asked, admission = self._asked(request, batch), self._admit(request, batch)
+        requested, admission = self._asked(request, batch), self._admit(request, batch)
         if not producing.is_admitted(admission):
             self.decided += (SpecifiedDecision(batch.partition, data_request(batch, 0), admission),)
             return _worded(producing.refused(admission))
@@ -52,7 +52,7 @@ class SpecifiedProduce:
         partition, guarded = self.partitions[batch.partition], batch.partition in refusals
         decided = partition.append(batch.partition, batch, guarded=guarded)
         self.decided += (decided,)
-        return _worded(producing.answered(asked, decided.reply, LOG_START))
+        return _worded(producing.answered(requested, decided.reply, LOG_START))
 
     def _verify(self, request: RecordedProduce) -> Mapping[str, int]:
         """The coordinator's answer about each partition that has to ask it."""

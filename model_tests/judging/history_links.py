@@ -125,8 +125,8 @@ def _is_placed(of: Of) -> Term:
 
 def _course(of: Of) -> Term:
     ended = choose(of("committed"), Course.COMMIT_REPORTED.value, Course.ABORT_REPORTED.value)
-    asked = choose(of("committed"), Course.COMMIT_ASKED.value, Course.ABORT_ASKED.value)
-    return choose(_is(of, EventKind.ENDED), ended, choose(_is(of, EventKind.ENDING), asked, Course.BEGUN.value))
+    request = choose(of("committed"), Course.COMMIT_ASKED.value, Course.ABORT_ASKED.value)
+    return choose(_is(of, EventKind.ENDED), ended, choose(_is(of, EventKind.ENDING), request, Course.BEGUN.value))
 
 
 def _whose(of: Of) -> Term:

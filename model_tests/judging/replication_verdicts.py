@@ -82,14 +82,14 @@ def follower_watermark_step(of: Column) -> judging.FollowerWatermarkStep:
 
 def produce_step(of: Column) -> judging.ProduceStep:
     """Records that come."""
-    asked = Produce(of("acks"), of("insync_size"), of("min_insync"))
-    return judging.ProduceStep(asked, of("leads"), of("error"))
+    request = Produce(of("acks"), of("insync_size"), of("min_insync"))
+    return judging.ProduceStep(request, of("leads"), of("error"))
 
 
 def acknowledge_step(of: Column) -> judging.AcknowledgeStep:
     """An answer that waited."""
-    asked = Produce(of("acks"), of("maximal_size"), of("min_insync"))
-    return judging.AcknowledgeStep(asked, of("leads"), of("before_high_watermark"), of("offset"), of("error"))
+    request = Produce(of("acks"), of("maximal_size"), of("min_insync"))
+    return judging.AcknowledgeStep(request, of("leads"), of("before_high_watermark"), of("offset"), of("error"))
 
 
 def lag_step(of: Column) -> judging.LagStep:
@@ -112,7 +112,7 @@ def return_step(of: Column) -> judging.ReturnStep:
 
 def proposal_step(of: Column) -> judging.ProposalStep:
     """AlterPartition at a controller."""
-    asked = Proposal(
+    request = Proposal(
         leads=False,
         leader_epoch=of("asked_leader_epoch"),
         partition_epoch=of("asked_partition_epoch"),
@@ -121,7 +121,9 @@ def proposal_step(of: Column) -> judging.ProposalStep:
     )
     replicas = [_proposed(of, f"replica_{place}_") for place in range(REPLICAS_SHOWN)]
     before = of("leader_epoch"), of("partition_epoch")
-    return judging.ProposalStep(asked, of("broker"), of("leader"), replicas, of("proposed_size"), *before, of("error"))
+    return judging.ProposalStep(
+        request, of("broker"), of("leader"), replicas, of("proposed_size"), *before, of("error")
+    )
 
 
 def _proposed(of: Column, prefix: str) -> judging.ProposedReplica:

@@ -155,12 +155,12 @@ def _inits(
     """InitProducerId without an expected identity, with the current one, and repeated with the one before."""
     plain = InitRequest(_ANY_TIMEOUT, fresh_producer_id=after.producer_id)
     last = before.producer_epoch - 1
-    asked = [(before, plain)]
+    requested = [(before, plain)]
     if before.known:
-        asked.append((before, _expecting(plain, before, before.producer_epoch)))
+        requested.append((before, _expecting(plain, before, before.producer_epoch)))
     if last >= 0 and not fenced:
-        asked.append((replace(before, last_epoch=last), _expecting(plain, before, last)))
-    for entry, request in asked:
+        requested.append((replace(before, last_epoch=last), _expecting(plain, before, last)))
+    for entry, request in requested:
         yield "InitProducerId", initialize(entry, request, profile)
 
 
@@ -172,8 +172,8 @@ def _ends(before: TransactionEntry, after: TransactionEntry, profile: Profile) -
     """EndTxn of a client, and the coordinator's own abort that fences."""
     bumps = after.client_version >= BUMPING
     commits = after.state == TransactionState.PREPARE_COMMIT.value
-    asked = EndRequest(before.producer_id, before.producer_epoch, commits, bumps, fresh_producer_id=1)
-    yield "EndTxn", end(before, asked, profile)
+    request = EndRequest(before.producer_id, before.producer_epoch, commits, bumps, fresh_producer_id=1)
+    yield "EndTxn", end(before, request, profile)
     if not commits and before.state == TransactionState.ONGOING.value:
         as_run = profile.under(BUMPING if bumps else 0)
         fencing = replace(before, pending=TransactionState.PREPARE_EPOCH_FENCE.value)

@@ -233,6 +233,13 @@ def identity_of(world: ObservedCluster, stream: ProducerStream) -> ProducerIdent
 
 
 def vast_batch(identity: ProducerIdentity, first: int, records: int, now: Timestamp) -> RecordBatch:
-    """A batch of very many records, of which only the header exists."""
+    """A batch of very many records, of which only the header exists.
+
+    Args:
+        identity: producer id and epoch.
+        first: sequence of the first record.
+        records: how many.
+        now: milliseconds.
+    """
     batch = blank_batch(1, producer_id=identity.producer_id, epoch=identity.epoch, base_sequence=first, timestamp=now)
     return batch._replace(record_count=records, last_offset_delta=records - 1)

@@ -28,7 +28,15 @@ class Strangers(StreamEvents):
         return choose.below(self.setting.partitions), ProducerId(FIRST_ID + choose.below(STRANGERS))
 
     def sends_batch(self, doing: str, partition: int, identity: tuple[int, int], first: int, records: int) -> None:
-        """A stranger sends a batch, which arrives at once."""
+        """A stranger sends a batch, which arrives at once.
+
+        Args:
+            doing: what the stranger is up to, for the report.
+            partition: by its number.
+            identity: producer id and epoch.
+            first: sequence of the first record.
+            records: how many.
+        """
         self.happens(doing)
         batch = blank_batch(
             records,

@@ -71,7 +71,14 @@ def exhaustion_control() -> Control:
 @evidences(rules.IDS_EXHAUSTION, Layer.STATEFUL)
 @evidences(rules.IDS_UNIQUE, Layer.STATEFUL)
 def holds_the_end(answer: IdentityAnswer, first: int, given: set[int], ledger: Ledger) -> None:
-    """An id is new and not beyond the last, or there is an error and no id."""
+    """An id is new and not beyond the last, or there is an error and no id.
+
+    Args:
+        answer: to the request.
+        first: id of the block that the run begins with.
+        given: ids that were handed out.
+        ledger: where rules at stake are counted, and violations kept.
+    """
     error, producer = answer
     if error is not ErrorCode.NONE:
         reported = error is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS and producer == NOBODY

@@ -245,9 +245,9 @@ class WatchedWorld(TransactionWorld):
         """That a request arrives, or that its answer does."""
         return Cause(type(asked_of(request)).__name__, request, self._owners.get(request.number, {}))
 
-    def _sent_for(self, asked: WriteMarker) -> CoordinatedTransaction | None:
+    def _sent_for(self, request: WriteMarker) -> CoordinatedTransaction | None:
         """The transaction that a marker is about: the newest such one that its coordinator knew of."""
-        marker = asked.marker
+        marker = request.marker
         history = self.coordinators.of_producer(marker.producer_id)
         for decided in () if history is None else history.all():
             if decided.identity == (marker.producer_id, marker.epoch) and marker.coordinator_epoch in decided.epochs:

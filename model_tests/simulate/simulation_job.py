@@ -77,7 +77,15 @@ class Counters:
 
 
 def make(spark: SparkSession, pieces: Sequence[Piece], directory: Path, trace_of: TraceOf, console: Console) -> None:
-    """Make the pieces, each in a task of its own, and show how far it is."""
+    """Make the pieces, each in a task of its own, and show how far it is.
+
+    Args:
+        spark: the session.
+        pieces: of the work, a task each.
+        directory: of the logs.
+        trace_of: makes the rows of one trace.
+        console: that shows how far it is.
+    """
     context = spark.sparkContext
     counters = Counters(context.accumulator(0), context.accumulator(0))
     task = partial(_make, directory=directory, trace_of=trace_of, counters=counters)

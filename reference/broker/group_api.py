@@ -68,9 +68,9 @@ def handle_txn_offset_commit(
 
     def commit(offsets: Offsets) -> None:
         number = coordinator.shards.topic.number_of(request.group)
-        asked = TransactionalCommit(request.version, request.group, request.producer, offsets, request.claim)
+        requested = TransactionalCommit(request.version, request.group, request.producer, offsets, request.claim)
         coordinator.commit_in_transaction(
-            asked,
+            requested,
             lambda: verification.guard_for(request.transactional_id, number, request.producer, NO_SEQUENCE),
         )
 

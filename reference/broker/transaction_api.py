@@ -173,9 +173,9 @@ def handle_end_txn(
         commit: commit it, or else abort it.
     """
     bumps = version >= BUMPS_SINCE
-    asked = EndTransaction(transactional_id, *producer, commit, BUMPS_EPOCH if bumps else 0)
+    request = EndTransaction(transactional_id, *producer, commit, BUMPS_EPOCH if bumps else 0)
     try:
-        identity = coordinator.end_txn(asked)
+        identity = coordinator.end_txn(request)
     except Refusal as refusal:
         return IdentityAnswer(reported(coordinator.profile, Api.END_TXN, version, refusal.code))
     return IdentityAnswer(ErrorCode.NONE, identity if bumps else NOBODY)

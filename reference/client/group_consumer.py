@@ -238,9 +238,9 @@ class GroupConsumer:
         """The connection broke or the request timed out: it is sent again if it still matters."""
         self.answer(number, ErrorCode.NETWORK_EXCEPTION, now)
 
-    def _heard(self, asked: MemberRequest, answer: GroupAnswer, now: Timestamp) -> None:
+    def _heard(self, request: MemberRequest, answer: GroupAnswer, now: Timestamp) -> None:
         error = error_of(answer)
-        outcome = group_meaning(asked, error)
+        outcome = group_meaning(request, error)
         again = outcome in (GroupMeaning.RETRY, GroupMeaning.REFIND)
         if isinstance(answer, OffsetsAnswer) and answer.error is ErrorCode.NONE:
             self._start_from(answer)

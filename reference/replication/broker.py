@@ -83,17 +83,17 @@ class BrokerProcess:
                 made[partition] = self.proposals[partition] = proposal
         return made
 
-    def altered(self, partition: int, asked: AlterPartition, answer: Altered, now: Timestamp) -> None:
+    def altered(self, partition: int, request: AlterPartition, answer: Altered, now: Timestamp) -> None:
         """The controller has answered a proposal; the answer to an earlier one is dropped.
 
         Args:
             partition: its number.
-            asked: the proposal that is answered.
+            request: the proposal that is answered.
             answer: of the controller.
             now: milliseconds, by the broker's clock.
         """
         present = self.proposals.get(partition)
-        if present is None or asked != present._replace(broker_epoch=asked.broker_epoch):
+        if present is None or request != present._replace(broker_epoch=request.broker_epoch):
             return
         leadership = self.replicas[partition].leadership
         if leadership is not None:
@@ -110,10 +110,10 @@ class BrokerProcess:
     # --- followers --------------------------------------------------------------------------------------------
 
     def answer_fetch(
-        self, partition: int, asked: FetchRequest, now: Timestamp
+        self, partition: int, request: FetchRequest, now: Timestamp
     ) -> tuple[FollowerFetchResult, AlterPartition | None]:
         """Answer a follower; perhaps with a proposal to take it into the in-sync set."""
-        answer, proposal = self.replicas[partition].fetch(asked, now)
+        answer, proposal = self.replicas[partition].fetch(request, now)
         if proposal is not None:
             self.proposals[partition] = proposal
         return answer, proposal
@@ -123,5 +123,5 @@ class BrokerProcess:
         following = self.replicas[partition].following
         if following is None:
             return None
-        asked = following.ask(self.epoch)
-        return None if asked is None else (following.leader, asked)
+        request = following.ask(self.epoch)
+        return None if request is None else (following.leader, request)

@@ -99,21 +99,21 @@ class Following:
 
     # --- what it is answered ----------------------------------------------------------------------------------
 
-    def receive_end(self, asked: AskEpochEnd, answer: EpochEndAnswer, now: Timestamp) -> None:
+    def receive_end(self, request: AskEpochEnd, answer: EpochEndAnswer, now: Timestamp) -> None:
         """The leader says where an epoch ends in its log."""
-        if asked.number != self._asked or self.phase is not FollowerPhase.TRUNCATING:
+        if request.number != self._asked or self.phase is not FollowerPhase.TRUNCATING:
             return
         if answer.error is ErrorCode.NONE:
             self._truncate_to(answer.end, now)
         elif answer.error is ErrorCode.FENCED_LEADER_EPOCH:
             self.phase = FollowerPhase.STOPPED
 
-    def receive(self, asked: FetchRequest, answer: FollowerFetchResult, now: Timestamp) -> None:
+    def receive(self, request: FetchRequest, answer: FollowerFetchResult, now: Timestamp) -> None:
         """The leader answers a fetch; an answer to anything but the last request is dropped."""
         if (
-            asked.number != self._asked
+            request.number != self._asked
             or self.phase is not FollowerPhase.FETCHING
-            or asked.offset != self._replica.log.log_end
+            or request.offset != self._replica.log.log_end
         ):
             return
         if answer.error is ErrorCode.OFFSET_OUT_OF_RANGE:

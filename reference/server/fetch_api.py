@@ -70,13 +70,13 @@ def fetch(service: Service, call: Call) -> None:
             {"error_code": int(ServerError.FETCH_SESSION_ID_NOT_FOUND), "session_id": NO_SESSION, "responses": []}
         )
         return
-    asked = [
+    requested = [
         _Asked(topic, each, service.partition_named(topic, each.partition))
         for topic in message.topics
         for each in topic.partitions
     ]
-    waiting = _WaitingFetch(service, call, asked)
-    if not waiting.go_on(message.max_wait_ms <= 0 or not asked):
+    waiting = _WaitingFetch(service, call, requested)
+    if not waiting.go_on(message.max_wait_ms <= 0 or not requested):
         service.parked.append(Parked(call.node, service.now + message.max_wait_ms, waiting.go_on, call.connection))
 
 
@@ -99,7 +99,9 @@ class _WaitingFetch:
         refused = any(each.error for each in found)
         if not (due or refused or sum(each.size for each in found) >= self.call.message.min_bytes):
             return False
-        listed = [(asked.topic, self._answered(asked, each)) for asked, each in zip(self.asked, found, strict=True)]
+        listed = [
+            (request.topic, self._answered(request, each)) for request, each in zip(self.asked, found, strict=True)
+        ]
         responses = by_topic(listed, "partitions", topic="topic", topic_id="topic_id")
         self.call.reply({"error_code": 0, "session_id": NO_SESSION, "responses": responses})
         return True
@@ -162,10 +164,10 @@ class _WaitingFetch:
         if each.partition is None or not self.service.leads(self.call.node, each.partition):
             return
         isolation = self.call.message.isolation_level
-        asked = asked_columns(each.partition, Offset(each.asked.fetch_offset), isolation)
+        request = asked_columns(each.partition, Offset(each.asked.fetch_offset), isolation)
         leader = self.service.world.brokers.partitions[each.partition].leader
         reader: Row = {"client": self.service.new_reader()}
-        self.service.world.steps.fetched(self.call.node, leader, reader | asked, ErrorCode(found.error), found.result)
+        self.service.world.steps.fetched(self.call.node, leader, reader | request, ErrorCode(found.error), found.result)
 
 
 def _none(result: FetchResult) -> tuple[()] | None:
@@ -188,18 +190,18 @@ def list_offsets(service: Service, call: Call) -> None:
     """Where partitions begin and end, and where they are at a time."""
     listed = []
     for topic in call.message.topics:
-        for asked in topic.partitions:
-            partition = service.partition_named(topic, asked.partition_index)
-            error, place = service.leader_error(call.node, partition, asked.current_leader_epoch), _Place()
-            if asked.timestamp < 0 and _is_unknown(service, call, asked.timestamp):
+        for request in topic.partitions:
+            partition = service.partition_named(topic, request.partition_index)
+            error, place = service.leader_error(call.node, partition, request.current_leader_epoch), _Place()
+            if request.timestamp < 0 and _is_unknown(service, call, request.timestamp):
                 error = ErrorCode.UNSUPPORTED_VERSION
             if not error and partition is not None:
                 replicated = service.world.brokers.partitions[partition]
                 place = _place(
-                    replicated.leader, replicated.leader_epoch, asked.timestamp, call.message.isolation_level
+                    replicated.leader, replicated.leader_epoch, request.timestamp, call.message.isolation_level
                 )
             answer = {
-                "partition_index": asked.partition_index,
+                "partition_index": request.partition_index,
                 "error_code": int(error),
                 "timestamp": place.timestamp,
                 "offset": place.offset,

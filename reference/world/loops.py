@@ -66,10 +66,10 @@ class Loops:
                 assigned = {member.member_id: b"" for member in answer.members}
                 coordinator.sync(SyncRequest(self.group, loop.claim, assigned), lambda _: None)
 
-        asked = JoinRequest(
+        request = JoinRequest(
             self.group, group_instance_id=self.group, must_know_id=False, session_timeout_ms=SESSION_TIMEOUT_MS
         )
-        coordinator.join(asked, joined)
+        coordinator.join(request, joined)
 
     def read(self, loop: Loop) -> None:
         """Read a little from where the group is; what an open transaction may still change is asked for again later."""

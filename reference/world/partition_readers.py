@@ -67,14 +67,14 @@ class PartitionReaders:
         consumer, key = self.consumers[reader], self._keys[partition]
         ends = (leader.log_start, readable_end(leader, consumer.isolation))
         offset = consumer.fetch_offset(key, *ends)
-        asked = {"client": reader_name(reader), **asked_columns(key, offset, consumer.isolation), **(named or {})}
+        request = {"client": reader_name(reader), **asked_columns(key, offset, consumer.isolation), **(named or {})}
         try:
             result = leader.fetch(offset, consumer.isolation)
         except OffsetOutOfRange as refusal:
-            record_fetch(self._recorder, now, node, asked, observe(leader), refusal.code, None)
+            record_fetch(self._recorder, now, node, request, observe(leader), refusal.code, None)
             consumer.out_of_range(key, *ends)
             return
-        record_fetch(self._recorder, now, node, asked, observe(leader), ErrorCode.NONE, result)
+        record_fetch(self._recorder, now, node, request, observe(leader), ErrorCode.NONE, result)
         columns = asked_columns(key, offset, consumer.isolation)
         for reported in taken(result.batches, consumer.receive(key, result)):
             self._history.note("ClientFetched", reader_name(reader), columns | reported)
@@ -91,9 +91,9 @@ class PartitionReaders:
             named: what the request says beside the rest.
         """
         consumer, key = self.consumers[reader], self._keys[partition]
-        asked = asked_columns(key, consumer.positions.get(key, Offset(0)), consumer.isolation)
-        asked = {"client": reader_name(reader), **asked, **named}
-        record_fetch(self._recorder, now, node, asked, NOWHERE, error, None)
+        request = asked_columns(key, consumer.positions.get(key, Offset(0)), consumer.isolation)
+        request = {"client": reader_name(reader), **request, **named}
+        record_fetch(self._recorder, now, node, request, NOWHERE, error, None)
 
 
 def reader_name(number: int) -> str:

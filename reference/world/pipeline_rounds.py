@@ -47,8 +47,8 @@ def play_pipelines(world: PipelineWorld, node: int = 0) -> None:
 
 def deliver_to_nodes(world: PipelineWorld) -> None:
     """Every request arrives, followers copy, coordinators send their markers."""
-    for asked in tuple(world.group_requests.requests.in_transit):
-        world.group_receives(asked)
+    for requested in tuple(world.group_requests.requests.in_transit):
+        world.group_receives(requested)
     for request in tuple(world.wires.requests.in_transit):
         world.broker_receives(request)
     for number in range(world.shape.nodes):

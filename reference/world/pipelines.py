@@ -93,8 +93,8 @@ class PipelineWorld(TransactionWorld):
     def worker_crashes(self, worker: WorkerRun) -> None:
         """A worker is gone without notice; its session expires some time."""
         self.application_crashes(worker.instance)
-        for asked in self.group_requests.waiting(worker.number):
-            self.group_requests.give_up(asked)
+        for request in self.group_requests.waiting(worker.number):
+            self.group_requests.give_up(request)
 
     def worker_leaves(self, worker: WorkerRun) -> None:
         """A worker stops between two transactions, and says so to its group."""
@@ -251,10 +251,10 @@ class PipelineWorld(TransactionWorld):
             worker = self.workers[answered.asked.member]
             worker.consumer.answer(answered.asked.number, answered.answer, self.clock.now)
 
-    def member_gives_up(self, asked: FromMember) -> None:
+    def member_gives_up(self, request: FromMember) -> None:
         """A request of a consumer times out; it may still arrive."""
-        if self.group_requests.give_up(asked):
-            self.workers[asked.member].consumer.lose(asked.number, self.clock.now)
+        if self.group_requests.give_up(request):
+            self.workers[request.member].consumer.lose(request.number, self.clock.now)
 
     def groups_notice_time(self) -> None:
         """Do what is due by now: sessions of silent members expire, rebalances continue without late members."""
@@ -264,5 +264,5 @@ class PipelineWorld(TransactionWorld):
     def broker_restarts(self, node: int) -> None:
         """As ever; what consumers have asked of it is not answered."""
         super().broker_restarts(node)
-        for asked in self.group_requests.waiting(node=node):
-            self.member_gives_up(asked)
+        for request in self.group_requests.waiting(node=node):
+            self.member_gives_up(request)

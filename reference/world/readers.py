@@ -116,8 +116,8 @@ class Consumers:
         result: FetchResult | None = None,
     ) -> None:
         node = self.brokers.partitions[partition].leader_node
-        asked = {"client": self.name_of(consumer), **asked_columns(partition, offset, consumer.isolation)}
-        self._steps.fetched(node, leader, asked, error, result)
+        request = {"client": self.name_of(consumer), **asked_columns(partition, offset, consumer.isolation)}
+        self._steps.fetched(node, leader, request, error, result)
 
     def _note_received(
         self,
@@ -127,9 +127,9 @@ class Consumers:
         result: FetchResult,
         received: tuple[Delivered, ...],
     ) -> None:
-        asked = asked_columns(partition, offset, consumer.isolation)
+        request = asked_columns(partition, offset, consumer.isolation)
         for reported in taken(result.batches, received):
-            self._history.note("ClientFetched", self.name_of(consumer), asked | reported)
+            self._history.note("ClientFetched", self.name_of(consumer), request | reported)
 
 
 def note_commit(

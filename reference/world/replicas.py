@@ -60,9 +60,9 @@ class ReplicasWorld(ReplicasBase):
 
     def producer_sends(self, producer: int, partition: int) -> NetworkMessage[ReplicaMessage]:
         """A producer sends its next batch to the broker that it takes for the leader."""
-        broker, asked = self.clients.send(producer, partition)
+        broker, request = self.clients.send(producer, partition)
         self._histories.report(producer)
-        return self._send(producer_name(producer), node_name(broker), partition, asked)
+        return self._send(producer_name(producer), node_name(broker), partition, request)
 
     def producer_ticks(self, producer: int) -> None:
         """A producer expires batches, settles unresolved ones and bumps its epoch if it must."""
@@ -102,8 +102,8 @@ class ReplicasWorld(ReplicasBase):
         self.network.lose(message)
         body = message.payload.body
         if isinstance(body, ReplicaProduce | BatchAnswer) and not message.copy:
-            asked = body if isinstance(body, ReplicaProduce) else body.asked
-            self.clients.give_up(asked.producer, asked.attempt)
+            request = body if isinstance(body, ReplicaProduce) else body.asked
+            self.clients.give_up(request.producer, request.attempt)
 
     def message_arrives(self, message: NetworkMessage[ReplicaMessage], leave_copy: bool = False) -> None:
         """A message reaches whom it is for; at a broker that is down, it is lost."""
@@ -178,10 +178,10 @@ class ReplicasWorld(ReplicasBase):
     def follower_fetches(self, node: int, partition: int) -> None:
         """A follower asks its leader for what comes next, or where their logs part."""
         machine = self.nodes[node]
-        asked = machine.broker.asks(partition)
-        if asked is not None:
+        request = machine.broker.asks(partition)
+        if request is not None:
             machine.asked_ms[partition] = machine.now
-            self._send(node_name(node), node_name(asked[0]), partition, asked[1])
+            self._send(node_name(node), node_name(request[0]), partition, request[1])
 
     def leader_checks_lag(self, node: int) -> None:
         """A broker looks for followers that have lagged for too long."""

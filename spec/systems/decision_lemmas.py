@@ -76,7 +76,14 @@ def epoch_counts(profile: Profile, request: AppendRequest) -> Term:
 
 
 def stale_is_refused(profile: Profile, entry: ProducerEntry, request: AppendRequest, seen: MetVerification) -> Term:
-    """A batch or marker of a lower epoch is refused where the epoch is checked, and changes no state."""
+    """A batch or marker of a lower epoch is refused where the epoch is checked, and changes no state.
+
+    Args:
+        profile: the release whose behaviours the decision reads.
+        entry: the partition's state of the batch's producer.
+        request: the request that arrives.
+        seen: the partition's state of the verification.
+    """
     decided = decision.append(entry, request, profile, seen)
     stale = all_of(
         request.producer_id >= 0,

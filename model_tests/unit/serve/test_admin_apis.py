@@ -78,8 +78,8 @@ def test_open_transactions_are_described_and_listed() -> None:
     sent = batch(transactional=True, base_sequence=0, **identity).encode()
     assert 0 == produce(bench, sent, transactional_id="app").error_code
 
-    asked = {"transactional_ids": ["app", "nobody"]}
-    app, nobody = bench.ask("DescribeTransactions", 0, asked).transaction_states
+    request = {"transactional_ids": ["app", "nobody"]}
+    app, nobody = bench.ask("DescribeTransactions", 0, request).transaction_states
     partitions = {"topics": [{"name": "orders", "partition_indexes": [0, 7]}]}
     known, missing = bench.ask("DescribeProducers", 0, partitions).topics[0].partitions
     filters = {"state_filters": ["Ongoing", "Sleeping"], "producer_id_filters": []}

@@ -1,4 +1,12 @@
-"""The actions on a partition: of producers, coordinators, the leader, its followers and readers."""
+"""The actions on a partition: of producers, coordinators, the leader, its followers and readers.
+
+Arguments:
+    sequence: of the first record.
+    delta: of the last offset from the first.
+    coordinator_epoch: that the marker carries.
+    to: how many batches the new leader has.
+    known: its high watermark, in batches.
+"""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,4 +1,8 @@
-"""The actions of coordinators: they decide, append records, send markers, complete, time out, and fail over."""
+"""The actions of coordinators: they decide, append records, send markers, complete, time out, and fail over.
+
+Arguments:
+    fate: how the append to the coordinator's log ends.
+"""
 
 from dataclasses import replace
 

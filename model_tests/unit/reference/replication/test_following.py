@@ -53,7 +53,7 @@ def parted(profile: Profile) -> tuple[Replica, Replica]:
 
 
 @pytest.mark.parametrize(
-    ("profile", "asked"),
+    ("profile", "requested"),
     [
         pytest.param(
             NEWEST, ["FetchRequest", "FetchRequest", "FetchRequest", "FetchRequest", "FetchRequest"], id="with-fetches"
@@ -63,14 +63,14 @@ def parted(profile: Profile) -> tuple[Replica, Replica]:
         ),
     ],
 )
-def test_a_follower_cuts_what_no_other_leader_wrote(profile: Profile, asked: list[str]) -> None:
+def test_a_follower_cuts_what_no_other_leader_wrote(profile: Profile, requested: list[str]) -> None:
     """It goes back epoch by epoch until both logs have the same."""
     ahead, behind = parted(profile)
 
     requests = catch_up(behind, ahead)
 
     assert [0, 0, 2, 2, 2] == epochs_of(behind)
-    assert asked[:2] == requests[:2]
+    assert requested[:2] == requests[:2]
 
 
 def test_without_the_epoch_in_the_answer_logs_stay_apart() -> None:
