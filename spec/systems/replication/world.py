@@ -250,9 +250,12 @@ class ReplicationView:
 
     def counted_end(self, leader: Term, replica: Term) -> Term:
         """A replica's log end, as a leader knows it, where it holds the high watermark back; -1 where it does not."""
+        return choose(self.counts(leader, replica), self.known_end(leader, replica), ABSENT)
+
+    def counts(self, leader: Term, replica: Term) -> Term:
+        """A leader's high watermark waits for this replica."""
         proposed = all_of(self.knobs.waits_for_proposed, self.state.view(leader).proposed == replica)
-        counts = repl.holds_back(in_sync=self.state.in_sync_seen(leader, replica), proposed=proposed, caught_up=False)
-        return choose(counts, self.known_end(leader, replica), ABSENT)
+        return repl.holds_back(in_sync=self.state.in_sync_seen(leader, replica), proposed=proposed, caught_up=False)
 
     def known_end(self, leader: Term, replica: Term) -> Term:
         """A replica's log end, as a leader knows it."""
