@@ -63,8 +63,10 @@ def answer_is_of_what_is_committed(world: LemmaView, follower: Term, position: T
 
 
 def watermark_is_in_the_log(world: LemmaView, replica: Term) -> Term:
-    """No replica's high watermark is beyond its own log."""
-    return implies(replica >= 0, world.state.high_watermark(replica) <= world.state.length(replica))
+    """No replica's high watermark is beyond its own log, and the last batch below it is committed."""
+    end = world.state.high_watermark(replica)
+    last = implies(end > 0, all_of(world.is_committed(end - 1), world.has_committed(replica, end - 1)))
+    return implies(replica >= 0, all_of(end <= world.state.length(replica), last))
 
 
 def lengths_are_natural(world: LemmaView, replica: Term) -> Term:

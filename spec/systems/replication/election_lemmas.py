@@ -30,15 +30,16 @@ def there_is_a_leader(world: LemmaView) -> Term:
 
 
 def nobody_led_last(world: LemmaView) -> Term:
-    """No leader left an empty set."""
-    return world.state.last_known() == ABSENT
+    """No leader left an empty set, and no broker lost records."""
+    return all_of(world.state.last_known() == ABSENT, world.state.lost() >= 0)
 
 
 def view_is_of_an_election(world: LemmaView, replica: Term) -> Term:
-    """A replica knows an election that was, and takes its leader for the leader, or none."""
+    """A replica knows an election that was, and takes its leader for the leader, or none; so does that leader."""
     state = world.state
     view = state.view(replica)
-    known = any_of(view.leader == ABSENT, view.leader == state.elected(view.epoch).leader)
+    elected = all_of(view.leader == state.elected(view.epoch).leader, state.view(view.leader).epoch >= 0)
+    known = any_of(view.leader == ABSENT, elected)
     return implies(replica >= 0, all_of(view.epoch >= 0, view.epoch <= state.epoch(), known))
 
 
@@ -90,8 +91,8 @@ def leader_counts_itself(world: LemmaView, leader: Term) -> Term:
 
 
 def leader_awaits_no_reply(world: LemmaView, leader: Term) -> Term:
-    """No answer to a Fetch is on its way to who takes itself for the leader."""
-    return implies(world.leads_now(leader), world.state.reply(leader).high_watermark < 0)
+    """No answer to a Fetch is on its way to a leader, nor to one that restarted and will lead on."""
+    return implies(world.is_in_office(leader), world.state.reply(leader).high_watermark < 0)
 
 
 def heard_follower_has_the_epoch(world: LemmaView, leader: Term, follower: Term) -> Term:

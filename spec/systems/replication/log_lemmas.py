@@ -65,10 +65,10 @@ def epochs_rise_in_an_epoch_log(world: LemmaView, epoch: Term, below: Term, posi
     return implies(there, state.epoch_log(epoch, below).epoch <= state.epoch_log(epoch, position).epoch)
 
 
-def leader_has_its_epochs_log(world: LemmaView, leader: Term, position: Term) -> Term:
+def leader_has_its_epochs_log(world: LemmaView, leader: Term, epoch: Term, position: Term) -> Term:
     """A leader's log is that of its epoch."""
-    epoch = world.state.view(leader).epoch
-    return implies(world.is_in_office(leader), world.is_of(epoch, leader, position))
+    its = all_of(world.is_in_office(leader), world.state.view(leader).epoch == epoch)
+    return implies(its, world.is_of(epoch, leader, position))
 
 
 def leader_has_begun(world: LemmaView, leader: Term) -> Term:
@@ -106,8 +106,9 @@ def shared_is_of_the_epoch(world: LemmaView, epoch: Term, replica: Term, positio
 
 def shared_is_within_the_log(world: LemmaView, epoch: Term, replica: Term) -> Term:
     """That is no longer than the log."""
-    known = _is_shared(world, epoch, replica)
-    return implies(known, world.state.shared(epoch, replica) <= world.state.length(replica))
+    shared = world.state.shared(epoch, replica)
+    known = all_of(_is_shared(world, epoch, replica), shared > 0)
+    return implies(known, all_of(shared <= world.state.length(replica), world.is_of(epoch, replica, shared - 1)))
 
 
 def _is_shared(world: LemmaView, epoch: Term, replica: Term) -> Term:
