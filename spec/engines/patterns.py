@@ -52,6 +52,16 @@ def functions(terms: Sequence[Term]) -> list[str]:
     return sorted({one.decl().name() for one in subterms(*shown) if is_function(one)})
 
 
+def in_sight(terms: Sequence[Term]) -> list[Term]:
+    """Facts that say nothing, and show the solver every number in some terms.
+
+    It uses a hypothesis at the sight of terms, and does not look at those in a condition before it decides that.
+    """
+    shown = [term for term in terms if z3.is_expr(term)]
+    seen = z3.Function("is in sight", INTEGERS.sort, z3.BoolSort())
+    return [seen(one) for one in subterms(*shown) if is_function(one) and one.sort() == INTEGERS.sort]
+
+
 def is_function(term: Term) -> bool:
     """Whether a term is a function without meaning at some arguments."""
     return bool(z3.is_app(term) and term.decl().kind() == z3.Z3_OP_UNINTERPRETED and term.num_args() > 0)

@@ -27,7 +27,7 @@ def heir_heard_of_what_is_committed(world: LemmaView, replica: Term, position: T
     return implies(committed, world.state.view(replica).epoch >= epoch)
 
 
-def leader_has_what_is_committed(world: LemmaView, position: Term) -> Term:
+def present_leader_has_what_is_committed(world: LemmaView, position: Term) -> Term:
     """The leader that the controller elected has everything that is committed."""
     state = world.state
     there = all_of(world.is_committed(position), state.leader() >= 0)
@@ -79,7 +79,3 @@ def reported_is_not_taken_back(world: LemmaView, leader: Term) -> Term:
     lower = world.state.reported(leader) <= world.state.high_watermark(leader)
     return implies(world.leads_now(leader), lower)
 
-
-def nothing_else_is_committed(world: LemmaView, position: Term) -> Term:
-    """What is not committed has no epoch."""
-    return implies(negate(world.is_committed(position)), world.state.committed_batch_epoch(position) == ABSENT)

@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import Final, TypeAlias
 
 from spec.algebra import Term, all_of, any_of, choose, negate
-from spec.systems.language import Action, Sort, State, System, Variable, pick, rewrite, update
-from spec.systems.replication.world import EPOCH, NOTHING, POSITION, REPLICA, ReplicationKnobs
+from spec.systems.language import Action, State, System, Variable, rewrite, update
+from spec.systems.replication.world import EPOCH, NOTHING, POSITION, REPLICA
 from spec.vocabulary import ABSENT
 
 HISTORY: Final = (
@@ -32,12 +32,11 @@ Kept: TypeAlias = Callable[..., State]
 """From the state before an action, the one after it without its ghosts, and the arguments, to the state after it."""
 
 
-def with_history(system: System, knobs: ReplicationKnobs) -> System:
+def with_history(system: System) -> System:
     """The same system, in which every action also keeps the history.
 
     Args:
         system: the replicas.
-        knobs: what is in it.
     """
     actions = tuple(_remembering(action) for action in system.actions)
     return replace(system, variables=(*system.variables, *HISTORY), actions=actions)
