@@ -27,11 +27,9 @@ def heir_heard_of_what_is_committed(world: LemmaView, replica: Term, position: T
     return implies(committed, world.state.view(replica).epoch >= epoch)
 
 
-def present_leader_has_what_is_committed(world: LemmaView, position: Term) -> Term:
-    """The leader that the controller elected has everything that is committed."""
-    state = world.state
-    there = all_of(world.is_committed(position), state.leader() >= 0)
-    return implies(there, world.has_committed(state.leader(), position))
+def keeper_has_what_is_committed(world: LemmaView, position: Term) -> Term:
+    """So has one that may be elected."""
+    return implies(world.is_committed(position), world.has_committed(world.state.keeper(), position))
 
 
 def earlier_commits_were_there_at_the_start(world: LemmaView, leader: Term, position: Term) -> Term:

@@ -24,14 +24,10 @@ def present_leader_was_elected(world: LemmaView) -> Term:
     return all_of(state.epoch() >= 0, any_of(leader == ABSENT, leader == state.elected(state.epoch()).leader))
 
 
-def there_is_a_leader(world: LemmaView) -> Term:
-    """There is a leader."""
-    return world.state.leader() >= 0
-
-
-def nobody_led_last(world: LemmaView) -> Term:
-    """No leader left an empty set, and no broker lost records."""
-    return all_of(world.state.last_known() == ABSENT, world.state.lost() >= 0)
+def keeper_may_be_elected(world: LemmaView) -> Term:
+    """Somebody may be elected."""
+    keeper = world.state.keeper()
+    return all_of(keeper >= 0, world.is_candidate(keeper))
 
 
 def view_is_of_an_election(world: LemmaView, replica: Term) -> Term:

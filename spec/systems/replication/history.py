@@ -6,10 +6,10 @@ which epoch committed what, and how far a replica's log is known to be that of a
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from spec.algebra import Term, all_of, any_of, choose, negate
-from spec.systems.language import Action, State, System, Variable, rewrite, update
+from spec.systems.language import Action, State, System, Variable, always, rewrite, update
 from spec.systems.replication.world import EPOCH, NOTHING, POSITION, REPLICA
 from spec.vocabulary import ABSENT
 
@@ -20,6 +20,8 @@ HISTORY: Final = (
     Variable("epoch_length", (EPOCH,), 0),
     # the last epoch that a replica was elected for
     Variable("last_elected", (REPLICA,), ABSENT),
+    # one that may be elected
+    Variable("keeper", (), 0),
     # how far a replica's log is that of an epoch, and who never gets further there; -1 where that is itself
     Variable("shared", (EPOCH, REPLICA), 0),
     Variable("slowest", (EPOCH, REPLICA), ABSENT),
@@ -54,10 +56,11 @@ def slowest(state: State, epoch: Term, replica: Term) -> Term:
 
 
 def _remembering(action: Action) -> Action:
-    kept = KEPT.get(action.name)
+    kept, assumed = KEPT.get(action.name), ASSUMED.get(action.name, _nothing)
 
     def guard(state: State, *at: Term) -> Iterator[Term]:
         yield all_of(*(each >= 0 for each in at))  # as in every instance
+        yield from assumed(state, *at)
         yield from action.guard(state, *at)
 
     def effect(state: State, *at: Term) -> State:
@@ -65,6 +68,19 @@ def _remembering(action: Action) -> Action:
         return after if kept is None else kept(state, after, *at)
 
     return replace(action, guard=guard, effect=effect)
+
+
+def _nothing(*_: Any) -> Iterator[Term]:
+    return iter(())
+
+
+def _one_log_is_kept(state: State, replica: Term, kept: Term) -> Iterator[Term]:
+    """Whoever loses records is not the last that may be elected."""
+    yield any_of(kept == state.length(replica), state.other_candidate(replica) >= 0)
+
+
+ASSUMED: Final = {"broker_restarts": _one_log_is_kept}
+"""What is assumed of an action, however often it happens; instances count the losses instead."""
 
 
 def _committed(before: State, after: State, leader: Term) -> State:
@@ -109,7 +125,13 @@ def _truncated(before: State, after: State, leader: Term, follower: Term) -> Sta
 def _returned(before: State, after: State, leader: Term) -> State:
     """Of earlier epochs the follower has what its leader had when it began to lead."""
     follower, now = before.view(leader).proposed, before.view(leader).epoch
-    return _as_its_leader(before, after, lambda epoch, replica: all_of(replica == follower, epoch < now), leader)
+    earlier = _as_its_leader(before, after, lambda epoch, replica: all_of(replica == follower, epoch < now), leader)
+    return earlier.but(keeper=always(leader))
+
+
+def _left(before: State, after: State, replica: Term) -> State:
+    gone = all_of(before.keeper() == replica, negate(after.eligible(replica)))
+    return after.but(keeper=always(choose(gone, before.other_in_sync(replica), before.keeper())))
 
 
 def _as_its_leader(before: State, after: State, where: Callable[..., Term], leader: Term) -> State:
@@ -120,7 +142,7 @@ def _as_its_leader(before: State, after: State, where: Callable[..., Term], lead
 
 
 def _elected(before: State, after: State, replica: Term) -> State:
-    return after.but(last_elected=update(before.last_elected, replica, to=after.epoch()))
+    return after.but(last_elected=update(before.last_elected, replica, to=after.epoch()), keeper=always(replica))
 
 
 def _heard(before: State, after: State, replica: Term, *_: Term) -> State:
@@ -144,7 +166,11 @@ def _restarted(before: State, after: State, replica: Term, kept: Term) -> State:
     def lost(epoch: Term, other: Term) -> Term:
         return all_of(other == replica, before.shared(epoch, other) > kept)
 
-    return after.but(shared=rewrite(before.shared, lost, lambda *_: kept))
+    gone = all_of(before.keeper() == replica, kept < before.length(replica))
+    return after.but(
+        shared=rewrite(before.shared, lost, lambda *_: kept),
+        keeper=always(choose(gone, before.other_candidate(replica), before.keeper())),
+    )
 
 
 KEPT: Final[dict[str, Kept]] = {
@@ -153,6 +179,7 @@ KEPT: Final[dict[str, Kept]] = {
     "follower_truncates": _truncated,
     "leader_raises_high_watermark": _committed,
     "controller_lets_return": _returned,
+    "replica_leaves_in_sync_set": _left,
     "controller_elects": _elected,
     "replica_hears_of_controller": _heard,
     "replica_hears_of_a_past_election": _heard,

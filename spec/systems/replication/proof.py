@@ -24,7 +24,7 @@ _ANY: Final = 10**18
 """More than any run has."""
 
 UNBOUNDED: Final = ReplicationKnobs(
-    replicas=_ANY, appends=_ANY, elections=_ANY, restarts=True, hears_late=True, min_in_sync=2
+    replicas=_ANY, appends=_ANY, elections=_ANY, losses=_ANY, restarts=True, hears_late=True, min_in_sync=2
 )
 """The newest release with every fault, and as many of everything as a run has."""
 
@@ -104,6 +104,19 @@ _COUNTED: Final = (
     *_ELECTED,
 )
 
+_INHERITED: Final = (
+    of_commits.heir_heard_of_what_is_committed,
+    of_commits.committed_is_of_its_epoch,
+    of_elections.heir_is_counted,
+    of_elections.slowest_is_counted,
+    of_elections.known_end_is_shared,
+    of_elections.heard_follower_has_the_epoch,
+    of_elections.leader_counts_itself,
+    of_logs.shared_is_of_the_epoch,
+    *_LOGS,
+    *_ELECTED,
+)
+
 LEMMAS: Final = (
     Lemma(of_logs.log_is_filled, _AGREEMENT, (REPLICA, POSITION)),
     Lemma(of_logs.epoch_log_is_filled, _AGREEMENT, (EPOCH, POSITION)),
@@ -123,8 +136,7 @@ LEMMAS: Final = (
     Lemma(of_elections.leader_is_in_sync, _SURVIVES, ()),
     Lemma(of_elections.elected_was_in_sync, _SURVIVES, (EPOCH,)),
     Lemma(of_elections.present_leader_was_elected, _SURVIVES, ()),
-    Lemma(of_elections.there_is_a_leader, _SURVIVES, ()),
-    Lemma(of_elections.nobody_led_last, _SURVIVES, ()),
+    Lemma(of_elections.keeper_may_be_elected, _SURVIVES, ()),
     Lemma(of_elections.view_is_of_an_election, _SURVIVES, (REPLICA,)),
     Lemma(of_elections.elections_are_remembered, _SURVIVES, (EPOCH,)),
     Lemma(of_elections.last_election_was_its_own, _SURVIVES, (REPLICA,)),
@@ -136,7 +148,25 @@ LEMMAS: Final = (
     Lemma(of_elections.heard_follower_has_the_epoch, _SURVIVES, (REPLICA, REPLICA)),
     Lemma(of_elections.known_end_is_shared, _SURVIVES, (REPLICA, REPLICA), (*_SHARED, *_COUNTED)),
     Lemma(of_elections.proposed_has_caught_up, _SURVIVES, (REPLICA,)),
-    Lemma(of_elections.heir_is_counted, _SURVIVES, (REPLICA, REPLICA), _COUNTED),
+    Lemma(
+        of_elections.heir_is_counted,
+        _SURVIVES,
+        (REPLICA, REPLICA),
+        (
+            of_elections.slowest_will_be_counted,
+            of_elections.elected_was_in_sync,
+            of_elections.eligible_while_few_are_in_sync,
+            of_elections.heard_follower_has_the_epoch,
+            of_elections.informed_leader_knows_the_set,
+            of_elections.informed_leader_leads,
+            of_elections.proposed_has_caught_up,
+            of_elections.leader_counts_itself,
+            of_elections.keeper_may_be_elected,
+            of_logs.nothing_is_shared_ahead,
+            of_logs.epoch_is_empty_before_it_begins,
+            *_ELECTED,
+        ),
+    ),
     Lemma(of_elections.slowest_is_counted, _SURVIVES, (REPLICA, REPLICA), _COUNTED),
     Lemma(of_elections.slowest_will_be_counted, _SURVIVES, (EPOCH, REPLICA), _COUNTED),
     Lemma(of_elections.shared_was_there_at_the_start, _SURVIVES, (REPLICA, EPOCH)),
@@ -145,18 +175,7 @@ LEMMAS: Final = (
         of_commits.heir_has_what_is_committed,
         _SURVIVES,
         (REPLICA, POSITION),
-        (
-            of_commits.heir_heard_of_what_is_committed,
-            of_commits.committed_is_of_its_epoch,
-            of_elections.heir_is_counted,
-            of_elections.slowest_is_counted,
-            of_elections.known_end_is_shared,
-            of_elections.heard_follower_has_the_epoch,
-            of_elections.leader_counts_itself,
-            of_logs.shared_is_of_the_epoch,
-            *_LOGS,
-            *_ELECTED,
-        ),
+        _INHERITED,
     ),
     Lemma(
         of_commits.heir_heard_of_what_is_committed,
@@ -172,7 +191,7 @@ LEMMAS: Final = (
             *_ELECTED,
         ),
     ),
-    Lemma(of_commits.present_leader_has_what_is_committed, _SURVIVES, (POSITION,)),
+    Lemma(of_commits.keeper_has_what_is_committed, _SURVIVES, (POSITION,), (*_INHERITED, of_commits.heir_has_what_is_committed, of_elections.keeper_may_be_elected)),
     Lemma(
         of_commits.earlier_commits_were_there_at_the_start,
         _SURVIVES,
@@ -192,14 +211,29 @@ LEMMAS: Final = (
         (REPLICA, POSITION),
         (of_commits.watermark_is_of_what_is_committed, *_LOGS[2:]),
     ),
-    Lemma(of_commits.watermark_is_in_the_log, _BOUNDS, (REPLICA,)),
+    Lemma(
+        of_commits.watermark_is_in_the_log,
+        _BOUNDS,
+        (REPLICA,),
+        (
+            of_commits.watermark_is_of_what_is_committed,
+            of_commits.answer_is_of_what_is_committed,
+            of_logs.answered_follower_has_the_epochs_log,
+            of_logs.answer_is_of_the_epoch,
+            of_logs.epoch_log_is_filled,
+            of_logs.log_is_filled,
+            of_commits.lengths_are_natural,
+        ),
+    ),
     Lemma(of_commits.lengths_are_natural, _BOUNDS, (REPLICA,)),
     Lemma(of_commits.reported_is_not_taken_back, _BOUNDS, (REPLICA,)),
 )
 """What makes the theorems inductive."""
 
 THEOREMS_REST_ON: Final = (
-    of_commits.present_leader_has_what_is_committed,
+    of_commits.keeper_has_what_is_committed,
+    of_elections.leader_is_in_sync,
+    of_elections.present_leader_was_elected,
     of_commits.watermark_is_of_what_is_committed,
     of_commits.watermark_is_in_the_log,
     of_commits.heir_has_what_is_committed,
