@@ -47,9 +47,9 @@ def subterms(*terms: Term) -> Iterator[Term]:
 
 
 def functions(terms: Sequence[Term]) -> list[str]:
-    """Names of the functions in some terms, in order."""
+    """Names of the functions in some terms, in order; those without arguments, too."""
     shown = [term for term in terms if z3.is_expr(term)]
-    return sorted({one.decl().name() for one in subterms(*shown) if is_function(one)})
+    return sorted({one.decl().name() for one in subterms(*shown) if is_function(one) or z3.is_const(one)})
 
 
 def in_sight(terms: Sequence[Term]) -> list[Term]:

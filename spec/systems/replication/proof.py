@@ -72,6 +72,8 @@ _ELECTED: Final = (
     of_elections.elections_are_remembered,
     of_elections.last_election_was_its_own,
     of_elections.present_leader_was_elected,
+    of_elections.keeper_may_be_elected,
+    of_elections.leader_is_in_sync,
 )
 _LOGS: Final = (
     of_logs.log_is_filled,
@@ -199,6 +201,9 @@ LEMMAS: Final = (
         (
             of_commits.heir_has_what_is_committed,
             of_commits.committed_is_of_its_epoch,
+            of_elections.elected_was_in_sync,
+            of_logs.epoch_is_empty_before_it_begins,
+            of_logs.leader_has_begun,
             of_logs.log_is_filled,
             *_ELECTED,
         ),
