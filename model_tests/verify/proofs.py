@@ -77,6 +77,9 @@ PROVED_HERE: Final = (
     rules.OFFSETS_ATOMIC,
     rules.OFFSETS_GENERATION_FENCE,
     rules.OFFSETS_STABLE_FETCH,
+    rules.REPL_HW_BOUNDS,
+    rules.REPL_COMMITTED_SURVIVES,
+    rules.REPL_PREFIX_AGREEMENT,
 )
 """The rules with a theorem about a system, or with facts of the decision for all inputs."""
 
@@ -124,6 +127,9 @@ SEARCHES: Final = (
 @evidences(rules.OFFSETS_ATOMIC, Layer.PROOF)
 @evidences(rules.OFFSETS_GENERATION_FENCE, Layer.PROOF)
 @evidences(rules.OFFSETS_STABLE_FETCH, Layer.PROOF)
+@evidences(rules.REPL_HW_BOUNDS, Layer.PROOF)
+@evidences(rules.REPL_COMMITTED_SURVIVES, Layer.PROOF)
+@evidences(rules.REPL_PREFIX_AGREEMENT, Layer.PROOF)
 def proofs(asked: Iterable[Rule] = tuple(rules.RULES.values())) -> Proofs:
     """Prove the decision's facts for all inputs, and by induction every system with a theorem of these rules."""
     return attempted(asked).proofs

@@ -1,8 +1,7 @@
 """Lemmas about what is committed: who has it, and that high watermarks reach no further."""
 
-from spec.algebra import Term, all_of, implies, negate
+from spec.algebra import Term, all_of, implies
 from spec.systems.replication.lemma_view import LemmaView, same_entry
-from spec.vocabulary import ABSENT
 
 
 def committed_is_of_its_epoch(world: LemmaView, position: Term) -> Term:
@@ -76,4 +75,3 @@ def reported_is_not_taken_back(world: LemmaView, leader: Term) -> Term:
     """A leader's high watermark is not below one that it returned in the same epoch."""
     lower = world.state.reported(leader) <= world.state.high_watermark(leader)
     return implies(world.leads_now(leader), lower)
-

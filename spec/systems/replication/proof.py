@@ -1,17 +1,20 @@
-"""The unbounded proof about replicas: theorems, lemmas, and the system that they are about.
+"""The unbounded proof about replicas: what is committed survives, and replicas agree on it.
 
-For any number of replicas, batches, elections and restarts, with zombies, proposals, and elections that replicas learn
-of late.
+For any number of replicas, batches, elections, restarts and losses, with eligible leaders, zombies, proposals, and
+elections that replicas learn of late. An instance with so many replicas is a state in which no other one is in a set:
+each obligation is about all states that the lemmas allow.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from spec import rules
 from spec.algebra import Term, all_of
 from spec.rules import Rule
 from spec.systems.language import Claim, Sort, State, System, given
+from spec.systems.replication import claims
 from spec.systems.replication import commit_lemmas as of_commits
 from spec.systems.replication import election_lemmas as of_elections
 from spec.systems.replication import log_lemmas as of_logs
@@ -101,8 +104,12 @@ _COUNTED: Final = (
     of_elections.eligible_while_few_are_in_sync,
     of_elections.informed_leader_knows_the_set,
     of_elections.informed_leader_leads,
+    of_elections.proposed_has_caught_up,
+    of_commits.lengths_are_natural,
+    of_logs.shared_is_within_the_log,
     of_logs.nothing_is_shared_ahead,
     of_logs.epoch_is_empty_before_it_begins,
+    of_logs.leader_has_begun,
     *_ELECTED,
 )
 
@@ -117,6 +124,20 @@ _INHERITED: Final = (
     of_logs.shared_is_of_the_epoch,
     *_LOGS,
     *_ELECTED,
+)
+
+_RAISED: Final = (
+    *_INHERITED,
+    of_commits.heir_has_what_is_committed,
+    of_commits.keeper_has_what_is_committed,
+    of_commits.own_commits_are_below_the_watermark,
+    of_commits.watermark_is_of_what_is_committed,
+)
+_ANSWERED: Final = (
+    of_commits.answer_is_of_what_is_committed,
+    of_logs.answered_follower_has_the_epochs_log,
+    of_logs.answer_is_of_the_epoch,
+    of_logs.epoch_log_is_filled,
 )
 
 LEMMAS: Final = (
@@ -193,7 +214,12 @@ LEMMAS: Final = (
             *_ELECTED,
         ),
     ),
-    Lemma(of_commits.keeper_has_what_is_committed, _SURVIVES, (POSITION,), (*_INHERITED, of_commits.heir_has_what_is_committed, of_elections.keeper_may_be_elected)),
+    Lemma(
+        of_commits.keeper_has_what_is_committed,
+        _SURVIVES,
+        (POSITION,),
+        (*_INHERITED, of_commits.heir_has_what_is_committed, of_elections.keeper_may_be_elected),
+    ),
     Lemma(
         of_commits.earlier_commits_were_there_at_the_start,
         _SURVIVES,
@@ -209,45 +235,42 @@ LEMMAS: Final = (
         ),
     ),
     Lemma(of_commits.own_commits_are_below_the_watermark, _BOUNDS, (REPLICA, POSITION)),
-    Lemma(of_commits.watermark_is_of_what_is_committed, _BOUNDS, (REPLICA, POSITION)),
+    Lemma(of_commits.watermark_is_of_what_is_committed, _BOUNDS, (REPLICA, POSITION), (*_RAISED, *_ANSWERED)),
     Lemma(
         of_commits.answer_is_of_what_is_committed,
         _BOUNDS,
         (REPLICA, POSITION),
         (of_commits.watermark_is_of_what_is_committed, *_LOGS[2:]),
     ),
-    Lemma(
-        of_commits.watermark_is_in_the_log,
-        _BOUNDS,
-        (REPLICA,),
-        (
-            of_commits.watermark_is_of_what_is_committed,
-            of_commits.answer_is_of_what_is_committed,
-            of_logs.answered_follower_has_the_epochs_log,
-            of_logs.answer_is_of_the_epoch,
-            of_logs.epoch_log_is_filled,
-            of_logs.log_is_filled,
-            of_commits.lengths_are_natural,
-        ),
-    ),
+    Lemma(of_commits.watermark_is_in_the_log, _BOUNDS, (REPLICA,), (*_RAISED, *_ANSWERED)),
     Lemma(of_commits.lengths_are_natural, _BOUNDS, (REPLICA,)),
     Lemma(of_commits.reported_is_not_taken_back, _BOUNDS, (REPLICA,)),
 )
 """What makes the theorems inductive."""
 
-THEOREMS_REST_ON: Final = (
-    of_commits.keeper_has_what_is_committed,
-    of_elections.leader_is_in_sync,
-    of_elections.present_leader_was_elected,
-    of_commits.watermark_is_of_what_is_committed,
-    of_commits.watermark_is_in_the_log,
-    of_commits.heir_has_what_is_committed,
-    of_commits.committed_is_of_its_epoch,
-    of_commits.reported_is_not_taken_back,
-    of_logs.answered_follower_has_the_epochs_log,
-    of_logs.leader_has_its_epochs_log,
-    of_logs.log_is_filled,
+RESTS_ON: Final[Mapping[Sentence, tuple[Sentence, ...]]] = MappingProxyType(
+    {
+        claims.high_watermark_is_in_every_in_sync_log: (
+            of_commits.watermark_is_in_the_log,
+            of_commits.heir_has_what_is_committed,
+            of_commits.committed_is_of_its_epoch,
+            of_commits.lengths_are_natural,
+            of_logs.log_is_filled,
+        ),
+        claims.high_watermark_never_falls: (of_commits.reported_is_not_taken_back,),
+        claims.leader_has_what_is_committed: (
+            of_commits.heir_has_what_is_committed,
+            of_commits.committed_is_of_its_epoch,
+            of_elections.leader_is_in_sync,
+        ),
+        claims.replicas_agree_below_high_watermarks: (of_commits.watermark_is_of_what_is_committed,),
+        claims.followers_have_the_leaders_history: (
+            of_logs.answered_follower_has_the_epochs_log,
+            of_logs.leader_has_its_epochs_log,
+        ),
+    }
 )
+"""The lemmas that each theorem follows from."""
 
 
 def proved(knobs: ReplicationKnobs = UNBOUNDED) -> System:
@@ -262,9 +285,7 @@ def proved(knobs: ReplicationKnobs = UNBOUNDED) -> System:
             return lemma.sentence(LemmaView(knobs, state), *at)
 
         names = frozenset(one.__name__ for one in lemma.rests_on)
-        return Claim(
-            lemma.name, lemma.rule, str(lemma.sentence.__doc__), lemma.over, holds, names, lemma.at_sight_of
-        )
+        return Claim(lemma.name, lemma.rule, str(lemma.sentence.__doc__), lemma.over, holds, names, lemma.at_sight_of)
 
     system = replication(knobs)
     lemmas = tuple(map(claim, LEMMAS))
@@ -278,4 +299,5 @@ def _of_natural_numbers(theorem: Claim) -> Claim:
     def holds(state: State, *at: Term) -> Term:
         return given(all_of(*(each >= 0 for each in at)), lambda: theorem.holds(state, *at))
 
-    return replace(theorem, holds=holds, rests_on=frozenset(one.__name__ for one in THEOREMS_REST_ON))
+    rests_on = next(lemmas for sentence, lemmas in RESTS_ON.items() if sentence.__name__ == theorem.name)
+    return replace(theorem, holds=holds, rests_on=frozenset(one.__name__ for one in rests_on))
