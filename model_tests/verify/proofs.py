@@ -18,6 +18,7 @@ from model_tests.verify import (
     replication_searches,
     transactions_searches,
 )
+from model_tests.verify.lemma_controls import lemma_controls
 from model_tests.verify.proved import Proofs, ProvedSystem, open_among, why_open
 from model_tests.verify.proving import (
     CONSISTENCY,
@@ -256,10 +257,14 @@ def searched(effort: RunEffort, asked: Iterable[Rule]) -> Found:
 
 
 def controls_of(asked: Iterable[Rule]) -> tuple[Control, ...]:
-    """Every change that must break one of these rules, searched as deep as a default run does, and every such fact."""
+    """Every change that must break one of these rules, searched as deep as a default run does, and every such fact.
+
+    Of the replicas also what each change takes from the proof.
+    """
     rules_asked = frozenset(asked)
     of_searches = (control for each in SEARCHES for control in each.controls(RunEffort.DEFAULT, rules_asked))
-    return (*of_searches, *(control for control in fact_controls() if control.rule in rules_asked))
+    of_facts = (control for control in fact_controls() if control.rule in rules_asked)
+    return (*of_searches, *lemma_controls(rules_asked), *of_facts)
 
 
 def fact_controls() -> tuple[Control, ...]:

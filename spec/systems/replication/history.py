@@ -4,12 +4,13 @@ A proof by induction sees one state. These ghosts tell it what a run has left be
 which epoch committed what, and how far a replica's log is known to be that of an earlier epoch.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from spec.algebra import Term, all_of, any_of, choose, negate
-from spec.systems.language import Action, State, System, Variable, always, rewrite, update
+from spec.systems.language import Action, Guard, State, System, Variable, always, rewrite, update
 from spec.systems.replication.world import EPOCH, NOTHING, POSITION, REPLICA
 from spec.vocabulary import ABSENT
 
@@ -34,13 +35,14 @@ Kept: TypeAlias = Callable[..., State]
 """From the state before an action, the one after it without its ghosts, and the arguments, to the state after it."""
 
 
-def with_history(system: System) -> System:
+def with_history(system: System, assumed: Mapping[str, Guard]) -> System:
     """The same system, in which every action also keeps the history.
 
     Args:
         system: the replicas.
+        assumed: what is assumed of an action besides its guard, by its name.
     """
-    actions = tuple(_remembering(action) for action in system.actions)
+    actions = tuple(_remembering(action, assumed.get(action.name, _nothing)) for action in system.actions)
     return replace(system, variables=(*system.variables, *HISTORY), actions=actions)
 
 
@@ -55,8 +57,8 @@ def slowest(state: State, epoch: Term, replica: Term) -> Term:
     return choose(other == ABSENT, replica, other)
 
 
-def _remembering(action: Action) -> Action:
-    kept, assumed = KEPT.get(action.name), ASSUMED.get(action.name, _nothing)
+def _remembering(action: Action, assumed: Guard) -> Action:
+    kept = KEPT.get(action.name)
 
     def guard(state: State, *at: Term) -> Iterator[Term]:
         yield all_of(*(each >= 0 for each in at))  # as in every instance
@@ -79,8 +81,11 @@ def _one_log_is_kept(state: State, replica: Term, kept: Term) -> Iterator[Term]:
     yield any_of(kept == state.length(replica), state.other_candidate(replica) >= 0)
 
 
-ASSUMED: Final = {"broker_restarts": _one_log_is_kept}
-"""What is assumed of an action, however often it happens; instances count the losses instead."""
+ONE_LOG_IS_KEPT: Final[Mapping[str, Guard]] = MappingProxyType({"broker_restarts": _one_log_is_kept})
+"""What is assumed of losses, however many there are."""
+
+LOSSES_ARE_COUNTED: Final[Mapping[str, Guard]] = MappingProxyType({})
+"""Nothing more: in an instance there are fewer losses than min.insync.replicas, which says the same."""
 
 
 def _committed(before: State, after: State, leader: Term) -> State:

@@ -13,12 +13,12 @@ from typing import Any, Final, TypeAlias
 from spec import rules
 from spec.algebra import Term, all_of
 from spec.rules import Rule
-from spec.systems.language import Claim, Sort, State, System, given
+from spec.systems.language import Claim, Guard, Sort, State, System, given
 from spec.systems.replication import claims
 from spec.systems.replication import commit_lemmas as of_commits
 from spec.systems.replication import election_lemmas as of_elections
 from spec.systems.replication import log_lemmas as of_logs
-from spec.systems.replication.history import with_history
+from spec.systems.replication.history import ONE_LOG_IS_KEPT, with_history
 from spec.systems.replication.lemma_view import LemmaView
 from spec.systems.replication.system import replication
 from spec.systems.replication.world import EPOCH, POSITION, REPLICA, ReplicationKnobs
@@ -273,11 +273,12 @@ RESTS_ON: Final[Mapping[Sentence, tuple[Sentence, ...]]] = MappingProxyType(
 """The lemmas that each theorem follows from."""
 
 
-def proved(knobs: ReplicationKnobs = UNBOUNDED) -> System:
+def proved(knobs: ReplicationKnobs = UNBOUNDED, assumed: Mapping[str, Guard] = ONE_LOG_IS_KEPT) -> System:
     """The system with what is proved of it: its theorems, about what its instances have, and the lemmas.
 
     Args:
         knobs: what is in it; by default the true system, without bounds.
+        assumed: what is assumed of its actions.
     """
 
     def claim(lemma: Lemma) -> Claim:
@@ -290,7 +291,7 @@ def proved(knobs: ReplicationKnobs = UNBOUNDED) -> System:
     system = replication(knobs)
     lemmas = tuple(map(claim, LEMMAS))
     theorems = tuple(map(_of_natural_numbers, system.theorems))
-    return replace(with_history(system), theorems=theorems, lemmas=lemmas, goals=())
+    return replace(with_history(system, assumed), theorems=theorems, lemmas=lemmas, goals=())
 
 
 def _of_natural_numbers(theorem: Claim) -> Claim:
