@@ -19,6 +19,7 @@ from model_tests.verify import (
     replication_searches,
     transactions_searches,
 )
+from model_tests.verify.lemma_controls import lemma_controls
 from model_tests.verify.proved import Proofs, ProvedSystem, SecondOpinions, open_among, why_open
 from model_tests.verify.proving import (
     CONSISTENCY,
@@ -83,6 +84,9 @@ PROVED_HERE: Final = (
     rules.OFFSETS_ATOMIC,
     rules.OFFSETS_GENERATION_FENCE,
     rules.OFFSETS_STABLE_FETCH,
+    rules.REPL_HW_BOUNDS,
+    rules.REPL_COMMITTED_SURVIVES,
+    rules.REPL_PREFIX_AGREEMENT,
 )
 """The rules with a theorem about a system, or with facts of the decision for all inputs."""
 
@@ -130,6 +134,9 @@ SEARCHES: Final = (
 @evidences(rules.OFFSETS_ATOMIC, Layer.PROOF)
 @evidences(rules.OFFSETS_GENERATION_FENCE, Layer.PROOF)
 @evidences(rules.OFFSETS_STABLE_FETCH, Layer.PROOF)
+@evidences(rules.REPL_HW_BOUNDS, Layer.PROOF)
+@evidences(rules.REPL_COMMITTED_SURVIVES, Layer.PROOF)
+@evidences(rules.REPL_PREFIX_AGREEMENT, Layer.PROOF)
 def proofs(requested: Iterable[Rule] = tuple(rules.RULES.values())) -> Proofs:
     """Prove the decision's facts for all inputs, and by induction every system with a theorem of these rules."""
     return attempted(requested).proofs
@@ -261,11 +268,14 @@ def searched(effort: RunEffort, requested: Iterable[Rule]) -> Found:
 
 
 def controls_of(requested: Iterable[Rule]) -> tuple[Control, ...]:
-    """Every change that must break one of these rules, searched as deep as a default run does, and every such fact."""
-    rules_asked = frozenset(requested)
-    of_searches = (control for each in SEARCHES for control in each.controls(RunEffort.DEFAULT, rules_asked))
+    """Every change that must break one of these rules, searched as deep as a default run does, and every such fact.
+
+    Of the replicas also what each change takes from the proof.
+    """
+    due = frozenset(requested)
+    of_searches = (control for each in SEARCHES for control in each.controls(RunEffort.DEFAULT, due))
     of_proofs = (*fact_controls(), *step_controls())
-    return (*of_searches, *(control for control in of_proofs if control.rule in rules_asked))
+    return (*of_searches, *lemma_controls(due), *(control for control in of_proofs if control.rule in due))
 
 
 def fact_controls() -> tuple[Control, ...]:

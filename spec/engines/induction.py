@@ -14,7 +14,7 @@ from typing import Any, Final
 import z3
 
 from spec.algebra import Term, all_of, negate
-from spec.engines.patterns import functions, patterns
+from spec.engines.patterns import functions, in_sight, patterns
 from spec.engines.proof_cache import Digests, ProofCache, key_of
 from spec.engines.reading_z3 import INTEGERS, Numbers, python_value, symbolic
 from spec.engines.second_solver import SecondOpinion
@@ -128,7 +128,12 @@ class Prover:
             return Obligation(lemma.rule, lemma.name, action.name, Proved(), solved=False, seconds=0.0)
         facts = [before, happens, negate(goal)]
         itself = {lemma.name: self._lemmas[lemma.name]}
-        return self._obligation(lemma, action.name, facts, [itself, self._lemmas])
+        return self._obligation(lemma, action.name, facts, [itself, *self._rested_on(lemma), self._lemmas])
+
+    def _rested_on(self, claim: Claim) -> Iterator[Mapping[str, Term]]:
+        """The lemmas that a claim says it rests on, with itself where it is one."""
+        if claim.rests_on:
+            yield {name: lemma for name, lemma in self._lemmas.items() if name in claim.rests_on | {claim.name}}
 
     def judged(self, lemma: StepLemma) -> Obligation:
         """That a lemma of steps holds of its action, in whatever state that happens: without quantifiers."""
@@ -160,7 +165,7 @@ class Prover:
 
     def _follows(self, theorem: Claim) -> Obligation:
         goal = theorem.holds(self._before, *arguments(theorem.over, "any"))
-        return self._obligation(theorem, ALWAYS, [negate(goal)], [self._lemmas])
+        return self._obligation(theorem, ALWAYS, [negate(goal)], [*self._rested_on(theorem), self._lemmas])
 
     def _starts(self, lemma: Claim) -> Obligation:
         goal = lemma.holds(self._system.initially(literal), *arguments(lemma.over, "any"))
@@ -196,7 +201,7 @@ class Prover:
         answer = self._answers.find(key, content) if self._answers else None
         solved = answer is None
         if answer is None:
-            answer = self._solved(claim.name, facts, tries)
+            answer = self._solved(claim, facts, tries)
             if self._answers:
                 self._answers.keep(key, content, answer)
         needs = answer.needed - self._derived.keys()
@@ -205,12 +210,17 @@ class Prover:
         second = _second(f"{self._system.name}.{claim.name}.{action}", answer, contradict, self._settings)
         return Obligation(claim.rule, claim.name, action, answer.verdict, solved, seconds, needs, not solved, second)
 
-    def _solved(self, claim: str, facts: Sequence[Term], tries: Sequence[Mapping[str, Term]]) -> Answer:
-        """The answer with the first hypotheses that are enough, or with the last ones."""
+    def _solved(self, claim: Claim, facts: Sequence[Term], tries: Sequence[Mapping[str, Term]]) -> Answer:
+        """The answer with the first hypotheses that are enough, or with the last ones.
+
+        A claim that says what it rests on is shown every term that the question has.
+        """
         answer = Answer(Unknown("no hypotheses were tried"))
+        shown = [*facts, *in_sight(facts)] if claim.rests_on else facts
         for given in tries:
-            effort = self._settings.many if given is tries[-1] else self._settings.few
-            answer = asked(claim, facts, given, effort, self._settings.seed)
+            last = given is tries[-1]
+            effort = self._settings.many if last else self._settings.few
+            answer = asked(claim.name, facts if last else shown, given, effort, self._settings.seed)
             if isinstance(answer.verdict, Proved):
                 break
         return answer
@@ -220,7 +230,10 @@ class Prover:
         body = claim.holds(self._before, *bound)
         if not bound:
             return body
-        return z3.ForAll(bound, body, patterns=patterns(bound, body))
+        if claim.at_sight_of is None:
+            return z3.ForAll(bound, body, patterns=patterns(bound, body))
+        groups = claim.at_sight_of(self._before, *bound)
+        return z3.ForAll(bound, body, patterns=[z3.MultiPattern(*group) for group in groups])
 
 
 def prove(system: System) -> tuple[Obligation, ...]:

@@ -214,6 +214,9 @@ class Claim:
         sentence: the claim in one sentence.
         over: the sorts of the arguments that it speaks of; it is meant for all of them.
         holds: from the state and arguments to whether it holds.
+        rests_on: names of the lemmas with which its proof is tried first, before all of them are.
+        at_sight_of: from the state and arguments to groups of terms; a proof uses the claim where it meets all of one
+            group. By default a group is chosen from what the claim says.
     """
 
     name: str
@@ -221,6 +224,8 @@ class Claim:
     sentence: str
     over: tuple[Sort, ...]
     holds: Function
+    rests_on: frozenset[str] = frozenset()
+    at_sight_of: Function | None = None
 
 
 @dataclass(frozen=True, slots=True)
