@@ -8,7 +8,6 @@ from spec.judging.judge import RuleCheck
 from spec.judging.judge_replication import Judged
 from spec.protocol import completing
 from spec.protocol.coordinator import TransactionEntry, is_preparing
-from spec.protocol.guards import PASSED
 from spec.versions import Profile
 from spec.vocabulary import ABSENT
 
@@ -43,4 +42,4 @@ def judge_marker_answer(step: MarkerAnswerStep, profile: Profile) -> Judged:
     done = completing.is_done(step.error)
     leaves = same(negate(step.waits_after), done)
     alone = any_of(profile.leaderless_marker_dropped, step.partitions - step.partitions_after <= 1)
-    return PASSED, (RuleCheck(rules.TXN_MARKER_ONCE, owed, all_of(leaves, alone)),)
+    return ABSENT, (RuleCheck(rules.TXN_MARKER_ONCE, owed, all_of(leaves, alone)),)

@@ -7,10 +7,13 @@ from unittest.mock import patch
 
 import pytest
 
+from model_tests.judging.coordinator_links import hands_out_new_id, loaded_as_written
 from model_tests.judging.replication_verdicts import judged
 from model_tests.monitor.monitor import DecisionMismatch, Monitor
+from model_tests.monitor.runs import run_of
+from model_tests.mutants.defects.of_coordinator import OF_COORDINATOR
 from model_tests.mutants.defects.of_small_inputs import STOPPED_IS_WRITTEN
-from model_tests.traces.schema import Row, complete
+from model_tests.traces.schema import BY_NAME, Row, complete
 from model_tests.unit.reference.world.scenes import (
     BY_VERSION,
     BY_VERSION_IDS,
@@ -26,7 +29,7 @@ from reference.world.transaction_world import TransactionWorld
 from spec import rules
 from spec.judging.judge import RuleCheck
 from spec.versions import NEWEST, Profile
-from spec.vocabulary import ErrorCode
+from spec.vocabulary import ErrorCode, TransactionState
 
 NONE, REFUSED = ErrorCode.NONE.value, ErrorCode.INVALID_REQUEST.value
 INELIGIBLE = ErrorCode.INELIGIBLE_REPLICA.value
@@ -137,3 +140,80 @@ def test_a_coordinator_that_takes_a_refusal_for_a_marker_is_stopped(world: Trans
         replaced_while_its_markers_are_under_way(world)
 
     assert stopped.value.rules == {rules.TXN_MARKER_ONCE.id}
+
+
+LOADED_WRONG = ("the first record of an id is loaded", "partitions are not loaded", "one partition is loaded")
+
+OPEN: dict[str, Any] = {
+    "txn_state": TransactionState.ONGOING.value,
+    "txn_producer_id": 5,
+    "txn_epoch": 3,
+    "txn_partitions": 2,
+    "txn_timeout_ms": 60_000,
+    "txn_started_ms": 100,
+    "txn_updated_ms": 120,
+}
+"""An open transaction of two partitions."""
+
+PREPARE_COMMIT, PREPARE_ABORT = TransactionState.PREPARE_COMMIT.value, TransactionState.PREPARE_ABORT.value
+COMMITTING = OPEN | {"txn_state": PREPARE_COMMIT, "txn_pending": TransactionState.COMPLETE_COMMIT.value}
+
+
+@pytest.mark.parametrize(
+    ("last", "loaded", "holds"),
+    [
+        (OPEN, {}, True),
+        (OPEN, {"txn_partitions": 1}, False),
+        (OPEN, {"txn_partitions": 3, "txn_updated_ms": 140}, True),
+        (OPEN, {"txn_epoch": 2}, False),
+        (OPEN, {"txn_timeout_ms": 1}, False),
+        (OPEN, {"txn_started_ms": 99}, False),
+        (OPEN, {"txn_state": PREPARE_ABORT, "txn_updated_ms": 140, "txn_epoch": 4}, True),
+        (OPEN, {"txn_state": TransactionState.EMPTY.value, "txn_partitions": 0}, False),
+        (COMMITTING, {}, True),
+        (COMMITTING, {"txn_state": TransactionState.COMPLETE_COMMIT.value, "txn_partitions": 0}, True),
+        (COMMITTING, {"txn_state": PREPARE_ABORT}, False),
+        (COMMITTING, {"txn_state": TransactionState.ONGOING.value}, False),
+    ],
+)
+def test_what_is_loaded_is_what_was_written(last: dict[str, Any], loaded: dict[str, Any], holds: bool) -> None:
+    """Or more, where the coordinator before took a record for lost; never less."""
+    before = {f"previous_after_{name}": value for name, value in last.items()}
+    after = {f"after_{name}": value for name, value in (last | loaded).items()}
+    row = before | after | {"api": "CoordinatorLoad", "has_previous": True}
+    check = loaded_as_written(lambda name: row[name] if name in row else BY_NAME[name.removeprefix("previous_")].absent)
+
+    assert check.at_stake
+    assert holds == bool(check.holds)
+
+
+@pytest.mark.parametrize("name", LOADED_WRONG)
+def test_a_defect_of_loading_is_seen_in_traces(name: str) -> None:
+    """The rule of failover stops the run, whatever the new coordinator itself makes of what it has loaded."""
+    planted = next(each for each in OF_COORDINATOR if each.name == name)
+
+    with planted.in_place():
+        runs = (run_of(seed, workload="transactions").play() for seed in range(40))
+        broken = next(run.rules for run in runs if run.violations)
+
+    assert broken == {rules.TXN_FAILOVER.id}
+
+
+@pytest.mark.parametrize(
+    ("columns", "is_new"),
+    [
+        ({}, False),
+        ({"reply_producer_id": 5}, False),
+        ({"reply_producer_id": 6}, False),
+        ({"reply_producer_id": 7}, True),
+        ({"reply_producer_id": 7, "error": REFUSED}, False),
+        ({"reply_producer_id": 7, "api": "AddPartitionsToTxn"}, False),
+        ({"reply_producer_id": 7, "api": "InitProducerId"}, True),
+    ],
+)
+def test_an_end_hands_out_a_new_producer_id(columns: dict[str, Any], is_new: bool) -> None:
+    """One that neither the id had nor its transaction was to rotate to: no other id may have been given it."""
+    known = {"before_txn_producer_id": 5, "before_txn_next_producer_id": 6}
+    row = complete({"api": "EndTxn", "node": "broker-0", "error": NONE} | known | columns)
+
+    assert is_new == bool(hands_out_new_id(row.__getitem__))
