@@ -35,8 +35,8 @@ def judge_epochs(
     for number in range(1, len(runs)):
         if runs[number][0] < runs[number - 1][0]:
             wrong, other = _odd_one(runs, number, differs_at)
-            beside = f"leader epoch {other[0]} at offset {other[1]}"
-            message = f"a batch of leader epoch {wrong[0]} beside {beside}: epochs never fall"
+            entry = f"leader epoch {other[0]} at offset {other[1]}"
+            message = f"a batch of leader epoch {wrong[0]} beside {entry}: epochs never fall"
             yield _epoch_finding(wrong[1], message)
             break
     if history is None:

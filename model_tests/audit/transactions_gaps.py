@@ -123,11 +123,11 @@ def _leaderless(known: CoordinatorTransaction, gap: Gap) -> str:
     """The partition had no leader while the coordinator waited, which some releases take for its deletion."""
     led = gap.place.led
     waited = led.during(_decided_ms(known), known.completed_ms) if led is not None else []
-    nobody = next((one for one in reversed(waited) if one.leader == ABSENT), None)
-    if nobody is None:
+    empty = next((one for one in reversed(waited) if one.leader == ABSENT), None)
+    if empty is None:
         return ""
     return (
-        f"{gap.place.name} had no leader in leader epoch {nobody.epoch} (offset {nobody.offset} of the controller's "
+        f"{gap.place.name} had no leader in leader epoch {empty.epoch} (offset {empty.offset} of the controller's "
         "log), while the coordinator was to write its marker: one of 4.3 or 4.4 takes such a partition for deleted and "
         "completes without it (KAFKA-20734)"
     )
