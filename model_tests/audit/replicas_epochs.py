@@ -9,7 +9,7 @@ from model_tests.histories.severity import Severity
 from model_tests.logs.kafka_log_derived import EPOCHS
 from spec import rules
 from spec.evidence import Layer, evidences
-from spec.vocabulary import ABSENT
+from spec.vocabulary import ABSENT, Api
 
 Run = tuple[int, int, int]
 """Batches of one leader epoch: the epoch, their first offset, their number."""
@@ -67,4 +67,4 @@ def _odd_one(runs: Sequence[Run], number: int, differs_at: Collection[int]) -> t
 
 
 def _epoch_finding(offset: int, message: str) -> Finding:
-    return Finding(rules.REPL_PREFIX_AGREEMENT, Severity.VIOLATION, offset, ABSENT, ABSENT, message, step="Produce")
+    return Finding(rules.REPL_PREFIX_AGREEMENT, Severity.VIOLATION, offset, ABSENT, ABSENT, message, step=Api.PRODUCE)

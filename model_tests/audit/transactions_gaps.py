@@ -13,7 +13,7 @@ from model_tests.audit.transactions_join import Gap, JoinedTransaction, MarkedDa
 from model_tests.histories.severity import Severity
 from spec import rules
 from spec.evidence import Layer, evidences
-from spec.vocabulary import ABSENT, ControlType
+from spec.vocabulary import ABSENT, Api, ControlType
 
 COPY_AGAIN: Final = "nothing in the log is later than the end of the transaction, copy it again"
 """It may have been copied before its coordinator's log, and the marker have come in between."""
@@ -63,7 +63,7 @@ def _missing_marker(one: JoinedTransaction, gap: Gap) -> Located:
     if split:
         message += "; the outputs are visible, the input offsets are not"
     place, finding = located(
-        gap.place, rule, reported_at(gap), known, message, "WriteTxnMarkers", remedy, severity=severity
+        gap.place, rule, reported_at(gap), known, message, Api.WRITE_TXN_MARKERS, remedy, severity=severity
     )
     return place, replace(finding, until=gap.before)
 

@@ -138,7 +138,11 @@ OF_PIPELINES: Final[tuple[Planted, ...]] = (
     defect("the consumer commits one record more", rules.OFFSETS_ATOMIC, GroupConsumer, "positions", one_further),
     defect("the consumer commits one record less", rules.OFFSETS_ATOMIC, GroupConsumer, "positions", last_read),
     defect(
-        "a consumer takes unstable offsets", rules.OFFSETS_STABLE_FETCH, group_consumer, "OffsetFetch", fetch_unstable
+        "a consumer takes unstable offsets",
+        rules.OFFSETS_STABLE_FETCH,
+        group_consumer,
+        group_consumer.OffsetFetch.__name__,
+        fetch_unstable,
     ),
     defect(
         "every member is assigned every partition",
