@@ -141,7 +141,7 @@ OF_PIPELINES: Final[tuple[Planted, ...]] = (
         "a consumer takes unstable offsets",
         rules.OFFSETS_STABLE_FETCH,
         group_consumer,
-        group_consumer.OffsetFetch.__name__,
+        OffsetFetch.__name__,
         fetch_unstable,
     ),
     defect(
