@@ -6,7 +6,14 @@ from typing import Final
 from model_tests.bugs.world import Diverged, GhostViolation
 from reference.broker.group_coordinator import GroupConfig, GroupCoordinator, TransactionalCommit
 from reference.broker.group_log import OffsetsTopic
-from reference.broker.group_requests import NOBODY, JoinAnswer, JoinRequest, MemberClaim, OffsetAndMetadata, SyncRequest
+from reference.broker.group_requests import (
+    NO_CLAIM,
+    JoinAnswer,
+    JoinRequest,
+    MemberClaim,
+    OffsetAndMetadata,
+    SyncRequest,
+)
 from reference.broker.ids import ProducerIdentity
 from reference.broker.markers import TxnMarker
 from reference.broker.transaction_metadata import BUMPS_EPOCH, TopicPartition
@@ -77,7 +84,7 @@ class OffsetsWorld(_Group):
     def producer_commits_offset(self) -> None:
         """TxnOffsetCommit of the transaction's number as offset."""
         transaction = len(self.outcomes)
-        self.commit(transaction, self._epoch(transaction), NOBODY, lambda: None)
+        self.commit(transaction, self._epoch(transaction), NO_CLAIM, lambda: None)
         self.pending.append(transaction)
 
     def zombie_commits_offset(self) -> None:
@@ -87,7 +94,7 @@ class OffsetsWorld(_Group):
             Diverged: the log takes it.
         """
         try:
-            self.commit(ZOMBIES_OFFSET, Epoch(0), NOBODY, lambda: None)
+            self.commit(ZOMBIES_OFFSET, Epoch(0), NO_CLAIM, lambda: None)
         except Refusal:
             return
         raise Diverged("the log takes the commit of the fenced instance")

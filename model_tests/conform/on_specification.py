@@ -92,7 +92,7 @@ class OnSpecification:
         self._coordinator.now += 1
         self._coordinator.ruled, self._producing.decided, self._groups.ruled, self._marked = (), (), (), ()
         requested = (self._client, self._coordination, self._group, self._passing)
-        answer = next((found for found in (ask(request) for ask in requested) if found is not None), None)
+        answer = next((found for found in (answer_of(request) for answer_of in requested) if found is not None), None)
         if answer is None:
             raise NotImplementedError(f"{type(request).__name__} is not answered yet")
         return answer

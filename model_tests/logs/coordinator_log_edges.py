@@ -16,7 +16,7 @@ from spec.protocol.ending import EndRequest, end, keeps_outcome
 from spec.protocol.ids import InitRequest, initialize
 from spec.protocol.registering import AddRequest, register
 from spec.versions import KAFKA_3_9, NEWEST, SNAPSHOT_4_0, Profile
-from spec.vocabulary import ABSENT, MAX_EPOCH, TransactionState
+from spec.vocabulary import ABSENT, MAX_EPOCH, Api, TransactionState
 
 FENCING: Final = "the coordinator's own abort"
 COMPLETION: Final = "completion after the markers"
@@ -142,7 +142,7 @@ def _possible(
         yield from _inits(before, after, profile, fenced)
     elif after.state == TransactionState.ONGOING.value:
         request = AddRequest(before.producer_id, before.producer_epoch, all_registered=False)
-        yield "AddPartitionsToTxn", register(before, request, profile)
+        yield Api.ADD_PARTITIONS_TO_TXN, register(before, request, profile)
     elif after.state in _PREPARED:
         yield from _ends(before, after, profile)
     elif after.state in _COMPLETED and before.state in _PREPARED:
@@ -161,7 +161,7 @@ def _inits(
     if last >= 0 and not fenced:
         requested.append((replace(before, last_epoch=last), _expecting(plain, before, last)))
     for entry, request in requested:
-        yield "InitProducerId", initialize(entry, request, profile)
+        yield Api.INIT_PRODUCER_ID, initialize(entry, request, profile)
 
 
 def _expecting(request: InitRequest, entry: TransactionEntry, epoch: int) -> InitRequest:
@@ -173,7 +173,7 @@ def _ends(before: TransactionEntry, after: TransactionEntry, profile: Profile) -
     bumps = after.client_version >= BUMPING
     commits = after.state == TransactionState.PREPARE_COMMIT.value
     request = EndRequest(before.producer_id, before.producer_epoch, commits, bumps, fresh_producer_id=1)
-    yield "EndTxn", end(before, request, profile)
+    yield Api.END_TXN, end(before, request, profile)
     if not commits and before.state == TransactionState.ONGOING.value:
         as_run = profile.under(BUMPING if bumps else 0)
         fencing = replace(before, pending=TransactionState.PREPARE_EPOCH_FENCE.value)

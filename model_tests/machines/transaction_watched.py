@@ -233,7 +233,7 @@ class WatchedWorld(TransactionWorld):
         match request.body, request.sender:
             case Verify(), BrokerSender(node):
                 waiting = self.brokers.nodes[node].waiting_for(request.number)
-                return {parked.asked.transactional_id: self._cause(parked.request).owner for parked in waiting}
+                return {parked.verify.transactional_id: self._cause(parked.request).owner for parked in waiting}
             case CoordinatorCall(request=InitProducerId(expected=None)), _:
                 return {}
             case Produce() | CoordinatorCall(), ClientSender(number):

@@ -118,7 +118,7 @@ class ObservedCluster:
     # --- appends ----------------------------------------------------------------------------------------------
 
     def watch(
-        self, partition: int, node: int, batches: tuple[RecordBatch, ...], ask: Callable[[], PartitionAnswer]
+        self, partition: int, node: int, batches: tuple[RecordBatch, ...], send: Callable[[], PartitionAnswer]
     ) -> PartitionAnswer:
         """Have a node asked to append, and hold what is seen of it against the rules of one append.
 
@@ -126,16 +126,16 @@ class ObservedCluster:
             partition: by its number.
             node: that is asked.
             batches: of the request.
-            ask: puts the request to the node.
+            send: puts the request to the node.
         """
         replica, batch = self.partitions[partition].replicas[node], batches[0]
         if not replica.leads:
-            return ask()
+            return send()
         memory = self._memories[partition][node]
         known = memory.known(replica.log, batch.producer_id)
         epochs = [b.producer_epoch for b in replica.log if b.producer_id == batch.producer_id]
         before, entry = sight(replica), replica.state.entry(batch.producer_id)
-        answer = ask()
+        answer = send()
         request = ObservedAppend(
             by=self.doing[-1],
             profile=self.setting.profile,

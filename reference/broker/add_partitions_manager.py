@@ -91,7 +91,7 @@ class AddPartitionsToTxnManager(Generic[Waits]):
         self.waiting: dict[int, VerificationRequest[Waits]] = {}
         self.in_flight: dict[int, VerificationRequest[Waits]] = {}
 
-    def ask(self, node: int, question: Question, who: Waits) -> VerificationAnswer[Waits] | None:
+    def verify(self, node: int, question: Question, who: Waits) -> VerificationAnswer[Waits] | None:
         """Queue a question for the next request to a coordinator's node.
 
         Args:

@@ -27,9 +27,9 @@ from reference.broker.group_metadata import ClassicGroup
 from reference.broker.group_offsets import GroupOffsets, RecordedOffset
 from reference.broker.group_record import Key, OffsetKey, OffsetValue
 from reference.broker.group_requests import (
+    NO_CLAIM,
     NO_GENERATION,
     NO_MEMBER,
-    NOBODY,
     FetchedOffset,
     JoinAnswer,
     JoinReply,
@@ -81,7 +81,7 @@ class TransactionalCommit:
     group: str
     producer: ProducerIdentity
     offsets: Offsets
-    claim: MemberClaim = NOBODY
+    claim: MemberClaim = NO_CLAIM
 
 
 class PendingOffsets(NamedTuple):

@@ -51,7 +51,7 @@ class BrokerProcess:
         """The controller has registered it."""
         self.epoch = epoch
 
-    def hear(self, partition: int, word: LeaderAndIsr, now: Timestamp) -> None:
+    def learn_leader(self, partition: int, word: LeaderAndIsr, now: Timestamp) -> None:
         """Receive the state of a partition from the controller.
 
         Word from before its registration was for the process before it, and is dropped: under ZooKeeper it names the
@@ -118,10 +118,10 @@ class BrokerProcess:
             self.proposals[partition] = proposal
         return answer, proposal
 
-    def asks(self, partition: int) -> tuple[int, FetchRequest | AskEpochEnd] | None:
+    def next_request(self, partition: int) -> tuple[int, FetchRequest | AskEpochEnd] | None:
         """What it asks the leader of a partition, and whom; None if there is nothing to ask."""
         following = self.replicas[partition].following
         if following is None:
             return None
-        request = following.ask(self.epoch)
+        request = following.next_request(self.epoch)
         return None if request is None else (following.leader, request)

@@ -136,7 +136,7 @@ class ReplicatedPartition:
         """
         following = self._following(node)
         try:
-            request, answer = self._ask(following, NO_TIME)
+            request, answer = self._fetch_from(following, NO_TIME)
             following.receive(request, answer, NO_TIME)
             check(following)
         except Refusal:
@@ -155,7 +155,7 @@ class ReplicatedPartition:
             raise Impossible(f"node {node} follows no leader")
         return following
 
-    def _ask(self, following: Following, now: Timestamp) -> tuple[FetchRequest, FollowerFetchResult]:
+    def _fetch_from(self, following: Following, now: Timestamp) -> tuple[FetchRequest, FollowerFetchResult]:
         """The leader's answer to a follower whose log is a prefix of the leader's; nothing is counted yet.
 
         Raises:
@@ -164,7 +164,7 @@ class ReplicatedPartition:
         leader = self._replicas[self.state.leader]
         while True:
             check(following)
-            request = following.ask(0)
+            request = following.next_request(0)
             if isinstance(request, AskEpochEnd):
                 following.receive_end(request, leader.epoch_end(request), now)
             elif request is None:
@@ -238,7 +238,7 @@ class ReplicatedPartition:
     def _align(self, node: int, now: Timestamp) -> None:
         """A follower cuts its log where it and the leader's diverge, and reports its end to the leader."""
         try:
-            self._ask(self._following(node), now)
+            self._fetch_from(self._following(node), now)
         except Refusal:
             self.stop(node)
         else:

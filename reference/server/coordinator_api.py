@@ -142,7 +142,7 @@ def _ask(
         if isinstance(answer, CoordinatorAnswer):
             call.reply(fields(answer))
 
-    service.world.ask(call.connection, call.node, CoordinatorCall(call.header.correlation, request), take)
+    service.world.submit(call.connection, call.node, CoordinatorCall(call.header.correlation, request), take)
 
 
 # --- offsets, as requests and answers name them ----------------------------------------------------------------

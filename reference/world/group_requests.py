@@ -35,7 +35,7 @@ class FromMember(NamedTuple):
 class ToMember(NamedTuple):
     """The answer on its way back."""
 
-    asked: FromMember
+    request: FromMember
     answer: GroupAnswer
 
 
@@ -68,7 +68,7 @@ class GroupRequests:
     def take(self, message: NetworkMessage[ToMember]) -> ToMember | None:
         """An answer arrives; None if it is no longer awaited."""
         answered = self.replies.deliver(message)
-        return answered if self.give_up(answered.asked) else None
+        return answered if self.give_up(answered.request) else None
 
     def give_up(self, request: FromMember) -> bool:
         """The consumer does not wait any more; whether it did."""

@@ -86,12 +86,12 @@ class Handling:
     def receive(self, request: Request) -> None:
         """A request reaches its node."""
         match request.body:
-            case CoordinatorCall(request=asked):
-                self._receive_asked(request, asked)
+            case CoordinatorCall(request=call):
+                self._receive_call(request, call)
             case Produce():
                 self._receive_produce(request, request.body)
-            case WriteMarker() as asked if asked.partition.topic == OFFSETS_TOPIC:
-                self._answer(request, MarkerAnswer(self._mark_offsets(request, asked)))
+            case WriteMarker() as marker if marker.partition.topic == OFFSETS_TOPIC:
+                self._answer(request, MarkerAnswer(self._mark_offsets(request, marker)))
             case WriteMarker():
                 self.appends.mark(request, request.body)
             case Verify():
@@ -103,20 +103,20 @@ class Handling:
         match request.body, answer:
             case Verify(), Verified() as verified:
                 self._resume(request, verified)
-            case WriteMarker() as asked, MarkerAnswer(error):
-                self._marked(request, asked, error)
+            case WriteMarker() as marker, MarkerAnswer(error):
+                self._marked(request, marker, error)
 
     def lose(self, request: Request) -> None:
         """A node does not learn what became of its request."""
         match request.body:
             case Verify():
                 self._resume(request, None)
-            case WriteMarker() as asked:
-                self._marked(request, asked, ErrorCode.NETWORK_EXCEPTION)
+            case WriteMarker() as marker:
+                self._marked(request, marker, ErrorCode.NETWORK_EXCEPTION)
 
     # --- coordinators -----------------------------------------------------------------------------------------
 
-    def _receive_asked(self, request: Request, requested: CoordinatorRequest) -> None:
+    def _receive_call(self, request: Request, requested: CoordinatorRequest) -> None:
         denied = self.brokers.authorizer.check(self._principal_of(request), requested)
         if denied is not ErrorCode.NONE:
             self._answer(request, refused_answer(requested, denied))
@@ -133,7 +133,7 @@ class Handling:
         answer = self._denied_partitions(request, requested) or ask_transactions(
             coordinator, requested, self.brokers.partitions, self.brokers.shape.offsets_partitions
         )
-        self.steps.asked(request, requested, before, coordinator, answer)
+        self.steps.answered_by_coordinator(request, requested, before, coordinator, answer)
         self._answer(request, answer)
 
     def _denied_partitions(self, request: Request, requested: TransactionRequest) -> CoordinatorAnswer | None:
@@ -171,7 +171,7 @@ class Handling:
 
     def _verify(self, parked: ParkedRequest) -> None:
         """Have the transaction's coordinator asked; until it answers the request waits."""
-        request, number = parked.asked, parked.request.node
+        request, number = parked.verify, parked.request.node
         node = self.brokers.coordinator_of(CoordinatorType.TRANSACTION, request.transactional_id)
         if node is None:
             self._go_on(parked, CoordinatorNotAvailable())
@@ -179,7 +179,7 @@ class Handling:
         question = Question(
             request.transactional_id, request.producer, (request.partition,), parked.verification.supported
         )
-        reported = self.brokers.nodes[number].manager.ask(node, question, parked)
+        reported = self.brokers.nodes[number].manager.verify(node, question, parked)
         self._ask_coordinators(number)
         if reported is not None:
             self._go_on(*reported)
@@ -188,7 +188,7 @@ class Handling:
         """Send what a node has to ask, a request to each coordinator to which none is under way."""
         asking = self.brokers.nodes[number]
         for node, batch in asking.manager.requests():
-            first, *others = (asker.who.asked for asker in batch.askers.values())
+            first, *others = (asker.who.verify for asker in batch.askers.values())
             sent = self.brokers.send(BrokerSender(number), node, first._replace(others=tuple(others)))
             asking.questions[node] = sent.number
 
@@ -212,9 +212,9 @@ class Handling:
     def _go_on(self, parked: ParkedRequest, refusal: Refusal | None) -> None:
         request = parked.request
         match request.body:
-            case Produce() as asked:
+            case Produce() as produce:
                 reported = None if refusal is None else parked.verification.reported(refusal)
-                self.appends.append(request, asked, parked.guard, reported)
+                self.appends.append(request, produce, parked.guard, reported)
             case CoordinatorCall(request=TxnOffsetCommit() as committed):
                 self._commit_offsets(request, committed, parked, refusal)
 

@@ -6,7 +6,7 @@ All of them are one static member, so that a newer one takes the place of an old
 from dataclasses import dataclass
 from typing import Final
 
-from reference.broker.group_requests import NOBODY, JoinAnswer, JoinRequest, MemberClaim, Offsets, SyncRequest
+from reference.broker.group_requests import NO_CLAIM, JoinAnswer, JoinRequest, MemberClaim, Offsets, SyncRequest
 from reference.client.consumer import Consumer
 from reference.client.coordinator_requests import CoordinatorType
 from reference.log.partition import READ_COMMITTED
@@ -32,7 +32,7 @@ class Loop:
     """
 
     consumer: Consumer
-    claim: MemberClaim = NOBODY
+    claim: MemberClaim = NO_CLAIM
     rewound: bool = False
 
 

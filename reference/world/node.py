@@ -9,7 +9,7 @@ from reference.broker.group_api import OffsetsVerification, TxnOffsetCommitReque
 from reference.broker.group_coordinator import GroupCoordinator
 from reference.broker.ids import ProducerIdentity, ProducerIdManager
 from reference.broker.transaction_api import (
-    NOBODY,
+    NO_IDENTITY,
     AddPartitionsRequest,
     handle_add_offsets,
     handle_add_partitions,
@@ -40,7 +40,7 @@ class ParkedRequest:
     request: Request
     verification: ProduceVerification
     guard: int
-    asked: Verify
+    verify: Verify
 
 
 @dataclass(slots=True)
@@ -112,7 +112,7 @@ def ask_transactions(
     match requested:
         case InitProducerId(version, transactional_id, timeout_ms, expected):
             error, identity = handle_init_producer_id(
-                coordinator, version, transactional_id, timeout_ms, expected or NOBODY
+                coordinator, version, transactional_id, timeout_ms, expected or NO_IDENTITY
             )
             return CoordinatorAnswer(error, identity=identity)
         case AddPartitions(version, transactional_id, producer, partitions):

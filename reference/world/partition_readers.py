@@ -9,7 +9,7 @@ from reference.errors import OffsetOutOfRange
 from reference.log.partition import READ_COMMITTED, READ_UNCOMMITTED, Partition
 from reference.recording.recorder import NOWHERE, Recorder, Row, observe
 from reference.world.history import HistoryRows
-from reference.world.reader_rows import asked_columns, readable_end, record_fetch, taken
+from reference.world.reader_rows import consumer_fetch_columns, readable_end, record_fetch, taken
 from reference.world.replica_rows import TOPIC
 from spec.vocabulary import ErrorCode, Offset, Timestamp
 
@@ -67,7 +67,11 @@ class PartitionReaders:
         consumer, key = self.consumers[reader], self._keys[partition]
         ends = (leader.log_start, readable_end(leader, consumer.isolation))
         offset = consumer.fetch_offset(key, *ends)
-        request = {"client": reader_name(reader), **asked_columns(key, offset, consumer.isolation), **(named or {})}
+        request = {
+            "client": reader_name(reader),
+            **consumer_fetch_columns(key, offset, consumer.isolation),
+            **(named or {}),
+        }
         try:
             result = leader.fetch(offset, consumer.isolation)
         except OffsetOutOfRange as refusal:
@@ -75,7 +79,7 @@ class PartitionReaders:
             consumer.out_of_range(key, *ends)
             return
         record_fetch(self._recorder, now, node, request, observe(leader), ErrorCode.NONE, result)
-        columns = asked_columns(key, offset, consumer.isolation)
+        columns = consumer_fetch_columns(key, offset, consumer.isolation)
         for reported in taken(result.batches, consumer.receive(key, result)):
             self._history.note("ClientFetched", reader_name(reader), columns | reported)
 
@@ -91,7 +95,7 @@ class PartitionReaders:
             named: what the request says beside the rest.
         """
         consumer, key = self.consumers[reader], self._keys[partition]
-        request = asked_columns(key, consumer.positions.get(key, Offset(0)), consumer.isolation)
+        request = consumer_fetch_columns(key, consumer.positions.get(key, Offset(0)), consumer.isolation)
         request = {"client": reader_name(reader), **request, **named}
         record_fetch(self._recorder, now, node, request, NOWHERE, error, None)
 

@@ -61,7 +61,7 @@ def deliver_to_nodes(world: PipelineWorld) -> None:
 def deliver_to_clients(world: PipelineWorld, paused: set[int]) -> None:
     """Every answer arrives but those to instances that are paused."""
     for reported in tuple(world.group_requests.replies.in_transit):
-        if not world.workers[reported.payload.asked.member].paused:
+        if not world.workers[reported.payload.request.member].paused:
             world.member_receives(reported)
     for answered in tuple(world.wires.replies.in_transit):
         if not is_for(answered.payload, paused):

@@ -100,7 +100,7 @@ class PipelineWorld(TransactionWorld):
         """A worker stops between two transactions, and says so to its group."""
         goodbye = worker.consumer.close()
         self.worker_crashes(worker)
-        self._ask(worker, goodbye, 0)
+        self._send_to_group(worker, goodbye, 0)
 
     def worker_is_suspended(self, worker: WorkerRun) -> None:
         """A worker stands still, as for a long collection of garbage: what is sent to it waits."""
@@ -157,7 +157,7 @@ class PipelineWorld(TransactionWorld):
                     worker.phase = WorkerPhase.READING
 
     def _polls(self, worker: WorkerRun, node: int) -> None:
-        self._ask(worker, worker.consumer.poll(self.clock.now), node)
+        self._send_to_group(worker, worker.consumer.poll(self.clock.now), node)
 
     def _reads(self, worker: WorkerRun, node: int) -> None:
         """Read on what the group has assigned, and begin with what was read."""
@@ -232,9 +232,9 @@ class PipelineWorld(TransactionWorld):
 
     def worker_beats(self, worker: WorkerRun) -> None:
         """The heartbeat thread's turn."""
-        self._ask(worker, worker.consumer.beat(self.clock.now), 0)
+        self._send_to_group(worker, worker.consumer.beat(self.clock.now), 0)
 
-    def _ask(self, worker: WorkerRun, outgoing: list[GroupOutgoing], node: int) -> None:
+    def _send_to_group(self, worker: WorkerRun, outgoing: list[GroupOutgoing], node: int) -> None:
         for each in outgoing:
             self.group_requests.send(worker.number, each, node)
 
@@ -248,8 +248,8 @@ class PipelineWorld(TransactionWorld):
         """An answer reaches its consumer; one that is no longer awaited is dropped."""
         answered = self.group_requests.take(message)
         if answered is not None:
-            worker = self.workers[answered.asked.member]
-            worker.consumer.answer(answered.asked.number, answered.answer, self.clock.now)
+            worker = self.workers[answered.request.member]
+            worker.consumer.answer(answered.request.number, answered.answer, self.clock.now)
 
     def member_gives_up(self, request: FromMember) -> None:
         """A request of a consumer times out; it may still arrive."""

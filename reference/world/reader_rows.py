@@ -60,7 +60,7 @@ def aborted_count(result: FetchResult | None) -> int:
     return ABSENT if result is None or result.aborted is None else len(result.aborted)
 
 
-def asked_columns(partition: TopicPartition, offset: Offset, isolation: int) -> Row:
+def consumer_fetch_columns(partition: TopicPartition, offset: Offset, isolation: int) -> Row:
     """What a reader asks for."""
     return {"topic": partition.topic, "partition": partition.partition, "offset": offset, "isolation": isolation}
 

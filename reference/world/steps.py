@@ -211,7 +211,7 @@ class TraceSteps:
         reported: Row = {"reply_producer_id": identity.producer_id, "reply_epoch": identity.epoch, "error": 0}
         self._record(Api.INIT_PRODUCER_ID, node, {"client": client, **reported})
 
-    def asked(
+    def answered_by_coordinator(
         self,
         request: Request,
         requested: TransactionRequest,

@@ -155,9 +155,9 @@ def test_a_replica_moves_its_watermarks_in_steps() -> None:
 
 def test_a_replica_knows_the_leader_epoch_that_it_has_heard() -> None:
     """From a step by which it learns of one on it is that one."""
-    heard = of_replica(2, 2, leader_epoch_after=4)
+    learned = of_replica(2, 2, leader_epoch_after=4)
 
-    broken = guards(of_replica(2, 2), heard, of_replica(2, 2, leader_epoch=4), of_replica(2, 2, leader_epoch=5))
+    broken = guards(of_replica(2, 2), learned, of_replica(2, 2, leader_epoch=4), of_replica(2, 2, leader_epoch=5))
 
     assert [[], [], [], ["repl.prefix_agreement leader_epoch"]] == broken
 

@@ -209,9 +209,9 @@ def test_an_old_epoch_marks_nothing() -> None:
 def test_a_marker_of_nobody_fails_the_request() -> None:
     """So does one whose transaction version is not said (since 4.2); a request may be without markers."""
     bench = made()
-    nobody = {"producer_id": -1, "epoch": 0}
+    unknown = {"producer_id": -1, "epoch": 0}
 
-    assert [("orders", 0, ErrorCode.UNKNOWN_SERVER_ERROR)] == outcome(mark(bench, nobody))
+    assert [("orders", 0, ErrorCode.UNKNOWN_SERVER_ERROR)] == outcome(mark(bench, unknown))
     unsaid = mark(bench, {"producer_id": 7, "epoch": 0}, version=2, transaction_version=-1)
     assert [("orders", 0, ErrorCode.UNKNOWN_SERVER_ERROR)] == outcome(unsaid)
     assert [] == list(bench.ask("WriteTxnMarkers", 1, {"markers": []}).markers)

@@ -224,14 +224,14 @@ def test_a_rotated_producer_is_reported_that_it_is_fenced() -> None:
 
 def test_all_in_a_request_are_answered_as_the_first_one() -> None:
     """Another client's Produce of version 10 replaces the error that one of version 11 knows."""
-    beside = queue(PendingVerification(any_request=True, version=10), 3, 11)
+    pending = queue(PendingVerification(any_request=True, version=10), 3, 11)
     alone = queue(PendingVerification(), 3, 11)
     abortable = ErrorCode.TRANSACTION_ABORTABLE.value
 
-    assert (0, 10, 11) == (beside.branch, beside.version, alone.version)
-    assert ErrorCode.INVALID_TXN_STATE == asking.reported(abortable, beside)
+    assert (0, 10, 11) == (pending.branch, pending.version, alone.version)
+    assert ErrorCode.INVALID_TXN_STATE == asking.reported(abortable, pending)
     assert ErrorCode.TRANSACTION_ABORTABLE == asking.reported(abortable, alone)
-    assert ErrorCode.CONCURRENT_TRANSACTIONS == asking.reported(ErrorCode.CONCURRENT_TRANSACTIONS.value, beside)
+    assert ErrorCode.CONCURRENT_TRANSACTIONS == asking.reported(ErrorCode.CONCURRENT_TRANSACTIONS.value, pending)
 
 
 # --- members of consumer groups -------------------------------------------------------------------------------
@@ -266,10 +266,10 @@ def test_how_a_stale_member_is_reported_so() -> None:
 
 def test_who_needs_no_member_epoch() -> None:
     """A claim without a member in an empty group, and a transaction without one; but not a request without epochs."""
-    nobody = EpochClaim(group_empty=True)
-    inside = replace(nobody, group_empty=False)
+    no_member = EpochClaim(group_empty=True)
+    inside = replace(no_member, group_empty=False)
 
-    assert ErrorCode.NONE == held(nobody, 9, NEWEST, transactional=False)
+    assert ErrorCode.NONE == held(no_member, 9, NEWEST, transactional=False)
     assert ErrorCode.NONE == held(inside, 4, NEWEST, transactional=True)
     assert ErrorCode.UNKNOWN_MEMBER_ID == held(inside, 9, NEWEST, transactional=False)
     assert ErrorCode.UNSUPPORTED_VERSION == held(MEMBER, groups.EPOCHS_SINCE - 1, NEWEST, transactional=False)

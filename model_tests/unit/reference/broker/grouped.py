@@ -11,7 +11,7 @@ from reference.broker.group_api import OffsetsVerification, TxnOffsetCommitReque
 from reference.broker.group_coordinator import GroupConfig, GroupCoordinator, TransactionalCommit
 from reference.broker.group_log import OffsetsTopic
 from reference.broker.group_requests import (
-    NOBODY,
+    NO_CLAIM,
     FetchedOffset,
     JoinAnswer,
     JoinRequest,
@@ -86,14 +86,14 @@ class GroupWorld:
 
     # --- offsets ----------------------------------------------------------------------------------------------
 
-    def commit(self, offset: int, claim: MemberClaim = NOBODY, partition: TopicPartition = T0) -> None:
+    def commit(self, offset: int, claim: MemberClaim = NO_CLAIM, partition: TopicPartition = T0) -> None:
         """OffsetCommit of one offset."""
         self.groups.commit_offsets(GROUP, offsets({partition: offset}), claim)
 
     def pend(
         self,
         offset: int,
-        claim: MemberClaim = NOBODY,
+        claim: MemberClaim = NO_CLAIM,
         *,
         producer: ProducerIdentity = PRODUCER,
         partition: TopicPartition = T0,
@@ -140,7 +140,7 @@ class GroupWorld:
             self.groups.take_over_decided()
 
     def request(
-        self, producer: ProducerIdentity, offset: int, version: int = 4, claim: MemberClaim = NOBODY
+        self, producer: ProducerIdentity, offset: int, version: int = 4, claim: MemberClaim = NO_CLAIM
     ) -> dict[TopicPartition, ErrorCode]:
         """TxnOffsetCommit at the broker, for a partition that exists and one that does not."""
         missing = TopicPartition("missing", 0)

@@ -10,7 +10,7 @@ from model_tests.unit.reference.broker.grouped import GROUP, PRODUCER, T0, Group
 from reference.broker.group_checks import check_commit
 from reference.broker.group_coordinator import TransactionalCommit
 from reference.broker.group_metadata import ClassicGroup
-from reference.broker.group_requests import NOBODY, JoinAnswer, JoinRequest, MemberClaim, SyncAnswer, SyncRequest
+from reference.broker.group_requests import NO_CLAIM, JoinAnswer, JoinRequest, MemberClaim, SyncAnswer, SyncRequest
 from spec.versions import PROFILES, Profile
 from spec.vocabulary import ErrorCode, GroupState
 
@@ -78,7 +78,7 @@ def test_a_dead_group(profile: Profile, expected: ErrorCode) -> None:
 
     errors = [
         code_of(lambda: check_commit(group, claim, False, profile)),
-        code_of(lambda: check_commit(group, NOBODY, True, profile)),
+        code_of(lambda: check_commit(group, NO_CLAIM, True, profile)),
         code_of(lambda: members.join(group, JoinRequest(GROUP), answers.append)),
         code_of(lambda: members.join(group, JoinRequest(GROUP, claim.member_id), answers.append)),
         code_of(lambda: members.sync(group, SyncRequest(GROUP, claim, {}), answers.append)),
@@ -183,7 +183,7 @@ def test_leaving_under_an_instance_without_a_member(profile: Profile, expected: 
         (lambda m: MemberClaim(m.generation + 1, ""), ILLEGAL, UNKNOWN),
         (lambda m: MemberClaim(-1, m.member_id), NONE, ILLEGAL),
         (lambda _: MemberClaim(-1, "nobody-knows"), UNKNOWN, UNKNOWN),
-        (lambda _: NOBODY, NONE, NONE),
+        (lambda _: NO_CLAIM, NONE, NONE),
     ],
     ids=["generation alone", "past generation alone", "member alone", "stranger alone", "nobody"],
 )

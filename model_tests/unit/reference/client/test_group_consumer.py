@@ -194,10 +194,12 @@ AFTERWARDS = {
 
 
 @pytest.mark.parametrize("error", AFTERWARDS, ids=lambda error: error.name)
-@pytest.mark.parametrize("request", [MemberRequest.HEARTBEAT, MemberRequest.OFFSET_COMMIT], ids=["heartbeat", "commit"])
-def test_after_an_error(consumer: GroupConsumer, request: MemberRequest, error: ErrorCode) -> None:
+@pytest.mark.parametrize(
+    "requested", [MemberRequest.HEARTBEAT, MemberRequest.OFFSET_COMMIT], ids=["heartbeat", "commit"]
+)
+def test_after_an_error(consumer: GroupConsumer, requested: MemberRequest, error: ErrorCode) -> None:
     """An error of a heartbeat or of a commit shows what the member still is."""
-    if request is MemberRequest.HEARTBEAT:
+    if requested is MemberRequest.HEARTBEAT:
         answer(consumer, error, 10)
     else:
         consumer.commit(OFFSETS)

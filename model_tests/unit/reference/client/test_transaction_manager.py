@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from reference.broker.group_requests import NOBODY, MemberClaim, OffsetAndMetadata
+from reference.broker.group_requests import NO_CLAIM, MemberClaim, OffsetAndMetadata
 from reference.broker.ids import ProducerIdentity
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.coordinator_channel import CoordinatorAnswer, Outgoing
@@ -168,7 +168,7 @@ def test_old_commits_name_no_member(producer: TransactionalProducer) -> None:
     request = sent(producer).request
 
     assert isinstance(request, TxnOffsetCommit)
-    assert NOBODY == request.claim
+    assert NO_CLAIM == request.claim
 
 
 @BUMPING

@@ -80,7 +80,7 @@ def catch_up(follower: Replica, from_leader: Replica, now: Timestamp = NOW, roun
     requested = []
     for _ in range(rounds):
         following = follower.following
-        request = None if following is None else following.ask(EPOCHS[follower.node])
+        request = None if following is None else following.next_request(EPOCHS[follower.node])
         if following is None or request is None:
             break
         requested.append(type(request).__name__)
@@ -103,7 +103,7 @@ def followed(made: Replica) -> Following:
 
 def fetch_of(made: Replica) -> FetchRequest:
     """The next Fetch of a follower."""
-    request = followed(made).ask(EPOCHS[made.node])
+    request = followed(made).next_request(EPOCHS[made.node])
     assert isinstance(request, FetchRequest)
     return request
 

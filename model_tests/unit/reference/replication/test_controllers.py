@@ -7,7 +7,7 @@ import pytest
 from reference.errors import Refusal
 from reference.recording.recorder import Row
 from reference.replication.controller import Controller, ControllerConfig
-from reference.replication.elections import NOBODY, Candidate, Elected, first_in_sync, preferred, present_or_first
+from reference.replication.elections import NONE_ELECTED, Candidate, Elected, first_in_sync, preferred, present_or_first
 from reference.replication.kraft_controller import KRaftController
 from reference.replication.messages import NO_LEADER, AlterPartition
 from reference.replication.metadata import Metadata
@@ -97,7 +97,7 @@ def test_an_eligible_replica_leads_only_where_none_is_in_sync() -> None:
         }
 
     assert {Elected(0)} == leaders(eligible, in_sync)
-    assert {NOBODY} == leaders(eligible, dead)
+    assert {NONE_ELECTED} == leaders(eligible, dead)
     assert {Elected(2)} == leaders(eligible, empty) == leaders(empty, eligible)
 
 
