@@ -12,4 +12,13 @@ Arguments:
     b: a batch of the transaction there.
     q: another partition, or the same.
     c: a batch of the transaction there.
+    before: the state of the system before the step.
+    after: the state after it.
+    now: milliseconds, by the coordinator's clock.
+    timeout: of the transaction, as the request asks for it, in milliseconds.
+    version: of the request.
+    refusal: the error of a log that refuses the record.
+    count: how many partitions the transaction has before the step.
+    other: any partition.
+    _: not read.
 """

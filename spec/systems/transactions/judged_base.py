@@ -41,7 +41,15 @@ class JudgedActions:
 
 
 def judged(sentence: Sentence, rule: Rule, step: Action, over: tuple[Sort, ...], given: Given = ()) -> StepLemma:
-    """The lemma of a step, by the name of its sentence."""
+    """The lemma of a step, by the name of its sentence.
+
+    Args:
+        sentence: from the states before and after, and all arguments, to whether the judge agrees.
+        rule: whose it is.
+        step: the action, or two in turn.
+        over: the sorts of the arguments besides those of the step.
+        given: lemmas of the system that it takes for granted.
+    """
     return StepLemma(f"{sentence.__name__}_as_judged", rule, str(sentence.__doc__), step, over, given, sentence)
 
 
