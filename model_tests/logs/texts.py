@@ -120,6 +120,7 @@ class _Texts:
 
     def restored(self) -> Restored:
         """Everything that was read."""
+        self._compare_alike()
         brokers = [str(path) for path in self._brokers.values()]
         return Restored(
             (*self._paths, *brokers),
@@ -130,6 +131,17 @@ class _Texts:
             tuple(self._missing),
             tuple(self._ignored),
         )
+
+    def _compare_alike(self) -> None:
+        """Of replicas of which not the same was printed, what was printed of one alone is left out."""
+        replicas: dict[str, list[SegmentOfText]] = {}
+        for path, (_, made) in self._made.items():
+            made.path = path
+            replicas.setdefault(made.partition, []).append(made)
+        for segments in replicas.values():
+            if len(set().union(*(made.forms for made in segments))) > 1:
+                for made in segments:
+                    made.forget_printed()
 
     def give(self, given: str) -> None:
         """Read the texts that a path stands for; it stays a path where it stands for anything else."""

@@ -593,6 +593,41 @@ def test_a_listing_of_several_brokers_is_kept_apart(control: dict[str, str], tmp
     assert ["dumped twice, with other batches" in part.message for part in unknown.missing] == [True]
 
 
+@pytest.mark.parametrize("field", ["crc", "size"])
+@pytest.mark.parametrize("together", [True, False])
+def test_replicas_are_compared_by_what_was_printed_of_their_bytes(
+    control: dict[str, str], tmp_path: Path, field: str, together: bool
+) -> None:
+    """Their headers are alike: CRC and size show that the records of one batch are others."""
+    text = control["payments.txt"]
+    first, batch, rest = text.partition("baseOffset: 4 ")
+    here = re.sub(rf"{field}: (\d+)", rf"{field}: 9\1", rest, count=1)
+    for number, each in enumerate((text, first + batch + here)):
+        (tmp_path / f"{number}").mkdir()
+        (tmp_path / f"{number * (not together)}" / f"{number}.txt").write_text(each)
+
+    report = run([tmp_path])
+
+    assert [one.verdict.batches for one in report.audited] == [6, 6]
+    assert found(report) == (("repl.prefix_agreement", 4),)
+
+
+@pytest.mark.parametrize("field", ["crc", "size"])
+def test_replicas_of_which_not_the_same_was_printed_are_compared_by_the_rest(
+    control: dict[str, str], tmp_path: Path, field: str
+) -> None:
+    """One dump is of a release that does not print it."""
+    text = control["payments.txt"]
+    for number, each in enumerate((text, re.sub(rf"{field}: \d+ ", "", text))):
+        (tmp_path / f"{number}").mkdir()
+        (tmp_path / f"{number}" / "payments.txt").write_text(each)
+
+    report = run([tmp_path])
+
+    assert [one.verdict.batches for one in report.audited] == [6, 6]
+    assert [one.rule.id for _, one in report.findings] == []
+
+
 def test_what_is_missing_in_the_middle_is_named_with_its_place(control: dict[str, str], tmp_path: Path) -> None:
     """By the positions of the batches around it; what the cleaner removed leaves none."""
     kept = control["payments.txt"].splitlines()
