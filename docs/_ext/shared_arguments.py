@@ -79,6 +79,7 @@ SHARED: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
             "other": "another, or the same.",
             "leader": "a replica that takes itself for the leader.",
             "follower": "a replica.",
+            "replica": "any of them.",
             "below": "a position, not above the other one.",
         },
         "spec.systems.transactions": {
