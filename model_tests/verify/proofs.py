@@ -228,6 +228,7 @@ def evidence(effort: RunEffort) -> PartResult:
     controls = (
         *(control for each in SEARCHES for control in each.controls(effort)),
         *liveness_searches.controls(),
+        *lemma_controls(frozenset(rules.RULES.values())),
         *fact_controls(),
         *step_controls(),
     )
