@@ -365,10 +365,13 @@ def record_command(
     seconds: Annotated[
         float | None, typer.Option(min=0, help="Stop by itself after so long; at Ctrl-C if not given.")
     ] = None,
+    profile: Annotated[
+        str, typer.Option(metavar="NAME", help="The release of the brokers: writes sessions for eos conform, too.")
+    ] = "",
     json_file: Json = None,
 ) -> None:
     """Stand between clients and brokers: write down what is asked and answered, and lose some of it on demand."""
-    chosen: dict[str, object] = {"faults": faults, "seed": seed, "seconds": seconds}
+    chosen: dict[str, object] = {"faults": faults, "seed": seed, "seconds": seconds, "profile": profile}
     _judge(lambda: _provided("model_tests.record.command")(listen, upstream, out, **chosen), json_file)
 
 

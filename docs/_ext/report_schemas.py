@@ -28,7 +28,7 @@ NAMED: Final = {
     "conform": ("unsupported.apis", "unsupported.families", "disagreed[].expected", "disagreed[].got",
                 "disagreed[].request"),
     "probe": ("undecided", "families", "branches", "causes[].session", "fingerprint.agreeing"),
-    "record": ("brokers", "transactions", "faults", "unread", "not_journaled"),
+    "record": ("brokers", "transactions", "faults", "unread", "not_journaled", "passed_over"),
     "serve": ("outcomes", "coverage[].hits", "coverage[].hits.*", "violations[].values", "violations[].got",
               "violations[].allowed", "faults"),
     "audit": ("transactions.counts", "history.attempts", "history.acknowledged", "cluster.passed_over",

@@ -84,9 +84,14 @@ def _by_partition(parts: Iterable[tuple[int, int]]) -> Recorded:
 
 
 def _added(answer: Any, request: Json, names: SessionNames) -> Recorded:
+    by_transaction = getattr(answer, "results_by_transaction", None)
+    whole = int(getattr(answer, "error_code", 0) or 0)
+    if whole:
+        return {**_error(whole), "partitions": {}}
+    topics = by_transaction[0].topic_results if by_transaction else answer.results_by_topic_v3_and_below
     return _by_partition(
         (int(part.partition_index), int(part.partition_error_code))
-        for topic in answer.results_by_topic_v3_and_below
+        for topic in topics
         for part in topic.results_by_partition
     )
 
@@ -102,15 +107,16 @@ def _committed(answer: Any, request: Json, names: SessionNames) -> Recorded:
 
 
 def _offsets_fetched(answer: Any, request: Json, names: SessionNames) -> Recorded:
+    group = answer.groups[0] if getattr(answer, "groups", None) else answer  # several groups since version 8
     parts = {
         f"{TOPIC}-{part.partition_index}": {
             **_error(part.error_code),
             "committed_offset": int(part.committed_offset),
         }
-        for topic in answer.topics
+        for topic in group.topics
         for part in topic.partitions
     }
-    return {**_error(answer.error_code), "partitions": parts}
+    return {**_error(group.error_code), "partitions": parts}
 
 
 def _markers_written(answer: Any, request: Json, names: SessionNames) -> Recorded:

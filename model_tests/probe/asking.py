@@ -7,7 +7,7 @@ from typing import Any, Final
 from model_tests.probe.answers import recorded
 from model_tests.probe.client import TIMEOUT_MS, Sent, knowledge_of
 from model_tests.probe.names import GROUP, SessionNames
-from model_tests.probe.played import SLOW_EPOCHS, UNREADY, UNRECORDED, SessionEnded
+from model_tests.probe.played import FORBIDDEN, SLOW_EPOCHS, UNREADY, UNRECORDED, SessionEnded
 from model_tests.probe.requests import fields_of
 from model_tests.probe.script import COPY, EXHAUST, Action
 from model_tests.probe.target import GROUP as GROUP_KIND
@@ -33,6 +33,10 @@ AT_ONCE: Final = 200
 
 EPOCHS_S: Final = 120.0
 """How long epochs may take to run out."""
+
+UNKNOWN_TOPIC_ID: Final = 100
+UNAUTHORIZED: Final = frozenset(error for error in ErrorCode if error.name.endswith("AUTHORIZATION_FAILED"))
+"""Errors that say that this client may not send such a request."""
 
 STATIC_SINCE: Final = 5
 """First version of JoinGroup that names an instance."""
@@ -64,7 +68,7 @@ class Asker:
             bumps = self.client.request(action, 0)
             return None if bumps is None else Sent(place, EXHAUST, 0, bumps, {})
         announced = self._target.announced
-        version = version_of(announced, self._profile, action.api, action.version, explicit=self._legacy)
+        version = version_of(announced, self._profile, action, explicit=self._legacy)
         request = None if version is None else self.client.request(action, version)
         if version is None or request is None:
             return None
@@ -85,7 +89,7 @@ class Asker:
             The answer, and those to what follows, none if nothing did.
 
         Raises:
-            SessionEnded: the node is not ready for too long.
+            SessionEnded: the node is not ready for too long, or this client may not send such a request.
         """
         until = time.monotonic() + COMPLETES_S
         for number in attempts(UNREADY_S):
@@ -94,6 +98,8 @@ class Asker:
             asked = Request(node, sent.api, sent.version, sent.fields)
             given, *seen = self._target.ask_all([asked, *following])
             answer = self.recorded(sent, given)
+            if is_forbidden(sent, answer):
+                raise SessionEnded(f"{FORBIDDEN} {sent.api}")
             refused = completing and answer["error_code"] == ErrorCode.CONCURRENT_TRANSACTIONS
             if not (refused and time.monotonic() < until) and not is_unready(sent, answer):
                 return answer, seen
@@ -200,8 +206,14 @@ class Asker:
         return {"error_code": int(synced.error_code), "member": joined.member_id, "generation": claim["generation_id"]}
 
 
+def is_forbidden(sent: Sent, answer: Mapping[str, Any]) -> bool:
+    """Whether this client may not send such a request; data of a transaction without an id is refused to everybody."""
+    everybody = sent.api == Api.PRODUCE and sent.request["transactional_id"] is None
+    return answer["error_code"] in UNAUTHORIZED and not everybody
+
+
 def is_unready(sent: Sent, answer: Mapping[str, Any]) -> bool:
     """Whether the cluster asks to send it again, and nothing has come of it."""
     code = answer["error_code"]
     unheard = sent.api == Api.ADD_PARTITIONS_TO_TXN and code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    return code in TRANSIENT or unheard  # the topic is there; the coordinator has not heard of it yet
+    return code in (*TRANSIENT, UNKNOWN_TOPIC_ID) or unheard  # the topic is there; the node has not heard of it yet

@@ -203,7 +203,8 @@ class ClientKnowledge:
         }
         match action.api:
             case Api.ADD_PARTITIONS_TO_TXN:
-                return {**request, "partitions": [f"t-{action.partition}"]}
+                asked = {"verify_only": True} if action.verifies else {}
+                return {**request, "partitions": [f"t-{action.partition}"], **asked}
             case Api.END_TXN:
                 return {**request, "committed": action.commits}
             case Api.ADD_OFFSETS_TO_TXN:

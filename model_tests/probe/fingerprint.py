@@ -140,22 +140,26 @@ def held_against(played: Played, profile: Profile) -> Played:
     return judged
 
 
-def fingerprint_of(sessions: Sequence[Played], transaction_version: int | None, guess: Profile) -> Fingerprint:
+def fingerprint_of(
+    probing: Sequence[Played], drawn: Sequence[Played], transaction_version: int | None, guess: Profile
+) -> Fingerprint:
     """The release that sessions fit best; where several do alike, the guess, or else the newest.
 
     Args:
-        sessions: as they were recorded.
+        probing: probing sessions as they were recorded, which show behaviours.
+        drawn: further sessions.
         transaction_version: that the cluster has finalized, None where it has no such feature.
         guess: by what the broker announces.
     """
     possible = [release for release in RELEASES if may_be(release, transaction_version)]
     candidates = [under_feature(release, transaction_version) for release in possible]
+    sessions = (*probing, *drawn)
     agreeing = {each.name: sum(agrees(played, each) for played in sessions) for each in candidates}
     most = max(agreeing.values())
     fitting = [each for each in candidates if agreeing[each.name] == most]
     best = next((each for each in fitting if each.name == guess.name), fitting[-1])
     alike = tuple(each.name for each in fitting if each is not best)
-    return Fingerprint(best, alike, agreeing, len(sessions), tuple(_shown(sessions, best)))
+    return Fingerprint(best, alike, agreeing, len(sessions), tuple(_shown(probing, best)))
 
 
 def _shown(sessions: Sequence[Played], best: Profile) -> Iterator[ShownBehaviour]:

@@ -83,7 +83,7 @@ class ImaginedBroker:
             instance = {"group_instance_id": action.instance or None} if action.api == JOIN else {}
             return Sent(place, action.api, 0, RECORDER[action.api] | instance, {})
         announced = TAKEN[self._profile.name]
-        version = version_of(announced, self._profile, action.api, action.version, explicit=self._script.legacy)
+        version = version_of(announced, self._profile, action, explicit=self._script.legacy)
         request = None if version is None else self._client.request(action, version)
         return None if version is None or request is None else Sent(place, action.api, version, request, {})
 

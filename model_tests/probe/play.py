@@ -29,14 +29,14 @@ BATCHED: Final = ("INVALID_TXN_STATE", "TRANSACTION_ABORTABLE")
 CONCURRENT: Final = ErrorCode.CONCURRENT_TRANSACTIONS.name
 
 
-class _Raced(NamedTuple):
+class Raced(NamedTuple):
     """A request that was sent at the same time as others, and its answer."""
 
     action: Action
     sent: Sent
     answer: dict[str, Any]
 
-    def may_have_met(self, others: Sequence["_Raced"]) -> bool:
+    def may_have_met(self, others: Sequence["Raced"]) -> bool:
         """Whether the coordinator may have refused it because it was still writing down another one of these.
 
         Such a request has no effect (`TransactionMetadata.pendingTransitionInProgress`).
@@ -257,7 +257,7 @@ class Player:
         for _, sent, connection in sendings:
             self._target.send(connection, [Request(-1, sent.api, sent.version, sent.fields)])
         raced = [
-            _Raced(action, sent, self._asker.recorded(sent, connection.receive()))
+            Raced(action, sent, self._asker.recorded(sent, connection.receive()))
             for action, sent, connection in sendings
         ]
         if any(each.answer["error_code"] in TRANSIENT for each in raced):
@@ -268,7 +268,7 @@ class Player:
             self._asker.client.take(each.action, each.sent, each.answer)
         self._explain(raced)
 
-    def _explain(self, raced: Sequence[_Raced]) -> None:
+    def _explain(self, raced: Sequence[Raced]) -> None:
         """Record the answers in the first order that explains them all; one that has met another is left out of it."""
         saved = self._judge.save()
         had_effect = [each for each in raced if not each.may_have_met(raced)]
@@ -280,7 +280,7 @@ class Player:
                 self._judge.go_back(saved)
         self._agrees_in(raced)
 
-    def _agrees_in(self, order: Sequence[_Raced]) -> bool:
+    def _agrees_in(self, order: Sequence[Raced]) -> bool:
         """Record racing steps in an order, up to the first that differs; whether none does."""
         for action, sent, answer in order:
             self._asker.client.sent[action.key] = sent._replace(place=self._judge.place)

@@ -28,6 +28,7 @@ UNREADY: Final = "a leader or coordinator was not ready"
 MET: Final = "two connections raced, and one request met the other under way, which leaves it without effect"
 COMPLETING: Final = "the transaction before may not have been complete, which this broker does not show"
 UNRECORDED: Final = "the answer cannot be written as a session"
+FORBIDDEN: Final = "this client is not authorized to send"
 SLOW_EPOCHS: Final = "the epochs did not run out in time"
 
 

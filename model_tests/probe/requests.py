@@ -109,7 +109,9 @@ def _init_producer_id(request: Json, names: SessionNames) -> Fields:
 def _add_partitions(request: Json, names: SessionNames) -> Fields:
     identity = {f"v3_and_below_{name}": value for name, value in _identity(request, names).items()}
     numbers = [number_of(partition) for partition in request["partitions"]]
-    return {**identity, "v3_and_below_topics": [{"name": names.topic, "partitions": numbers}]}
+    topics = [{"name": names.topic, "partitions": numbers}]
+    transaction = {**_identity(request, names), "verify_only": request.get("verify_only", False), "topics": topics}
+    return {**identity, "v3_and_below_topics": topics, "transactions": [transaction]}
 
 
 def _end_txn(request: Json, names: SessionNames) -> Fields:
@@ -139,16 +141,21 @@ def _offset_commit(request: Json, names: SessionNames) -> Fields:
         "member_id": names.members.get(request["member"], request["member"]),
         "group_instance_id": None,
         "retention_time_ms": -1,
-        "topics": [{"name": names.topic, "partitions": _offsets(request)}],
+        "topics": [{"name": names.topic, "topic_id": names.info.topic_id or None, "partitions": _offsets(request)}],
     }
 
 
 def _offset_fetch(request: Json, names: SessionNames) -> Fields:
-    return {
-        "group_id": names.named(request["group"]),
-        "topics": [{"name": names.topic, "partition_indexes": [number_of(each) for each in request["partitions"]]}],
-        "require_stable": request["require_stable"],
+    group, numbers = names.named(request["group"]), [number_of(each) for each in request["partitions"]]
+    topic = {"name": names.topic, "partition_indexes": numbers}
+    one_of_several = {
+        "group_id": group,
+        "member_id": None,
+        "member_epoch": -1,
+        "topics": [{**topic, "topic_id": names.info.topic_id or None}],
     }
+    stable = request["require_stable"]
+    return {"group_id": group, "topics": [topic], "groups": [one_of_several], "require_stable": stable}
 
 
 def _markers(request: Json, names: SessionNames) -> Fields:

@@ -24,7 +24,7 @@ from reference.wire.codec import WireLibraryMissing
 from reference.wire.versions import profile_called
 from spec.versions import NEWEST, PROFILES, Profile
 
-FINGERPRINTS: Final = 12
+FINGERPRINTS: Final = 4
 """Sessions of each of the families by which a release is found, beside the probing sessions."""
 
 LONG: Final = "X"
@@ -120,17 +120,17 @@ class _Run:
         implicit = self._profile.transaction_version == 2
         drawings = [drawn(f, seed, implicit=implicit) for seed in range(FINGERPRINTS) for f in FINGERPRINTED]
         lean = [probe.script for probe in probes() if not runs_out(probe.script)]
-        played = list(self._all_played(*directed(), *lean, *drawings))
-        self._say(f"{len(played)} sessions played, now held against every release")
-        found = fingerprint_of(played, self._target.transaction_version, self._profile)
+        probing, others = list(self._all_played(*directed(), *lean)), list(self._all_played(*drawings))
+        self._say(f"{len(probing) + len(others)} sessions played, now held against every release")
+        found = fingerprint_of(probing, others, self._target.transaction_version, self._profile)
         longer = list(self._longer(found))
         if longer:
             self._say(f"{len(longer)} sessions in which epochs run out distinguish what is left")
-            played += self._all_played(*longer)
-            found = fingerprint_of(played, self._target.transaction_version, self._profile)
+            probing += self._all_played(*longer)
+            found = fingerprint_of(probing, others, self._target.transaction_version, self._profile)
         self._report.fingerprint = found
         self._hold_against(found.best)
-        for each in played:
+        for each in (*probing, *others):
             judged = held_against(each, self._profile)
             if judged.disagreed is None:
                 self._results.take(judged)

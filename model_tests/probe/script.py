@@ -59,6 +59,8 @@ class Action:
         ill: what is wrong with the form of the batch, one of `ILL`; empty for nothing.
         marker_epoch: coordinator epoch of a marker, counted from that of the markers before.
         version: which of the versions, as a share of those that the broker has.
+        by_broker: the request is of the versions that brokers send each other.
+        verifies: such an AddPartitionsToTxn only asks whether the partition is in the transaction.
         original: key of the action whose bytes are sent again.
         racy: sent without waiting for markers.
         lane: connection that it is sent over; actions of different lanes that follow each other race.
@@ -84,6 +86,8 @@ class Action:
     ill: str = ""
     marker_epoch: int = 0
     version: float = NEWEST
+    by_broker: bool = False
+    verifies: bool = False
     original: int = -1
     racy: bool = False
     lane: int = 0
@@ -110,6 +114,8 @@ class Action:
             _relative("generation", self.generation): self.generation,
             f"instance {self.instance}": self.instance and self.api != JOIN,
             f"{self.ill}": self.ill,
+            "verifies": self.verifies,
+            "by a broker": self.by_broker and not self.verifies,
         }
         return ", ".join((said, *(words for words, holds in special.items() if holds)))
 
@@ -301,9 +307,11 @@ def _odd(draw: _Draw, who: str, made: Sequence[Action]) -> Iterator[Action]:
         case "init":
             yield _init(draw, who)
         case "add":
-            yield draw.action(
+            added = draw.action(
                 Api.ADD_PARTITIONS_TO_TXN, who=who, partition=draw.partition(), epoch=draw.delta(0.3, -1, 1)
             )
+            by_broker = draw.happens(0.4)
+            yield replace(added, by_broker=by_broker, verifies=by_broker and draw.happens(0.7))
         case "produce":
             yield draw.produce(who, transactional=draw.happens(0.85), wrong=0.3)
         case "ill":

@@ -5,6 +5,7 @@ from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from model_tests.conform.api_versions import TAKEN
+from model_tests.probe.script import Action
 from reference.wire.codec import known_versions
 from spec.versions import Profile
 from spec.vocabulary import Api
@@ -12,16 +13,16 @@ from spec.vocabulary import Api
 WRITTEN: Final[Mapping[str, tuple[int, int]]] = MappingProxyType(
     {
         Api.PRODUCE: (3, 13),
-        Api.FETCH: (5, 17),
+        Api.FETCH: (5, 18),
         Api.INIT_PRODUCER_ID: (0, 5),
         Api.ADD_PARTITIONS_TO_TXN: (0, 3),
         Api.ADD_OFFSETS_TO_TXN: (0, 4),
         Api.END_TXN: (0, 5),
         Api.WRITE_TXN_MARKERS: (0, 2),
         Api.TXN_OFFSET_COMMIT: (0, 5),
-        Api.OFFSET_COMMIT: (2, 9),
-        Api.OFFSET_FETCH: (2, 7),
-        Api.LIST_TRANSACTIONS: (0, 0),
+        Api.OFFSET_COMMIT: (2, 10),
+        Api.OFFSET_FETCH: (2, 10),
+        Api.LIST_TRANSACTIONS: (0, 2),
     }
 )
 """The versions that a session can record: with batches of version 2, by clients, of one group."""
@@ -34,21 +35,26 @@ Announced: TypeAlias = Mapping[str, tuple[int, int]]
 """First and last version of each request, by its name."""
 
 
-def version_of(announced: Announced, profile: Profile, api: str, share: float, *, explicit: bool) -> int | None:
-    """The version that stands at a share of those that can be sent, oldest first; None where there is none.
+BY_BROKERS: Final[Mapping[str, tuple[int, int]]] = MappingProxyType({Api.ADD_PARTITIONS_TO_TXN: (4, 5)})
+"""The versions that brokers send each other, which a client may send, too."""
+
+
+def version_of(announced: Announced, profile: Profile, action: Action, *, explicit: bool) -> int | None:
+    """The version that stands at the action's share of those that can be sent, oldest first; None where there is none.
 
     Args:
         announced: by the broker.
         profile: the release that it is held against.
-        api: name of the request.
-        share: from 0 up to but not 1.
+        action: what is done.
         explicit: the client knows no transactions of version 2, or the cluster has none.
     """
+    api = action.api
+    written = BY_BROKERS[api] if action.by_broker else WRITTEN[api]
     known, there, taken = known_versions(api), announced.get(api), TAKEN[profile.name].get(api)
     if known is None or there is None or taken is None:
         return None
-    ranges = (known, there, taken, WRITTEN[api])
+    ranges = (known, there, taken, written)
     oldest, newest = max(low for low, _ in ranges), min(high for _, high in ranges)
     if explicit or profile.transaction_version < 2:
         newest = min(newest, EXPLICIT.get(api, newest))
-    return oldest + int(share * (newest - oldest + 1)) if oldest <= newest else None
+    return oldest + int(action.version * (newest - oldest + 1)) if oldest <= newest else None

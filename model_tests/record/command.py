@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import ExitStack, asynccontextmanager, contextmanager, nullcontext, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -17,8 +18,9 @@ from model_tests.record.lines import lines_file
 from model_tests.record.proxy import CONNECT_S, Proxy, reason_of
 from model_tests.record.recorder import JOURNAL, Recorder
 from model_tests.record.report import RecordReport, shown
+from model_tests.record.sessions import write_sessions
 from model_tests.record.wire_log import WIRE_LOG, RecordedWire, plain
-from model_tests.serve.command import faults_called, is_loopback, stop_on_signals, wall
+from model_tests.serve.command import chosen_profile, faults_called, is_loopback, stop_on_signals, wall
 from reference.wire.codec import WireLibraryMissing, messages
 
 LAST_PORT: Final = 65_535
@@ -33,6 +35,7 @@ def run(
     faults: str = "",
     seed: int = 0,
     seconds: float | None = None,
+    profile: str = "",
 ) -> RecordReport:
     """Record until interrupted, and say what passed.
 
@@ -43,15 +46,21 @@ def run(
         faults: name of what goes wrong on the way, nothing if empty.
         seed: of these faults.
         seconds: after which to stop; never if not given.
+        profile: the release that the brokers are, for sessions that `eos conform` judges; none are written if empty.
 
     Raises:
         BadInput: an option says nothing that can be recorded, nothing listens at the broker's address, or a port or
             file cannot be had.
     """
     place, broker = address_of("--listen", listen), address_of("--upstream", upstream, least_port=1)
+    release = chosen_profile(profile, None) if profile else None
     with begun(place, broker, out, faults, seed, _say) as proxy:
         asyncio.run(_watched(proxy, broker, seconds))
-        return reported(proxy, broker, out)
+        report = reported(proxy, broker, out)
+    if release is None:
+        return report
+    sessions = write_sessions(out, release)
+    return replace(report, sessions=len(sessions.found), passed_over=sessions.passed_over)
 
 
 def _say(line: str) -> None:

@@ -1,7 +1,7 @@
 """The report of a recording: who asked what, what came of transactions, and what cannot be true."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from rich.console import Console, Group
@@ -25,6 +25,8 @@ class RecordReport:
         seconds: how long it ran.
         brokers: the port that stood for each broker.
         counts: what was counted.
+        sessions: how many `eos conform` can judge; None where none were asked for.
+        passed_over: those that it cannot, by the reason.
     """
 
     upstream: str
@@ -32,6 +34,8 @@ class RecordReport:
     seconds: float
     brokers: Mapping[str, int]
     counts: Counts
+    sessions: int | None = None
+    passed_over: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def exit_code(self) -> int:
@@ -64,6 +68,8 @@ class RecordReport:
             faults.*: what went wrong on the way, by name
             unread.*: requests and answers that passed undecoded, by api and version
             not_journaled.*: acknowledged batches that the journal lacks, by reason
+            sessions: sessions that `eos conform` can judge; null where none were asked for
+            passed_over.*: sessions that it cannot, by reason
             contradicted: contradictions; `contradictions` has the first of them
             contradictions[].rule: the rule that answers break together
             contradictions[].what: in one line
@@ -91,6 +97,8 @@ class RecordReport:
             "faults": dict(sorted(counts.faults.items())),
             "unread": dict(sorted(counts.unread.items())),
             "not_journaled": dict(sorted(counts.not_journaled.items())),
+            "sessions": self.sessions,
+            "passed_over": dict(sorted(self.passed_over.items())),
             "contradicted": counts.contradicted,
             "contradictions": [{**asdict(each), "rule": each.rule.id} for each in counts.contradictions],
         }
@@ -104,6 +112,10 @@ class RecordReport:
         for what, counted in (("passed undecoded", counts.unread), ("not in the journal", counts.not_journaled)):
             if counted:
                 console.print(f"{what}: {_listed(counted)}", highlight=False, markup=False)
+        if self.sessions is not None:
+            console.print(f"sessions for eos conform: {self.sessions}", highlight=False)
+        for why, count in sorted(self.passed_over.items()):
+            console.print(f"{count} sessions passed over: {why}", highlight=False, markup=False)
         if counts.closed:
             console.print(f"{counts.closed} connections closed because of what came over them", highlight=False)
         for each in counts.contradictions[:SHOWN]:

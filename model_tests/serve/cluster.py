@@ -1,13 +1,13 @@
 """A cluster for tests: `with Cluster("4.3") as cluster: ... cluster.bootstrap_servers`."""
 
 import asyncio
-import threading
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TextIO
 
+from model_tests.common.threads import LoopThread
 from model_tests.serve.cluster_faults import PATIENCE_S, ClusterFaults
 from model_tests.serve.command import chosen_profile, faults_called, recording, report_of, wall, with_defect
 from model_tests.serve.data import create_topics, opened, recovery
@@ -80,11 +80,8 @@ class Cluster(ClusterFaults):
         self._faults = faults_called(faults, seed)
         self._wire = WireSettings(defect, faults, seed)
         self._record = record
-        self._thread = threading.Thread(target=self._run, name="kafka-cluster", daemon=True)
-        self._started = threading.Event()
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread = LoopThread("the cluster", self._run, PATIENCE_S)
         self._server: Server | None = None
-        self._failure: Exception | None = None
 
     def __enter__(self) -> Self:
         """Start; the cluster takes connections from then on.
@@ -96,10 +93,6 @@ class Cluster(ClusterFaults):
             TimeoutError: it has not started in a minute.
         """
         self._thread.start()
-        if not self._started.wait(PATIENCE_S):
-            raise TimeoutError(f"the cluster has not started in {PATIENCE_S:.0f} s")
-        if self._failure is not None:
-            raise self._failure
         return self
 
     def __exit__(
@@ -116,9 +109,7 @@ class Cluster(ClusterFaults):
 
     def stop(self) -> None:
         """Close every connection, and judge what is left to judge; errors are kept for `check`."""
-        if self._loop is not None and self._server is not None and self._thread.is_alive():
-            self._loop.call_soon_threadsafe(self._server.stop)
-        self._thread.join(PATIENCE_S)
+        self._thread.end(None if self._server is None else self._server.stop)
 
     def check(self) -> None:
         """Fail if the cluster, which has stopped, has failed itself or broken a rule.
@@ -126,24 +117,19 @@ class Cluster(ClusterFaults):
         Raises:
             SpecificationViolated: a step has broken a rule.
         """
-        if self._failure is not None:
-            raise self._failure
+        if self._thread.failure is not None:
+            raise self._thread.failure
         if self.report is not None and self.report.violated:
             raise SpecificationViolated("\n".join(str(violation) for violation in self.report.violations))
 
     # --- in the thread ----------------------------------------------------------------------------------------
 
     def _run(self) -> None:
-        try:
-            with ExitStack() as stack:
-                stack.enter_context(self._defect)
-                files = (None, None) if self._record is None else stack.enter_context(recording(self._record))
-                service = stack.enter_context(opened(self._settings, wall, self._directory))
-                asyncio.run(self._serve(service, *files))
-        except Exception as failure:  # noqa: BLE001  # raised again in the thread that asks
-            self._failure = failure
-        finally:
-            self._started.set()
+        with ExitStack() as stack:
+            stack.enter_context(self._defect)
+            files = (None, None) if self._record is None else stack.enter_context(recording(self._record))
+            service = stack.enter_context(opened(self._settings, wall, self._directory))
+            asyncio.run(self._serve(service, *files))
 
     async def _serve(self, service: Service, trace: TextIO | None, wire: TextIO | None) -> None:
         judge = Judge(self.notices.append, trace, f"eos replay {self._record}/{TRACE_FILE}")
@@ -155,17 +141,17 @@ class Cluster(ClusterFaults):
         if wire is not None:
             reported = self._wire._replace(recovered=bool(recovery(service)), in_memory=self._directory is None)
             WireLog(wire, self._settings, service.now, self._topics, reported).follow(server)
-        self._loop = asyncio.get_running_loop()
-        began = self._loop.time()
+        loop = asyncio.get_running_loop()
+        began = loop.time()
         try:
             await server.start("127.0.0.1", 0)
             self.bootstrap_servers = server.bootstrap_servers
-            self._started.set()
+            self._thread.ready()
             await server.wait()
         finally:
             await server.close()
         judge.finish()
-        seconds = self._loop.time() - began
+        seconds = loop.time() - began
         self.report = report_of(service, server.requests, judge, seconds, server.closed, server.suffered)
         if server.failure is not None:
             raise server.failure

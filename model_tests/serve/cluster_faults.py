@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, Final, TypeVar
 
+from model_tests.common.threads import LoopThread
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.coordinator_requests import CoordinatorType
 from reference.server.listener import Server
@@ -25,7 +26,7 @@ class ClusterFaults:
     is no such node or partition, the node is away already, or it is no in-sync follower.
     """
 
-    _loop: asyncio.AbstractEventLoop | None
+    _thread: LoopThread
     _server: Server | None
 
     def restart(self, node: int, seconds: float = SHORT_S) -> None:
@@ -106,9 +107,10 @@ class ClusterFaults:
         return self._in_loop(suffer)
 
     def _in_loop(self, work: Callable[[Server], Coroutine[Any, Any, Result]]) -> Result:
-        if self._loop is None or self._server is None:
+        loop = self._thread.loop
+        if loop is None or self._server is None:
             raise ImpossibleFault("the cluster has not started")
-        return asyncio.run_coroutine_threadsafe(work(self._server), self._loop).result(PATIENCE_S)
+        return asyncio.run_coroutine_threadsafe(work(self._server), loop).result(PATIENCE_S)
 
 
 def _milliseconds(seconds: float) -> int:

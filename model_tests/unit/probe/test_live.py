@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,9 +12,18 @@ pytest.importorskip("kafka.protocol", reason="the wire protocol needs kafka-pyth
 
 from model_tests.common.reports import HOLDS, VIOLATED, BadInput
 from model_tests.conform.replay import run as replayed
+from model_tests.probe.asking import Asker
+from model_tests.probe.client import Sent
+from model_tests.probe.observing import Level
+from model_tests.probe.play import Player
+from model_tests.probe.played import Played
+from model_tests.probe.pool import NamePool
+from model_tests.probe.script import Action, Script
 from model_tests.probe.target import Pace, Target, addresses
 from model_tests.serve.cluster import Cluster
 from model_tests.unit.probe.served import LEAN, probed, served
+from spec.versions import KAFKA_4_3
+from spec.vocabulary import Api
 
 MOST_STEPS = 6
 """Of a script that was shrunk."""
@@ -79,3 +89,34 @@ def test_a_planted_defect_is_found_and_shrunk(tmp_path: Path) -> None:
     assert len(cause.script) <= MOST_STEPS
     assert f"{cause.rules[0][0]} is violated" in cause.drawing
     assert replayed([cause.file], jobs=1).disagreed_steps == 1
+
+
+def test_answers_that_no_order_explains_are_a_disagreement(sound: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two requests that raced: an answer that is made up fits neither before nor after the other one."""
+    take = Asker.recorded
+
+    def made_up(asker: Asker, sent: Sent, answer: Any) -> dict[str, Any]:
+        found = take(asker, sent, answer)
+        raced = sent.api == Api.ADD_PARTITIONS_TO_TXN and sent.request["partitions"] == ["t-1"]
+        return {**found, "error": "UNKNOWN_SERVER_ERROR", "error_code": -1} if raced else found
+
+    begins = Action(1, Api.INIT_PRODUCER_ID, who="t0")
+    adds = Action(2, Api.ADD_PARTITIONS_TO_TXN, who="t0")
+    races = (replace(adds, key=3, partition=0), replace(adds, key=4, partition=1, lane=1))
+    script = Script("R", 0, (begins, adds, *races))
+    target = Target(tuple(addresses(sound)), 20, Pace(0))
+    target.open()
+    pool = NamePool(target)
+
+    def played() -> Played:
+        return Player(target, KAFKA_4_3, Level.FULL, pool.take("R"), script, shared=False).play()
+
+    agreed = played()
+    monkeypatch.setattr(Asker, "recorded", made_up)
+    differed = played()
+    pool.remove()
+    target.close()
+
+    assert (4, None, "") == (len(agreed.comparisons), agreed.disagreed, agreed.undecided)
+    assert differed.disagreed is not None
+    assert "response.error" in differed.disagreed.disagreed[0].expected
