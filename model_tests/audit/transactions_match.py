@@ -5,9 +5,13 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Final
 
+import numpy as np
+import numpy.typing as npt
+
 from model_tests.audit.coordinator_log_history import CoordinatorTransaction
-from model_tests.audit.transactions_rows import marker_of, outcome_of
+from model_tests.audit.transactions_rows import columns_of, marker_of, outcome_of
 from model_tests.audit.transactions_summary import AuditedMarker
+from spec.algebra import Term
 from spec.judging.judge_join import (
     FARTHEST_CLOCKS_MS,
     CoordinatorOutcome,
@@ -57,6 +61,8 @@ def match(
     Between the Prepare and the Complete record the coordinator waits for all markers, so that a marker's time shows
     which transaction it belongs to. Where the clocks of brokers do not agree so far, epoch, outcome and order do.
     """
+    if not markers or not transactions:
+        return [ABSENT] * len(markers)
     rows, known = [marker_of(marker) for marker in markers], _candidates(transactions)
     by_time = _by_time(rows, known, empty)
     if _agrees(by_time, rows, known, whole=whole) or len(markers) * len(transactions) > _LARGEST_TABLE:
@@ -112,15 +118,28 @@ def _strays(
     known = sorted([*transactions, *others], key=lambda one: one.first_offset)
     without = {one.first_offset for one in others}
     foreign = {number for number, one in enumerate(known) if one.first_offset in without}
-    numbers = [_exactly(marker, known) for marker in markers]
+    numbers = _exactly(markers, known)
     away = _away(numbers, leaders)
     in_place = {number for place, number in enumerate(numbers) if place not in away}
     return {place for place in away if numbers[place] in foreign | in_place}
 
 
-def _exactly(marker: PartitionMarker, known: Sequence[_Candidate]) -> int:
-    """The first transaction with which a marker agrees in everything."""
-    return next((number for number, one in enumerate(known) if agrees(one.outcome, marker)), ABSENT)
+def _exactly(markers: Sequence[PartitionMarker], known: Sequence[_Candidate]) -> list[int]:
+    """For each marker the first transaction with which it agrees in everything."""
+    table = _table(agrees(*_crossed(markers, known)), markers, known)
+    return [int(row.argmax()) if row.any() else ABSENT for row in table]
+
+
+def _crossed(
+    markers: Sequence[PartitionMarker], known: Sequence[_Candidate]
+) -> tuple[CoordinatorOutcome, PartitionMarker]:
+    """All pairs of a transaction and a marker as columns: what a decision says of them has a row for each marker."""
+    return columns_of([one.outcome for one in known], (1, -1)), columns_of(markers, (-1, 1))
+
+
+def _table(fact: Term, markers: Sequence[PartitionMarker], known: Sequence[_Candidate]) -> npt.NDArray[np.bool_]:
+    """A fact of all pairs, also where it is the same for all of them."""
+    return np.broadcast_to(np.asarray(fact, np.bool_), (len(markers), len(known)))
 
 
 def _away(numbers: Sequence[int], leaders: Sequence[int]) -> set[int]:
@@ -159,40 +178,59 @@ def _first_during(marker: PartitionMarker, known: Sequence[_Candidate], start: i
     return ABSENT
 
 
+@dataclass(frozen=True, slots=True)
+class _Costs:
+    """What it costs to take each marker for one of each transaction, and for its marker once more."""
+
+    own: list[list[float]]
+    again: list[list[float]]
+
+
+def _costs(markers: Sequence[PartitionMarker], known: Sequence[_Candidate], empty: Sequence[bool]) -> _Costs:
+    pairs = _crossed(markers, known)
+    during, near, own, same = (
+        _table(fact, markers, known)
+        for fact in (
+            is_during(*pairs),
+            is_during(*pairs, FARTHEST_CLOCKS_MS),
+            is_of(*pairs),
+            has_outcome_of(*pairs),
+        )
+    )
+    epoch = np.where(during, _OTHER_EPOCH, _NEVER)
+    cost = np.where(own, np.where(same, 0.0, _OTHER_OUTCOME) + np.where(during, 0.0, _OTHER_TIME), epoch)
+    lost = np.array([one.after_hole for one in known]) & ~near  # it may be of a transaction that is there no longer
+    again = np.array(empty)[:, None] & own & same
+    return _Costs(np.where(lost, _NEVER, cost).tolist(), np.where(again, _AGAIN, _NEVER).tolist())
+
+
 def _by_cost(
     markers: Sequence[PartitionMarker], known: Sequence[_Candidate], empty: Sequence[bool], *, whole: bool
 ) -> list[int]:
     """The pairing in order that contradicts least."""
-    alone = _alone(known)
-    best = [[0.0] * (len(known) + 1)]
-    for j, one in enumerate(known):
-        best[0][j + 1] = best[0][j] + (_left_out(one) if whole else 0.0)
-    for i, marker in enumerate(markers):
+    alone, costs = _alone(known), _costs(markers, known, empty)
+    left_out = [_ALONE if one.owes else _EXCUSED for one in known]
+    best = [[0.0, *accumulate(left_out if whole else [0.0] * len(known))]]
+    for i in range(len(markers)):
         row = [best[i][0] + alone[0]]
-        for j, one in enumerate(known):
+        for j in range(len(known)):
             row.append(
                 min(
-                    best[i][j + 1] + min(alone[j + 1], _again(marker, one, without_data=empty[i])),
-                    row[j] + _left_out(one),
-                    best[i][j] + _cost(marker, one),
+                    best[i][j + 1] + min(alone[j + 1], costs.again[i][j]),
+                    row[j] + left_out[j],
+                    best[i][j] + costs.own[i][j],
                 )
             )
         best.append(row)
-    return _traced(best, markers, known, empty)
+    return _traced(best, costs, alone)
 
 
-def _traced(
-    best: list[list[float]],
-    markers: Sequence[PartitionMarker],
-    known: Sequence[_Candidate],
-    empty: Sequence[bool],
-) -> list[int]:
-    found, alone = [ABSENT] * len(markers), _alone(known)
-    i, j = len(markers), len(known)
+def _traced(best: list[list[float]], costs: _Costs, alone: Sequence[float]) -> list[int]:
+    i, j = len(best) - 1, len(alone) - 1
+    found = [ABSENT] * i
     while i and j:
-        marker, one = markers[i - 1], known[j - 1]
-        again = _again(marker, one, without_data=empty[i - 1])
-        if best[i][j] == best[i - 1][j - 1] + _cost(marker, one):
+        again = costs.again[i - 1][j - 1]
+        if best[i][j] == best[i - 1][j - 1] + costs.own[i - 1][j - 1]:
             i, j = i - 1, j - 1
             found[i] = j
         elif best[i][j] == best[i - 1][j] + min(alone[j], again):
@@ -203,27 +241,7 @@ def _traced(
     return found
 
 
-def _cost(marker: PartitionMarker, one: _Candidate) -> float:
-    during = is_during(one.outcome, marker)
-    if one.after_hole and not is_during(one.outcome, marker, FARTHEST_CLOCKS_MS):
-        return _NEVER  # it may be of a transaction that the coordinator's log has no longer
-    if not is_of(one.outcome, marker):
-        return _OTHER_EPOCH if during else _NEVER
-    outcome = 0.0 if has_outcome_of(one.outcome, marker) else _OTHER_OUTCOME
-    return outcome + (0.0 if during else _OTHER_TIME)
-
-
-def _again(marker: PartitionMarker, one: _Candidate, *, without_data: bool) -> float:
-    """A marker without data that repeats one of the same transaction."""
-    same = without_data and is_of(one.outcome, marker) and has_outcome_of(one.outcome, marker)
-    return _AGAIN if same else _NEVER
-
-
 def _alone(known: Sequence[_Candidate]) -> list[float]:
     """What a marker of none costs behind so many transactions: little, where those of a hole are still to come."""
     last = max((number for number, one in enumerate(known) if one.after_hole), default=ABSENT)
     return [_BEFORE_HOLE if number <= last else _ALONE for number in range(len(known) + 1)]
-
-
-def _left_out(one: _Candidate) -> float:
-    return _ALONE if one.owes else _EXCUSED

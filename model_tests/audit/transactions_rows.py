@@ -34,11 +34,17 @@ def marker_of(marker: AuditedMarker) -> PartitionMarker:
     return PartitionMarker(marker.producer_epoch, marker.outcome, marker.coordinator_epoch, marker.timestamp)
 
 
-def columns_of(rows: Sequence[Record]) -> Record:
-    """Records of one kind, one at least, as one record of columns."""
+def columns_of(rows: Sequence[Record], shape: tuple[int, ...] = ()) -> Record:
+    """Records of one kind, one at least, as one record of columns.
+
+    Args:
+        rows: the records.
+        shape: of the columns, where they are to be crossed with others; else a column that is everywhere the same is
+            a constant.
+    """
     names = [name for name, _ in flatten(rows[0])]
-    columns = {name: folding(np.array([getattr(row, name) for row in rows])) for name in names}
-    return build(type(rows[0]), columns.__getitem__)
+    columns = {name: np.array([getattr(row, name) for row in rows]) for name in names}
+    return build(type(rows[0]), lambda name: columns[name].reshape(shape) if shape else folding(columns[name]))
 
 
 def broken(checks: Iterable[RuleCheck]) -> list[RuleCheck]:
