@@ -1,12 +1,11 @@
 """The join: the transactions of a producer id in each partition, and in its coordinator's log."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from model_tests.audit.coordinator_log_history import CoordinatorTransaction
 from model_tests.audit.losses import Led
 from model_tests.audit.transactions_match import match
-from model_tests.audit.transactions_rows import marker_of
 from model_tests.audit.transactions_summary import AuditedMarker, DataRun, PartitionTransactions
 from spec.judging.judge_join import PartitionMarker
 from spec.vocabulary import ABSENT
@@ -50,13 +49,16 @@ class MarkedData:
         Args:
             latest_ms: the latest time of a marker that the same leader wrote before it, -1 where that is not asked.
         """
-        epochs = [run.producer_epoch for run in self.runs]
-        return replace(
-            marker_of(self.marker),
+        marker, epochs = self.marker, [run.producer_epoch for run in self.runs]
+        return PartitionMarker(
+            marker.producer_epoch,
+            marker.outcome,
+            marker.coordinator_epoch,
+            marker.timestamp,
             again=self.again,
             has_data=bool(epochs),
             data_epoch=max(epochs, default=ABSENT),
-            ends_own_epoch=self.marker.producer_epoch in epochs,
+            ends_own_epoch=marker.producer_epoch in epochs,
             latest_ms=latest_ms,
         )
 

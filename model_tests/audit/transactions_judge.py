@@ -1,6 +1,5 @@
 """Compares a transaction in its partitions with the transaction in its coordinator's log."""
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum, unique
@@ -95,8 +94,10 @@ def _odd(transactions: Sequence[JoinedTransaction], reported: Reach, others: Own
     outcomes = [outcome_of(one.known) for one in transactions]
     ended = [(number, each) for number, one in enumerate(transactions) for each in one.ended]
     odd |= {number for number, each in ended if each.again}
-    odd |= _rows_broken(enumerate(map(_counts, transactions)), lambda _, counts: judge_outcomes(counts), outcomes)
-    odd |= _rows_broken(((number, each.row()) for number, each in ended), judge_marker, outcomes)
+    rows = [(number, each.row()) for number, each in ended]
+    counts = [(number, _counts(one, outcomes[number])) for number, one in enumerate(transactions) if one.ended]
+    odd |= _rows_broken(counts, lambda _, counted: judge_outcomes(counted), outcomes)
+    odd |= _rows_broken(rows, judge_marker, outcomes)
     data = ((n, _data(each, run, others)) for n, each in ended if not each.again for run in each.runs)
     odd |= _rows_broken(data, judge_ended_data, outcomes)
     return odd | {number for number, one in enumerate(transactions) if one.gaps}
@@ -160,23 +161,22 @@ def _status(one: JoinedTransaction, found: list[Located]) -> TransactionStatus:
     return TransactionStatus.COMMITTED if known.outcome == ControlType.COMMIT.value else TransactionStatus.ABORTED
 
 
-def _counts(one: JoinedTransaction) -> MarkerCounts:
+def _counts(one: JoinedTransaction, outcome: CoordinatorOutcome) -> MarkerCounts:
     """How many partitions have which outcome."""
-    outcome = outcome_of(one.known)
-    first = [(bool(has_outcome_of(outcome, marker_of(ended.marker))), ended) for ended in one.ended if not ended.again]
-    found = Counter((same, ended.place.topic == OFFSETS_TOPIC) for same, ended in first)
-    return MarkerCounts(
-        agreeing=found[True, False] + found[True, True],
-        agreeing_offsets=found[True, True],
-        other=found[False, False] + found[False, True],
-        other_offsets=found[False, True],
-    )
+    first = [ended for ended in one.ended if not ended.again]
+    agreeing = [ended for ended in first if has_outcome_of(outcome, marker_of(ended.marker))]
+    offsets, of_both = _in_offsets(agreeing), _in_offsets(first)
+    return MarkerCounts(len(agreeing), offsets, len(first) - len(agreeing), of_both - offsets)
+
+
+def _in_offsets(markers: Iterable[MarkedData]) -> int:
+    return sum(ended.place.topic == OFFSETS_TOPIC for ended in markers)
 
 
 def _wrong_outcomes(one: JoinedTransaction) -> Iterator[Located]:
     """Markers that say another outcome than the Prepare record; one finding for all of a transaction."""
     first = [ended for ended in one.ended if not ended.again]
-    for check in broken(judge_outcomes(_counts(one))):
+    for check in broken(judge_outcomes(_counts(one, outcome_of(one.known)))):
         wrong = [ended for ended in first if ended.marker.outcome != one.known.outcome]
         right = [ended for ended in first if ended.marker.outcome == one.known.outcome]
         yield _wrong_outcome(check.rule, one, wrong, right)
