@@ -177,8 +177,8 @@ def _wrong_outcomes(one: JoinedTransaction) -> Iterator[Located]:
     """Markers that say another outcome than the Prepare record; one finding for all of a transaction."""
     first = [ended for ended in one.ended if not ended.again]
     for check in broken(judge_outcomes(_counts(one, outcome_of(one.known)))):
-        wrong = [ended for ended in first if ended.marker.outcome != one.known.outcome]
         right = [ended for ended in first if ended.marker.outcome == one.known.outcome]
+        wrong = [ended for ended in first if ended.marker.outcome != one.known.outcome] or right
         yield _wrong_outcome(check.rule, one, wrong, right)
 
 

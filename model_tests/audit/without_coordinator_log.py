@@ -75,7 +75,7 @@ def _torn_by_epoch(producer: ProducerTransactions, loose: Iterable[MarkedData]) 
         if not broken([judge_raised_epoch(RaisedEpoch(of_one, commits, aborts))]):
             continue
         fewer = min((0, 1), key=lambda outcome: counts[outcome])
-        odd = next(ended for ended in markers if ended.marker.outcome == fewer)
+        odd = next((ended for ended in markers if ended.marker.outcome == fewer), markers[0])
         message = (
             f"the marker of epoch {epoch} says {outcome_word(fewer)}, {counts[1 - fewer]} others of the same epoch say "
             f"{outcome_word(1 - fewer)}: the epoch was raised for one transaction"
