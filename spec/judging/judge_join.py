@@ -176,7 +176,7 @@ def may_be_by_hand(transaction: CoordinatorOutcome, marker: PartitionMarker) -> 
 def judge_repeated(transaction: CoordinatorOutcome, marker: PartitionMarker) -> tuple[RuleCheck, ...]:
     """A further marker of a completed transaction ends no data, and says the same outcome once more."""
     repeated = all_of(marker.again, transaction.completed)
-    of_later = all_of(marker.has_data, marker.data_epoch > marker.producer_epoch)
+    of_later = marker.data_epoch > marker.producer_epoch
     empty = negate(marker.has_data)
     return (
         RuleCheck(rules.TXN_MARKER_ONCE, repeated, negate(of_later)),

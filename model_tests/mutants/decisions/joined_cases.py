@@ -222,6 +222,14 @@ CASES: Final[Mapping[str, tuple[Step, ...]]] = MappingProxyType(
         "the Complete record says otherwise": (
             ("transaction", 2, {"after_hole": True, "listed": False, "partitions": frozenset(), "outcome": ABORT}),
         ),
+        "the Complete record says otherwise, of a marker at another time": (
+            ("transaction", 2, {"after_hole": True, "listed": False, "partitions": frozenset()}),
+            ("marker", (A, 2), {"timestamp": 600 * SECOND, "outcome": ABORT}),
+        ),
+        "the Complete record says so, of a marker at another time": (
+            ("transaction", 2, {"after_hole": True, "listed": False, "partitions": frozenset()}),
+            ("marker", (A, 2), {"timestamp": 600 * SECOND}),
+        ),
         "clocks that are apart": tuple(
             ("marker", (n, 1), {"timestamp": 60 * SECOND * 2 + 30 * SECOND}) for n in (A, B)
         ),

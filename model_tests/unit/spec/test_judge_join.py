@@ -195,6 +195,8 @@ def test_data_has_the_epoch_of_the_transaction(data: EndedData, rules: list[str]
     """Unless a marker may be lost in between, or it is another transaction's."""
     assert broken(*judge_ended_data(COMMITTED, data)) == rules
     assert broken(*judge_ended_data(replace(COMMITTED, producer_epoch=ABSENT), data)) == []
+    first = replace(data, producer_epoch=data.producer_epoch - COMMITTED.producer_epoch)
+    assert broken(*judge_ended_data(replace(COMMITTED, producer_epoch=0), first)) == rules
 
 
 EXCUSED = [
