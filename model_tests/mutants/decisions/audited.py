@@ -11,6 +11,7 @@ from typing import Final, TypeAlias
 from model_tests.audit.recorded import CLUSTER, DEFECTS, KAFKA_3_9, KAFKA_4_0, defects, journal, unpacked
 from model_tests.audit.run import run
 from model_tests.mutants.decisions.call_sites import JudgedCall
+from model_tests.mutants.decisions.joined_cases import joined_places
 from model_tests.mutants.decisions.written_logs import of_deleted_offsets, of_no_client
 from spec import rules
 
@@ -27,9 +28,10 @@ Reported: TypeAlias = frozenset[tuple[object, ...]]
 
 
 def audited() -> Iterator[JudgedCall]:
-    """The logs, the small ones first; recordings with their client histories."""
+    """Joined evidence, then logs, the small ones first; recordings with their client histories."""
     cases = (f"{DEFECTS}/{case.case}" for case in defects(_logs()))
-    return (JudgedCall(f"audit of {name}", AuditedLog(name)) for name in chain((DELETED, OF_NO_CLIENT), cases, AUDITED))
+    logs = (JudgedCall(f"audit of {name}", AuditedLog(name)) for name in chain((DELETED, OF_NO_CLIENT), cases, AUDITED))
+    return chain(joined_places(), logs)
 
 
 class AuditedLog:
