@@ -133,8 +133,8 @@ def _loose_marker(producer: ProducerTransactions, ended: MarkedData, identity: H
     kind = orphan_kind(orphan)
     for check in broken(judge_orphan_marker(orphan)):
         severity = Severity.SUSPICIOUS if is_by_hand(orphan) else Severity.VIOLATION
-        if kind == OrphanKind.OF_NOBODY.value:
-            yield _marker_of_nobody(check.rule, severity, ended, identity.transactional_id)
+        if kind == OrphanKind.OF_NO_TRANSACTION.value:
+            yield _marker_of_no_transaction(check.rule, severity, ended, identity.transactional_id)
         elif kind == OrphanKind.MISPLACED.value and whose is not None:
             yield misplaced(ended, whose)
         elif kind == OrphanKind.FOREIGN.value and owner is not None:
@@ -312,10 +312,10 @@ def judge_unknown(producer: ProducerTransactions, all_coordinators: bool, known_
         )
         for check in broken(judge_orphan_marker(orphan)):
             severity = Severity.SUSPICIOUS if is_by_hand(orphan) else Severity.VIOLATION
-            yield _marker_of_nobody(check.rule, severity, ended)
+            yield _marker_of_no_transaction(check.rule, severity, ended)
 
 
-def _marker_of_nobody(rule: Rule, severity: Severity, ended: MarkedData, transactional_id: str = "") -> Located:
+def _marker_of_no_transaction(rule: Rule, severity: Severity, ended: MarkedData, transactional_id: str = "") -> Located:
     """A marker of a producer id that no coordinator gave away, or that never had a transaction, and what it ends."""
     marker, outcome = ended.marker, outcome_word(ended.marker.outcome)
     what = "and ends data of it" if ended.runs else "and ends no data"

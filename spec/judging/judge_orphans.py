@@ -58,7 +58,7 @@ class OrphanKind(IntEnum):
     """What a marker without a transaction is."""
 
     UNDECIDED = 0
-    OF_NOBODY = 1  # of a producer id that never had a transaction
+    OF_NO_TRANSACTION = 1  # of a producer id that never had a transaction
     MISPLACED = 2  # of a transaction, away from its place
     FOREIGN = 3  # it ended the data of an open transaction
     UNREQUESTED = 4  # no transaction with this partition was to be ended
@@ -66,7 +66,7 @@ class OrphanKind(IntEnum):
 
 def orphan_kind(marker: OrphanMarker) -> Term:
     """The kind of the marker, by its number in `OrphanKind`."""
-    of_nobody = all_of(negate(marker.has_transactions), marker.whole, negate(_is_later(marker)))
+    never = all_of(negate(marker.has_transactions), marker.whole, negate(_is_later(marker)))
     cut = any_of(marker.later_unread, _is_later(marker))
     unknown = any_of(
         all_of(cut, negate(all_of(marker.during, marker.during_completed))),
@@ -77,7 +77,7 @@ def orphan_kind(marker: OrphanMarker) -> Term:
     requested = choose(foreign, OrphanKind.FOREIGN.value, OrphanKind.UNREQUESTED.value)
     placed = choose(marker.misplaced, OrphanKind.MISPLACED.value, requested)
     known = choose(unknown, OrphanKind.UNDECIDED.value, placed)
-    return choose(marker.hidden, OrphanKind.UNDECIDED.value, choose(of_nobody, OrphanKind.OF_NOBODY.value, known))
+    return choose(marker.hidden, OrphanKind.UNDECIDED.value, choose(never, OrphanKind.OF_NO_TRANSACTION.value, known))
 
 
 def _is_later(marker: OrphanMarker) -> Term:
@@ -100,7 +100,7 @@ def judge_orphan_marker(marker: OrphanMarker) -> tuple[RuleCheck, ...]:
     """
     kind = orphan_kind(marker)
     unrequested = kind == OrphanKind.UNREQUESTED.value
-    of_data = all_of(marker.has_data, any_of(kind == OrphanKind.OF_NOBODY.value, unrequested))
+    of_data = all_of(marker.has_data, any_of(kind == OrphanKind.OF_NO_TRANSACTION.value, unrequested))
     apart = all_of(unrequested, marker.offsets, negate(is_by_hand(marker)))
     explained = kind == OrphanKind.UNDECIDED.value
     return (

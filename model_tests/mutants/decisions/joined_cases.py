@@ -146,7 +146,7 @@ CASES: Final[Mapping[str, tuple[Step, ...]]] = MappingProxyType(
         "no marker in a copy that is just later": _cut(
             ("summary", A, {"closed": False, "latest_ms": 380 * SECOND + 60_001})
         ),
-        "a marker of nobody": (("identity", None, NONE), *(("no transaction", 0, NONE) for _ in range(6))),
+        "a marker without transactions": (("identity", None, NONE), *(("no transaction", 0, NONE) for _ in range(6))),
         "a marker at no time": (("later marker", (A, 0), {**AGAIN, "offset": 620, "timestamp": 340 * SECOND}),),
         "an abort at no time": (("later marker", (A, 1), {**AGAIN, "offset": 620, "timestamp": 340 * SECOND}),),
         "a marker of a partition that is not registered": (("transaction", 4, {"partitions": frozenset({A})}),),
@@ -238,7 +238,7 @@ CASES: Final[Mapping[str, tuple[Step, ...]]] = MappingProxyType(
             ("transaction", 3, {"after_hole": True}),
             ("marker", (B, 2), {"timestamp": 250 * SECOND}),
         ),
-        "hidden, of nobody": (
+        "hidden, of no transaction": (
             ("no transaction", 0, NONE),
             ("summary", A, {"unreadable": (5,)}),
             ("summary", B, {"cleaned_to": 5}),

@@ -25,7 +25,7 @@ from spec.vocabulary import ABSENT, ControlType
 
 ABORT, COMMIT = ControlType.ABORT.value, ControlType.COMMIT.value
 KNOWN = OrphanMarker(COMMIT, timestamp=100, has_transactions=True, whole=True, known_until_ms=100)
-NOBODY = replace(KNOWN, has_transactions=False, may_be_unknown=True)
+NEVER = replace(KNOWN, has_transactions=False, may_be_unknown=True)
 
 
 def broken(*checks: RuleCheck) -> list[str]:
@@ -38,10 +38,10 @@ def broken(*checks: RuleCheck) -> list[str]:
     [
         (KNOWN, OrphanKind.UNREQUESTED),
         (replace(KNOWN, hidden=True), OrphanKind.UNDECIDED),
-        (NOBODY, OrphanKind.OF_NOBODY),
-        (replace(NOBODY, hidden=True), OrphanKind.UNDECIDED),
-        (replace(NOBODY, whole=False), OrphanKind.UNDECIDED),
-        (replace(NOBODY, timestamp=101), OrphanKind.UNDECIDED),
+        (NEVER, OrphanKind.OF_NO_TRANSACTION),
+        (replace(NEVER, hidden=True), OrphanKind.UNDECIDED),
+        (replace(NEVER, whole=False), OrphanKind.UNDECIDED),
+        (replace(NEVER, timestamp=101), OrphanKind.UNDECIDED),
         (replace(KNOWN, timestamp=101), OrphanKind.UNDECIDED),
         (replace(KNOWN, timestamp=101, during=True), OrphanKind.UNDECIDED),
         (replace(KNOWN, timestamp=101, during=True, during_completed=True), OrphanKind.UNREQUESTED),
@@ -72,8 +72,8 @@ def test_what_a_marker_without_a_transaction_is(marker: OrphanMarker, kind: Orph
         (replace(KNOWN, offsets=True), "txn.marker_once"),
         (replace(KNOWN, has_data=True, offsets=True, outcome=ABORT), "txn.registered_before_data"),
         (replace(KNOWN, has_data=True, offsets=True, outcome=ABORT, during=True), "offsets.atomic"),
-        (replace(NOBODY, has_data=True, offsets=True), "txn.registered_before_data"),
-        (replace(NOBODY, offsets=True), "txn.marker_once"),
+        (replace(NEVER, has_data=True, offsets=True), "txn.registered_before_data"),
+        (replace(NEVER, offsets=True), "txn.marker_once"),
         (replace(KNOWN, misplaced=True, has_data=True, offsets=True), "txn.marker_once"),
         (replace(KNOWN, owned=True, has_data=True, offsets=True), "txn.marker_once"),
     ],
