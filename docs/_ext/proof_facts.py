@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from bug_facts import ROOT, digest_of_sources
 
+from model_tests.verify import after_faults
 from model_tests.verify.assumed import as_json
 from model_tests.verify.proofs import SEARCHES, attempted
 from model_tests.verify.proved import ProvedSystem
@@ -55,6 +56,11 @@ def defects() -> list[Facts]:
     return list(facts()["defects"])
 
 
+def happenings() -> list[Facts]:
+    """Of each fault and each action the instance in which the action happens after the fault."""
+    return list(facts()["after_faults"])
+
+
 @lru_cache(maxsize=1)
 def facts() -> Facts:
     """All of it."""
@@ -84,6 +90,7 @@ def made() -> Facts:
     return {
         "theorems": {rule.id: facts_of(rule, proofs.about(rule)) for rule in THEOREMS},
         "defects": [{**asdict(each), "difference": each.difference} for each in of_systems()],
+        "after_faults": [asdict(each) for each in after_faults.table()],
     }
 
 

@@ -1,17 +1,19 @@
 """Proofs on the page: `theorems` shows the four of the front page, `proof-needs` which lemmas each action needs.
 
-`assumptions` lists what all proofs and systems take for granted.
+`assumptions` lists what all proofs and systems take for granted, `after-faults` what happens after which fault.
 """
 
 from typing import Any
 
+from docstrings import nodes_of
 from docutils import nodes
-from proof_facts import Facts, defects, theorems
+from proof_facts import Facts, defects, happenings, theorems
 from references import reference
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 from tables import Cell, folded, listed, table
 
+from model_tests.verify.after_faults import AfterFault
 from model_tests.verify.assumed import as_json
 from spec.systems.assumptions import registered
 
@@ -95,6 +97,25 @@ def _counted(each: Facts) -> tuple[Cell, ...]:
     )
 
 
+class AfterFaults(SphinxDirective):
+    """What happens after which fault, fault by fault, and what each column means."""
+
+    def run(self) -> list[nodes.Node]:
+        """Render the meanings, and a folded table for each fault."""
+        by_fault: dict[str, list[Facts]] = {}
+        for row in happenings():
+            by_fault.setdefault(row["fault"], []).append(row)
+        return [
+            *nodes_of(str(AfterFault.__doc__)),
+            *(node for fault, rows in by_fault.items() for node in folded(f"After: {fault}", _happening(rows))),
+        ]
+
+
+def _happening(rows: list[Facts]) -> nodes.table:
+    head = ("action", "instance", "steps")
+    return table([head, *((row["action"], row["instance"], str(row["steps"])) for row in rows)], (40, 48, 12), code=0)
+
+
 def numbers(of: Facts) -> str:
     """The numbers of the assumptions, in their order."""
     return ", ".join(assumption["id"] for assumption in of["assumptions"])
@@ -136,4 +157,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("proof-needs", ProofNeeds)
     app.add_directive("assumptions", Assumptions)
     app.add_directive("defect-states", DefectStates)
+    app.add_directive("after-faults", AfterFaults)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

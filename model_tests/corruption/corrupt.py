@@ -73,13 +73,12 @@ def _judged(row: Row) -> tuple[str, Iterable[RuleCheck]] | None:
     if row["origin"] >= 0:
         expected, checks = judged(step_of(row.__getitem__), profile, row[REFUSED])
         return names(profile)[expected.branch], (*checks, *_of_log(row))
-    if is_of_replication(row):
-        return "", of_replication(row["api"], row.__getitem__, profile)[1]
+    others = of_replication(row["api"], row.__getitem__, profile)[1] if is_of_replication(row) else ()
     if is_coordinators(row):
         as_run = as_recorded(profile, row["transaction_version"])
         outcome, checks = judge_coordinator(row["api"], coordinator_step_of(row.__getitem__), as_run)
-        return outcome.names[outcome.branch], checks
-    return None
+        return outcome.names[outcome.branch], (*checks, *others)
+    return ("", others) if others else None
 
 
 def _of_log(row: Row) -> Iterator[RuleCheck]:

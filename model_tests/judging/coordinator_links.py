@@ -36,8 +36,6 @@ BY_ID: Final = ("trace", "transactional_id")
 _REPEATED: Final = "handed_out_before"
 HANDING_OUT: Final = (Api.INIT_PRODUCER_ID, Api.END_TXN)
 """Requests that are answered with an identity."""
-
-LOADS: Final = "CoordinatorLoad"
 _RECORDED: Final = ("txn_state", "txn_partitions")
 
 
@@ -92,7 +90,8 @@ def loaded_as_written(scalar: Scalar) -> RuleCheck:
         implies(all_of(same_record, negate(is_in(last, TransactionState.EMPTY))), alike),
     )
     same_id = got.producer_id == last.producer_id
-    at_stake = all_of(scalar("has_previous"), scalar("api") == LOADS, last.known, written, same_id)
+    loads = all_of(scalar("before_txn_state") < 0, scalar("after_txn_state") >= 0, scalar("reply_producer_id") < 0)
+    at_stake = all_of(scalar("has_previous"), loads, last.known, written, same_id)
     return RuleCheck(rules.TXN_FAILOVER, at_stake, holds)
 
 

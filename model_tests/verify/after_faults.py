@@ -22,6 +22,8 @@ class AfterFault:
     """An action that happens after a fault.
 
     Attributes:
+        fault: what goes wrong, or in between (`FAULTS`).
+        action: of the system of transactions.
         instance: name of the first instance in which it does; empty where it does in none.
         steps: actions of a shortest run there, up to and with this one; 0 where there is none.
     """

@@ -1,11 +1,13 @@
 """The theorems on the page: what their proofs need, and that nothing is shown as one that is not proved."""
 
-from dataclasses import replace
+import re
+from dataclasses import asdict, fields, replace
 from typing import Any
 
 import pytest
 
 from model_tests.unit.docs.extensions import extension
+from model_tests.verify.after_faults import AfterFault
 from model_tests.verify.assumed import as_json
 from model_tests.verify.proofs import systems_of
 from model_tests.verify.proved import ProvedSystem
@@ -20,6 +22,7 @@ from spec.systems.ids.system import ids
 
 facts = extension("proof_facts")
 pages = extension("proof_pages")
+judged = extension("judged_pages")
 
 
 @pytest.fixture(scope="module")
@@ -99,3 +102,24 @@ def test_what_is_open_is_not_proved(of_ids: ProvedSystem) -> None:
     open_one = replace(of_ids, obligations=(replace(first, verdict=Unknown("no reason")), *others))
 
     assert not facts.facts_of(first.rule, [open_one])["proved"]
+
+
+def test_the_page_has_each_fault_with_what_follows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A table for each, folded, after the meaning of its columns."""
+    rows = [AfterFault("one", "acts", "small", 3), AfterFault("one", "rests", "small", 4), AfterFault("two", "acts")]
+    monkeypatch.setattr(pages, "happenings", lambda: [asdict(row) for row in rows])
+
+    shown = [node.astext() for node in pages.AfterFaults.__new__(pages.AfterFaults).run()]
+
+    assert all(f"\n\n{field.name}\n\n" in shown[1] for field in fields(AfterFault))
+    assert ["one", "two"] == [re.findall("After: (.*)</summary>", text)[0] for text in shown if "After: " in text]
+    assert any("rests" in text and "4" in text for text in shown)
+
+
+def test_the_page_has_every_step_that_is_judged() -> None:
+    """The lemmas of all versions, the actions that have none, and the recorded steps that no action is."""
+    text = "\n".join(node.astext() for node in judged.JudgedSteps.__new__(judged.JudgedSteps).run())
+
+    steps = [lemma for name in judged.ELSEWHERE for version in (1, 2) for lemma in SYSTEMS[name](version).steps]
+    assert all(lemma.sentence in text and lemma.action.name in text for lemma in steps)
+    assert all(action in text for reasons in judged.ELSEWHERE.values() for action in (*reasons, *judged.LEFT_OUT))

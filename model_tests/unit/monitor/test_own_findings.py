@@ -180,7 +180,7 @@ def test_what_is_loaded_is_what_was_written(last: dict[str, Any], loaded: dict[s
     """Or more, where the coordinator before took a record for lost; never less."""
     before = {f"previous_after_{name}": value for name, value in last.items()}
     after = {f"after_{name}": value for name, value in (last | loaded).items()}
-    row = before | after | {"api": "CoordinatorLoad", "has_previous": True}
+    row = before | after | {"has_previous": True}
     check = loaded_as_written(lambda name: row[name] if name in row else BY_NAME[name.removeprefix("previous_")].absent)
 
     assert check.at_stake
