@@ -11,7 +11,7 @@ from model_tests.logs.kafka_log_segment import SegmentDamage
 from spec.judging.judge_join import FARTHEST_CLOCKS_MS, agrees
 
 if TYPE_CHECKING:
-    from model_tests.audit.audited_log import AuditedTransactionLog
+    from model_tests.audit.partition_verdict import AuditedTransactionLog
     from model_tests.audit.transactions import TransactionsReport
 
 Findings = Sequence[tuple[Finding, ...]]

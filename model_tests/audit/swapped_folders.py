@@ -13,7 +13,7 @@ from model_tests.logs.kafka_log_segment import SegmentDamage
 from spec import rules
 
 if TYPE_CHECKING:
-    from model_tests.audit.audited_log import AuditedTransactionLog
+    from model_tests.audit.partition_verdict import AuditedTransactionLog
 
 Findings = Sequence[tuple[Finding, ...]]
 
@@ -30,6 +30,7 @@ _TOGETHER: Final = 3
 """So many folders are tried in each other's places."""
 
 _MOST_TRIED: Final = 64
+"""Candidates that are tried, each of which joins all transactions again."""
 
 
 def changed_places(

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from model_tests.audit.ended_by import EndedBy, ended_by
-from model_tests.audit.time_words import clock
+from model_tests.audit.times import clock
 from model_tests.audit.transaction_findings import outcome_word
 from model_tests.audit.transactions import OpenData, TransactionsReport, doubtful
 from model_tests.audit.transactions_clusters import coordinator_of
@@ -20,6 +20,8 @@ from model_tests.logs.coordinator_log import TOPIC
 from spec.vocabulary import ABSENT, TransactionState
 
 _MOST_ROWS: Final = 50
+"""Rows that are printed; the JSON report has all."""
+
 _CAUSES: Final = {
     EndedBy.CLIENT: "their client",
     EndedBy.FENCE: "a fence",

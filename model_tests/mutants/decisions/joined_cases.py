@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from model_tests.audit.audited_log import AuditedTransactionLog
+from model_tests.audit.partition_verdict import AuditedTransactionLog
 from model_tests.audit.transactions import audit_transactions
 from model_tests.mutants.decisions.call_sites import JudgedCall
 from model_tests.mutants.decisions.joined_evidence import (

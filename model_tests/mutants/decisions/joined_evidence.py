@@ -4,10 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
-from model_tests.audit.audited_log import AuditedTransactionLog
 from model_tests.audit.coordinator_log_history import CoordinatorHistory, CoordinatorTransaction, HeldProducerId
 from model_tests.audit.findings import LogBounds
-from model_tests.audit.partition_verdict import PartitionVerdict
+from model_tests.audit.partition_verdict import AuditedTransactionLog, PartitionVerdict
 from model_tests.audit.transactions_summary import (
     AuditedMarker,
     DataRun,
