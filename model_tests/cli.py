@@ -126,10 +126,10 @@ def prove_command(
 
 def _versions(text: str) -> tuple[int, ...]:
     known = {"0": 0, "1": 1, "2": 2}
-    asked = [version.strip() for version in text.split(",")]
-    if not all(version in known for version in asked):
+    requested = [version.strip() for version in text.split(",")]
+    if not all(version in known for version in requested):
         raise BadInput(f"--tv takes transaction versions, as 0,1,2; not {text!r}")
-    return tuple(known[version] for version in asked)
+    return tuple(known[version] for version in requested)
 
 
 @app.command("bugs")

@@ -13,6 +13,7 @@ from model_tests.histories.severity import Severity
 from model_tests.logs.coordinator_log import TOPIC
 from spec import rules
 from spec.evidence import Layer, evidences
+from spec.vocabulary import Api
 
 
 @evidences(rules.FENCE_COORDINATOR_EPOCH, Layer.AUDIT)
@@ -52,5 +53,5 @@ def _finding(marker: AuditedMarker, candidates: Mapping[int, PartitionLeaders]) 
         marker.producer_id,
         marker.producer_epoch,
         message,
-        step="WriteTxnMarkers",
+        step=Api.WRITE_TXN_MARKERS,
     )

@@ -15,7 +15,7 @@ from spec import rules
 from spec.evidence import Layer, evidences
 from spec.protocol.completing import is_timed_out
 from spec.protocol.coordinator import BUMPING, TransactionEntry
-from spec.vocabulary import ABSENT, ControlType, TransactionState
+from spec.vocabulary import ABSENT, Api, ControlType, TransactionState
 
 _AGAIN: Final = 4
 """So many transactions in a row that others abort are no producer that was restarted once or twice."""
@@ -86,7 +86,7 @@ def _finding(name: str, run: list[CoordinatorTransaction], fenced: int, count: i
         first.producer_epoch,
         message,
         transactional_id=name,
-        step="InitProducerId",
+        step=Api.INIT_PRODUCER_ID,
         remedy=(
             f"find the producers that have the transactional id {name} at the same time, or the one that begins anew "
             "for ever, and give each instance an id of its own"

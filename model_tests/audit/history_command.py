@@ -47,7 +47,7 @@ def write_trace(file: Path, options: AuditOptions) -> None:
     write_ndjson(as_trace(reported, read_committed=options.read_committed), file)
 
 
-def beside_logs(options: AuditOptions) -> ClientsReport:
+def with_logs(options: AuditOptions) -> ClientsReport:
     """The anomalies of a history that is compared with logs too; of a journal the logs alone show more."""
     history, form = options.history, options.history_form
     if not history or (form or form_of(history)) is Form.JOURNAL:

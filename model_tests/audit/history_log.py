@@ -17,7 +17,7 @@ from model_tests.histories.severity import Severity
 from model_tests.logs.kafka_log_batches import Batches, Facts, Integers
 from spec import rules
 from spec.protocol.lso import is_delivered
-from spec.vocabulary import ABSENT, ControlType
+from spec.vocabulary import ABSENT, Api, ControlType
 
 
 @unique
@@ -174,4 +174,4 @@ def _first(batches: Batches, offsets: Iterable[int], what: str) -> list[Finding]
         producer, epoch = int(batches.producer_id[row[0]]), int(batches.producer_epoch[row[0]])
     more = f"; and so {len(listed) - 1} more" if len(listed) > 1 else ""
     message = f"the record at offset {listed[0]} {what}{more}"
-    return [Finding(rules.LSO_READ_COMMITTED, Severity.VIOLATION, listed[0], producer, epoch, message, step="Fetch")]
+    return [Finding(rules.LSO_READ_COMMITTED, Severity.VIOLATION, listed[0], producer, epoch, message, step=Api.FETCH)]

@@ -53,10 +53,10 @@ def audit_log(
         return with_client(without_lost(part.log, around).rows, verdict, client), damage
     while True:
         part = read_part(log, wanted, crc=crc)
-        verdict, asked = conclude(part.log, wanted, derived)
-        if not asked:
+        verdict, request = conclude(part.log, wanted, derived)
+        if not request:
             return concluded(log, part, wanted, derived, verdict)
-        wanted = wanted.and_also(asked)
+        wanted = wanted.and_also(request)
 
 
 def is_divisible(log: LogFolder, client: ClientSide = NO_CLIENT) -> bool:

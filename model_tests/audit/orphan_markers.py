@@ -23,7 +23,7 @@ from model_tests.audit.uncertainty import may_be_copied_earlier, may_be_unknown
 from model_tests.audit.without_coordinator_log import by_complete_record, judge_alone
 from model_tests.histories.severity import Severity
 from spec import rules
-from spec.vocabulary import ControlType, TransactionState
+from spec.vocabulary import Api, ControlType, TransactionState
 
 LATER: Final = "the newest records of a coordinator's log, which seems to have been copied before the partitions"
 
@@ -113,13 +113,13 @@ def _unasked(ended: MarkedData, during: CoordinatorTransaction | None, of: Coord
         )
         if by_hand:
             message += BY_HAND
-        rule, offset, step = rules.TXN_REGISTERED_BEFORE_DATA, ended.runs[0].first_offset, "AddPartitionsToTxn"
+        rule, offset, step = rules.TXN_REGISTERED_BEFORE_DATA, ended.runs[0].first_offset, Api.ADD_PARTITIONS_TO_TXN
         if ended.place.topic == OFFSETS_TOPIC:
             rule = rules.OFFSETS_ATOMIC if not by_hand else rule
         return located(ended.place, rule, offset, of, message, step, "", marker.producer_epoch, severity)
     message = f"a {outcome} marker {where}, and without data" + (BY_HAND if by_hand else "")
     rule, epoch = rules.TXN_MARKER_ONCE, marker.producer_epoch
-    return located(ended.place, rule, marker.offset, of, message, "WriteTxnMarkers", "", epoch, severity)
+    return located(ended.place, rule, marker.offset, of, message, Api.WRITE_TXN_MARKERS, "", epoch, severity)
 
 
 def _ended_otherwise(producer: ProducerTransactions, ended: MarkedData) -> CoordinatorTransaction | None:
@@ -134,7 +134,7 @@ def _against_complete(ended: MarkedData, known: CoordinatorTransaction) -> Locat
         f"the marker says {outcome_word(ended.marker.outcome)}, but the coordinator's Complete record (offset "
         f"{known.completed_offset}) says {outcome_word(known.outcome)}: under version 2 the epoch is of one transaction"
     )
-    return located(ended.place, rules.TXN_ONE_OUTCOME, ended.marker.offset, known, message, "WriteTxnMarkers", "")
+    return located(ended.place, rules.TXN_ONE_OUTCOME, ended.marker.offset, known, message, Api.WRITE_TXN_MARKERS, "")
 
 
 def _owner(ended: MarkedData, known: Sequence[CoordinatorTransaction]) -> CoordinatorTransaction | None:
@@ -197,7 +197,7 @@ def _foreign_marker(
     )
     rule, epoch = rules.TXN_MARKER_ONCE, marker.producer_epoch
     severity = Severity.SUSPICIOUS if by_hand else Severity.VIOLATION
-    return located(ended.place, rule, marker.offset, owner, message, "WriteTxnMarkers", remedy, epoch, severity)
+    return located(ended.place, rule, marker.offset, owner, message, Api.WRITE_TXN_MARKERS, remedy, epoch, severity)
 
 
 def _hanging(
@@ -266,6 +266,6 @@ def _marker_of_nobody(ended: MarkedData, transactional_id: str = "") -> Located:
         producer_epoch=marker.producer_epoch,
         message=message + (BY_HAND if by_hand else ""),
         transactional_id=transactional_id,
-        step="AddPartitionsToTxn" if ended.runs else "WriteTxnMarkers",
+        step=Api.ADD_PARTITIONS_TO_TXN if ended.runs else Api.WRITE_TXN_MARKERS,
     )
     return ended.place, finding

@@ -28,7 +28,7 @@ def undecided_below(log: PartitionContext, tally: ReaderTally) -> tuple[list[Fin
     wrong = found.joins & negate(lso.is_decided_below(offset, at.last_stable, decided))
     if not wrong.any():
         return [], tally.bounded
-    log.asked.add(batches.producer_id[wrong])
+    log.reread.add(batches.producer_id[wrong])
     row = int(np.argmax(wrong))
     message = f"transactional data below the last stable offset {at.last_stable} without a marker that is replicated"
     return [_finding(batches, row, rules.LSO_DECIDED_BELOW, message, int(wrong.sum()))], tally.bounded
@@ -58,7 +58,7 @@ def seen_by_readers(
         wrong &= (batches.last_offset < first) | (batches.base_offset > last)
     if not wrong.any():
         return [], tally.listed
-    log.asked.add(batches.producer_id[wrong])
+    log.reread.add(batches.producer_id[wrong])
     row = int(np.argmax(wrong))
     given = "does not give" if hidden[row] else "gives"
     message = f"the aborted index {given} a reader this batch, but its marker says otherwise"

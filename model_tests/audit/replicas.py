@@ -14,7 +14,7 @@ from model_tests.histories.severity import Severity
 from model_tests.logs.locations import located
 from spec import rules
 from spec.evidence import Layer, evidences
-from spec.vocabulary import ABSENT
+from spec.vocabulary import ABSENT, Api
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +205,7 @@ def _finding(pair: _Pair, is_left: bool, others: Sequence[str], loss: Loss | Non
     if pair.certain and loss is not None:
         message += f"; {loss.election} lost records from offset {loss.offset} on, which one of the two still has"
         severity = Severity.KNOWN
-    return Finding(rules.REPL_PREFIX_AGREEMENT, severity, first.offset, ABSENT, ABSENT, message, step="Fetch")
+    return Finding(rules.REPL_PREFIX_AGREEMENT, severity, first.offset, ABSENT, ABSENT, message, step=Api.FETCH)
 
 
 def merged(own: Sequence[Finding], found: Sequence[Finding]) -> list[Finding]:

@@ -57,10 +57,10 @@ def chosen_findings(
         for one in transactions.judged
         if one.one.known.transactional_id == shown.transactional_id
     }
-    asked = [tuple(one for one in own if _is_about(one, shown, producers)) for own in findings]
+    requested = [tuple(one for one in own if _is_about(one, shown, producers)) for own in findings]
     if not shown.timed:
-        return asked
-    return [_in_time(log, own, shown) if own else () for log, own in zip(logs, asked, strict=True)]
+        return requested
+    return [_in_time(log, own, shown) if own else () for log, own in zip(logs, requested, strict=True)]
 
 
 def _is_about(finding: Finding, shown: ListedTransactions, producers: Collection[int]) -> bool:

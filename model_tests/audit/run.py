@@ -16,7 +16,7 @@ from model_tests.audit.folders import by_their_content
 from model_tests.audit.given import GivenPath, given_paths
 from model_tests.audit.group_findings import with_groups
 from model_tests.audit.groups import groups_of, with_offsets
-from model_tests.audit.history_command import beside_logs
+from model_tests.audit.history_command import with_logs
 from model_tests.audit.history_join import audit_history
 from model_tests.audit.history_judge import HistoryReport
 from model_tests.audit.in_process import judged_in_process
@@ -77,7 +77,7 @@ def run(paths: Iterable[object], options: AuditOptions = DEFAULTS, **given: Any)
             _report(listing, whose, verdicts, shown, journal),
             assumed=(*_assumed(options), *_one_cluster(folders, whose), *texts.assumed),
             chosen=shown_in_words(shown, options.topics),
-            clients=beside_logs(options),
+            clients=with_logs(options),
             here=_here(listing, verdicts) if options.pictured else {},
         )
         report = _as_given(report, texts)

@@ -13,7 +13,7 @@ from model_tests.audit.transactions_join import Gap, JoinedTransaction, MarkedDa
 from model_tests.histories.severity import Severity
 from spec import rules
 from spec.evidence import Layer, evidences
-from spec.vocabulary import ABSENT, ControlType
+from spec.vocabulary import ABSENT, Api, ControlType
 
 COPY_AGAIN: Final = "nothing in the log is later than the end of the transaction, copy it again"
 """It may have been copied before its coordinator's log, and the marker have come in between."""
@@ -63,7 +63,7 @@ def _missing_marker(one: JoinedTransaction, gap: Gap) -> Located:
     if split:
         message += "; the outputs are visible, the input offsets are not"
     place, finding = located(
-        gap.place, rule, reported_at(gap), known, message, "WriteTxnMarkers", remedy, severity=severity
+        gap.place, rule, reported_at(gap), known, message, Api.WRITE_TXN_MARKERS, remedy, severity=severity
     )
     return place, replace(finding, until=gap.before)
 
@@ -123,11 +123,11 @@ def _leaderless(known: CoordinatorTransaction, gap: Gap) -> str:
     """The partition had no leader while the coordinator waited, which some releases take for its deletion."""
     led = gap.place.led
     waited = led.during(_decided_ms(known), known.completed_ms) if led is not None else []
-    nobody = next((one for one in reversed(waited) if one.leader == ABSENT), None)
-    if nobody is None:
+    empty = next((one for one in reversed(waited) if one.leader == ABSENT), None)
+    if empty is None:
         return ""
     return (
-        f"{gap.place.name} had no leader in leader epoch {nobody.epoch} (offset {nobody.offset} of the controller's "
+        f"{gap.place.name} had no leader in leader epoch {empty.epoch} (offset {empty.offset} of the controller's "
         "log), while the coordinator was to write its marker: one of 4.3 or 4.4 takes such a partition for deleted and "
         "completes without it (KAFKA-20734)"
     )

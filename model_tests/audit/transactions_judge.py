@@ -16,7 +16,7 @@ from model_tests.histories.severity import Severity
 from spec import rules
 from spec.evidence import Layer, evidences
 from spec.rules import Rule
-from spec.vocabulary import ABSENT, ControlType, TransactionState
+from spec.vocabulary import ABSENT, Api, ControlType, TransactionState
 
 NONE: Final = frozenset[tuple[int, int]]()
 
@@ -120,7 +120,7 @@ def _wrong_outcomes(one: JoinedTransaction) -> Iterator[Located]:
         f"{'lost' if decided == 'COMMIT' else 'wrongly visible'} and write or undo them by hand"
     )
     rule = _rule_of_outcomes(wrong, right)
-    yield located(wrong[0].place, rule, wrong[0].marker.offset, one.known, message, "WriteTxnMarkers", remedy)
+    yield located(wrong[0].place, rule, wrong[0].marker.offset, one.known, message, Api.WRITE_TXN_MARKERS, remedy)
 
 
 def _rule_of_outcomes(wrong: list[MarkedData], right: list[MarkedData]) -> Rule:
@@ -147,20 +147,20 @@ def _repeated(one: JoinedTransaction, missing: list[str]) -> Iterator[Located]:
                 f"a second {outcome_word(ended.marker.outcome)} marker of its transaction ends data of a later epoch, "
                 f"{ended.runs[0].producer_epoch}, from offset {ended.runs[0].first_offset} on"
             )
-            yield located(place, rules.TXN_MARKER_ONCE, offset, one.known, message, "WriteTxnMarkers", "")
+            yield located(place, rules.TXN_MARKER_ONCE, offset, one.known, message, Api.WRITE_TXN_MARKERS, "")
         elif ended.runs:
             message = (
                 f"data after the marker of its transaction, ended by a second {outcome_word(ended.marker.outcome)} "
                 f"marker at offset {offset}: it came after the outcome was decided"
             )
             rule = rules.TXN_REGISTERED_BEFORE_DATA
-            yield located(place, rule, ended.runs[0].first_offset, one.known, message, "Produce", "")
+            yield located(place, rule, ended.runs[0].first_offset, one.known, message, Api.PRODUCE, "")
         elif ended.marker.outcome != one.known.outcome:
             message = (
                 f"a second marker says {outcome_word(ended.marker.outcome)}, but the transaction's outcome was "
                 f"{outcome_word(one.known.outcome)} and had its marker here already"
             )
-            yield located(place, rules.TXN_ONE_OUTCOME, offset, one.known, message, "WriteTxnMarkers", "")
+            yield located(place, rules.TXN_ONE_OUTCOME, offset, one.known, message, Api.WRITE_TXN_MARKERS, "")
 
 
 def _wrong_marker(known: CoordinatorTransaction, ended: MarkedData) -> Iterator[Located]:
@@ -176,14 +176,14 @@ def _wrong_marker(known: CoordinatorTransaction, ended: MarkedData) -> Iterator[
         rule, epoch, severity = rules.TXN_MARKER_ONCE, marker.producer_epoch, Severity.VIOLATION
         if epoch == known.producer_epoch and marker.outcome == known.outcome == ControlType.ABORT.value:
             message, severity = message + BY_HAND, Severity.SUSPICIOUS
-        yield located(ended.place, rule, marker.offset, known, message, "WriteTxnMarkers", "", epoch, severity)
+        yield located(ended.place, rule, marker.offset, known, message, Api.WRITE_TXN_MARKERS, "", epoch, severity)
     elif marker.coordinator_epoch < known.coordinator_epoch:
         message = (
             f"marker of coordinator epoch {marker.coordinator_epoch}, but the outcome was decided by the coordinator "
             f"of epoch {known.coordinator_epoch}: a stale coordinator wrote it"
         )
         rule = rules.FENCE_COORDINATOR_EPOCH
-        yield located(ended.place, rule, marker.offset, known, message, "WriteTxnMarkers", "")
+        yield located(ended.place, rule, marker.offset, known, message, Api.WRITE_TXN_MARKERS, "")
 
 
 def _regime(known: CoordinatorTransaction) -> str:
@@ -215,4 +215,4 @@ def _wrong_data(one: JoinedTransaction, ended: MarkedData, others: frozenset[tup
             f"data of epoch {run.producer_epoch} in the transaction of epoch {own}, covered by the {outcome} marker "
             f"at offset {ended.marker.offset}: {why}"
         )
-        yield located(ended.place, rule, run.first_offset, one.known, message, "Produce", "", run.producer_epoch)
+        yield located(ended.place, rule, run.first_offset, one.known, message, Api.PRODUCE, "", run.producer_epoch)

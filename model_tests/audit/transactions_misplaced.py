@@ -12,6 +12,7 @@ from model_tests.audit.transactions_match import is_during, is_of
 from model_tests.audit.transactions_summary import AuditedMarker
 from model_tests.histories.severity import Severity
 from spec import rules
+from spec.vocabulary import Api
 
 _LONGEST_APPEND_MS: Final = 10_000
 """So long a leader may take from the time that it gives a marker until that is in its log."""
@@ -40,7 +41,7 @@ def misplaced(ended: MarkedData, one: JoinedTransaction) -> Located:
         message += f"; that has its marker at offset {own}{'' if early else ' already'}"
     if ended.runs:
         message += f"; it ends the data from offset {ended.runs[0].first_offset} on"
-    step, epoch = "WriteTxnMarkers", marker.producer_epoch
+    step, epoch = Api.WRITE_TXN_MARKERS, marker.producer_epoch
     return located(ended.place, rules.TXN_MARKER_ONCE, marker.offset, known, message, step, "", epoch)
 
 
@@ -56,7 +57,7 @@ def copied_here(one: JoinedTransaction) -> Iterator[Located]:
             f"{latest.timestamp - marker.timestamp} ms before that of the marker at offset {latest.offset}, which the "
             "same leader wrote before it; it changes nothing, and may have been copied here from another partition"
         )
-        step, epoch = "WriteTxnMarkers", marker.producer_epoch
+        step, epoch = Api.WRITE_TXN_MARKERS, marker.producer_epoch
         rule, severity = rules.TXN_MARKER_ONCE, Severity.SUSPICIOUS
         yield located(ended.place, rule, marker.offset, known, message, step, "", epoch, severity)
 

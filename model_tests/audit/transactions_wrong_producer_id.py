@@ -12,6 +12,7 @@ from model_tests.audit.transactions_match import is_near, is_of
 from model_tests.audit.transactions_misplaced import found_misplaced, with_lacking
 from model_tests.audit.transactions_summary import AuditedMarker
 from model_tests.histories.severity import Severity
+from spec.vocabulary import Api
 
 
 def with_misnamed(
@@ -50,7 +51,7 @@ def with_misnamed(
 def _is_of_gap(each: Located, gap: Gap) -> bool:
     place, finding = each
     is_there = place is gap.place and finding.offset == reported_at(gap)
-    return is_there and finding.step == "WriteTxnMarkers" and finding.severity is Severity.VIOLATION
+    return is_there and finding.step == Api.WRITE_TXN_MARKERS and finding.severity is Severity.VIOLATION
 
 
 def _named_otherwise(

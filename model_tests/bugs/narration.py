@@ -71,7 +71,7 @@ def reported(bug: Bug, case: SearchCase, trace: Trace, event: ActionNarration) -
         f"{bug.name}: {bug.title} ({case.profile})",
         participants_of(steps, event.participants),
         steps,
-        Ending(bug.rule.id, f"it is no longer so that {_continued(case.asked(system).sentence)}"),
+        Ending(bug.rule.id, f"it is no longer so that {_continued(case.claim_of(system).sentence)}"),
     )
 
 

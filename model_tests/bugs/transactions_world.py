@@ -168,8 +168,10 @@ class TransactionsWorld:
         if self._version >= BUMPS_EPOCH:
             self.coordinator_adds(transaction, partition, fate)
         else:
-            asked = self.coordinator.verify_partitions(ID, self.client.of_transaction[transaction], (named(partition),))
-            if asked[named(partition)] is not ErrorCode.NONE:
+            request = self.coordinator.verify_partitions(
+                ID, self.client.of_transaction[transaction], (named(partition),)
+            )
+            if request[named(partition)] is not ErrorCode.NONE:
                 raise TransactionAbortable(partition=named(partition))
         self.sent[transaction, partition, number].confirmed = True
 
@@ -178,8 +180,8 @@ class TransactionsWorld:
         self._fate(fate)
         owed = len(self.coordinator.markers.owed)
         identity = self.client.of_transaction[transaction]
-        asked = EndTransaction(ID, *identity, self.client.end_sent[transaction], self._version)
-        following = self.coordinator.end_txn(asked)
+        request = EndTransaction(ID, *identity, self.client.end_sent[transaction], self._version)
+        following = self.coordinator.end_txn(request)
         if len(self.coordinator.markers.owed) > owed:
             self._decided(transaction)
         if self._version >= BUMPS_EPOCH:

@@ -56,8 +56,8 @@ class _World:
     def play(self, step: SessionStep) -> tuple[FieldDifference, ...]:
         """What differs after the step; the markers it sets under way are owed while the recording did not wait."""
         try:
-            ask = self.side.answer_at_once if step.marks.racy else self.side.answer
-            answer = ask(resolved(step.request, self.symbols.number, self.symbols.member))
+            answer_of = self.side.answer_at_once if step.marks.racy else self.side.answer
+            answer = answer_of(resolved(step.request, self.symbols.number, self.symbols.member))
             seen = ObservableState() if step.after is None else self.side.seen()
         except Exception as error:  # noqa: BLE001  # a side that breaks down has answered wrongly, whatever broke
             return (FieldDifference("response", step.response, f"{type(error).__name__}: {error}"),)

@@ -163,9 +163,9 @@ class SpecifiedGroups:
         verified = self._verify(group, request, batch)
         refused = ErrorCode.NONE.value if verified is None else verified
         claim = group.claim(request.generation, request.member, request.group_instance_id)
-        asked = CommitRequest(request.version, refused, claim, group_unnamed=not request.group)
-        decided = committing.commit_in_transaction(group.entry, asked, self._profile, self._without)
-        checks = committing.transactional_guards(group.entry, asked, self._profile)
+        requested = CommitRequest(request.version, refused, claim, group_unnamed=not request.group)
+        decided = committing.commit_in_transaction(group.entry, requested, self._profile, self._without)
+        checks = committing.transactional_guards(group.entry, requested, self._profile)
         named = groups.is_checked(group.entry, claim)
         self._rule(request.group, decided, checks, _accepting(named=named, verified=verified is not None))
         error, appended = decided.error, False
@@ -180,9 +180,9 @@ class SpecifiedGroups:
     def _take(self, request: RecordedOffsetCommit, said: Sequence[tuple[str, int]]) -> int:
         group = self._group(request.group)
         claim = group.claim(request.generation, request.member, None)
-        asked = CommitRequest(request.version, claim=claim)
-        decided = committing.commit(group.entry, asked, self._profile, self._without)
-        self._rule(request.group, decided, committing.plain_guards(group.entry, asked, self._profile), _MEMBERS)
+        requested = CommitRequest(request.version, claim=claim)
+        decided = committing.commit(group.entry, requested, self._profile, self._without)
+        self._rule(request.group, decided, committing.plain_guards(group.entry, requested, self._profile), _MEMBERS)
         if decided.branch == PASSED:
             batch = committing.to_append_plain(len(said), group.partition.log.end)
             self._append(request.group, batch, guarded=False)

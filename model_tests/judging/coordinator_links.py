@@ -77,8 +77,8 @@ is_on_id: Final = holds(on_id)
 def hands_out_new_id(scalar: Scalar) -> Any:
     """A node answers InitProducerId with a producer id that the transactional id, if there is one, did not have."""
     same = scalar("reply_producer_id") == scalar("before_txn_producer_id")
-    asked = all_of(scalar("api") == ASKED_FOR, negate(scalar("node") == ""))
-    return all_of(asked, scalar("error") == 0, scalar("reply_producer_id") >= 0, negate(same))
+    request = all_of(scalar("api") == ASKED_FOR, negate(scalar("node") == ""))
+    return all_of(request, scalar("error") == 0, scalar("reply_producer_id") >= 0, negate(same))
 
 
 def changes_id(scalar: Scalar) -> Any:

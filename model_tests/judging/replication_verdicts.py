@@ -81,14 +81,14 @@ def follower_watermark_step(of: Column) -> judging.FollowerWatermarkStep:
 
 def produce_step(of: Column) -> judging.ProduceStep:
     """Records that come."""
-    asked = Produce(of("acks"), of("insync_size"), of("min_insync"))
-    return judging.ProduceStep(asked, of("leads"), of("error"))
+    request = Produce(of("acks"), of("insync_size"), of("min_insync"))
+    return judging.ProduceStep(request, of("leads"), of("error"))
 
 
 def acknowledge_step(of: Column) -> judging.AcknowledgeStep:
     """An answer that waited."""
-    asked = Produce(of("acks"), of("maximal_size"), of("min_insync"))
-    return judging.AcknowledgeStep(asked, of("leads"), of("before_high_watermark"), of("offset"), of("error"))
+    request = Produce(of("acks"), of("maximal_size"), of("min_insync"))
+    return judging.AcknowledgeStep(request, of("leads"), of("before_high_watermark"), of("offset"), of("error"))
 
 
 def lag_step(of: Column) -> judging.LagStep:
@@ -110,7 +110,7 @@ def return_step(of: Column) -> judging.ReturnStep:
 
 def proposal_step(of: Column) -> judging.ProposalStep:
     """AlterPartition at a controller."""
-    asked = Proposal(
+    request = Proposal(
         of("sender_leads"),
         of("asked_leader_epoch"),
         of("asked_partition_epoch"),
@@ -118,7 +118,7 @@ def proposal_step(of: Column) -> judging.ProposalStep:
         of("asked_broker_epoch") == of("broker_epoch"),
         of("ill_formed"),
     )
-    return judging.ProposalStep(asked, of("leader_epoch"), of("partition_epoch"), of("error"))
+    return judging.ProposalStep(request, of("leader_epoch"), of("partition_epoch"), of("error"))
 
 
 def election_step(of: Column) -> judging.ElectionStep:

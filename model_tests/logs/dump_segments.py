@@ -252,9 +252,9 @@ class TextReader:
         made.holes.add(self._out.tell())
         made.unknown = max(made.unknown, first, unread.last) if unread.cost is Cost.MISSING else made.unknown
         span = min(max(unread.last - first, 0), 2**31 - 1)
-        nobody = (ProducerId(ABSENT), Epoch(ABSENT), Sequence(ABSENT))
+        no_producer = (ProducerId(ABSENT), Epoch(ABSENT), Sequence(ABSENT))
         zero = Timestamp(0)
-        batch = RecordBatch(Offset(first), LeaderEpoch(ABSENT), 0, span, zero, zero, *nobody, 0, b"")
+        batch = RecordBatch(Offset(first), LeaderEpoch(ABSENT), 0, span, zero, zero, *no_producer, 0, b"")
         encoded = batch.encode()
         at = CHECKED_FROM - 1
         self._out.write(encoded[:at] + bytes([encoded[at] ^ 1]) + encoded[CHECKED_FROM:])

@@ -210,8 +210,8 @@ def on_small_inputs() -> Account:
     ledger, started = Ledger(), time.monotonic()
     for each in COMPARED:
         each.compare(ledger)
-    asked = tuple(dict.fromkeys(each.rule for each in COMPARED))
-    return Account(asked, ledger, tuple(ledger.broken), time.monotonic() - started)
+    requested = tuple(dict.fromkeys(each.rule for each in COMPARED))
+    return Account(requested, ledger, tuple(ledger.broken), time.monotonic() - started)
 
 
 def failures_of(

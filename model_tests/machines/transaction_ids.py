@@ -6,7 +6,7 @@ from unittest.mock import patch
 from model_tests.machines.rule_counts import Ledger
 from model_tests.verify.results import Control
 from reference.broker.ids import BlockAllocator, ProducerIdManager
-from reference.broker.transaction_api import NOBODY, IdentityAnswer, handle_init_producer_id
+from reference.broker.transaction_api import NO_IDENTITY, IdentityAnswer, handle_init_producer_id
 from reference.broker.transaction_coordinator import TransactionCoordinator
 from reference.broker.transaction_log import TransactionLog
 from reference.clock import Clock
@@ -81,7 +81,7 @@ def holds_the_end(answer: IdentityAnswer, first: int, given: set[int], ledger: L
     """
     error, producer = answer
     if error is not ErrorCode.NONE:
-        reported = error is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS and producer == NOBODY
+        reported = error is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS and producer == NO_IDENTITY
         ledger.expect(rules.IDS_EXHAUSTION, reported, f"past the last id a producer gets {answer}")
         return
     in_range = first <= producer.producer_id <= LAST

@@ -105,7 +105,7 @@ def write_piece(piece: Piece, directory: Path, trace_of: TraceOf) -> int:
     """Write the traces of a piece, and return the number of their steps; another attempt writes the same again."""
     file, steps = directory / piece.name, 0
     file.parent.mkdir(parents=True, exist_ok=True)
-    with whole(file) as beside, pq.ParquetWriter(beside, arrow_schema(), compression=COMPRESSION) as writer:
+    with whole(file) as unfinished, pq.ParquetWriter(unfinished, arrow_schema(), compression=COMPRESSION) as writer:
         for start in range(0, len(piece.seeds), _TOGETHER):
             group = piece.seeds[start : start + _TOGETHER]
             table = pa.Table.from_batches(

@@ -71,8 +71,8 @@ def run_against(rule: Rule, instance: Instanced, unproved: Iterable[Obligation],
         unproved: the obligations of it that fail.
         where: what is otherwise than claimed.
     """
-    asked = [claim for claim in instance.system.theorems if claim.rule == rule]
-    exploration = explore(instance.system, instance.finite, asked, most_states=MOST_STATES)
+    requested = [claim for claim in instance.system.theorems if claim.rule == rule]
+    exploration = explore(instance.system, instance.finite, requested, most_states=MOST_STATES)
     found, failing = exploration.verdict, tuple(unproved)
     if not isinstance(found, Refuted):
         return ViolatingRun(where, "", (), failing, (), exploration.states)

@@ -124,9 +124,9 @@ SEARCHES: Final = (
 @evidences(rules.OFFSETS_ATOMIC, Layer.PROOF)
 @evidences(rules.OFFSETS_GENERATION_FENCE, Layer.PROOF)
 @evidences(rules.OFFSETS_STABLE_FETCH, Layer.PROOF)
-def proofs(asked: Iterable[Rule] = tuple(rules.RULES.values())) -> Proofs:
+def proofs(requested: Iterable[Rule] = tuple(rules.RULES.values())) -> Proofs:
     """Prove the decision's facts for all inputs, and by induction every system with a theorem of these rules."""
-    return attempted(asked).proofs
+    return attempted(requested).proofs
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +169,7 @@ class ProofAttempt:
 
 
 def attempted(
-    asked: Iterable[Rule],
+    requested: Iterable[Rule],
     spread: Spread = here,
     settings: Settings = USUAL,
     entries: Entries | None = None,
@@ -178,13 +178,13 @@ def attempted(
     """Prove what some rules rest on.
 
     Args:
-        asked: the rules.
+        requested: the rules.
         spread: where the tasks are done.
         settings: how the solver is asked.
         entries: answers of earlier runs; without them everything is solved.
         version: the transaction version.
     """
-    rules_asked = frozenset(asked)
+    rules_asked = frozenset(requested)
     due = systems_of(rules_asked)
     to_do = (*tasks(due, version), *tasks_of_facts(rules_asked, due))
     done = dict(zip(to_do, spread(to_do, settings, entries), strict=True))
@@ -198,9 +198,9 @@ def _of(name: str, done: Mapping[ProofTask, Done]) -> tuple[Obligation, ...]:
     return tuple(o for task, each in done.items() if task.of == name for o in each.obligations)
 
 
-def systems_of(asked: Iterable[Rule]) -> tuple[str, ...]:
+def systems_of(requested: Iterable[Rule]) -> tuple[str, ...]:
     """Names of the systems with a theorem of some of these rules."""
-    wanted = frozenset(asked)
+    wanted = frozenset(requested)
     return tuple(name for name, build in SYSTEMS.items() if any(one.rule in wanted for one in build(CLAIMED).theorems))
 
 
@@ -242,16 +242,16 @@ def _compared(effort: RunEffort) -> str:
     return "" if some == most else f"both searches: ran {some} of {most} generated configurations"
 
 
-def searched(effort: RunEffort, asked: Iterable[Rule]) -> Found:
+def searched(effort: RunEffort, requested: Iterable[Rule]) -> Found:
     """Every system searched within bounds for a violation of these rules."""
-    rules_asked = tuple(asked)
+    rules_asked = tuple(requested)
     found = [each.bounded(effort, rules_asked) for each in SEARCHES]
     return tuple(r for results, _ in found for r in results), tuple(line for _, lines in found for line in lines)
 
 
-def controls_of(asked: Iterable[Rule]) -> tuple[Control, ...]:
+def controls_of(requested: Iterable[Rule]) -> tuple[Control, ...]:
     """Every change that must break one of these rules, searched as deep as a default run does, and every such fact."""
-    rules_asked = frozenset(asked)
+    rules_asked = frozenset(requested)
     of_searches = (control for each in SEARCHES for control in each.controls(RunEffort.DEFAULT, rules_asked))
     return (*of_searches, *(control for control in fact_controls() if control.rule in rules_asked))
 

@@ -198,9 +198,9 @@ def run(
         kept: where the answers of earlier runs are; `None` solves everything and keeps nothing.
         spread: where the obligations are solved.
     """
-    asked = _asked(rule)
+    request = _asked(rule)
     entries, damage = (None, "") if kept is None else read(kept)
-    proving = _Proving(asked, Settings(seed=seed), entries, spread)
+    proving = _Proving(request, Settings(seed=seed), entries, spread)
     found = proving.newest(rule) if CLAIMED in versions else ProofReport((), ())
     before = tuple(e for version in versions if version != CLAIMED for e in proving.before(version))
     if kept is not None:
@@ -210,7 +210,7 @@ def run(
         found.results,
         found.theorems,
         found.vacuous,
-        controls_of(asked) if controls else (),
+        controls_of(request) if controls else (),
         before,
         (*((damage,) if damage else ()), *found.notes),
     )
@@ -219,8 +219,10 @@ def run(
 class _Proving:
     """One run of the command, and the answers that it comes by."""
 
-    def __init__(self, asked: tuple[Rule, ...], settings: Settings, entries: Entries | None, spread: Spread) -> None:
-        self._asked = asked
+    def __init__(
+        self, requested: tuple[Rule, ...], settings: Settings, entries: Entries | None, spread: Spread
+    ) -> None:
+        self._asked = requested
         self._settings = settings
         self._entries = entries
         self._spread = spread

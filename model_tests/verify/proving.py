@@ -98,10 +98,10 @@ def tasks(names: Iterable[str], version: int = CLAIMED) -> tuple[ProofTask, ...]
     return tuple(task for name in names for task in _tasks_of(name, version))
 
 
-def tasks_of_facts(asked: Container[Rule], systems: Iterable[str]) -> tuple[ProofTask, ...]:
+def tasks_of_facts(request: Container[Rule], systems: Iterable[str]) -> tuple[ProofTask, ...]:
     """The facts that these rules make, or that these systems take for granted."""
     taken = frozenset[str]().union(*map(taken_by, systems))
-    due = (fact.name.partition("[")[0] for fact, _ in facts() if fact.rule in asked or fact.name in taken)
+    due = (fact.name.partition("[")[0] for fact, _ in facts() if fact.rule in request or fact.name in taken)
     return tuple(ProofTask(FACTS, family) for family in dict.fromkeys(due))
 
 

@@ -194,19 +194,19 @@ class KRaftController(Controller):
 
     # --- proposals of leaders ---------------------------------------------------------------------------------
 
-    def check_proposal(self, state: PartitionState, asked: AlterPartition) -> None:
+    def check_proposal(self, state: PartitionState, request: AlterPartition) -> None:
         """The sender leads under this epoch, and knows the newest state.
 
         Raises:
             Refusal: in Kafka's order.
         """
-        self.check_epochs(state, asked)
-        if asked.broker != state.leader:
-            raise InvalidProposal(leader=state.leader, sender=asked.broker)
-        if asked.partition_epoch < state.partition_epoch:
-            raise InvalidUpdateVersion(current=state.partition_epoch, got=asked.partition_epoch)
-        self.check_members(state, asked)
+        self.check_epochs(state, request)
+        if request.broker != state.leader:
+            raise InvalidProposal(leader=state.leader, sender=request.broker)
+        if request.partition_epoch < state.partition_epoch:
+            raise InvalidUpdateVersion(current=state.partition_epoch, got=request.partition_epoch)
+        self.check_members(state, request)
 
-    def altered(self, partition: int, state: PartitionState, asked: AlterPartition) -> PartitionState:
+    def altered(self, partition: int, state: PartitionState, request: AlterPartition) -> PartitionState:
         """Write another in-sync set; the leader stays."""
-        return self.change(partition, frozenset(asked.insync), ElectionReason.ONLINE)
+        return self.change(partition, frozenset(request.insync), ElectionReason.ONLINE)

@@ -9,7 +9,7 @@ from model_tests.audit.transactions_gaps import COPY_AGAIN
 from model_tests.common.reports import HOLDS
 from model_tests.histories.severity import Severity
 from model_tests.unit.audit.written_cluster import ABORT, COMMIT, WrittenCluster
-from model_tests.unit.support.copied_earlier import NOBODY, A, B, blamed
+from model_tests.unit.support.copied_earlier import UNKNOWN_PRODUCER, A, B, blamed
 from reference.log.batch import blank_batch, marker_batch
 from reference.log.checkpoint_file import PartitionOffset, encode_offsets
 from spec.vocabulary import ControlType, Offset
@@ -95,13 +95,13 @@ def test_a_marker_of_a_producer_id_that_was_never_given_out_is_named(
         cluster.init(f"id-{number}", number)
     cluster.init("tx", 70)
     cluster.transaction("tx", [A])
-    cluster.logs[A].append(marker_batch(NOBODY, 0, outcome, 0, cluster.now))
+    cluster.logs[A].append(marker_batch(UNKNOWN_PRODUCER, 0, outcome, 0, cluster.now))
     cluster.transaction("tx", [A])
 
     (finding,) = blamed(run([cluster.write(tmp_path)]))
 
     assert (finding.rule.id, finding.severity, finding.offset) == ("txn.marker_once", severity, 2)
-    assert finding.producer_id == NOBODY
+    assert finding.producer_id == UNKNOWN_PRODUCER
 
 
 def completed_meanwhile() -> WrittenCluster:

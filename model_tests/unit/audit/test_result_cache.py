@@ -56,15 +56,15 @@ def test_an_audit_that_is_killed_is_resumed(tmp_path: Path) -> None:
     os.kill(running.pid, signal.SIGKILL)
     running.wait()
     logs = list_logs([str(tmp_path / "logs")]).logs
-    asked: list[str] = []
+    requested: list[str] = []
 
     def find(log: LogFolder) -> bytes:
-        asked.append(log.name)
+        requested.append(log.name)
         return judged(log)
 
     found = [ResultCache(work, "").found(log, "", lambda log=log: find(log)) for log in logs]  # type: ignore[misc]
 
-    assert 0 < len(asked) <= 17
+    assert 0 < len(requested) <= 17
     assert list(map(VERDICT.decode, found)) == [audit_log(log, surroundings(log)) for log in logs]
 
 
@@ -89,13 +89,13 @@ def test_what_changed_is_read_again(tmp_path: Path) -> None:
     """A file's size or time, a checkpoint, an option; nothing else."""
     path = write_segment(tmp_path / "t-0", [data(0)])
     (tmp_path / "work").mkdir()
-    asked: list[str] = []
+    requested: list[str] = []
 
     def looks(options: str, why: str) -> None:
         (log,) = list_logs([str(tmp_path / "t-0")]).logs
 
         def find() -> bytes:
-            asked.append(why)
+            requested.append(why)
             return judged(log)
 
         ResultCache(tmp_path / "work", options).found(log, "", find)
@@ -110,7 +110,7 @@ def test_what_changed_is_read_again(tmp_path: Path) -> None:
     (tmp_path / "log-start-offset-checkpoint").write_text("0\n1\nt 0 1\n")
     looks("", "a checkpoint")
 
-    assert asked == ["first", "another option", "another size", "another time", "a checkpoint"]
+    assert requested == ["first", "another option", "another size", "another time", "a checkpoint"]
 
 
 def test_a_log_that_grows_while_it_is_read_is_not_kept(tmp_path: Path) -> None:

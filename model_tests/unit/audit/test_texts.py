@@ -200,8 +200,8 @@ def read(report: AuditReport) -> dict[str, Offsets]:
 
 def found(report: AuditReport) -> tuple[tuple[str, int], ...]:
     """Violations and suspicions."""
-    told = (Severity.VIOLATION, Severity.SUSPICIOUS)
-    return tuple((one.rule.id, one.offset) for _, one in report.findings if one.severity in told)
+    severities = (Severity.VIOLATION, Severity.SUSPICIOUS)
+    return tuple((one.rule.id, one.offset) for _, one in report.findings if one.severity in severities)
 
 
 @pytest.mark.parametrize("case", CASES)
