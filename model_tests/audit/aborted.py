@@ -6,8 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from model_tests.audit.aborted_entries import flat
-from model_tests.audit.aborted_missing import Unlisted, without_entry, without_file
+from model_tests.audit.aborted_entries import Unlisted, flat, without_entry, without_file
 from model_tests.audit.findings import Finding
 from model_tests.audit.holes import Holes
 from model_tests.audit.spans import Spans, entries_of, stable_if_begun, stable_in_bulk, stable_without

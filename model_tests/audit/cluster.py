@@ -5,11 +5,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from model_tests.audit.clusters import node_of
 from model_tests.audit.controller_log_history import LeaderEpochEntry, PartitionLeaders
 from model_tests.audit.controller_view import Controlled, Name
 from model_tests.audit.findings import Finding
 from model_tests.audit.losses import Led, Loss
-from model_tests.audit.meta_properties import node_of
 from model_tests.audit.replicas import ComparedReplicas, Copy, compare, merged
 from model_tests.histories.severity import Severity
 from model_tests.logs.controller_log import TOPIC, UnreadRecords
@@ -20,7 +20,7 @@ from spec import rules
 from spec.vocabulary import ABSENT
 
 if TYPE_CHECKING:
-    from model_tests.audit.audited_log import AuditedTransactionLog
+    from model_tests.audit.partition_verdict import AuditedTransactionLog
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from model_tests.audit.log import concluded
-from model_tests.audit.partial_log import Wanted
+from model_tests.audit.partial_log import RereadRequest, Wanted
 from model_tests.audit.partition import conclude
 from model_tests.audit.partition_verdict import VERDICT, Judged
 from model_tests.audit.reading import PART, PartialLog
-from model_tests.audit.reread import RereadRequest
 from model_tests.logs.kafka_log_derived import read_derived
 from model_tests.logs.kafka_log_folders import LogFolder
 

@@ -14,8 +14,7 @@ from model_tests.audit.decision import LinkDecisions, decide
 from model_tests.audit.holes import begins_segment
 from model_tests.audit.links import LinkPositions, Links, count_before, latest_before, link
 from model_tests.audit.partial_log import Condensed, Stakes, Wanted
-from model_tests.audit.pieces import ends_of, is_marker, merged
-from model_tests.audit.tables import stacked, taken
+from model_tests.audit.pieces import ends_of, is_marker, merged, stacked, taken
 from model_tests.logs.kafka_log_batches import Batches, Facts, Integers
 from spec.protocol.records import WINDOW
 from spec.vocabulary import ABSENT

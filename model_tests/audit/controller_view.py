@@ -4,15 +4,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from model_tests.audit.clusters import node_of
 from model_tests.audit.controller_log_history import ControllerHistory, PartitionLeaders
 from model_tests.audit.losses import Led, losses_of, shown_by_clients
-from model_tests.audit.meta_properties import node_of
 from model_tests.audit.replica import ReplicaSummary
 from model_tests.histories.journal import ClientJournal
 from spec.vocabulary import ABSENT
 
 if TYPE_CHECKING:
-    from model_tests.audit.audited_log import AuditedTransactionLog
+    from model_tests.audit.partition_verdict import AuditedTransactionLog
 
 Name = tuple[str, int]
 

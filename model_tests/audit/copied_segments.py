@@ -14,7 +14,7 @@ from model_tests.logs.kafka_log_batches import Facts
 from model_tests.logs.kafka_log_segment import SegmentDamage, SegmentRange
 
 if TYPE_CHECKING:
-    from model_tests.audit.audited_log import AuditedTransactionLog
+    from model_tests.audit.partition_verdict import AuditedTransactionLog
 
 _EVENT: Final = 4
 """So many blocks of batches, offsets and checksums, are alike by no chance; as many others must be distinguished."""

@@ -7,7 +7,7 @@ from typing import Final
 
 from model_tests.audit.coordinator_log_history import CoordinatorTransaction
 from model_tests.audit.findings import Finding
-from model_tests.audit.time_words import clock
+from model_tests.audit.times import clock
 from model_tests.audit.transaction_findings import Located
 from model_tests.audit.transactions_overdue import CoordinatorPlace
 from model_tests.histories.severity import Severity

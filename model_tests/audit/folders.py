@@ -11,7 +11,7 @@ from model_tests.logs.kafka_log_segment import SegmentDamage
 from spec import rules
 
 if TYPE_CHECKING:
-    from model_tests.audit.audited_log import AuditedTransactionLog
+    from model_tests.audit.partition_verdict import AuditedTransactionLog
 
 _BY_NAME: Final = (rules.LSO_BOUNDS, rules.REPL_HW_BOUNDS)
 """Rules that compare the log with the broker's checkpoints for a partition of this name."""

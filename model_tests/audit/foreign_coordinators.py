@@ -10,7 +10,7 @@ from model_tests.histories.severity import Severity
 from model_tests.logs.kafka_log_segment import SegmentDamage
 
 if TYPE_CHECKING:
-    from model_tests.audit.audited_log import AuditedTransactionLog
+    from model_tests.audit.partition_verdict import AuditedTransactionLog
     from model_tests.audit.transactions import TransactionsReport
 
 Findings = Sequence[tuple[Finding, ...]]

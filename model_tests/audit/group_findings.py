@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from model_tests.audit.findings import Finding
 from model_tests.audit.group_log import GroupOffset, LostOffset
-from model_tests.audit.time_words import clock
+from model_tests.audit.times import clock
 from model_tests.audit.transactions import TransactionsReport
 from model_tests.audit.transactions_match import FARTHEST_CLOCKS_MS
 from model_tests.histories.severity import Severity
@@ -15,7 +15,7 @@ from spec.judging.judge_groups import judge_place
 from spec.vocabulary import ABSENT
 
 if TYPE_CHECKING:
-    from model_tests.audit.audited_log import AuditedTransactionLog
+    from model_tests.audit.partition_verdict import AuditedTransactionLog
     from model_tests.audit.transactions_summary import PartitionTransactions
 
 

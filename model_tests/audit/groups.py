@@ -18,7 +18,7 @@ from spec import rules
 from spec.vocabulary import ABSENT
 
 if TYPE_CHECKING:
-    from model_tests.audit.audited_log import AuditedTransactionLog
+    from model_tests.audit.partition_verdict import AuditedTransactionLog
 
 
 _ABOUT_TRANSACTIONS: Final = (

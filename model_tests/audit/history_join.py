@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from model_tests.audit.audited_log import AuditedTransactionLog
 from model_tests.audit.findings import Finding
 from model_tests.audit.history_judge import HistoryReport, TalliedLog, judge_history
 from model_tests.audit.losses import Led
+from model_tests.audit.partition_verdict import AuditedTransactionLog
 from model_tests.audit.transactions import TransactionsReport
 from model_tests.audit.transactions_clusters import places_of
 from model_tests.histories.journal import ClientJournal

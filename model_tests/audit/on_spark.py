@@ -12,9 +12,9 @@ from rich.console import Console
 from model_tests.audit.combine_parts import collected
 from model_tests.audit.kafka_log import KafkaLog, verdict_options
 from model_tests.audit.options import AuditOptions
+from model_tests.audit.partial_log import RereadRequest
 from model_tests.audit.partition_verdict import Judged
 from model_tests.audit.progress import shown
-from model_tests.audit.reread import RereadRequest
 from model_tests.audit.verdict_tasks import LISTING, AuditPlan, VerdictTasks, bytes_of
 from model_tests.logs.kafka_log_folders import LogFolder
 from model_tests.spark.session import session

@@ -4,6 +4,7 @@ What two logs leave that follow each other, put together, is what the log of bot
 read in any number of parts, each by itself: `condense` selects the batches of a part that must be kept.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -11,13 +12,34 @@ import numpy as np
 
 from model_tests.audit.decision import AT_STAKE
 from model_tests.audit.holes import HoleCounts, Holes, Surroundings, hole_counts, holes_of
-from model_tests.audit.pieces import MarkersByOffset, Pieces, ends_of, pieces_of
+from model_tests.audit.pieces import MarkersByOffset, Pieces, ends_of, pieces_of, stacked
 from model_tests.audit.replica import Blocks, blocks_added, blocks_of, epoch_runs, epoch_runs_joined
-from model_tests.audit.reread import RereadRequest
-from model_tests.audit.tables import stacked
 from model_tests.common.codec import Codec
 from model_tests.logs.kafka_log_batches import Batches, Facts, Integers, joined, no_batches
 from spec.versions import NEWEST, Profile
+
+
+@dataclass(slots=True)
+class RereadRequest:
+    """Producers of which every batch must be there, offsets around which the batches must, segments not to be cut."""
+
+    producers: set[int] = field(default_factory=set)
+    places: set[int] = field(default_factory=set)
+    segments: set[int] = field(default_factory=set)
+
+    def __bool__(self) -> bool:
+        return bool(self.producers or self.places or self.segments)
+
+    def __or__(self, other: "RereadRequest") -> "RereadRequest":
+        return RereadRequest(
+            self.producers | other.producers, self.places | other.places, self.segments | other.segments
+        )
+
+    def add(self, producers: Iterable[int], places: Iterable[int] = ()) -> None:
+        """Ask for these too."""
+        self.producers.update(map(int, producers))
+        self.places.update(map(int, places))
+
 
 NO_PRODUCER: Final[frozenset[int]] = frozenset()
 NOWHERE: Final = np.empty(0, np.int64)

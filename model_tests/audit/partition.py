@@ -13,11 +13,10 @@ from model_tests.audit.holes import Holes, Surroundings
 from model_tests.audit.links import Links, latest_before, link
 from model_tests.audit.lost_segments import without_lost
 from model_tests.audit.messages import firsts_after_cleaning, undecided, unusual_first, violation
-from model_tests.audit.partial_log import NONE_DROPPED, Condensed, Wanted, uncondensed
+from model_tests.audit.partial_log import NONE_DROPPED, Condensed, RereadRequest, Wanted, uncondensed
 from model_tests.audit.partition_context import PartitionContext
 from model_tests.audit.partition_verdict import PartitionVerdict
 from model_tests.audit.pieces import tally
-from model_tests.audit.reread import RereadRequest
 from model_tests.audit.summary import Transactions, first_unreplicated, open_transactions, transactions
 from model_tests.audit.transactions_summary import TransactionEvidence, summarized
 from model_tests.audit.wrong_producer_id import JudgedBatches, put_right

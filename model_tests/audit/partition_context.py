@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 from model_tests.audit.findings import LogBounds
 from model_tests.audit.holes import Holes, Surroundings
 from model_tests.audit.links import Links
-from model_tests.audit.partial_log import Condensed
-from model_tests.audit.reread import RereadRequest
+from model_tests.audit.partial_log import Condensed, RereadRequest
 from model_tests.audit.summary import Transactions
 from model_tests.logs.kafka_log_batches import Batches
 from spec.versions import Profile

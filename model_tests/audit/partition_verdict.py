@@ -49,3 +49,18 @@ Judged: TypeAlias = tuple[PartitionVerdict, list[SegmentDamage]]
 
 VERDICT: Final[Codec[Judged]] = Codec("verdict on a log", Judged)
 """How a task sends and keeps it."""
+
+
+@dataclass(frozen=True, slots=True)
+class AuditedTransactionLog:
+    """One audited log, as far as transactions need it.
+
+    Attributes:
+        cluster: the cluster that it is of; producer ids, names and offsets mean the same only there.
+    """
+
+    path: str
+    topic: str
+    partition: int
+    verdict: PartitionVerdict
+    cluster: str = ""

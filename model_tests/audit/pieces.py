@@ -1,17 +1,40 @@
 """Data of a log in pieces: parts of a transaction, or of non-transactional data, that no offset of interest divides."""
 
-from collections.abc import Collection
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Final, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 import spec.readings.reading_numpy  # noqa: F401  # arrays are operands of the decisions from here on
 from model_tests.audit.holes import Surroundings
-from model_tests.audit.tables import taken
 from model_tests.logs.kafka_log_batches import Batches, Facts, Integers
 from spec.protocol.lso import is_delivered
 from spec.vocabulary import ABSENT, ControlType
+
+Table = TypeVar("Table")
+
+
+def taken(table: Table, rows: npt.NDArray[Any]) -> Table:
+    """The rows at these places, or where this mask is true."""
+    return type(table)(**{name: getattr(table, name)[rows] for name in columns_of(table)})
+
+
+def stacked(tables: Sequence[Table]) -> Table:
+    """One table after the other; at least one."""
+    first = tables[0]
+    if len(tables) == 1:
+        return first
+    return type(first)(
+        **{name: np.concatenate([getattr(table, name) for table in tables]) for name in columns_of(first)}
+    )
+
+
+def columns_of(table: object) -> tuple[str, ...]:
+    """The names of its columns."""
+    return tuple(part.name for part in fields(table))  # type: ignore[arg-type]  # tables are dataclasses
+
 
 _BEYOND: Final = np.iinfo(np.int64).max
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 
-from model_tests.audit.audited_log import AuditedTransactionLog
 from model_tests.audit.controller_view import Controlled
 from model_tests.audit.copied_segments import copied_over
 from model_tests.audit.findings import Finding
 from model_tests.audit.foreign_coordinators import without_foreign
+from model_tests.audit.partition_verdict import AuditedTransactionLog
 from model_tests.audit.swapped_folders import changed_places
 from model_tests.audit.transactions import TransactionsReport, audit_transactions
 from model_tests.logs.kafka_log_segment import SegmentDamage, SegmentRange

@@ -16,7 +16,7 @@ from model_tests.logs.kafka_log_folders import list_logs
 from spec.vocabulary import ABSENT
 
 if TYPE_CHECKING:
-    from model_tests.audit.audited_log import AuditedTransactionLog
+    from model_tests.audit.partition_verdict import AuditedTransactionLog
     from model_tests.audit.transactions import TransactionsReport
 
 

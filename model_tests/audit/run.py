@@ -8,9 +8,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
-from model_tests.audit.audited_log import AuditedTransactionLog
 from model_tests.audit.cluster import audit_cluster, reported_once, unexplained
-from model_tests.audit.clusters import UNNAMED, clusters_of
+from model_tests.audit.clusters import META_PROPERTIES, UNNAMED, clusters_of, unread
 from model_tests.audit.controller_view import controlled, with_clients
 from model_tests.audit.folders import by_their_content
 from model_tests.audit.given import GivenPath, given_paths
@@ -20,9 +19,8 @@ from model_tests.audit.history_command import with_logs
 from model_tests.audit.history_join import audit_history
 from model_tests.audit.history_judge import HistoryReport
 from model_tests.audit.in_process import judged_in_process
-from model_tests.audit.meta_properties import META_PROPERTIES, unread
 from model_tests.audit.options import DEFAULTS, AuditOptions
-from model_tests.audit.partition_verdict import Judged
+from model_tests.audit.partition_verdict import AuditedTransactionLog, Judged
 from model_tests.audit.relabelled_folders import in_their_places
 from model_tests.audit.report import AuditedPartition, AuditReport
 from model_tests.audit.report_filter import chosen_findings, shown_in_words, time_of

@@ -8,7 +8,7 @@ from model_tests.audit.findings import Finding, OpenTransaction
 from model_tests.audit.group_log import TOPIC as OFFSETS_TOPIC
 from model_tests.audit.group_log import GroupOffset
 from model_tests.audit.partition_verdict import PartitionVerdict
-from model_tests.audit.time_words import clock
+from model_tests.audit.times import clock
 from model_tests.audit.transactions import TransactionsReport
 from model_tests.audit.transactions_judge import JudgedTransaction, TransactionStatus
 from model_tests.audit.transactions_overdue import fetch_next

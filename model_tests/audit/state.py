@@ -8,8 +8,8 @@ from typing import Any, Final
 import numpy as np
 
 from model_tests.audit.findings import Finding
+from model_tests.audit.partial_log import RereadRequest
 from model_tests.audit.partition_context import PartitionContext
-from model_tests.audit.reread import RereadRequest
 from model_tests.audit.snapshot_findings import Lacking, SnapshotMismatch, reported
 from model_tests.histories.severity import Severity
 from model_tests.logs.kafka_log_batches import Integers

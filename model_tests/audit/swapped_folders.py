@@ -13,7 +13,7 @@ from model_tests.logs.kafka_log_segment import SegmentDamage
 from spec import rules
 
 if TYPE_CHECKING:
-    from model_tests.audit.audited_log import AuditedTransactionLog
+    from model_tests.audit.partition_verdict import AuditedTransactionLog
 
 Findings = Sequence[tuple[Finding, ...]]
 

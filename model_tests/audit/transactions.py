@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Final
 
-from model_tests.audit.audited_log import AuditedTransactionLog
 from model_tests.audit.controller_view import Controlled
 from model_tests.audit.coordinator_epochs import judge_coordinator_epochs
 from model_tests.audit.coordinator_log_history import CoordinatorHistory
@@ -14,6 +13,7 @@ from model_tests.audit.copy_horizon import reach_of
 from model_tests.audit.ended_by import fenced_again
 from model_tests.audit.findings import Finding
 from model_tests.audit.orphan_markers import LATER, is_later, judge_loose, judge_unknown
+from model_tests.audit.partition_verdict import AuditedTransactionLog
 from model_tests.audit.transaction_findings import Located, placed_once
 from model_tests.audit.transactions_causes import with_consequences, with_joined, with_markers
 from model_tests.audit.transactions_clusters import all_coordinators, furthest, places_of

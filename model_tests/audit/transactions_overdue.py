@@ -6,7 +6,7 @@ from typing import Final
 
 from model_tests.audit.coordinator_log_history import CoordinatorTransaction
 from model_tests.audit.findings import Finding
-from model_tests.audit.time_words import clock, span
+from model_tests.audit.times import clock, span
 from model_tests.audit.transaction_findings import Located, located, outcome_word
 from model_tests.audit.transactions_join import JoinedTransaction, LogIndex, ProducerTransactions
 from model_tests.audit.transactions_judge import JudgedTransaction, TransactionStatus

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from model_tests.audit.ended_by import EndedBy, ended_by
-from model_tests.audit.time_words import clock
+from model_tests.audit.times import clock
 from model_tests.audit.transaction_findings import outcome_word
 from model_tests.audit.transactions import OpenData, TransactionsReport, doubtful
 from model_tests.audit.transactions_clusters import coordinator_of

@@ -17,10 +17,9 @@ from model_tests.audit.history_log import NO_CLIENT, ClientSide
 from model_tests.audit.holes import Surroundings
 from model_tests.audit.log import audit_log, is_divisible, surroundings, wanted_of
 from model_tests.audit.options import AuditOptions
-from model_tests.audit.partial_log import WANTED, Wanted
+from model_tests.audit.partial_log import WANTED, RereadRequest, Wanted
 from model_tests.audit.partition_verdict import VERDICT
 from model_tests.audit.reading import PART, read_part
-from model_tests.audit.reread import RereadRequest
 from model_tests.audit.result_cache import ResultCache
 from model_tests.common.codec import Codec
 from model_tests.histories.journal import read_received

@@ -1,18 +1,51 @@
 """Recorded sessions of real brokers: the format, read strictly, as typed records."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 from model_tests.conform.api_versions import lacking
-from model_tests.conform.delayed_groups import shows_lag
 from model_tests.conform.fields import Json, MalformedSession, SessionFields
 from model_tests.conform.recorded_answers import check_after, check_groups, check_response
 from model_tests.conform.recorded_requests import request_of
 from model_tests.conform.requests import Request, UnsupportedRequest
 from spec.versions import PROFILES, Profile
+from spec.vocabulary import ErrorCode
+
+OPEN: Final = "open"
+"""First offset of a transaction on an offsets partition, where only that there is one is recorded."""
+
+
+def shows_lag(after: Json) -> bool:
+    """Whether a stable fetch of some group waits for a transaction although none is open on the group's partition."""
+    seen = _object(after, "producers")
+    return any(
+        _waits(view) and place in seen and not _has_open(seen[place])
+        for group, view in _object(after, "groups").items()
+        for place in (f"__consumer_offsets[{group}]",)
+    )
+
+
+def _object(after: Json, name: str) -> Mapping[str, Any]:
+    found = after.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def _waits(view: object) -> bool:
+    offsets = view.values() if isinstance(view, dict) else ()
+    return any(_field(offset, "stable") == ErrorCode.UNSTABLE_OFFSET_COMMIT.name for offset in offsets)
+
+
+def _has_open(producers: object) -> bool:
+    listed = producers if isinstance(producers, list) else ()
+    return any(_field(producer, "current_txn_start_offset") == OPEN for producer in listed)
+
+
+def _field(value: object, name: str) -> object:
+    return value.get(name) if isinstance(value, dict) else None
+
 
 FAMILIES: Final = MappingProxyType(
     {

@@ -1,10 +1,13 @@
 """One session, step by step, on the specification and on the reference, each from a fresh broker on."""
 
 import copy
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import types
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
+from itertools import chain
 from types import MappingProxyType
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from model_tests.conform.answers import ObservableState, RecordedJoin, Side
 from model_tests.conform.attribution import explained, rules_blamed
@@ -18,8 +21,49 @@ from model_tests.conform.report import SessionDisagreement
 from model_tests.conform.requests import Restart
 from model_tests.conform.sessions import Session, SessionStep
 from model_tests.conform.symbols import Symbols
-from model_tests.conform.world_state import state_of
 from spec.versions import Profile
+
+ATOMS: Final = (type(None), bool, int, float, str, bytes, Enum, type, types.FunctionType, types.BuiltinFunctionType)
+"""What is its own state."""
+
+CONTAINERS: Final = (tuple, list, set, frozenset)
+PROTOCOL: Final = 4
+"""Of `__reduce_ex__`: the first in which every class says what it is made of without code of its own."""
+
+
+def state_of(thing: object) -> Hashable:
+    """The state of an object and of everything that it refers to.
+
+    An object that is met again is the number of its first meeting, so that sharing and cycles are part of the state.
+
+    Raises:
+        TypeError: something has a state that cannot be read.
+    """
+    return _state(thing, {}, [])
+
+
+def _state(thing: Any, met: dict[int, int], alive: list[object]) -> Hashable:
+    if isinstance(thing, ATOMS):
+        return type(thing), thing
+    if id(thing) in met:
+        return met[id(thing)]
+    met[id(thing)] = len(met)
+    alive.append(thing)  # so that no other object gets its id
+    if isinstance(thing, types.MethodType):
+        return thing.__name__, _state(thing.__self__, met, alive)
+    parts = tuple(_state(one, met, alive) for one in _parts(thing))
+    return type(thing), frozenset(parts) if isinstance(thing, (set, frozenset)) else parts
+
+
+def _parts(thing: Any) -> Iterable[Any]:
+    """What an object consists of: elements, keys and values, or what it says of itself to be made again."""
+    if type(thing) in CONTAINERS:
+        return tuple(thing)
+    if type(thing) is dict:
+        return chain.from_iterable(thing.items())
+    _, made_of, state, items, pairs = (*thing.__reduce_ex__(PROTOCOL), None, None, None)[:5]
+    return (made_of, state, tuple(items or ()), tuple(pairs or ()))
+
 
 MakeSide: TypeAlias = Callable[[Profile, Sequence[str], int], Side]
 """A fresh broker of a profile with fresh partitions, whose segments have so many bytes."""

@@ -7,7 +7,6 @@ from typing import Final
 
 from model_tests.machines.append_invariants import APPEND_INVARIANTS
 from model_tests.machines.by_decision import judge_client_append, judge_copied_append
-from model_tests.machines.client_invariants import Numbered, client_numbers
 from model_tests.machines.log_invariants import LOG_INVARIANTS, StreamInLog
 from model_tests.machines.memory import SEQUENCES, Memory, ReplicaMemory
 from model_tests.machines.monitored import judge_steps
@@ -21,8 +20,42 @@ from reference.log.producer_entry import UNKNOWN_PRODUCER, ProducerEntry
 from reference.replication.replicated import ReplicatedPartition
 from reference.simulate.cluster import Cluster, SentProduce
 from reference.simulate.shape import Shape
+from spec import rules
+from spec.evidence import Layer, evidences
 from spec.versions import Profile
 from spec.vocabulary import ProducerId
+
+
+@dataclass(frozen=True, slots=True)
+class Numbered:
+    """A batch that goes out under a producer id, epoch and sequence for the first time.
+
+    Attributes:
+        previous: the last sequence that this stream has used under the same producer id and epoch, -1 none.
+    """
+
+    by: str
+    batch: RecordBatch
+    previous: int
+
+    def __str__(self) -> str:
+        """What was sent, and what came before."""
+        batch = self.batch
+        sent = f"producer {batch.producer_id} epoch {batch.producer_epoch} sequence {batch.base_sequence}"
+        return f"{self.by} numbered a batch {sent}; the last sequence under this epoch was {self.previous}"
+
+
+@evidences(rules.SEQ_EPOCH_RESET, Layer.STATEFUL)
+@evidences(rules.SEQ_SUCCESSOR, Layer.STATEFUL)
+def client_numbers(numbered: Numbered, ledger: Ledger) -> None:
+    """Under each epoch a stream begins at sequence 0, and continues without a gap."""
+    sequence = numbered.batch.base_sequence
+    if numbered.previous == -1:
+        ledger.expect(rules.SEQ_EPOCH_RESET, sequence == 0, f"a new epoch begins at sequence 0: {numbered}")
+    else:
+        wanted = (numbered.previous + 1) % SEQUENCES
+        ledger.expect(rules.SEQ_SUCCESSOR, sequence == wanted, f"the next sequence is {wanted}: {numbered}")
+
 
 EXPIRATION_MS: Final = 24 * 60 * 60 * 1000
 LATEST: Final = 8

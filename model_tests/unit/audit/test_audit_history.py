@@ -12,7 +12,7 @@ from model_tests.common.reports import NOTHING_JUDGED, BadInput
 from model_tests.histories.journal import ReportedEnd, read_history
 from model_tests.unit.audit.written_cluster import ABORT, COMMIT, WrittenCluster
 from model_tests.unit.support.audited_histories import PRODUCER, ack, begin, both, ended, reported
-from model_tests.unit.support.transaction_stories import A, B, begun, found
+from model_tests.unit.support.judged_transactions import A, B, begun, found
 
 
 def judged(tmp_path: Path, cluster: WrittenCluster, events: list[dict[str, Any]]) -> list[tuple[str, str, int]]:

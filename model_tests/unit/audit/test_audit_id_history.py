@@ -10,7 +10,7 @@ from model_tests.audit.run import run
 from model_tests.common.reports import HOLDS
 from model_tests.histories.severity import Severity
 from model_tests.unit.audit.written_cluster import ABORT, COMMIT, STATES, WrittenCluster
-from model_tests.unit.support.transaction_stories import A, B, Story, begun, found
+from model_tests.unit.support.judged_transactions import A, B, Story, begun, found
 from reference.broker.transaction_metadata import TopicPartition
 from reference.broker.transaction_record import by_topic, encode_key
 from reference.log.batch import data_batch

@@ -12,7 +12,7 @@ from model_tests.common.reports import HOLDS, VIOLATED
 from model_tests.histories.severity import Severity
 from model_tests.logs.kafka_log_folders import list_logs
 from model_tests.unit.audit.written_cluster import ABORT, COMMIT, WrittenCluster
-from model_tests.unit.support.transaction_stories import A, B, C, Story, begun, found
+from model_tests.unit.support.judged_transactions import A, B, C, Story, begun, found
 
 OFFSETS = ("__consumer_offsets", 0)
 

@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 
 from model_tests.audit.compaction import condense
 from model_tests.audit.holes import Surroundings
-from model_tests.audit.partial_log import Condensed, Wanted, follow, nothing, uncondensed
+from model_tests.audit.partial_log import Condensed, RereadRequest, Wanted, follow, nothing, uncondensed
 from model_tests.audit.partition import audit_batches, conclude
 from model_tests.audit.partition_verdict import PartitionVerdict
-from model_tests.audit.reread import RereadRequest
-from model_tests.audit.tables import columns_of
+from model_tests.audit.pieces import columns_of
 from model_tests.logs.kafka_log_batches import COLUMNS, CONTROL, TRANSACTIONAL, Batches, dtype_of
 from model_tests.logs.kafka_log_derived import DerivedFiles
 from spec.versions import KAFKA_3_9, NEWEST

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from model_tests.audit.audited_log import AuditedTransactionLog
 from model_tests.audit.findings import Finding
+from model_tests.audit.partition_verdict import AuditedTransactionLog
 from model_tests.audit.recorded import KAFKA_3_9
 from model_tests.audit.report import AuditReport
 from model_tests.audit.report_filter import chosen_findings

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from model_tests.conform.world_state import state_of
+from model_tests.conform.side_by_side import state_of
 
 
 class Node:

@@ -7,7 +7,7 @@ import pytest
 from model_tests.histories.anomalies import MEANINGS, AnomalyKind
 from model_tests.histories.report import ClientsReport
 from model_tests.histories.severity import Severity
-from model_tests.unit.support.histories_judged import HISTORIES, found, judged
+from model_tests.unit.support.audited_histories import HISTORIES, found, judged
 
 LEGAL: Final = (
     AnomalyKind.INT_SEND_SKIP,

@@ -12,9 +12,7 @@ from model_tests.histories.from_edn import from_edn
 from model_tests.simulate.simulate import trace_of
 from model_tests.traces.schema import read_ndjson, write_ndjson
 from model_tests.unit.histories.from_trace import as_edn
-from model_tests.unit.support.broken_histories import broken
-from model_tests.unit.support.histories_judged import HISTORIES
-from model_tests.unit.support.tool_histories import PRODUCED, consumed, history, moved
+from model_tests.unit.support.audited_histories import HISTORIES, PRODUCED, broken, consumed, history, moved
 
 SHOWS: Final[Mapping[AnomalyKind, str]] = {
     AnomalyKind.DUPLICATE: "one_place",

@@ -23,11 +23,8 @@ from model_tests.traces.schema import read_ndjson
 from model_tests.unit.docs.consoles import not_printed, output_of
 from model_tests.unit.docs.extensions import DOCS
 from model_tests.unit.source_files import ROOT
-from model_tests.unit.support.audited_histories import both, reported
-from model_tests.unit.support.broken_histories import broken
-from model_tests.unit.support.histories_judged import HISTORIES
-from model_tests.unit.support.tool_histories import PRODUCED, consumed, moved
-from model_tests.unit.support.transaction_stories import begun
+from model_tests.unit.support.audited_histories import HISTORIES, PRODUCED, both, broken, consumed, moved, reported
+from model_tests.unit.support.judged_transactions import begun
 
 
 def audited(*arguments: str) -> tuple[int, str]:

@@ -14,7 +14,7 @@ from model_tests.histories.building import Building
 from model_tests.histories.operations import OperationResult, Via
 from model_tests.histories.report import report_on
 from model_tests.histories.severity import Severity
-from model_tests.unit.support.histories_judged import found
+from model_tests.unit.support.audited_histories import found
 
 KEYS: Final = ("a-0", "a-1", "b-0")
 READERS: Final = 2

@@ -9,8 +9,7 @@ from model_tests.histories.anomalies import AnomalyKind
 from model_tests.histories.from_tools import COPIER, from_tools
 from model_tests.histories.report import report_on
 from model_tests.histories.severity import Severity
-from model_tests.unit.support.histories_judged import found
-from model_tests.unit.support.tool_histories import PLACE, PRODUCED, consumed, history, moved, sent
+from model_tests.unit.support.audited_histories import PLACE, PRODUCED, consumed, found, history, moved, sent
 
 
 def record(value: str, offset: int) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from model_tests.histories.journal import Acknowledged, ClientJournal, read_hist
 from model_tests.histories.report import report_on
 from model_tests.logs.kafka_log_batches import Integers
 from model_tests.logs.kafka_log_folders import list_logs
-from model_tests.unit.support.histories_judged import found
+from model_tests.unit.support.audited_histories import found
 from spec.vocabulary import ControlType
 
 Reported = tuple[ClientJournal, dict[tuple[str, int], Integers]]

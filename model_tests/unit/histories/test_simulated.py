@@ -13,7 +13,7 @@ from model_tests.mutants.defects.planted import Planted
 from model_tests.mutants.in_transactions import OF_TRANSACTIONS
 from model_tests.simulate.simulate import WORKLOADS, trace_of
 from model_tests.unit.histories.from_trace import as_edn
-from model_tests.unit.support.histories_judged import found, judged
+from model_tests.unit.support.audited_histories import found, judged
 from reference.errors import Impossible
 
 SEEDS: Final = range(2, 202, len(WORKLOADS))

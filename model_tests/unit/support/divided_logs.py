@@ -9,10 +9,10 @@ from typing import Any
 from model_tests.audit.combine_parts import collected
 from model_tests.audit.log import concluded
 from model_tests.audit.options import AuditOptions
+from model_tests.audit.partial_log import RereadRequest
 from model_tests.audit.partition import conclude
 from model_tests.audit.partition_verdict import Judged
 from model_tests.audit.reading import read_whole
-from model_tests.audit.reread import RereadRequest
 from model_tests.audit.verdict_tasks import AuditPlan, VerdictTasks
 from model_tests.logs.kafka_log_derived import read_derived
 from model_tests.logs.kafka_log_folders import LogFolder, list_logs

@@ -1,7 +1,12 @@
-"""Parts of a transaction as the audit joins them."""
+"""Transactions as the audit joins them, and their stories."""
+
+from collections.abc import Callable
 
 from model_tests.audit.coordinator_log_history import CoordinatorTransaction
+from model_tests.audit.report import AuditReport
 from model_tests.audit.transactions_summary import DataRun, PartitionTransactions
+from model_tests.histories.severity import Severity
+from model_tests.unit.audit.written_cluster import ABORT, WrittenCluster
 from spec.vocabulary import ControlType, TransactionState
 
 KNOWN = CoordinatorTransaction(
@@ -27,3 +32,27 @@ WHOLE = PartitionTransactions(end=20, closed=True)
 
 
 RUN = DataRun(7, 0, 12, 13, 2, 15, 15, -1)
+
+
+A, B, C = ("a", 0), ("b", 0), ("c", 0)
+
+
+Story = Callable[[WrittenCluster], None]
+
+
+def found(report: AuditReport) -> list[tuple[str, str, int]]:
+    """Rule, partition and offset of everything that is no mere doubt."""
+    return [
+        (finding.rule.id, f"{one.topic}-{one.partition}", finding.offset)
+        for one, finding in report.findings
+        if finding.severity in (Severity.VIOLATION, Severity.SUSPICIOUS)
+    ]
+
+
+def begun(version: int = 0) -> WrittenCluster:
+    """A producer that has done two transactions over three partitions already."""
+    cluster = WrittenCluster(version)
+    cluster.init("tx", 7)
+    cluster.transaction("tx", [A, B, C])
+    cluster.transaction("tx", [A, B, C], ABORT)
+    return cluster

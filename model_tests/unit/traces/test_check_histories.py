@@ -13,7 +13,7 @@ from model_tests.judging.step_assumptions import Fault, claimed_in
 from model_tests.monitor.monitor import Monitor
 from model_tests.simulate.simulate import WORKLOADS, profile_of, trace_of, version_of
 from model_tests.traces.schema import complete
-from model_tests.unit.support.client_rows import hidden_though_committed, late_request
+from model_tests.unit.support.audited_histories import hidden_though_committed, late_request
 from model_tests.unit.traces.conftest import judged_alike, written
 from spec.rules import TXN_NO_CROSSTALK
 from spec.versions import KAFKA_3_9_UNVERIFIED, PROFILES

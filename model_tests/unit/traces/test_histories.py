@@ -14,7 +14,7 @@ from model_tests.judging.step_assumptions import Fault, claimed_in
 from model_tests.monitor.monitor import Monitor
 from model_tests.simulate.simulate import trace_of
 from model_tests.traces.schema import complete
-from model_tests.unit.support.client_rows import (
+from model_tests.unit.support.audited_histories import (
     Rows,
     _first,
     _in_one_of_two,

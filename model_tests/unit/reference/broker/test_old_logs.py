@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from model_tests.unit.reference.broker.coordinated import CoordinatedBroker
-from model_tests.unit.support.verified_appends import produced
+from model_tests.unit.support.append_decisions import produced
 from reference.broker.add_partitions_manager import NetworkException
 from reference.broker.produce import ProduceRequest, handle_produce
 from reference.errors import (

@@ -3,7 +3,7 @@
 import pytest
 
 from model_tests.unit.reference.broker.coordinated import ID, T0, CoordinatedBroker, identity
-from model_tests.unit.support.verified_appends import NUMBERS, produced
+from model_tests.unit.support.append_decisions import NUMBERS, produced
 from reference.broker.produce import PartitionAnswer, ProduceRequest, handle_produce
 from reference.broker.transaction_log import AppendFault
 from reference.broker.verification import ProduceVerification
