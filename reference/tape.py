@@ -14,6 +14,7 @@ Choice = TypeVar("Choice")
 
 _WORD: Final = 2**64
 _GAMMA: Final = 0x9E3779B97F4A7C15
+"""The increment of SplitMix64: 2**64 divided by the golden ratio, made odd."""
 
 _BLOCK: Final = 256
 _LANES: Final = Struct("<" + "Q8x" * _BLOCK)

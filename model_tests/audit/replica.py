@@ -18,6 +18,9 @@ Digests = npt.NDArray[np.uint64]
 
 _MOST_BLOCKS: Final = 256
 _NARROWEST: Final = 64
+"""Digests of a log, at most: what is sent of a replica is some KiB however long it is. The narrowest block has so many
+offsets; blocks double in width until there are few enough."""
+
 _TOPIC_ID: Final = "topic_id:"
 _ODD: Final = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93)
 

@@ -16,6 +16,7 @@ AROUND: Final = 3
 """Runs and markers of the producer that are drawn before the finding, and after it."""
 
 _LATER: Final = 1 << 62
+"""Stands behind every time of a log: what never came, and what ends the story."""
 
 
 class StoryEvent(NamedTuple):

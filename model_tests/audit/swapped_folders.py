@@ -30,6 +30,7 @@ _TOGETHER: Final = 3
 """So many folders are tried in each other's places."""
 
 _MOST_TRIED: Final = 64
+"""Candidates that are tried, each of which joins all transactions again."""
 
 
 def changed_places(

@@ -12,6 +12,7 @@ from spec.protocol import finding
 from spec.vocabulary import ABSENT
 
 _MOST_PARTITIONS: Final = 1024
+"""Numbers of partitions that `__transaction_state` is thought to have, at most; Kafka's default is `USUAL_COUNT`."""
 
 USUAL_COUNT: Final = 50
 """The default of `transaction.state.log.num.partitions`."""

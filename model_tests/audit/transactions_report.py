@@ -20,6 +20,8 @@ from model_tests.logs.coordinator_log import TOPIC
 from spec.vocabulary import ABSENT, TransactionState
 
 _MOST_ROWS: Final = 50
+"""Rows that are printed; the JSON report has all."""
+
 _CAUSES: Final = {
     EndedBy.CLIENT: "their client",
     EndedBy.FENCE: "a fence",

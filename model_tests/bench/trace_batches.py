@@ -23,6 +23,8 @@ HOT: Final = 0.9
 """Share of the steps that one trace has in an uneven batch."""
 
 _OF_A_FILE: Final = 240_000
+"""Steps of one file."""
+
 _KEPT: Final = frozenset(("profile", "api", "election"))
 """Text that says what a step is, and not where or whose."""
 _NAMES: Final = tuple(name for name, column in BY_NAME.items() if column.kind is ColumnType.TEXT and name not in _KEPT)

@@ -25,6 +25,8 @@ from spec.vocabulary import MAX_EPOCH, CoordinatorEpoch, Epoch, ErrorCode, Trans
 
 ID: Final = "payments"
 TIMEOUT_MS: Final = 60_000
+"""The clients' default of `transaction.timeout.ms`."""
+
 PARTITION: Final = TopicPartition("orders", 0)
 
 

@@ -19,6 +19,8 @@ from spec.vocabulary import CoordinatorEpoch, ErrorCode, Origin, Sequence, Trans
 
 ID: Final = "payments"
 TIMEOUT_MS: Final = 60_000
+"""The clients' default of `transaction.timeout.ms`."""
+
 MARKERS_VERSION: Final = 2
 NAMES: Final = (TopicPartition("orders", 0), TopicPartition("orders", 1))
 COMMIT: Final = 0

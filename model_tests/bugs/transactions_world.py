@@ -28,6 +28,8 @@ from spec.vocabulary import CoordinatorEpoch, ErrorCode, Origin, TransactionStat
 
 ID: Final = "payments"
 TIMEOUT_MS: Final = 60_000
+"""The clients' default of `transaction.timeout.ms`."""
+
 MARKERS_VERSION: Final = 2
 DURABLE: Final = 0
 UNSURE: Final = 2

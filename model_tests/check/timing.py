@@ -23,6 +23,7 @@ ROUNDS: Final = 5
 """Times that scan and verdicts take turns, after one round that warms up; the fastest of each counts."""
 
 _FILE_ROWS: Final = 500_000
+"""Steps of one file."""
 
 
 @dataclass(frozen=True, slots=True)

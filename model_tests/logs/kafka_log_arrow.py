@@ -45,6 +45,7 @@ _SPARK_NAMES: Final = {
 SPARK_SCHEMA: Final = ", ".join(f"`{field.name}` {_SPARK_NAMES[field.type]}" for field in SCHEMA)
 
 ROWS_AT_ONCE: Final = 1 << 16
+"""Batches of a log that become one record batch of Arrow."""
 
 
 def rows_of(

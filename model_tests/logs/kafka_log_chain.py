@@ -22,6 +22,7 @@ _LOOKED_AT: Final = 1 << 11
 """Bytes of a lane in which the beginning of a batch is looked for."""
 
 _FEWEST_LANES: Final = 16
+"""With fewer lanes it costs more to begin them than to go from batch to batch."""
 
 
 def chain(content: bytes, position: int, until: int) -> Integers:

@@ -26,6 +26,8 @@ _TOGETHER: Final = 1 << 15
 """Batches that begin in so many bytes are checked together, if they end in twice as many."""
 
 _FEWEST: Final = 256
+"""With fewer batches it costs more to lay them out together than to check one after the other."""
+
 _ALL_ONES: Final = 0xFFFFFFFF
 
 Registers = npt.NDArray[np.uint32]

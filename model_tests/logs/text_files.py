@@ -24,6 +24,8 @@ UNREADABLE: Final = (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZ
 """What a damaged, cut or encrypted archive raises."""
 
 _HEAD: Final = 4096
+"""Bytes of a file by which its encoding and its kind are recognized."""
+
 _BOMS: Final = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe\0\0", "utf-32"), (b"\0\0\xfe\xff", "utf-32"))
 _WIDE_BOMS: Final = (b"\xff\xfe", b"\xfe\xff")
 _COMPRESSED: Final = ((b"\x1f\x8b", gzip.open), (b"\xfd7zXZ\0", lzma.open), (b"BZh", bz2.open))

@@ -13,6 +13,8 @@ NUMBERS: Final = 2**32
 """An event makes its choices with a number below this."""
 
 SESSION_MS: Final = 6000
+"""The shortest session that brokers allow by default (`group.min.session.timeout.ms`)."""
+
 HEARTBEAT_MS: Final = 1000
 MAX_POLL_MS: Final = 20_000
 

@@ -19,7 +19,10 @@ NUMBERS: Final = 2**32
 """An event makes its choices with a number below this."""
 
 TIMEOUT_MS: Final = 60_000
+"""The clients' default of `transaction.timeout.ms`."""
+
 EXPIRATION_MS: Final = 24 * 60 * 60 * 1000
+"""Kafka's default of `producer.id.expiration.ms`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,6 +58,8 @@ def client_numbers(numbered: Numbered, ledger: Ledger) -> None:
 
 
 EXPIRATION_MS: Final = 24 * 60 * 60 * 1000
+"""Kafka's default of `producer.id.expiration.ms`."""
+
 LATEST: Final = 8
 """The number of events in a message."""
 

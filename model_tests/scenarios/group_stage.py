@@ -30,6 +30,7 @@ ROUNDS: Final = 120
 """Rounds after which what is waited for is not going to be."""
 
 SESSION_MS: Final = 6_000
+"""The shortest session that brokers allow by default (`group.min.session.timeout.ms`)."""
 
 
 @dataclass(frozen=True, slots=True)

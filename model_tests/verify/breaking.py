@@ -19,6 +19,7 @@ CONFIRMED: Final = 12
 """Runs up to this length are looked for as formulas too, and must be as short."""
 
 MOST_STATES: Final = 60_000
+"""States that are looked at for a run, at most: a search in vain ends."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,10 @@ from spec.vocabulary import (
 )
 
 DEFAULT_MAX_TIMEOUT_MS: Final = 15 * 60 * 1000
+"""Kafka's default of `transaction.max.timeout.ms`."""
+
 DEFAULT_EXPIRATION_MS: Final = 7 * 24 * 60 * 60 * 1000
+"""Kafka's default of `transactional.id.expiration.ms`."""
 
 
 @dataclass(frozen=True, slots=True)

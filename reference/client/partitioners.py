@@ -16,6 +16,7 @@ from reference.tape import Tape
 SEED: Final = 0x9747B28C
 MULTIPLIER: Final = 0x5BD1E995
 SHIFT: Final = 24
+"""Seed, multiplier and shift of MurmurHash2 as Kafka's clients apply it to keys (`Utils.murmur2`)."""
 
 _MASK: Final = 2**32 - 1
 

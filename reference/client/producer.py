@@ -28,6 +28,7 @@ FATAL: Final = frozenset(
     {ErrorCode.PRODUCER_FENCED, ErrorCode.CLUSTER_AUTHORIZATION_FAILED, ErrorCode.INVALID_PRODUCER_ID_MAPPING}
 )
 DELIVERY_TIMEOUT_MS: Final = 120_000
+"""Kafka's default of `delivery.timeout.ms`."""
 
 
 class Attempt(NamedTuple):

@@ -18,6 +18,7 @@ from reference.errors import Impossible
 from spec.vocabulary import NO_OFFSET, NO_SEQUENCE, ErrorCode, Timestamp
 
 TRANSACTION_TIMEOUT_MS: Final = 60_000
+"""Kafka's default of `transaction.timeout.ms`."""
 
 
 class TransactionalProducer(IdempotentProducer):

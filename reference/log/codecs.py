@@ -17,6 +17,8 @@ XERIAL_MAGIC: Final = b"\x82SNAPPY\x00"
 XERIAL_VERSIONS: Final = struct.pack(">ii", 1, 1)  # of the format, and the oldest that reads it
 XERIAL_HEADER_SIZE: Final = len(XERIAL_MAGIC) + len(XERIAL_VERSIONS)
 SNAPPY_BLOCK: Final = 32 * 1024
+"""Bytes of a block as snappy-java frames it, which Kafka's clients use."""
+
 SNAPPY_EXPANSION: Final = 64
 """A snappy block grows at most 22 times when read; one that claims more is damaged."""
 

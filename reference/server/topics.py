@@ -9,6 +9,8 @@ from typing import Final, NamedTuple
 from reference.broker.transaction_metadata import TopicPartition
 
 LONGEST_NAME: Final = 249
+"""Characters of a topic's name (Kafka's `Topic.MAX_NAME_LENGTH`): with a partition's number it names a folder."""
+
 MOST_PARTITIONS: Final = 10_000
 """Of all topics together; a limit of this server alone, in whose memory they are."""
 
