@@ -18,8 +18,8 @@ from model_tests.audit.options import AuditOptions
 from model_tests.common.command_options import with_options
 from model_tests.common.java import require_java
 from model_tests.common.reports import NOTHING_JUDGED, BadInput, Report, full_disk, lacking_on_executors
+from model_tests.serve.options import ServeOptions
 from model_tests.verify.results import DIRECTORY, RunEffort
-from spec.versions import NEWEST
 
 app: Final = typer.Typer(
     name="eos",
@@ -277,49 +277,10 @@ def simulate_command(
 
 
 @app.command("serve")
-def serve_command(
-    listen: Annotated[
-        str, typer.Option(metavar="HOST:PORT", help="Of node 0; the others listen on the ports after it.")
-    ] = "127.0.0.1:9092",
-    nodes: Annotated[int, typer.Option(min=1, max=100, help="How many nodes.")] = 1,
-    profile: Annotated[str, typer.Option(help="The release that they are, as 4.3 or 2.7.")] = NEWEST.name,
-    transaction_version: Annotated[
-        int | None, typer.Option(min=0, max=2, help="transaction.version; that of the release if not given.")
-    ] = None,
-    topic: Annotated[
-        list[str] | None, typer.Option(metavar="NAME[:PARTITIONS]", help="A topic that is there; may be repeated.")
-    ] = None,
-    record: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Write the steps (for eos check) and what arrives there.")
-    ] = None,
-    seconds: Annotated[
-        float | None, typer.Option(min=0, help="Stop by itself after so long; at Ctrl-C if not given.")
-    ] = None,
-    defect: Annotated[
-        str, typer.Option(metavar="NAME", help="Be wrong in this way, as any-epoch-ends-a-transaction.")
-    ] = "",
-    faults: Annotated[
-        str, typer.Option(metavar="NAME", help="Of connections, leaders, coordinators and nodes: gentle or harsh.")
-    ] = "",
-    seed: Annotated[int, typer.Option(help="Of --faults.")] = 0,
-    directory: Annotated[
-        Path | None,
-        typer.Option("--dir", metavar="DIR", help="Keep the nodes' log directories there, and go on with those left."),
-    ] = None,
-    min_insync_replicas: Annotated[int, typer.Option(min=1, help="Of every topic.")] = 1,
-    feed: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Instead: make the run of a recorded wire.ndjson again.")
-    ] = None,
-    json_file: Json = None,
-) -> None:
+@with_options(ServeOptions)
+def serve_command(options: Callable[[], ServeOptions], json_file: Json = None) -> None:
     """Serve the reference to Kafka's clients, over TCP, and judge every step while it is made."""
-    nodes_and_topics = {"listen": listen, "nodes": nodes, "topics": tuple(topic or ())}
-    version = {"transaction_version": transaction_version}
-    chosen = {"profile": profile, **version, "record": record, "seconds": seconds}
-    other: dict[str, object] = {"defect": defect, "feed": feed, "faults": faults, "seed": seed}
-    other["directory"] = directory
-    other["min_insync_replicas"] = min_insync_replicas
-    _judge(lambda: _provided("model_tests.serve.command")(**nodes_and_topics, **chosen, **other), json_file)
+    _judge(lambda: _provided("model_tests.serve.command")(options()), json_file)
 
 
 @app.command("record")

@@ -68,7 +68,7 @@ class AuditOptions:
         crc: check each batch's CRC-32C.
         deep: decode every batch's body, too, and hold its records against its header.
         checkpointed_watermark: take the high watermark from the broker's checkpoint.
-        producer_expiry_ms: the brokers' producer.id.expiration.ms, a day if not given.
+        producer_expiry_ms: the brokers' producer.id.expiration.ms.
         profile: the release whose decisions judge, the newest if not given.
         transactions: list every transaction, not only those open or in doubt.
         transactional_id: list the transactions of this transactional id, and only those.

@@ -9,7 +9,7 @@ from model_tests.audit.transactions_summary import AuditedMarker
 from spec.vocabulary import ABSENT
 
 _LARGEST_TABLE: Final = 1_000_000
-"""Cells (markers times transactions of one producer) up to which the cheapest matching is computed; else time decides."""
+"""Cells (markers times transactions of one producer) up to which the cheapest matching is computed; else by time."""
 
 _ALONE, _EXCUSED = 1.0, 0.2
 _OTHER_OUTCOME, _OTHER_EPOCH, _OTHER_TIME = 1.2, 1.5, 0.3

@@ -6,10 +6,10 @@ line offers, `with_options` gives a command these options.
 
 import inspect
 from collections.abc import Callable, Iterator
-from dataclasses import MISSING, Field, dataclass, fields
+from dataclasses import Field, dataclass, fields
 from functools import wraps
-from pathlib import Path
-from typing import Annotated, Any, Final, TypeVar
+from types import NoneType, UnionType
+from typing import Annotated, Any, Final, TypeVar, get_args, get_origin, get_type_hints
 
 from model_tests.common.docstrings import entries_of
 
@@ -29,7 +29,7 @@ class Offered:
     Attributes:
         flag: of the option, where it is not the field's name.
         metavar: what the help calls the value.
-        least: the least number.
+        least: the least number; `most`, the largest.
         default: the text that stands for the field's default, for the help to show.
         read: makes the field's value of the text, or of the texts of an option that may be repeated.
         repeated: the option may be given more than once.
@@ -38,6 +38,7 @@ class Offered:
     flag: str = ""
     metavar: str | None = None
     least: int | None = None
+    most: int | None = None
     default: str = ""
     read: Callable[[Any], Any] | None = None
     repeated: bool = False
@@ -83,32 +84,44 @@ def _made(kind: type[Any], chosen: dict[str, Any]) -> Any:
 
 
 def _parameters(kind: type[Any]) -> Iterator[inspect.Parameter]:
-    meanings = entries_of(kind.__doc__ or "", "Attributes")
+    meanings, hints = entries_of(kind.__doc__ or "", "Attributes"), get_type_hints(kind)
     for one in fields(kind):
         how = one.metadata.get(OFFERED)
         if how is not None:
-            yield _parameter(one, how, meanings[one.name])
+            yield _parameter(one, how, hints[one.name], meanings[one.name])
 
 
-def _parameter(one: Field[Any], how: Offered, meaning: str) -> inspect.Parameter:
+def _parameter(one: Field[Any], how: Offered, hint: Any, meaning: str) -> inspect.Parameter:
     import typer  # executors have the dataclass, and no command line
 
-    is_flag = isinstance(one.default, bool) and how.read is None
+    given_as = _given_as(hint, how)
+    is_flag = given_as is bool
     flags = [how.flag or (f"--{one.name.replace('_', '-')}" if is_flag else "")]
     help_text = f"{meaning[:1].upper()}{meaning[1:]}"
-    info = typer.Option(*filter(None, flags), metavar=how.metavar, min=how.least, help=help_text)
+    info = typer.Option(*filter(None, flags), metavar=how.metavar, help=help_text, min=how.least, max=how.most)
     return inspect.Parameter(
         one.name,
         inspect.Parameter.POSITIONAL_OR_KEYWORD,
-        default=one.default if is_flag else how.default or None,
-        annotation=Annotated[bool if is_flag else _given_as(one, how), info],
+        default=one.default if is_flag else _shown_default(one, how),
+        annotation=Annotated[bool if is_flag else given_as | None, info],
     )
 
 
-def _given_as(one: Field[Any], how: Offered) -> Any:
-    """What the command line makes of the option before it is read."""
+def _given_as(hint: Any, how: Offered) -> Any:
+    """The type of what the command line makes of the option before it is read."""
     if how.repeated:
-        return list[str] | None
-    if how.read is not None or one.default is MISSING or isinstance(one.default, str):
-        return str | None
-    return {int: int | None, type(None): Path | None}[type(one.default)]
+        return list[str]
+    if how.read is not None:
+        return str
+    if get_origin(hint) is UnionType:
+        (hint,) = (each for each in get_args(hint) if each is not NoneType)
+    return hint
+
+
+def _shown_default(one: Field[Any], how: Offered) -> Any:
+    """The default that the help shows; None where it stands for what is not given."""
+    if how.default or how.read is not None:
+        return how.default or None
+    if isinstance(one.default, int | float):
+        return None if how.least is not None and one.default < how.least else one.default
+    return one.default if isinstance(one.default, str) and one.default else None

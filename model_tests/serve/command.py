@@ -8,11 +8,11 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final, TextIO, cast
+from typing import Any, Final, TextIO, cast
 
 import typer
 
@@ -20,6 +20,7 @@ from model_tests.common.reports import BadInput
 from model_tests.judging.branch_coverage import coverage
 from model_tests.serve.data import create_topics, opened, recovery, temporary_unless
 from model_tests.serve.judging import TRACE_FILE, Judge
+from model_tests.serve.options import DEFAULTS, ServeOptions
 from model_tests.serve.report import Requests, ServeReport
 from model_tests.serve.wire_log import WIRE_LOG, WireLog, WireSettings, logged
 from reference.server.faults import PROFILES as FAULTS
@@ -50,58 +51,37 @@ def wall() -> int:
     return time.time_ns() // 1_000_000
 
 
-def run(
-    listen: str,
-    nodes: int,
-    topics: Sequence[str],
-    profile: str,
-    transaction_version: int | None = None,
-    record: Path | None = None,
-    seconds: float | None = None,
-    defect: str = "",
-    feed: Path | None = None,
-    faults: str = "",
-    seed: int = 0,
-    directory: Path | None = None,
-    min_insync_replicas: int = 1,
-) -> ServeReport:
+def run(options: ServeOptions = DEFAULTS, **given: Any) -> ServeReport:
     """Serve until interrupted, and say what came of it.
 
     Args:
-        listen: host and port of node 0.
-        nodes: how many.
-        topics: each with the number of its partitions, if it is not one.
-        profile: name of the release.
-        transaction_version: the feature; that of the release if not given.
-        record: directory for steps and frames.
-        seconds: after which to stop; never if not given.
-        defect: name of a defect that the nodes have, none if empty.
-        feed: the wire log of a run that is made again, instead of listening, with the defect that it had.
-        faults: name of what goes wrong, nothing if empty.
-        seed: of these faults.
-        directory: for the nodes' data, new or left behind; one that is removed in the end if not given.
-        min_insync_replicas: of every topic.
+        options: what is served, and how.
+        given: single options in place of those.
 
     Raises:
         BadInput: an option says nothing that can be served, or a port or file cannot be had.
     """
-    settings = Settings(chosen_profile(profile, transaction_version), nodes, min_insync=min_insync_replicas)
-    place, wanted = place_of(listen, nodes), [topic_of(topic) for topic in topics]
+    options = replace(options, **given)
+    profile = chosen_profile(options.profile, options.transaction_version)
+    settings = Settings(profile, options.nodes, min_insync=options.min_insync_replicas)
+    place, wanted = place_of(options.listen, options.nodes), [topic_of(topic) for topic in options.topics]
+    record, feed = options.record, options.feed
     with ExitStack() as stack:
         trace, wire = (None, None) if record is None else stack.enter_context(recording(record))
         judge = Judge(_say, trace, f"eos replay {record}/{TRACE_FILE}")
-        drawn = faults_called(faults, seed)
-        data = stack.enter_context(temporary_unless(None if feed is not None else directory))
+        drawn = faults_called(options.faults, options.seed)
+        data = stack.enter_context(temporary_unless(None if feed is not None else options.directory))
         try:
             if feed is not None:
-                return _fed(feed, data, judge, defect)
-            stack.enter_context(with_defect(defect))
-            service = stack.enter_context(opened(settings, wall, data, lasts=directory is not None))
+                return _fed(feed, data, judge, options.defect)
+            stack.enter_context(with_defect(options.defect))
+            service = stack.enter_context(opened(settings, wall, data, lasts=options.directory is not None))
             log = None
             if wire is not None:
-                reported = WireSettings(defect, faults, seed, recovered=bool(recovery(service)))
+                recovered = bool(recovery(service))
+                reported = WireSettings(options.defect, options.faults, options.seed, recovered=recovered)
                 log = WireLog(wire, settings, service.now, dict(wanted), reported)
-            return asyncio.run(_served(service, place, wanted, judge, log, seconds, drawn))
+            return asyncio.run(_served(service, place, wanted, judge, log, options.seconds, drawn))
         except WireLibraryMissing as missing:
             raise BadInput(str(missing)) from missing
 

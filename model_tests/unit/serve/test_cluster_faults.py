@@ -53,7 +53,9 @@ def test_an_application_goes_on_whatever_is_asked_for_and_the_record_repeats_it(
 
     assert cluster.report is not None
     assert {"move leader", "move transaction coordinator", "pause", "restart", "crash"} <= set(cluster.report.faults)
-    again = command.run("127.0.0.1:0", 1, (), "4.4", record=tmp_path / "again", feed=tmp_path / "run" / "wire.ndjson")
+    again = command.run(
+        listen="127.0.0.1:0", nodes=1, profile="4.4", record=tmp_path / "again", feed=tmp_path / "run" / "wire.ndjson"
+    )
     assert (HOLDS, cluster.report.steps) == (again.exit_code, again.steps)
     assert again.faults.items() <= cluster.report.faults.items()
     assert (tmp_path / "run" / "trace.ndjson").read_bytes() == (tmp_path / "again" / "trace.ndjson").read_bytes()

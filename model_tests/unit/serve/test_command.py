@@ -57,12 +57,14 @@ def test_loopback_is_what_this_machine_alone_can_reach() -> None:
 def test_a_place_that_cannot_be_listened_at_is_bad_input() -> None:
     """One line, and nothing judged."""
     with pytest.raises(BadInput, match=r"cannot listen at 203\.0\.113\.1:9"):
-        command.run("203.0.113.1:9", 1, (), "4.3", seconds=0)
+        command.run(listen="203.0.113.1:9", nodes=1, profile="4.3", seconds=0)
 
 
 def test_a_run_that_nobody_asks_anything_judges_nothing(tmp_path: Path) -> None:
     """The exit code says so; the files of the record are there."""
-    report = command.run("127.0.0.1:0", 2, ("orders:3",), "2.7", record=tmp_path, seconds=0.01)
+    report = command.run(
+        listen="127.0.0.1:0", nodes=2, topics=("orders:3",), profile="2.7", record=tmp_path, seconds=0.01
+    )
 
     assert (NOTHING_JUDGED, 0, "2.7", 2) == (report.exit_code, report.violated, report.profile, report.nodes)
     assert {"trace.ndjson", "wire.ndjson"} == {file.name for file in tmp_path.iterdir()}
@@ -102,7 +104,9 @@ def test_the_command_serves_until_it_is_interrupted(tmp_path: Path) -> None:
     assert {"kafka-python 3.0.12"} <= {each["software"] for each in report["requests"]}
     rows = [json.loads(line) for line in (tmp_path / "run" / "trace.ndjson").read_text().splitlines()]
     assert ["InitProducerId", "Produce"] == [row["api"] for row in rows]
-    again = command.run("127.0.0.1:0", 1, (), "4.4", record=tmp_path / "again", feed=tmp_path / "run" / "wire.ndjson")
+    again = command.run(
+        listen="127.0.0.1:0", nodes=1, profile="4.4", record=tmp_path / "again", feed=tmp_path / "run" / "wire.ndjson"
+    )
     assert (len(rows), 0) == (again.steps, again.violated)
     assert (tmp_path / "run" / "trace.ndjson").read_bytes() == (tmp_path / "again" / "trace.ndjson").read_bytes()
 
@@ -115,7 +119,7 @@ def test_a_file_that_is_no_wire_log_is_bad_input(tmp_path: Path, text: str) -> N
 
     for path in (file, tmp_path / "nowhere"):
         with pytest.raises(BadInput):
-            command.run("127.0.0.1:0", 1, (), "4.4", feed=path)
+            command.run(listen="127.0.0.1:0", nodes=1, profile="4.4", feed=path)
 
 
 def test_a_violation_is_said_when_it_happens_and_makes_the_exit_code() -> None:

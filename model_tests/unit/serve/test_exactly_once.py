@@ -32,7 +32,9 @@ def test_what_is_committed_is_there_once_whatever_breaks(tmp_path: Path) -> None
     assert {"connection closed", "move leader", "move transaction coordinator", "request lost", "answer lost"} <= set(
         report.faults
     )
-    again = command.run("127.0.0.1:0", 1, (), "4.4", record=tmp_path / "again", feed=tmp_path / "run" / "wire.ndjson")
+    again = command.run(
+        listen="127.0.0.1:0", nodes=1, profile="4.4", record=tmp_path / "again", feed=tmp_path / "run" / "wire.ndjson"
+    )
     assert (HOLDS, report.steps, report.faults) == (again.exit_code, again.steps, again.faults)
     assert (tmp_path / "run" / "trace.ndjson").read_bytes() == (tmp_path / "again" / "trace.ndjson").read_bytes()
 

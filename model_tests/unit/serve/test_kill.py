@@ -98,7 +98,7 @@ def test_clients_go_on_after_the_server_was_killed(tmp_path: Path) -> None:
     assert 700 == len(acknowledged)
     assert HOLDS == audit.run([str(data)]).exit_code
     with pytest.raises(BadInput, match="began with the data of an earlier one"):
-        command.run("127.0.0.1:0", 1, (), "4.3", feed=tmp_path / "record" / "wire.ndjson")
+        command.run(listen="127.0.0.1:0", nodes=1, profile="4.3", feed=tmp_path / "record" / "wire.ndjson")
 
 
 def test_a_directory_that_cannot_be_served_is_bad_input(tmp_path: Path) -> None:
@@ -106,12 +106,14 @@ def test_a_directory_that_cannot_be_served_is_bad_input(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_text("")
     with pytest.raises(BadInput, match="file: "):
-        command.run("127.0.0.1:0", 1, (), "4.3", seconds=0, directory=file)
+        command.run(listen="127.0.0.1:0", nodes=1, profile="4.3", seconds=0, directory=file)
     with pytest.raises(BadInput, match="file: "), Cluster("4.3", dir=file):
         pass
     with Cluster("4.3", topics={"orders": 2}, dir=tmp_path / "data") as cluster:
         assert cluster.bootstrap_servers
     with pytest.raises(BadInput, match="topic orders is there with 2 partitions, not 3"):
-        command.run("127.0.0.1:0", 1, ("orders:3",), "4.3", seconds=0, directory=tmp_path / "data")
+        command.run(
+            listen="127.0.0.1:0", nodes=1, topics=("orders:3",), profile="4.3", seconds=0, directory=tmp_path / "data"
+        )
     with Cluster("4.3", topics={"orders": 2}, dir=tmp_path / "data"):
         pass

@@ -63,8 +63,10 @@ def test_the_frames_are_printed_decoded_and_drawn(shrunk: replay.WireReplay) -> 
 
 def test_the_shrunk_log_breaks_the_same_rule_again(shrunk: replay.WireReplay) -> None:
     """With the defect that its first line names; with another one in its place it does not."""
-    again = command.run("127.0.0.1:0", 1, (), "4.4", feed=shrunk.shrunk)
-    other = command.run("127.0.0.1:0", 1, (), "4.4", feed=shrunk.shrunk, defect="any-epoch-ends-a-transaction")
+    again = command.run(listen="127.0.0.1:0", nodes=1, profile="4.4", feed=shrunk.shrunk)
+    other = command.run(
+        listen="127.0.0.1:0", nodes=1, profile="4.4", feed=shrunk.shrunk, defect="any-epoch-ends-a-transaction"
+    )
 
     assert (VIOLATED, HOLDS) == (again.exit_code, other.exit_code)
     assert {violation.rule for violation in shrunk.violations} == {violation.rule for violation in again.violations}
