@@ -11,7 +11,7 @@ import numpy as np
 import spec.readings.reading_numpy  # noqa: F401  # arrays are operands of the decisions from here on
 from model_tests.audit.findings import Finding, LogBounds
 from model_tests.audit.summary import Transactions
-from model_tests.common.codec import Codec
+from model_tests.common.codec import TypedCodec
 from model_tests.histories.journal import Acknowledged
 from model_tests.histories.severity import Severity
 from model_tests.logs.kafka_log_batches import Batches, Facts, Integers
@@ -63,7 +63,7 @@ class ClientSide:
 
 
 NO_CLIENT: Final = ClientSide()
-_CLIENT_SIDE: Final[Codec[ClientSide]] = Codec("knowledge of clients", ClientSide)
+_CLIENT_SIDE: Final[TypedCodec[ClientSide]] = TypedCodec("knowledge of clients", ClientSide)
 
 
 def tallied(

@@ -14,7 +14,7 @@ from model_tests.audit.decision import AT_STAKE
 from model_tests.audit.holes import HoleCounts, Holes, Surroundings, hole_counts, holes_of
 from model_tests.audit.pieces import MarkersByOffset, Pieces, ends_of, pieces_of, stacked
 from model_tests.audit.replica import Blocks, blocks_added, blocks_of, epoch_runs, epoch_runs_joined
-from model_tests.common.codec import Codec
+from model_tests.common.codec import TypedCodec
 from model_tests.logs.kafka_log_batches import Batches, Facts, Integers, joined, no_batches
 from spec.versions import NEWEST, Profile
 
@@ -73,7 +73,7 @@ class Wanted:
         return replace(self, whole=self.whole | request.producers, places=places)
 
 
-WANTED: Final[Codec[Wanted]] = Codec("what is wanted of a log", Wanted)
+WANTED: Final[TypedCodec[Wanted]] = TypedCodec("what is wanted of a log", Wanted)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from model_tests.audit.findings import Finding, LogBounds, OpenTransaction
 from model_tests.audit.history_log import AttemptTally
 from model_tests.audit.replica import ClusterSide
 from model_tests.audit.transactions_summary import TransactionEvidence
-from model_tests.common.codec import Codec
+from model_tests.common.codec import TypedCodec
 from model_tests.logs.kafka_log_segment import SegmentDamage
 
 
@@ -47,7 +47,7 @@ class PartitionVerdict:
 Judged: TypeAlias = tuple[PartitionVerdict, list[SegmentDamage]]
 """The verdict on a log, and what is damaged in its files."""
 
-VERDICT: Final[Codec[Judged]] = Codec("verdict on a log", Judged)
+VERDICT: Final[TypedCodec[Judged]] = TypedCodec("verdict on a log", Judged)
 """How a task sends and keeps it."""
 
 

@@ -21,7 +21,7 @@ from model_tests.audit.partial_log import WANTED, RereadRequest, Wanted
 from model_tests.audit.partition_verdict import VERDICT
 from model_tests.audit.reading import PART, read_part
 from model_tests.audit.result_cache import ResultCache
-from model_tests.common.codec import Codec
+from model_tests.common.codec import TypedCodec
 from model_tests.histories.journal import read_received
 from model_tests.histories.reading import read_history
 from model_tests.logs.kafka_log_folders import LogFolder, list_logs, size_of
@@ -85,8 +85,8 @@ class SomeSegments:
 
 Task: TypeAlias = WholeLogs | SomeSegments
 
-TASK: Final[Codec[Task]] = Codec("task of an audit", Task)
-LISTING: Final[Codec[tuple[LogFolder, ...]]] = Codec("listing of logs", tuple[LogFolder, ...])
+TASK: Final[TypedCodec[Task]] = TypedCodec("task of an audit", Task)
+LISTING: Final[TypedCodec[tuple[LogFolder, ...]]] = TypedCodec("listing of logs", tuple[LogFolder, ...])
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ class AuditPlan:
     listing: str = ""
 
 
-PLAN: Final[Codec[AuditPlan]] = Codec("plan of an audit", AuditPlan)
+PLAN: Final[TypedCodec[AuditPlan]] = TypedCodec("plan of an audit", AuditPlan)
 
 
 class VerdictTasks:

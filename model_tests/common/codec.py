@@ -35,12 +35,12 @@ _HEAD: Final = 8
 _FAST: Final = 1
 """Level of the compression: what is sent is read once, and the next levels take three times as long for a tenth."""
 
-CODECS: Final[dict[str, "Codec[Any]"]] = {}
+CODECS: Final[dict[str, "TypedCodec[Any]"]] = {}
 """Every codec that was made, by the name of what it writes."""
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class TypeEncoding:
     """How values of one type are written.
 
     Attributes:
@@ -56,7 +56,7 @@ class Form:
     value: Callable[[Any, Iterator[bytes]], Any]
 
 
-class Codec(Generic[Value]):
+class TypedCodec(Generic[Value]):
     """Writes and reads the values of one type."""
 
     def __init__(self, name: str, kind: Any) -> None:
@@ -71,8 +71,8 @@ class Codec(Generic[Value]):
             TypeError: the type contains something else.
         """
         self.name, self.kind = name, kind
-        self._form = form_of(kind)
-        self._shape = sha256(self._form.shape.encode()).hexdigest()[:12]
+        self._encoding = encoding_of(kind)
+        self._shape = sha256(self._encoding.shape.encode()).hexdigest()[:12]
         CODECS[name] = self
 
     def encode(self, value: Value) -> bytes:
@@ -82,7 +82,7 @@ class Codec(Generic[Value]):
             TypeError: something in the value is not of its annotated type.
         """
         columns: Columns = []
-        plain = self._form.plain(value, columns)
+        plain = self._encoding.plain(value, columns)
         head = json.dumps([self._shape, list(map(len, columns)), plain], separators=(",", ":")).encode()
         return zlib.compress(b"".join((len(head).to_bytes(_HEAD, "big"), head, *columns)), _FAST)
 
@@ -100,7 +100,7 @@ class Codec(Generic[Value]):
             raise ValueError(f"this is no {self.name}: {error}") from error
         if shape != self._shape:
             raise ValueError(f"this is no {self.name}, or one that other code wrote")
-        value: Value = self._form.value(plain, _columns(unpacked, end, sizes))
+        value: Value = self._encoding.value(plain, _columns(unpacked, end, sizes))
         return value
 
 
@@ -111,7 +111,7 @@ def _columns(content: bytes, start: int, sizes: Sequence[int]) -> Iterator[bytes
 
 
 @cache
-def form_of(kind: Any) -> Form:
+def encoding_of(kind: Any) -> TypeEncoding:
     """How the values of a type are written.
 
     Raises:
@@ -125,33 +125,33 @@ def form_of(kind: Any) -> Form:
         return _of_class(kind)
     origin, inner = typing.get_origin(kind), typing.get_args(kind)
     if origin in (typing.Union, types.UnionType):
-        return _union(tuple(map(form_of, inner)))
+        return _union(tuple(map(encoding_of, inner)))
     if origin is tuple and inner[-1:] != (...,):
-        return _record("tuple", tuple, tuple(map(form_of, inner)), tuple)
+        return _record("tuple", tuple, tuple(map(encoding_of, inner)), tuple)
     if origin is np.ndarray:
         return _array(np.dtype(typing.get_args(inner[1])[0]))
     if origin in _SEQUENCES:
         return _sequence(inner[0], *_SEQUENCES[origin])
     if origin in _MAPPINGS:
-        return _mapping(form_of(inner[0]), form_of(inner[1] if inner[1:] else int), _MAPPINGS[origin])
+        return _mapping(encoding_of(inner[0]), encoding_of(inner[1] if inner[1:] else int), _MAPPINGS[origin])
     raise TypeError(f"{kind} has no form that crosses the border of a process")
 
 
-def _of_class(kind: type[Any]) -> Form:
+def _of_class(kind: type[Any]) -> TypeEncoding:
     def is_one(value: object) -> bool:
         return isinstance(value, kind)
 
     if issubclass(kind, Enum):
         members = ",".join(one.name for one in kind)
-        return Form(
+        return TypeEncoding(
             f"{kind.__name__}({members})", is_one, lambda value, _: kind(value).name, lambda name, _: kind[name]
         )
     if issubclass(kind, Rule):
-        return Form("rule", is_one, lambda value, _: value.id, lambda name, _: RULES[name])
+        return TypeEncoding("rule", is_one, lambda value, _: value.id, lambda name, _: RULES[name])
     if issubclass(kind, Path):
-        return Form("path", is_one, lambda value, _: str(value), lambda text, _: kind(text))
+        return TypeEncoding("path", is_one, lambda value, _: str(value), lambda text, _: kind(text))
     names, hints = _field_names(kind), typing.get_type_hints(kind)
-    parts = tuple(form_of(hints[name]) for name in names)
+    parts = tuple(encoding_of(hints[name]) for name in names)
 
     def take(value: Any) -> tuple[Any, ...]:
         return tuple([getattr(value, name) for name in names])
@@ -167,13 +167,13 @@ def _field_names(kind: type[Any]) -> tuple[str, ...]:
     raise TypeError(f"{kind.__name__} has no form that crosses the border of a process")
 
 
-def _scalar(kind: type[Any], accepted: type[Any] | tuple[type[Any], ...], plain: Callable[[Any], Any]) -> Form:
+def _scalar(kind: type[Any], accepted: type[Any] | tuple[type[Any], ...], plain: Callable[[Any], Any]) -> TypeEncoding:
     def checked(value: Any, _: Columns) -> Any:
         if not isinstance(value, accepted):
             raise TypeError(f"{value!r} is no {kind.__name__}")
         return plain(value)
 
-    return Form(kind.__name__, lambda value: isinstance(value, accepted), checked, lambda value, _: value)
+    return TypeEncoding(kind.__name__, lambda value: isinstance(value, accepted), checked, lambda value, _: value)
 
 
 def _next_column(_: None, columns: Iterator[bytes]) -> bytes:
@@ -182,17 +182,19 @@ def _next_column(_: None, columns: Iterator[bytes]) -> bytes:
 
 _INTEGER: Final = _scalar(int, (int, np.integer), operator.index)
 
-_SCALARS: Final[Mapping[Any, Form]] = {
+_SCALARS: Final[Mapping[Any, TypeEncoding]] = {
     type(None): _scalar(type(None), type(None), lambda _: None),
     bool: _scalar(bool, (bool, np.bool_), bool),
     int: _INTEGER,
     float: _scalar(float, (int, float, np.floating), float),
     str: _scalar(str, str, str),
-    bytes: Form("bytes", lambda value: isinstance(value, bytes), lambda v, columns: columns.append(v), _next_column),
+    bytes: TypeEncoding(
+        "bytes", lambda value: isinstance(value, bytes), lambda v, columns: columns.append(v), _next_column
+    ),
 }
 
 
-def _union(members: tuple[Form, ...]) -> Form:
+def _union(members: tuple[TypeEncoding, ...]) -> TypeEncoding:
     """Of None and one other type that other one's value or null; else the number of the member and its value."""
     nothing = _SCALARS[type(None)]
     others = [one for one in members if one is not nothing]
@@ -210,7 +212,7 @@ def _union(members: tuple[Form, ...]) -> Form:
         return None if plain is None else others[0].value(plain[0], columns)
 
     is_optional = len(others) == 1 < len(members)
-    return Form(
+    return TypeEncoding(
         " | ".join(one.shape for one in members),
         lambda value: any(one.fits(value) for one in members),
         optional if is_optional else plain,
@@ -221,10 +223,10 @@ def _union(members: tuple[Form, ...]) -> Form:
 def _record(
     name: str,
     kind: type[Any],
-    parts: tuple[Form, ...],
+    parts: tuple[TypeEncoding, ...],
     make: Callable[[list[Any]], Any],
     take: Callable[[Any], tuple[Any, ...]] = tuple,
-) -> Form:
+) -> TypeEncoding:
     def plain(value: Any, columns: Columns) -> list[Any]:
         if not isinstance(value, kind):
             raise TypeError(f"{value!r} is no {name}")
@@ -234,10 +236,10 @@ def _record(
         return make([part.value(one, columns) for part, one in zip(parts, plain, strict=True)])
 
     shape = f"{name}[{', '.join(part.shape for part in parts)}]"
-    return Form(shape, lambda value: isinstance(value, kind), plain, value)
+    return TypeEncoding(shape, lambda value: isinstance(value, kind), plain, value)
 
 
-def _array(dtype: np.dtype[Any]) -> Form:
+def _array(dtype: np.dtype[Any]) -> TypeEncoding:
     def plain(value: Any, columns: Columns) -> list[int]:
         if not isinstance(value, np.ndarray) or value.dtype != dtype:
             raise TypeError(f"{value!r} is no array of {dtype}")
@@ -248,7 +250,7 @@ def _array(dtype: np.dtype[Any]) -> Form:
         read = np.frombuffer(next(columns), dtype.newbyteorder("<")).reshape(shape)
         return read.astype(dtype)  # a copy: it can be written, and holds no other column's memory
 
-    return Form(f"array of {dtype.name}", lambda value: isinstance(value, np.ndarray), plain, value)
+    return TypeEncoding(f"array of {dtype.name}", lambda value: isinstance(value, np.ndarray), plain, value)
 
 
 _SEQUENCES: Final[Mapping[Any, tuple[type[Any], Callable[[Any], Any]]]] = {
@@ -264,9 +266,9 @@ _SEQUENCES: Final[Mapping[Any, tuple[type[Any], Callable[[Any], Any]]]] = {
 _MAPPINGS: Final[Mapping[Any, Callable[[Any], Any]]] = {dict: dict, Mapping: dict, Counter: Counter}
 
 
-def _sequence(item: Any, kind: type[Any], make: Callable[[Any], Any]) -> Form:
+def _sequence(item: Any, kind: type[Any], make: Callable[[Any], Any]) -> TypeEncoding:
     """Values of one type; a set in an order of its own, so that equal sets have equal bytes."""
-    part, in_order = form_of(item), kind is not Set
+    part, in_order = encoding_of(item), kind is not Set
     names = _integer_fields(item)
     if names and in_order:
         return _table(item, names, kind, make)
@@ -279,7 +281,7 @@ def _sequence(item: Any, kind: type[Any], make: Callable[[Any], Any]) -> Form:
     def value(plain: list[Any], columns: Iterator[bytes]) -> Any:
         return make(part.value(one, columns) for one in plain)
 
-    return Form(f"{kind.__name__} of {part.shape}", lambda value: isinstance(value, kind), plain, value)
+    return TypeEncoding(f"{kind.__name__} of {part.shape}", lambda value: isinstance(value, kind), plain, value)
 
 
 def _integer_fields(kind: Any) -> tuple[str, ...]:
@@ -287,10 +289,10 @@ def _integer_fields(kind: Any) -> tuple[str, ...]:
     if not isinstance(kind, type) or not (is_dataclass(kind) or hasattr(kind, "_fields")):
         return ()
     names, hints = _field_names(kind), typing.get_type_hints(kind)
-    return names if all(form_of(hints[name]) is _INTEGER for name in names) else ()
+    return names if all(encoding_of(hints[name]) is _INTEGER for name in names) else ()
 
 
-def _table(item: type[Any], names: tuple[str, ...], kind: type[Any], make: Callable[[Any], Any]) -> Form:
+def _table(item: type[Any], names: tuple[str, ...], kind: type[Any], make: Callable[[Any], Any]) -> TypeEncoding:
     """Records of integers column by column, 64 bits each."""
 
     def plain(value: Any, columns: Columns) -> int:
@@ -304,10 +306,12 @@ def _table(item: type[Any], names: tuple[str, ...], kind: type[Any], make: Calla
         rows = np.frombuffer(next(columns), "<i8").reshape(len(names), count).T.tolist()
         return make(item(*row) for row in rows)
 
-    return Form(f"table of {item.__name__}({','.join(names)})", lambda value: isinstance(value, kind), plain, value)
+    return TypeEncoding(
+        f"table of {item.__name__}({','.join(names)})", lambda value: isinstance(value, kind), plain, value
+    )
 
 
-def _mapping(key: Form, part: Form, make: Callable[[Any], Any]) -> Form:
+def _mapping(key: TypeEncoding, part: TypeEncoding, make: Callable[[Any], Any]) -> TypeEncoding:
     def plain(value: Any, columns: Columns) -> list[list[Any]]:
         if not isinstance(value, Mapping):
             raise TypeError(f"{value!r} is no mapping")
@@ -317,4 +321,4 @@ def _mapping(key: Form, part: Form, make: Callable[[Any], Any]) -> Form:
         return make({key.value(name, columns): part.value(one, columns) for name, one in plain})
 
     shape = f"mapping of {key.shape} to {part.shape}"
-    return Form(shape, lambda value: isinstance(value, Mapping), plain, value)
+    return TypeEncoding(shape, lambda value: isinstance(value, Mapping), plain, value)

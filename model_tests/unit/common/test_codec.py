@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from model_tests.common.codec import CODECS, Codec
+from model_tests.common.codec import CODECS, TypedCodec
 from model_tests.unit.source_files import ROOT, Module, production
 from spec import rules
 from spec.rules import RULES, Rule
@@ -89,7 +89,7 @@ def same(left: Any, right: Any) -> bool:
 @pytest.mark.parametrize("codec", CODECS.values(), ids=CODECS.keys())
 @settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
-def test_every_type_comes_back_as_it_was(codec: Codec[Any], data: st.DataObject) -> None:
+def test_every_type_comes_back_as_it_was(codec: TypedCodec[Any], data: st.DataObject) -> None:
     """Whatever values its fields have; equal values are equal bytes."""
     value = data.draw(values_of(codec.kind))
 
@@ -118,8 +118,8 @@ class Sample:
     column: npt.NDArray[np.int64] | None = None
 
 
-SAMPLE: Final[Codec[Sample]] = Codec("sample", Sample)
-OTHER: Final[Codec[Row]] = Codec("row", Row)
+SAMPLE: Final[TypedCodec[Sample]] = TypedCodec("sample", Sample)
+OTHER: Final[TypedCodec[Row]] = TypedCodec("row", Row)
 
 
 def test_equal_sets_are_equal_bytes() -> None:
@@ -162,7 +162,7 @@ def test_what_another_wrote_is_not_read(content: bytes) -> None:
 def test_a_type_without_a_form_is_refused_where_the_codec_is_made() -> None:
     """Not when the first value comes."""
     with pytest.raises(TypeError, match="has no form"):
-        Codec("callable", tuple[typing.Callable[[], int], ...])
+        TypedCodec("callable", tuple[typing.Callable[[], int], ...])
 
 
 def test_nothing_in_the_tree_pickles() -> None:

@@ -80,10 +80,10 @@ def test_a_field_that_is_offered_says_what_it_means() -> None:
     """Where the command is made, not where its help is read."""
 
     @dataclass(frozen=True)
-    class Silent:
+    class Undocumented:
         """Nothing is said of its field."""
 
         minutes: int = field(default=1, metadata=offered())
 
     with pytest.raises(KeyError, match="minutes"):
-        with_options(Silent)
+        with_options(Undocumented)

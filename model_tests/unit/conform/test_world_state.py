@@ -7,7 +7,7 @@ import pytest
 from model_tests.conform.side_by_side import state_of
 
 
-class Node:
+class Linked:
     """An object with a cycle, a bound method, and containers of each kind."""
 
     def __init__(self) -> None:
@@ -21,7 +21,7 @@ class Node:
 
 def test_a_copy_has_the_state_of_the_original() -> None:
     """Though nothing of it is the same object."""
-    assert state_of(deepcopy(node := Node())) == state_of(node)
+    assert state_of(deepcopy(node := Linked())) == state_of(node)
 
 
 @pytest.mark.parametrize(
@@ -30,14 +30,14 @@ def test_a_copy_has_the_state_of_the_original() -> None:
         lambda node: setattr(node, "number", 2),
         lambda node: node.names.add("c"),
         lambda node: node.queue[1].update(k=(1, 3)),
-        lambda node: setattr(node, "owner", Node()),
+        lambda node: setattr(node, "owner", Linked()),
         lambda node: setattr(node, "act", node.__init__),
         lambda node: setattr(node, "number", True),
     ],
 )
 def test_another_value_anywhere_is_another_state(change: Any) -> None:
     """In an attribute, a container, a cycle or the object of a method; also of another type."""
-    node = Node()
+    node = Linked()
     changed = deepcopy(node)
     change(changed)
 
