@@ -15,9 +15,12 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from model_tests import cli
+from model_tests.audit.options import AuditOptions
 from model_tests.common import java
 from model_tests.common.reports import HOLDS, NOTHING_JUDGED, VIOLATED, BadInput, Report, lacking_on_executors
+from model_tests.serve.options import ServeOptions
 from spec.rules import RULES
+from spec.versions import PROFILES
 
 RUN: Final = CliRunner()
 
@@ -174,7 +177,21 @@ def test_a_library_that_executors_lack_is_one_line(provide: Callable[[Callable[.
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["audit", "a", "b", "--no-crc"], ((["a", "b"],), {"master": "", "crc": False})),
+        (["audit", "a", "b", "--no-crc"], ((["a", "b"], AuditOptions(crc=False)), {})),
+        (
+            ["audit", "--kafka", "2.7", "--topic", "a-0", "--cluster", "A=x", "--cluster", "A=y", "--html", "p.html"],
+            (
+                (
+                    [],
+                    AuditOptions(profile=PROFILES["2.7"], topics=("a-0",), clusters={"A": ("x", "y")}, pictured=True),
+                ),
+                {},
+            ),
+        ),
+        (
+            ["serve", "--nodes", "3", "--topic", "a:2", "--topic", "b", "--seconds", "0.5", "--dir", "d"],
+            ((ServeOptions(nodes=3, topics=("a:2", "b"), seconds=0.5, directory=Path("d")),), {}),
+        ),
         (
             ["conform", "s", "--family", "A,Ax", "--jobs", "2"],
             ((["s"],), {"families": ("A", "Ax"), "jobs": 2}),
@@ -230,7 +247,7 @@ def test_a_library_that_executors_lack_is_one_line(provide: Callable[[Callable[.
             ),
         ),
     ],
-    ids=["audit", "conform", "check", "simulate", "simulate here", "replay"],
+    ids=["audit", "audit clusters", "serve", "conform", "check", "simulate", "simulate here", "replay"],
 )
 def test_a_command_passes_on_what_it_was_given(
     provide: Callable[[Callable[..., Report]], None], arguments: list[str], expected: tuple[object, object]
