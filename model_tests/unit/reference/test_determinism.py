@@ -16,6 +16,7 @@ from reference.network import Network
 from reference.tape import SeededReel, Tape, Weighted
 from reference.world.transaction_shape import Skew, TransactionShape
 from reference.world.transaction_world import TransactionWorld
+from spec.vocabulary import TransactionState
 
 
 def test_a_seed_gives_the_same_numbers_everywhere() -> None:
