@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -13,10 +14,12 @@ from typing import Annotated, Final, TypeAlias, cast
 import typer
 from rich.console import Console
 
+from model_tests.audit.options import AuditOptions
+from model_tests.common.command_options import with_options
 from model_tests.common.java import require_java
 from model_tests.common.reports import NOTHING_JUDGED, BadInput, Report, full_disk, lacking_on_executors
 from model_tests.verify.results import DIRECTORY, RunEffort
-from spec.versions import NEWEST, PROFILES, Profile
+from spec.versions import NEWEST
 
 app: Final = typer.Typer(
     name="eos",
@@ -30,8 +33,6 @@ app: Final = typer.Typer(
 Json: TypeAlias = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the report here too.")]
 Master: TypeAlias = Annotated[str, typer.Option(help="Where Spark runs.")]
 LOCAL: Final = "local[*]"
-READ_COMMITTED: Final = "read_committed"
-READ_UNCOMMITTED: Final = "read_uncommitted"
 INTERRUPTED: Final = 130
 """What shells return of a command that was interrupted."""
 LONGEST_HEAD: Final = 100_000
@@ -132,10 +133,10 @@ def prove_command(
 
 def _versions(text: str) -> tuple[int, ...]:
     known = {"0": 0, "1": 1, "2": 2}
-    asked = [version.strip() for version in text.split(",")]
-    if not all(version in known for version in asked):
+    requested = [version.strip() for version in text.split(",")]
+    if not all(version in known for version in requested):
         raise BadInput(f"--tv takes transaction versions, as 0,1,2; not {text!r}")
-    return tuple(known[version] for version in asked)
+    return tuple(known[version] for version in requested)
 
 
 @app.command("tla")
@@ -184,75 +185,15 @@ def scenarios_command(
 
 
 @app.command("audit")
+@with_options(AuditOptions)
 def audit_command(
+    options: Callable[[], AuditOptions],
     paths: Annotated[
         list[str] | None,
         typer.Argument(metavar="PATH...", help="Log directories, segments, or dumps of them; none with --history."),
     ] = None,
-    master: Annotated[str, typer.Option(help="Where Spark runs; not given, small logs are read in this process.")] = "",
-    crc: Annotated[bool, typer.Option("--crc/--no-crc", help="Check each batch's CRC-32C.")] = True,
-    deep: Annotated[
-        bool, typer.Option("--deep", help="Decode every batch's body, too, and hold its records against its header.")
-    ] = False,
-    high_watermark_checkpoint: Annotated[
-        bool, typer.Option("--high-watermark-checkpoint", help="Take the high watermark from the broker's checkpoint.")
-    ] = False,
-    producer_expiry_ms: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="MS", help="The brokers' producer.id.expiration.ms, a day if not given."),
-    ] = None,
-    kafka: Annotated[
-        str | None, typer.Option(metavar="VERSION", help="The release whose decisions judge, the newest if not given.")
-    ] = None,
-    transactions: Annotated[
-        bool, typer.Option("--transactions", help="List every transaction, not only those open or in doubt.")
-    ] = False,
-    transactional_id: Annotated[
-        str, typer.Option(metavar="ID", help="List the transactions of this transactional id, and only those.")
-    ] = "",
-    topic: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Only this topic, partition or pattern; may be repeated.")
-    ] = None,
-    producer_id: Annotated[
-        int | None, typer.Option(min=0, metavar="ID", help="Only what is found about this producer.")
-    ] = None,
-    since: Annotated[
-        str,
-        typer.Option(metavar="TIME", help="Only findings and transactions from then on: ISO 8601, or milliseconds."),
-    ] = "",
-    until: Annotated[str, typer.Option(metavar="TIME", help="Only those up to then. All is judged all the same.")] = "",
-    history: Annotated[
-        str,
-        typer.Option(
-            metavar="FILE",
-            help="Client histories: a journal, Jepsen's EDN, or what Kafka's system tests print (a file, "
-            "or a directory of them; also .gz, .xz).",
-        ),
-    ] = "",
-    history_format: Annotated[
-        str, typer.Option(metavar="FORMAT", help="Of the history: journal, edn or tools; found out if not given.")
-    ] = "",
-    history_isolation: Annotated[
-        str, typer.Option(metavar="LEVEL", help="Of the history's readers: read_committed or read_uncommitted.")
-    ] = READ_COMMITTED,
     history_trace: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the history as a trace for eos check, too: FILE.ndjson.")
-    ] = None,
-    received: Annotated[
-        str,
-        typer.Option(
-            metavar="FILE", help="What a read_committed reader received: lines of JSON, or of the console consumer."
-        ),
-    ] = "",
-    work: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Keep the results of each log there; a stopped audit resumes from them."),
-    ] = None,
-    cluster: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=PATH", help="Audit PATH, too, as of a cluster of this name; once for each path of it."
-        ),
     ] = None,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a page to send on, too.")] = None,
     json_file: Json = None,
@@ -260,66 +201,22 @@ def audit_command(
     """Judge the log directories of real brokers: which rules they break, and what is damaged."""
 
     def run() -> Report:
-        reported = _reported(history, received, history_format, history_isolation)
+        chosen = replace(options(), pictured=html is not None)
         _require_writable(html)
         if history_trace is not None:
-            import_module("model_tests.audit.history_command").write_trace(history_trace, **reported)
-        clusters = import_module("model_tests.audit.clusters").named_clusters(cluster) if cluster else {}
-        if not paths and not clusters:
-            if not history:
-                beside = "; --received is compared with them" if received else ""
-                raise BadInput(f"nothing to audit: give log directories, or a client history with --history{beside}")
-            report = _provided("model_tests.audit.history_command")(**reported, pictured=html is not None)
-            return _with_page(report, html)
-        given = _given(
-            profile=None if kafka is None else _release(kafka),
-            deep=deep,
-            checkpointed_watermark=high_watermark_checkpoint,
-            producer_expiry_ms=producer_expiry_ms,
-            transactions=transactions,
-            transactional_id=transactional_id,
-            topics=tuple(topic) if topic else None,
-            producer_id=producer_id,
-            since=since,
-            until=until,
-            work=None if work is None else str(work),
-            pictured=html is not None,
-            clusters=clusters or None,
-        )
-        report = _provided("model_tests.audit.run")(paths or [], master=master, crc=crc, **given, **reported)
-        return _with_page(report, html)
+            import_module("model_tests.audit.history_command").write_trace(history_trace, chosen)
+        if paths or chosen.clusters:
+            report = _provided("model_tests.audit.run")(paths or [], chosen)
+        elif chosen.history:
+            report = _provided("model_tests.audit.history_command")(chosen)
+        else:
+            received = "; --received is compared with them" if chosen.received else ""
+            raise BadInput(f"nothing to audit: give log directories, or a client history with --history{received}")
+        if html is not None:
+            import_module("model_tests.audit.page").write_page(report, html)
+        return report
 
     _judge(run, json_file)
-
-
-def _with_page(report: Report, html: Path | None) -> Report:
-    """The report, of which a page is written if one is wanted."""
-    if html is not None:
-        import_module("model_tests.audit.page").write_page(report, html)
-    return report
-
-
-def _given(**options: object) -> dict[str, object]:
-    """The options that were given: where one was not, who is called knows what then holds."""
-    return {name: value for name, value in options.items() if not (value is None or value is False or value == "")}
-
-
-def _reported(history: str, received: str, form: str, isolation: str) -> dict[str, object]:
-    """What is given about clients, as `run` of the audit takes it."""
-    if isolation not in (READ_COMMITTED, READ_UNCOMMITTED):
-        raise BadInput(f"--history-isolation is {READ_COMMITTED} or {READ_UNCOMMITTED}, not {isolation!r}")
-    reported: dict[str, object] = {name: file for name, file in (("history", history), ("received", received)) if file}
-    if form:
-        reported["history_form"] = import_module("model_tests.histories.reading").form_called(form)
-    if isolation == READ_UNCOMMITTED:
-        reported["read_committed"] = False
-    return reported
-
-
-def _release(name: str) -> Profile:
-    if name not in PROFILES:
-        raise BadInput(f"no Kafka version {name!r}; known are {', '.join(PROFILES)}")
-    return PROFILES[name]
 
 
 @app.command("conform")

@@ -404,34 +404,18 @@ REPL_HW_BOUNDS: Final = Rule(
     "The high watermark is at most the log end of each in-sync replica and never falls on a leader.",
     ("KIP-101", "Partition.maybeIncrementLeaderHW"),
     "PBHT",
-    waived={
-        "P": "proved for any number of replicas is that a leader's high watermark never falls and is within its own "
-        "log; that it is within every in-sync log is searched. Open under leader_raises_high_watermark: a leader of "
-        "a past epoch keeps counting, and that some replica that it counts has no more than any present member of "
-        "the set is a sentence about some replica, where lemmas are about all"
-    },
 )
 REPL_COMMITTED_SURVIVES: Final = Rule(
     "repl.committed_survives",
     "A record below the high watermark survives every clean election; an unclean one may lose it.",
     ("KIP-101", "KIP-279"),
     "PBHT",
-    waived={
-        "P": "searched. As lemmas of an induction the theorems leave leader_has_what_is_committed open under "
-        "leader_raises_high_watermark and controller_elects: what a leader of a past epoch may still commit is in the "
-        "logs of all who lead later, which follows from sets of replicas, election by election"
-    },
 )
 REPL_PREFIX_AGREEMENT: Final = Rule(
     "repl.prefix_agreement",
     "Replicas agree below the high watermark; a returning replica truncates to the leader's history.",
     ("KIP-101", "LeaderEpochFileCache"),
     "PBHT",
-    waived={
-        "P": "searched. As lemmas of an induction the theorems leave followers_have_the_leaders_history open under "
-        "leader_answers_fetch and follower_takes_reply: it needs that logs which share an epoch's batch share all "
-        "before it, a reply on its way included, and agreement below high watermarks needs repl.committed_survives"
-    },
 )
 
 RULES: Final[Mapping[str, Rule]] = MappingProxyType(

@@ -68,7 +68,7 @@ def _entry(state: TransactionState, client_version: int) -> TransactionEntry:
 
 def _from(entry: TransactionEntry, profile: Profile, client_version: int) -> Iterator[StateChange]:
     source = name_of(entry)
-    for by, transition in _asked(entry, profile, client_version):
+    for by, transition in _transitions(entry, profile, client_version):
         if transition.appends:
             yield StateChange(source, TransactionState(completed_state(transition)).name, by)
         elif entry.pending != FENCING.value and transition.entry.pending == FENCING.value:
@@ -89,7 +89,7 @@ def name_of(entry: TransactionEntry) -> str:
     return TransactionState(entry.pending if entry.pending != ABSENT else entry.state).name
 
 
-def _asked(entry: TransactionEntry, profile: Profile, client_version: int) -> Iterable[tuple[str, Transition]]:
+def _transitions(entry: TransactionEntry, profile: Profile, client_version: int) -> Iterable[tuple[str, Transition]]:
     bumps = client_version >= BUMPING
     for identity in ((ABSENT, ABSENT), (OWN, EPOCH), (OWN, EPOCH - 1)):
         request = InitRequest(TIMEOUT, FRESH, NOW, producer_id=identity[0], producer_epoch=identity[1])
@@ -97,8 +97,8 @@ def _asked(entry: TransactionEntry, profile: Profile, client_version: int) -> It
     adding = AddRequest(OWN, EPOCH, all_registered=False, now=NOW, client_version=client_version)
     yield Api.ADD_PARTITIONS_TO_TXN, register(entry, adding, profile)
     for commits, epoch in product((True, False), (EPOCH, EPOCH - 1)):
-        asked = EndRequest(OWN, epoch, commits, bumps, FRESH, NOW)
-        yield f"EndTxn {'commit' if commits else 'abort'}", end(entry, asked, profile)
+        requested = EndRequest(OWN, epoch, commits, bumps, FRESH, NOW)
+        yield f"EndTxn {'commit' if commits else 'abort'}", end(entry, requested, profile)
     if entry.pending == FENCING.value:
         yield "the fence's abort", end(entry, fencing_abort(entry, FRESH, NOW, profile), profile)
     if is_preparing(entry):

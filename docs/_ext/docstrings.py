@@ -1,15 +1,16 @@
 """Docstrings in Google's style on the page: paragraphs, lists of arguments and attributes, what is raised."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from inspect import cleandoc
 from typing import Final
 
 from docutils import nodes
 from tables import prose
 
+from model_tests.common.docstrings import entries, entries_of
+
 SECTIONS: Final = ("Args", "Attributes", "Fields", "Raises", "Returns", "Yields")
-ENTRY: Final = re.compile(r"^(?P<name>\*{0,2}[\w., \[\]*]+): (?P<text>.*)$")
 ITEM: Final = re.compile(r"^(?:[-*]|\d+\.) ")
 
 
@@ -31,8 +32,7 @@ def written(writer: Callable[..., object]) -> dict[str, str]:
     Raises:
         ValueError: its docstring has no section of fields.
     """
-    _, _, below = cleandoc(writer.__doc__ or "").partition("\nFields:\n")
-    found = dict(_entries(cleandoc(re.split(r"\n\s*\n", below)[0])))
+    found = entries_of(writer.__doc__ or "", "Fields")
     if not found:
         raise ValueError(f"{writer.__qualname__} does not say what its fields mean")
     return found
@@ -66,28 +66,14 @@ def _items(lines: list[str]) -> nodes.Node:
 
 
 def _section(heading: str, text: str) -> nodes.Node:
-    entries = list(_entries(text))
+    listed = list(entries(text))
     reported = nodes.container("", nodes.paragraph("", heading, classes=["api-part"]), classes=["api-section"])
-    if not entries:
+    if not listed:
         reported += nodes.paragraph("", "", prose(" ".join(text.split())))
         return reported
     items = nodes.definition_list()
-    for name, about in entries:
+    for name, about in listed:
         term = nodes.term("", "", nodes.literal("", name))
         items += nodes.definition_list_item("", term, nodes.definition("", nodes.paragraph("", "", prose(about))))
     reported += items
     return reported
-
-
-def _entries(text: str) -> Iterator[tuple[str, str]]:
-    name, about = "", [""]
-    for line in text.splitlines():
-        found = ENTRY.match(line)
-        if found and not line.startswith(" "):
-            if name:
-                yield name, " ".join(about)
-            name, about = found["name"], [found["text"]]
-        elif name:
-            about.append(line.strip())
-    if name:
-        yield name, " ".join(about)

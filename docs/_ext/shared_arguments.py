@@ -1,330 +1,36 @@
-"""The meaning of arguments that many functions of a package share: written once, and shown with each of them."""
+"""The meaning of arguments that many functions of a package share: its docstring has them, under `Arguments`."""
 
 import ast
 from collections.abc import Iterator, Mapping
-from types import MappingProxyType
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Final
+
+from model_tests.common.docstrings import entries_of
 
 MANY: Final = 4
 """A function with so many arguments says what each is."""
 
-SHARED: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
-    {
-        "spec.systems": {
-            "profile": "the release whose behaviours the decision reads.",
-            "entry": "the partition's state of the batch's producer.",
-            "request": "the batch that arrives.",
-            "seen": "the partition's state of the verification.",
-            "without": "names of guards to leave out, to see that the fact needs them.",
-            "_seen": "not read; every fact of an append is asked with it.",
-            "decide": "the decision, or the step, that the fact is about.",
-            "state": "of the whole system, before the action.",
-            "partition": "which one.",
-            "batch": "its number, from 0, in the order in which its client made it.",
-            "epoch": "that it carries, or is to have.",
-            "producer": "which one.",
-            "position": "in the log, counted in batches from 0.",
-            "offset": "of a record.",
-        },
-        "spec.systems.decision_lemmas": {"request": "the request that arrives."},
-        "spec.systems.election_lemmas": {
-            "one": "the first replica of the assignment.",
-            "two": "the second.",
-            "three": "the third.",
-            "asked": "who leads now, whether the first is to, and whether anyone may.",
-        },
-        "spec.systems.group_lemmas": {
-            "group": "what its coordinator knows of it.",
-            "joining": "as whom, or in what, a request comes.",
-            "past": "the identity of a member of an earlier generation.",
-            "member": "as whom the request comes.",
-            "said": "what else the requests say.",
-            "commit": "the offsets that are committed, and as whom.",
-        },
-        "spec.systems.idempotence": {
-            "stream": "what one producer sends to one partition.",
-            "request": "its number, from 0, in the order of sending.",
-            "others": "how many records of others are appended before it.",
-        },
-        "spec.systems.partition": {
-            "log": "the partition, as its leader and its followers have it.",
-            "sequence": "of the first record.",
-            "delta": "of the last offset from the first.",
-            "coordinator_epoch": "that the marker carries.",
-            "to": "how many batches the new leader has.",
-            "known": "its high watermark, in batches.",
-            "i": "a position.",
-            "j": "a position that is not before it.",
-        },
-        "spec.systems.produce_lemmas": {"of": "the request as a whole: what it says beside its batch."},
-        "spec.systems.renaming_lemmas": {
-            "asking": "everything that the decision is asked with.",
-            "names": "the producer ids that it may read and write.",
-            "others": "those that stand in their place.",
-        },
-        "spec.systems.step_lemmas": {
-            "before": "what the coordinator has in memory and in its log.",
-            "step": "the request, and how its append ends.",
-        },
-        "spec.systems.transition_lemmas": {
-            "name": "of the fact.",
-            "move": "the decision: from what it is asked with to the state after.",
-            "premise": "what is asked of its inputs, beside being possible.",
-            "asking": "everything that the decision is asked with.",
-            "names": "the producer ids that it may read and write.",
-        },
-        "spec.systems.replication": {
-            "world": "all replicas, the controller, and the messages between them.",
-            "one": "a replica.",
-            "other": "another, or the same.",
-            "leader": "a replica that takes itself for the leader.",
-            "follower": "a replica.",
-        },
-        "spec.systems.transactions": {
-            "view": "the state of the system, and what is asked of it.",
-            "instance": "of the client: each has the transactional id in turn.",
-            "txn": "a client's transaction, by its number, or a bump that it has asked for.",
-            "batch": "its number among those of the transaction to the partition, from 0.",
-            "fate": "how the append to the coordinator's log ends.",
-            "decision": "a transaction that the coordinator has decided, by its number.",
-            "coordinator": "the coordinator's epoch.",
-            "reader": "which one: of committed data, or of all.",
-            "request": "what arrives: data, or consumed offsets.",
-            "p": "a partition.",
-            "b": "a batch of the transaction there.",
-            "q": "another partition, or the same.",
-            "c": "a batch of the transaction there.",
-        },
-        "spec.systems.transactions.group_claims": {"other": "another partition of the transaction."},
-        "spec.systems.transactions.reader_lemmas": {
-            "other": "another transaction, or the same.",
-            "another": "a batch of that one.",
-        },
-        "spec.systems.transactions.broken": {
-            "name": "what is wrong, in a line.",
-            "violates": "the claim that no longer holds.",
-            "knobs": "of the system that shows it.",
-            "left_to_tests": "whether `eos prove` leaves it to the tests.",
-        },
-        "reference.replication": {
-            "now": "milliseconds, by the controller's clock.",
-            "broker": "its id.",
-            "epoch": "of its registration.",
-            "shuts_down": "whether it asks to be relieved of what it leads.",
-            "partition": "its number.",
-            "election": "what kind it was.",
-            "candidates": "as they stood before it.",
-            "elected": "the leader now, or none.",
-            "former": "the partition's state before the election.",
-            "unclean_allowed": "whether anyone alive might have led.",
-            "state": "of the partition.",
-            "insync": "the in-sync set.",
-            "eligible": "replicas that may lead where the in-sync set is empty (KIP-966).",
-            "last_known": "who led last, -1 unknown.",
-        },
-        "model_tests.bugs": {
-            "bug": "as the catalogue has it.",
-            "case": "the release and instance in which it was found.",
-            "trace": "the steps of the counterexample.",
-            "event": "how the steps of this system are drawn.",
-            "instance": "of the client, by its number.",
-            "transaction": "of the client, by its number.",
-            "partition": "by its number.",
-            "number": "of the batch, from 0.",
-            "fate": "how the append to the coordinator's log ends.",
-        },
-        "model_tests.conform": {
-            "step": "as it was recorded.",
-            "answer": "of the specification or the reference.",
-            "seen": "the state after, as that side has it.",
-            "symbols": "which of its ids stand for which of the recording.",
-            "producer": "its id.",
-            "said": "the offsets, by partition.",
-            "profile": "the recorded build.",
-            "appended": "whether the log took them.",
-            "name": "of the partition.",
-            "marker": "as the coordinator sends it.",
-            "commits": "the outcome.",
-            "caught_up": "whether the group has applied it when it is answered.",
-            "request": "the batch, as the decision takes it.",
-            "values": "of its records.",
-            "guarded": "whether the coordinator has agreed to it.",
-        },
-        "model_tests.machines": {
-            "by": "who was asked, for the report.",
-            "profile": "the release that the run is of.",
-            "batch": "as it was sent.",
-            "copies": "how many batches the request had.",
-            "before": "what was known of the producer.",
-            "after": "what is known of it now.",
-            "end": "offset behind the last record.",
-            "answer": "to the request.",
-            "ledger": "where rules at stake are counted, and violations kept.",
-            "origin": "who sends it.",
-            "guard": "that the append carries.",
-            "version": "of a marker's transaction, -1 of anything else.",
-            "snapshots": "by offset, None where one is damaged.",
-            "log": "the batches that are there.",
-            "checked": "whether segments were checked, which takes new snapshots.",
-            "producers": "what is known.",
-            "reported": "what may be known.",
-            "warned": "whether recovery said that nothing is known.",
-            "nothing_left": "whether there is no record.",
-            "identity": "producer id and epoch.",
-            "first": "sequence of the first record.",
-            "records": "how many.",
-            "now": "milliseconds.",
-            "rule": "that is at stake.",
-            "holds": "whether it holds here.",
-            "said": "what is wrong, if it does not.",
-            "circumstances": "in which it was at stake; a domain may leave them out.",
-            "failures": "of the runs.",
-            "seconds": "that the runs took.",
-            "world": "that the run is played in.",
-            "tape": "all chance.",
-            "story": "what has happened, for the report.",
-            "weights": "what may happen, and how often.",
-            "steps": "how many events.",
-            "seed": "of the tape.",
-            "order": "when offsets are committed: with the output, before, or after.",
-            "actions": "what may happen.",
-            "ends": "whether totals are held against each other in the end.",
-            "unclean": "whether unclean elections are allowed.",
-            "doing": "what the stranger is up to, for the report.",
-            "partition": "by its number.",
-            "terrain": "where the run is to take place, if not anywhere.",
-            "given": "ids that were handed out.",
-            "consumer": "that fetches.",
-            "name": "of the partition.",
-            "leader": "of the partition.",
-            "history": "what was done to the partition.",
-            "watch": "where rules at stake are counted.",
-            "node": "that is asked.",
-            "batches": "of the request.",
-            "ask": "puts the request to the node.",
-        },
-        "model_tests.machines.transaction_ids": {"first": "id of the block that the run begins with."},
-        "model_tests": {
-            "log": "of one partition on one broker.",
-            "logs": "of all partitions and brokers, in order.",
-            "batches": "of the log, as columns.",
-            "around": "what is known of the log beside its batches: checkpoints, where segments begin.",
-            "damage": "what could not be read; more may be added.",
-            "derived": "the files that are derived from batches: snapshots and indexes.",
-            "missing": "holes in the log.",
-            "whole": "whether nothing of it is missing.",
-            "profile": "the release whose rules are asked.",
-            "partition": "which one.",
-            "directory": "of the logs.",
-            "offset": "of the batch.",
-            "node": "the broker.",
-            "change": "what to make of the batch.",
-            "findings": "of each log.",
-            "shown": "what is asked for.",
-            "transactions": "as they were joined over all logs.",
-            "records": "of the log.",
-            "rows": "of the trace.",
-            "last_epoch": "of the controller, at the end of its log.",
-            "last_ms": "time of its last record.",
-            "journal": "what clients wrote down.",
-            "led": "by the number of the log who led its partition, and what elections may have taken from it.",
-            "counts": "holes, counted up to each batch.",
-            "rewritten": "whether the cleaner may have been here.",
-            "active_rewritten": "whether it may have been in the last segment.",
-            "segments": "with their index files.",
-            "segment": "with its index files.",
-            "own": "batches of the segment.",
-            "log_start": "first offset that may be read.",
-            "history": "file of a client history, empty for none.",
-            "received": "file of what readers were given, empty for none.",
-            "form": "of the history, None to detect it from its content.",
-            "history_form": "of the history, None to detect it from its content.",
-            "deep": "whether the body of every batch is decoded.",
-            "part": "what is left of all its segments.",
-            "wanted": "what must be known of the log.",
-            "verdict": "on the log, so far.",
-            "disputed": "first and last offset of transactions of which index and log are known not to agree.",
-            "tally": "what readers and rules have to do with of the log's data.",
-            "left": "a replica.",
-            "right": "another.",
-            "paths": "where they, or the logs, are.",
-            "end": "offset below which they must agree.",
-            "producer_expiry_ms": "`producer.id.expiration.ms` of the brokers.",
-            "pictured": "whether stories are kept, to be drawn.",
-            "name": "of the partition.",
-            "offsets": "of the log: start, last stable, high watermark, end.",
-            "here": "its transactions.",
-            "place": "of the log.",
-            "rule": "that is broken.",
-            "known": "the transaction, as its coordinator has it.",
-            "message": "what is wrong.",
-            "step": "that failed.",
-            "remedy": "what ends it.",
-            "epoch": "of the producer, None for the transaction's.",
-            "severity": "violation, suspicious, known or undecided.",
-            "markers": "in the order of the log.",
-            "empty": "of each marker, whether it ends no data.",
-            "log_end": "offset behind the last record.",
-            "skipped": "records of unknown versions; more may be added.",
-            "row": "of the batch among them.",
-            "spark": "the session.",
-            "pieces": "of the work, a task each.",
-            "trace_of": "makes the rows of one trace.",
-            "console": "that shows how far it is.",
-            "kind": "of the case.",
-            "branch": "of the decision.",
-            "checks": "of the rules at stake.",
-            "sheet": "the columns of a step.",
-            "read_committed": "whether the readers take only what is committed.",
-            "file": "to be written.",
-            "path": "of the history.",
-        },
-        "model_tests.judging.explain": {"kind": "of the verdict.", "step": "number of the step that breaks it."},
-        "model_tests.judging.verdicts": {"kind": "of the verdict."},
-        "model_tests.audit.changes": {"batches": "how many."},
-        "model_tests.audit.controller_log_fold": {"end": "of the controller's log."},
-        "model_tests.audit.transactions_match": {
-            "transactions": "in the order of the coordinator's log.",
-            "others": "of the producer, which have not registered the partition.",
-        },
-        "model_tests.histories": {
-            "history": "as columns, or its file.",
-            "reported": "records, a row each.",
-            "before": "row of the earlier one.",
-            "after": "row of the later one.",
-            "key": "the partition, by its number.",
-            "offsets": "that the case is about.",
-            "values": "of the records.",
-            "operations": "rows of the history.",
-            "operation": "its row in the history.",
-            "mop": "which part of the operation.",
-            "offset": "in the answer, or `UNKNOWN`.",
-            "value": "of the record, or `UNKNOWN`.",
-            "process": "of the client.",
-            "via": "how it came to them: assign, or a subscription.",
-            "keys": "the partitions.",
-            "at_start": "whether it begins at the start.",
-        },
-        "model_tests.verify": {
-            "name": "of the search.",
-            "knobs": "of the system.",
-            "epochs": "how many a producer may have.",
-            "deltas": "how many records a batch may have, at most.",
-            "console": "that it is written to.",
-            "effort": "quick, default or deep.",
-            "failures": "a line each.",
-            "seconds": "that the run took.",
-        },
-    }
-)
-"""By package or module, the nearest one first; then by name."""
+SECTION: Final = "Arguments"
+
+
+@cache
+def shared(name: str) -> Mapping[str, str]:
+    """What a module or package says of arguments that its functions share."""
+    found = find_spec(name)
+    if found is None or found.origin is None:
+        return {}
+    tree = ast.parse(Path(found.origin).read_text(encoding="utf-8"))
+    return entries_of(ast.get_docstring(tree) or "", SECTION)
 
 
 def meanings(module: str, names: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     """The meaning of each argument of a function of this module; arguments without one are left out."""
-    nearest = sorted((each for each in SHARED if f"{module}.".startswith(f"{each}.")), key=len, reverse=True)
+    parts = module.split(".")
+    nearest = [shared(".".join(parts[:end])) for end in range(len(parts), 0, -1)]
     for name in names:
-        said = next((SHARED[each][name] for each in nearest if name in SHARED[each]), None)
+        said = next((meaning[name] for meaning in nearest if name in meaning), None)
         if said is not None:
             yield name, said
 
@@ -338,7 +44,7 @@ def arguments(node: ast.FunctionDef) -> tuple[str, ...]:
 def with_arguments(module: str, node: ast.FunctionDef, docstring: str) -> str:
     """A docstring with what its arguments mean, where it has many and does not say so itself."""
     names = arguments(node)
-    shared = dict(meanings(module, names))
-    if len(names) < MANY or "Args:" in docstring or not shared:
+    known = dict(meanings(module, names))
+    if len(names) < MANY or "Args:" in docstring or not known:
         return docstring
-    return "\n".join((docstring, "", "Args:", *(f"    {name}: {said}" for name, said in shared.items())))
+    return "\n".join((docstring, "", "Args:", *(f"    {name}: {said}" for name, said in known.items())))

@@ -31,7 +31,15 @@ def copied(recordings: Path, directory: Path, *partitions: str, controlled: bool
 
 
 def with_change(directory: Path, partition: str, offset: int, change: Change, *nodes: str) -> None:
-    """Change the batch at an offset on some brokers, and make its checksum anew; what is derived from it goes."""
+    """Change the batch at an offset on some brokers, and make its checksum anew; what is derived from it goes.
+
+    Args:
+        directory: of the logs.
+        partition: which one.
+        offset: of the batch.
+        change: what to make of the batch.
+        nodes: the brokers; every one if none is named.
+    """
     for node in nodes or BROKERS:
         folder = directory / node / partition
         if not folder.exists():
@@ -50,7 +58,14 @@ def with_change(directory: Path, partition: str, offset: int, change: Change, *n
 
 
 def cut(directory: Path, partition: str, node: str, batches: int) -> int:
-    """Cut so many batches off a replica's end; the offset it then ends at."""
+    """Cut so many batches off a replica's end; the offset it then ends at.
+
+    Args:
+        directory: of the logs.
+        partition: which one.
+        node: the broker.
+        batches: how many.
+    """
     path = max((directory / node / partition).glob("*.log"))
     content = path.read_bytes()
     start, _ = list(batches_in(content))[-batches]

@@ -8,8 +8,8 @@ from crc32c import crc32c
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
-from model_tests.audit.kafka_log import KafkaLog, VerdictReader
-from model_tests.audit.verdict_tasks import SomeSegments, TaskResult
+from model_tests.audit.kafka_log import PLAN_OPTION, KafkaLog, VerdictReader
+from model_tests.audit.verdict_tasks import TASK, SomeSegments, TaskResult
 from model_tests.logs.kafka_log_batches import BEFORE_LENGTH_COUNTS
 from model_tests.logs.kafka_log_segment import SegmentRange
 from model_tests.spark.worker import begin_task
@@ -28,7 +28,7 @@ class Checksums(KafkaLog):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """The reader for the options given."""
-        return ChecksumReader(self.options)
+        return ChecksumReader(self.options[PLAN_OPTION])
 
 
 class ChecksumReader(VerdictReader):
@@ -37,7 +37,7 @@ class ChecksumReader(VerdictReader):
     def read(self, partition: InputPartition) -> Iterator[TaskResult]:
         """The count as a row."""
         begin_task()
-        task = partition.value
+        task = TASK.decode(partition.value)
         if isinstance(task, SomeSegments):
             yield TaskResult(task.number, part=sum(map(_sound, task.log.segments)))
             return

@@ -56,7 +56,36 @@ class ClusterReport:
         return bool(self.replicated or self.elections or self.passed_over or self.unread)
 
     def to_json(self) -> dict[str, object]:
-        """The same as plain values."""
+        """The same as plain values.
+
+        Fields:
+            replicated: partitions of which more than one replica was given
+            compared: batches that were compared with another replica
+            elections: changes of leaders by the controller's log, also to no leader
+            shrinks: how often an in-sync set lost a member
+            expansions: how often one gained a member
+            unclean: elections of a leader that was not in sync
+            again: elections of the last known leader while no replica was in sync; nothing is lost by one
+            not_read[].path: the controller's log
+            not_read[].kind: kind of record, by its name or number
+            not_read[].version: its version, which is not known
+            not_read[].newest: the newest version of it that is known; -1 where the kind is not
+            not_read[].count: how many there are
+            not_read[].first: offset of the first
+            not_read[].last: offset of the last
+            partitions[].topic: topic
+            partitions[].partition: number of the partition
+            partitions[].replicas[]: a broker that has it
+            partitions[].in_sync[]: a broker in its in-sync set, at the end of the controller's log
+            partitions[].leaders[].leader_epoch: a leader epoch
+            partitions[].leaders[].leader: broker that led in it; -1 for none
+            partitions[].leaders[].in_sync[]: a broker in the in-sync set when it began
+            partitions[].leaders[].unclean: the leader was not in sync before
+            partitions[].leaders[].again: no replica was in sync, and the last known leader leads again
+            partitions[].leaders[].offset: of its record in the controller's log
+            partitions[].leaders[].time: when it was decided, in milliseconds
+            passed_over.*: records of the controller's log that were not looked at, by name
+        """
         names = ("replicated", "compared", "elections", "shrinks", "expansions", "unclean", "again")
         return {
             **{name: getattr(self, name) for name in names},

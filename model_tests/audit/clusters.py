@@ -1,29 +1,13 @@
 """Which logs are of one cluster: those of brokers that name it, those that were given as its, and those of nobody."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from model_tests.audit.meta_properties import cluster_of
-from model_tests.common.reports import BadInput
 from model_tests.logs.locations import Location, UnsupportedUrl, located
 
 UNNAMED: Final = ""
 """The cluster of all logs of which nothing says whose they are."""
-
-
-def named_clusters(options: Iterable[str]) -> dict[str, list[str]]:
-    """The paths of each cluster, by options of the form NAME=PATH.
-
-    Raises:
-        BadInput: an option has another form.
-    """
-    found: dict[str, list[str]] = {}
-    for option in options:
-        name, equals, path = option.partition("=")
-        if not (name and equals and path):
-            raise BadInput(f"--cluster takes NAME=PATH, once for each path of the cluster; not {option!r}")
-        found.setdefault(name, []).append(path)
-    return found
 
 
 def clusters_of(paths: Sequence[str], named: Mapping[str, Sequence[str]]) -> list[str]:

@@ -8,15 +8,11 @@ from typing import Any
 from model_tests.audit.log import concluded
 from model_tests.audit.partial_log import Wanted
 from model_tests.audit.partition import conclude
-from model_tests.audit.partition_verdict import PartitionVerdict
-from model_tests.audit.reading import PartialLog
+from model_tests.audit.partition_verdict import VERDICT, Judged
+from model_tests.audit.reading import PART, PartialLog
 from model_tests.audit.reread import RereadRequest
-from model_tests.audit.wire import decode, unpacked_part
 from model_tests.logs.kafka_log_derived import read_derived
 from model_tests.logs.kafka_log_folders import LogFolder
-from model_tests.logs.kafka_log_segment import SegmentDamage
-
-Judged = tuple[PartitionVerdict, list[SegmentDamage]]
 
 
 @dataclass(slots=True)
@@ -24,11 +20,11 @@ class _PartReading:
     """What is known so far.
 
     Attributes:
-        asked: of the logs that have no verdict yet, what must be kept of them when they are read again.
+        rereads: of the logs that have no verdict yet, what must be kept of them when they are read again.
     """
 
     verdicts: dict[int, Judged] = field(default_factory=dict)
-    asked: dict[int, RereadRequest] = field(default_factory=dict)
+    rereads: dict[int, RereadRequest] = field(default_factory=dict)
 
 
 def collected(
@@ -45,8 +41,8 @@ def collected(
     """
     reading = _PartReading()
     while True:
-        _add(reading, read(reading.asked), logs, wanted)
-        if not reading.asked:
+        _add(reading, read(reading.rereads), logs, wanted)
+        if not reading.rereads:
             return reading.verdicts
 
 
@@ -56,27 +52,27 @@ def _add(
     parts: dict[int, dict[int, bytes]] = defaultdict(dict)
     for row in rows:
         if row.verdict is not None:
-            reading.verdicts[row.log] = decode(row.verdict)
+            reading.verdicts[row.log] = VERDICT.decode(row.verdict)
         elif row.part is not None and row.left is not None:
             parts[row.log][row.part] = bytes(row.left)
-    asked, reading.asked = reading.asked, {}
+    before, reading.rereads = reading.rereads, {}
     for number, own in parts.items():
-        log, before = logs[number], asked.get(number, RereadRequest())
-        judged, more = _judged(log, [own[part] for part in sorted(own)], wanted(log).and_also(before))
+        log, known = logs[number], before.get(number, RereadRequest())
+        judged, more = _judged(log, [own[part] for part in sorted(own)], wanted(log).and_also(known))
         if judged is None:
-            reading.asked[number] = before | more
+            reading.rereads[number] = known | more
         else:
             reading.verdicts[number] = judged
 
 
 def _judged(log: LogFolder, parts: Sequence[bytes], wanted: Wanted) -> tuple[Judged | None, RereadRequest]:
     """The verdict on a log that was read in parts, or what else must be seen of it before there is one."""
-    whole = together([unpacked_part(part) for part in parts], wanted)
+    whole = together([PART.decode(part) for part in parts], wanted)
     if whole.miscut:
         return None, RereadRequest(segments=set(whole.miscut))
     derived = read_derived(log)
-    verdict, asked = conclude(whole.log, wanted, derived)
-    return (None, asked) if asked else (concluded(log, whole, wanted, derived, verdict), asked)
+    verdict, missing = conclude(whole.log, wanted, derived)
+    return (None, missing) if missing else (concluded(log, whole, wanted, derived, verdict), missing)
 
 
 def together(parts: Sequence[PartialLog], wanted: Wanted) -> PartialLog:

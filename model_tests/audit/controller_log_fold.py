@@ -217,7 +217,15 @@ def effective(records: Iterable[ControllerRecord]) -> Iterator[ControllerRecord]
 def controller_history(
     log: ControllerLog, end: int, last_epoch: int, last_ms: int, profile: Profile = NEWEST
 ) -> tuple[ControllerHistory, tuple[Changed, ...]]:
-    """The history of every partition, and each change by itself."""
+    """The history of every partition, and each change by itself.
+
+    Args:
+        log: of one partition on one broker.
+        end: of the controller's log.
+        last_epoch: of the controller, at the end of its log.
+        last_ms: time of its last record.
+        profile: the release whose rules are asked.
+    """
     fold = ClusterFold(profile)
     fold.run(log.known, judges=False)
     fold.changed.clear()

@@ -8,14 +8,15 @@ from model_tests.audit.coordinator_log_history import CoordinatorHistory
 from model_tests.audit.findings import Finding
 from model_tests.audit.transaction_findings import Located
 from model_tests.audit.transactions_join import LogIndex
+from model_tests.audit.transactions_rows import broken
 from model_tests.audit.transactions_summary import AuditedMarker
 from model_tests.histories.severity import Severity
 from model_tests.logs.coordinator_log import TOPIC
 from spec import rules
-from spec.evidence import Layer, evidences
+from spec.judging.judge_orphans import judge_coordinator_epoch
+from spec.vocabulary import ABSENT, Api
 
 
-@evidences(rules.FENCE_COORDINATOR_EPOCH, Layer.AUDIT)
 def judge_coordinator_epochs(
     places: Sequence[LogIndex], known: Sequence[CoordinatorHistory], controller: Controlled
 ) -> Iterator[Located]:
@@ -32,11 +33,15 @@ def judge_coordinator_epochs(
 
 def _never_was(history: PartitionLeaders, marker: AuditedMarker, controller: Controlled) -> bool:
     """The epoch had no leader; one above all that are known may have come after the log at hand."""
-    epoch = marker.coordinator_epoch
-    led = history.led(epoch)
-    if led is None and epoch > history.leaderships[-1].epoch:
-        return marker.timestamp <= controller.history.last_ms
-    return led is False
+    led = history.led(marker.coordinator_epoch)
+    check = judge_coordinator_epoch(
+        marker.coordinator_epoch,
+        ABSENT if led is None else int(led),
+        history.leaderships[-1].epoch,
+        marker.timestamp,
+        controller.history.last_ms,
+    )
+    return bool(broken([check]))
 
 
 def _finding(marker: AuditedMarker, candidates: Mapping[int, PartitionLeaders]) -> Finding:
@@ -52,5 +57,5 @@ def _finding(marker: AuditedMarker, candidates: Mapping[int, PartitionLeaders]) 
         marker.producer_id,
         marker.producer_epoch,
         message,
-        step="WriteTxnMarkers",
+        step=Api.WRITE_TXN_MARKERS,
     )

@@ -18,7 +18,7 @@ from model_tests.logs.coordinator_log_values import StateValue
 from spec import rules
 from spec.evidence import Layer, evidences
 from spec.protocol.coordinator import BUMPING
-from spec.vocabulary import ABSENT, ControlType, TransactionState
+from spec.vocabulary import ABSENT, Api, ControlType, TransactionState
 
 PREPARED: Final = {
     TransactionState.PREPARE_COMMIT.value: ControlType.COMMIT.value,
@@ -216,10 +216,10 @@ def _step_to(after: StateValue | None) -> str:
     if after is None:
         return "expiration of the id"
     if after.state in PREPARED:
-        return "EndTxn"
+        return Api.END_TXN
     if after.state in COMPLETED:
         return COMPLETION
-    return "AddPartitionsToTxn" if after.state == ONGOING else "InitProducerId"
+    return Api.ADD_PARTITIONS_TO_TXN if after.state == ONGOING else Api.INIT_PRODUCER_ID
 
 
 def _worded(value: StateValue | None) -> str:

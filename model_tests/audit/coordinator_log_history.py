@@ -117,7 +117,14 @@ class CoordinatorHistory:
 def history(
     partition: int, records: Sequence[StateRecord], missing: Holes, *, whole: bool
 ) -> tuple[CoordinatorHistory, list[Finding]]:
-    """The transactions of every id, and what the specification does not allow."""
+    """The transactions of every id, and what the specification does not allow.
+
+    Args:
+        partition: which one.
+        records: of the log.
+        missing: holes in the log.
+        whole: whether nothing of it is missing.
+    """
     by_id: dict[str, list[StateRecord]] = {}
     for record in records:
         by_id.setdefault(record.transactional_id, []).append(record)

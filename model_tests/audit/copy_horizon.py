@@ -6,7 +6,7 @@ from typing import Final
 
 from model_tests.audit.coordinator_log_history import CoordinatorHistory, CoordinatorTransaction
 from model_tests.audit.transactions_join import Gap, LogIndex, ProducerTransactions
-from model_tests.audit.transactions_match import FARTHEST_CLOCKS_MS
+from spec.judging.judge_join import FARTHEST_CLOCKS_MS
 from spec.vocabulary import ABSENT
 
 

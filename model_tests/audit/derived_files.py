@@ -12,7 +12,7 @@ from spec import rules
 from spec.evidence import Layer, evidences
 
 
-def judge_beside(
+def judge_derived_files(
     log: PartitionContext, derived: DerivedFiles, tally: ReaderTally
 ) -> tuple[list[Finding], dict[str, int]]:
     """Findings, and for each rule's id how much it was checked on."""
@@ -29,7 +29,7 @@ def judge_beside(
 def _state(log: PartitionContext, derived: DerivedFiles) -> tuple[list[Finding], int]:
     """Every producer snapshot against the state that the log leads to at its offset."""
     result = judge_state(log, derived.snapshots)
-    log.asked.add(result.asked.producers, result.asked.places)
+    log.reread.add(result.reread.producers, result.reread.places)
     return [*result.findings, *undecided_state(result)], result.judged
 
 
@@ -48,7 +48,7 @@ def _readers(
     own = spans(log.batches, log.found, whole=log.begin == 0)
     indexed = IndexedLog(log.batches, own, log.missing, log.begin, log.end)
     aborted = judge_aborted(indexed, derived)
-    log.asked.add(aborted.producers, (offset for span in aborted.disputed for offset in span if offset != OPEN))
+    log.reread.add(aborted.producers, (offset for span in aborted.disputed for offset in span if offset != OPEN))
     seen, count = seen_by_readers(log, derived, aborted.disputed, tally)
     entries = [*aborted.findings, *undecided_entries(aborted, indexed)]
     return (rules.LSO_ABORTED_INDEX, entries, aborted.judged), (rules.LSO_READ_COMMITTED, seen, count)

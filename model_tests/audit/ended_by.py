@@ -15,7 +15,7 @@ from spec import rules
 from spec.evidence import Layer, evidences
 from spec.protocol.completing import is_timed_out
 from spec.protocol.coordinator import BUMPING, TransactionEntry
-from spec.vocabulary import ABSENT, ControlType, TransactionState
+from spec.vocabulary import ABSENT, Api, ControlType, TransactionState
 
 _AGAIN: Final = 4
 """So many transactions in a row that others abort are no producer that was restarted once or twice."""
@@ -25,7 +25,7 @@ _AGAIN: Final = 4
 class EndedBy(StrEnum):
     """Who ended a transaction."""
 
-    NOBODY = ""  # it is open, or the log does not say
+    UNKNOWN = ""  # it is open, or the log does not say
     CLIENT = "client"
     FENCE = "fence"  # an InitProducerId of another producer with the same transactional id
     TIMEOUT = "timeout"
@@ -35,11 +35,11 @@ class EndedBy(StrEnum):
 def ended_by(known: CoordinatorTransaction) -> EndedBy:
     """Who ended it: EndTxn leaves the epoch as it was under versions 0 and 1, the coordinator's own abort raises it."""
     if not known.decided or known.doubtful:
-        return EndedBy.NOBODY
+        return EndedBy.UNKNOWN
     if known.outcome == ControlType.COMMIT.value:
         return EndedBy.CLIENT
     if known.producer_epoch == ABSENT or known.prepared_offset == ABSENT:
-        return EndedBy.NOBODY
+        return EndedBy.UNKNOWN
     rise = known.marker_epoch - known.producer_epoch
     by_client = 1 if known.client_version >= BUMPING else 0
     if rise == 0 == by_client:
@@ -86,7 +86,7 @@ def _finding(name: str, run: list[CoordinatorTransaction], fenced: int, count: i
         first.producer_epoch,
         message,
         transactional_id=name,
-        step="InitProducerId",
+        step=Api.INIT_PRODUCER_ID,
         remedy=(
             f"find the producers that have the transactional id {name} at the same time, or the one that begins anew "
             "for ever, and give each instance an id of its own"

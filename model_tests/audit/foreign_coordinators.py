@@ -5,9 +5,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from model_tests.audit.findings import Finding
-from model_tests.audit.transactions_match import is_near, is_of
+from model_tests.audit.transactions_rows import marker_of, outcome_of
 from model_tests.histories.severity import Severity
 from model_tests.logs.kafka_log_segment import SegmentDamage
+from spec.judging.judge_join import FARTHEST_CLOCKS_MS, agrees
 
 if TYPE_CHECKING:
     from model_tests.audit.audited_log import AuditedTransactionLog
@@ -62,7 +63,7 @@ def _has_none_here(log: "AuditedTransactionLog", transactions: "TransactionsRepo
     reports = set(reported.coordinated.transactions)
     own = [one.one for one in transactions.judged if one.one.known.completed and one.one.known in reports]
     markers = ((ended.marker, one.known) for one in own for ended in one.ended)
-    here = any(is_of(one, of) and one.outcome == of.outcome and is_near(one, of) for one, of in markers)
+    here = any(agrees(outcome_of(of), marker_of(one), FARTHEST_CLOCKS_MS) for one, of in markers)
     return sum(bool(one.ended or one.gaps) for one in own) >= _EVENT and not here
 
 

@@ -7,11 +7,11 @@ from model_tests.audit.findings import Finding
 from model_tests.audit.group_log import GroupOffset, LostOffset
 from model_tests.audit.time_words import clock
 from model_tests.audit.transactions import TransactionsReport
-from model_tests.audit.transactions_match import FARTHEST_CLOCKS_MS
 from model_tests.histories.severity import Severity
 from spec import rules
 from spec.evidence import Layer, evidences
 from spec.judging.judge_groups import judge_place
+from spec.judging.judge_join import FARTHEST_CLOCKS_MS
 from spec.vocabulary import ABSENT
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from spec.evidence import Layer, evidences
 from spec.judging.judge_groups import judge_marker
 from spec.protocol.offsets import NO_OFFSET, OffsetEntry, apply, committed_after, pending_after, pending_after_tombstone
 from spec.versions import NEWEST, Profile
-from spec.vocabulary import ABSENT, ControlType
+from spec.vocabulary import ABSENT, Api, ControlType
 
 TOPIC: Final = "__consumer_offsets"
 
@@ -272,4 +272,4 @@ def _by_reason(unread: Sequence[tuple[int, str]]) -> dict[str, list[int]]:
 
 
 def _finding(severity: Severity, offset: int, producer_id: int, epoch: int, message: str) -> Finding:
-    return Finding(rules.OFFSETS_ATOMIC, severity, offset, producer_id, epoch, message, step="TxnOffsetCommit")
+    return Finding(rules.OFFSETS_ATOMIC, severity, offset, producer_id, epoch, message, step=Api.TXN_OFFSET_COMMIT)

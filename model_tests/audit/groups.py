@@ -51,7 +51,23 @@ class GroupsReport:
         return bool(self.offsets)
 
     def to_json(self) -> dict[str, object]:
-        """The same as plain values."""
+        """The same as plain values.
+
+        Fields:
+            offsets[].topic: topic
+            offsets[].partition: number of the partition
+            offsets[].group: the consumer group
+            offsets[].offset: committed offset; -1 if none
+            offsets[].recorded_at: offset of its record; -1 if none
+            offsets[].recorded_ms: the time of its record; -1 if none
+            offsets[].committed: commits in transactions that became true
+            offsets[].aborted: commits in transactions that did not
+            offsets[].pending[].producer_id: whose transaction is open
+            offsets[].pending[].producer_epoch: its epoch
+            offsets[].pending[].offset: what it would commit
+            offsets[].pending[].recorded_at: offset of its record
+            passed_over.*: records of the groups' log that are no offsets, by name
+        """
         offsets = [{**asdict(one), "pending": [asdict(waiting) for waiting in one.pending]} for one in self.offsets]
         return {"offsets": offsets, "passed_over": dict(self.passed_over)}
 

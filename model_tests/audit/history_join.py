@@ -23,7 +23,15 @@ def audit_history(
     findings: Sequence[tuple[Finding, ...]],
     led: Mapping[int, Led] = MappingProxyType({}),
 ) -> tuple[HistoryReport, list[tuple[Finding, ...]]]:
-    """The journal's report, and all findings of each log with those that the journal adds."""
+    """The journal's report, and all findings of each log with those that the journal adds.
+
+    Args:
+        journal: what clients wrote down.
+        logs: of all partitions and brokers, in order.
+        transactions: as they were joined over all logs.
+        findings: of each log.
+        led: by the number of the log who led its partition, and what elections may have taken from it.
+    """
     hanging = {
         (number, finding.producer_id)
         for number, own in enumerate(findings)

@@ -14,7 +14,7 @@ from model_tests.histories.severity import Severity
 from spec import rules
 from spec.evidence import Layer, evidences
 from spec.rules import Rule
-from spec.vocabulary import ABSENT
+from spec.vocabulary import ABSENT, Api
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,13 @@ class HistoryReport:
         return sum(self.fates.values())
 
     def to_json(self) -> dict[str, object]:
-        """The same as plain values."""
+        """The same as plain values.
+
+        Fields:
+            attempts.*: transactions by the answer that the client got
+            acknowledged.*: acknowledged records by the answer that the client got and by their outcome
+            not_given: acknowledged records of partitions whose logs are not here
+        """
         return {"attempts": dict(self.attempts), "acknowledged": dict(self.fates), "not_given": self.not_given}
 
     def in_one_line(self) -> str:
@@ -189,7 +195,7 @@ def _finding(
         ABSENT,
         message,
         transactional_id=attempt.transactional_id,
-        step="EndTxn" if attempt.number is not None else "Produce",
+        step=Api.END_TXN if attempt.number is not None else Api.PRODUCE,
     )
 
 
@@ -250,4 +256,4 @@ def _twice(history: ClientJournal, acks: Acknowledged, rows: Sequence[int], loss
         message += f"; {_took([loss])}"
     elif severity is Severity.SUSPICIOUS:
         message += "; a producer that does not wait for all replicas may lose the first one"
-    return Finding(rules.SEQ_EXACTLY_ONCE, severity, offset, ABSENT, ABSENT, message, step="Produce")
+    return Finding(rules.SEQ_EXACTLY_ONCE, severity, offset, ABSENT, ABSENT, message, step=Api.PRODUCE)

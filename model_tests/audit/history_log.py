@@ -1,6 +1,5 @@
 """One partition's log against what clients were answered: what became of acknowledged records, what was received."""
 
-import pickle
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum, unique
@@ -12,12 +11,13 @@ import numpy as np
 import spec.readings.reading_numpy  # noqa: F401  # arrays are operands of the decisions from here on
 from model_tests.audit.findings import Finding, LogBounds
 from model_tests.audit.summary import Transactions
+from model_tests.common.codec import Codec
 from model_tests.histories.journal import Acknowledged
 from model_tests.histories.severity import Severity
 from model_tests.logs.kafka_log_batches import Batches, Facts, Integers
 from spec import rules
 from spec.protocol.lso import is_delivered
-from spec.vocabulary import ABSENT, ControlType
+from spec.vocabulary import ABSENT, Api, ControlType
 
 
 @unique
@@ -52,17 +52,18 @@ class ClientSide:
     received: Integers | None = None
 
     @property
-    def asks_nothing(self) -> bool:
+    def is_empty(self) -> bool:
         """Whether nothing of what clients know is to be compared with the log."""
         return self.acknowledged is None and self.received is None
 
     @property
     def digest(self) -> str:
         """Another one for other knowledge; empty where there is none."""
-        return "" if self.asks_nothing else sha256(pickle.dumps(self)).hexdigest()
+        return "" if self.is_empty else sha256(_CLIENT_SIDE.encode(self)).hexdigest()
 
 
-NOBODY: Final = ClientSide()
+NO_CLIENT: Final = ClientSide()
+_CLIENT_SIDE: Final[Codec[ClientSide]] = Codec("knowledge of clients", ClientSide)
 
 
 def tallied(
@@ -173,4 +174,4 @@ def _first(batches: Batches, offsets: Iterable[int], what: str) -> list[Finding]
         producer, epoch = int(batches.producer_id[row[0]]), int(batches.producer_epoch[row[0]])
     more = f"; and so {len(listed) - 1} more" if len(listed) > 1 else ""
     message = f"the record at offset {listed[0]} {what}{more}"
-    return [Finding(rules.LSO_READ_COMMITTED, Severity.VIOLATION, listed[0], producer, epoch, message, step="Fetch")]
+    return [Finding(rules.LSO_READ_COMMITTED, Severity.VIOLATION, listed[0], producer, epoch, message, step=Api.FETCH)]

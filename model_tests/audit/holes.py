@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from model_tests.audit.options import DAY_MS
 from model_tests.logs.kafka_log_batches import Batches, Facts, Integers
 from spec.versions import Profile
 from spec.vocabulary import ABSENT
@@ -33,7 +34,7 @@ class Surroundings:
     cleaned_to: int = ABSENT
     cleaner_known: bool = False
     by_coordinator: bool = False
-    producer_expiry_ms: int = 24 * 3600 * 1000
+    producer_expiry_ms: int = DAY_MS
 
     def judging(self, profile: Profile) -> Profile:
         """How the log is judged: where it does not begin at offset 0, a producer may begin in it at any sequence."""
@@ -111,6 +112,13 @@ def holes_of(
     """The holes of a whole log, of which all batches before which any count grows for good are there.
 
     Where the cleaner has never been here, it explains none.
+
+    Args:
+        counts: holes, counted up to each batch.
+        batches: of the log, as columns.
+        around: what is known of the log beside its batches: checkpoints, where segments begin.
+        rewritten: whether the cleaner may have been here.
+        active_rewritten: whether it may have been in the last segment.
     """
     never = never_cleaned(around, rewritten=rewritten)
     first = np.zeros(len(batches), np.int64)

@@ -1,19 +1,19 @@
 """The verdicts on logs, read by the tasks of an audit in this process or in children of it, without Spark."""
 
-import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
 from rich.console import Console
 
-from model_tests.audit.combine_parts import Judged, collected
+from model_tests.audit.combine_parts import collected
+from model_tests.audit.options import AuditOptions
+from model_tests.audit.partition_verdict import Judged
 from model_tests.audit.progress import shown
 from model_tests.audit.reread import RereadRequest
-from model_tests.audit.verdict_tasks import Task, TaskResult, VerdictTasks, bytes_of
-from model_tests.audit.wire import plain_asked
+from model_tests.audit.verdict_tasks import PLAN, TASK, AuditPlan, Task, TaskResult, VerdictTasks, bytes_of
 from model_tests.logs.kafka_log_folders import LogFolder
 
 CHILDREN_FROM: Final = 96 << 20
@@ -21,43 +21,42 @@ CHILDREN_FROM: Final = 96 << 20
 
 
 def judged_in_process(
-    logs: Sequence[LogFolder], paths: Sequence[str], options: Mapping[str, object], children_from: int = CHILDREN_FROM
+    logs: Sequence[LogFolder], paths: Sequence[str], options: AuditOptions, children_from: int = CHILDREN_FROM
 ) -> dict[int, Judged]:
     """The verdict on every log of a listing, by its number.
 
     Args:
         logs: what is listed under the paths.
         paths: where the logs are.
-        options: those of the data source `kafka-log`, besides its paths.
+        options: of the audit.
         children_from: bytes of all segments from which on children of this process read them.
     """
     size = sum(map(bytes_of, logs))
     processes = (os.cpu_count() or 1) if size >= children_from else 1
-    given = {name: str(value) for name, value in options.items()}
-    given |= {"paths": json.dumps(list(paths)), "tasks": str(2 * processes if processes > 1 else 1)}
+    plan = AuditPlan(options, tuple(paths), 2 * processes if processes > 1 else 1)
 
-    def read(asked: Mapping[int, RereadRequest]) -> list[TaskResult]:
-        planned = VerdictTasks(given | {"asked": plain_asked(asked)}, logs)
+    def read(rereads: Mapping[int, RereadRequest]) -> list[TaskResult]:
+        planned = VerdictTasks(replace(plan, rereads=rereads), logs)
         progress = _Progress(tasks := planned.tasks())
         with shown(size, len(logs), progress, Console(stderr=True)):
-            return [row for rows in progress.counting(_rows(given, tasks, processes)) for row in rows]
+            return [row for rows in progress.counting(_rows(planned, tasks, processes)) for row in rows]
 
-    return collected(read, logs, VerdictTasks(given, logs).wanted)
+    return collected(read, logs, VerdictTasks(plan, logs).wanted)
 
 
-def _rows(given: Mapping[str, str], tasks: Sequence[Task], processes: int) -> Iterator[list[TaskResult]]:
+def _rows(planned: VerdictTasks, tasks: Sequence[Task], processes: int) -> Iterator[list[TaskResult]]:
     """The rows of each task."""
     if processes == 1 or len(tasks) == 1:
-        yield from map(partial(_run, given), tasks)
+        yield from (list(planned.run(task)) for task in tasks)
         return
     from model_tests.common.processes import started_anew  # which a small input needs not
 
     with started_anew(min(processes, len(tasks))) as pool:
-        yield from pool.map(partial(_run, given), tasks)
+        yield from pool.map(partial(_run, PLAN.encode(planned.plan)), map(TASK.encode, tasks))
 
 
-def _run(given: Mapping[str, str], task: Task) -> list[TaskResult]:
-    return list(VerdictTasks(given, ()).run(task))
+def _run(plan: bytes, task: bytes) -> list[TaskResult]:
+    return list(VerdictTasks(PLAN.decode(plan), ()).run(TASK.decode(task)))
 
 
 @dataclass(slots=True)

@@ -1,4 +1,8 @@
-"""Sparse indexes and leader epochs compared with the batches that they lead to; what is wrong there is damage."""
+"""Sparse indexes and leader epochs compared with the batches that they lead to; what is wrong there is damage.
+
+Arguments:
+    segments: with their index files.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -43,7 +47,15 @@ def judge_indexes(
     damage: list[SegmentDamage],
     log_start: int = 0,
 ) -> Iterator[SegmentDamage]:
-    """What is wrong with the index files of a log of which `damage` could not be read."""
+    """What is wrong with the index files of a log of which `damage` could not be read.
+
+    Args:
+        batches: of the log, as columns.
+        segments: with their index files.
+        derived: the files that are derived from batches: snapshots and indexes.
+        damage: what could not be read; more may be added.
+        log_start: first offset that may be read.
+    """
     yield from judge_segments(batches, segments, derived, damage)
     yield from judge_versions(derived)
     if derived.epochs is not None:
@@ -63,7 +75,14 @@ def judge_segments(
 def judge_segment(
     own: Batches, segment: SegmentRange, derived: DerivedFiles, *, whole: bool
 ) -> Iterator[SegmentDamage]:
-    """What is wrong with the sparse indexes of one segment; `whole` where all of it could be read."""
+    """What is wrong with the sparse indexes of one segment; `whole` where all of it could be read.
+
+    Args:
+        own: batches of the segment.
+        segment: with its index files.
+        derived: the files that are derived from batches: snapshots and indexes.
+        whole: whether nothing of it is missing.
+    """
     offsets, times = derived.offsets.get(segment.base), derived.times.get(segment.base)
     if offsets is not None:
         yield from _judge_offsets(own, segment, offsets, whole=whole)

@@ -4,10 +4,11 @@
     spark.read.format("kafka-log").load("/var/lib/kafka/data")
 
 A row is one batch, or, where `damage` is not null, bytes that are none. Options: `path`, one or more (as JSON in
-`paths`); `crc`, whether CRC-32C is checked (true); `rows`, `batches` or `verdicts`: with the latter a row is one
-partition, read and judged in the task, so that only findings and totals leave it.
+`paths`); `crc`, whether CRC-32C is checked (true). With the option `plan`, that of an audit (`verdict_options`), a row
+is one partition, or a part of one, read and judged in the task, so that only findings and totals leave it.
 """
 
+import base64
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,8 +18,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
-from model_tests.audit.verdict_tasks import Task as VerdictTask
-from model_tests.audit.verdict_tasks import TaskResult, VerdictTasks
+from model_tests.audit.verdict_tasks import PLAN, TASK, AuditPlan, TaskResult, VerdictTasks
 from model_tests.common.reports import BadInput
 from model_tests.logs.kafka_log_arrow import SPARK_SCHEMA, rows_of
 from model_tests.logs.kafka_log_folders import LogFolder, list_logs, size_of
@@ -26,8 +26,11 @@ from model_tests.logs.kafka_log_read import SegmentRange, read_checked
 from model_tests.logs.locations import remember
 from model_tests.spark.worker import begin_task
 
-VERDICT_SCHEMA: Final = "log bigint, verdict string, part bigint, left binary"
-"""The columns of `verdict_tasks.Row`."""
+VERDICT_SCHEMA: Final = "log bigint, verdict binary, part bigint, left binary"
+"""The columns of `verdict_tasks.TaskResult`."""
+
+PLAN_OPTION: Final = "plan"
+"""The option of the source that has an audit's plan."""
 
 _BYTES_OF_A_TASK: Final = 32 << 20
 
@@ -60,11 +63,11 @@ class KafkaLog(DataSource):
 
     def schema(self) -> str:
         """Columns of a batch's header, its control record, and damage."""
-        return VERDICT_SCHEMA if _wants_verdicts(self.options) else SPARK_SCHEMA
+        return VERDICT_SCHEMA if PLAN_OPTION in self.options else SPARK_SCHEMA
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """The reader for the options given."""
-        return VerdictReader(self.options) if _wants_verdicts(self.options) else KafkaLogReader(self.options)
+        return VerdictReader(self.options[PLAN_OPTION]) if PLAN_OPTION in self.options else KafkaLogReader(self.options)
 
 
 class KafkaLogReader(DataSourceReader):
@@ -97,18 +100,25 @@ class KafkaLogReader(DataSourceReader):
 class VerdictReader(DataSourceReader):
     """The tasks of an audit as Spark plans and runs them."""
 
-    def __init__(self, options: Mapping[str, str]) -> None:
-        self.tasks = VerdictTasks(options)
+    def __init__(self, plan: str) -> None:
+        self.plan = plan
 
     def partitions(self) -> Sequence[InputPartition]:
         """A partition for each task."""
-        return [InputPartition(task) for task in self.tasks.tasks()]
+        return [InputPartition(TASK.encode(task)) for task in self._tasks().tasks()]
 
     def read(self, partition: InputPartition) -> Iterator[TaskResult]:
         """The rows of a task."""
         begin_task()
-        task: VerdictTask = partition.value
-        yield from self.tasks.run(task)
+        yield from self._tasks().run(TASK.decode(partition.value))
+
+    def _tasks(self) -> VerdictTasks:
+        return VerdictTasks(PLAN.decode(base64.b64decode(self.plan)))
+
+
+def verdict_options(plan: AuditPlan) -> dict[str, str]:
+    """The options of the source by which its rows are the results of an audit's tasks."""
+    return {PLAN_OPTION: base64.b64encode(PLAN.encode(plan)).decode()}
 
 
 def places_of(logs: Iterable[LogFolder]) -> list[SegmentOwner]:
@@ -132,13 +142,6 @@ def grouped(places: Iterable[SegmentOwner]) -> Iterator[list[SegmentOwner]]:
             group, size = [], 0
     if group:
         yield group
-
-
-def _wants_verdicts(options: Mapping[str, str]) -> bool:
-    rows = options.get("rows", "batches")
-    if rows not in ("batches", "verdicts"):
-        raise BadInput(f"kafka-log has no rows called {rows!r}: batches or verdicts")
-    return rows == "verdicts"
 
 
 def _paths(options: Mapping[str, str]) -> list[str]:

@@ -5,10 +5,11 @@ from dataclasses import replace
 import numpy as np
 
 from model_tests.audit.cluster_log import with_cluster
-from model_tests.audit.history_log import NOBODY, ClientSide, received_findings, tallied
+from model_tests.audit.history_log import NO_CLIENT, ClientSide, received_findings, tallied
 from model_tests.audit.holes import Surroundings
 from model_tests.audit.indexes import judge_versions
 from model_tests.audit.lost_segments import lost_segments, without_lost
+from model_tests.audit.options import DAY_MS
 from model_tests.audit.partial_log import Wanted, uncondensed
 from model_tests.audit.partition import conclude
 from model_tests.audit.partition_verdict import PartitionVerdict
@@ -24,8 +25,6 @@ from spec import rules
 from spec.versions import NEWEST, Profile
 from spec.vocabulary import ABSENT
 
-DAY_MS = 24 * 3600 * 1000
-
 
 def audit_log(
     log: LogFolder,
@@ -34,7 +33,7 @@ def audit_log(
     *,
     crc: bool = True,
     deep: bool = False,
-    client: ClientSide = NOBODY,
+    client: ClientSide = NO_CLIENT,
 ) -> tuple[PartitionVerdict, list[SegmentDamage]]:
     """Judge one partition, and name what is damaged in its files; `client` is what clients know of it.
 
@@ -54,26 +53,41 @@ def audit_log(
         return with_client(without_lost(part.log, around).rows, verdict, client), damage
     while True:
         part = read_part(log, wanted, crc=crc)
-        verdict, asked = conclude(part.log, wanted, derived)
-        if not asked:
+        verdict, request = conclude(part.log, wanted, derived)
+        if not request:
             return concluded(log, part, wanted, derived, verdict)
-        wanted = wanted.and_also(asked)
+        wanted = wanted.and_also(request)
 
 
-def is_divisible(log: LogFolder, client: ClientSide = NOBODY) -> bool:
+def is_divisible(log: LogFolder, client: ClientSide = NO_CLIENT) -> bool:
     """Whether less than every batch is enough: clients write the log, and no client history is compared with it."""
-    return not log.by_coordinator and log.topic != CONTROLLER and client.asks_nothing
+    return not log.by_coordinator and log.topic != CONTROLLER and client.is_empty
 
 
 def wanted_of(log: LogFolder, around: Surroundings, profile: Profile, *, deep: bool = False) -> Wanted:
-    """What must be known of a log, as far as its names say."""
+    """What must be known of a log, as far as its names say.
+
+    Args:
+        log: of one partition on one broker.
+        around: what is known of the log beside its batches: checkpoints, where segments begin.
+        profile: the release whose rules are asked.
+        deep: whether the body of every batch is decoded.
+    """
     return Wanted(around, around.judging(profile), edges=np.array(snapshot_offsets(log), np.int64), deep=deep)
 
 
 def concluded(
     log: LogFolder, part: PartialLog, wanted: Wanted, derived: DerivedFiles, verdict: PartitionVerdict
 ) -> tuple[PartitionVerdict, list[SegmentDamage]]:
-    """The verdict on a whole log with its evidence of transactions and of the cluster, and all damage."""
+    """The verdict on a whole log with its evidence of transactions and of the cluster, and all damage.
+
+    Args:
+        log: of one partition on one broker.
+        part: what is left of all its segments.
+        wanted: what must be known of the log.
+        derived: the files that are derived from batches: snapshots and indexes.
+        verdict: on the log, so far.
+    """
     lost = (
         []
         if verdict.cleaned
@@ -123,7 +137,7 @@ def surroundings(
 
 def with_client(batches: Batches, verdict: PartitionVerdict, client: ClientSide) -> PartitionVerdict:
     """The verdict with what clients know compared with the log."""
-    if client.asks_nothing:
+    if client.is_empty:
         return verdict
     found, at = transactions(batches), verdict.offsets
     tallies, findings = verdict.tallies, list(verdict.findings)

@@ -54,11 +54,15 @@ def fine_of(report: "AuditReport") -> Iterator[str]:
     well = [one for one in report.audited if id(one) not in troubled and one.verdict.batches]
     if well:
         batches = sum(one.verdict.batches for one in well)
-        yield f"{len(well)} partitions with {batches:,} batches: no rule is broken in them."
+        yield f"{_counted(len(well), 'partition')} with {_counted(batches, 'batch', 'es')}: no rule is broken in them."
     ended = {status: report.transactions.counts[status] for status in _ENDED if report.transactions.counts[status]}
     if ended:
         counts = " and ".join(f"{count:,} {status}" for status, count in ended.items())
         yield f"{counts} transactions have the outcome that their coordinator decided, wherever they have a marker."
+
+
+def _counted(number: int, name: str, plural: str = "s") -> str:
+    return f"{number:,} {name}{plural if number != 1 else ''}"
 
 
 _ENDED: Final = (TransactionStatus.COMMITTED, TransactionStatus.ABORTED)
@@ -69,10 +73,10 @@ def unexamined_of(report: "AuditReport") -> Iterator[str]:
     yield from (f"{lack.path} {lack.message}" for lack in report.missing)
     undecided = report.count(Severity.UNDECIDED) - len(report.missing)
     if undecided:
-        yield f"{undecided} findings are undecided: the logs alone do not say. They are listed below."
+        yield f"undecided, for the logs alone do not say: {_counted(undecided, 'finding')}, listed below."
     for why, count in report.transactions.missing.items():
         yield f"undecided: {why} ({count} times)"
     yield from (path.in_one_line() for path in report.given if not path.used)
     unjudged = sum(one.verdict.unjudged for one in report.audited)
     if unjudged:
-        yield f"{unjudged} batches beside damage: their sequences are not judged."
+        yield f"{_counted(unjudged, 'batch', 'es')} beside damage: sequences are not judged there."

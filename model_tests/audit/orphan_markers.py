@@ -1,6 +1,8 @@
 """Markers and data that belong to no transaction that a coordinator's log has."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from types import MappingProxyType
 from typing import Final
 
 from model_tests.audit.coordinator_log_history import CoordinatorTransaction, HeldProducerId
@@ -16,21 +18,42 @@ from model_tests.audit.transaction_findings import (
     outcome_word,
 )
 from model_tests.audit.transactions_join import LogIndex, MarkedData, ProducerTransactions
-from model_tests.audit.transactions_match import is_during, is_of
 from model_tests.audit.transactions_misplaced import ended_early, is_misplaced, misplaced
+from model_tests.audit.transactions_rows import broken, marker_of, outcome_of
 from model_tests.audit.transactions_summary import AuditedMarker, DataRun
 from model_tests.audit.uncertainty import may_be_copied_earlier, may_be_unknown
 from model_tests.audit.without_coordinator_log import by_complete_record, judge_alone
 from model_tests.histories.severity import Severity
 from spec import rules
-from spec.vocabulary import ControlType, TransactionState
+from spec.judging.judge_join import has_outcome_of, is_during, is_of
+from spec.judging.judge_orphans import (
+    OrphanData,
+    OrphanDoubt,
+    OrphanKind,
+    OrphanMarker,
+    is_by_hand,
+    judge_against_complete,
+    judge_orphan_data,
+    judge_orphan_marker,
+    orphan_doubt,
+    orphan_kind,
+)
+from spec.rules import Rule
+from spec.vocabulary import ABSENT, Api, TransactionState
 
 LATER: Final = "the newest records of a coordinator's log, which seems to have been copied before the partitions"
 
-LATER_THAN: Final = "it was registered after the coordinators' logs were copied: their newest record is older"
-EARLIER_THAN: Final = (
-    "its transaction is no longer in the coordinator's log, and its marker came after this log was copied"
+DOUBTS: Final = MappingProxyType(
+    {
+        OrphanDoubt.REGISTERED_LATER: (
+            "it was registered after the coordinators' logs were copied: their newest record is older"
+        ),
+        OrphanDoubt.MARKED_LATER: (
+            "its transaction is no longer in the coordinator's log, and its marker came after this log was copied"
+        ),
+    }
 )
+"""What may explain data without a marker."""
 
 
 def is_later(producer: ProducerTransactions, identity: HeldProducerId, known_until_ms: int) -> bool:
@@ -60,43 +83,73 @@ def judge_loose(
         elif other.completed_offset not in turned:
             turned.add(other.completed_offset)
             yield _against_complete(ended, other)
+    in_doubt = newest is not None and newest.doubtful and not newest.completed
     for place, run, before in producer.loose_runs:
-        if identity.later_unread or place.summary.tail_lost or place.behind:
-            continue
-        if newest is not None and newest.doubtful and not newest.completed:
-            continue
-        doubt = LATER_THAN if run.first_ms > known_until_ms else ""
-        if may_be_copied_earlier(producer, identity, place, before, reported):
-            doubt = EARLIER_THAN
-        yield _hanging(place, run, before, newest, doubt)
+        row = replace(
+            _data_of(place, run, known_until_ms),
+            later_unread=identity.later_unread,
+            newest_in_doubt=in_doubt,
+            copied_earlier=may_be_copied_earlier(producer, identity, place, before, reported),
+        )
+        yield from _hanging(row, place, run, before, newest)
+
+
+def _data_of(place: LogIndex, run: DataRun, known_until_ms: int) -> OrphanData:
+    """Data without a marker as the decisions take it, by its own log."""
+    return OrphanData(
+        run.first_ms,
+        offsets=place.topic == OFFSETS_TOPIC,
+        end_lost=place.summary.tail_lost or place.behind,
+        known_until_ms=known_until_ms,
+    )
 
 
 def _loose_marker(producer: ProducerTransactions, ended: MarkedData, identity: HeldProducerId) -> Iterator[Located]:
     """A marker that follows from no record of the coordinator."""
-    marker = ended.marker
+    marker, row = ended.marker, marker_of(ended.marker)
     known = [one.known for one in producer.transactions]
-    if hidden(ended.place, ended.runs[0].first_offset if ended.runs else marker.offset, marker.offset):
-        return
-    if not known and identity.whole and marker.timestamp <= identity.known_until_ms:
-        yield _marker_of_nobody(ended, identity.transactional_id)
-        return
-    during = next((one for one in known if is_during(marker, one) and is_of(marker, one)), None)
-    later = identity.later_unread or marker.timestamp > identity.known_until_ms
-    if (later and (during is None or not during.completed)) or (during is None and may_be_unknown(producer, ended)):
-        return
+    candidates = ((one, outcome_of(one)) for one in known)
+    during = next((one for one, of in candidates if is_of(of, row) and is_during(of, row)), None)
     whose = next((one for one in producer.transactions if is_misplaced(ended, one)), None)
-    if whose is not None:
-        yield misplaced(ended, whose)
-        return
     owner = _owner(ended, known) if during is None else ended_early(producer, ended)
     copied = _copied(marker, known)
-    if owner is not None and (during or copied or marker.outcome == ControlType.COMMIT.value):
-        yield _foreign_marker(ended, owner, copied, during)
-        return
-    yield _unasked(ended, during, during or known[-1])
+    orphan = OrphanMarker(
+        marker.outcome,
+        marker.timestamp,
+        has_data=bool(ended.runs),
+        offsets=ended.place.topic == OFFSETS_TOPIC,
+        hidden=hidden(ended.place, ended.runs[0].first_offset if ended.runs else marker.offset, marker.offset),
+        has_transactions=bool(known),
+        whole=identity.whole,
+        known_until_ms=identity.known_until_ms,
+        later_unread=identity.later_unread,
+        during=during is not None,
+        during_completed=during is not None and during.completed,
+        may_be_unknown=may_be_unknown(producer, ended),
+        misplaced=whose is not None,
+        owned=owner is not None,
+        copied=copied is not None,
+    )
+    kind = orphan_kind(orphan)
+    for check in broken(judge_orphan_marker(orphan)):
+        severity = Severity.SUSPICIOUS if is_by_hand(orphan) else Severity.VIOLATION
+        if kind == OrphanKind.OF_NOBODY.value:
+            yield _marker_of_nobody(check.rule, severity, ended, identity.transactional_id)
+        elif kind == OrphanKind.MISPLACED.value and whose is not None:
+            yield misplaced(ended, whose)
+        elif kind == OrphanKind.FOREIGN.value and owner is not None:
+            yield _foreign_marker(check.rule, severity, ended, owner, copied, during)
+        elif known:
+            yield _unasked(check.rule, severity, ended, during, during or known[-1])
 
 
-def _unasked(ended: MarkedData, during: CoordinatorTransaction | None, of: CoordinatorTransaction) -> Located:
+def _unasked(
+    rule: Rule,
+    severity: Severity,
+    ended: MarkedData,
+    during: CoordinatorTransaction | None,
+    of: CoordinatorTransaction,
+) -> Located:
     """A marker by its time of a transaction without the partition, or of none; with data, or without."""
     marker = ended.marker
     where = (
@@ -104,29 +157,24 @@ def _unasked(ended: MarkedData, during: CoordinatorTransaction | None, of: Coord
         if during
         else "while no transaction of its producer was to end"
     )
-    outcome = outcome_word(marker.outcome)
-    by_hand = during is None and marker.outcome == ControlType.ABORT.value
-    severity = Severity.SUSPICIOUS if by_hand else Severity.VIOLATION
+    outcome, by_hand = outcome_word(marker.outcome), BY_HAND if severity is Severity.SUSPICIOUS else ""
     if ended.runs:
         message = (
             f"data on a partition that is not registered, ended by the {outcome} marker at {marker.offset} {where}"
+            f"{by_hand}"
         )
-        if by_hand:
-            message += BY_HAND
-        rule, offset, step = rules.TXN_REGISTERED_BEFORE_DATA, ended.runs[0].first_offset, "AddPartitionsToTxn"
-        if ended.place.topic == OFFSETS_TOPIC:
-            rule = rules.OFFSETS_ATOMIC if not by_hand else rule
+        offset, step = ended.runs[0].first_offset, Api.ADD_PARTITIONS_TO_TXN
         return located(ended.place, rule, offset, of, message, step, "", marker.producer_epoch, severity)
-    message = f"a {outcome} marker {where}, and without data" + (BY_HAND if by_hand else "")
-    rule, epoch = rules.TXN_MARKER_ONCE, marker.producer_epoch
-    return located(ended.place, rule, marker.offset, of, message, "WriteTxnMarkers", "", epoch, severity)
+    message, epoch = f"a {outcome} marker {where}, and without data{by_hand}", marker.producer_epoch
+    return located(ended.place, rule, marker.offset, of, message, Api.WRITE_TXN_MARKERS, "", epoch, severity)
 
 
 def _ended_otherwise(producer: ProducerTransactions, ended: MarkedData) -> CoordinatorTransaction | None:
     """The transaction of the marker's epoch, where it has another outcome."""
     alone = by_complete_record(producer).get(ended.marker.producer_epoch)
     hides = hidden(ended.place, ended.runs[0].first_offset if ended.runs else ended.marker.offset, ended.marker.offset)
-    return alone if alone is not None and alone.outcome != ended.marker.outcome and not hides else None
+    completed = alone.outcome if alone is not None else ABSENT
+    return alone if broken([judge_against_complete(ended.marker.outcome, completed, hides)]) else None
 
 
 def _against_complete(ended: MarkedData, known: CoordinatorTransaction) -> Located:
@@ -134,7 +182,7 @@ def _against_complete(ended: MarkedData, known: CoordinatorTransaction) -> Locat
         f"the marker says {outcome_word(ended.marker.outcome)}, but the coordinator's Complete record (offset "
         f"{known.completed_offset}) says {outcome_word(known.outcome)}: under version 2 the epoch is of one transaction"
     )
-    return located(ended.place, rules.TXN_ONE_OUTCOME, ended.marker.offset, known, message, "WriteTxnMarkers", "")
+    return located(ended.place, rules.TXN_ONE_OUTCOME, ended.marker.offset, known, message, Api.WRITE_TXN_MARKERS, "")
 
 
 def _owner(ended: MarkedData, known: Sequence[CoordinatorTransaction]) -> CoordinatorTransaction | None:
@@ -156,20 +204,15 @@ def _owner(ended: MarkedData, known: Sequence[CoordinatorTransaction]) -> Coordi
 
 def _copied(marker: AuditedMarker, known: Sequence[CoordinatorTransaction]) -> CoordinatorTransaction | None:
     """The newest transaction that was complete before the marker, and whose marker it may be once more."""
-    return next(
-        (
-            one
-            for one in reversed(known)
-            if one.completed
-            and one.completed_ms < marker.timestamp
-            and is_of(marker, one)
-            and one.outcome == marker.outcome
-        ),
-        None,
-    )
+    row = marker_of(marker)
+    complete = ((one, outcome_of(one)) for one in reversed(known) if one.completed_ms < marker.timestamp)
+    own = (one for one, of in complete if one.completed and is_of(of, row) and has_outcome_of(of, row))
+    return next(own, None)
 
 
 def _foreign_marker(
+    rule: Rule,
+    severity: Severity,
     ended: MarkedData,
     owner: CoordinatorTransaction,
     copied: CoordinatorTransaction | None,
@@ -185,53 +228,65 @@ def _foreign_marker(
         )
     if during is not None:
         cause = f"it is of the transaction whose Prepare record is at offset {during.prepared_offset}, which has it not"
-    by_hand = marker.outcome == ControlType.ABORT.value and during is None
+    by_hand = BY_HAND if severity is Severity.SUSPICIOUS else ""
     message = (
         f"a {outcome} marker of epoch {marker.producer_epoch} ended the data from offset {ended.runs[0].first_offset} "
-        f"on while its transaction was open, registered here and not decided: {cause}{BY_HAND if by_hand else ''}"
+        f"on while its transaction was open, registered here and not decided: {cause}{by_hand}"
     )
     decided = f"was decided to {outcome_word(owner.outcome)}" if owner.decided else "is not decided"
     remedy = (
         f"nothing can change a marker: the transaction {decided} afterwards; where that is not {outcome}, take these "
         f"records as {'wrongly visible' if outcome == 'COMMIT' else 'lost'} and undo or write them by hand"
     )
-    rule, epoch = rules.TXN_MARKER_ONCE, marker.producer_epoch
-    severity = Severity.SUSPICIOUS if by_hand else Severity.VIOLATION
-    return located(ended.place, rule, marker.offset, owner, message, "WriteTxnMarkers", remedy, epoch, severity)
+    epoch = marker.producer_epoch
+    return located(ended.place, rule, marker.offset, owner, message, Api.WRITE_TXN_MARKERS, remedy, epoch, severity)
 
 
 def _hanging(
-    place: LogIndex, run: DataRun, before: MarkedData | None, newest: CoordinatorTransaction | None, doubt: str
-) -> Located:
+    row: OrphanData, place: LogIndex, run: DataRun, before: MarkedData | None, newest: CoordinatorTransaction | None
+) -> Iterator[Located]:
     """Data without a marker that no transaction will end, or a doubt about it."""
+    doubt = DOUBTS.get(OrphanDoubt(orphan_doubt(row)), "")
+    for check in judge_orphan_data(row):
+        if check.at_stake and (doubt or not check.holds):
+            finding = _hangs(check.rule, place, run, before, newest)
+            yield place, _doubted(finding, doubt, row) if doubt else finding
+
+
+def _hangs(
+    rule: Rule, place: LogIndex, run: DataRun, before: MarkedData | None, newest: CoordinatorTransaction | None
+) -> Finding:
     after = f"after the marker at offset {before.marker.offset}, " if before else ""
     known = (
         f"the newest transaction of {newest.transactional_id} is {_state_name(newest)} and does not have it"
         if newest
         else "no transactional id ever had this producer id"
     )
-    message = (
-        f"transactional data {after}on a partition that its coordinator's log does not register for it ({known}): "
-        "it hangs and holds the last stable offset"
-    )
-    remedy = abort_command(place, run)
-    if doubt:
-        message += f", unless {doubt}"
-        again = "the log" if doubt == EARLIER_THAN else "the coordinators' logs"
-        remedy = f"copy {again} again; if nothing else is in them then, {remedy}"
-    rule = rules.OFFSETS_ATOMIC if place.topic == OFFSETS_TOPIC else rules.TXN_REGISTERED_BEFORE_DATA
-    finding = Finding(
+    return Finding(
         rule=rule,
-        severity=Severity.UNDECIDED if doubt else Severity.VIOLATION,
+        severity=Severity.VIOLATION,
         offset=run.first_offset,
         producer_id=run.producer_id,
         producer_epoch=run.producer_epoch,
-        message=message,
+        message=(
+            f"transactional data {after}on a partition that its coordinator's log does not register for it ({known}): "
+            "it hangs and holds the last stable offset"
+        ),
         transactional_id=newest.transactional_id if newest else "",
         step="Produce without AddPartitionsToTxn, or after EndTxn",
-        remedy=remedy,
+        remedy=abort_command(place, run),
     )
-    return place, finding
+
+
+def _doubted(finding: Finding, doubt: str, row: OrphanData) -> Finding:
+    """The finding with what may explain it, and what to copy again to know."""
+    again = "the log" if row.copied_earlier else "the coordinators' logs"
+    return replace(
+        finding,
+        severity=Severity.UNDECIDED,
+        message=f"{finding.message}, unless {doubt}",
+        remedy=f"copy {again} again; if nothing else is in them then, {finding.remedy}",
+    )
 
 
 def _state_name(known: CoordinatorTransaction) -> str:
@@ -241,31 +296,39 @@ def _state_name(known: CoordinatorTransaction) -> str:
 def judge_unknown(producer: ProducerTransactions, all_coordinators: bool, known_until_ms: int) -> Iterator[Located]:
     """A producer id that no coordinator's log here has: what its partitions alone decide."""
     yield from judge_alone(producer, producer.loose)
-    if all_coordinators:
-        for place, run, before in producer.loose_runs:
-            if not (place.summary.tail_lost or place.behind):
-                yield _hanging(place, run, before, None, LATER_THAN if run.first_ms > known_until_ms else "")
-        for ended in producer.loose:
-            if ended.marker.timestamp <= known_until_ms and not hidden(ended.place, 0, ended.marker.offset):
-                yield _marker_of_nobody(ended)
+    if not all_coordinators:
+        return
+    for place, run, before in producer.loose_runs:
+        yield from _hanging(_data_of(place, run, known_until_ms), place, run, before, None)
+    for ended in producer.loose:
+        orphan = OrphanMarker(
+            ended.marker.outcome,
+            ended.marker.timestamp,
+            has_data=bool(ended.runs),
+            hidden=hidden(ended.place, 0, ended.marker.offset),
+            whole=True,
+            known_until_ms=known_until_ms,
+            later_unread=True,
+        )
+        for check in broken(judge_orphan_marker(orphan)):
+            severity = Severity.SUSPICIOUS if is_by_hand(orphan) else Severity.VIOLATION
+            yield _marker_of_nobody(check.rule, severity, ended)
 
 
-def _marker_of_nobody(ended: MarkedData, transactional_id: str = "") -> Located:
+def _marker_of_nobody(rule: Rule, severity: Severity, ended: MarkedData, transactional_id: str = "") -> Located:
     """A marker of a producer id that no coordinator gave away, or that never had a transaction, and what it ends."""
     marker, outcome = ended.marker, outcome_word(ended.marker.outcome)
-    by_hand = marker.outcome == ControlType.ABORT.value
     what = "and ends data of it" if ended.runs else "and ends no data"
     whose = f"with which {transactional_id} never" if transactional_id else "that no transactional id ever"
     message = f"a {outcome} marker of a producer id {whose} had{' a transaction' if transactional_id else ''}, {what}"
-    rule = rules.TXN_REGISTERED_BEFORE_DATA if ended.runs else rules.TXN_MARKER_ONCE
     finding = Finding(
         rule=rule,
-        severity=Severity.SUSPICIOUS if by_hand else Severity.VIOLATION,
+        severity=severity,
         offset=ended.runs[0].first_offset if ended.runs else marker.offset,
         producer_id=marker.producer_id,
         producer_epoch=marker.producer_epoch,
-        message=message + (BY_HAND if by_hand else ""),
+        message=message + (BY_HAND if severity is Severity.SUSPICIOUS else ""),
         transactional_id=transactional_id,
-        step="AddPartitionsToTxn" if ended.runs else "WriteTxnMarkers",
+        step=Api.ADD_PARTITIONS_TO_TXN if ended.runs else Api.WRITE_TXN_MARKERS,
     )
     return ended.place, finding

@@ -15,10 +15,11 @@ from model_tests.audit.pieces import MarkersByOffset, Pieces, ends_of, pieces_of
 from model_tests.audit.replica import Blocks, blocks_added, blocks_of, epoch_runs, epoch_runs_joined
 from model_tests.audit.reread import RereadRequest
 from model_tests.audit.tables import stacked
+from model_tests.common.codec import Codec
 from model_tests.logs.kafka_log_batches import Batches, Facts, Integers, joined, no_batches
 from spec.versions import NEWEST, Profile
 
-NOBODY: Final[frozenset[int]] = frozenset()
+NO_PRODUCER: Final[frozenset[int]] = frozenset()
 NOWHERE: Final = np.empty(0, np.int64)
 NONE_DROPPED: Final[frozenset[str]] = frozenset()
 
@@ -39,15 +40,18 @@ class Wanted:
     around: Surroundings
     profile: Profile = NEWEST
     edges: Integers = field(default_factory=lambda: NOWHERE)
-    whole: frozenset[int] = NOBODY
+    whole: frozenset[int] = NO_PRODUCER
     places: Integers = field(default_factory=lambda: NOWHERE)
     without: frozenset[str] = NONE_DROPPED
     deep: bool = False
 
-    def and_also(self, asked: RereadRequest) -> "Wanted":
-        """The same, and what was requested."""
-        places = np.array(sorted({*self.places.tolist(), *asked.places}), np.int64)
-        return replace(self, whole=self.whole | asked.producers, places=places)
+    def and_also(self, request: RereadRequest) -> "Wanted":
+        """The same, and what is to be read again."""
+        places = np.array(sorted({*self.places.tolist(), *request.places}), np.int64)
+        return replace(self, whole=self.whole | request.producers, places=places)
+
+
+WANTED: Final[Codec[Wanted]] = Codec("what is wanted of a log", Wanted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +112,7 @@ class Condensed:
     totals: BatchTotals
     blocks: Blocks
     epochs: tuple[tuple[int, int, int], ...]
-    doubted: frozenset[int] = NOBODY
+    doubted: frozenset[int] = NO_PRODUCER
 
     def holes(self, around: Surroundings) -> Holes:
         """The holes of the log, if it is a whole one."""

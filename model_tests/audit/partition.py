@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 
 from model_tests.audit.decision import LinkDecisions, decide, scalar_request
-from model_tests.audit.derived_files import judge_beside
+from model_tests.audit.derived_files import judge_derived_files
 from model_tests.audit.findings import Finding, LogBounds
 from model_tests.audit.fold import UNREADABLE, Break, LinkFold
 from model_tests.audit.holes import Holes, Surroundings
@@ -83,14 +83,14 @@ def conclude(
     links, decisions = judged.links, judged.decisions
     judged, misnamed = put_right(judged, lambda changed: _judged_batches(changed, log, missing, wanted))
     logged = PartitionContext(log, batches, found, links, missing, around, wanted.profile, offsets)
-    logged.asked.add({*log.doubted, *links.batches.producer_id[decisions.doubtful].tolist()})
-    beside, judged_beside = judge_beside(logged, derived or DerivedFiles(), counted)
+    logged.reread.add({*log.doubted, *links.batches.producer_id[decisions.doubtful].tolist()})
+    derived_judgement, judged_files = judge_derived_files(logged, derived or DerivedFiles(), counted)
     findings = [
         *misnamed,
         *_sequence_findings(judged.breaks, around),
         *_first_findings(judged.links, judged.unusual, missing, around),
         *_bounds_findings(offsets, around, unread=not log.totals.batches),
-        *beside,
+        *derived_judgement,
     ]
     verdict = PartitionVerdict(
         offsets=offsets,
@@ -101,12 +101,12 @@ def conclude(
         producers=int(np.unique(links.batches.producer_id).size),
         open_transactions=opened,
         findings=tuple(sorted(findings, key=lambda finding: (finding.offset, finding.rule.id))),
-        judged=_judged(decisions, log) | judged_beside,
+        judged=_judged(decisions, log) | judged_files,
         unjudged=sum(broken.doubt == UNREADABLE for broken in judged.breaks),
         cleaned=around.cleaned_to > 0 or log.totals.rewritten > 0,
         reported=TransactionEvidence(summarized(log, missing, around, offsets.log_end)),
     )
-    return verdict, _beyond(logged.asked, log, wanted)
+    return verdict, _beyond(logged.reread, log, wanted)
 
 
 def _judged_batches(batches: Batches, log: Condensed, missing: Holes, wanted: Wanted) -> JudgedBatches:
@@ -128,11 +128,11 @@ def _still_open(decisions: LinkDecisions, links: Links, log: Condensed) -> LinkD
     )
 
 
-def _beyond(asked: RereadRequest, log: Condensed, wanted: Wanted) -> RereadRequest:
+def _beyond(request: RereadRequest, log: Condensed, wanted: Wanted) -> RereadRequest:
     """What else is needed and not there yet."""
     if len(log.rows) == log.totals.batches and not log.doubted:
         return RereadRequest()
-    return RereadRequest(asked.producers - wanted.whole, asked.places - set(wanted.places.tolist()))
+    return RereadRequest(request.producers - wanted.whole, request.places - set(wanted.places.tolist()))
 
 
 @evidences(rules.SEQ_SUCCESSOR, Layer.AUDIT)

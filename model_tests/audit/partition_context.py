@@ -29,7 +29,7 @@ class PartitionContext:
     around: Surroundings
     profile: Profile
     offsets: LogBounds
-    asked: RereadRequest = field(default_factory=RereadRequest)
+    reread: RereadRequest = field(default_factory=RereadRequest)
 
     @property
     def begin(self) -> int:

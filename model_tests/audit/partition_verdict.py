@@ -2,11 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final, TypeAlias
 
 from model_tests.audit.findings import Finding, LogBounds, OpenTransaction
 from model_tests.audit.history_log import AttemptTally
 from model_tests.audit.replica import ClusterSide
 from model_tests.audit.transactions_summary import TransactionEvidence
+from model_tests.common.codec import Codec
+from model_tests.logs.kafka_log_segment import SegmentDamage
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,3 +42,10 @@ class PartitionVerdict:
     reported: TransactionEvidence | None = None
     cluster: ClusterSide | None = None
     tallies: tuple[AttemptTally, ...] = ()
+
+
+Judged: TypeAlias = tuple[PartitionVerdict, list[SegmentDamage]]
+"""The verdict on a log, and what is damaged in its files."""
+
+VERDICT: Final[Codec[Judged]] = Codec("verdict on a log", Judged)
+"""How a task sends and keeps it."""

@@ -28,7 +28,7 @@ def undecided_below(log: PartitionContext, tally: ReaderTally) -> tuple[list[Fin
     wrong = found.joins & negate(lso.is_decided_below(offset, at.last_stable, decided))
     if not wrong.any():
         return [], tally.bounded
-    log.asked.add(batches.producer_id[wrong])
+    log.reread.add(batches.producer_id[wrong])
     row = int(np.argmax(wrong))
     message = f"transactional data below the last stable offset {at.last_stable} without a marker that is replicated"
     return [_finding(batches, row, rules.LSO_DECIDED_BELOW, message, int(wrong.sum()))], tally.bounded
@@ -40,6 +40,12 @@ def seen_by_readers(
     """Batches that a reader with the aborted index is given, or not given, against the decision; and their number.
 
     Disputed transactions, of which index and log are known to differ, are left out.
+
+    Args:
+        log: of one partition on one broker.
+        derived: the files that are derived from batches: snapshots and indexes.
+        disputed: first and last offset of transactions of which index and log are known not to agree.
+        tally: what readers and rules have to do with of the log's data.
     """
     batches, found, at = log.batches, log.found, log.offsets
     ended = found.joins & (found.marker >= 0)
@@ -52,7 +58,7 @@ def seen_by_readers(
         wrong &= (batches.last_offset < first) | (batches.base_offset > last)
     if not wrong.any():
         return [], tally.listed
-    log.asked.add(batches.producer_id[wrong])
+    log.reread.add(batches.producer_id[wrong])
     row = int(np.argmax(wrong))
     given = "does not give" if hidden[row] else "gives"
     message = f"the aborted index {given} a reader this batch, but its marker says otherwise"

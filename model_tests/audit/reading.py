@@ -8,6 +8,7 @@ from model_tests.audit.compaction import condense
 from model_tests.audit.indexes import Misled, judge_segment, judge_segments, misled
 from model_tests.audit.partial_log import Condensed, Wanted, follow, nothing, uncondensed
 from model_tests.audit.record_bodies import NONE_READ, Bodies, bodies_of
+from model_tests.common.codec import Codec
 from model_tests.logs.kafka_log_batches import Batches, joined
 from model_tests.logs.kafka_log_derived import DerivedFiles, read_indexes
 from model_tests.logs.kafka_log_folders import LogFolder
@@ -49,6 +50,10 @@ class PartialLog:
             self.bodies.then(later.bodies),
             self.miscut | later.miscut,
         )
+
+
+PART: Final[Codec[PartialLog]] = Codec("part of a log", PartialLog)
+"""How a task sends and keeps it."""
 
 
 def read_part(log: LogFolder, wanted: Wanted, *, crc: bool = True) -> PartialLog:

@@ -14,7 +14,7 @@ from model_tests.histories.severity import Severity
 from model_tests.logs.locations import located
 from spec import rules
 from spec.evidence import Layer, evidences
-from spec.vocabulary import ABSENT
+from spec.vocabulary import ABSENT, Api
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,15 +197,18 @@ def _finding(pair: _Pair, is_left: bool, others: Sequence[str], loss: Loss | Non
     message = f"this replica has {here} where {' and '.join(others)} have {there}"
     if pair.certain:
         message += f", below offset {pair.end}, up to which both are committed: their histories differ from here on"
+    elif first.same_leader:
+        message += f": the leader of epoch {first.epochs[0]} wrote one of them only, if both are of one cluster"
     else:
         message += "; nothing here shows which of it is committed"
     if undecided:
         message += "; of two replicas the one that led last is taken to be right"
-    severity = Severity.VIOLATION if pair.certain else Severity.UNDECIDED
+    suspicion = Severity.SUSPICIOUS if first.same_leader else Severity.UNDECIDED
+    severity = Severity.VIOLATION if pair.certain else suspicion
     if pair.certain and loss is not None:
         message += f"; {loss.election} lost records from offset {loss.offset} on, which one of the two still has"
         severity = Severity.KNOWN
-    return Finding(rules.REPL_PREFIX_AGREEMENT, severity, first.offset, ABSENT, ABSENT, message, step="Fetch")
+    return Finding(rules.REPL_PREFIX_AGREEMENT, severity, first.offset, ABSENT, ABSENT, message, step=Api.FETCH)
 
 
 def merged(own: Sequence[Finding], found: Sequence[Finding]) -> list[Finding]:

@@ -9,17 +9,29 @@ from model_tests.audit.log import read_log
 from model_tests.audit.replica import ReplicaSummary, coarser, digests
 from model_tests.logs.kafka_log_batches import Batches, Facts, no_batches
 from model_tests.logs.kafka_log_folders import list_logs
+from reference.log.batch import DELETE_HORIZON
 from spec.vocabulary import ABSENT
 
 
 @dataclass(frozen=True, slots=True)
 class ReplicaDifference:
-    """The first offset at which two replicas differ, and what each has there; an epoch is -1 where that is nothing."""
+    """The first offset at which two replicas differ, and what each has there; an epoch is -1 where that is nothing.
+
+    Attributes:
+        as_written: neither batch shows that the cleaner was at it.
+    """
 
     offset: int
     left: str
     right: str
     epochs: tuple[int, int]
+    as_written: bool
+
+    @property
+    def same_leader(self) -> bool:
+        """Both have a batch of the same leader epoch there, as it was written: there is one, committed or not."""
+        left, right = self.epochs
+        return self.as_written and left == right != ABSENT
 
 
 def first_difference(
@@ -28,6 +40,12 @@ def first_difference(
     """The first difference below an offset, from where on both are complete; none where there is none.
 
     What unreadable bytes hide in one of the two is no difference.
+
+    Args:
+        left: a replica.
+        right: another.
+        paths: where they, or the logs, are.
+        end: offset below which they must agree.
     """
     begin = max(left.begin, right.begin)
     for first, last in _suspected(left, right, begin, end):
@@ -63,7 +81,13 @@ def _difference_in(paths: tuple[str, str], begins: tuple[int, int], end: int) ->
     offsets = [int(one.base_offset[row]) for one in (left, right) if row < len(one)]
     offset = min(offsets)
     epochs = (_epoch(left, row, offset), _epoch(right, row, offset))
-    return ReplicaDifference(offset, _worded(left, row, offset), _worded(right, row, offset), epochs)
+    return ReplicaDifference(
+        offset,
+        _worded(left, row, offset),
+        _worded(right, row, offset),
+        epochs,
+        _as_written(left, row) and _as_written(right, row),
+    )
 
 
 def _read(path: str, begins: tuple[int, int], end: int) -> tuple[Batches, list[tuple[int, int]]]:
@@ -99,6 +123,14 @@ def _epoch(batches: Batches, row: int, offset: int) -> int:
     """Leader epoch of the batch that a replica has at an offset."""
     here = row < len(batches) and int(batches.base_offset[row]) == offset
     return int(batches.leader_epoch[row]) if here else ABSENT
+
+
+def _as_written(batches: Batches, row: int) -> bool:
+    """All the records of a batch are there, and it has no time at which the cleaner removes the rest."""
+    if row >= len(batches):
+        return False
+    whole = int(batches.record_count[row]) == int(batches.last_offset_delta[row]) + 1
+    return whole and not int(batches.attributes[row]) & DELETE_HORIZON
 
 
 def _worded(batches: Batches, row: int, offset: int) -> str:

@@ -9,7 +9,7 @@ from model_tests.histories.severity import Severity
 from model_tests.logs.kafka_log_derived import EPOCHS
 from spec import rules
 from spec.evidence import Layer, evidences
-from spec.vocabulary import ABSENT
+from spec.vocabulary import ABSENT, Api
 
 Run = tuple[int, int, int]
 """Batches of one leader epoch: the epoch, their first offset, their number."""
@@ -35,8 +35,8 @@ def judge_epochs(
     for number in range(1, len(runs)):
         if runs[number][0] < runs[number - 1][0]:
             wrong, other = _odd_one(runs, number, differs_at)
-            beside = f"leader epoch {other[0]} at offset {other[1]}"
-            message = f"a batch of leader epoch {wrong[0]} beside {beside}: epochs never fall"
+            entry = f"leader epoch {other[0]} at offset {other[1]}"
+            message = f"a batch of leader epoch {wrong[0]} beside {entry}: epochs never fall"
             yield _epoch_finding(wrong[1], message)
             break
     if history is None:
@@ -67,4 +67,4 @@ def _odd_one(runs: Sequence[Run], number: int, differs_at: Collection[int]) -> t
 
 
 def _epoch_finding(offset: int, message: str) -> Finding:
-    return Finding(rules.REPL_PREFIX_AGREEMENT, Severity.VIOLATION, offset, ABSENT, ABSENT, message, step="Produce")
+    return Finding(rules.REPL_PREFIX_AGREEMENT, Severity.VIOLATION, offset, ABSENT, ABSENT, message, step=Api.PRODUCE)

@@ -132,10 +132,42 @@ class AuditReport:
         return total
 
     def to_json(self) -> dict[str, object]:
-        """The report as plain JSON values."""
+        """The report as plain JSON values.
+
+        Fields:
+            held_back[].producer_id: producer id
+            held_back[].producer_epoch: its epoch
+            held_back[].name: the partition, as the report calls it
+            held_back[].offset: its last stable offset
+            held_back[].behind: offsets between that and the high watermark
+            held_back[].waiting: records there that are committed, or in no transaction
+            held_back[].transactional_id: whose transaction holds it; empty if not known
+            held_back[].groups[]: a group's offset that is in the transaction
+            held_back[].since_ms: when the transaction began; -1 if not known
+            held_back[].aborted_ms: when its coordinator aborts it by itself; -1 if never, or if not known
+            held_back[].overdue: it should have been aborted by then
+            held_back[].ends: what there is to say of its end, and what to do
+            damage[].path: file
+            damage[].position: byte in it
+            damage[].message: what is wrong
+            judged.*: by rule, on how much it was held: batches, transactions, acknowledged records
+            summary.headline: how much needs the reader
+            summary.fine[]: what was judged and is as it should be
+            summary.not_examined[]: what was not examined, or not decided, and why
+            given[].path: a path that was given
+            given[].used: something in it was judged
+            given[].taken_for: what it was taken for, or why it was not used
+            missing[].path: a text that stands for a log
+            missing[].line: the line of it from which on something is missing
+            missing[].message: what is missing, what that costs, and what to give instead
+            ignored[]: a file or folder that is no part of a log
+            assumed[]: what the logs do not say and the verdicts take for granted
+            shown[]: what of the findings and transactions is here, where not all are; all were judged
+            seconds: seconds that it took
+        """
         return {
-            "partitions": [_partition(one) for one in self.audited],
-            "findings": [_finding(one, finding) for one, finding in self.findings],
+            "partitions": [partition_json(one) for one in self.audited],
+            "findings": [finding_json(one, finding) for one, finding in self.findings],
             "transactions": transactions_json(self.transactions, self.shown),
             "history": self.history.to_json(),
             "clients": self.clients.to_json(),
@@ -272,10 +304,10 @@ class AuditReport:
             return "Nothing could be judged: no readable batch."
         counts = ", ".join(f"{self.count(severity)} {severity}" for severity in Severity)
         unjudged = sum(one.verdict.unjudged for one in self.audited)
-        beside = f" ({unjudged} batches beside it not judged by sequence)" if unjudged else ""
+        unjudged_text = f" ({unjudged} batches beside it not judged by sequence)" if unjudged else ""
         return (
             f"{len(self.audited)} partitions, {self.batches} batches in {self.seconds:.1f} s: "
-            f"{counts}; {len(self.damage)} damaged{beside}"
+            f"{counts}; {len(self.damage)} damaged{unjudged_text}"
         )
 
 
@@ -290,7 +322,27 @@ def _name(one: AuditedPartition) -> str:
     return f"{one.topic}-{one.partition}" if one.partition >= 0 else one.topic
 
 
-def _partition(one: AuditedPartition) -> dict[str, object]:
+def partition_json(one: AuditedPartition) -> dict[str, object]:
+    """One partition as plain JSON values.
+
+    Fields:
+        topic: topic
+        partition: number of the partition
+        log_start: first offset of the log
+        lso: last stable offset
+        high_watermark: high watermark: the log end of a log at rest
+        log_end: offset after the last record
+        batches: batches
+        records: records
+        visible_records: records that a read_committed consumer sees
+        producers: producer ids that wrote
+        open_transactions[].producer_id: producer id of a transaction without a marker
+        open_transactions[].producer_epoch: its epoch
+        open_transactions[].first_offset: where it begins
+        cleaned: the log cleaner has been here
+        unjudged_beside_damage: batches of whose sequence unreadable bytes hide the predecessor
+        path: its folder
+    """
     verdict, at = one.verdict, one.verdict.offsets
     return {
         "topic": one.topic,
@@ -313,7 +365,24 @@ def _partition(one: AuditedPartition) -> dict[str, object]:
     }
 
 
-def _finding(one: AuditedPartition, finding: Finding) -> dict[str, object]:
+def finding_json(one: AuditedPartition, finding: Finding) -> dict[str, object]:
+    """One finding as plain JSON values.
+
+    Fields:
+        topic: topic
+        partition: number of the partition
+        producer_id: producer id
+        producer_epoch: its epoch
+        rule: the rule
+        severity: `violation`, `known`, `suspicious` or `undecided`
+        offset: base offset of the first offending batch
+        message: what was found, and what was expected
+        guard: the check of the append decision that refuses the batch; empty if none does
+        transactional_id: whose transaction it is; empty if not known
+        step: the step of the protocol that failed; empty if not known
+        remedy: what can be done: a command, or what to look at; empty if nothing
+        path: folder of the partition
+    """
     return {
         "rule": finding.rule.id,
         "severity": finding.severity.value,

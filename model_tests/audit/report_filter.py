@@ -44,16 +44,23 @@ def chosen_findings(
     shown: ListedTransactions,
     transactions: "TransactionsReport",
 ) -> list[tuple[Finding, ...]]:
-    """The selected findings of each log."""
+    """The selected findings of each log.
+
+    Args:
+        logs: of all partitions and brokers, in order.
+        findings: of each log.
+        shown: what is asked for.
+        transactions: as they were joined over all logs.
+    """
     producers = {
         one.one.known.producer_id
         for one in transactions.judged
         if one.one.known.transactional_id == shown.transactional_id
     }
-    asked = [tuple(one for one in own if _is_about(one, shown, producers)) for own in findings]
+    requested = [tuple(one for one in own if _is_about(one, shown, producers)) for own in findings]
     if not shown.timed:
-        return asked
-    return [_in_time(log, own, shown) if own else () for log, own in zip(logs, asked, strict=True)]
+        return requested
+    return [_in_time(log, own, shown) if own else () for log, own in zip(logs, requested, strict=True)]
 
 
 def _is_about(finding: Finding, shown: ListedTransactions, producers: Collection[int]) -> bool:

@@ -16,22 +16,30 @@ from model_tests.common.reports import BadInput
 from model_tests.logs.kafka_log_folders import LogFolder
 from model_tests.logs.locations import located, names_in, size_and_time
 
-_CODE: Final = ("model_tests.traces", "reference", "spec")
+CODE: Final = (
+    "model_tests.audit",
+    "model_tests.common",
+    "model_tests.histories",
+    "model_tests.logs",
+    "reference",
+    "spec",
+)
+"""The packages whose code a result depends on."""
 
 
 class ResultCache:
     """A directory of what was found; without one, nothing is kept."""
 
-    def __init__(self, directory: str, options: str) -> None:
-        """What is kept under these options in a directory that exists; an empty name is none."""
+    def __init__(self, directory: Path | None, options: str) -> None:
+        """What is kept in a directory that exists under these options, or under a digest of them."""
         self._directory, self._options = directory, options
 
     def found(self, log: LogFolder, what: str, find: Callable[[], bytes]) -> bytes:
         """What is kept of a log under a name, or is found now, and is kept unless the log changes meanwhile."""
-        if not self._directory:
+        if self._directory is None:
             return find()
         before = self._key(log, what)
-        file = Path(self._directory) / before
+        file = self._directory / before
         if file.exists():
             return file.read_bytes()
         content = find()
@@ -45,21 +53,20 @@ class ResultCache:
         return sha256("\n".join((_code(), self._options, what, repr(log), *_files(log))).encode()).hexdigest()
 
 
-def directory_for(given: Path | str) -> str:
+def directory_for(given: Path) -> Path:
     """The directory, made if it is missing.
 
     Raises:
         BadInput: nothing can be written there.
     """
-    directory = Path(given)
     try:
-        directory.mkdir(parents=True, exist_ok=True)
-        probe = directory / f".{os.getpid()}"
+        given.mkdir(parents=True, exist_ok=True)
+        probe = given / f".{os.getpid()}"
         probe.write_bytes(b"")
         probe.unlink()
     except OSError as error:
-        raise BadInput(f"{directory} cannot be written: {error.strerror}") from error
-    return str(directory.resolve())
+        raise BadInput(f"{given} cannot be written: {error.strerror}") from error
+    return given.resolve()
 
 
 def _files(log: LogFolder) -> list[str]:
@@ -77,4 +84,4 @@ def _files(log: LogFolder) -> list[str]:
 @lru_cache(maxsize=1)
 def _code() -> str:
     """A digest of the code that judges, also where it was shipped to."""
-    return digest_of(*_CODE)
+    return digest_of(*CODE)

@@ -1,31 +1,28 @@
 """`eos audit`: real log directories, read and judged by tasks that hand back findings, on Spark or in this process."""
 
-import json
 import os
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 from model_tests.audit.audited_log import AuditedTransactionLog
 from model_tests.audit.cluster import audit_cluster, reported_once, unexplained
 from model_tests.audit.clusters import UNNAMED, clusters_of
-from model_tests.audit.combine_parts import Judged
 from model_tests.audit.controller_view import controlled, with_clients
 from model_tests.audit.folders import by_their_content
 from model_tests.audit.given import GivenPath, given_paths
 from model_tests.audit.group_findings import with_groups
 from model_tests.audit.groups import groups_of, with_offsets
-from model_tests.audit.history_command import beside_logs
+from model_tests.audit.history_command import with_logs
 from model_tests.audit.history_join import audit_history
 from model_tests.audit.history_judge import HistoryReport
 from model_tests.audit.in_process import judged_in_process
-from model_tests.audit.log import DAY_MS
 from model_tests.audit.meta_properties import META_PROPERTIES, unread
-from model_tests.audit.partition_verdict import PartitionVerdict
+from model_tests.audit.options import DEFAULTS, AuditOptions
+from model_tests.audit.partition_verdict import Judged
 from model_tests.audit.relabelled_folders import in_their_places
 from model_tests.audit.report import AuditedPartition, AuditReport
 from model_tests.audit.report_filter import chosen_findings, shown_in_words, time_of
@@ -36,15 +33,10 @@ from model_tests.audit.transactions_summary import PartitionTransactions
 from model_tests.audit.verdict_tasks import bytes_of, only_topic
 from model_tests.common.reports import BadInput
 from model_tests.histories.journal import ClientJournal, read_received
-from model_tests.histories.reading import Form, read_history
+from model_tests.histories.reading import read_history
 from model_tests.logs.kafka_log_folders import HIGH_WATERMARK, Listing, LogFolder, list_logs
-from model_tests.logs.kafka_log_segment import SegmentDamage
 from model_tests.logs.texts import Restored, restored
-from spec.versions import NEWEST, Profile
 from spec.vocabulary import ABSENT
-
-LOCAL: Final = "local[*]"
-"""Spark of this machine, with all its cores."""
 
 SPARK_FROM: Final = 1 << 30
 """Bytes of segments from which on Spark runs the tasks: by then its start is a small part of the whole."""
@@ -53,116 +45,76 @@ SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"
 """What `spark-submit` sets for the programs that it starts: these run on the Spark that it was given."""
 
 
-def run(
-    paths: Iterable[object],
-    *,
-    master: str = "",
-    crc: bool = True,
-    deep: bool = False,
-    checkpointed_watermark: bool = False,
-    producer_expiry_ms: int = DAY_MS,
-    profile: Profile = NEWEST,
-    transactions: bool = False,
-    transactional_id: str = "",
-    topics: Sequence[str] = (),
-    producer_id: int = ABSENT,
-    since: str = "",
-    until: str = "",
-    history: str = "",
-    received: str = "",
-    history_form: Form | None = None,
-    read_committed: bool = True,
-    pictured: bool = False,
-    work: str = "",
-    clusters: Mapping[str, Sequence[str]] = MappingProxyType({}),
-) -> AuditReport:
+def run(paths: Iterable[object], options: AuditOptions = DEFAULTS, **given: Any) -> AuditReport:
     """Audit everything under the paths.
 
     Args:
         paths: brokers' log directories, partitions' folders, segments, or what `kafka-dump-log` printed of segments.
-        master: where Spark runs the tasks; empty to run them in this process and its children where the logs are
-            so small that starting Spark would take longer, and else on the Spark of this machine.
-        crc: whether each batch's CRC-32C is checked.
-        deep: whether the bodies of batches are decoded, too, and compared with their headers.
-        checkpointed_watermark: take the high watermark from the broker's checkpoint, not from the log's end.
-        producer_expiry_ms: `producer.id.expiration.ms` of the brokers.
-        profile: the release whose append decision judges.
-        transactions: list all transactions, not only those that are open or in doubt.
-        transactional_id: list this one's transactions only, and all of them.
-        topics: audit only topics or partitions of these names or patterns, and the brokers' own.
-        producer_id: report only what is found about this producer, and list its transactions.
-        since: report only findings and transactions from this time on, by the timestamps of their batches and records.
-        until: likewise up to this time. Everything is judged all the same.
-        history: what clients did and were answered: a journal, operations in EDN, or what Kafka's system tests print.
-        received: what a read_committed reader received of every partition up to its end.
-        history_form: what the history is written as, found out if it is not given.
-        read_committed: the readers of the history were to see committed records only.
-        pictured: keep what a page draws of each log.
-        work: a directory, of this machine or shared by all that run tasks, that keeps what was found of each log: an
-            audit that was stopped is resumed from there.
-        clusters: further paths, by the name of the cluster that they are of. Directories of brokers without
-            `meta.properties` that are given otherwise are of one cluster.
+        options: how they are audited, and what is reported.
+        given: single options in place of those: `run(paths, deep=True)`.
 
     Raises:
         BadInput: no partition has one of the names; the checkpoint of the high watermark is required, and there is
             none; the client's files cannot be read, or would be compared with more than one cluster; bodies are to be
-            decoded of a dump, which has none.
+            decoded of a dump, which has none; a time cannot be read.
+        TypeError: there is no such option.
     """
     began = time.monotonic()
-    window = time_of(since, "--since"), time_of(until, "--until")
-    shown = ListedTransactions(transactions, transactional_id, producer_id, *window)
-    named = (path for own in clusters.values() for path in own)
+    options = replace(options, **given)
+    shown = _shown(options)
+    named = (path for own in options.clusters.values() for path in own)
     everything = tuple(dict.fromkeys((*map(str, paths), *named)))
-    with restored(everything) as given:
-        _require_bodies(given, deep=deep)
-        listing = list_logs(given.paths, topics)
-        if topics and all(log.topic.startswith("__") for log in listing.logs):
-            raise BadInput(f"no partition is called {' or '.join(topics)}")
-        if checkpointed_watermark and listing.logs and all(log.checkpointed_watermark < 0 for log in listing.logs):
-            raise BadInput(f"no high watermark to take: no {HIGH_WATERMARK} beside the logs names any of them")
-        options = {
-            "crc": crc,
-            "deep": deep,
-            "checkpointed_watermark": checkpointed_watermark,
-            "producer_expiry_ms": producer_expiry_ms,
-            "profile": profile.name,
-            "topics": json.dumps(list(topics)),
-        }
-        whose = clusters_of([given.reported(log.path) for log in listing.logs], clusters)
-        journal = _journal(listing, whose, history, received, history_form)
-        options |= {name: file for name, file in (("history", history), ("received", received)) if file}
-        options |= {"history_form": history_form} if history_form else {}
-        options |= {"work": directory_for(work)} if work else {}
-        verdicts = _judged(listing.logs, given.paths, master, options)
-        assumed = (
-            *_assumed(crc, checkpointed_watermark, producer_expiry_ms, profile, deep),
-            *_one_cluster([given.reported(log.path) for log in listing.logs], whose),
-            *given.assumed,
+    with restored(everything) as texts:
+        _require_bodies(texts, deep=options.deep)
+        listing = _listed(texts, options)
+        folders = [texts.reported(log.path) for log in listing.logs]
+        whose = clusters_of(folders, options.clusters)
+        journal = _journal(listing, whose, options)
+        if options.work is not None:
+            options = replace(options, work=directory_for(options.work))
+        verdicts = _judged(listing.logs, texts.paths, options)
+        report = replace(
+            _report(listing, whose, verdicts, shown, journal),
+            assumed=(*_assumed(options), *_one_cluster(folders, whose), *texts.assumed),
+            chosen=shown_in_words(shown, options.topics),
+            clients=with_logs(options),
+            here=_here(listing, verdicts) if options.pictured else {},
         )
-        report = _report(listing, whose, verdicts, assumed, began, shown, journal)
-        report = replace(report, chosen=shown_in_words(shown, topics))
-        clients = beside_logs(history, form=history_form, read_committed=read_committed, pictured=pictured)
-        report = replace(report, clients=clients)
-        report = _as_given(replace(report, here=_here(listing, verdicts)) if pictured else report, given)
-        return replace(report, given=_taken_for(everything, report))
+        report = _as_given(report, texts)
+        return replace(report, given=_taken_for(everything, report), seconds=time.monotonic() - began)
 
 
-def _judged(
-    logs: Sequence[LogFolder], paths: Sequence[str], master: str, options: Mapping[str, object]
-) -> dict[int, Judged]:
+def _shown(options: AuditOptions) -> ListedTransactions:
+    """What the report lists."""
+    since, until = time_of(options.since, "--since"), time_of(options.until, "--until")
+    return ListedTransactions(
+        options.transactions, options.transactional_id, options.producer_id, since_ms=since, until_ms=until
+    )
+
+
+def _listed(texts: Restored, options: AuditOptions) -> Listing:
+    """The logs to audit, which have what the options need."""
+    listing = list_logs(texts.paths, options.topics)
+    if options.topics and all(log.topic.startswith("__") for log in listing.logs):
+        raise BadInput(f"no partition is called {' or '.join(options.topics)}")
+    checkpoint = options.checkpointed_watermark
+    if checkpoint and listing.logs and all(log.checkpointed_watermark < 0 for log in listing.logs):
+        raise BadInput(f"no high watermark to take: no {HIGH_WATERMARK} beside the logs names any of them")
+    return listing
+
+
+def _judged(logs: Sequence[LogFolder], paths: Sequence[str], options: AuditOptions) -> dict[int, Judged]:
     """The verdict on every log, by its number."""
     if not logs:
         return {}
-    if not master and SUBMITTED not in os.environ and sum(map(bytes_of, logs)) < SPARK_FROM:
+    if not options.master and SUBMITTED not in os.environ and sum(map(bytes_of, logs)) < SPARK_FROM:
         return judged_in_process(logs, paths, options)
     spark = import_module("model_tests.audit.on_spark")  # with pyspark, which takes a second to load
-    judged: dict[int, Judged] = spark.judged_on_spark(logs, paths, master or LOCAL, options)
+    judged: dict[int, Judged] = spark.judged_on_spark(logs, paths, options)
     return judged
 
 
-def _here(
-    listing: Listing, verdicts: Mapping[int, tuple[PartitionVerdict, list[SegmentDamage]]]
-) -> dict[str, PartitionTransactions]:
+def _here(listing: Listing, verdicts: Mapping[int, Judged]) -> dict[str, PartitionTransactions]:
     """Each log's own evidence of transactions, by path."""
     reported = ((log.path, verdicts[number][0].reported) for number, log in enumerate(listing.logs))
     return {path: one.here for path, one in reported if one is not None}
@@ -204,16 +156,14 @@ def _as_known(one: AuditedPartition, given: Restored) -> AuditedPartition:
     return replace(one, path=given.reported(one.path), verdict=replace(verdict, open_transactions=still))
 
 
-def _journal(
-    listing: Listing, clusters: Sequence[str], history: str, received: str, form: Form | None = None
-) -> ClientJournal | None:
+def _journal(listing: Listing, clusters: Sequence[str], options: AuditOptions) -> ClientJournal | None:
     """The journal that is given, if the logs are those of one cluster."""
-    count = len(set(clusters))
-    if (history or received) and count > 1:
+    count, topic = len(set(clusters)), only_topic(listing.logs)
+    if (options.history or options.received) and count > 1:
         raise BadInput(f"a client's files are compared with one cluster, the paths have logs of {count}")
-    if received:
-        read_received(received, only_topic(listing.logs))
-    return read_history(history, form, only_topic(listing.logs)) if history else None
+    if options.received:
+        read_received(options.received, topic)
+    return read_history(options.history, options.history_form, topic) if options.history else None
 
 
 def _one_cluster(paths: Sequence[str], clusters: Sequence[str]) -> Iterator[str]:
@@ -230,9 +180,7 @@ def _one_cluster(paths: Sequence[str], clusters: Sequence[str]) -> Iterator[str]
 def _report(
     listing: Listing,
     clusters: Sequence[str],
-    verdicts: dict[int, tuple[PartitionVerdict, list[SegmentDamage]]],
-    assumed: tuple[str, ...],
-    began: float,
+    verdicts: Mapping[int, Judged],
     shown: ListedTransactions,
     journal: ClientJournal | None,
 ) -> AuditReport:
@@ -271,8 +219,8 @@ def _report(
         audited=tuple(sorted(audited, key=lambda one: (one.topic, one.partition, one.path))),
         damage=tuple(sorted(unexplained(damage, logs, findings), key=lambda one: (one.path, one.position))),
         ignored=tuple(sorted(set(listing.ignored))),
-        assumed=assumed,
-        seconds=time.monotonic() - began,
+        assumed=(),
+        seconds=0.0,
         transactions=transactions,
         shown=shown,
         history=reported,
@@ -281,17 +229,16 @@ def _report(
     )
 
 
-def _assumed(
-    crc: bool, checkpointed_watermark: bool, producer_expiry_ms: int, profile: Profile, deep: bool
-) -> tuple[str, ...]:
-    source = f"{HIGH_WATERMARK} where that names the partition, else " if checkpointed_watermark else ""
+def _assumed(options: AuditOptions) -> tuple[str, ...]:
+    checkpoint = options.checkpointed_watermark
+    source = f"{HIGH_WATERMARK} where that names the partition, else " if checkpoint else ""
     return (
         f"The high watermark is {source}the log's end: the log is at rest.",
         "The log start is log-start-offset-checkpoint where that names the partition, else the first segment's name.",
-        f"A broker may forget a producer after {producer_expiry_ms / 3_600_000:g} h without a batch.",
+        f"A broker may forget a producer after {options.producer_expiry_ms / 3_600_000:g} h without a batch.",
         f"Replicas are compared below the lower of their high watermarks by {HIGH_WATERMARK}.",
         "Offsets that are missing outside the active segment may have been removed by the log cleaner.",
-        f"Appends are judged as Kafka {profile.name} decides them.",
-        f"CRC-32C was {'checked' if crc else 'not checked'}.",
-        f"Of records {'all were decoded' if deep else 'only those of coordinators and markers were decoded'}.",
+        f"Appends are judged as Kafka {options.profile.name} decides them.",
+        f"CRC-32C was {'checked' if options.crc else 'not checked'}.",
+        f"Of records {'all were decoded' if options.deep else 'only those of coordinators and markers were decoded'}.",
     )

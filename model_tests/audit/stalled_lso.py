@@ -70,8 +70,14 @@ class HeldBack:
         """Whether everything that could say that it hangs was judged, and says that it does not."""
         return self.ends == SOUND
 
-    def in_one_line(self) -> str:
-        """For people."""
+    @property
+    def remedy(self) -> str:
+        """The command that ends it; empty where there is none."""
+        return self.ends if self.ends.startswith("kafka-") else ""
+
+    @property
+    def in_words(self) -> str:
+        """Where, by whom, since when, what waits and what there is to say of its end; not the command."""
         by = f"producer {self.producer_id} epoch {self.producer_epoch}"
         whose = f" ({self.transactional_id})" if self.transactional_id else ""
         since = f", since {clock(self.since_ms)}" if clock(self.since_ms) else ""
@@ -81,12 +87,16 @@ class HeldBack:
             f"{self.waiting} committed records wait" if self.waiting != 1 else "1 committed record waits",
             *(f"group {group}" for group in self.groups),
             f"its coordinator {aborts} {due}, or up to {REAPER_INTERVAL // 1000} s later" if due else "",
-            self.ends,
+            "" if self.remedy else self.ends,
         )
         return (
-            f"held back: {self.name} at offset {self.offset}, {self.behind} offsets before its end, "
+            f"{self.name} at offset {self.offset}, {self.behind} offsets before its end, "
             f"by {by}{whose}{since}: {'; '.join(filter(None, parts))}"
         )
+
+    def in_one_line(self) -> str:
+        """For people."""
+        return f"held back: {self.in_words}{f'; {self.remedy}' if self.remedy else ''}"
 
 
 def held_back(

@@ -35,7 +35,7 @@ class StateJudgement:
     findings: list[Finding] = field(default_factory=list)
     judged: int = 0
     undecided: dict[str, list[tuple[int, str]]] = field(default_factory=dict)
-    asked: RereadRequest = field(default_factory=RereadRequest)
+    reread: RereadRequest = field(default_factory=RereadRequest)
 
     def doubt(self, why: str, offset: int, what: str) -> None:
         """Remember what cannot be decided, and why."""
@@ -126,7 +126,7 @@ def _judge_snapshot(
         wrong |= getattr(says, name)[seen] != getattr(logged, name)
     unsure = np.append(seen[wrong], np.flatnonzero(link < 0))
     forgotten = np.setdiff1d(places.seen_before(row), producers)
-    result.asked.add(np.append(producers[unsure], forgotten), says.last_offset[unsure])
+    result.reread.add(np.append(producers[unsure], forgotten), says.last_offset[unsure])
     for number in np.flatnonzero(wrong).tolist():
         entry = int(seen[number])
         judging.differs(int(producers[entry]), says.at(entry), logged.at(number), int(link[entry]))

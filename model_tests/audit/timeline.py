@@ -45,7 +45,14 @@ class Timeline:
 
 
 def timeline(name: str, offsets: LogBounds, here: PartitionTransactions, findings: Sequence[Finding]) -> Timeline:
-    """The line of a partition."""
+    """The line of a partition.
+
+    Args:
+        name: of the partition.
+        offsets: of the log: start, last stable, high watermark, end.
+        here: its transactions.
+        findings: of each log.
+    """
     columns: dict[TransactionFate, set[int]] = {fate: set() for fate in TransactionFate}
     for run in here.runs:
         first = _column(offsets, run.first_offset)

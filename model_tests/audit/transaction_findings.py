@@ -49,7 +49,19 @@ def located(
     epoch: int | None = None,
     severity: Severity = Severity.VIOLATION,
 ) -> Located:
-    """A finding about a known transaction, at its place."""
+    """A finding about a known transaction, at its place.
+
+    Args:
+        place: of the log.
+        rule: that is broken.
+        offset: of the batch.
+        known: the transaction, as its coordinator has it.
+        message: what is wrong.
+        step: that failed.
+        remedy: what ends it.
+        epoch: of the producer, None for the transaction's.
+        severity: violation, suspicious, known or undecided.
+    """
     identity = known.marker_epoch if epoch is None else epoch
     return place, Finding(
         rule, severity, offset, known.producer_id, identity, message, "", known.transactional_id, step, remedy

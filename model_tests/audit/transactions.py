@@ -19,7 +19,7 @@ from model_tests.audit.transactions_causes import with_consequences, with_joined
 from model_tests.audit.transactions_clusters import all_coordinators, furthest, places_of
 from model_tests.audit.transactions_identities import given_twice
 from model_tests.audit.transactions_join import JoinedTransaction, LogIndex, ProducerTransactions, joined
-from model_tests.audit.transactions_judge import JudgedTransaction, TransactionStatus, judge_transaction, unended
+from model_tests.audit.transactions_judge import JudgedTransaction, TransactionStatus, judge_transactions
 from model_tests.audit.transactions_overdue import (
     CoordinatorPlace,
     coordinator_place,
@@ -147,7 +147,6 @@ def _judge(
     whole = all_coordinators(known)
     until = max((history.known_until_ms for history in known), default=ABSENT)
     reported = reach_of(producers, known)
-    judged: list[JudgedTransaction] = []
     found: list[Located] = []
     missing: Counter[str] = Counter()
     unknown = [producer for producer in producers if producer.producer_id not in identities]
@@ -156,11 +155,11 @@ def _judge(
         if identity is None:
             found += judge_unknown(producer, whole, until)
             continue
-        others = unended(producer.transactions)
-        judged += [_with_absent(judge_transaction(one, reported, others), given) for one in producer.transactions]
         found += judge_loose(producer, identity, until, reported)
         if is_later(producer, identity, until):
             missing[LATER] += 1
+    own = [one for producer in producers if producer.producer_id in identities for one in producer.transactions]
+    judged = [_with_absent(one, given) for one in judge_transactions(own, reported)]
     judged, found = with_misnamed(judged, [ended for producer in producers for ended in producer.loose], found)
     judged = with_overdue(judged, coordinators)
     found += fenced_again((transaction for history in known for transaction in history.transactions), coordinators)

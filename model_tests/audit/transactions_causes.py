@@ -8,7 +8,7 @@ from model_tests.audit.findings import Finding
 from model_tests.audit.transactions_summary import DataRun
 from model_tests.histories.severity import Severity
 from spec import rules
-from spec.vocabulary import ABSENT
+from spec.vocabulary import ABSENT, Api
 
 _OF_EPOCHS: Final = (rules.FENCE_STALE_EPOCH, rules.FENCE_EPOCH_MONOTONE, rules.SEQ_EPOCH_RESET)
 """A partition's own findings after a batch with an epoch that is not its transaction's."""
@@ -124,7 +124,7 @@ def _follows(one: Finding, cause: Finding, broken: frozenset[int]) -> bool:
 
 def _same_cause(one: Finding, finding: Finding) -> bool:
     if one.producer_id != finding.producer_id:
-        return finding.offset in one.elsewhere and finding.step != "WriteTxnMarkers"
+        return finding.offset in one.elsewhere and finding.step != Api.WRITE_TXN_MARKERS
     if one.rule is rules.SEQ_FIRST and one.severity is Severity.SUSPICIOUS:
         return one.offset == finding.offset
     if one.severity is not Severity.VIOLATION:
@@ -133,10 +133,10 @@ def _same_cause(one: Finding, finding: Finding) -> bool:
         return _is_there(one, finding)
     if finding.rule is one.rule is rules.FENCE_COORDINATOR_EPOCH:
         return bool(one.guard)  # markers after one of an epoch that was too high seem stale
-    if finding.step == "WriteTxnMarkers":
+    if finding.step == Api.WRITE_TXN_MARKERS:
         wrong_epoch = finding.rule is rules.TXN_MARKER_ONCE and finding.producer_epoch != ABSENT
         return wrong_epoch and one.rule in _OF_EPOCHS and one.producer_epoch < finding.producer_epoch
-    return finding.step == "Produce" and _follows_data(one, finding)
+    return finding.step == Api.PRODUCE and _follows_data(one, finding)
 
 
 def _is_there(one: Finding, finding: Finding) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Final
 
 from model_tests.audit.controller_log_history import LeaderEpochEntry
@@ -10,29 +11,71 @@ from model_tests.audit.copy_horizon import Reach
 from model_tests.audit.losses import Loss
 from model_tests.audit.transaction_findings import OFFSETS_TOPIC, Located, abort_command, located, outcome_word
 from model_tests.audit.transactions_join import Gap, JoinedTransaction, MarkedData
+from model_tests.audit.transactions_rows import broken, outcome_of
 from model_tests.histories.severity import Severity
 from spec import rules
-from spec.evidence import Layer, evidences
-from spec.vocabulary import ABSENT, ControlType
+from spec.judging.judge_join import Excuse, UnmarkedPartition, excuse, is_undecided_gap, judge_unmarked
+from spec.rules import Rule
+from spec.vocabulary import ABSENT, Api, ControlType
 
-COPY_AGAIN: Final = "nothing in the log is later than the end of the transaction, copy it again"
-"""It may have been copied before its coordinator's log, and the marker have come in between."""
+EXCUSED_BY: Final = MappingProxyType(
+    {
+        Excuse.UNREADABLE: "unreadable bytes where the marker should be",
+        Excuse.END_LOST: "the end of its log is missing",
+        Excuse.BEHIND: "another replica is further",
+        Excuse.BEGUN_LATER: "its log begins at offset {summary.begin} only",
+        Excuse.CLEANED: "the log cleaner was there",
+        Excuse.MAY_BE_CLEANED: "the log cleaner may have been there",
+        Excuse.LEADER_CHANGED: (
+            "the leader changed there; an unclean election loses data and marker, and only the controller's log "
+            "shows whether it was one"
+        ),
+        Excuse.COPIED_EARLIER: "nothing in the log is later than the end of the transaction, copy it again",
+    }
+)
+"""What a marker that is missing is excused by."""
 
 
-@evidences(rules.TXN_MARKER_ONCE, Layer.AUDIT)
+def row_of(one: JoinedTransaction, gap: Gap, reported: Reach) -> UnmarkedPartition:
+    """A partition without a marker as the decisions take it.
+
+    Args:
+        one: the transaction.
+        gap: of its partitions.
+        reported: how far each log is known to go.
+    """
+    summary = gap.place.summary
+    return UnmarkedPartition(
+        offsets=gap.place.topic == OFFSETS_TOPIC,
+        marked=sum(not ended.again for ended in one.ended),
+        first=gap.first,
+        last=gap.last,
+        has_data=bool(gap.runs),
+        by_time=gap.by_time,
+        begun_later=summary.begin > 0,
+        end_lost=summary.tail_lost,
+        behind=gap.place.behind,
+        unreadable=any(gap.after <= place <= gap.before for place in summary.unreadable),
+        cleaned=gap.after < summary.cleaned_to,
+        gone=any(gap.after < place <= gap.before for place in summary.gone),
+        led=gap.place.led is not None,
+        leader_changed=any(gap.after < place <= gap.before for place in summary.leader_changes),
+        copied_later=reported.is_after(one.known, gap),
+    )
+
+
 def without_marker(one: JoinedTransaction, missing: list[str], reported: Reach) -> Iterator[Located]:
     """Registered partitions of a completed transaction that have no marker."""
-    if not one.known.completed:
-        return
+    outcome = outcome_of(one.known)
     for gap in one.gaps:
-        excuse = _excuse(gap) or ("" if reported.is_after(one.known, gap) else COPY_AGAIN)
-        if excuse:
-            missing.append(f"{gap.place.name}: {excuse}")
-            continue
-        yield _missing_marker(one, gap)
+        row = row_of(one, gap, reported)
+        if is_undecided_gap(outcome, row):
+            missing.append(f"{gap.place.name}: {EXCUSED_BY[Excuse(excuse(row))].format(summary=gap.place.summary)}")
+        for check in broken(judge_unmarked(outcome, row)):
+            yield _missing_marker(check.rule, one, gap)
 
 
-def _missing_marker(one: JoinedTransaction, gap: Gap) -> Located:
+def _missing_marker(rule: Rule, one: JoinedTransaction, gap: Gap) -> Located:
     known, outcome = one.known, outcome_word(one.known.outcome)
     has_marker = [ended for ended in one.ended if not ended.again]
     elsewhere = f"; {len(has_marker)} other partitions have theirs" if has_marker else ""
@@ -58,12 +101,10 @@ def _missing_marker(one: JoinedTransaction, gap: Gap) -> Located:
     if taken := _taken(known, gap):
         cause, severity = taken, Severity.KNOWN
     message += f"; {cause}" if cause else ""
-    split = gap.place.topic == OFFSETS_TOPIC and outcome == "COMMIT" and has_marker
-    rule = rules.OFFSETS_ATOMIC if split else rules.TXN_MARKER_ONCE
-    if split:
+    if rule is rules.OFFSETS_ATOMIC:
         message += "; the outputs are visible, the input offsets are not"
     place, finding = located(
-        gap.place, rule, reported_at(gap), known, message, "WriteTxnMarkers", remedy, severity=severity
+        gap.place, rule, reported_at(gap), known, message, Api.WRITE_TXN_MARKERS, remedy, severity=severity
     )
     return place, replace(finding, until=gap.before)
 
@@ -123,11 +164,11 @@ def _leaderless(known: CoordinatorTransaction, gap: Gap) -> str:
     """The partition had no leader while the coordinator waited, which some releases take for its deletion."""
     led = gap.place.led
     waited = led.during(_decided_ms(known), known.completed_ms) if led is not None else []
-    nobody = next((one for one in reversed(waited) if one.leader == ABSENT), None)
-    if nobody is None:
+    empty = next((one for one in reversed(waited) if one.leader == ABSENT), None)
+    if empty is None:
         return ""
     return (
-        f"{gap.place.name} had no leader in leader epoch {nobody.epoch} (offset {nobody.offset} of the controller's "
+        f"{gap.place.name} had no leader in leader epoch {empty.epoch} (offset {empty.offset} of the controller's "
         "log), while the coordinator was to write its marker: one of 4.3 or 4.4 takes such a partition for deleted and "
         "completes without it (KAFKA-20734)"
     )
@@ -147,28 +188,3 @@ def reported_at(gap: Gap) -> int:
 
 def _complete(known: CoordinatorTransaction) -> str:
     return "CompleteCommit" if known.outcome == ControlType.COMMIT.value else "CompleteAbort"
-
-
-def _excuse(gap: Gap) -> str:
-    """What may have removed the marker; empty where nothing can."""
-    summary = gap.place.summary
-    if any(gap.after <= place <= gap.before for place in summary.unreadable):
-        return "unreadable bytes where the marker should be"
-    if gap.last and (summary.tail_lost or gap.place.behind):
-        return "the end of its log is missing" if summary.tail_lost else "another replica is further"
-    if gap.runs and not gap.by_time:
-        return ""
-    if gap.first and summary.begin > 0:
-        return f"its log begins at offset {summary.begin} only"
-    if gap.after < summary.cleaned_to:
-        return "the log cleaner was there"
-    if any(gap.after < place <= gap.before for place in summary.gone):
-        # the cleaner takes no marker before the data that it ends; of a copy that was cut, the last segment was cleaned
-        return "" if gap.runs or gap.place.topic != OFFSETS_TOPIC else "the log cleaner may have been there"
-    unknown = gap.place.led is None
-    if unknown and any(gap.after < place <= gap.before for place in summary.leader_changes):
-        return (
-            "the leader changed there; an unclean election loses data and marker, and only the controller's log "
-            "shows whether it was one"
-        )
-    return ""

@@ -10,7 +10,7 @@ from model_tests.audit.transactions_summary import PartitionTransactions
 from model_tests.histories.severity import Severity
 from model_tests.logs.coordinator_log import TOPIC
 from spec import rules
-from spec.vocabulary import ABSENT
+from spec.vocabulary import ABSENT, Api
 
 
 def given_twice(histories: Sequence[tuple[int, CoordinatorHistory]]) -> Iterator[Located]:
@@ -49,7 +49,7 @@ def _finding(later: HeldProducerId, coordinator: CoordinatorHistory, first: Held
         ABSENT,
         message,
         transactional_id=later.transactional_id,
-        step="InitProducerId",
+        step=Api.INIT_PRODUCER_ID,
         remedy=remedy,
         others=(first.transactional_id,),
     )

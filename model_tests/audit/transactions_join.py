@@ -7,6 +7,7 @@ from model_tests.audit.coordinator_log_history import CoordinatorTransaction
 from model_tests.audit.losses import Led
 from model_tests.audit.transactions_match import match
 from model_tests.audit.transactions_summary import AuditedMarker, DataRun, PartitionTransactions
+from spec.judging.judge_join import PartitionMarker
 from spec.vocabulary import ABSENT
 
 
@@ -41,6 +42,25 @@ class MarkedData:
     marker: AuditedMarker
     runs: tuple[DataRun, ...]
     again: bool = False
+
+    def row(self, latest_ms: int = ABSENT) -> PartitionMarker:
+        """The marker as the decisions take it, with what its log has around it.
+
+        Args:
+            latest_ms: the latest time of a marker that the same leader wrote before it, -1 where that is not asked.
+        """
+        marker, epochs = self.marker, [run.producer_epoch for run in self.runs]
+        return PartitionMarker(
+            marker.producer_epoch,
+            marker.outcome,
+            marker.coordinator_epoch,
+            marker.timestamp,
+            again=self.again,
+            has_data=bool(epochs),
+            data_epoch=max(epochs, default=ABSENT),
+            ends_own_epoch=marker.producer_epoch in epochs,
+            latest_ms=latest_ms,
+        )
 
 
 @dataclass(frozen=True, slots=True)

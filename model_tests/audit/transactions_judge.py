@@ -1,24 +1,44 @@
 """Compares a transaction in its partitions with the transaction in its coordinator's log."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum, unique
-from typing import Final
+from typing import Final, TypeAlias, TypeVar
+
+import numpy as np
 
 from model_tests.audit.coordinator_log_history import CoordinatorTransaction
 from model_tests.audit.copy_horizon import UNREACHED, Reach
 from model_tests.audit.transaction_findings import BY_HAND, OFFSETS_TOPIC, Located, hidden, located, outcome_word
 from model_tests.audit.transactions_gaps import without_marker
 from model_tests.audit.transactions_join import JoinedTransaction, MarkedData
-from model_tests.audit.transactions_match import is_of
 from model_tests.audit.transactions_misplaced import copied_here
+from model_tests.audit.transactions_rows import broken, broken_rows, columns_of, marker_of, outcome_of
+from model_tests.audit.transactions_summary import DataRun
 from model_tests.histories.severity import Severity
 from spec import rules
-from spec.evidence import Layer, evidences
+from spec.judging.judge import RuleCheck
+from spec.judging.judge_join import (
+    CoordinatorOutcome,
+    EndedData,
+    MarkerCounts,
+    has_outcome_of,
+    is_undecided_repeat,
+    judge_ended_data,
+    judge_marker,
+    judge_outcomes,
+    judge_repeated,
+    may_be_by_hand,
+)
 from spec.rules import Rule
-from spec.vocabulary import ABSENT, ControlType, TransactionState
+from spec.vocabulary import ABSENT, Api, ControlType, TransactionState
 
-NONE: Final = frozenset[tuple[int, int]]()
+Row = TypeVar("Row")
+
+Owned: TypeAlias = frozenset[tuple[int, int]]
+"""Log and first offset of data."""
+
+NONE: Final[Owned] = frozenset()
 
 
 @unique
@@ -51,9 +71,52 @@ class JudgedTransaction:
     missing: tuple[str, ...] = ()
 
 
-def judge_transaction(
-    one: JoinedTransaction, reported: Reach = UNREACHED, others: frozenset[tuple[int, int]] = NONE
-) -> JudgedTransaction:
+def judge_transactions(transactions: Sequence[JoinedTransaction], reported: Reach) -> list[JudgedTransaction]:
+    """The verdicts on all transactions of a cluster, in their order.
+
+    The decisions judge columns of all of them. Only those in which one is broken or in doubt are looked at alone.
+
+    Args:
+        transactions: with what the partitions have of them.
+        reported: how far each log is known to go.
+    """
+    others = unended(transactions)
+    odd = _odd(transactions, reported, others)
+    return [
+        judge_transaction(one, reported, others) if number in odd else JudgedTransaction(one, _status(one, []), ())
+        for number, one in enumerate(transactions)
+    ]
+
+
+def _odd(transactions: Sequence[JoinedTransaction], reported: Reach, others: Owned) -> set[int]:
+    """Numbers of the transactions in which something does not hold, or is in doubt."""
+    odd = {number for number, one in enumerate(transactions) if one.known.doubtful}
+    outcomes = [outcome_of(one.known) for one in transactions]
+    ended = [(number, each) for number, one in enumerate(transactions) for each in one.ended]
+    odd |= {number for number, each in ended if each.again}
+    rows = [(number, each.row()) for number, each in ended]
+    counts = [(number, _counts(one, outcomes[number])) for number, one in enumerate(transactions) if one.ended]
+    odd |= _rows_broken(counts, lambda _, counted: judge_outcomes(counted), outcomes)
+    odd |= _rows_broken(rows, judge_marker, outcomes)
+    data = ((n, _data(each, run, others)) for n, each in ended if not each.again for run in each.runs)
+    odd |= _rows_broken(data, judge_ended_data, outcomes)
+    return odd | {number for number, one in enumerate(transactions) if one.gaps}
+
+
+def _rows_broken(
+    rows: Iterable[tuple[int, Row]],
+    judge: Callable[[CoordinatorOutcome, Row], tuple[RuleCheck, ...]],
+    outcomes: Sequence[CoordinatorOutcome],
+) -> set[int]:
+    """The numbers of the transactions of which a row does not hold, judged over columns of all rows."""
+    numbered = list(rows)
+    if not numbered:
+        return set()
+    checks = judge(columns_of([outcomes[number] for number, _ in numbered]), columns_of([row for _, row in numbered]))
+    return {numbered[place][0] for place in np.flatnonzero(broken_rows(checks, len(numbered)))}
+
+
+def judge_transaction(one: JoinedTransaction, reported: Reach = UNREACHED, others: Owned = NONE) -> JudgedTransaction:
     """The verdict on a transaction that the coordinator's log has.
 
     Args:
@@ -76,7 +139,7 @@ def judge_transaction(
     return JudgedTransaction(one, _status(one, found), (*found, *copied_here(one)), tuple(dict.fromkeys(missing)))
 
 
-def unended(transactions: Iterable[JoinedTransaction]) -> frozenset[tuple[int, int]]:
+def unended(transactions: Iterable[JoinedTransaction]) -> Owned:
     """Log and first offset of data of transactions that have no marker there."""
     gaps = (gap for one in transactions for gap in one.gaps)
     return frozenset((gap.place.log, run.first_offset) for gap in gaps for run in gap.runs)
@@ -98,16 +161,28 @@ def _status(one: JoinedTransaction, found: list[Located]) -> TransactionStatus:
     return TransactionStatus.COMMITTED if known.outcome == ControlType.COMMIT.value else TransactionStatus.ABORTED
 
 
-@evidences(rules.TXN_ATOMIC, Layer.AUDIT)
-@evidences(rules.TXN_ONE_OUTCOME, Layer.AUDIT)
-@evidences(rules.OFFSETS_ATOMIC, Layer.AUDIT)
+def _counts(one: JoinedTransaction, outcome: CoordinatorOutcome) -> MarkerCounts:
+    """How many partitions have which outcome."""
+    first = [ended for ended in one.ended if not ended.again]
+    agreeing = [ended for ended in first if has_outcome_of(outcome, marker_of(ended.marker))]
+    offsets, of_both = _in_offsets(agreeing), _in_offsets(first)
+    return MarkerCounts(len(agreeing), offsets, len(first) - len(agreeing), of_both - offsets)
+
+
+def _in_offsets(markers: Iterable[MarkedData]) -> int:
+    return sum(ended.place.topic == OFFSETS_TOPIC for ended in markers)
+
+
 def _wrong_outcomes(one: JoinedTransaction) -> Iterator[Located]:
     """Markers that say another outcome than the Prepare record; one finding for all of a transaction."""
     first = [ended for ended in one.ended if not ended.again]
-    wrong = [ended for ended in first if ended.marker.outcome != one.known.outcome]
-    if not wrong:
-        return
-    right = [ended for ended in first if ended.marker.outcome == one.known.outcome]
+    for check in broken(judge_outcomes(_counts(one, outcome_of(one.known)))):
+        right = [ended for ended in first if ended.marker.outcome == one.known.outcome]
+        wrong = [ended for ended in first if ended.marker.outcome != one.known.outcome] or right
+        yield _wrong_outcome(check.rule, one, wrong, right)
+
+
+def _wrong_outcome(rule: Rule, one: JoinedTransaction, wrong: list[MarkedData], right: list[MarkedData]) -> Located:
     decided, other = outcome_word(one.known.outcome), outcome_word(wrong[0].marker.outcome)
     at = ", ".join(f"{ended.place.name} offset {ended.marker.offset}" for ended in wrong)
     agree = ", ".join(f"{ended.place.name} offset {ended.marker.offset}" for ended in right[:6])
@@ -119,71 +194,60 @@ def _wrong_outcomes(one: JoinedTransaction) -> Iterator[Located]:
         "nothing can change a marker: take this transaction's records on these partitions as "
         f"{'lost' if decided == 'COMMIT' else 'wrongly visible'} and write or undo them by hand"
     )
-    rule = _rule_of_outcomes(wrong, right)
-    yield located(wrong[0].place, rule, wrong[0].marker.offset, one.known, message, "WriteTxnMarkers", remedy)
-
-
-def _rule_of_outcomes(wrong: list[MarkedData], right: list[MarkedData]) -> Rule:
-    if not right:
-        return rules.TXN_ONE_OUTCOME
-    offsets = (
-        {ended.place.topic == OFFSETS_TOPIC for ended in wrong},
-        {ended.place.topic == OFFSETS_TOPIC for ended in right},
-    )
-    return rules.OFFSETS_ATOMIC if offsets in (({True}, {False}), ({False}, {True})) else rules.TXN_ATOMIC
+    return located(wrong[0].place, rule, wrong[0].marker.offset, one.known, message, Api.WRITE_TXN_MARKERS, remedy)
 
 
 def _repeated(one: JoinedTransaction, missing: list[str]) -> Iterator[Located]:
     """A further marker of the same transaction that has another outcome, or that ends further data."""
-    for ended in one.ended:
-        if not ended.again:
-            continue
-        if not one.known.completed and (ended.runs or ended.marker.outcome != one.known.outcome):
+    outcome = outcome_of(one.known)
+    for ended in (each for each in one.ended if each.again):
+        if is_undecided_repeat(outcome, ended.row()):
             missing.append(f"{ended.place.name}: what its coordinator's log says after the Prepare record")
-            continue
-        offset, place = ended.marker.offset, ended.place
-        if any(run.producer_epoch > ended.marker.producer_epoch for run in ended.runs):
-            message = (
-                f"a second {outcome_word(ended.marker.outcome)} marker of its transaction ends data of a later epoch, "
-                f"{ended.runs[0].producer_epoch}, from offset {ended.runs[0].first_offset} on"
-            )
-            yield located(place, rules.TXN_MARKER_ONCE, offset, one.known, message, "WriteTxnMarkers", "")
-        elif ended.runs:
-            message = (
-                f"data after the marker of its transaction, ended by a second {outcome_word(ended.marker.outcome)} "
-                f"marker at offset {offset}: it came after the outcome was decided"
-            )
-            rule = rules.TXN_REGISTERED_BEFORE_DATA
-            yield located(place, rule, ended.runs[0].first_offset, one.known, message, "Produce", "")
-        elif ended.marker.outcome != one.known.outcome:
-            message = (
-                f"a second marker says {outcome_word(ended.marker.outcome)}, but the transaction's outcome was "
-                f"{outcome_word(one.known.outcome)} and had its marker here already"
-            )
-            yield located(place, rules.TXN_ONE_OUTCOME, offset, one.known, message, "WriteTxnMarkers", "")
+        for check in broken(judge_repeated(outcome, ended.row())):
+            yield _repeat(check.rule, one.known, ended)
+
+
+def _repeat(rule: Rule, known: CoordinatorTransaction, ended: MarkedData) -> Located:
+    offset, word = ended.marker.offset, outcome_word(ended.marker.outcome)
+    if rule is rules.TXN_MARKER_ONCE:
+        message = (
+            f"a second {word} marker of its transaction ends data of a later epoch, "
+            f"{ended.runs[0].producer_epoch}, from offset {ended.runs[0].first_offset} on"
+        )
+        return located(ended.place, rule, offset, known, message, Api.WRITE_TXN_MARKERS, "")
+    if rule is rules.TXN_REGISTERED_BEFORE_DATA:
+        message = (
+            f"data after the marker of its transaction, ended by a second {word} "
+            f"marker at offset {offset}: it came after the outcome was decided"
+        )
+        return located(ended.place, rule, ended.runs[0].first_offset, known, message, Api.PRODUCE, "")
+    message = (
+        f"a second marker says {word}, but the transaction's outcome was "
+        f"{outcome_word(known.outcome)} and had its marker here already"
+    )
+    return located(ended.place, rule, offset, known, message, Api.WRITE_TXN_MARKERS, "")
 
 
 def _wrong_marker(known: CoordinatorTransaction, ended: MarkedData) -> Iterator[Located]:
-    marker = ended.marker
-    epochs = {run.producer_epoch for run in ended.runs} - {known.producer_epoch}
-    if known.producer_epoch != ABSENT and not is_of(marker, known) and marker.producer_epoch in epochs:
-        return  # the data that it ends has the wrong epoch already
-    if not is_of(marker, known):
+    marker, outcome = ended.marker, outcome_of(known)
+    for check in broken(judge_marker(outcome, ended.row())):
+        if check.rule is rules.FENCE_COORDINATOR_EPOCH:
+            message = (
+                f"marker of coordinator epoch {marker.coordinator_epoch}, but the outcome was decided by the "
+                f"coordinator of epoch {known.coordinator_epoch}: a stale coordinator wrote it"
+            )
+            yield located(ended.place, check.rule, marker.offset, known, message, Api.WRITE_TXN_MARKERS, "")
+            continue
         message = (
             f"the marker has epoch {marker.producer_epoch}, its transaction's Prepare record has {known.marker_epoch} "
             f"({_regime(known)})"
         )
-        rule, epoch, severity = rules.TXN_MARKER_ONCE, marker.producer_epoch, Severity.VIOLATION
-        if epoch == known.producer_epoch and marker.outcome == known.outcome == ControlType.ABORT.value:
+        epoch, severity = marker.producer_epoch, Severity.VIOLATION
+        if may_be_by_hand(outcome, ended.row()):
             message, severity = message + BY_HAND, Severity.SUSPICIOUS
-        yield located(ended.place, rule, marker.offset, known, message, "WriteTxnMarkers", "", epoch, severity)
-    elif marker.coordinator_epoch < known.coordinator_epoch:
-        message = (
-            f"marker of coordinator epoch {marker.coordinator_epoch}, but the outcome was decided by the coordinator "
-            f"of epoch {known.coordinator_epoch}: a stale coordinator wrote it"
+        yield located(
+            ended.place, check.rule, marker.offset, known, message, Api.WRITE_TXN_MARKERS, "", epoch, severity
         )
-        rule = rules.FENCE_COORDINATOR_EPOCH
-        yield located(ended.place, rule, marker.offset, known, message, "WriteTxnMarkers", "")
 
 
 def _regime(known: CoordinatorTransaction) -> str:
@@ -196,23 +260,28 @@ def _regime(known: CoordinatorTransaction) -> str:
     return f"the end of the transaction raised the epoch by {rise}: {by}"
 
 
-@evidences(rules.TXN_REGISTERED_BEFORE_DATA, Layer.AUDIT)
-def _wrong_data(one: JoinedTransaction, ended: MarkedData, others: frozenset[tuple[int, int]]) -> Iterator[Located]:
+def _data(ended: MarkedData, run: DataRun, others: Owned) -> EndedData:
+    """Data that a marker ends, as the decisions take it."""
+    return EndedData(
+        run.producer_epoch,
+        hidden=hidden(ended.place, run.first_offset, ended.marker.offset),
+        owned=(ended.place.log, run.first_offset) in others,
+    )
+
+
+def _wrong_data(one: JoinedTransaction, ended: MarkedData, others: Owned) -> Iterator[Located]:
     """Data that a marker ends although it has another epoch than the transaction."""
-    own = one.known.producer_epoch
+    outcome = outcome_of(one.known)
     for run in ended.runs:
-        if own == ABSENT or run.producer_epoch == own or (ended.place.log, run.first_offset) in others:
-            continue
-        if hidden(ended.place, run.first_offset, ended.marker.offset):
-            continue
-        outcome = outcome_word(ended.marker.outcome)
-        if run.producer_epoch > own:
-            rule = rules.TXN_REGISTERED_BEFORE_DATA
-            why = "no AddPartitionsToTxn of that epoch came before it: it belongs to no registered transaction"
-        else:
-            rule, why = rules.FENCE_STALE_EPOCH, "its producer was fenced"
-        message = (
-            f"data of epoch {run.producer_epoch} in the transaction of epoch {own}, covered by the {outcome} marker "
-            f"at offset {ended.marker.offset}: {why}"
-        )
-        yield located(ended.place, rule, run.first_offset, one.known, message, "Produce", "", run.producer_epoch)
+        for check in broken(judge_ended_data(outcome, _data(ended, run, others))):
+            why = (
+                "no AddPartitionsToTxn of that epoch came before it: it belongs to no registered transaction"
+                if check.rule is rules.TXN_REGISTERED_BEFORE_DATA
+                else "its producer was fenced"
+            )
+            message = (
+                f"data of epoch {run.producer_epoch} in the transaction of epoch {one.known.producer_epoch}, covered "
+                f"by the {outcome_word(ended.marker.outcome)} marker at offset {ended.marker.offset}: {why}"
+            )
+            epoch = run.producer_epoch
+            yield located(ended.place, check.rule, run.first_offset, one.known, message, Api.PRODUCE, "", epoch)

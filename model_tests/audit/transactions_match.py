@@ -1,11 +1,26 @@
 """Which transaction of a producer id each of its markers on a partition ends."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import Final
 
+import numpy as np
+import numpy.typing as npt
+
 from model_tests.audit.coordinator_log_history import CoordinatorTransaction
+from model_tests.audit.transactions_rows import columns_of, marker_of, outcome_of
 from model_tests.audit.transactions_summary import AuditedMarker
+from spec.algebra import Term
+from spec.judging.judge_join import (
+    FARTHEST_CLOCKS_MS,
+    CoordinatorOutcome,
+    PartitionMarker,
+    agrees,
+    has_outcome_of,
+    is_during,
+    is_of,
+)
 from spec.vocabulary import ABSENT
 
 _LARGEST_TABLE: Final = 1_000_000
@@ -13,8 +28,21 @@ _ALONE, _EXCUSED = 1.0, 0.2
 _OTHER_OUTCOME, _OTHER_EPOCH, _OTHER_TIME = 1.2, 1.5, 0.3
 _AGAIN, _BEFORE_HOLE = 0.05, 0.04
 _NEVER = float("inf")
-FARTHEST_CLOCKS_MS: Final = 60_000
-"""By how much the clocks of brokers and clients differ at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A transaction that may have a marker here.
+
+    Attributes:
+        owes: it is complete and must have its marker.
+    """
+
+    outcome: CoordinatorOutcome
+    first_offset: int
+    prepared_ms: int
+    after_hole: bool
+    owes: bool
 
 
 def match(
@@ -32,63 +60,63 @@ def match(
 
     Between the Prepare and the Complete record the coordinator waits for all markers, so that a marker's time shows
     which transaction it belongs to. Where the clocks of brokers do not agree so far, epoch, outcome and order do.
+
+    Args:
+        markers: in the order of the log.
+        transactions: in the order of the coordinator's log.
+        empty: of each marker, whether it ends no data.
+        whole: whether nothing of it is missing.
+        others: of the producer, which have not registered the partition.
     """
-    by_time = _by_time(markers, transactions, empty)
-    if _agrees(by_time, markers, transactions, whole=whole) or len(markers) * len(transactions) > _LARGEST_TABLE:
+    if not markers or not transactions:
+        return [ABSENT] * len(markers)
+    rows, known = [marker_of(marker) for marker in markers], _candidates(transactions)
+    by_time = _by_time(rows, known, empty)
+    if _agrees(by_time, rows, known, whole=whole) or len(markers) * len(transactions) > _LARGEST_TABLE:
         return by_time
-    strays = _strays(markers, transactions, others)
-    kept = [place for place in range(len(markers)) if place not in strays]
-    left = [markers[place] for place in kept]
-    apart = _by_time(left, transactions, [empty[place] for place in kept])
-    if strays and _agrees(apart, left, transactions, whole=False):
+    strays = _strays(rows, [marker.leader_epoch for marker in markers], known, _candidates(others))
+    kept = [place for place in range(len(rows)) if place not in strays]
+    left = [rows[place] for place in kept]
+    apart = _by_time(left, known, [empty[place] for place in kept])
+    if strays and _agrees(apart, left, known, whole=False):
         numbers = dict(zip(kept, apart, strict=True))
-        return [numbers.get(place, ABSENT) for place in range(len(markers))]
-    by_cost = _by_cost(markers, transactions, empty, whole=whole)
-    fewer = by_cost.count(ABSENT) < by_time.count(ABSENT) and not any(one.after_hole for one in transactions)
-    return by_cost if fewer or _agrees(by_cost, markers, transactions, whole=whole) else by_time
+        return [numbers.get(place, ABSENT) for place in range(len(rows))]
+    by_cost = _by_cost(rows, known, empty, whole=whole)
+    fewer = by_cost.count(ABSENT) < by_time.count(ABSENT) and not any(one.after_hole for one in known)
+    return by_cost if fewer or _agrees(by_cost, rows, known, whole=whole) else by_time
+
+
+def _candidates(transactions: Iterable[CoordinatorTransaction]) -> list[_Candidate]:
+    return [
+        _Candidate(
+            outcome_of(one),
+            one.first_offset,
+            one.prepared_ms,
+            one.after_hole,
+            owes=one.listed and one.completed and not one.doubtful,
+        )
+        for one in transactions
+    ]
 
 
 def _agrees(
-    numbers: Sequence[int],
-    markers: Sequence[AuditedMarker],
-    transactions: Sequence[CoordinatorTransaction],
-    *,
-    whole: bool,
+    numbers: Sequence[int], markers: Sequence[PartitionMarker], known: Sequence[_Candidate], *, whole: bool
 ) -> bool:
     """Each marker has a transaction of its epoch and outcome, and no completed transaction is left out."""
     if not all(
-        number != ABSENT and is_of(marker, transactions[number]) and marker.outcome == transactions[number].outcome
+        number != ABSENT and is_of(known[number].outcome, marker) and has_outcome_of(known[number].outcome, marker)
         for marker, number in zip(markers, numbers, strict=True)
     ):
         return False
-    owed = (one.completed and one.listed and not one.doubtful for one in transactions)
-    first = 0 if whole else min(numbers, default=len(transactions))
-    return {number for number, owes in enumerate(owed) if owes and number >= first} <= set(numbers)
-
-
-def is_during(marker: AuditedMarker, transaction: CoordinatorTransaction) -> bool:
-    """The marker was written after the outcome was durable and before the transaction was complete."""
-    if not transaction.decided or marker.timestamp < transaction.prepared_ms:
-        return False
-    return not transaction.completed or marker.timestamp <= transaction.completed_ms
-
-
-def is_near(marker: AuditedMarker, transaction: CoordinatorTransaction) -> bool:
-    """The same by clocks that differ by no more than those of brokers do."""
-    if not transaction.decided or marker.timestamp < transaction.prepared_ms - FARTHEST_CLOCKS_MS:
-        return False
-    return not transaction.completed or marker.timestamp <= transaction.completed_ms + FARTHEST_CLOCKS_MS
-
-
-def is_of(marker: AuditedMarker, transaction: CoordinatorTransaction) -> bool:
-    """The marker has the epoch of the transaction's Prepare record."""
-    return marker.producer_epoch == transaction.marker_epoch
+    first = 0 if whole else min(numbers, default=len(known))
+    return {number for number, one in enumerate(known) if one.owes and number >= first} <= set(numbers)
 
 
 def _strays(
-    markers: Sequence[AuditedMarker],
-    transactions: Sequence[CoordinatorTransaction],
-    others: Sequence[CoordinatorTransaction],
+    markers: Sequence[PartitionMarker],
+    leaders: Sequence[int],
+    transactions: Sequence[_Candidate],
+    others: Sequence[_Candidate],
 ) -> set[int]:
     """The markers away from their time among those of one leader, whose times only rise.
 
@@ -97,20 +125,28 @@ def _strays(
     known = sorted([*transactions, *others], key=lambda one: one.first_offset)
     without = {one.first_offset for one in others}
     foreign = {number for number, one in enumerate(known) if one.first_offset in without}
-    numbers = [_exactly(marker, known) for marker in markers]
-    away = _away(numbers, [marker.leader_epoch for marker in markers])
+    numbers = _exactly(markers, known)
+    away = _away(numbers, leaders)
     in_place = {number for place, number in enumerate(numbers) if place not in away}
     return {place for place in away if numbers[place] in foreign | in_place}
 
 
-def _exactly(marker: AuditedMarker, known: Sequence[CoordinatorTransaction]) -> int:
-    """The first transaction with which a marker agrees in everything."""
-    same = (
-        number
-        for number, one in enumerate(known)
-        if is_of(marker, one) and is_during(marker, one) and marker.outcome == one.outcome
-    )
-    return next(same, ABSENT)
+def _exactly(markers: Sequence[PartitionMarker], known: Sequence[_Candidate]) -> list[int]:
+    """For each marker the first transaction with which it agrees in everything."""
+    table = _table(agrees(*_crossed(markers, known)), markers, known)
+    return [int(row.argmax()) if row.any() else ABSENT for row in table]
+
+
+def _crossed(
+    markers: Sequence[PartitionMarker], known: Sequence[_Candidate]
+) -> tuple[CoordinatorOutcome, PartitionMarker]:
+    """All pairs of a transaction and a marker as columns: what a decision says of them has a row for each marker."""
+    return columns_of([one.outcome for one in known], (1, -1)), columns_of(markers, (-1, 1))
+
+
+def _table(fact: Term, markers: Sequence[PartitionMarker], known: Sequence[_Candidate]) -> npt.NDArray[np.bool_]:
+    """A fact of all pairs, also where it is the same for all of them."""
+    return np.broadcast_to(np.asarray(fact, np.bool_), (len(markers), len(known)))
 
 
 def _away(numbers: Sequence[int], leaders: Sequence[int]) -> set[int]:
@@ -125,70 +161,83 @@ def _away(numbers: Sequence[int], leaders: Sequence[int]) -> set[int]:
     return found
 
 
-def _by_time(
-    markers: Sequence[AuditedMarker], transactions: Sequence[CoordinatorTransaction], empty: Sequence[bool]
-) -> list[int]:
+def _by_time(markers: Sequence[PartitionMarker], known: Sequence[_Candidate], empty: Sequence[bool]) -> list[int]:
     found: list[int] = []
     last = ABSENT
     for marker, without_data in zip(markers, empty, strict=True):
-        following = _first_during(marker, transactions, last + 1)
-        again = last != ABSENT and is_of(marker, transactions[last]) and is_during(marker, transactions[last])
-        if again and (following == ABSENT or (without_data and marker.outcome != transactions[following].outcome)):
+        following = _first_during(marker, known, last + 1)
+        again = last != ABSENT and is_of(known[last].outcome, marker) and is_during(known[last].outcome, marker)
+        if again and (following == ABSENT or (without_data and not has_outcome_of(known[following].outcome, marker))):
             following = last
         found.append(following)
         last = max(last, following)
     return found
 
 
-def _first_during(marker: AuditedMarker, transactions: Sequence[CoordinatorTransaction], start: int) -> int:
+def _first_during(marker: PartitionMarker, known: Sequence[_Candidate], start: int) -> int:
     """The first transaction from a number on that the marker's time and epoch agree with."""
-    for number in range(start, len(transactions)):
-        transaction = transactions[number]
-        if transaction.prepared_ms > marker.timestamp:
+    for number in range(start, len(known)):
+        one = known[number]
+        if one.prepared_ms > marker.timestamp:
             break
-        if is_of(marker, transaction) and is_during(marker, transaction):
+        if is_of(one.outcome, marker) and is_during(one.outcome, marker):
             return number
     return ABSENT
 
 
+@dataclass(frozen=True, slots=True)
+class _Costs:
+    """What it costs to take each marker for one of each transaction, and for its marker once more."""
+
+    own: list[list[float]]
+    again: list[list[float]]
+
+
+def _costs(markers: Sequence[PartitionMarker], known: Sequence[_Candidate], empty: Sequence[bool]) -> _Costs:
+    pairs = _crossed(markers, known)
+    during, near, own, same = (
+        _table(fact, markers, known)
+        for fact in (
+            is_during(*pairs),
+            is_during(*pairs, FARTHEST_CLOCKS_MS),
+            is_of(*pairs),
+            has_outcome_of(*pairs),
+        )
+    )
+    epoch = np.where(during, _OTHER_EPOCH, _NEVER)
+    cost = np.where(own, np.where(same, 0.0, _OTHER_OUTCOME) + np.where(during, 0.0, _OTHER_TIME), epoch)
+    lost = np.array([one.after_hole for one in known]) & ~near  # it may be of a transaction that is there no longer
+    again = np.array(empty)[:, None] & own & same
+    return _Costs(np.where(lost, _NEVER, cost).tolist(), np.where(again, _AGAIN, _NEVER).tolist())
+
+
 def _by_cost(
-    markers: Sequence[AuditedMarker],
-    transactions: Sequence[CoordinatorTransaction],
-    empty: Sequence[bool],
-    *,
-    whole: bool,
+    markers: Sequence[PartitionMarker], known: Sequence[_Candidate], empty: Sequence[bool], *, whole: bool
 ) -> list[int]:
     """The pairing in order that contradicts least."""
-    alone = _alone(transactions)
-    best = [[0.0] * (len(transactions) + 1)]
-    for j, transaction in enumerate(transactions):
-        best[0][j + 1] = best[0][j] + (_left_out(transaction) if whole else 0.0)
-    for i, marker in enumerate(markers):
+    alone, costs = _alone(known), _costs(markers, known, empty)
+    left_out = [_ALONE if one.owes else _EXCUSED for one in known]
+    best = [[0.0, *accumulate(left_out if whole else [0.0] * len(known))]]
+    for i in range(len(markers)):
         row = [best[i][0] + alone[0]]
-        for j, transaction in enumerate(transactions):
+        for j in range(len(known)):
             row.append(
                 min(
-                    best[i][j + 1] + min(alone[j + 1], _again(marker, transaction, without_data=empty[i])),
-                    row[j] + _left_out(transaction),
-                    best[i][j] + _cost(marker, transaction),
+                    best[i][j + 1] + min(alone[j + 1], costs.again[i][j]),
+                    row[j] + left_out[j],
+                    best[i][j] + costs.own[i][j],
                 )
             )
         best.append(row)
-    return _traced(best, markers, transactions, empty)
+    return _traced(best, costs, alone)
 
 
-def _traced(
-    best: list[list[float]],
-    markers: Sequence[AuditedMarker],
-    transactions: Sequence[CoordinatorTransaction],
-    empty: Sequence[bool],
-) -> list[int]:
-    found, alone = [ABSENT] * len(markers), _alone(transactions)
-    i, j = len(markers), len(transactions)
+def _traced(best: list[list[float]], costs: _Costs, alone: Sequence[float]) -> list[int]:
+    i, j = len(best) - 1, len(alone) - 1
+    found = [ABSENT] * i
     while i and j:
-        marker, transaction = markers[i - 1], transactions[j - 1]
-        again = _again(marker, transaction, without_data=empty[i - 1])
-        if best[i][j] == best[i - 1][j - 1] + _cost(marker, transaction):
+        again = costs.again[i - 1][j - 1]
+        if best[i][j] == best[i - 1][j - 1] + costs.own[i - 1][j - 1]:
             i, j = i - 1, j - 1
             found[i] = j
         elif best[i][j] == best[i - 1][j] + min(alone[j], again):
@@ -199,28 +248,7 @@ def _traced(
     return found
 
 
-def _cost(marker: AuditedMarker, transaction: CoordinatorTransaction) -> float:
-    during = is_during(marker, transaction)
-    if transaction.after_hole and not is_near(marker, transaction):
-        return _NEVER  # it may be of a transaction that the coordinator's log has no longer
-    if not is_of(marker, transaction):
-        return _OTHER_EPOCH if during else _NEVER
-    outcome = 0.0 if marker.outcome == transaction.outcome else _OTHER_OUTCOME
-    return outcome + (0.0 if during else _OTHER_TIME)
-
-
-def _again(marker: AuditedMarker, transaction: CoordinatorTransaction, *, without_data: bool) -> float:
-    """A marker without data that repeats one of the same transaction."""
-    same = without_data and is_of(marker, transaction) and marker.outcome == transaction.outcome
-    return _AGAIN if same else _NEVER
-
-
-def _alone(transactions: Sequence[CoordinatorTransaction]) -> list[float]:
+def _alone(known: Sequence[_Candidate]) -> list[float]:
     """What a marker of none costs behind so many transactions: little, where those of a hole are still to come."""
-    last = max((number for number, one in enumerate(transactions) if one.after_hole), default=ABSENT)
-    return [_BEFORE_HOLE if number <= last else _ALONE for number in range(len(transactions) + 1)]
-
-
-def _left_out(transaction: CoordinatorTransaction) -> float:
-    owes = transaction.listed and transaction.completed and not transaction.doubtful
-    return _ALONE if owes else _EXCUSED
+    last = max((number for number, one in enumerate(known) if one.after_hole), default=ABSENT)
+    return [_BEFORE_HOLE if number <= last else _ALONE for number in range(len(known) + 1)]

@@ -2,19 +2,17 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Final
 
 from model_tests.audit.coordinator_log_history import CoordinatorTransaction
 from model_tests.audit.findings import Finding
 from model_tests.audit.transaction_findings import Located, located, outcome_word
 from model_tests.audit.transactions_join import JoinedTransaction, LogIndex, MarkedData, ProducerTransactions
-from model_tests.audit.transactions_match import is_during, is_of
+from model_tests.audit.transactions_rows import broken, marker_of, outcome_of
 from model_tests.audit.transactions_summary import AuditedMarker
 from model_tests.histories.severity import Severity
 from spec import rules
-
-_LONGEST_APPEND_MS: Final = 10_000
-"""So long a leader may take from the time that it gives a marker until that is in its log."""
+from spec.judging.judge_join import agrees, judge_copy
+from spec.vocabulary import Api
 
 
 def is_misplaced(ended: MarkedData, one: JoinedTransaction) -> bool:
@@ -23,7 +21,7 @@ def is_misplaced(ended: MarkedData, one: JoinedTransaction) -> bool:
     if marker.producer_id != known.producer_id:
         return False
     registered = (ended.place.topic, ended.place.partition) in known.partitions
-    return registered and is_of(marker, known) and is_during(marker, known) and marker.outcome == known.outcome
+    return registered and bool(agrees(outcome_of(known), marker_of(marker)))
 
 
 def misplaced(ended: MarkedData, one: JoinedTransaction) -> Located:
@@ -40,7 +38,7 @@ def misplaced(ended: MarkedData, one: JoinedTransaction) -> Located:
         message += f"; that has its marker at offset {own}{'' if early else ' already'}"
     if ended.runs:
         message += f"; it ends the data from offset {ended.runs[0].first_offset} on"
-    step, epoch = "WriteTxnMarkers", marker.producer_epoch
+    step, epoch = Api.WRITE_TXN_MARKERS, marker.producer_epoch
     return located(ended.place, rules.TXN_MARKER_ONCE, marker.offset, known, message, step, "", epoch)
 
 
@@ -48,15 +46,15 @@ def copied_here(one: JoinedTransaction) -> Iterator[Located]:
     """Further markers of a transaction that change nothing, and are older than what their leader wrote before them."""
     for ended in one.ended:
         marker, known = ended.marker, one.known
-        latest = _latest_before(ended) if ended.again and not ended.runs and marker.outcome == known.outcome else None
-        if latest is None or latest.timestamp <= marker.timestamp + _LONGEST_APPEND_MS:
+        latest = _latest_before(ended) if ended.again else None
+        if latest is None or not broken([judge_copy(outcome_of(known), ended.row(latest.timestamp))]):
             continue
         message = (
             f"a second {outcome_word(marker.outcome)} marker of its transaction, without data: its time is "
             f"{latest.timestamp - marker.timestamp} ms before that of the marker at offset {latest.offset}, which the "
             "same leader wrote before it; it changes nothing, and may have been copied here from another partition"
         )
-        step, epoch = "WriteTxnMarkers", marker.producer_epoch
+        step, epoch = Api.WRITE_TXN_MARKERS, marker.producer_epoch
         rule, severity = rules.TXN_MARKER_ONCE, Severity.SUSPICIOUS
         yield located(ended.place, rule, marker.offset, known, message, step, "", epoch, severity)
 

@@ -10,13 +10,13 @@ from model_tests.audit.time_words import clock, span
 from model_tests.audit.transaction_findings import Located, located, outcome_word
 from model_tests.audit.transactions_join import JoinedTransaction, LogIndex, ProducerTransactions
 from model_tests.audit.transactions_judge import JudgedTransaction, TransactionStatus
-from model_tests.audit.transactions_match import FARTHEST_CLOCKS_MS
 from model_tests.audit.transactions_summary import DataRun, PartitionTransactions
 from model_tests.histories.severity import Severity
 from model_tests.logs.coordinator_log import TOPIC
 from spec import rules
 from spec.evidence import Layer, evidences
 from spec.judging.judge import RuleCheck
+from spec.judging.judge_join import FARTHEST_CLOCKS_MS
 from spec.judging.judge_overdue import REAPER_INTERVAL, judge_data, judge_ongoing, judge_prepared
 from spec.protocol.coordinator import TransactionEntry
 from spec.protocol.ids import LARGEST_TIMEOUT

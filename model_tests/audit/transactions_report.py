@@ -109,13 +109,21 @@ def transactions_in_one_line(report: TransactionsReport) -> str:
 
 
 def transactions_json(report: TransactionsReport, shown: ListedTransactions) -> dict[str, object]:
-    """The same as plain JSON values."""
+    """The same as plain JSON values.
+
+    Fields:
+        counts.*: transactions by verdict
+        without_coordinator_log.markers: markers of producers without their coordinator's log
+        without_coordinator_log.open: open transactions of such producers
+        undecided[].missing: what would decide more
+        undecided[].times: how often it was missed
+    """
     return {
         "counts": dict(report.counts),
         "without_coordinator_log": {"markers": report.unknown_ended, "open": len(report.unknown_open)},
         "undecided": [{"missing": why, "times": count} for why, count in report.missing.items()],
-        "listed": [_judged_json(one) for one in listed(report, shown)],
-        "open_without_coordinator_log": [_open_json(one) for one in report.unknown_open],
+        "listed": [judged_json(one) for one in listed(report, shown)],
+        "open_without_coordinator_log": [open_json(one) for one in report.unknown_open],
     }
 
 
@@ -222,7 +230,32 @@ def _nothing(topic: str, partition: int) -> dict[str, object]:
     return {"topic": topic, "partition": partition, **nowhere, "records": 0, "outcome": ""}
 
 
-def _judged_json(one: JudgedTransaction) -> dict[str, object]:
+def judged_json(one: JudgedTransaction) -> dict[str, object]:
+    """One transaction of a coordinator's log as plain JSON values.
+
+    Fields:
+        producer_id: producer id
+        producer_epoch: its epoch
+        transactional_id: transactional id
+        marker_epoch: epoch of its markers
+        verdict: what became of it
+        coordinator_state: its last state in the coordinator's log
+        coordinator_epoch: of the coordinator that decided; -1 if not known
+        ended_by: `client`, `fence`, `timeout`, `client or fence`; empty if it is open or not known
+        expired_ms: when its id was removed after it; -1 if it was not
+        started_ms: when its first partition was registered, by the coordinator's clock
+        duration_ms: from then to its Complete; -1 if it is not there
+        timeout_ms: its timeout
+        coordinator_offsets[]: of its first record, of Prepare and of Complete; -1 for none
+        partitions[].topic: topic
+        partitions[].partition: number of the partition
+        partitions[].first_offset: of its data; -1 for none
+        partitions[].last_offset: of its data; -1 for none
+        partitions[].marker_offset: of its marker; -1 for none
+        partitions[].records: records
+        partitions[].outcome: `COMMIT`, `ABORT`, or empty without a marker
+        undecided[]: what would be needed to say more
+    """
     known = one.one.known
     return {
         "transactional_id": known.transactional_id,
@@ -243,7 +276,17 @@ def _judged_json(one: JudgedTransaction) -> dict[str, object]:
     }
 
 
-def _open_json(data: OpenData) -> dict[str, object]:
+def open_json(data: OpenData) -> dict[str, object]:
+    """An open transaction without its coordinator's log as plain JSON values.
+
+    Fields:
+        topic: topic
+        partition: number of the partition
+        producer_id: producer id
+        producer_epoch: its epoch
+        first_offset: of its data
+        last_offset: of its data
+    """
     return {
         "topic": data.place.topic,
         "partition": data.place.partition,

@@ -96,7 +96,14 @@ MARKER_FIELDS: Final = tuple(part.name for part in fields(AuditedMarker))
 
 
 def summarized(log: Condensed, missing: Holes, around: Surroundings, log_end: int) -> PartitionTransactions:
-    """The summary of a whole log."""
+    """The summary of a whole log.
+
+    Args:
+        log: of one partition on one broker.
+        missing: holes in the log.
+        around: what is known of the log beside its batches: checkpoints, where segments begin.
+        log_end: offset behind the last record.
+    """
     batches = log.rows
     ranks = batches.leader_epoch[1:] != batches.leader_epoch[:-1]
     return PartitionTransactions(

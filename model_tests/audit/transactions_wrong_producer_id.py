@@ -8,10 +8,12 @@ from model_tests.audit.transaction_findings import Located, located, outcome_wor
 from model_tests.audit.transactions_gaps import reported_at
 from model_tests.audit.transactions_join import Gap, MarkedData
 from model_tests.audit.transactions_judge import JudgedTransaction
-from model_tests.audit.transactions_match import is_near, is_of
 from model_tests.audit.transactions_misplaced import found_misplaced, with_lacking
+from model_tests.audit.transactions_rows import marker_of, outcome_of
 from model_tests.audit.transactions_summary import AuditedMarker
 from model_tests.histories.severity import Severity
+from spec.judging.judge_join import FARTHEST_CLOCKS_MS, agrees
+from spec.vocabulary import Api
 
 
 def with_misnamed(
@@ -50,7 +52,7 @@ def with_misnamed(
 def _is_of_gap(each: Located, gap: Gap) -> bool:
     place, finding = each
     is_there = place is gap.place and finding.offset == reported_at(gap)
-    return is_there and finding.step == "WriteTxnMarkers" and finding.severity is Severity.VIOLATION
+    return is_there and finding.step == Api.WRITE_TXN_MARKERS and finding.severity is Severity.VIOLATION
 
 
 def _named_otherwise(
@@ -60,7 +62,7 @@ def _named_otherwise(
     for ended in loose:
         marker = ended.marker
         is_there = ended.place is gap.place and gap.after < marker.offset <= gap.before
-        if not is_there or not is_of(marker, known) or marker.outcome != known.outcome or not is_near(marker, known):
+        if not is_there or not agrees(outcome_of(known), marker_of(marker), FARTHEST_CLOCKS_MS):
             continue
         offsets = {marker.offset, *(run.first_offset for run in ended.runs)}
         its = [

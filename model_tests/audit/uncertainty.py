@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from model_tests.audit.coordinator_log_history import HeldProducerId
 from model_tests.audit.copy_horizon import Reach
 from model_tests.audit.transactions_join import LogIndex, MarkedData, ProducerTransactions
-from model_tests.audit.transactions_match import FARTHEST_CLOCKS_MS
+from spec.judging.judge_join import FARTHEST_CLOCKS_MS
 from spec.vocabulary import ABSENT
 
 

@@ -4,34 +4,31 @@ The log of a large partition is divided: a task has some of its segments, and it
 (`reading.Part`), to be put together where the report is made.
 """
 
-import json
-import pickle
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
+from hashlib import sha256
 from itertools import chain
 from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
 
 from model_tests.audit.compaction import condense
-from model_tests.audit.history_log import NOBODY, ClientSide
+from model_tests.audit.history_log import NO_CLIENT, ClientSide
 from model_tests.audit.holes import Surroundings
-from model_tests.audit.log import DAY_MS, audit_log, is_divisible, surroundings, wanted_of
-from model_tests.audit.partial_log import Wanted
-from model_tests.audit.reading import read_part
+from model_tests.audit.log import audit_log, is_divisible, surroundings, wanted_of
+from model_tests.audit.options import AuditOptions
+from model_tests.audit.partial_log import WANTED, Wanted
+from model_tests.audit.partition_verdict import VERDICT
+from model_tests.audit.reading import PART, read_part
 from model_tests.audit.reread import RereadRequest
 from model_tests.audit.result_cache import ResultCache
-from model_tests.audit.wire import asked_of, encode, packed_part
+from model_tests.common.codec import Codec
 from model_tests.histories.journal import read_received
-from model_tests.histories.reading import Form, read_history
+from model_tests.histories.reading import read_history
 from model_tests.logs.kafka_log_folders import LogFolder, list_logs, size_of
 from model_tests.logs.kafka_log_ranges import ranges_of
 from model_tests.logs.kafka_log_segment import SegmentRange
 from model_tests.logs.locations import remember
-from spec.versions import NEWEST, PROFILES
-
-_WHERE: Final = ("rows", "paths", "tasks", "work", "topics", "listing")
-"""Options that say where logs are and how they are shared out: no verdict depends on them."""
 
 _BYTES_OF_A_TASK: Final = 64 << 20
 _BYTES_OF_A_LOG: Final = 64 << 10
@@ -46,13 +43,13 @@ class TaskResult(NamedTuple):
 
     Attributes:
         log: its number in the listing.
-        verdict: encoded (`wire.encode`); None where the log is divided.
+        verdict: encoded (`VERDICT`); None where the log is divided.
         part: the position of the segments among the log's parts.
-        left: packed (`wire.packed_part`).
+        left: encoded (`PART`).
     """
 
     log: int
-    verdict: str | None = None
+    verdict: bytes | None = None
     part: int | None = None
     left: bytes | None = None
 
@@ -89,51 +86,65 @@ class SomeSegments:
 
 Task: TypeAlias = WholeLogs | SomeSegments
 
+TASK: Final[Codec[Task]] = Codec("task of an audit", Task)
+LISTING: Final[Codec[tuple[LogFolder, ...]]] = Codec("listing of logs", tuple[LogFolder, ...])
+
+
+@dataclass(frozen=True, slots=True)
+class AuditPlan:
+    """What the tasks of an audit are made from, and run by.
+
+    Attributes:
+        options: as they were given.
+        paths: where the logs are.
+        tasks_at_least: in how many tasks they are read, if they are large enough.
+        divided_from: bytes from which on a log may be divided.
+        rereads: by the number of a log what must be seen of it again; only these logs are read then.
+        listing: a file with the logs (`LISTING`), where they were listed already.
+    """
+
+    options: AuditOptions
+    paths: tuple[str, ...]
+    tasks_at_least: int = 4
+    divided_from: int = _DIVIDED_FROM
+    rereads: Mapping[int, RereadRequest] = field(default_factory=dict)
+    listing: str = ""
+
+
+PLAN: Final[Codec[AuditPlan]] = Codec("plan of an audit", AuditPlan)
+
 
 class VerdictTasks:
     """Reads logs and hands back findings and totals only."""
 
-    def __init__(self, options: Mapping[str, str], listed: Sequence[LogFolder] | None = None) -> None:
+    def __init__(self, plan: AuditPlan, listed: Sequence[LogFolder] | None = None) -> None:
         """Plan nothing yet.
 
         Args:
-            options: those of the data source `kafka-log`, all in words.
-            listed: the logs, where they were listed already.
+            plan: what the tasks go by.
+            listed: the logs, where they were listed in this process.
         """
-        self.crc = options.get("crc", "true").lower() != "false"
-        self.deep = options.get("deep", "false").lower() == "true"
-        self.paths: list[str] = json.loads(options["paths"])
-        self.topics: list[str] = json.loads(options.get("topics", "[]"))
-        self.tasks_at_least = int(options.get("tasks", "4"))
-        self.checkpointed_watermark = options.get("checkpointed_watermark", "false").lower() == "true"
-        self.producer_expiry_ms = int(options.get("producer_expiry_ms", DAY_MS))
-        self.history, self.received = options.get("history", ""), options.get("received", "")
-        self.history_form = Form(options["history_form"]) if "history_form" in options else None
-        self.profile = PROFILES[options.get("profile", NEWEST.name)]
-        self.divided_from = int(options.get("divided_from", _DIVIDED_FROM))
-        self.asked = asked_of(options.get("asked", "{}"))
-        self.listed, self.listing = listed, options.get("listing", "")
-        reported = {name: value for name, value in options.items() if name not in _WHERE}
-        self.kept = ResultCache(options.get("work", ""), json.dumps(reported, sort_keys=True))
+        self.plan, self.options, self.listed = plan, plan.options, listed
+        self.kept = ResultCache(plan.options.work, sha256(PLAN.encode(self._of_verdicts())).hexdigest())
 
     def tasks(self) -> Sequence[Task]:
         """Tasks of about the same size, the largest first."""
-        logs = self._logs()
-        clients = client_sides(logs, self.history, self.received, self.history_form)
-        enough = bytes_of_a_task(logs, self.tasks_at_least)
+        logs, plan = self._logs(), self.plan
+        clients = client_sides(logs, self.options)
+        enough = bytes_of_a_task(logs, plan.tasks_at_least)
+        if plan.rereads:
+            return [task for number in plan.rereads for task in self._divided(number, logs[number], enough)]
         divided = [
             number
             for number, log in enumerate(logs)
-            if bytes_of(log) > max(enough, self.divided_from) and is_divisible(log, clients.get(number, NOBODY))
+            if bytes_of(log) > max(enough, plan.divided_from) and is_divisible(log, clients.get(number, NO_CLIENT))
         ]
-        if self.asked:
-            return [task for number in self.asked for task in self._divided(number, logs[number], enough)]
         whole = [number for number in range(len(logs)) if number not in divided]
         return [
             *(task for number in divided for task in self._divided(number, logs[number], enough)),
             *(
                 WholeLogs(
-                    tuple((number, logs[number], self._beside(logs[number])) for number in numbers),
+                    tuple((number, logs[number], self._around(logs[number])) for number in numbers),
                     {number: clients[number] for number in numbers if number in clients},
                 )
                 for numbers in shared_out(logs, whole, enough)
@@ -142,47 +153,55 @@ class VerdictTasks:
 
     def run(self, task: Task) -> Iterator[TaskResult]:
         """The verdict on each log of the task, or what is left of some segments."""
-        remember(self.paths)
+        remember(self.plan.paths)
         if isinstance(task, SomeSegments):
-            found = self.kept.found(task.log, f"part {task.part}", partial(self._left, task))
-            yield TaskResult(task.number, part=task.part, left=found)
+            wanted = sha256(WANTED.encode(task.wanted)).hexdigest()
+            left = self.kept.found(task.log, f"part {task.part} {wanted}", partial(self._left, task))
+            yield TaskResult(task.number, part=task.part, left=left)
             return
-        for number, log, beside in task.logs:
-            client = task.clients.get(number, NOBODY)
-            found = self.kept.found(log, client.digest, partial(self._judged, log, beside, client))
-            yield TaskResult(number, found.decode())
+        for number, log, around in task.logs:
+            client = task.clients.get(number, NO_CLIENT)
+            yield TaskResult(number, self.kept.found(log, client.digest, partial(self._judged, log, around, client)))
+
+    def wanted(self, log: LogFolder) -> Wanted:
+        """What must be known of a log in the end."""
+        return wanted_of(log, self._around(log), self.options.profile, deep=self.options.deep)
+
+    def _of_verdicts(self) -> AuditPlan:
+        """The part of the plan on which verdicts depend, besides the logs and what is wanted of each."""
+        return AuditPlan(self.options.of_verdicts(), (), divided_from=self.plan.divided_from)
 
     def _logs(self) -> Sequence[LogFolder]:
         """Those that were listed where the report is made; planning runs there, too."""
         if self.listed is not None:
             return self.listed
-        if not self.listing:
-            return list_logs(self.paths, self.topics).logs
-        remember(self.paths)
-        listed: tuple[LogFolder, ...] = pickle.loads(Path(self.listing).read_bytes())
-        return listed
+        if not self.plan.listing:
+            return list_logs(self.plan.paths, self.options.topics).logs
+        remember(self.plan.paths)
+        return LISTING.decode(Path(self.plan.listing).read_bytes())
 
-    def _judged(self, log: LogFolder, beside: Surroundings, client: ClientSide) -> bytes:
-        return encode(*audit_log(log, beside, self.profile, crc=self.crc, deep=self.deep, client=client)).encode()
+    def _judged(self, log: LogFolder, around: Surroundings, client: ClientSide) -> bytes:
+        options = self.options
+        return VERDICT.encode(
+            audit_log(log, around, options.profile, crc=options.crc, deep=options.deep, client=client)
+        )
 
     def _left(self, task: SomeSegments) -> bytes:
-        part = read_part(task.log, task.wanted, crc=self.crc)
-        return packed_part(replace(part, log=condense(part.log, task.wanted)))
-
-    def wanted(self, log: LogFolder) -> Wanted:
-        """What must be known of a log in the end."""
-        return wanted_of(log, self._beside(log), self.profile, deep=self.deep)
+        part = read_part(task.log, task.wanted, crc=self.options.crc)
+        return PART.encode(replace(part, log=condense(part.log, task.wanted)))
 
     def _divided(self, number: int, log: LogFolder, enough: int) -> Iterator[SomeSegments]:
-        asked, enough = self.asked.get(number, RereadRequest()), max(enough, self.divided_from)
-        wanted = self.wanted(log).and_also(asked)
-        ranges = (ranges_of(one, enough) if one.base not in asked.segments else (one,) for one in log.segments)
+        reread, enough = self.plan.rereads.get(number, RereadRequest()), max(enough, self.plan.divided_from)
+        wanted = self.wanted(log).and_also(reread)
+        ranges = (ranges_of(one, enough) if one.base not in reread.segments else (one,) for one in log.segments)
         for part, segments in enumerate(neighbours(chain.from_iterable(ranges), enough)):
             yield SomeSegments(number, part, replace(log, segments=segments), wanted)
 
-    def _beside(self, log: LogFolder) -> Surroundings:
+    def _around(self, log: LogFolder) -> Surroundings:
         return surroundings(
-            log, checkpointed_watermark=self.checkpointed_watermark, producer_expiry_ms=self.producer_expiry_ms
+            log,
+            checkpointed_watermark=self.options.checkpointed_watermark,
+            producer_expiry_ms=self.options.producer_expiry_ms,
         )
 
 
@@ -192,12 +211,11 @@ def only_topic(logs: Iterable[LogFolder]) -> str:
     return topics.pop() if len(topics) == 1 else ""
 
 
-def client_sides(
-    logs: Sequence[LogFolder], history: str, received: str, form: Form | None = None
-) -> dict[int, ClientSide]:
+def client_sides(logs: Sequence[LogFolder], options: AuditOptions) -> dict[int, ClientSide]:
     """By the number of each log what the files of clients say of its partition."""
-    acknowledged = read_history(history, form, only_topic(logs)).acknowledged if history else {}
-    offsets = read_received(received, only_topic(logs)) if received else {}
+    topic, history = only_topic(logs), options.history
+    acknowledged = read_history(history, options.history_form, topic).acknowledged if history else {}
+    offsets = read_received(options.received, topic) if options.received else {}
     found: dict[int, ClientSide] = {}
     for number, log in enumerate(logs):
         name = (log.topic, log.partition)

@@ -6,10 +6,13 @@ from model_tests.audit.coordinator_log_history import CoordinatorTransaction
 from model_tests.audit.findings import Finding
 from model_tests.audit.transaction_findings import Located, hidden, outcome_word
 from model_tests.audit.transactions_join import MarkedData, ProducerTransactions
+from model_tests.audit.transactions_rows import broken
 from model_tests.audit.transactions_summary import DataRun
 from model_tests.histories.severity import Severity
 from spec import rules
+from spec.judging.judge_orphans import RaisedEpoch, judge_mixed_epochs, judge_raised_epoch
 from spec.protocol.coordinator import BUMPING
+from spec.rules import Rule
 from spec.vocabulary import ControlType
 
 
@@ -30,20 +33,24 @@ def judge_alone(producer: ProducerTransactions, markers: Sequence[MarkedData]) -
 def _mixed_epochs(ended: MarkedData) -> Iterator[Located]:
     """Data of two epochs before one marker: either it joined unregistered, or a marker is missing in between."""
     first, last = ended.runs[:1], ended.runs[-1:]
-    if not first or first[0].producer_epoch >= last[0].producer_epoch:
+    if not first:
         return
-    if hidden(ended.place, first[0].first_offset, ended.marker.offset):
-        return
-    unended = ended.marker.producer_epoch > last[0].producer_epoch
-    rule = rules.TXN_MARKER_ONCE if unended else rules.TXN_REGISTERED_BEFORE_DATA
-    run = first[0] if unended else last[0]
+    hides = hidden(ended.place, first[0].first_offset, ended.marker.offset)
+    epochs = first[0].producer_epoch, last[0].producer_epoch, ended.marker.producer_epoch
+    for check in broken(judge_mixed_epochs(*epochs, hides)):
+        yield ended.place, _mixed(check.rule, ended, first[0], last[0])
+
+
+def _mixed(rule: Rule, ended: MarkedData, first: DataRun, last: DataRun) -> Finding:
+    unended = rule is rules.TXN_MARKER_ONCE
+    run = first if unended else last
     message = (
-        f"data of epochs {first[0].producer_epoch} and {last[0].producer_epoch} before one marker, of epoch "
+        f"data of epochs {first.producer_epoch} and {last.producer_epoch} before one marker, of epoch "
         f"{ended.marker.producer_epoch} at offset {ended.marker.offset}: "
         + ("the first one's marker is missing" if unended else "the later one is of no registered transaction")
     )
     said = (run.first_offset, run.producer_id, run.producer_epoch, message)
-    yield ended.place, Finding(rule, Severity.VIOLATION, *said, follows=(first[0].first_offset,))
+    return Finding(rule, Severity.VIOLATION, *said, follows=(first.first_offset,))
 
 
 def _raises(ended: MarkedData, run: DataRun) -> bool:
@@ -64,10 +71,11 @@ def _torn_by_epoch(producer: ProducerTransactions, loose: Iterable[MarkedData]) 
         counts = [
             sum(ended.marker.outcome == kind.value for ended in markers) for kind in ControlType if kind in (0, 1)
         ]
-        if not of_one or 0 in counts:
+        aborts, commits = counts
+        if not broken([judge_raised_epoch(RaisedEpoch(of_one, commits, aborts))]):
             continue
         fewer = min((0, 1), key=lambda outcome: counts[outcome])
-        odd = next(ended for ended in markers if ended.marker.outcome == fewer)
+        odd = next((ended for ended in markers if ended.marker.outcome == fewer), markers[0])
         message = (
             f"the marker of epoch {epoch} says {outcome_word(fewer)}, {counts[1 - fewer]} others of the same epoch say "
             f"{outcome_word(1 - fewer)}: the epoch was raised for one transaction"

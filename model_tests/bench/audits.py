@@ -15,9 +15,11 @@ from typing import Final
 from crc32c import crc32c
 
 from model_tests.audit.checksums import Checksums
-from model_tests.audit.kafka_log import KafkaLog
+from model_tests.audit.kafka_log import KafkaLog, verdict_options
 from model_tests.audit.log import audit_log, surroundings
+from model_tests.audit.options import DEFAULTS
 from model_tests.audit.run import run
+from model_tests.audit.verdict_tasks import AuditPlan
 from model_tests.bench.log_files import client_batches
 from model_tests.bench.memory import computed_seconds
 from model_tests.logs.kafka_log_folders import list_logs
@@ -164,7 +166,7 @@ def _audit(directory: Path, batches: int) -> None:
 
 
 def _checksums(directory: Path, batches: int) -> None:
-    options = {"rows": "verdicts", "paths": f'["{directory}"]', "tasks": str(2 * CORES)}
+    options = verdict_options(AuditPlan(DEFAULTS, (str(directory),), tasks_at_least=2 * CORES))
     rows = session().read.format(Checksums.name()).options(**options).load().collect()
     if sum(row.part for row in rows) != batches:
         raise Impossible(f"{rows} are not {batches} batches")

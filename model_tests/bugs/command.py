@@ -38,11 +38,11 @@ def bug_called(name: str) -> Bug:
     Raises:
         BadInput: there is none; says which are near.
     """
-    asked = name.lower()
+    request = name.lower()
     for known, bug in BUGS.items():
-        if asked in (known.lower(), known.lower().rpartition("-")[2], known.lower().rpartition("#")[2]):
+        if request in (known.lower(), known.lower().rpartition("-")[2], known.lower().rpartition("#")[2]):
             return bug
-    near = get_close_matches(asked, [known.lower() for known in BUGS], n=3, cutoff=0.5)
+    near = get_close_matches(request, [known.lower() for known in BUGS], n=3, cutoff=0.5)
     names = [known for known in BUGS if known.lower() in near]
     hint = f"near it are {', '.join(names)}" if names else "`eos bugs` lists them"
     raise BadInput(f"no known bug is called {name!r}; {hint}")

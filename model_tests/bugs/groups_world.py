@@ -6,7 +6,14 @@ from typing import Final
 from model_tests.bugs.world import Diverged, GhostViolation
 from reference.broker.group_coordinator import GroupConfig, GroupCoordinator, TransactionalCommit
 from reference.broker.group_log import OffsetsTopic
-from reference.broker.group_requests import NOBODY, JoinAnswer, JoinRequest, MemberClaim, OffsetAndMetadata, SyncRequest
+from reference.broker.group_requests import (
+    NO_CLAIM,
+    JoinAnswer,
+    JoinRequest,
+    MemberClaim,
+    OffsetAndMetadata,
+    SyncRequest,
+)
 from reference.broker.ids import ProducerIdentity
 from reference.broker.markers import TxnMarker
 from reference.broker.transaction_metadata import BUMPS_EPOCH, TopicPartition
@@ -38,13 +45,15 @@ class _Group:
     def commit(self, offset: int, epoch: Epoch, claim: MemberClaim, meanwhile: Callable[[], None]) -> None:
         """TxnOffsetCommit; what happens meanwhile happens while the transaction's coordinator is asked."""
         producer = ProducerIdentity(PRODUCER, epoch)
-        asked = TransactionalCommit(COMMIT_VERSION, GROUP, producer, {INPUT: OffsetAndMetadata(Offset(offset))}, claim)
+        request = TransactionalCommit(
+            COMMIT_VERSION, GROUP, producer, {INPUT: OffsetAndMetadata(Offset(offset))}, claim
+        )
 
         def verified() -> int:
             meanwhile()
             return self._guard(producer)
 
-        self.groups.commit_in_transaction(asked, verified)
+        self.groups.commit_in_transaction(request, verified)
 
     def _guard(self, producer: ProducerIdentity) -> int:
         state = self.topic.partitions[0].state
@@ -75,7 +84,7 @@ class OffsetsWorld(_Group):
     def producer_commits_offset(self) -> None:
         """TxnOffsetCommit of the transaction's number as offset."""
         transaction = len(self.outcomes)
-        self.commit(transaction, self._epoch(transaction), NOBODY, lambda: None)
+        self.commit(transaction, self._epoch(transaction), NO_CLAIM, lambda: None)
         self.pending.append(transaction)
 
     def zombie_commits_offset(self) -> None:
@@ -85,7 +94,7 @@ class OffsetsWorld(_Group):
             Diverged: the log takes it.
         """
         try:
-            self.commit(ZOMBIES_OFFSET, Epoch(0), NOBODY, lambda: None)
+            self.commit(ZOMBIES_OFFSET, Epoch(0), NO_CLAIM, lambda: None)
         except Refusal:
             return
         raise Diverged("the log takes the commit of the fenced instance")

@@ -52,7 +52,14 @@ class ActionNarration:
 
 
 def reported(bug: Bug, case: SearchCase, trace: Trace, event: ActionNarration) -> Sequence:
-    """The counterexample of a bug as a diagram."""
+    """The counterexample of a bug as a diagram.
+
+    Args:
+        bug: as the catalogue has it.
+        case: the release and instance in which it was found.
+        trace: the steps of the counterexample.
+        event: how the steps of this system are drawn.
+    """
     system = case.instance.searched()
     states = walked(system, instance_of(system, case.instance.sizes), trace)
     moments = [
@@ -64,7 +71,7 @@ def reported(bug: Bug, case: SearchCase, trace: Trace, event: ActionNarration) -
         f"{bug.name}: {bug.title} ({case.profile})",
         participants_of(steps, event.participants),
         steps,
-        Ending(bug.rule.id, f"it is no longer so that {_continued(case.asked(system).sentence)}"),
+        Ending(bug.rule.id, f"it is no longer so that {_continued(case.claim_of(system).sentence)}"),
     )
 
 

@@ -56,7 +56,7 @@ def searched(case: SearchCase, most_states: int = 1_000_000) -> SearchResult:
     started = perf_counter()
     system = case.instance.searched()
     finite = instance_of(system, case.instance.sizes)
-    verdict = explore(_silent(system), finite, [case.asked(system)], most_states=most_states).verdict
+    verdict = explore(_silent(system), finite, [case.claim_of(system)], most_states=most_states).verdict
     depth = verdict.depth if isinstance(verdict, Holds | Refuted) else 0
     complete = isinstance(verdict, Holds) and verdict.complete
     return SearchResult(case, verdict, depth, complete, round(perf_counter() - started, 2))
@@ -68,7 +68,7 @@ def searched_as_formulas(found: SearchResult) -> SearchResult:
     case, depth = found.case, found.depth
     system = case.instance.plain()
     finite = instance_of(system, case.instance.sizes)
-    verdict = search(system, finite, depth, [case.asked(system)], stride=max(depth, 1)).verdict
+    verdict = search(system, finite, depth, [case.claim_of(system)], stride=max(depth, 1)).verdict
     reached = verdict.depth if isinstance(verdict, Holds | Refuted) else 0
     return SearchResult(case, verdict, reached, False, round(perf_counter() - started, 2))
 

@@ -89,8 +89,8 @@ def staged(bug: Bug, case: SearchCase | None = None) -> Staging | None:
 
 def _without_it(bug: Bug) -> Profile:
     """The newest release, or where the newest that was asked has the bug what would mend it."""
-    asked = {case.profile: case.expected for case in bug.cases}
-    newest = [asked[name] for name in PROFILES if name in asked]
+    requested = {case.profile: case.expected for case in bug.cases}
+    newest = [requested[name] for name in PROFILES if name in requested]
     is_open = newest[-1:] == [ExpectedAnswer.VIOLATED]
     return profile_of(bug.mended[-1]) if is_open and bug.mended else NEWEST
 

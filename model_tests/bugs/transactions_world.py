@@ -99,7 +99,14 @@ class TransactionsWorld:
         self.client.begin(instance, transaction)
 
     def client_sends_batch(self, instance: int, transaction: int, partition: int, number: int) -> None:
-        """Produce is sent."""
+        """Produce is sent.
+
+        Args:
+            instance: of the client, by its number.
+            transaction: of the client, by its number.
+            partition: by its number.
+            number: of the batch, from 0.
+        """
         self.sent[transaction, partition, number] = BatchOnWire(self.client.batch(instance, transaction, partition))
 
     def client_ends(self, transaction: int, outcome: int) -> None:
@@ -148,6 +155,12 @@ class TransactionsWorld:
     def coordinator_verifies(self, transaction: int, partition: int, number: int, fate: int = DURABLE) -> None:
         """The coordinator answers the leader that has a batch.
 
+        Args:
+            transaction: of the client, by its number.
+            partition: by its number.
+            number: of the batch, from 0.
+            fate: how the append to the coordinator's log ends.
+
         Raises:
             TransactionAbortable: the coordinator knows the partition in no open transaction of the producer.
             Refusal: under transaction version 2, the coordinator does not add it.
@@ -155,8 +168,10 @@ class TransactionsWorld:
         if self._version >= BUMPS_EPOCH:
             self.coordinator_adds(transaction, partition, fate)
         else:
-            asked = self.coordinator.verify_partitions(ID, self.client.of_transaction[transaction], (named(partition),))
-            if asked[named(partition)] is not ErrorCode.NONE:
+            request = self.coordinator.verify_partitions(
+                ID, self.client.of_transaction[transaction], (named(partition),)
+            )
+            if request[named(partition)] is not ErrorCode.NONE:
                 raise TransactionAbortable(partition=named(partition))
         self.sent[transaction, partition, number].confirmed = True
 
@@ -165,8 +180,8 @@ class TransactionsWorld:
         self._fate(fate)
         owed = len(self.coordinator.markers.owed)
         identity = self.client.of_transaction[transaction]
-        asked = EndTransaction(ID, *identity, self.client.end_sent[transaction], self._version)
-        following = self.coordinator.end_txn(asked)
+        request = EndTransaction(ID, *identity, self.client.end_sent[transaction], self._version)
+        following = self.coordinator.end_txn(request)
         if len(self.coordinator.markers.owed) > owed:
             self._decided(transaction)
         if self._version >= BUMPS_EPOCH:

@@ -78,9 +78,11 @@ def _judged(executor: CheckExecutor, path: str, apart: int) -> tuple[CheckReport
         raise BadInput(f"{path}: the trace files hold no step")
     steps = executor.steps
     counts = _as_far_as_faults_reach(steps, _without_links_over_gaps(counts))
-    together, beside = (_report(steps, [row for row in counts if row["apart"] is side], path) for side in (False, True))
+    together, separate = (
+        _report(steps, [row for row in counts if row["apart"] is side], path) for side in (False, True)
+    )
     whole = replace(together, seconds=perf_counter() - started, quarantined=(*executor.files, *together.quarantined))
-    return whole, beside
+    return whole, separate
 
 
 def _without_links_over_gaps(counts: Sequence[Counted]) -> list[Counted]:

@@ -66,8 +66,8 @@ def to_the_reference(steps: DataFrame, count: int, seed: int = 0) -> JudgeSample
     return _sample(REFERENCE, count, chosen.groupBy("trace").applyInArrow(_made_again, _DIFFERENCE))
 
 
-def _sample(name: str, asked: int, found: DataFrame) -> JudgeSample:
-    return sample_of(name, asked, [tuple(row) for row in found.orderBy("trace", "step").collect()])
+def _sample(name: str, requested: int, found: DataFrame) -> JudgeSample:
+    return sample_of(name, requested, [tuple(row) for row in found.orderBy("trace", "step").collect()])
 
 
 def _spread(chosen: DataFrame) -> DataFrame:

@@ -16,7 +16,7 @@ from model_tests.check.case_values import CaseValues, Guarded, case_values
 from model_tests.check.step_formulas import (
     ELEMENTS,
     FIT,
-    OF_NOBODY,
+    OF_NO_CLIENT,
     OF_TRACE,
     REPORTED,
     ROWS,
@@ -103,8 +103,8 @@ def _judged_alone(columns: ArrayColumns) -> _Steps:
     reported = [np.zeros(columns.length, np.int64) for _ in history_columns.FIELDS]
     found: dict[int, list[_ChainRows]] = {}
     for rows, of_case in case_values(shown, columns):
-        nobody, client = of_case[OF_NOBODY], of_case[REPORTED]
-        alone[rows] = np.where(nobody.fact, nobody.value, ABSENT)
+        without_client, client = of_case[OF_NO_CLIENT], of_case[REPORTED]
+        alone[rows] = np.where(without_client.fact, without_client.value, ABSENT)
         event[rows] = client.fact
         for column, own in zip(reported, client.value, strict=True):
             column[rows] = own
@@ -114,7 +114,7 @@ def _judged_alone(columns: ArrayColumns) -> _Steps:
                 is_also[rows[here]] = True
             elif number != chains.ITSELF and here.any():
                 found.setdefault(number, []).append(_chain_rows(rows, here, member.value))
-    values[OF_NOBODY] = alone
+    values[OF_NO_CLIENT] = alone
     return _Steps(values, is_also, Guarded(event, reported), found)
 
 
@@ -189,12 +189,12 @@ def _so_far(amounts: Array, starts: Array, group: Array) -> Array:
 def _itself(steps: _Steps, texts: Texts) -> dict[str, Array]:
     """The verdict on each step itself; of one that nothing judges, its api."""
     values, rows = steps.values, np.arange(len(steps.also))
-    passed_by = (values["kind"] == texts.number("")) & (values[OF_NOBODY] != ABSENT)
+    passed_by = (values["kind"] == texts.number("")) & (values[OF_NO_CLIENT] != ABSENT)
     named = texts.named()
-    apis = np.unique(values[OF_NOBODY][passed_by])
+    apis = np.unique(values[OF_NO_CLIENT][passed_by])
     kinds = {int(api): texts.number(f"{unjudged_steps.KIND}{named[int(api)]}") for api in apis}
     kind = values["kind"].copy()
-    kind[passed_by] = [kinds[int(api)] for api in values[OF_NOBODY][passed_by]]
+    kind[passed_by] = [kinds[int(api)] for api in values[OF_NO_CLIENT][passed_by]]
     verdict = {"kind": kind, **{name: values[name] for name in VERDICT if name != "kind"}}
     return _counting(steps, chains.ITSELF, rows, verdict, values["begins"])
 

@@ -21,12 +21,12 @@ JudgedPlace: TypeAlias = tuple[int, int, str]
 """A trace, a step of it, and in what the other judge differs there; empty where it agrees."""
 
 
-def sample_of(name: str, asked: int, places: Iterable[JudgedPlace]) -> JudgeSample:
+def sample_of(name: str, requested: int, places: Iterable[JudgedPlace]) -> JudgeSample:
     """The sample, of what the other judge said of each place."""
     said = sorted(places)
     differing = [place for place in said if place[2]]
     reported = tuple(f"trace {trace}, step {step}: {what}" for trace, step, what in differing[:REPORTED])
-    return JudgeSample(name, asked, len(said), len(differing), reported)
+    return JudgeSample(name, requested, len(said), len(differing), reported)
 
 
 def solved(rows: Sequence[Mapping[str, Any]]) -> list[JudgedPlace]:

@@ -9,7 +9,7 @@ from model_tests.check import history_columns
 from model_tests.check.step_formulas import (
     ELEMENTS,
     FIT,
-    OF_NOBODY,
+    OF_NO_CLIENT,
     OF_TRACE,
     REPORTED,
     ROWS,
@@ -101,8 +101,8 @@ def _on_chains(steps: DataFrame) -> DataFrame:
 
     Client events are on no chain where steps of the trace are missing or set aside.
     """
-    passed_by = (F.col("kind") == "") & F.col(OF_NOBODY).isNotNull()
-    kind = F.when(passed_by, F.concat(F.lit(unjudged_steps.KIND), F.col(OF_NOBODY))).otherwise(F.col("kind"))
+    passed_by = (F.col("kind") == "") & F.col(OF_NO_CLIENT).isNotNull()
+    kind = F.when(passed_by, F.concat(F.lit(unjudged_steps.KIND), F.col(OF_NO_CLIENT))).otherwise(F.col("kind"))
     chain = F.col(f"row.{chains.CHAIN}")
     is_history = chain >= history_columns.FIRST
     exploded = steps.withColumn("kind", kind).select("*", F.explode(ROWS).alias("row"))

@@ -21,7 +21,7 @@ _NO_VERDICT: Final[Mapping[str, Term]] = {"kind": "", "branch": 0, "judged": 0, 
 FIT: Final = "fit"
 ROWS: Final = "rows"
 REPORTED: Final = "reported"
-OF_NOBODY: Final = "of_nobody"
+OF_NO_CLIENT: Final = "of_no_client"
 """The api of a step that is on no chain."""
 OF_TRACE: Final = ("unfit", "unclean", "faults", "complete")
 
@@ -55,14 +55,14 @@ def _shown(sheet: Sheet) -> RowCases:
 
 
 def _with_rows(sheet: Sheet, rows: Those, *, fit: bool) -> dict[str, Value]:
-    of_nobody = negate(any_of(*(is_on for is_on, _ in rows.members[1:]))) if fit else False
+    of_no_client = negate(any_of(*(is_on for is_on, _ in rows.members[1:]))) if fit else False
     return {
         **{name: sheet.column(name) for name in KEPT},
         FIT: fit,
         "fault": fault_of(sheet.column),
         "anew": choose(begins_anew(sheet.column), 1, 0),
         "world_ms": sheet.column("world_ms"),
-        OF_NOBODY: GuardedValue(of_nobody, sheet.column("api")),
+        OF_NO_CLIENT: GuardedValue(of_no_client, sheet.column("api")),
         REPORTED: history_columns.reported(sheet),
         ROWS: rows,
     }

@@ -70,8 +70,8 @@ def _kind(decision: Decision) -> tuple[object, ...]:
         return ()
     entry, request = decision.before, decision.request
     of_producer = (request.producer_id >= 0, seq.is_unknown(entry), seq.changes_epoch(entry, request))
-    asked = (decision.verification.verification_pending, decision.verification.verification_guarded)
-    return (decision.outcome.branch, *of_producer, request.control, request.transactional, *asked, request.origin)
+    requested = (decision.verification.verification_pending, decision.verification.verification_guarded)
+    return (decision.outcome.branch, *of_producer, request.control, request.transactional, *requested, request.origin)
 
 
 def _rules(step: SessionStep, decision: Decision, profile: Profile) -> Iterator[Rule]:

@@ -63,8 +63,8 @@ class MissingGuard:
         return patch.object(self.decision, "guards", partial(_kept, self.decision.guards, frozenset({self.guard})))
 
 
-def _kept(guards: Any, without: frozenset[str], *asked: Any) -> tuple[Guard, ...]:
-    return dropped(guards(*asked), without)
+def _kept(guards: Any, without: frozenset[str], *request: Any) -> tuple[Guard, ...]:
+    return dropped(guards(*request), without)
 
 
 GUARDS: Final = (

@@ -32,7 +32,14 @@ class FieldDifference:
 def differences(
     step: SessionStep, answer: Answer, seen: ObservableState, symbols: Symbols
 ) -> tuple[FieldDifference, ...]:
-    """Every observable field of the answer and of the state after that is not as recorded."""
+    """Every observable field of the answer and of the state after that is not as recorded.
+
+    Args:
+        step: as it was recorded.
+        answer: of the specification or the reference.
+        seen: the state after, as that side has it.
+        symbols: which of its ids stand for which of the recording.
+    """
     found: list[FieldDifference] = []
     response = as_recorded(answer, step.response, symbols.symbol)
     if response is not None and response != step.response:

@@ -161,8 +161,8 @@ class OnReference:
         numbered = {self._number(batch.partition): batch for batch in request.batches}
         at = self._sent_at.setdefault(request.sent_at, self._broker.clock.now)  # a copy has the time of its original
         batches = {number: sent(batch, at) for number, batch in numbered.items()}
-        asked = ProduceRequest(batches, request.transactional_id, request.acks, request.version)
-        answers = self._broker.produce(asked, self.overtaking)
+        requested = ProduceRequest(batches, request.transactional_id, request.acks, request.version)
+        answers = self._broker.produce(requested, self.overtaking)
         parts = {numbered[number].partition: appended(answer) for number, answer in answers.items()}
         return ProduceAnswer(parts, request.several)
 
@@ -217,14 +217,14 @@ class OnReference:
 
     def add_partitions(self, request: AddPartitionsToTxn) -> Added:
         """Put partitions into a transaction, or ask about them."""
-        asked = transaction_api.AddPartitionsRequest(
+        requested = transaction_api.AddPartitionsRequest(
             request.version,
             request.transactional_id,
             _identity(request),
             tuple(named(name) for name in request.partitions),
             request.verify_only,
         )
-        errors = transaction_api.handle_add_partitions(self._broker.coordinator, asked, self._broker.names.values())
+        errors = transaction_api.handle_add_partitions(self._broker.coordinator, requested, self._broker.names.values())
         return Added({names_of([partition])[0]: error for partition, error in errors.items()})
 
     def end_txn(self, request: RecordedEndTxn) -> EndTxnAnswer:

@@ -104,7 +104,7 @@ class ReferenceGroups:
     def commit_in_transaction(self, request: RecordedTxnOffsetCommit) -> OffsetsCommitted:
         """Commit offsets in a transaction."""
         self._number(request.group)
-        asked = group_api.TxnOffsetCommitRequest(
+        requested = group_api.TxnOffsetCommitRequest(
             request.version,
             request.transactional_id,
             request.group,
@@ -112,7 +112,7 @@ class ReferenceGroups:
             _offsets(request.offsets),
             MemberClaim(request.generation, request.member, request.group_instance_id),
         )
-        return _committed(self._broker.commit_in_transaction(asked))
+        return _committed(self._broker.commit_in_transaction(requested))
 
     def commit(self, request: RecordedOffsetCommit) -> OffsetsCommitted:
         """Commit offsets at once."""
@@ -146,9 +146,9 @@ class ReferenceGroups:
         self._broker.groups.sync(SyncRequest(request.group, claim, {}), synced.append)
         return RecordedJoin(synced[0].error, answer.member_id, answer.generation)
 
-    def _joined(self, asked: JoinRequest) -> JoinAnswer:
+    def _joined(self, request: JoinRequest) -> JoinAnswer:
         answers: list[JoinAnswer] = []
-        self._broker.groups.join(asked, answers.append)
+        self._broker.groups.join(request, answers.append)
         return answers[0]
 
     # --- views ------------------------------------------------------------------------------------------------
@@ -170,8 +170,8 @@ def _identity(request: AddOffsetsToTxn | RecordedTxnOffsetCommit) -> ProducerIde
     return ProducerIdentity(ProducerId(int(request.producer_id)), Epoch(request.producer_epoch))
 
 
-def _offsets(asked: Iterable[tuple[str, int]]) -> Offsets:
-    return {named(partition): OffsetAndMetadata(Offset(offset)) for partition, offset in asked}
+def _offsets(requested: Iterable[tuple[str, int]]) -> Offsets:
+    return {named(partition): OffsetAndMetadata(Offset(offset)) for partition, offset in requested}
 
 
 def _committed(errors: dict[TopicPartition, ErrorCode]) -> OffsetsCommitted:

@@ -91,8 +91,8 @@ class OnSpecification:
         """
         self._coordinator.now += 1
         self._coordinator.ruled, self._producing.decided, self._groups.ruled, self._marked = (), (), (), ()
-        asked = (self._client, self._coordination, self._group, self._passing)
-        answer = next((found for found in (ask(request) for ask in asked) if found is not None), None)
+        requested = (self._client, self._coordination, self._group, self._passing)
+        answer = next((found for found in (answer_of(request) for answer_of in requested) if found is not None), None)
         if answer is None:
             raise NotImplementedError(f"{type(request).__name__} is not answered yet")
         return answer
@@ -235,9 +235,9 @@ class OnSpecification:
         return EndTxnAnswer(worded, identity.producer_id, identity.producer_epoch)
 
     def _write(self, marker: RecordedMarker) -> MarkerWritten:
-        asked = marker_request(marker)
-        errors = {name: ErrorCode(self._write_marker(name, asked, marker.committed)) for name in marker.partitions}
-        return MarkerWritten(asked.producer_id, errors)
+        request = marker_request(marker)
+        errors = {name: ErrorCode(self._write_marker(name, request, marker.committed)) for name in marker.partitions}
+        return MarkerWritten(request.producer_id, errors)
 
     def _write_marker(self, name: str, marker: MarkerRequest, commits: bool) -> int:
         partition = self._partitions.get(name)

@@ -308,14 +308,14 @@ def ids_in(answer: Answer, seen: ObservableState) -> Iterator[int]:
 
 def state_as_recorded(seen: ObservableState, recorded: Json, name: Name) -> Json:
     """The state in the words of a recording, whose transactional ids are all asked about."""
-    asked = dict.fromkeys((*recorded.get("transactions", ()), *seen.transactions))
+    request = dict.fromkeys((*recorded.get("transactions", ()), *seen.transactions))
     on_partitions = {partition: _producers(view, name) for partition, view in seen.partitions.items()}
     return {
         "producers": {**on_partitions, **_offsets_producers(seen, recorded.get("producers", {}), name)},
         "offsets": {partition: SEEN_PARTITION.write(view, name) for partition, view in seen.partitions.items()},
         "transactions": {
             each: SEEN_TRANSACTION.write(seen.transactions[each], name) if each in seen.transactions else NO_SUCH_ID
-            for each in asked
+            for each in request
         },
         "groups": {
             group: _group(seen.groups.get(group), reported, name)
@@ -364,12 +364,12 @@ def _offsets_producers(seen: ObservableState, recorded: Json, name: Name) -> dic
     for producers in shown.values():
         for producer in producers.values():
             producer["current_txn_start_offset"] = OPEN if producer["current_txn_start_offset"] >= 0 else -1
-    asked: dict[str, Any] = {partition: {} for partition in recorded if partition.startswith(f"{OFFSETS_TOPIC}[")}
-    return {**asked, **{partition: found for partition, found in shown.items() if found or partition in asked}}
+    requested: dict[str, Any] = {partition: {} for partition in recorded if partition.startswith(f"{OFFSETS_TOPIC}[")}
+    return {**requested, **{partition: found for partition, found in shown.items() if found or partition in requested}}
 
 
 def _group(group: SeenGroup | None, recorded: Json, name: Name) -> dict[str, Any]:
     """The offsets of a group: those that the recording asked about, and any other that it has."""
     offsets = {} if group is None else group.offsets
-    asked = dict.fromkeys((*recorded, *offsets))
-    return {partition: SEEN_OFFSET.write(offsets.get(partition, NO_OFFSET), name) for partition in asked}
+    request = dict.fromkeys((*recorded, *offsets))
+    return {partition: SEEN_OFFSET.write(offsets.get(partition, NO_OFFSET), name) for partition in request}

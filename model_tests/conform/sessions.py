@@ -42,6 +42,9 @@ FAMILIES: Final = MappingProxyType(
 )
 """Families of sessions by their name in a recording."""
 
+LIVE: Final = frozenset(("X",))
+"""Families of sessions that live brokers are probed with; no recording has them."""
+
 FULL: Final = "full"
 OBSERVED: Final = (FULL, "offsets", "none")
 """How much of the state after a step was observed: all of it, partitions' offsets alone, nothing."""

@@ -1,6 +1,6 @@
 """One session, step by step, on the specification and on the reference, each from a fresh broker on."""
 
-import pickle
+import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -18,6 +18,7 @@ from model_tests.conform.report import SessionDisagreement
 from model_tests.conform.requests import Restart
 from model_tests.conform.sessions import Session, SessionStep
 from model_tests.conform.symbols import Symbols
+from model_tests.conform.world_state import state_of
 from spec.versions import Profile
 
 MakeSide: TypeAlias = Callable[[Profile, Sequence[str], int], Side]
@@ -55,8 +56,8 @@ class _World:
     def play(self, step: SessionStep) -> "_Outcome":
         """The world after the step; the markers it sets under way are owed while the recording did not wait."""
         try:
-            ask = self.side.answer_at_once if step.marks.racy else self.side.answer
-            answer = ask(resolved(step.request, self.symbols.number, self.symbols.member))
+            answer_of = self.side.answer_at_once if step.marks.racy else self.side.answer
+            answer = answer_of(resolved(step.request, self.symbols.number, self.symbols.member))
             seen = ObservableState() if step.after is None else self.side.seen()
         except Exception as error:  # noqa: BLE001  # a side that breaks down has answered wrongly, whatever broke
             return _Outcome(self, f"{type(error).__name__}: {error}", ObservableState())
@@ -83,8 +84,7 @@ class _World:
         yield self._written(*last)
 
     def _copied(self) -> "_World":
-        copied: _World = pickle.loads(pickle.dumps(self))  # what was written a moment ago, and faster than deepcopy
-        return copied
+        return copy.deepcopy(self)
 
     def _written(self, written: int, overtaking: int) -> "_World":
         """Itself once so many markers are written, and with so many that overtake the next Produce."""
@@ -155,7 +155,7 @@ class _Player:
 
 def _distinct(worlds: tuple[_World, ...]) -> tuple[_World, ...]:
     """The worlds without those that are in every respect as another one: courses that have met again."""
-    return worlds if len(worlds) == 1 else tuple({pickle.dumps(world): world for world in worlds}.values())
+    return worlds if len(worlds) == 1 else tuple({state_of(world): world for world in worlds}.values())
 
 
 class SideBySide:
@@ -181,8 +181,7 @@ class SideBySide:
         """The same once more: the steps of one are not those of the other."""
         for player in self._players:
             player.outcomes = ()
-        copied: SideBySide = pickle.loads(pickle.dumps(self))
-        return copied
+        return copy.deepcopy(self)
 
     def _compared(
         self, step: SessionStep, played: Sequence[tuple[_Player, tuple[FieldDifference, ...], str]]

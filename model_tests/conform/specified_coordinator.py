@@ -75,7 +75,7 @@ class Coordinator:
     def initialize(self, transactional_id: str, request: RecordedInitProducerId) -> tuple[int, IdAndEpoch]:
         """Hand out the next identity of a transactional id; the error, and the identity."""
         before, registered = self._known(transactional_id)
-        asked = InitRequest(
+        requested = InitRequest(
             timeout=request.timeout,
             fresh_producer_id=self.fresh_producer(),
             now=self.now,
@@ -83,7 +83,7 @@ class Coordinator:
             producer_id=int(request.producer_id),
             producer_epoch=request.producer_epoch,
         )
-        transition = ids.initialize(before, asked, self._profile)
+        transition = ids.initialize(before, requested, self._profile)
         self._rule(transactional_id, before, transition, _initializing(self._profile))
         self._remember(transactional_id, transition.entry, registered)
         error = int(transition.error)
@@ -120,7 +120,7 @@ class Coordinator:
         """Add partitions to a transaction, or verify that they are in it; the error of each."""
         name = request.transactional_id
         before, registered = self._known(name)
-        asked = AddRequest(
+        requested = AddRequest(
             producer_id=int(request.producer_id),
             producer_epoch=request.producer_epoch,
             all_registered=registered.issuperset(request.partitions),
@@ -129,7 +129,7 @@ class Coordinator:
             id_empty=not name,
             verify_only=request.verify_only,
         )
-        transition = registering.register(before, asked, self._profile)
+        transition = registering.register(before, requested, self._profile)
         self._rule(name, before, transition, _registering(self._profile))
         self._remember(name, transition.entry, registered)
         if transition.appends:
@@ -142,7 +142,7 @@ class Coordinator:
 
     def end(self, request: RecordedEndTxn) -> tuple[int, IdAndEpoch]:
         """End a transaction for a client; the error, and the identity for the next one."""
-        asked = EndRequest(
+        requested = EndRequest(
             producer_id=int(request.producer_id),
             producer_epoch=request.producer_epoch,
             commits=request.committed,
@@ -151,8 +151,8 @@ class Coordinator:
             now=self.now,
             id_empty=not request.transactional_id,
         )
-        transition = self._end(request.transactional_id, asked)
-        return int(transition.error), ending.answered(transition, asked, self._profile)
+        transition = self._end(request.transactional_id, requested)
+        return int(transition.error), ending.answered(transition, requested, self._profile)
 
     def listed(self, request: ListTransactions) -> tuple[ListedTransaction, ...]:
         """The transactional ids that pass the filters."""

@@ -1,4 +1,11 @@
-"""One group of the specification's broker: its members, its offsets as memory and log have them, its partition."""
+"""One group of the specification's broker: its members, its offsets as memory and log have them, its partition.
+
+Arguments:
+    profile: the recorded build.
+    producer: its id.
+    said: the offsets, by partition.
+    appended: whether the log took them.
+"""
 
 from collections.abc import Iterator, Mapping
 from copy import deepcopy

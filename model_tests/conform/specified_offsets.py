@@ -105,7 +105,14 @@ class SpecifiedGroups:
         return OffsetsFetched(ErrorCode.NONE, {name: fetched(reply) for name, reply in reported.items()})
 
     def mark(self, name: str, marker: MarkerRequest, *, commits: bool, caught_up: bool = True) -> SpecifiedDecision:
-        """Append a marker to an offsets partition, and end what its producer has pending there, now or later."""
+        """Append a marker to an offsets partition, and end what its producer has pending there, now or later.
+
+        Args:
+            name: of the partition.
+            marker: as the coordinator sends it.
+            commits: the outcome.
+            caught_up: whether the group has applied it when it is answered.
+        """
         decided = self._group(_group_of(name)).partition.mark(name, marker, commits=commits)
         appended = decided.reply.appended
         if offsets.is_applied(self._profile, appended=appended, caught_up=caught_up):
@@ -156,9 +163,9 @@ class SpecifiedGroups:
         verified = self._verify(group, request, batch)
         refused = ErrorCode.NONE.value if verified is None else verified
         claim = group.claim(request.generation, request.member, request.group_instance_id)
-        asked = CommitRequest(request.version, refused, claim, group_unnamed=not request.group)
-        decided = committing.commit_in_transaction(group.entry, asked, self._profile, self._without)
-        checks = committing.transactional_guards(group.entry, asked, self._profile)
+        requested = CommitRequest(request.version, refused, claim, group_unnamed=not request.group)
+        decided = committing.commit_in_transaction(group.entry, requested, self._profile, self._without)
+        checks = committing.transactional_guards(group.entry, requested, self._profile)
         named = groups.is_checked(group.entry, claim)
         self._rule(request.group, decided, checks, _accepting(named=named, verified=verified is not None))
         error, appended = decided.error, False
@@ -173,9 +180,9 @@ class SpecifiedGroups:
     def _take(self, request: RecordedOffsetCommit, said: Sequence[tuple[str, int]]) -> int:
         group = self._group(request.group)
         claim = group.claim(request.generation, request.member, None)
-        asked = CommitRequest(request.version, claim=claim)
-        decided = committing.commit(group.entry, asked, self._profile, self._without)
-        self._rule(request.group, decided, committing.plain_guards(group.entry, asked, self._profile), _MEMBERS)
+        requested = CommitRequest(request.version, claim=claim)
+        decided = committing.commit(group.entry, requested, self._profile, self._without)
+        self._rule(request.group, decided, committing.plain_guards(group.entry, requested, self._profile), _MEMBERS)
         if decided.branch == PASSED:
             batch = committing.to_append_plain(len(said), group.partition.log.end)
             self._append(request.group, batch, guarded=False)

@@ -34,7 +34,7 @@ class SpecifiedPartition:
         self.log = SpecifiedLog(segment_bytes)
         self._profile = profile
         self._entries: dict[int, ProducerEntry] = {}
-        self._asked: dict[int, VerificationEntry] = {}
+        self._verifications: dict[int, VerificationEntry] = {}
 
     @property
     def offsets(self) -> LogOffsets:
@@ -47,8 +47,8 @@ class SpecifiedPartition:
         entry = self._entries.get(producer, NOTHING_KNOWN)
         if not verification.is_asked(entry, request, version, self._profile):
             return False
-        known = self._asked.get(producer, NOTHING_ASKED)
-        self._asked[producer] = verification.asked(known, request, version)
+        known = self._verifications.get(producer, NOTHING_ASKED)
+        self._verifications[producer] = verification.asked(known, request, version)
         return True
 
     def refuses_unasked(self, request: AppendRequest, version: int) -> bool:
@@ -62,9 +62,16 @@ class SpecifiedPartition:
         return self.take(name, data_request(batch, self.log.end), batch.values, guarded=guarded)
 
     def take(self, name: str, request: AppendRequest, values: tuple[str, ...], *, guarded: bool) -> SpecifiedDecision:
-        """Ask for a batch of these values to be appended, and make true what is decided."""
+        """Ask for a batch of these values to be appended, and make true what is decided.
+
+        Args:
+            name: of the partition.
+            request: the batch, as the decision takes it.
+            values: of its records.
+            guarded: whether the coordinator has agreed to it.
+        """
         before = self._entries.get(request.producer_id, NOTHING_KNOWN)
-        met = verification.met(self._asked.get(request.producer_id, NOTHING_ASKED), guarded)
+        met = verification.met(self._verifications.get(request.producer_id, NOTHING_ASKED), guarded)
         outcome = appending.append(before, request, self._profile, met)
         size = size_of(values)
         if outcome.reply.error != seq.malformed_error(self._profile):
@@ -86,7 +93,7 @@ class SpecifiedPartition:
 
     def restart(self) -> None:
         """Everything is loaded from the log again."""
-        self._asked.clear()
+        self._verifications.clear()
         for producer, entry in self._entries.items():
             self._entries[producer] = producing.recovered(entry, self._profile)
 
@@ -111,9 +118,9 @@ class SpecifiedPartition:
             self.log.add(logged)
         if producer >= 0 and appended:
             self._entries[producer] = outcome.entry
-        if producer in self._asked:
-            known = self._asked[producer]
-            self._asked[producer] = verification.after_append(known, request, appended, self._profile)
+        if producer in self._verifications:
+            known = self._verifications[producer]
+            self._verifications[producer] = verification.after_append(known, request, appended, self._profile)
 
     def _index(self, request: AppendRequest, before: ProducerEntry) -> None:
         entry = lso.indexed(before.txn_first_offset, request.base_offset, self._first_ongoing())

@@ -40,7 +40,7 @@ class SpecifiedProduce:
         return ProduceAnswer(answers, request.several)
 
     def _produce(self, request: RecordedProduce, batch: RecordedBatch, refusals: Mapping[str, int]) -> AppendAnswer:
-        asked, admission = self._asked(request, batch), self._admit(request, batch)
+        requested, admission = self._produce_request(request, batch), self._admit(request, batch)
         if not producing.is_admitted(admission):
             self.decided += (SpecifiedDecision(batch.partition, data_request(batch, 0), admission),)
             return _worded(producing.refused(admission))
@@ -52,7 +52,7 @@ class SpecifiedProduce:
         partition, guarded = self.partitions[batch.partition], batch.partition in refusals
         decided = partition.append(batch.partition, batch, guarded=guarded)
         self.decided += (decided,)
-        return _worded(producing.answered(asked, decided.reply, LOG_START))
+        return _worded(producing.answered(requested, decided.reply, LOG_START))
 
     def _verify(self, request: RecordedProduce) -> Mapping[str, int]:
         """The coordinator's answer about each partition that has to ask it."""
@@ -63,10 +63,14 @@ class SpecifiedProduce:
         refused = {batch.partition: ErrorCode.INVALID_PRODUCER_EPOCH.value for batch in stale}
         rest = [batch for batch in admitted if batch not in stale]
         asking = [b for b in rest if self._partition(b).must_ask(self._batch(b), request.version)]
-        return {**refused, **self._ask(request.transactional_id, request.version, asking)} if asking else refused
+        return (
+            {**refused, **self._coordinator_answer(request.transactional_id, request.version, asking)}
+            if asking
+            else refused
+        )
 
     def _admit(self, request: RecordedProduce, batch: RecordedBatch) -> ProduceAdmission:
-        return producing.admit(self._asked(request, batch), self.profile)
+        return producing.admit(self._produce_request(request, batch), self.profile)
 
     def _partition(self, batch: RecordedBatch) -> SpecifiedPartition:
         return self.partitions[batch.partition]
@@ -74,7 +78,9 @@ class SpecifiedProduce:
     def _batch(self, batch: RecordedBatch) -> AppendRequest:
         return data_request(batch, self._partition(batch).log.end)
 
-    def _ask(self, transactional_id: str, version: int, asking: Sequence[RecordedBatch]) -> Mapping[str, int]:
+    def _coordinator_answer(
+        self, transactional_id: str, version: int, asking: Sequence[RecordedBatch]
+    ) -> Mapping[str, int]:
         names = tuple(batch.partition for batch in asking)
         first = asking[0]
         adds = version >= verification.ADDS_SINCE
@@ -88,7 +94,7 @@ class SpecifiedProduce:
         )
         return self.coordinator.register(question)
 
-    def _asked(self, request: RecordedProduce, batch: RecordedBatch) -> PartitionProduce:
+    def _produce_request(self, request: RecordedProduce, batch: RecordedBatch) -> PartitionProduce:
         return PartitionProduce(
             version=request.version,
             acks=request.acks,

@@ -194,8 +194,8 @@ def _at_a_turn(true: Sequence[Row], place: int) -> bool:
     reader = [other for other in true if other["api"] in READING or begins_anew(other.__getitem__)]
     mine = [other for other in reader if all(other[name] == row[name] for name in ("client", "topic", "partition"))]
     at = next(number for number, other in enumerate(mine) if other["step"] == row["step"])
-    beside = (mine[at - 1] if at else None, mine[at + 1] if at + 1 < len(mine) else None)
-    return any(other is None or begins_anew(other.__getitem__) for other in beside)
+    neighbours = (mine[at - 1] if at else None, mine[at + 1] if at + 1 < len(mine) else None)
+    return any(other is None or begins_anew(other.__getitem__) for other in neighbours)
 
 
 _NOT_CHANGING: Final = {CorruptionKind.DROP: Reason.OBSERVED, CorruptionKind.DUPLICATE: Reason.REPEATED}

@@ -97,8 +97,8 @@ class _SvgDrawing:
 
     def _body_width(self) -> float:
         longest = max((len(line) for line in self._ending_lines()), default=0)
-        beside = max(self._places.values(), default=0) + WRAPPED * LETTER
-        return max(beside + EDGE, self._notes_end() + EDGE, longest * LETTER + 2 * EDGE)
+        margin = max(self._places.values(), default=0) + WRAPPED * LETTER
+        return max(margin + EDGE, self._notes_end() + EDGE, longest * LETTER + 2 * EDGE)
 
     def _notes_end(self) -> float:
         notes = (event for step in self._sequence.steps for event in step if isinstance(event, Note))

@@ -244,7 +244,17 @@ class Describing:
         operations: Sequence[int],
         message: str,
     ) -> Anomaly:
-        """A case, of which rows and numbers are given."""
+        """A case, of which rows and numbers are given.
+
+        Args:
+            kind: of the case.
+            severity: violation, suspicious, known or undecided.
+            key: the partition, by its number.
+            offsets: that the case is about.
+            values: of the records.
+            operations: rows of the history.
+            message: what is wrong.
+        """
         return Anomaly(
             kind,
             severity,

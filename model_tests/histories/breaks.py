@@ -14,7 +14,14 @@ def broken_within(history: Operations, reported: OperationRecords, rows: Integer
 
 
 def breaks_between(history: Operations, reported: OperationRecords, before: Integers, after: Integers) -> Integers:
-    """Of pairs of rows of one process and key: how often it stopped reading on between them, both ends included."""
+    """Of pairs of rows of one process and key: how often it stopped reading on between them, both ends included.
+
+    Args:
+        history: as columns, or its file.
+        reported: records, a row each.
+        before: row of the earlier one.
+        after: row of the later one.
+    """
     counts = _Counts(history)
     first = history.completed[reported.operation[before]] - 1
     last = history.completed[reported.operation[after]]

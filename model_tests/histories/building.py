@@ -1,4 +1,11 @@
-"""A client history while it is read: events one after another, into columns."""
+"""A client history while it is read: events one after another, into columns.
+
+Arguments:
+    offset: in the answer, or `UNKNOWN`.
+    operation: its row in the history.
+    mop: which part of the operation.
+    value: of the record, or `UNKNOWN`.
+"""
 
 from array import array
 from collections.abc import Iterable
@@ -137,7 +144,14 @@ class Building:
         self._given.add(operation, mop, self._keys.number(key), offset, self._value(value))
 
     def begins_anew(self, process: int, via: Via, keys: Iterable[object], *, at_start: bool = False) -> None:
-        """A process is to read these partitions and no others; it continues where it was, or begins at the start."""
+        """A process is to read these partitions and no others; it continues where it was, or begins at the start.
+
+        Args:
+            process: of the client.
+            via: how it came to them: assign, or a subscription.
+            keys: the partitions.
+            at_start: whether it begins at the start.
+        """
         self._via[process] = via
         self._reset.add(process, self.now, UNKNOWN)
         numbers = {self._keys.number(key) for key in keys}

@@ -116,8 +116,9 @@ def read_history(path: str) -> ClientJournal:
     return ClientJournal(tuple(reading.attempts), acknowledged)
 
 
+_PLACE: Final = ("topic", "partition", "offset")
 CONSOLE: Final = re.compile(
-    r"^(?:\w+:\d+\s|NO_TIMESTAMP\s)?\s*Partition:(?P<partition>\d+)\s+Offset:(?P<offset>\d+)(?:\s|$)"
+    r"^(?:\w+:\d+\W|NO_TIMESTAMP\W)?\s*Partition:(?P<partition>\d+)\W+Offset:(?P<offset>\d+)(?:\W|$)"
 )
 """A record as the console consumer prints it with `print.partition` and `print.offset`."""
 
@@ -126,8 +127,9 @@ def read_received(path: str, topic: str = "") -> Mapping[Partition, Integers]:
     """Offsets that a read_committed reader received, in its order.
 
     Args:
-        path: the file: lines `[topic, partition, offset, ...]`, or what the console consumer printed of one topic with
-            `--property print.partition=true --property print.offset=true`, the lines of other tools between them.
+        path: the file: lines `[topic, partition, offset, ...]`, or objects with these fields as kcat prints them, or
+            what the console consumer printed of one topic with `--property print.partition=true --property
+            print.offset=true`, the lines of other tools between them.
         topic: what the console consumer read, which it does not print.
 
     Raises:
@@ -143,7 +145,7 @@ def read_received(path: str, topic: str = "") -> Mapping[Partition, Integers]:
         return {partition: np.array(offsets, np.int64) for partition, offsets in found.items()}
     for number, record in _lines(path):
         try:
-            topic, partition, offset = record[:3]
+            topic, partition, offset = (record[name] for name in _PLACE) if isinstance(record, dict) else record[:3]
             found.setdefault((str(topic), int(partition)), []).append(int(offset))
         except (KeyError, TypeError, ValueError) as error:
             raise BadInput(f"{path} line {number}: not [topic, partition, offset, ...]") from error

@@ -4,7 +4,6 @@ import gzip
 import lzma
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
-from enum import StrEnum, unique
 from itertools import islice
 from pathlib import Path
 from typing import Final, TextIO, cast
@@ -12,6 +11,7 @@ from typing import Final, TextIO, cast
 from model_tests.common.reports import BadInput
 from model_tests.histories import journal as journals
 from model_tests.histories.as_journal import as_journal
+from model_tests.histories.form import Form
 from model_tests.histories.from_edn import IN_TABS, from_edn
 from model_tests.histories.from_journal import from_journal
 from model_tests.histories.from_tools import events, from_tools
@@ -21,26 +21,6 @@ from model_tests.logs.locations import reason
 
 _LOOKED_AT: Final = 200
 """Lines from which the form is recognised."""
-
-
-@unique
-class Form(StrEnum):
-    """What a history is written as."""
-
-    EDN = "edn"
-    TOOLS = "tools"
-    JOURNAL = "journal"
-
-
-def form_called(name: str) -> Form:
-    """The form of a name.
-
-    Raises:
-        BadInput: there is none.
-    """
-    if name not in list(Form):
-        raise BadInput(f"--history-format is one of {', '.join(Form)}, not {name!r}")
-    return Form(name)
 
 
 def form_of(path: str) -> Form:

@@ -124,7 +124,36 @@ class ClientsReport:
         return sum(one.counts.get(severity, 0) for one in self.classes)
 
     def to_json(self) -> dict[str, object]:
-        """The report as plain JSON values."""
+        """The report as plain JSON values.
+
+        Fields:
+            path: the client history; empty if none was given, or a journal beside logs
+            operations.*: its operations by how they ended
+            sent: records that were to be sent
+            given: records that readers were given
+            partitions: partitions of which it has operations
+            processes: processes of which it has operations
+            classes[].class: class of anomalies, as Jepsen's checker names it
+            classes[].rule: the rule that it breaks
+            classes[].statement: what it means
+            classes[].allowed: why it may be legal; empty where it never is
+            classes[].judged: records, or pairs of them, that were judged
+            classes[].violation: cases that break the rule
+            classes[].suspicious: cases that are legal
+            classes[].undecided: cases that the history does not decide
+            classes[].cases[].severity: `violation`, `suspicious` or `undecided`
+            classes[].cases[].key: the partition, as the history calls it
+            classes[].cases[].offsets[]: offsets that it is about, where they are known
+            classes[].cases[].values[]: values that it is about
+            classes[].cases[].operations[].index: index of an operation, or its line where the history has none
+            classes[].cases[].operations[].process: its process
+            classes[].cases[].operations[].name: what was called
+            classes[].cases[].message: what was found
+            partial[]: why the history is not whole, so that what is absent from it proves nothing
+            undecidable.*: records of which something stays open, by what
+            damage.*: lines that could not be read, by reason
+            passed_over.*: lines without records, by their kind
+        """
         return {
             "path": self.path,
             "operations": dict(self.operations),
@@ -167,7 +196,14 @@ class ClientsReport:
 
 
 def report_on(history: Operations, path: str, *, read_committed: bool = True, pictured: bool = False) -> ClientsReport:
-    """The report on a history; with the stories of its cases if it is to be pictured."""
+    """The report on a history; with the stories of its cases if it is to be pictured.
+
+    Args:
+        history: as columns, or its file.
+        path: of the history.
+        read_committed: whether the readers take only what is committed.
+        pictured: whether stories are kept, to be drawn.
+    """
     order = log_order(history)
     found = judge(order, read_committed=read_committed)
     ended = np.bincount(history.outcome, minlength=len(OperationResult)).tolist()

@@ -55,14 +55,14 @@ def replicated_name(api: str) -> str:
 def _names() -> dict[str, tuple[str, ...]]:
     """Names of the branches of the decisions about replicas; releases differ in what applies, not in these."""
     leading, fetch, end = Leading(True, 0, 0, 0), FollowerFetch(0, 0), EpochEnd(0, 0)
-    asked = Produce(-1, 1, 1)
+    request = Produce(-1, 1, 1)
     refused = repl.fetch_guards(leading, fetch)
     in_range = (*repl.range_guards(leading, fetch, end), *repl.incarnation_guards(leading, fetch, end))
     checks = {
         "FetchFollower": (*refused, *in_range),
         "OffsetsForLeaderEpoch": refused,
-        Api.PRODUCE: repl.append_guards(asked),
-        "DelayedProduce": repl.acknowledge_guards(asked, 0, 0),
+        Api.PRODUCE: repl.append_guards(request),
+        "DelayedProduce": repl.acknowledge_guards(request, 0, 0),
     }
     return {api: names_of(tuple(guards)) for api, guards in checks.items()}
 

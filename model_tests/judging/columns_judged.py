@@ -151,14 +151,14 @@ def _of_event(event: EventKind) -> frozenset[str]:
     for chain in HISTORY_CHAINS.values():
         if event not in chain.events:
             continue
-        asked = set[str]()
+        request = set[str]()
 
-        def of(name: str, asked: set[str] = asked) -> Term:
-            asked.add(name)
+        def of(name: str, request: set[str] = request) -> Term:
+            request.add(name)
             return event.value if name == "event" else BY_NAME[name].absent
 
         chain.members(of), chain.at(of), chain.mark(of), [text(of) for text in chain.texts if callable(text)]
-        found |= (asked - {"event", "step"}) | {text for text in chain.texts if isinstance(text, str)}
+        found |= (request - {"event", "step"}) | {text for text in chain.texts if isinstance(text, str)}
         found |= set(chain.numbers)
         for link in chain.links:
             check = check_of_history(link, Sheet().column)

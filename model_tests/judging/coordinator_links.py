@@ -2,7 +2,8 @@
 
 At one node an id is before a step what the step before left: elections, resignations and restarts leave steps too.
 An identity that was handed out once is not handed out again, by whichever node. Nor is a producer id: to no other id,
-and to no producer without one. The next coordinator of an id knows it while its transaction is open.
+and to no producer without one. The next coordinator of an id knows it while its transaction is open, and loads what was
+written of it.
 """
 
 from typing import Any, Final
@@ -11,11 +12,13 @@ from model_tests.judging.compiled import holds
 from model_tests.judging.step_link import Scalar, StepLink
 from model_tests.traces.schema import transaction_entry_of
 from spec import rules
-from spec.algebra import all_of, any_of, negate
+from spec.algebra import all_of, any_of, implies, negate
 from spec.evidence import Layer, evidences
 from spec.judging.judge import RuleCheck
+from spec.protocol.coordinator import is_at_rest, is_in, is_preparing
+from spec.protocol.ending import keeps_outcome
 from spec.protocol.records import flatten
-from spec.vocabulary import Api, TransactionState
+from spec.vocabulary import ABSENT, Api, TransactionState
 
 ID_LINK: Final = "id_link"
 
@@ -31,7 +34,10 @@ OPEN_LINK: Final = "open_transaction_link"
 BY_ID: Final = ("trace", "transactional_id")
 
 _REPEATED: Final = "handed_out_before"
-ASKED_FOR: Final = Api.INIT_PRODUCER_ID
+HANDING_OUT: Final = (Api.INIT_PRODUCER_ID, Api.END_TXN)
+"""Requests that are answered with an identity."""
+
+LOADS: Final = "CoordinatorLoad"
 _RECORDED: Final = ("txn_state", "txn_partitions")
 
 
@@ -65,6 +71,31 @@ def not_forgotten(scalar: Scalar) -> RuleCheck:
     return RuleCheck(rules.TXN_FAILOVER, at_stake, scalar("before_txn_state") >= 0)
 
 
+@evidences(rules.TXN_FAILOVER, Layer.TRACE)
+def loaded_as_written(scalar: Scalar) -> RuleCheck:
+    """What a new coordinator loads is not behind what was last known to be written, and keeps its outcome.
+
+    It may be ahead by what the coordinator before took for lost, a new producer id included. A fencing epoch whose
+    abort failed was not written.
+    """
+    last, got = transaction_entry_of("previous_after_", scalar), transaction_entry_of("after_", scalar)
+    partitions, before = scalar("after_txn_partitions"), scalar("previous_after_txn_partitions")
+    written = all_of(negate(last.fence_failed), any_of(last.pending == ABSENT, is_preparing(last)))
+    same_state = all_of(got.state == last.state, got.producer_epoch == last.producer_epoch)
+    same_record = all_of(same_state, got.update_time == last.update_time, partitions == before)
+    alike = all_of(got.timeout == last.timeout, got.start_time == last.start_time)
+    holds = all_of(
+        keeps_outcome(last, got),
+        implies(is_in(last, TransactionState.ONGOING), negate(is_at_rest(got))),
+        got.producer_epoch >= last.producer_epoch,
+        implies(same_state, partitions >= before),
+        implies(all_of(same_record, negate(is_in(last, TransactionState.EMPTY))), alike),
+    )
+    same_id = got.producer_id == last.producer_id
+    at_stake = all_of(scalar("has_previous"), scalar("api") == LOADS, last.known, written, same_id)
+    return RuleCheck(rules.TXN_FAILOVER, at_stake, holds)
+
+
 def on_id(scalar: Scalar) -> Any:
     """A step is a transactional id's at a node; an answer that an application got is at none."""
     return all_of(negate(scalar("transactional_id") == ""), negate(scalar("node") == ""), scalar("origin") < 0)
@@ -75,17 +106,18 @@ is_on_id: Final = holds(on_id)
 
 
 def hands_out_new_id(scalar: Scalar) -> Any:
-    """A node answers InitProducerId with a producer id that the transactional id, if there is one, did not have."""
-    same = scalar("reply_producer_id") == scalar("before_txn_producer_id")
-    asked = all_of(scalar("api") == ASKED_FOR, negate(scalar("node") == ""))
-    return all_of(asked, scalar("error") == 0, scalar("reply_producer_id") >= 0, negate(same))
+    """A node answers with a producer id that the transactional id, if there is one, neither had nor was to have."""
+    known = ("before_txn_producer_id", "before_txn_next_producer_id")
+    same = any_of(*(scalar("reply_producer_id") == scalar(name) for name in known))
+    request = all_of(any_of(*(scalar("api") == api for api in HANDING_OUT)), negate(scalar("node") == ""))
+    return all_of(request, scalar("error") == 0, scalar("reply_producer_id") >= 0, negate(same))
 
 
 def changes_id(scalar: Scalar) -> Any:
     """A node knows of a transactional id what it did not know before, or hands out another identity of it."""
     changed = any_of(*(negate(scalar(f"before_{name}") == scalar(f"after_{name}")) for name in _RECORDED))
     known = all_of(scalar("after_txn_state") >= 0, changed)
-    return all_of(on_id(scalar), any_of(known, all_of(scalar("api") == ASKED_FOR, hands_out(scalar))))
+    return all_of(on_id(scalar), any_of(known, all_of(scalar("api") == Api.INIT_PRODUCER_ID, hands_out(scalar))))
 
 
 def hands_out(scalar: Scalar) -> Any:
@@ -111,4 +143,5 @@ NEW_ID_LINKS: Final = (
 
 OPEN_LINKS: Final = (
     StepLink("open_transaction", rules.TXN_FAILOVER, not_forgotten, "an id that is known: its transaction is open"),
+    StepLink("loaded_record", rules.TXN_FAILOVER, loaded_as_written, "what was last written of it, or what followed"),
 )

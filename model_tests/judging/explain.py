@@ -38,7 +38,14 @@ from spec.vocabulary import ABSENT, ErrorCode
 
 
 def explain(rows: Sequence[Row], step: int, kind: str, rule: Rule) -> Iterator[StepViolation]:
-    """Why a step of a trace breaks a rule, by verdicts of this kind; of links, each that it breaks."""
+    """Why a step of a trace breaks a rule, by verdicts of this kind; of links, each that it breaks.
+
+    Args:
+        rows: of the trace.
+        step: number of the step that breaks it.
+        kind: of the verdict.
+        rule: that is broken.
+    """
     row = next(row for row in rows if row["step"] == step)
     if kind == verdicts.ROW:
         yield explain_step(row, rule)

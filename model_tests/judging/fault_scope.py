@@ -83,15 +83,15 @@ def verdicts_of(histories: Histories, looked_at: Callable[[], Iterable[Row]] | N
         histories: the client events.
         looked_at: the steps by which it is looked for hidden faults; all that the histories have, if not said.
     """
-    beside: tuple[Families, Sequence[Happened]] | None = None
+    context: tuple[Families, Sequence[Happened]] | None = None
     for judged in histories.judged():
         _, at_stake, violated = history_judge(judged.number)(*judged.arguments)
         faults = 0
         if violated:
-            if beside is None:
+            if context is None:
                 rows = tuple(looked_at() if looked_at else histories.rows)
-                beside = Families(rows), tuple(hidden_faults(rows))
-            families, hidden = beside
+                context = Families(rows), tuple(hidden_faults(rows))
+            families, hidden = context
             faults = reaching(histories.happened, judged, families)
             if _may_be_excused(violated, judged.row["profile"], judged.row["transaction_version"], faults):
                 faults |= reaching(hidden, judged, families)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from types import MappingProxyType
 from typing import Any, Final
 
-from model_tests.judging.inferred_faults import ASKED
+from model_tests.judging.inferred_faults import OF_TRANSACTIONS
 from model_tests.traces.schema import STEP_BITS
 from spec.algebra import Term, all_of, any_of, choose, negate
 from spec.judging import judge_history as history
@@ -37,7 +37,7 @@ EVENT_KINDS: Final[Mapping[str, EventKind]] = MappingProxyType(
         "ClientEndTransaction": EventKind.ENDING,
         "ClientEndTransactionAnswered": EventKind.ENDED,
         RESUMED: EventKind.RESUMED,
-        **dict.fromkeys(ASKED, EventKind.ASKED),
+        **dict.fromkeys(OF_TRANSACTIONS, EventKind.ASKED),
         Api.OFFSET_FETCH: EventKind.FOUND,
         Api.TXN_OFFSET_COMMIT: EventKind.FOUND,
         "ClientCommitOffsets": EventKind.MOVED,
@@ -125,8 +125,8 @@ def _is_placed(of: Of) -> Term:
 
 def _course(of: Of) -> Term:
     ended = choose(of("committed"), Course.COMMIT_REPORTED.value, Course.ABORT_REPORTED.value)
-    asked = choose(of("committed"), Course.COMMIT_ASKED.value, Course.ABORT_ASKED.value)
-    return choose(_is(of, EventKind.ENDED), ended, choose(_is(of, EventKind.ENDING), asked, Course.BEGUN.value))
+    request = choose(of("committed"), Course.COMMIT_ASKED.value, Course.ABORT_ASKED.value)
+    return choose(_is(of, EventKind.ENDED), ended, choose(_is(of, EventKind.ENDING), request, Course.BEGUN.value))
 
 
 def _whose(of: Of) -> Term:

@@ -12,9 +12,9 @@ from spec.vocabulary import ABSENT, Api, ErrorCode, TransactionState
 
 BETWEEN_TRANSACTIONS: Final = frozenset((Api.INIT_PRODUCER_ID, "TransactionalIdExpiry", "CoordinatorLoad"))
 BY_BROKERS: Final = frozenset(("VerifyPartitions", "TransactionTimeout", "MarkersSent", "MarkerAnswered"))
-ASKED: Final = (Api.PRODUCE, *(api for api in DECISIONS if api not in BETWEEN_TRANSACTIONS | BY_BROKERS))
+OF_TRANSACTIONS: Final = (Api.PRODUCE, *(api for api in DECISIONS if api not in BETWEEN_TRANSACTIONS | BY_BROKERS))
 """Requests of a client that belong to one of its transactions."""
-REQUESTS: Final = frozenset((*ASKED, "VerifyPartitions"))
+REQUESTS: Final = frozenset((*OF_TRANSACTIONS, "VerifyPartitions"))
 LOOKED_AT: Final = REQUESTS | {
     *("BrokerRestart", Api.WRITE_TXN_MARKERS, "ClientBeginTransaction"),
     *("ClientInitTransactionsAnswered", "ClientEndTransactionAnswered"),
@@ -84,7 +84,7 @@ class _IdentityTracking:
         """Writers that have written a batch under two identities; likewise those that follow."""
         self.copied = set[str]()
         self.overtaken = set[str]()
-        self._told = set[str]()
+        self._answered = set[str]()
         self._identities: dict[tuple[object, ...], tuple[int, int]] = {}
         self._arrived: set[int] = set()
         self._unknown: dict[tuple[object, ...], int] = {}
@@ -93,8 +93,8 @@ class _IdentityTracking:
     def newly_renumbered(self) -> list[str]:
         """The writers that, as of now, wrote under another identity what may have been in the log."""
         caused = self.renumbered if self.restarted else self.renumbered & (self.copied | self.overtaken)
-        new = sorted(caused - self._told)
-        self._told.update(new)
+        new = sorted(caused - self._answered)
+        self._answered.update(new)
         return new
 
     def add(self, row: Row) -> None:

@@ -71,8 +71,8 @@ def _both_of_replicas(scalar: Scalar) -> Term:
 
 
 def _left_known(scalar: Scalar) -> Term:
-    heard = scalar("previous_leader_epoch_after")
-    return choose(heard >= 0, heard, scalar("previous_leader_epoch"))
+    epoch_after = scalar("previous_leader_epoch_after")
+    return choose(epoch_after >= 0, epoch_after, scalar("previous_leader_epoch"))
 
 
 def stable_within(scalar: Scalar) -> RuleCheck:

@@ -12,6 +12,7 @@ from spec.algebra import Term, all_of, any_of, choose
 from spec.evidence import Layer, evidences
 from spec.judging import judge_groups as judging_groups
 from spec.judging import judge_replication as judging
+from spec.judging.judge_markers import MarkerAnswerStep, judge_marker_answer
 from spec.judging.judge_replication import Judged
 from spec.protocol.electing import Candidate, Proposal, ReplicationProgress
 from spec.protocol.repl import EpochEnd, FollowerFetch, Leading, Produce, ReturningReplica
@@ -81,14 +82,14 @@ def follower_watermark_step(of: Column) -> judging.FollowerWatermarkStep:
 
 def produce_step(of: Column) -> judging.ProduceStep:
     """Records that come."""
-    asked = Produce(of("acks"), of("insync_size"), of("min_insync"))
-    return judging.ProduceStep(asked, of("leads"), of("error"))
+    request = Produce(of("acks"), of("insync_size"), of("min_insync"))
+    return judging.ProduceStep(request, of("leads"), of("error"))
 
 
 def acknowledge_step(of: Column) -> judging.AcknowledgeStep:
     """An answer that waited."""
-    asked = Produce(of("acks"), of("maximal_size"), of("min_insync"))
-    return judging.AcknowledgeStep(asked, of("leads"), of("before_high_watermark"), of("offset"), of("error"))
+    request = Produce(of("acks"), of("maximal_size"), of("min_insync"))
+    return judging.AcknowledgeStep(request, of("leads"), of("before_high_watermark"), of("offset"), of("error"))
 
 
 def lag_step(of: Column) -> judging.LagStep:
@@ -103,22 +104,31 @@ def return_step(of: Column) -> judging.ReturnStep:
         of("before_high_watermark"),
         of("epoch_start"),
         of("proposal_under_way"),
-        of("ineligible"),
+        of("asked_broker_epoch"),
+        of("broker_epoch"),
         of("proposed"),
     )
 
 
 def proposal_step(of: Column) -> judging.ProposalStep:
     """AlterPartition at a controller."""
-    asked = Proposal(
-        of("sender_leads"),
-        of("asked_leader_epoch"),
-        of("asked_partition_epoch"),
-        of("ineligible"),
-        of("asked_broker_epoch") == of("broker_epoch"),
-        of("ill_formed"),
+    request = Proposal(
+        leads=False,
+        leader_epoch=of("asked_leader_epoch"),
+        partition_epoch=of("asked_partition_epoch"),
+        ineligible=False,
+        registered=of("asked_broker_epoch") == of("broker_epoch"),
     )
-    return judging.ProposalStep(asked, of("leader_epoch"), of("partition_epoch"), of("error"))
+    replicas = [_proposed(of, f"replica_{place}_") for place in range(REPLICAS_SHOWN)]
+    before = of("leader_epoch"), of("partition_epoch")
+    return judging.ProposalStep(
+        request, of("broker"), of("leader"), replicas, of("proposed_size"), *before, of("error")
+    )
+
+
+def _proposed(of: Column, prefix: str) -> judging.ProposedReplica:
+    facts = ("broker", "alive", "proposed", "counted_epoch", "registered_epoch")
+    return judging.ProposedReplica(*(of(f"{prefix}{fact}") for fact in facts))
 
 
 def election_step(of: Column) -> judging.ElectionStep:
@@ -150,6 +160,18 @@ def offset_commit_step(of: Column) -> judging_groups.OffsetCommitStep:
         of("error"),
         of("before_committed_offset"),
         of("after_committed_offset"),
+    )
+
+
+def marker_answer_step(of: Column) -> MarkerAnswerStep:
+    """An answer to a marker."""
+    return MarkerAnswerStep(
+        of("marker_error"),
+        of("before_txn_state"),
+        of("before_partition_registered"),
+        of("after_partition_registered"),
+        of("before_txn_partitions"),
+        of("after_txn_partitions"),
     )
 
 
@@ -190,6 +212,7 @@ JUDGES: Final[Mapping[str, tuple[Callable[[Column], Any], Callable[[Any, Profile
         "BecomeFollower": (hearing_step, judging.judge_hearing),
         Api.OFFSET_FETCH: (offset_fetch_step, judging_groups.judge_offset_fetch),
         Api.TXN_OFFSET_COMMIT: (offset_commit_step, judging_groups.judge_offset_commit),
+        "MarkerAnswered": (marker_answer_step, judge_marker_answer),
     }
 )
 """By the kind of step: how it is read from the columns, and what judges it."""

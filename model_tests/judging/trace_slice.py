@@ -62,9 +62,9 @@ def to_judge_again(steps: StepTable, verdicts: Sequence[Counted]) -> Iterator[tu
     )
     rows = _by_trace(rows_in(steps.table(all_of(traces, on_key), columns, all_fit=True)))
     looked_at = all_of(traces, any_of(apis, prepared))
-    beside = cache(partial(steps.table, looked_at, inferred_faults.READ, all_fit=True))
+    client_rows = cache(partial(steps.table, looked_at, inferred_faults.READ, all_fit=True))
     for trace, keys in _keys(verdicts, at).items():
-        yield trace, Doubtful(keys, rows[trace], partial(_rows_of, trace, beside))
+        yield trace, Doubtful(keys, rows[trace], partial(_rows_of, trace, client_rows))
 
 
 def _rows_of(trace: int, table: Callable[[], pa.Table]) -> list[Row]:

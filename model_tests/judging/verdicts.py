@@ -96,7 +96,14 @@ def _is_misplaced_copy(step: AppendStep) -> Term:
 
 
 def verdict_columns(branch: Term, checks: Iterable[RuleCheck], sheet: Sheet, kind: str) -> dict[str, Term]:
-    """A verdict's values, as formulas over one table."""
+    """A verdict's values, as formulas over one table.
+
+    Args:
+        branch: of the decision.
+        checks: of the rules at stake.
+        sheet: the columns of a step.
+        kind: of the verdict.
+    """
     checks = tuple(checks)
     broken = [replace(check, at_stake=all_of(check.at_stake, negate(check.holds))) for check in checks]
     return {

@@ -78,7 +78,14 @@ def read_states(
 def raw_records(
     log: LogFolder, batches: Batches, skipped: list[tuple[int, str]], damage: list[SegmentDamage]
 ) -> Iterator[RawRecord]:
-    """The records of every batch of data; those that cannot be read are added to `skipped` or `damage`."""
+    """The records of every batch of data; those that cannot be read are added to `skipped` or `damage`.
+
+    Args:
+        log: of one partition on one broker.
+        batches: of the log, as columns.
+        skipped: records of unknown versions; more may be added.
+        damage: what could not be read; more may be added.
+    """
     for segment in log.segments:
         rows = np.flatnonzero((batches.segment == segment.base) & ~batches.control)
         if not len(rows):
@@ -143,7 +150,14 @@ def _state(raw: RawRecord, coordinator_epoch: int) -> StateRecord:
 
 
 def damage_at(log: LogFolder, batches: Batches, row: int, message: str) -> SegmentDamage:
-    """Damage of the batch in this place."""
+    """Damage of the batch in this place.
+
+    Args:
+        log: of one partition on one broker.
+        batches: of the log, as columns.
+        row: of the batch among them.
+        message: what is wrong.
+    """
     base = int(batches.segment[row])
     path = next(segment.path for segment in log.segments if segment.base == base)
     return SegmentDamage(path, int(batches.position[row]), message)

@@ -16,7 +16,7 @@ from spec.protocol.ending import EndRequest, end, keeps_outcome
 from spec.protocol.ids import InitRequest, initialize
 from spec.protocol.registering import AddRequest, register
 from spec.versions import KAFKA_3_9, NEWEST, SNAPSHOT_4_0, Profile
-from spec.vocabulary import ABSENT, MAX_EPOCH, TransactionState
+from spec.vocabulary import ABSENT, MAX_EPOCH, Api, TransactionState
 
 FENCING: Final = "the coordinator's own abort"
 COMPLETION: Final = "completion after the markers"
@@ -142,7 +142,7 @@ def _possible(
         yield from _inits(before, after, profile, fenced)
     elif after.state == TransactionState.ONGOING.value:
         request = AddRequest(before.producer_id, before.producer_epoch, all_registered=False)
-        yield "AddPartitionsToTxn", register(before, request, profile)
+        yield Api.ADD_PARTITIONS_TO_TXN, register(before, request, profile)
     elif after.state in _PREPARED:
         yield from _ends(before, after, profile)
     elif after.state in _COMPLETED and before.state in _PREPARED:
@@ -155,13 +155,13 @@ def _inits(
     """InitProducerId without an expected identity, with the current one, and repeated with the one before."""
     plain = InitRequest(_ANY_TIMEOUT, fresh_producer_id=after.producer_id)
     last = before.producer_epoch - 1
-    asked = [(before, plain)]
+    requested = [(before, plain)]
     if before.known:
-        asked.append((before, _expecting(plain, before, before.producer_epoch)))
+        requested.append((before, _expecting(plain, before, before.producer_epoch)))
     if last >= 0 and not fenced:
-        asked.append((replace(before, last_epoch=last), _expecting(plain, before, last)))
-    for entry, request in asked:
-        yield "InitProducerId", initialize(entry, request, profile)
+        requested.append((replace(before, last_epoch=last), _expecting(plain, before, last)))
+    for entry, request in requested:
+        yield Api.INIT_PRODUCER_ID, initialize(entry, request, profile)
 
 
 def _expecting(request: InitRequest, entry: TransactionEntry, epoch: int) -> InitRequest:
@@ -172,8 +172,8 @@ def _ends(before: TransactionEntry, after: TransactionEntry, profile: Profile) -
     """EndTxn of a client, and the coordinator's own abort that fences."""
     bumps = after.client_version >= BUMPING
     commits = after.state == TransactionState.PREPARE_COMMIT.value
-    asked = EndRequest(before.producer_id, before.producer_epoch, commits, bumps, fresh_producer_id=1)
-    yield "EndTxn", end(before, asked, profile)
+    request = EndRequest(before.producer_id, before.producer_epoch, commits, bumps, fresh_producer_id=1)
+    yield Api.END_TXN, end(before, request, profile)
     if not commits and before.state == TransactionState.ONGOING.value:
         as_run = profile.under(BUMPING if bumps else 0)
         fencing = replace(before, pending=TransactionState.PREPARE_EPOCH_FENCE.value)

@@ -1,8 +1,8 @@
 """The lines that Kafka's tools print about logs, in the words of all releases since 0.11: one grammar.
 
 A line of a tool begins with its *head*. Whoever posts a listing puts something before it (a quotation mark, a line
-number, `kafka-1 |`, a file's name), wraps it, or encloses it in quotes; the first heads show what. Lines without a head
-continue the one before: a value may have several lines.
+number, `kafka-1 |`, a file's name) or behind it, wraps it, or makes one line of it, as a string of JSON or a page does;
+the first heads show what. Lines without a head continue the one before: a value may have several lines.
 
 Source: kafka.tools.DumpLogSegments (0.11.0 to 4.2), org.apache.kafka.tools.DumpLogSegments (since 4.3),
 kafka.coordinator.transaction.TransactionLog, kafka.coordinator.group.GroupMetadataManager,
@@ -13,18 +13,23 @@ commands/admin/txn.
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum, unique
+from itertools import islice
+from os.path import commonprefix
 from typing import Final
+
+_CELL: Final = r"[\s|]+"
+"""Between two cells of a table."""
 
 
 @unique
 class Line(StrEnum):
     """A kind of line, by what it begins with."""
 
-    FILE = r"Dumping \S"
+    FILE = r"Dumping(?: \S|\s*$)"
     START = r"(?:Log s|S)tarting offset: \d"
     BATCH = r"baseOffset: -?\d+ lastOffset: "
     RECORD = r"\| (?:offset: -?\d|key: |payload: )"
@@ -41,19 +46,20 @@ class Line(StrEnum):
         r"|The following indexed offsets are not found|\s*Index(?:ed)? (?:offset|timestamp): \d"
         r"|\s+\d+ is followed by \d)"
     )
-    STATE = r"[^\s|>\"]+::(?:TransactionMetadata\(|NULL\s*$)"
     OFFSET = r"\[[^\[\]]*,[^\[\],]*,\d+\]::(?:OffsetAndMetadata\(|\[OffsetMetadata\[|NULL\s*$)"
+    STATE = r"[^\s|>\"]+::(?:TransactionMetadata\(|NULL\s*$)"
     JSON = r'\{"key":(?:\{"(?:type|version)":|null)'
     KCL = r"__(?:transaction_state|consumer_offsets) partition \d+ offset \d+ at \["
-    CONSUMED = r"(?:\w+:\d+\s|NO_TIMESTAMP\s)?\s*Partition:\d+\s+Offset:\d"
+    CONSUMED = r"(?:\w+:\d+\W|NO_TIMESTAMP\W)?\s*Partition:\d+\W+Offset:\d"
     HISTORY = (
         r"(?:(?:\d+|:[\w-]+)\t:(?:invoke|ok|info|fail)\t|(?:#[\w.]+)?\{:(?:type|index|process|f|time|value) "
         r'|\{"ev":|\{"timestamp":\s?\d+,\s?"name":)'
     )
     TABLE = (
-        r"(?:TransactionalId\s+Coordinator\s+ProducerId\s|CoordinatorId\s+TransactionalId\s|ProducerId\s+ProducerEpoch\s"
-        r"|Topic\s+Partition\s+ProducerId\s|TOPIC\s+PARTITION\s+ERROR\s+ID\s|BROKER\s+TRANSACTIONAL-ID\s"
-        r"|TRANSACTIONAL-ID\s+STATE\s+PRODUCER-ID\s)"
+        rf"(?:TransactionalId{_CELL}Coordinator{_CELL}ProducerId\b|CoordinatorId{_CELL}TransactionalId\b"
+        rf"|ProducerId{_CELL}ProducerEpoch\b|Topic{_CELL}Partition{_CELL}ProducerId\b"
+        rf"|TOPIC{_CELL}PARTITION{_CELL}ERROR{_CELL}ID\b|BROKER{_CELL}TRANSACTIONAL-ID\b"
+        rf"|TRANSACTIONAL-ID{_CELL}STATE{_CELL}PRODUCER-ID\b)"
     )
 
 
@@ -73,6 +79,22 @@ _MOST_LINES: Final = 10_000
 """Lines of one value that are kept; of what is longer, nothing but the beginning is ever read."""
 
 _HEAD: Final = re.compile("|".join(f"(?P<{kind.name}>{kind.value.replace(' ', chr(92) + 's+')})" for kind in Line))
+_INNER: Final = re.compile(
+    r"(?P<FILE>Dumping\s+\S+\.(?:log|index|timeindex|txnindex|snapshot|checkpoint)\b)|(?P<RECORD>\|\s+offset:\s+-?\d)"
+    r"|(?P<START>(?:Log s|S)tarting\s+offset:)|(?P<BATCH>baseOffset:\s+-?\d+\s+lastOffset:)"
+)
+"""Heads within a line: of a listing that somebody made one line of."""
+
+_BEHIND: Final = re.compile(r"(?:\s+|(?:\\+[nrt]|<[^<>]{0,200}>)\W*)$")
+"""What separated lines of which one was made."""
+
+_ESCAPED: Final = re.compile(r'\\+(["/])')
+_SUFFIX: Final = re.compile(r"(?:<[^<>]{0,99}>|\^M|[^\w<>:,.()\[\]-])*$")
+"""What may stand behind a line: no word, and nothing that a line may end with where it was cut."""
+
+_INDENT: Final = re.compile(r"\s{2,}(?:[|>] )?|\s*[^\w\s!-~]\s*")
+"""What an editor puts before a line that continues another: more than the space at which it was cut."""
+
 _TOKEN: Final = re.compile(r"(\d+)|([0-9a-f]{12,})|(\s+)|([:-])|(.)", re.DOTALL)
 
 
@@ -98,63 +120,163 @@ class Layout:
     Attributes:
         prefix: what stands before each line.
         continued: what stands before a line that continues another: no more space than was put there.
+        suffix: what stands behind each line.
         width: characters after which lines were cut; 0 where they were not.
         quoted: each line is a string of JSON.
+        joined: lines of the tool stand together in one of the text.
         known: it has lines of tools at all.
     """
 
     prefix: re.Pattern[str]
     continued: re.Pattern[str]
+    suffix: str
     width: int
     quoted: bool
+    joined: bool
     known: bool
 
     def lines(self, line: str) -> Iterator[tuple[str, re.Match[str] | None]]:
         """The lines of the tool in a line of the text, each with its head."""
+        if self.joined and _INNER.search(line):
+            yield from ((each, _HEAD.match(each, 0, _FARTHEST)) for each in _parted(line))
+            return
         found = self.prefix.match(line, 0, _FARTHEST)
         rest = line[found.end() :] if found else line
         if self.quoted:
             with suppress(ValueError):
-                text, _ = json.decoder.scanstring(rest, 0, False)  # type: ignore[attr-defined]
+                text, _ = _string(rest, 0)
                 yield from ((each, _HEAD.match(each, 0, _FARTHEST)) for each in text.splitlines() or [""])
                 return
-        head = _HEAD.match(rest, 0, _FARTHEST)
-        found = self.continued.match(line, 0, _FARTHEST) if head is None else None
-        yield line[found.end() :] if found else rest, head
+        if self.suffix:
+            line, rest = (each.rstrip().removesuffix(self.suffix) for each in (line, rest))
+        head = _HEAD.match(rest, 0, _FARTHEST) or _file(rest)
+        if head is None:
+            found = self.continued.match(line, 0, _FARTHEST)
+            yield line[found.end() :] if found else line, None
+        else:
+            yield rest[head.start() :], head
+
+
+def _file(line: str) -> re.Match[str] | None:
+    """The name of a dumped file behind something that stands before it alone."""
+    found = _INNER.search(line, 0, _FARTHEST) if "Dumping" in line else None
+    return found if found is not None and found.lastgroup == Line.FILE.name else None
+
+
+def _parted(line: str) -> Iterator[str]:
+    """The lines of the tool that stand together in one of a text: in strings of JSON, or one after the other."""
+    at = 0
+    while (found := _INNER.search(line, at)) is not None:
+        start = found.start()
+        is_open = (line.count('"', at, start) - line.count('\\"', at, start)) % 2
+        with suppress(ValueError):
+            text, end = _string(line, start) if is_open else ("", start)
+            parts = text.splitlines()
+            if len(parts) > 1 and len(parts) >= sum(1 for _ in _INNER.finditer(line, start, end)):
+                yield from parts
+                at = end
+                continue
+        after = _INNER.search(line, found.end())
+        at = len(line) if after is None else after.start()
+        yield _BEHIND.sub("", _ESCAPED.sub(r"\1", line[start:at]))
+
+
+def _string(line: str, at: int) -> tuple[str, int]:
+    """The rest of a string of JSON from a position on, and where it ends.
+
+    Raises:
+        ValueError: it has no end, or is none.
+    """
+    text, end = json.decoder.scanstring(line, at, False)  # type: ignore[attr-defined]
+    if line.startswith('"', end):
+        raise ValueError("a quotation mark is doubled: no JSON")
+    return str(text), int(end)
+
+
+@dataclass(slots=True)
+class _Sample:
+    """The first lines of a text that have heads, and those that follow them.
+
+    Attributes:
+        prefixes: what stands before heads, as patterns.
+        before: what stands before heads.
+        suffixes: what stands behind the lines of batches.
+        widths: how long lines are that continue in the next one, but for those cut behind a space.
+        continuing: the lines that continue lines of each length.
+        joined: how many lines have several heads.
+    """
+
+    prefixes: Counter[str] = field(default_factory=Counter)
+    before: Counter[str] = field(default_factory=Counter)
+    suffixes: Counter[str] = field(default_factory=Counter)
+    widths: Counter[int] = field(default_factory=Counter)
+    continuing: dict[int, list[str]] = field(default_factory=dict)
+    kinds: set[str] = field(default_factory=set)
+    joined: int = 0
+
+    def take(self, lines: Iterable[str]) -> None:
+        """Read lines until enough is known."""
+        last = ""
+        for line in lines:
+            found = _searched(line)
+            inner = list(islice(_INNER.finditer(line), 2))
+            if found is not None:
+                self._head(line, found)
+            elif inner:
+                self.kinds.add(str(inner[0].lastgroup))
+            goes_on = found is None and not inner and bool(line.strip()) and not last.endswith(" ")
+            self.widths[len(last)] += goes_on
+            if goes_on:
+                self.continuing.setdefault(len(last), []).append(line)
+            self.joined += len(inner) > 1
+            last = line
+            if self.prefixes.total() >= _LEARNT and self.kinds - _ANYBODY:
+                return
+
+    def _head(self, line: str, found: re.Match[str]) -> None:
+        kind, before = str(found.lastgroup), line[: found.start()]
+        self.kinds.add(kind)
+        self.prefixes[_shape(before)] += 1
+        self.before[before] += 1
+        if kind == Line.BATCH.name:
+            self.suffixes[str(_SUFFIX.search(line.rstrip())[0])] += 1  # type: ignore[index]  # it matches nothing, too
+
+    def layout(self) -> Layout:
+        """The layout that all this shows."""
+        often = [shape for shape, count in self.prefixes.most_common(5) if 10 * count >= self.prefixes.total()]
+        patterns = sorted((each for each in often if each != r"\s*"), key=len, reverse=True)
+        quoted = bool(often) and all(shape.endswith(re.escape('"')) for shape in often)
+        width = max(self.widths, default=0)
+        width = width if 2 * self.widths[width] > self.widths.total() else 0
+        suffix, count = (self.suffixes.most_common(1) or [("", 0)])[0]
+        return Layout(
+            re.compile("|".join([*patterns, r"\s*"])),
+            re.compile(self._continued(patterns, width)),
+            suffix if 10 * count >= 9 * self.suffixes.total() else "",
+            width,
+            quoted,
+            2 * self.joined > self.prefixes.total(),
+            bool(self.kinds - _ANYBODY),
+        )
+
+    def _continued(self, patterns: Sequence[str], width: int) -> str:
+        """What stands before lines that continue others: what stands before heads, or what those that were cut have."""
+        exact = "|".join(re.sub(r"(\\s)[*+]$", r"\1", each) for each in patterns)
+        lines = self.continuing.get(width, []) if width else []
+        if not lines or 10 * sum(re.match(exact, each) is not None for each in lines) >= 9 * len(lines) > 0 < len(
+            exact
+        ):
+            return exact
+        own = next((each for each, _ in self.before.most_common(1) if all(one.startswith(each) for one in lines)), "")
+        indent = _INDENT.match(commonprefix(lines))  # noqa: RUF071  # of texts
+        return re.escape(own or (indent[0] if indent else ""))
 
 
 def layout_of(lines: Iterable[str]) -> Layout:
     """The layout that the first heads show; no line after them is read."""
-    shapes: Counter[str] = Counter()
-    kinds: set[str] = set()
-    widths: Counter[int] = Counter()  # of lines that go on in the next one, but for those cut behind a space
-    before = ""
-    for line in _until_learnt(lines, shapes, kinds):
-        widths[len(before)] += not before.endswith(" ") and bool(line.strip()) and _searched(line) is None
-        before = line
-    width = max(widths, default=0)
-    often = [shape for shape, count in shapes.most_common(5) if 10 * count >= shapes.total()]
-    patterns = sorted(often, key=len, reverse=True)
-    quoted = bool(patterns) and all(shape.endswith(re.escape('"')) for shape in patterns)
-    exact = (re.sub(r"(\\s)[*+]$", r"\1", each) for each in patterns if each != r"\s*")
-    return Layout(
-        re.compile("|".join([*patterns, r"\s*"])),
-        re.compile("|".join(exact)),
-        width if 2 * widths[width] > widths.total() else 0,
-        quoted,
-        bool(kinds - _ANYBODY),
-    )
-
-
-def _until_learnt(lines: Iterable[str], shapes: Counter[str], kinds: set[str]) -> Iterator[str]:
-    for line in lines:
-        found = _searched(line)
-        if found is not None:
-            shapes[_shape(line[: found.start()])] += 1
-            kinds.add(str(found.lastgroup))
-        yield line
-        if shapes.total() >= _LEARNT and kinds - _ANYBODY:
-            return
+    sample = _Sample()
+    sample.take(lines)
+    return sample.layout()
 
 
 def _searched(line: str) -> re.Match[str] | None:

@@ -25,7 +25,17 @@ from model_tests.logs.dump_text import (
     read_dump,
 )
 from model_tests.logs.dump_values import UNDECODED, Decoded, decoded, read_value
-from reference.log.batch import APPEND_TIME, CHECKED_FROM, CONTROL, DELETE_HORIZON, TRANSACTIONAL, RecordBatch
+from reference.log.batch import (
+    APPEND_TIME,
+    CHECKED_FROM,
+    CONTROL,
+    DELETE_HORIZON,
+    HEADER_SIZE,
+    PREFIX_SIZE,
+    TRANSACTIONAL,
+    RecordBatch,
+    decode_header,
+)
 from reference.log.record import EndTransactionMarker, Record, encode_records, marker_record
 from spec.vocabulary import (
     ABSENT,
@@ -49,7 +59,8 @@ UNDECODED_OFFSETS: Final = "offsets of groups were printed without --offsets-dec
 NO_OUTCOME: Final = "control batches without their outcome"
 NO_METADATA: Final = "--skip-record-metadata left out the outcome of control batches"
 NOT_NAMED: Final = "no line names the dumped file"
-NO_SEGMENT: Final = "no segment (.log) is among the dumped files"
+NO_SEGMENT: Final = "no segment (.log), and no record of internal topics, is in it"
+NO_BATCH: Final = "no batch of a segment was printed"
 INVALID: Final = "kafka-dump-log calls a batch invalid"
 FORMATTED: Final = "a consumer printed"
 TWICE: Final = "a segment was dumped twice, with other batches"
@@ -67,6 +78,7 @@ class SegmentOfText:
         certain: its partition is named with it, not by the text's name.
         holes: positions of bytes that stand for an unread part.
         unknown: the last offset that is not in the text; -1 where all are.
+        forms: which of CRC and size were printed of its batches.
     """
 
     path: Path
@@ -76,6 +88,18 @@ class SegmentOfText:
     certain: bool
     holes: set[int] = field(default_factory=set)
     unknown: int = ABSENT
+    forms: set[tuple[bool, bool]] = field(default_factory=set)
+
+    def forget_printed(self) -> None:
+        """Leave out what was printed of its batches' bytes: of another replica's the same is not known."""
+        content, at = bytearray(self.path.read_bytes()), 0
+        while at < len(content):
+            batch, length, *_ = decode_header(bytes(content[at : at + HEADER_SIZE]), 0)
+            end = at + PREFIX_SIZE + length
+            if at not in self.holes and length == HEADER_SIZE - PREFIX_SIZE:
+                content[at:end] = batch._replace(base_timestamp=Timestamp(0)).encode()
+            at = end
+        self.path.write_bytes(content)
 
 
 @dataclass(slots=True)
@@ -108,6 +132,7 @@ class TextReader:
     Attributes:
         segments: those that are written.
         unread: parts that are not known.
+        empty: segments of which no batch was printed.
         passed_over: what was printed of other files.
     """
 
@@ -121,6 +146,7 @@ class TextReader:
         self._named, self._into = _NAMED.match(name), into
         self.segments: list[SegmentOfText] = []
         self.unread: list[UnreadPart] = []
+        self.empty: list[UnreadPart] = []
         self.passed_over: list[str] = []
         self._section = Section()
         self._out: BinaryIO | None = None
@@ -160,6 +186,7 @@ class TextReader:
             self._section = Section(base=int(found["base"]))
         else:
             self._section = Section(found["partition"], named=True, certain=True, base=int(found["base"]))
+            self.empty.append(UnreadPart(file.line, Cost.MISSING, NO_BATCH, f"of {found['partition']}"))
 
     def _named_by(self, dumped: DumpedBatch | UnreadPart) -> bool:
         """Name a section whose file is not named, or not with its folder; whether that is possible."""
@@ -212,7 +239,7 @@ class TextReader:
             if isinstance(part, UnreadPart) or (unread is not None and unread.why not in _KEPT):
                 self._write_hole(part, unread)
             else:
-                self._append(_batch(part, self._body(part, values)))
+                self._append(part, _batch(part, self._body(part, values)))
         section.waiting.clear()
 
     def _unread(self, part: DumpedBatch | UnreadPart, *, ends: bool) -> UnreadPart | None:
@@ -252,16 +279,17 @@ class TextReader:
         made.holes.add(self._out.tell())
         made.unknown = max(made.unknown, first, unread.last) if unread.cost is Cost.MISSING else made.unknown
         span = min(max(unread.last - first, 0), 2**31 - 1)
-        nobody = (ProducerId(ABSENT), Epoch(ABSENT), Sequence(ABSENT))
+        no_producer = (ProducerId(ABSENT), Epoch(ABSENT), Sequence(ABSENT))
         zero = Timestamp(0)
-        batch = RecordBatch(Offset(first), LeaderEpoch(ABSENT), 0, span, zero, zero, *nobody, 0, b"")
+        batch = RecordBatch(Offset(first), LeaderEpoch(ABSENT), 0, span, zero, zero, *no_producer, 0, b"")
         encoded = batch.encode()
         at = CHECKED_FROM - 1
         self._out.write(encoded[:at] + bytes([encoded[at] ^ 1]) + encoded[CHECKED_FROM:])
 
-    def _append(self, batch: RecordBatch) -> None:
+    def _append(self, dumped: DumpedBatch, batch: RecordBatch) -> None:
         if self._out is not None:
             self._out.write(batch.encode())
+            self.segments[-1].forms.add((bool(dumped.crc), dumped.size >= 0))
 
     def _body(self, dumped: DumpedBatch, values: Mapping[int, Decoded]) -> list[Record] | None:
         """The records of a batch; none where an audit does not read them."""
@@ -299,7 +327,14 @@ def _begin_of(unread: UnreadPart) -> int:
     return min(max(unread.first if unread.first >= 0 else unread.last, 0), _LAST)
 
 
+def _printed(dumped: DumpedBatch) -> Timestamp:
+    """CRC and size of a batch as one number: by what was printed of their bytes replicas are compared."""
+    checksum = int(dumped.crc) if dumped.crc.isdecimal() else 0
+    return Timestamp((max(dumped.size, 0) << 32) + (checksum & 0xFFFFFFFF))
+
+
 def _batch(dumped: DumpedBatch, records: list[Record] | None) -> RecordBatch:
+    """The batch; one without its records has what was printed of them in the place of its base timestamp."""
     delta = dumped.last_offset - dumped.base_offset
     count = delta + 1 if dumped.count == ABSENT else dumped.count
     return RecordBatch(
@@ -307,7 +342,7 @@ def _batch(dumped: DumpedBatch, records: list[Record] | None) -> RecordBatch:
         LeaderEpoch(dumped.leader_epoch),
         _attributes(dumped),
         delta,
-        Timestamp(dumped.timestamp),
+        _printed(dumped) if records is None else Timestamp(dumped.timestamp),
         Timestamp(dumped.timestamp),
         ProducerId(dumped.producer_id),
         Epoch(dumped.producer_epoch),

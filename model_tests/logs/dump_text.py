@@ -241,7 +241,7 @@ class _Reader:
                 case Line.START:
                     self.offset = max(self.offset, _whole(reported, "offset"))
                 case Line.FILE:
-                    yield from self._begun(entry.line, entry.text.splitlines()[0].split(None, 1)[1])
+                    yield from self._begun(entry.line, _name(entry.text))
                 case Line.BATCH:
                     yield from self._next(_batch(said))
                 case Line.ALONE:
@@ -318,6 +318,11 @@ class _Reader:
 LEFT_OUT: Final = "batches are not in the text"
 ELIDED: Final = "fields of a batch are left out"
 ENDS: Final = "the text ends inside a batch"
+
+
+def _name(text: str) -> str:
+    """The file that a line names."""
+    return next(iter(text.split(None, 1)[1:]), "").partition("\n")[0].strip()
 
 
 def _fields(text: str) -> dict[str, str]:

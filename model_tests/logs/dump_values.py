@@ -41,6 +41,7 @@ _NAMES: Final = (
 _GROUP: Final = re.compile(r"group_metadata::group=|metadata::|\{\"metadata\":")
 _FIELDS: Final = re.compile(r"\b(\w{1,30})[:=](\w{0,30}\([^()]*\)|\[[^\[\]]*\]|[^,()\[\]\s'\"<]*)")
 _OFFSET: Final = re.compile(r"(?:offset=|\[OffsetMetadata\[)?(-?\d+)")
+_QUOTED: Final = re.compile(r'\{("{2,}|\\+")')
 _DELETED: Final = ("<DELETE>", "NULL", "null", "")
 
 _LONGEST: Final = 1 << 15
@@ -106,7 +107,7 @@ def read_value(record: DumpedRecord) -> Decoded | None:
     if len(record.key) > _LONGEST:
         return None
     try:
-        value = _from_json(record) if record.key.startswith('{"') else _from_text(record)
+        value = _from_json(record) if record.key.startswith("{") else _from_text(record)
         if value is not None:
             value.encoded(0)
         return value
@@ -117,7 +118,7 @@ def read_value(record: DumpedRecord) -> Decoded | None:
 def _from_json(record: DumpedRecord) -> Decoded | None:
     if _GROUP.match(record.key):
         return DumpedOffset(group_record.GROUP_KEY, None)
-    key, value = json.loads(record.key), json.loads(record.payload) if record.payload not in _DELETED else None
+    key, value = _object(record.key), _object(record.payload) if record.payload.strip() not in _DELETED else None
     data, version = key["data"], int(key.get("type", key.get("version")))
     if "transactionalId" in data:
         state = None if value is None else _state(int(value["version"]), value["data"])
@@ -129,6 +130,18 @@ def _from_json(record: DumpedRecord) -> Decoded | None:
         group_record.OffsetKey(str(data["group"]), place),
         None if value is None else _offset(value["data"]["offset"], str(value["data"].get("metadata") or "")),
     )
+
+
+def _object(text: str) -> Any:
+    """The JSON with which a text begins, also where its quotation marks were doubled or escaped.
+
+    Raises:
+        ValueError: it begins with none.
+    """
+    if (quoted := _QUOTED.match(text)) is not None:
+        text = text.replace(quoted[1], '"')
+    value, _ = json.JSONDecoder().raw_decode(text)
+    return value
 
 
 def _from_text(record: DumpedRecord) -> Decoded | None:

@@ -14,6 +14,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from html import unescape
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -27,7 +28,15 @@ _HEAD: Final = 4096
 _BOMS: Final = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe\0\0", "utf-32"), (b"\0\0\xfe\xff", "utf-32"))
 _WIDE_BOMS: Final = (b"\xff\xfe", b"\xfe\xff")
 _COMPRESSED: Final = ((b"\x1f\x8b", gzip.open), (b"\xfd7zXZ\0", lzma.open), (b"BZh", bz2.open))
-_ESCAPES: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])|[\0\ufeff\u200b]")
+_ESCAPES: Final = re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])|[\0\xad\ufeff\u200b-\u200d\u2060]"
+)
+_TYPESET: Final = str.maketrans(
+    {"\xa0": " ", "\u2009": " ", "\u202f": " ", "\u2010": "-", "\u2011": "-", "\u2212": "-"}
+)
+"""What word processors put in the place of a space or a minus sign."""
+
+_DASH: Final = re.compile(r"\u2013(?=\d)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +80,9 @@ class TextFile:
                 text = io.TextIOWrapper(source, encoding, errors="replace", newline=None)
                 for line in iter(lambda: text.readline(LONGEST), ""):
                     line = line.rstrip("\n")
+                    line = unescape(line) if "&" in line else line
                     plain = line.isascii() and "\x1b" not in line and "\0" not in line
-                    yield line if plain else _ESCAPES.sub("", line).replace("\xa0", " ")
+                    yield line if plain else _DASH.sub("-", _ESCAPES.sub("", line).translate(_TYPESET))
 
 
 class _Raw(io.RawIOBase):

@@ -16,6 +16,7 @@ from model_tests.logs.console_text import CONSOLE, OFFSETS_TOPIC, STATES_TOPIC
 from model_tests.logs.dump_grammar import Entry, Layout, Line, entries, layout_of
 from model_tests.logs.dump_segments import (
     FORMATTED,
+    NO_BATCH,
     NO_METADATA,
     NO_OUTCOME,
     NO_SEGMENT,
@@ -30,6 +31,7 @@ from model_tests.logs.dump_text import ELIDED, ENDS, LEFT_OUT, Cost, UnreadPart
 from model_tests.logs.kafka_log_folders import is_of_kafka
 from model_tests.logs.kafka_log_segment import SegmentDamage
 from model_tests.logs.locations import reason
+from model_tests.logs.other_texts import CONSUMED, HISTORY, TABLE, rows_of, use_of
 from model_tests.logs.text_files import UNREADABLE, TextFile, texts_at
 
 DUMPED: Final = (
@@ -46,6 +48,7 @@ _COSTS: Final[Mapping[str, str]] = {
     NO_OUTCOME: f"their transactions, and what readers see from there on, are not judged; {_DEEP}",
     NO_METADATA: "their transactions, and what readers see from there on, are not judged; dump without that option",
     NOT_NAMED: "nothing of it is judged; name the text like its partition (orders-3.txt)",
+    NO_BATCH: f"it is empty, or not all was given; {_WHOLE}",
     NO_SEGMENT: f"nothing can be judged; {_DEEP}, the .log among --files",
     UNDECODED_STATES: "what became of transactions is not compared with them; dump with --transaction-log-decoder",
     UNDECODED_OFFSETS: "which offsets groups committed is not known; dump with --offsets-decoder",
@@ -53,16 +56,7 @@ _COSTS: Final[Mapping[str, str]] = {
     f"{FORMATTED} {OFFSETS_TOPIC}": f"{_PLACES}, and which of them a transaction had; dump it with --offsets-decoder",
     TWICE: "only the first is judged; name each text like its partition (orders-3.txt), or give it a directory",
 }
-_TABLE: Final = (
-    "a table of kafka-transactions.sh, which no log is compared with; dump the partitions with kafka-dump-log "
-    "--deep-iteration, and __transaction_state with --transaction-log-decoder"
-)
-_ELSEWHERE: Final = {
-    Line.CONSUMED: "what a console consumer printed: give it with --received, beside the logs",
-    Line.HISTORY: "a client history: give it with --history",
-}
-_ROWS: Final = 3
-"""Rows of a table that are repeated."""
+_ELSEWHERE: Final = {Line.CONSUMED: CONSUMED, Line.HISTORY: HISTORY}
 
 _BROKERS: Final = 8
 """Replicas of a partition that may lie in one directory."""
@@ -126,6 +120,7 @@ class _Texts:
 
     def restored(self) -> Restored:
         """Everything that was read."""
+        self._compare_alike()
         brokers = [str(path) for path in self._brokers.values()]
         return Restored(
             (*self._paths, *brokers),
@@ -136,6 +131,17 @@ class _Texts:
             tuple(self._missing),
             tuple(self._ignored),
         )
+
+    def _compare_alike(self) -> None:
+        """Of replicas of which not the same was printed, what was printed of one alone is left out."""
+        replicas: dict[str, list[SegmentOfText]] = {}
+        for path, (_, made) in self._made.items():
+            made.path = path
+            replicas.setdefault(made.partition, []).append(made)
+        for segments in replicas.values():
+            if len(set().union(*(made.forms for made in segments))) > 1:
+                for made in segments:
+                    made.forget_printed()
 
     def give(self, given: str) -> None:
         """Read the texts that a path stands for; it stays a path where it stands for anything else."""
@@ -172,7 +178,9 @@ class _Texts:
         except UNREADABLE as error:
             return text.path.suffix in _ARCHIVES and self._unreadable(text.label, error)
         if not layout.known:
-            return False
+            words = use_of(text.lines())
+            self._ignored += [f"{text.label}: {words}"] if words else []
+            return bool(words)
         reader = TextReader(text.name, self._into / "read" / str(len(self._seen)) / str(len(self._made)))
         kinds: set[Line] = set()
         tables: list[Entry] = []
@@ -186,12 +194,12 @@ class _Texts:
         elsewhere = [words for kind, words in _ELSEWHERE.items() if kinds == {kind}]
         self._ignored += [f"{text.label}: {words}" for words in elsewhere]
         if not (reader.segments or reader.unread or tables or elsewhere):
-            reader.unread.append(UnreadPart(1, Cost.MISSING, NO_SEGMENT))
+            reader.unread += reader.empty or [UnreadPart(1, Cost.MISSING, NO_SEGMENT)]
         for segment in reader.segments:
             self._place(text, segment, reader.unread)
         self._report(text.label, reader.unread)
         self._ignored += [f"{text.label}: {each}" for each in reader.passed_over]
-        self._ignored += [f"{text.label}: {_TABLE}{_rows(each)}" for each in tables]
+        self._ignored += [f"{text.label}: {TABLE}{rows_of(each.text)}" for each in tables]
         return True
 
     def _place(self, text: TextFile, segment: SegmentOfText, unread: list[UnreadPart]) -> None:
@@ -231,13 +239,6 @@ def _noted(text: TextFile, layout: Layout, kinds: set[Line], tables: list[Entry]
         if entry.kind is Line.TABLE:
             tables.append(entry)
         yield entry
-
-
-def _rows(table: Entry) -> str:
-    """The first rows of a table in words."""
-    head, *rows = ([each.strip() for each in re.split(r"\t|\s{2,}", line)] for line in table.text.strip().splitlines())
-    shown = (", ".join(f"{name} {value}" for name, value in zip(head, row, strict=False)) for row in rows[:_ROWS])
-    return "".join(f"; it says: {row}" for row in shown)
 
 
 def _files_at(path: Path) -> tuple[list[Path], bool]:

@@ -1,0 +1,9 @@
+"""Machines: the reference driven from Hypothesis or from a seeded tape, each step held against the specification.
+
+Arguments:
+    batch: as it was sent.
+    answer: to the request.
+    end: offset behind the last record.
+    ledger: where rules at stake are counted, and violations kept.
+    origin: who sends it.
+"""

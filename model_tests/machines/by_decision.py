@@ -1,4 +1,12 @@
-"""The same appends decided by the specification: the two texts of each rule are compared all the time."""
+"""The same appends decided by the specification: the two texts of each rule are compared all the time.
+
+Arguments:
+    profile: the release that the run is of.
+    before: what was known of the producer.
+    by: who was asked, for the report.
+    copies: how many batches the request had.
+    after: what is known of it now.
+"""
 
 from model_tests.machines.rule_counts import Ledger
 from reference.broker.produce import PartitionAnswer

@@ -115,7 +115,14 @@ class DiskWorld:
     def appends(
         self, batch: RecordBatch, origin: Origin = Origin.CLIENT, guard: int = NO_GUARD, version: int = -1
     ) -> ErrorCode | None:
-        """Ask for an append; what is accepted is remembered, and how it was refused is answered."""
+        """Ask for an append; what is accepted is remembered, and how it was refused is answered.
+
+        Args:
+            batch: as it was sent.
+            origin: who sends it.
+            guard: that the append carries.
+            version: of a marker's transaction, -1 of anything else.
+        """
         end = int(self.partition.log_end)
         self.known_at[end] = dict(self.known)
         try:
@@ -149,6 +156,12 @@ class DiskWorld:
         """What may be known at an offset: a snapshot and the log behind it, or the log alone if there is none.
 
         The log alone is enough too if segments were `checked`, which takes new snapshots.
+
+        Args:
+            snapshots: by offset, None where one is damaged.
+            end: offset behind the last record.
+            log: the batches that are there.
+            checked: whether segments were checked, which takes new snapshots.
         """
         disk = self.partition.disk
         inside = {offset: was for offset, was in snapshots.items() if disk.log_start < offset <= end}
@@ -207,7 +220,14 @@ class DiskWorld:
     def recovered(
         self, producers: Producers, reported: tuple[Producers, ...], warned: bool, nothing_left: bool
     ) -> None:
-        """Hold what is known after reading against what was there to be read."""
+        """Hold what is known after reading against what was there to be read.
+
+        Args:
+            producers: what is known.
+            reported: what may be known.
+            warned: whether recovery said that nothing is known.
+            nothing_left: whether there is no record.
+        """
         seen = invariants.RecoveredState(self.said, producers, reported, warned, nothing_left, self.circumstances)
         invariants.seq_state_recoverable(seen, self.ledger)
 

@@ -90,9 +90,9 @@ class StreamEvents(ObservedCluster):
 
     def producer_hears(self, number: int) -> None:
         """An answer reaches its producer."""
-        self.hears(Choices(number).pick(self.cluster.replies.deliverable()))
+        self.receive(Choices(number).pick(self.cluster.replies.deliverable()))
 
-    def hears(self, message: NetworkMessage[SentReply]) -> None:
+    def receive(self, message: NetworkMessage[SentReply]) -> None:
         """This answer reaches its producer."""
         request, reply = message.payload
         self.happens(f"producer {request.producer} gets {reply.error.name} at {reply.offset}")
@@ -101,7 +101,7 @@ class StreamEvents(ObservedCluster):
     def producers_hear_everything(self, number: int) -> None:
         """All answers under way reach their producers, but for a few."""
         for _ in range(len(self.cluster.replies.in_transit) - Choices(number).below(3)):
-            self.hears(self.cluster.replies.deliverable()[0])
+            self.receive(self.cluster.replies.deliverable()[0])
 
     def delivery_times_out(self, number: int) -> None:
         """So much time passes that the producers give up what is not acknowledged, or only what is older."""
@@ -212,7 +212,7 @@ class StreamEvents(ObservedCluster):
             elif any(partition.behind() for partition in self.partitions):
                 self.followers_catch_up(0)
             elif self.cluster.replies.in_transit:
-                self.hears(self.cluster.replies.deliverable()[0])
+                self.receive(self.cluster.replies.deliverable()[0])
             elif self.cluster.sendable():
                 self.producer_sends(0)
             else:
@@ -233,6 +233,13 @@ def identity_of(world: ObservedCluster, stream: ProducerStream) -> ProducerIdent
 
 
 def vast_batch(identity: ProducerIdentity, first: int, records: int, now: Timestamp) -> RecordBatch:
-    """A batch of very many records, of which only the header exists."""
+    """A batch of very many records, of which only the header exists.
+
+    Args:
+        identity: producer id and epoch.
+        first: sequence of the first record.
+        records: how many.
+        now: milliseconds.
+    """
     batch = blank_batch(1, producer_id=identity.producer_id, epoch=identity.epoch, base_sequence=first, timestamp=now)
     return batch._replace(record_count=records, last_offset_delta=records - 1)

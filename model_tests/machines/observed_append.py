@@ -57,8 +57,8 @@ class ObservedAppend:
         """The batch of the window that this is an exact copy of."""
         if not self.is_numbered or self.batch.producer_epoch != self.known.epoch:
             return None
-        asked = (int(self.batch.base_sequence), self.last_sequence)
-        return next((r for r in self.known.window if (r.first_sequence, r.last_sequence) == asked), None)
+        requested = (int(self.batch.base_sequence), self.last_sequence)
+        return next((r for r in self.known.window if (r.first_sequence, r.last_sequence) == requested), None)
 
     def offsets_of(self, first: RememberedBatch) -> tuple[int, int]:
         """The offsets that a resend is answered; across the largest sequence, 0.11 and 1.0 answer a wrong first one."""

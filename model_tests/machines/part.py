@@ -210,8 +210,8 @@ def on_small_inputs() -> Account:
     ledger, started = Ledger(), time.monotonic()
     for each in COMPARED:
         each.compare(ledger)
-    asked = tuple(dict.fromkeys(each.rule for each in COMPARED))
-    return Account(asked, ledger, tuple(ledger.broken), time.monotonic() - started)
+    requested = tuple(dict.fromkeys(each.rule for each in COMPARED))
+    return Account(requested, ledger, tuple(ledger.broken), time.monotonic() - started)
 
 
 def failures_of(
@@ -245,7 +245,14 @@ def reported(error: BaseException) -> LedgerEntry | str:
 
 
 def result(rule: Rule, ledger: Ledger, failures: Iterable[LedgerEntry | str], seconds: float) -> Result:
-    """What the runs say about a rule; of one that was never at stake they say nothing, and that is a failure."""
+    """What the runs say about a rule; of one that was never at stake they say nothing, and that is a failure.
+
+    Args:
+        rule: that is at stake.
+        ledger: where rules at stake are counted, and violations kept.
+        failures: of the runs.
+        seconds: that the runs took.
+    """
     broken = next((found for found in failures if isinstance(found, LedgerEntry) and found.rule == rule), None)
     return Result(
         rule=rule,

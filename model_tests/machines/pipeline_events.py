@@ -225,9 +225,9 @@ class PipelineRun(PipelineWorld):
         """A message is lost, and who waits for it gives up; or it only seems so, and the request is still under way."""
         choose = Choices(number)
         self.happens("a client gives a request up")
-        asked, waiting = list(self.group_requests.open.values()), list(self.wires.open.values())
-        if asked and choose.below(2):
-            self.member_gives_up(choose.pick(asked))
+        request, waiting = list(self.group_requests.open.values()), list(self.wires.open.values())
+        if request and choose.below(2):
+            self.member_gives_up(choose.pick(request))
         elif waiting and choose.below(2):
             self.sender_gives_up(choose.pick(waiting))
         elif self.wires.requests.in_transit:

@@ -55,7 +55,14 @@ def drawn_weights(tape: Tape, actions: Sequence[PipelineAction]) -> list[tuple[P
 
 
 def goes_on(world: PipelineRun, tape: Tape, weights: Sequence[tuple[PipelineAction, int]], steps: int) -> bool:
-    """So many events; whether no invariant has seen a rule broken."""
+    """So many events; whether no invariant has seen a rule broken.
+
+    Args:
+        world: that the run is played in.
+        tape: all chance.
+        weights: what may happen, and how often.
+        steps: how many events.
+    """
     for _ in range(steps):
         tape.weighted(weights).happens(world, tape.below(NUMBERS))
         if world.ledger.seen_by_invariants():
@@ -77,7 +84,15 @@ def run_pipeline(
     *,
     ends: bool = True,
 ) -> PipelineRun:
-    """One run of a seed, until an invariant sees a rule broken; with `ends`, up to the totals."""
+    """One run of a seed, until an invariant sees a rule broken; with `ends`, up to the totals.
+
+    Args:
+        seed: of the tape.
+        ledger: where rules at stake are counted, and violations kept.
+        order: when offsets are committed: with the output, before, or after.
+        actions: what may happen.
+        ends: whether totals are held against each other in the end.
+    """
     tape = Tape.seeded(seed)
     world = PipelineRun(drawn_pipeline(Choices(tape.below(NUMBERS)), order), ledger)
     if goes_on(world, tape, drawn_weights(tape, actions), STEPS) and ends:

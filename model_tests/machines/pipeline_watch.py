@@ -10,7 +10,7 @@ from model_tests.machines.rule_counts import Ledger
 from model_tests.machines.transaction_offsets import OffsetsPartition
 from model_tests.machines.transaction_watch import TransactionWatch
 from reference.broker.group_api import OffsetsAnswer
-from reference.broker.group_requests import NOBODY, JoinAnswer, JoinRequest, MemberClaim
+from reference.broker.group_requests import NO_CLAIM, JoinAnswer, JoinRequest, MemberClaim
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.consumer import Consumer, Delivered
 from reference.client.coordinator_channel import CoordinatorAnswer
@@ -90,9 +90,9 @@ class PipelineWatch:
                     self.comes_from_a_member(claim)
 
     def _member_answered(self, reported: ToMember) -> None:
-        match reported.asked.request, reported.answer:
-            case JoinRequest() as asked, JoinAnswer(error=ErrorCode.NONE, member_id=member_id, generation=generation):
-                self.generations.joined(generation, member_id, asked.group_instance_id)
+        match reported.request.request, reported.answer:
+            case JoinRequest() as join, JoinAnswer(error=ErrorCode.NONE, member_id=member_id, generation=generation):
+                self.generations.joined(generation, member_id, join.group_instance_id)
             case OffsetCommit(claim=claim), dict(answers) if set(answers.values()) == {ErrorCode.NONE}:
                 self.comes_from_a_member(claim)
             case _, OffsetsAnswer() as answer:
@@ -103,7 +103,7 @@ class PipelineWatch:
     @evidences(rules.OFFSETS_GENERATION_FENCE, Layer.STATEFUL)
     def comes_from_a_member(self, claim: MemberClaim) -> None:
         """Offsets are taken from members of the present generation alone."""
-        if claim == NOBODY:
+        if claim == NO_CLAIM:
             return
         now = self.generations.current
         members = self.generations.members.get(now, set())

@@ -119,7 +119,14 @@ ACTIONS: Final = (
 def run_replicas(
     seed: int, ledger: Ledger, actions: Sequence[ReplicaAction] = ACTIONS, *, unclean: bool = False
 ) -> None:
-    """One run of a seed, until an invariant sees a rule broken: half of the faults, and some things more often."""
+    """One run of a seed, until an invariant sees a rule broken: half of the faults, and some things more often.
+
+    Args:
+        seed: of the tape.
+        ledger: where rules at stake are counted, and violations kept.
+        actions: what may happen.
+        unclean: whether unclean elections are allowed.
+    """
     tape = Tape.seeded(seed)
     run = ReplicaRun(tape.below(NUMBERS), ledger, unclean=unclean)
     enabled = [(a.name, a.weight * tape.pick((1, 1, 3))) for a in actions if not a.fault or tape.happens(500)]

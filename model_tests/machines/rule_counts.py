@@ -66,7 +66,14 @@ class Ledger:
     findings: Counter[StepFinding] = field(default_factory=Counter)
 
     def expect(self, rule: Rule, holds: bool, said: str, circumstances: Circumstances = USUAL) -> None:
-        """Note that an invariant was at stake, and a violation unless it holds."""
+        """Note that an invariant was at stake, and a violation unless it holds.
+
+        Args:
+            rule: that is at stake.
+            holds: whether it holds here.
+            said: what is wrong, if it does not.
+            circumstances: in which it was at stake; a domain may leave them out.
+        """
         if holds or rule.claimed_in(circumstances):
             self.at_stake[rule] += 1
         if not holds:

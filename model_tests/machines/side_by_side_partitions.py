@@ -22,35 +22,35 @@ _PRODUCER: Final = ProducerId(5)
 _SMALL: Final = (0, 1, 2)
 _EXPIRATION_MS: Final = 3
 
-Asked = tuple[int, int, bool] | None
+VerifiedEntry = tuple[int, int, bool] | None
 """A verification under way: the lowest sequence that waits, the epoch, and whether its client bumps epochs."""
 
-_UNDER_WAY: Final[tuple[Asked, ...]] = (None, *product(_SMALL, _SMALL, (False, True)))
+_UNDER_WAY: Final[tuple[VerifiedEntry, ...]] = (None, *product(_SMALL, _SMALL, (False, True)))
 
 
-def state_with(asked: Asked, profile: Profile = NEWEST) -> ProducerState:
+def state_with(request: VerifiedEntry, profile: Profile = NEWEST) -> ProducerState:
     """What a partition knows, with a verification under way."""
     state = ProducerState(profile)
-    if asked is not None:
-        lowest, epoch, bumps = asked
+    if request is not None:
+        lowest, epoch, bumps = request
         state.verifications[_PRODUCER] = VerificationEntry(1, Sequence(lowest), Epoch(epoch), bumps, Timestamp(0))
     return state
 
 
-def asked_in(state: ProducerState) -> Asked:
+def asked_in(state: ProducerState) -> VerifiedEntry:
     """The verification that is under way in it."""
     entry = state.verifications.get(_PRODUCER)
     return None if entry is None else (entry.lowest_sequence, entry.epoch, entry.bumps)
 
 
-def _entry_of(asked: Asked) -> verification.VerificationEntry:
-    if asked is None:
+def _entry_of(request: VerifiedEntry) -> verification.VerificationEntry:
+    if request is None:
         return NOTHING_ASKED
-    lowest, epoch, bumps = asked
+    lowest, epoch, bumps = request
     return verification.VerificationEntry(pending=True, lowest=lowest, epoch=epoch, bumps=bumps)
 
 
-def _asked_of(entry: verification.VerificationEntry) -> object:
+def _verified_entry(entry: verification.VerificationEntry) -> object:
     return (entry.lowest, entry.epoch, bool(entry.bumps)) if entry.pending else None
 
 
@@ -61,13 +61,13 @@ def _askings() -> Iterator[tuple[Any, ...]]:
     yield from product(_UNDER_WAY, _SMALL, _SMALL, (ADDS_SINCE - 1, ADDS_SINCE))
 
 
-def _asks(asked: Asked, sequence: int, epoch: int, version: int) -> object:
+def _asks(requested: VerifiedEntry, sequence: int, epoch: int, version: int) -> object:
     request = AppendRequest(0, producer_id=_PRODUCER, producer_epoch=epoch, base_sequence=sequence, transactional=True)
-    return _asked_of(verification.asked(_entry_of(asked), request, version))
+    return _verified_entry(verification.asked(_entry_of(requested), request, version))
 
 
-def _starts(asked: Asked, sequence: int, epoch: int, version: int) -> object:
-    state = state_with(asked)
+def _starts(request: VerifiedEntry, sequence: int, epoch: int, version: int) -> object:
+    state = state_with(request)
     state.start_verification(_PRODUCER, Sequence(sequence), Epoch(epoch), version >= ADDS_SINCE, Timestamp(0))
     return asked_in(state)
 
@@ -76,7 +76,7 @@ def _appended() -> Iterator[tuple[Any, ...]]:
     yield from product(differing("marker_keeps_next_guard"), _UNDER_WAY, (False, True), (False, True), _SMALL)
 
 
-def _settles(profile: Profile, asked: Asked, control: bool, transactional: bool, epoch: int) -> object:
+def _settles(profile: Profile, requested: VerifiedEntry, control: bool, transactional: bool, epoch: int) -> object:
     request = AppendRequest(
         0,
         producer_id=_PRODUCER,
@@ -85,11 +85,11 @@ def _settles(profile: Profile, asked: Asked, control: bool, transactional: bool,
         control=control,
         origin=int(Origin.COORDINATOR if control else Origin.CLIENT),
     )
-    return _asked_of(verification.after_append(_entry_of(asked), request, True, profile))
+    return _verified_entry(verification.after_append(_entry_of(requested), request, True, profile))
 
 
-def _clears(profile: Profile, asked: Asked, control: bool, transactional: bool, epoch: int) -> object:
-    state = state_with(asked, profile)
+def _clears(profile: Profile, request: VerifiedEntry, control: bool, transactional: bool, epoch: int) -> object:
+    state = state_with(request, profile)
     batch = _marker(epoch) if control else _data(epoch, transactional)
     if batch.is_transactional:
         state.clear_verification(batch)

@@ -124,8 +124,8 @@ def _lacks(leader: int, assigned: tuple[int, ...], proposed: tuple[int, ...]) ->
 
 def _is_ill_formed(leader: int, assigned: tuple[int, ...], proposed: tuple[int, ...]) -> object:
     state = SimpleNamespace(leader=leader, assignment=assigned)
-    asked = AlterPartition.__new__(AlterPartition, **_blank_proposal(), insync=dict.fromkeys(proposed, ABSENT))
-    return is_ill_formed(state, asked)  # type: ignore[arg-type]
+    request = AlterPartition.__new__(AlterPartition, **_blank_proposal(), insync=dict.fromkeys(proposed, ABSENT))
+    return is_ill_formed(state, request)  # type: ignore[arg-type]
 
 
 def _blank_proposal() -> dict[str, Any]:

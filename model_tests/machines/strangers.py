@@ -23,12 +23,20 @@ class Strangers(StreamEvents):
         super().__init__(setting, ledger)
         self._newcomers = FIRST_ID + STRANGERS
 
-    def asks(self, choose: Choices) -> tuple[int, ProducerId]:
+    def target(self, choose: Choices) -> tuple[int, ProducerId]:
         """Some partition, and some stranger."""
         return choose.below(self.setting.partitions), ProducerId(FIRST_ID + choose.below(STRANGERS))
 
     def sends_batch(self, doing: str, partition: int, identity: tuple[int, int], first: int, records: int) -> None:
-        """A stranger sends a batch, which arrives at once."""
+        """A stranger sends a batch, which arrives at once.
+
+        Args:
+            doing: what the stranger is up to, for the report.
+            partition: by its number.
+            identity: producer id and epoch.
+            first: sequence of the first record.
+            records: how many.
+        """
         self.happens(doing)
         batch = blank_batch(
             records,
@@ -42,7 +50,7 @@ class Strangers(StreamEvents):
     def stranger_continues(self, number: int) -> None:
         """A stranger sends the sequence that comes next."""
         choose = Choices(number)
-        partition, producer_id = self.asks(choose)
+        partition, producer_id = self.target(choose)
         known = self.known(partition, producer_id)
         epoch = max(known.epoch, 0)
         records = 1 + choose.below(3)
@@ -59,7 +67,7 @@ class Strangers(StreamEvents):
     def stranger_resends(self, number: int) -> None:
         """A stranger sends an exact copy of one of its latest batches, those that fell out of the window included."""
         choose = Choices(number)
-        partition, producer_id = self.asks(choose)
+        partition, producer_id = self.target(choose)
         if self.known(partition, producer_id).epoch < 0:
             self.sends_batch("a stranger begins", partition, (producer_id, 0), 0, 1 + choose.below(3))
         mine = [b for b in self.partitions[partition].leader.log if b.producer_id == producer_id][-7:]
@@ -71,7 +79,7 @@ class Strangers(StreamEvents):
     def stranger_overlaps(self, number: int) -> None:
         """A stranger sends a batch that covers a recent one in part, or it and more."""
         choose = Choices(number)
-        partition, producer_id = self.asks(choose)
+        partition, producer_id = self.target(choose)
         known = self.known(partition, producer_id)
         if not known.window:
             return
@@ -90,7 +98,7 @@ class Strangers(StreamEvents):
     def stranger_skips(self, number: int) -> None:
         """A stranger leaves out some sequences."""
         choose = Choices(number)
-        partition, producer_id = self.asks(choose)
+        partition, producer_id = self.target(choose)
         known = self.known(partition, producer_id)
         first = known.last_sequence + 1 + choose.pick((1, 2, 5, -1, -9))
         self.sends_batch(
@@ -100,7 +108,7 @@ class Strangers(StreamEvents):
     def stranger_raises_epoch(self, number: int) -> None:
         """A stranger begins a higher epoch, at 0 or where it left off."""
         choose = Choices(number)
-        partition, producer_id = self.asks(choose)
+        partition, producer_id = self.target(choose)
         known = self.known(partition, producer_id)
         epoch = min(MAX_EPOCH, known.epoch + choose.pick((1, 2, 1, MAX_EPOCH - 3)))
         first = choose.pick((0, 0, known.last_sequence + 1, 1))
@@ -109,7 +117,7 @@ class Strangers(StreamEvents):
     def zombie_sends(self, number: int) -> None:
         """A stranger's older instance writes with a lower epoch, at the next sequence, at 0 or elsewhere."""
         choose = Choices(number)
-        partition, producer_id = self.asks(choose)
+        partition, producer_id = self.target(choose)
         if self.known(partition, producer_id).epoch < 1:
             self.sends_batch("a stranger's newer instance begins", partition, (producer_id, 2), 0, 1)
         known = self.known(partition, producer_id)
@@ -121,7 +129,7 @@ class Strangers(StreamEvents):
     def stranger_nears_the_wrap(self, number: int) -> None:
         """A stranger uses nearly all sequences that are left with one batch, then goes over the wrap with another."""
         choose = Choices(number)
-        partition, producer_id = self.asks(choose)
+        partition, producer_id = self.target(choose)
         known = self.known(partition, producer_id)
         first = (known.last_sequence + 1) % SEQUENCES
         records = max(0, SEQUENCES - first - 1 - choose.below(3))
@@ -137,7 +145,7 @@ class Strangers(StreamEvents):
     def stranger_sends_malformed(self, number: int) -> None:
         """A stranger sends what no client may send, at its next sequence."""
         choose = Choices(number)
-        partition, producer_id = self.asks(choose)
+        partition, producer_id = self.target(choose)
         known = self.known(partition, producer_id)
         self.happens("a stranger sends a malformed request")
         right = blank_batch(

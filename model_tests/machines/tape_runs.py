@@ -68,7 +68,14 @@ def drawn_weights(tape: Tape, terrain: Terrain, actions: Sequence[WorldEvent]) -
 
 
 def run(seed: int, ledger: Ledger, terrain: Terrain = ANYWHERE, actions: Sequence[WorldEvent] = ACTIONS) -> None:
-    """One run of a seed, until an invariant sees a rule broken; what the decision alone sees does not end it."""
+    """One run of a seed, until an invariant sees a rule broken; what the decision alone sees does not end it.
+
+    Args:
+        seed: of the tape.
+        ledger: where rules at stake are counted, and violations kept.
+        terrain: where the run is to take place, if not anywhere.
+        actions: what may happen.
+    """
     tape = Tape.seeded(seed)
     world = Strangers(drawn_setting(tape, terrain), ledger)
     weights = drawn_weights(tape, terrain, actions)

@@ -11,9 +11,9 @@ from spec.evidence import Layer, evidences
 
 
 @evidences(rules.TXN_CLIENT_VERDICT, Layer.STATEFUL)
-def end_waits(instance: ApplicationRun, asked: Request, watch: TransactionWatch) -> None:
+def end_waits(instance: ApplicationRun, request: Request, watch: TransactionWatch) -> None:
     """The end of a transaction is asked for once each of its batches is acknowledged, or given up for good."""
-    if isinstance(asked.body, CoordinatorCall) and isinstance(asked.body.request, EndTxn):
+    if isinstance(request.body, CoordinatorCall) and isinstance(request.body.request, EndTxn):
         undecided = [sent.batch.values for sent in instance.transaction.batches if sent.batch.outcome is None]
         said = f"instance {instance.number} asks for the end of its transaction while it waits for {undecided}"
         watch.expect(rules.TXN_CLIENT_VERDICT, not undecided, said)

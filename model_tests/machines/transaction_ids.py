@@ -6,7 +6,7 @@ from unittest.mock import patch
 from model_tests.machines.rule_counts import Ledger
 from model_tests.verify.results import Control
 from reference.broker.ids import BlockAllocator, ProducerIdManager
-from reference.broker.transaction_api import NOBODY, IdentityAnswer, handle_init_producer_id
+from reference.broker.transaction_api import NO_IDENTITY, IdentityAnswer, handle_init_producer_id
 from reference.broker.transaction_coordinator import TransactionCoordinator
 from reference.broker.transaction_log import TransactionLog
 from reference.clock import Clock
@@ -71,10 +71,17 @@ def exhaustion_control() -> Control:
 @evidences(rules.IDS_EXHAUSTION, Layer.STATEFUL)
 @evidences(rules.IDS_UNIQUE, Layer.STATEFUL)
 def holds_the_end(answer: IdentityAnswer, first: int, given: set[int], ledger: Ledger) -> None:
-    """An id is new and not beyond the last, or there is an error and no id."""
+    """An id is new and not beyond the last, or there is an error and no id.
+
+    Args:
+        answer: to the request.
+        first: id of the block that the run begins with.
+        given: ids that were handed out.
+        ledger: where rules at stake are counted, and violations kept.
+    """
     error, producer = answer
     if error is not ErrorCode.NONE:
-        reported = error is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS and producer == NOBODY
+        reported = error is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS and producer == NO_IDENTITY
         ledger.expect(rules.IDS_EXHAUSTION, reported, f"past the last id a producer gets {answer}")
         return
     in_range = first <= producer.producer_id <= LAST

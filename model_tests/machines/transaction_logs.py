@@ -164,7 +164,7 @@ class LoggedPartition:
         self.watch.expect(rules.TXN_NO_CROSSTALK, holds, f"{written} is ended by a marker of {decided}")
 
 
-def stale(history: LoggedPartition, asked: WriteMarker) -> bool:
+def stale(history: LoggedPartition, request: WriteMarker) -> bool:
     """Whether a marker comes from a coordinator before one whose marker for the producer is in the log."""
-    epochs = [m.coordinator_epoch for m in history.markers if m.batch.producer_id == asked.marker.producer_id]
-    return bool(epochs) and asked.marker.coordinator_epoch < max(epochs)
+    epochs = [m.coordinator_epoch for m in history.markers if m.batch.producer_id == request.marker.producer_id]
+    return bool(epochs) and request.marker.coordinator_epoch < max(epochs)

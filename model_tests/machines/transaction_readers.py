@@ -33,7 +33,15 @@ def committed_below(history: LoggedPartition, end: int) -> list[bytes]:
 def reads_what_is_committed(
     consumer: Consumer, name: TopicPartition, leader: Partition, history: LoggedPartition, watch: TransactionWatch
 ) -> None:
-    """After a fetch without limits the consumer has exactly what is committed below the last stable offset."""
+    """After a fetch without limits the consumer has exactly what is committed below the last stable offset.
+
+    Args:
+        consumer: that fetches.
+        name: of the partition.
+        leader: of the partition.
+        history: what was done to the partition.
+        watch: where rules at stake are counted.
+    """
     end = stable_below(history, leader.high_watermark)
     wanted = committed_below(history, end)
     received = [each.record.value for each in consumer.received if each.partition == name]

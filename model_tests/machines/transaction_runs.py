@@ -125,7 +125,14 @@ def drawn_weights(tape: Tape, story: Story) -> list[tuple[TransactionAction, int
 
 
 def goes_on(world: TransactionRun, tape: Tape, story: Story, steps: int) -> None:
-    """So many events, until an invariant sees a rule broken."""
+    """So many events, until an invariant sees a rule broken.
+
+    Args:
+        world: that the run is played in.
+        tape: all chance.
+        story: what has happened, for the report.
+        steps: how many events.
+    """
     weights = drawn_weights(tape, story)
     for _ in range(steps):
         ready = [(action, weight) for action, weight in weights if action.ready(world)]

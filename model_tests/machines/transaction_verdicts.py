@@ -69,15 +69,15 @@ class Verdicts:
                     self._reported.add(owner)
                     self.verdict(owner)
 
-    def answered(self, asked: CoordinatorRequest, answer: CoordinatorAnswer, cause: Cause) -> None:
+    def answered(self, request: CoordinatorRequest, answer: CoordinatorAnswer, cause: Cause) -> None:
         """A coordinator hands out an identity."""
         if answer.error is not ErrorCode.NONE or answer.identity.producer_id == NO_PRODUCER_ID:
             return
-        match asked:
+        match request:
             case InitProducerId(expected=None):
-                self._gives(asked.transactional_id, answer.identity, object(), starts=True)
+                self._gives(request.transactional_id, answer.identity, object(), starts=True)
             case InitProducerId() | EndTxn():
-                self._gives(asked.transactional_id, answer.identity, (type(asked), cause.owner), starts=False)
+                self._gives(request.transactional_id, answer.identity, (type(request), cause.owner), starts=False)
 
     @evidences(rules.IDS_IDENTITY_NEVER_REPEATS, Layer.STATEFUL)
     def _gives(self, name: str, identity: ProducerIdentity, purpose: object, starts: bool) -> None:

@@ -233,7 +233,7 @@ class WatchedWorld(TransactionWorld):
         match request.body, request.sender:
             case Verify(), BrokerSender(node):
                 waiting = self.brokers.nodes[node].waiting_for(request.number)
-                return {parked.asked.transactional_id: self._cause(parked.request).owner for parked in waiting}
+                return {parked.verify.transactional_id: self._cause(parked.request).owner for parked in waiting}
             case CoordinatorCall(request=InitProducerId(expected=None)), _:
                 return {}
             case Produce() | CoordinatorCall(), ClientSender(number):
@@ -245,9 +245,9 @@ class WatchedWorld(TransactionWorld):
         """That a request arrives, or that its answer does."""
         return Cause(type(asked_of(request)).__name__, request, self._owners.get(request.number, {}))
 
-    def _sent_for(self, asked: WriteMarker) -> CoordinatedTransaction | None:
+    def _sent_for(self, request: WriteMarker) -> CoordinatedTransaction | None:
         """The transaction that a marker is about: the newest such one that its coordinator knew of."""
-        marker = asked.marker
+        marker = request.marker
         history = self.coordinators.of_producer(marker.producer_id)
         for decided in () if history is None else history.all():
             if decided.identity == (marker.producer_id, marker.epoch) and marker.coordinator_epoch in decided.epochs:

@@ -118,18 +118,25 @@ class ObservedCluster:
     # --- appends ----------------------------------------------------------------------------------------------
 
     def watch(
-        self, partition: int, node: int, batches: tuple[RecordBatch, ...], ask: Callable[[], PartitionAnswer]
+        self, partition: int, node: int, batches: tuple[RecordBatch, ...], send: Callable[[], PartitionAnswer]
     ) -> PartitionAnswer:
-        """Have a node asked to append, and hold what is seen of it against the rules of one append."""
+        """Have a node asked to append, and hold what is seen of it against the rules of one append.
+
+        Args:
+            partition: by its number.
+            node: that is asked.
+            batches: of the request.
+            send: puts the request to the node.
+        """
         replica, batch = self.partitions[partition].replicas[node], batches[0]
         if not replica.leads:
-            return ask()
+            return send()
         memory = self._memories[partition][node]
         known = memory.known(replica.log, batch.producer_id)
         epochs = [b.producer_epoch for b in replica.log if b.producer_id == batch.producer_id]
         before, entry = sight(replica), replica.state.entry(batch.producer_id)
-        answer = ask()
-        asked = ObservedAppend(
+        answer = send()
+        request = ObservedAppend(
             by=self.doing[-1],
             profile=self.setting.profile,
             batch=batch,
@@ -143,18 +150,18 @@ class ObservedCluster:
             unchanged=before == sight(replica),
         )
         for invariant in APPEND_INVARIANTS.values():
-            invariant(asked, self.ledger)
+            invariant(request, self.ledger)
         after = replica.state.entry(batch.producer_id)
         judge_client_append(
-            asked.by, asked.profile, batch, len(batches), entry, after, asked.log_end, answer, self.ledger
+            request.by, request.profile, batch, len(batches), entry, after, request.log_end, answer, self.ledger
         )
-        self.note_overtaking(asked)
+        self.note_overtaking(request)
         return answer
 
-    def note_overtaking(self, asked: ObservedAppend) -> None:
+    def note_overtaking(self, request: ObservedAppend) -> None:
         """A stream has overtaken itself if the first batch that a leader sees of it is not at sequence 0."""
-        ghost = self.streams.of(asked.batch)
-        if ghost is not None and asked.known.epoch == -1 and asked.batch.base_sequence:
+        ghost = self.streams.of(request.batch)
+        if ghost is not None and request.known.epoch == -1 and request.batch.base_sequence:
             self.streams.histories[ghost[0]].overtaken = True
 
     def followers_copy(self, partition: int, node: int) -> None:

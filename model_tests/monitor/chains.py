@@ -7,9 +7,9 @@ from typing import Any, Final, NamedTuple
 
 from model_tests.judging import follower_links, links, log_links, place_links
 from model_tests.judging.coordinator_links import (
-    ASKED_FOR,
     AT_NODE,
     BY_ID,
+    HANDING_OUT,
     IDENTITY,
     NEW_ID,
     NEW_ID_LINK,
@@ -127,7 +127,7 @@ class Chains:
 
     def of_new_id(self, row: Row) -> LinkArguments | None:
         """A step that hands out a new producer id with the one before it that handed out the same; none of others."""
-        if row["api"] != ASKED_FOR or not new_id_judge()(row)[0]:
+        if row["api"] not in HANDING_OUT or not new_id_judge()(row)[0]:
             return None
         step = self._after_previous(row, NEW_ID_LINK, _new_id_of(row))
         return step._replace(chain={"handed_out_before": step.chain["has_previous"]})

@@ -26,7 +26,7 @@ def sequence_of(rows: Sequence[Row], title: str, ending: Ending) -> events.Seque
     return events.Sequence(title, events.participants_of(steps, order), steps, ending, first)
 
 
-def asked(row: Row) -> str:
+def request_text(row: Row) -> str:
     """What a step asked for, in a few words."""
     if row["origin"] >= 0:
         return _words(_partition(row), _kind(row), _identity(row), _sequences(row))
@@ -63,7 +63,7 @@ def left(row: Row) -> str:
 
 def _events(row: Row, again: bool) -> Iterator[Event]:
     client, node = row["client"], row["node"]
-    said = _words(row["api"], asked(row))
+    said = _words(row["api"], request_text(row))
     if client and node and client != node:
         mark = Mark.REFUSED if row["error"] > 0 else Mark.AGAIN if again else Mark.PLAIN
         yield DrawnMessage(client, node, f"{said} → {answered(row)}", mark)

@@ -112,10 +112,13 @@ def _takes_all(release: Profile, target: Target) -> bool:
 
 
 def under_feature(profile: Profile, transaction_version: int | None) -> Profile:
-    """The release under the transaction version that the cluster has finalized, None where it has no such feature."""
-    if transaction_version is None or not is_since(profile, FEATURE_SINCE):
+    """The release under the transaction version that the cluster has finalized, None where it has no such feature.
+
+    A release that knows the feature takes what is not finalized for version 0.
+    """
+    if not is_since(profile, FEATURE_SINCE):
         return profile
-    return profile.under(min(transaction_version, 2))
+    return profile.under(min(transaction_version or 0, 2))
 
 
 def agrees(played: Played, profile: Profile) -> bool:

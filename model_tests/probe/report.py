@@ -28,6 +28,8 @@ class Cause:
         session: that script as it was played, in the format of recorded sessions.
         drawing: it as a sequence diagram of text.
         svg: likewise, for a page.
+        given: the broker's value in that script.
+        allowed: the specification's value there.
         guard: of the specification, which decided, and on which values.
         rules: at stake, each with its source.
         runs: sessions that shrinking took.
@@ -41,6 +43,8 @@ class Cause:
     session: Mapping[str, Any] = field(default_factory=dict)
     drawing: str = ""
     svg: str = ""
+    given: str = ""
+    allowed: str = ""
     guard: str = ""
     rules: tuple[tuple[str, str], ...] = ()
     runs: int = 0
@@ -53,8 +57,8 @@ class Cause:
         Fields:
             api: name of the request that is answered otherwise
             field: the first field that differs
-            given: the broker's value; of a number only that it is one
-            allowed: the specification's value
+            given: the broker's value, in the shortest script
+            allowed: the specification's value there
             sessions: sessions that showed it
             steps: of the shortest script that shows it
             script[]: that script, a line a step
@@ -69,8 +73,8 @@ class Cause:
         return {
             "api": self.signature.api,
             "field": self.signature.field,
-            "given": self.signature.given,
-            "allowed": self.signature.allowed,
+            "given": self.given,
+            "allowed": self.allowed,
             "sessions": self.sessions,
             "steps": len(self.script),
             "script": list(self.script),
@@ -256,8 +260,8 @@ def coverage_of(report: ProbeReport) -> str:
 
 def _detailed(cause: Cause) -> Iterator[str]:
     yield from cause.drawing.splitlines()
-    yield f"  allowed  {cause.signature.allowed}"
-    yield f"  given    {cause.signature.given}"
+    yield f"  allowed  {cause.allowed}"
+    yield f"  given    {cause.given}"
     yield f"  decision {cause.guard}"
     for rule, source in cause.rules:
         yield f"  rule     {rule} ({source})"

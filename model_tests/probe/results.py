@@ -1,6 +1,7 @@
 """What a session shows goes into the report: counts, and disagreements with their causes, each shrunk once."""
 
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -16,14 +17,14 @@ from model_tests.probe.options import ProbeOptions
 from model_tests.probe.page import page_of
 from model_tests.probe.played import MET, Played
 from model_tests.probe.report import Cause, FamilyTally, ProbeReport
-from model_tests.probe.shrinking import Play, Shrinker, described, signature_of
+from model_tests.probe.shrinking import Play, Shrinker, described, differing, signature_of
 from spec.versions import Profile
 
 PAGE: Final = "report.html"
 """The report as a page, in the directory of sessions."""
 
-SHRUNK: Final = 12
-"""Causes that are shrunk; a broker of another kind may have many."""
+SHRINKING_S: Final = 900.0
+"""Seconds after which no further cause is shrunk; a broker of another kind may have many."""
 
 
 class Results:
@@ -47,6 +48,7 @@ class Results:
         self._options = options
         self._say = say
         self._play = play
+        self._shrinking_s = 0.0
 
     def take(self, played: Played) -> None:
         """A session was played and judged."""
@@ -92,12 +94,14 @@ class Results:
         cause = self._report.causes[signature] = Cause(signature)
         self._say(f"disagreed: {signature}")
         runs = 0
-        if self._options.shrinks and len(self._report.causes) <= SHRUNK:
+        if self._options.shrinks and self._shrinking_s < SHRINKING_S:
+            began = time.monotonic()
             try:
                 shrunk = Shrinker(self._play, played).shrink()
                 played, runs = shrunk.played, shrunk.runs
             except BrokerFailure as failure:
                 self._report.notes.append(f"not shrunk to the end: {failure}")
+            self._shrinking_s += time.monotonic() - began
         self._describe(cause, played, runs)
 
     def _describe(self, cause: Cause, played: Played, runs: int) -> None:
@@ -108,6 +112,7 @@ class Results:
         cause.script = tuple(described(played))
         cause.session = played.session
         cause.drawing, cause.svg = text_of(sequence_of(played)), svg_of(sequence_of(played))
+        cause.given, cause.allowed = (repr(side[differing(first)]) for side in (first.expected, first.got))
         cause.guard = first.guard
         cause.rules = tuple((rule.id, "; ".join(rule.source)) for rule in first.rules)
         cause.runs = runs

@@ -38,6 +38,8 @@ class Signature(NamedTuple):
 
     def __str__(self) -> str:
         """In one line."""
+        if self.given == self.allowed:
+            return f"{self.api}: {self.field} is {self.given}, but not the allowed one"
         return f"{self.api}: {self.field} is {self.given}, allowed is {self.allowed}"
 
 
@@ -66,10 +68,15 @@ def signature_of(played: Played) -> Signature | None:
     if comparison is None:
         return None
     found: SessionDisagreement = comparison.disagreed[0]
-    where = next((each for each in found.expected if not each.endswith("error_code")), next(iter(found.expected)))
+    where = differing(found)
     return Signature(
         found.api, PLACES.sub("t", SYMBOLS.sub("pid", where)), _shape(found.expected[where]), _shape(found.got[where])
     )
+
+
+def differing(found: SessionDisagreement) -> str:
+    """The first field of a step that differs; an error code only where nothing else does."""
+    return next((each for each in found.expected if not each.endswith("error_code")), next(iter(found.expected)))
 
 
 def _shape(value: object) -> str:

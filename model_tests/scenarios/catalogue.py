@@ -60,9 +60,9 @@ def scenario_called(name: str) -> Scenario[Any]:
     Raises:
         BadInput: there is none; says which are near.
     """
-    asked = name.lower()
-    if asked in SCENARIOS:
-        return SCENARIOS[asked]
-    near = get_close_matches(asked, SCENARIOS, n=3, cutoff=0.5)
+    request = name.lower()
+    if request in SCENARIOS:
+        return SCENARIOS[request]
+    near = get_close_matches(request, SCENARIOS, n=3, cutoff=0.5)
     hint = f"near it are {', '.join(near)}" if near else "`eos scenarios` lists them"
     raise BadInput(f"no scenario is called {name!r}; {hint}")

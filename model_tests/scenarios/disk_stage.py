@@ -91,8 +91,8 @@ class DiskStage:
         batch = value_batch(
             [value.encode()], producer_id=PRODUCER_ID, epoch=0, base_sequence=sequence, timestamp=self.now
         )
-        asked = (PRODUCER, sequence, len(self.story.steps))
-        self.story.report(PRODUCER, BROKER, f"Produce {value}: sequence {sequence}", part_of=asked)
+        requested = (PRODUCER, sequence, len(self.story.steps))
+        self.story.report(PRODUCER, BROKER, f"Produce {value}: sequence {sequence}", part_of=requested)
         try:
             result = self.partition.append(batch)
         except Refusal as refusal:
@@ -102,7 +102,7 @@ class DiskStage:
             done = known if result.duplicate else f"appends it at offset {result.first_offset}"
             self.story.note(BROKER, done)
             answer, mark = f"offset {result.first_offset}", Mark.PLAIN
-        self.story.report(BROKER, PRODUCER, answer, mark if heard else Mark.LOST, asked)
+        self.story.report(BROKER, PRODUCER, answer, mark if heard else Mark.LOST, requested)
         return answer
 
     def roll(self) -> None:

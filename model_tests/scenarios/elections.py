@@ -220,7 +220,7 @@ def stale_controller(stage: ReplicasStage) -> Facts:
     stage.talk()
     outcomes = {}
     try:
-        stage.nodes[1].broker.hear(0, late, stage.clock.now)
+        stage.nodes[1].broker.learn_leader(0, late, stage.clock.now)
     except Refusal as refusal:
         outcomes["a broker answers"] = refusal.code.name
         stage.story.report(CONTROLLER, broker(1), "LeaderAndIsr of the former controller", part_of="order")

@@ -67,19 +67,21 @@ class GroupStage(NotedTransactions, PipelineWorld):
 
     def group_receives(self, message: NetworkMessage[FromMember], leave_copy: bool = False) -> None:
         """A consumer's request arrives."""
-        asked = message.payload
-        if is_reported_of_group(asked.request):
-            exchange = (asked.member, asked.number)
-            self.story.report(self._name_of(asked), GROUPS, group_request_words(asked.request), Mark.PLAIN, exchange)
+        request = message.payload
+        if is_reported_of_group(request.request):
+            exchange = (request.member, request.number)
+            self.story.report(
+                self._name_of(request), GROUPS, group_request_words(request.request), Mark.PLAIN, exchange
+            )
         super().group_receives(message, leave_copy)
 
     def member_receives(self, message: NetworkMessage[ToMember]) -> None:
         """An answer arrives."""
-        asked, answer = message.payload
-        if is_reported_of_group(asked.request, answer):
+        request, answer = message.payload
+        if is_reported_of_group(request.request, answer):
             mark = Mark.PLAIN if error_of(answer) in (ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED) else Mark.REFUSED
-            exchange = (asked.member, asked.number)
-            self.story.report(GROUPS, self._name_of(asked), group_answer_words(answer), mark, exchange)
+            exchange = (request.member, request.number)
+            self.story.report(GROUPS, self._name_of(request), group_answer_words(answer), mark, exchange)
         super().member_receives(message)
 
     def broker_receives(self, message: NetworkMessage[Request], leave_copy: bool = False) -> None:
@@ -113,8 +115,8 @@ class GroupStage(NotedTransactions, PipelineWorld):
         self.story.remark(self.name_of(worker.instance), "continues as if nothing had been")
         super().worker_resumes(worker)
 
-    def _name_of(self, asked: FromMember) -> str:
-        return self.name_of(self.workers[asked.member].instance)
+    def _name_of(self, request: FromMember) -> str:
+        return self.name_of(self.workers[request.member].instance)
 
     # --- what a scenario does -----------------------------------------------------------------------------------
 

@@ -25,9 +25,9 @@ LAST_BLOCK = 2**63 - 1 - PRODUCER_ID_BLOCK
 def block_race(stage: IdentitiesStage) -> Facts:
     """Broker 1 claims a block between the reading of broker 0 and its writing."""
     of_the_other: list[str] = []
-    stage.record.meanwhile = lambda: of_the_other.append(stage.asks(1))
-    of_the_first = [stage.asks(0), stage.asks(0)]
-    of_the_other.append(stage.asks(1))
+    stage.record.meanwhile = lambda: of_the_other.append(stage.request_id(1))
+    of_the_first = [stage.request_id(0), stage.request_id(0)]
+    of_the_other.append(stage.request_id(1))
     return {
         "ids of broker 0": of_the_first,
         "ids of broker 1": of_the_other,
@@ -48,9 +48,9 @@ def block_race(stage: IdentitiesStage) -> Facts:
 )
 def block_lost(stage: IdentitiesStage) -> Facts:
     """Broker 0 restarts after its first id."""
-    given = [stage.asks(0), stage.asks(1)]
+    given = [stage.request_id(0), stage.request_id(1)]
     stage.restarts(0)
-    given += [stage.asks(0), stage.asks(1)]
+    given += [stage.request_id(0), stage.request_id(1)]
     return {"handed out, in this order": given}
 
 
@@ -70,5 +70,5 @@ def block_lost(stage: IdentitiesStage) -> Facts:
 )
 def ids_exhausted(stage: IdentitiesStage) -> Facts:
     """Broker 0 has the last block, broker 1 wants one."""
-    first, refused, second = stage.asks(0), stage.asks(1), stage.asks(0)
+    first, refused, second = stage.request_id(0), stage.request_id(1), stage.request_id(0)
     return {"broker 0": [first, second], "broker 1": refused, "the record is written": stage.known.version}

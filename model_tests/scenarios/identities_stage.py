@@ -109,7 +109,7 @@ class IdentitiesStage:
         with self.story.offstage():
             return self.record.read()
 
-    def asks(self, node: int) -> str:
+    def request_id(self, node: int) -> str:
         """A producer asks a broker for an identity; the producer id, or the error."""
         producer, before = f"producer at {broker(node)}", self.record.claimant
         self.record.claimant = broker(node)

@@ -101,7 +101,7 @@ class ProducerStage(Cluster):
     def give_up(self, message: NetworkMessage[SentProduce]) -> None:
         """A producer waits no longer for an answer (request.timeout.ms); the request is still under way."""
         request = message.payload
-        self.story.remark(self.name_of(request.producer), f"waits no longer for the answer to: {asked(request)}")
+        self.story.remark(self.name_of(request.producer), f"waits no longer for the answer to: {request_text(request)}")
         self.producers[request.producer].lose(request.attempt)
 
     def answer_all(self) -> None:
@@ -179,7 +179,7 @@ class ProducerStage(Cluster):
         mark = self._mark(message)
         answer = super().broker_receives(message, leave_copy)
         self.answers.append(answer.error.name)
-        self.story.report(self.name_of(request.producer), broker(request.node), asked(request), mark, arrival)
+        self.story.report(self.name_of(request.producer), broker(request.node), request_text(request), mark, arrival)
         if answer.duplicate:
             self.story.note(broker(request.node), "knows the batch, and appends nothing")
         elif answer.error is ErrorCode.NONE:
@@ -196,7 +196,7 @@ class ProducerStage(Cluster):
     def request_is_lost(self, message: NetworkMessage[SentProduce]) -> None:
         """A request is lost."""
         request = message.payload
-        self.story.report(self.name_of(request.producer), broker(request.node), asked(request), Mark.LOST)
+        self.story.report(self.name_of(request.producer), broker(request.node), request_text(request), Mark.LOST)
         super().request_is_lost(message)
 
     def reply_is_lost(self, message: NetworkMessage[SentReply]) -> None:
@@ -264,7 +264,7 @@ def broker(node: int) -> str:
     return f"broker {node}"
 
 
-def asked(request: SentProduce) -> str:
+def request_text(request: SentProduce) -> str:
     """A Produce in words: the values, and what distinguishes them from others."""
     batch = request.attempt.records
     values = ", ".join(values_of(batch))

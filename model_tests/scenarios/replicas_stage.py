@@ -165,7 +165,7 @@ class ReplicasStage(ReplicasWorld):
             self.replicate(*(node.number for node in self.nodes if node.is_up))
             self.answered()
             for producer in range(len(self.shape.writers)):
-                self.clients.hear(producer, 0, self.leader_of(0))
+                self.clients.learn_leader(producer, 0, self.leader_of(0))
                 self.send_again(producer)
             if not self._under_way(ReplicaProduce, BatchAnswer):
                 return
@@ -266,9 +266,9 @@ class ReplicasStage(ReplicasWorld):
         node = broker(int((sent.receiver if isinstance(sent.body, ReplicaProduce) else sent.sender).rpartition("-")[2]))
         if isinstance(sent.body, ReplicaProduce):
             exchange = (sent.body.producer, sent.body.attempt.number)
-            self.story.report(self.name_of(sent.body.producer), node, asked(sent.body), mark, exchange)
+            self.story.report(self.name_of(sent.body.producer), node, request_text(sent.body), mark, exchange)
         elif isinstance(sent.body, BatchAnswer):
-            asking, reply = sent.body.asked, sent.body.reply
+            asking, reply = sent.body.request, sent.body.reply
             refused = reply.error is not ErrorCode.NONE
             if mark is Mark.PLAIN:
                 self.answers.append(reply.error.name)
@@ -310,7 +310,7 @@ class ReplicasStage(ReplicasWorld):
             draw_step(self.story, row, self.replica(int(number)).log.log if hosts else None)
 
 
-def asked(body: ReplicaProduce) -> str:
+def request_text(body: ReplicaProduce) -> str:
     """A Produce in words."""
     batch = body.attempt.records
     values = ", ".join(values_of(batch))

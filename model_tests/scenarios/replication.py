@@ -11,7 +11,7 @@ from spec.versions import KAFKA_0_11, KAFKA_3_6, NEWEST
 TRIO: Final = ReplicasShape(writers=(ReplicaProducer(),), request_timeout_ms=100_000)
 """Three brokers, and a producer that waits longer than a follower may lag."""
 PLAIN: Final = replace(TRIO, writers=(ReplicaProducer(idempotent=False),))
-NOBODY: Final = replace(TRIO, writers=(ReplicaProducer(acks=0, idempotent=False),))
+WITHOUT_ACKS: Final = replace(TRIO, writers=(ReplicaProducer(acks=0, idempotent=False),))
 LEADER_ALONE: Final = replace(TRIO, writers=(ReplicaProducer(acks=1, idempotent=False),))
 LAG_MS: Final = NEWEST.replica_lag_time_max_ms
 FOREVER_MS: Final = 2 * LAG_MS
@@ -23,7 +23,7 @@ FOREVER_MS: Final = 2 * LAG_MS
     items=(22,),
     story="""With acks=0 a record that is sent counts as written. The broker answers nothing, so that a lost request
     is never sent again. It is at most once: fast, and good for what may be missing.""",
-    setting=OfReplicas(shape=NOBODY),
+    setting=OfReplicas(shape=WITHOUT_ACKS),
     expected={"acknowledged": ["a", "b"], "log": ["b"]},
 )
 def acks_0(stage: ReplicasStage) -> Facts:
@@ -41,7 +41,7 @@ def acks_0(stage: ReplicasStage) -> Facts:
     items=(22,),
     story="""With acks=0 the producer waits neither for the leader nor for a follower. The record is in the log of a
     leader that fails, and nowhere else.""",
-    setting=OfReplicas(shape=NOBODY),
+    setting=OfReplicas(shape=WITHOUT_ACKS),
     expected={"acknowledged": ["a"], "log": [], "leads": "broker 1"},
 )
 @scenario(

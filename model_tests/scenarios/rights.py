@@ -108,13 +108,13 @@ def right_to_a_producer_id(stage: IdentitiesStage) -> Facts:
     rights.deny(USER, AclOperation.IDEMPOTENT_WRITE, Resource.CLUSTER, THE_CLUSTER)
     for topic in TOPICS:
         rights.deny(USER, AclOperation.WRITE, Resource.TOPIC, topic)
-    neither = stage.asks(0)
+    neither = stage.request_id(0)
     rights.allow(USER, AclOperation.WRITE, Resource.TOPIC, TOPICS[0])
-    by_topic = stage.asks(0)
+    by_topic = stage.request_id(0)
     rights.deny(USER, AclOperation.WRITE, Resource.TOPIC, TOPICS[0])
     rights.allow(USER, AclOperation.IDEMPOTENT_WRITE, Resource.CLUSTER, THE_CLUSTER)
     return {
         "with neither": neither,
         "with Write on a topic": by_topic,
-        "with IdempotentWrite on the cluster": stage.asks(0),
+        "with IdempotentWrite on the cluster": stage.request_id(0),
     }

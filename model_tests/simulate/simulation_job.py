@@ -77,7 +77,15 @@ class Counters:
 
 
 def make(spark: SparkSession, pieces: Sequence[Piece], directory: Path, trace_of: TraceOf, console: Console) -> None:
-    """Make the pieces, each in a task of its own, and show how far it is."""
+    """Make the pieces, each in a task of its own, and show how far it is.
+
+    Args:
+        spark: the session.
+        pieces: of the work, a task each.
+        directory: of the logs.
+        trace_of: makes the rows of one trace.
+        console: that shows how far it is.
+    """
     context = spark.sparkContext
     counters = Counters(context.accumulator(0), context.accumulator(0))
     task = partial(_make, directory=directory, trace_of=trace_of, counters=counters)
@@ -97,7 +105,7 @@ def write_piece(piece: Piece, directory: Path, trace_of: TraceOf) -> int:
     """Write the traces of a piece, and return the number of their steps; another attempt writes the same again."""
     file, steps = directory / piece.name, 0
     file.parent.mkdir(parents=True, exist_ok=True)
-    with whole(file) as beside, pq.ParquetWriter(beside, arrow_schema(), compression=COMPRESSION) as writer:
+    with whole(file) as unfinished, pq.ParquetWriter(unfinished, arrow_schema(), compression=COMPRESSION) as writer:
         for start in range(0, len(piece.seeds), _TOGETHER):
             group = piece.seeds[start : start + _TOGETHER]
             table = pa.Table.from_batches(

@@ -147,12 +147,12 @@ class TraceDirectory:
 @contextmanager
 def whole(file: Path) -> Iterator[Path]:
     """Another path to write to, whose content appears under the name of `file` once it is all there."""
-    beside = file.with_name(f"{_UNFINISHED}{uuid4().hex}")
+    unfinished = file.with_name(f"{_UNFINISHED}{uuid4().hex}")
     try:
-        yield beside
-        beside.replace(file)
+        yield unfinished
+        unfinished.replace(file)
     finally:
-        beside.unlink(missing_ok=True)
+        unfinished.unlink(missing_ok=True)
 
 
 def _stretches(seeds: Iterable[int], turns: int) -> Iterator[range]:

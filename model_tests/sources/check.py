@@ -122,10 +122,10 @@ class Clones:
 
 
 def _git(folder: Path, *command: str) -> str | None:
-    asked = subprocess.run(
+    request = subprocess.run(
         ["git", "-C", str(folder), *command], capture_output=True, check=False, text=True, errors="replace"
     )
-    return asked.stdout if asked.returncode == 0 else None
+    return request.stdout if request.returncode == 0 else None
 
 
 def check(clones: Clones) -> Iterator[UnsupportedRow]:

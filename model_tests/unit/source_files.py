@@ -89,3 +89,16 @@ def tracked() -> tuple[Path, ...]:
         return tuple(ROOT / name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file())
     folders = (*PACKAGES, "docs", ".github", ".ci")
     return tuple(path for folder in folders for path in sorted((ROOT / folder).rglob("*")) if path.is_file())
+
+
+def reached_from(*names: str, without: tuple[str, ...] = ()) -> tuple[Module, ...]:
+    """The modules that are imported with these, at whatever remove, without some that are imported when needed."""
+    known = {module.name: module for module in production()}
+    reached: dict[str, Module] = {}
+    waiting = list(names)
+    while waiting:
+        name = waiting.pop()
+        if name in known and name not in reached:
+            reached[name] = known[name]
+            waiting += known[name].imports
+    return tuple(module for name, module in reached.items() if name not in without)

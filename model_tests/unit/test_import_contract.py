@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 
-from model_tests.unit.source_files import PACKAGES, ROOT, Module, production, within
+from model_tests.unit.source_files import PACKAGES, ROOT, Module, production, reached_from, within
 
 PURE: Final = ("spec.rules", "spec.evidence", "spec.vocabulary")
 """Pure data: imports nothing of ours."""
@@ -157,23 +157,10 @@ def test_the_reference_looks_at_no_clock_and_throws_no_dice() -> None:
 def test_a_server_starts_without_what_it_does_not_need() -> None:
     """Spark, Arrow, the solver and the drawn tests would double the time until `eos serve` takes a connection."""
     heavy = ("pyspark", "pyarrow", "pandas", "numpy", "z3", "hypothesis", "kafka")
-    reached = reached_from("model_tests.serve.command", "model_tests.serve.cluster")
+    reached = reached_from("model_tests.serve.command", "model_tests.serve.cluster", without=(WIRE,))
 
     assert len(reached) > 100
     assert {} == offences(reached, *heavy)
-
-
-def reached_from(*names: str) -> tuple[Module, ...]:
-    """The modules that are imported with these, at whatever remove."""
-    known = {module.name: module for module in production()}
-    reached: dict[str, Module] = {}
-    waiting = list(names)
-    while waiting:
-        name = waiting.pop()
-        if name in known and name not in reached:
-            reached[name] = known[name]
-            waiting += known[name].imports
-    return tuple(module for name, module in reached.items() if name != WIRE)
 
 
 def test_every_module_imports_and_starts_nothing() -> None:

@@ -66,7 +66,17 @@ def places() -> Mapping[Assumption, tuple[str, ...]]:
 
 
 def as_json(assumption: Assumption) -> dict[str, object]:
-    """One assumption as plain values."""
+    """One assumption as plain values.
+
+    Fields:
+        id: number of what some result takes for granted; no two have the same
+        name: in a few words
+        statement: what is assumed
+        systems[]: the systems that are searched under it, and the proofs that take it for granted
+        controls[].system: the system that breaks without it; `bugs` for a known bug
+        controls[].name: what is changed there
+        no_control: why there can be no control, where there is none
+    """
     return {
         "id": assumption.id,
         "name": assumption.name,

@@ -11,6 +11,7 @@ from model_tests.verify.model_checking import Instanced
 from spec.engines.bmc import search
 from spec.engines.explore import explore, walked
 from spec.engines.induction import ALWAYS, Obligation, Prover
+from spec.engines.solving import USUAL, Settings
 from spec.engines.verdict import Happening, Proved, Refuted, Trace
 from spec.rules import Rule
 from spec.systems.language import State, System
@@ -71,8 +72,8 @@ def run_against(rule: Rule, instance: Instanced, unproved: Iterable[Obligation],
         unproved: the obligations of it that fail.
         where: what is otherwise than claimed.
     """
-    asked = [claim for claim in instance.system.theorems if claim.rule == rule]
-    exploration = explore(instance.system, instance.finite, asked, most_states=MOST_STATES)
+    requested = [claim for claim in instance.system.theorems if claim.rule == rule]
+    exploration = explore(instance.system, instance.finite, requested, most_states=MOST_STATES)
     found, failing = exploration.verdict, tuple(unproved)
     if not isinstance(found, Refuted):
         return ViolatingRun(where, "", (), failing, (), exploration.states)
@@ -81,14 +82,20 @@ def run_against(rule: Rule, instance: Instanced, unproved: Iterable[Obligation],
     return ViolatingRun(where, found.claim, found.trace, failing, lost, exploration.states)
 
 
-def open_along(system: System, instance: Instanced, trace: Trace) -> tuple[Obligation, ...]:
+def open_along(system: System, instance: Instanced, trace: Trace, settings: Settings = USUAL) -> tuple[Obligation, ...]:
     """The obligations of the lemmas that the steps of a run lose, as the solver leaves them, each once.
+
+    Args:
+        system: without bounds.
+        instance: a finite one of it.
+        trace: a run of the instance.
+        settings: how the solver is asked.
 
     Raises:
         AssertionError: one is proved, although a run breaks it with every lemma in force before.
     """
-    prover, known = Prover(system), {lemma.name for lemma in system.lemmas}
-    steps = _steps(instance, trace)
+    prover, known = Prover(system, settings), {lemma.name for lemma in system.lemmas}
+    steps = lost_claims(instance, trace)
     due = dict.fromkeys((name, step.action) for _, step, names in steps for name in names if name in known)
     found = tuple(prover.keeps(system.claim(name), system.action(action)) for name, action in due)
     if found and isinstance(found[0].verdict, Proved):
@@ -105,14 +112,14 @@ def _confirm(instance: Instanced, found: Refuted) -> None:
 
 
 def _lost(instance: Instanced, trace: Trace, unproved: tuple[Obligation, ...]) -> Iterator[Lost]:
-    for number, step, names in _steps(instance, trace):
+    for number, step, names in lost_claims(instance, trace):
         for obligation in unproved:
             if obligation.claim in names and obligation.action in (step.action, ALWAYS):
                 yield Lost(obligation, number)
 
 
-def _steps(instance: Instanced, trace: Trace) -> Iterator[tuple[int, Happening, list[str]]]:
-    """Each step of a run with the claims that hold before it and not after."""
+def lost_claims(instance: Instanced, trace: Trace) -> Iterator[tuple[int, Happening, list[str]]]:
+    """Each step of a run by its place, from 0 on, with the claims that hold before it and not after."""
     before: list[str] | None = None
     for number, state in enumerate(walked(instance.system, instance.finite, trace)):
         holding = [claim.name for claim in instance.system.claims if _holds(instance, state, claim.name)]

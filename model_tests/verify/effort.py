@@ -45,10 +45,10 @@ def effort_from_environment() -> RunEffort:
     Raises:
         BadInput: it asks for another than there are.
     """
-    asked = os.environ.get("EOS_PROFILE", RunEffort.DEFAULT)
-    if asked not in set(RunEffort):
-        raise BadInput(f"EOS_PROFILE is {', '.join(RunEffort)}, not {asked!r}")
-    return RunEffort(asked)
+    request = os.environ.get("EOS_PROFILE", RunEffort.DEFAULT)
+    if request not in set(RunEffort):
+        raise BadInput(f"EOS_PROFILE is {', '.join(RunEffort)}, not {request!r}")
+    return RunEffort(request)
 
 
 def register() -> None:

@@ -18,7 +18,14 @@ from spec.systems.unwrapped_append import UNWRAPPED, remembered
 
 
 def built(name: str, knobs: StreamKnobs, epochs: int = 2, deltas: int = 1) -> Instanced:
-    """The system with these knobs, in an instance of this size."""
+    """The system with these knobs, in an instance of this size.
+
+    Args:
+        name: of the search.
+        knobs: of the system.
+        epochs: how many a producer may have.
+        deltas: how many records a batch may have, at most.
+    """
     system = idempotence(knobs, remembered(knobs.decide))
     return Instanced(name, system, idempotence(knobs), instance_of(system, sizes(knobs, epochs, deltas)))
 

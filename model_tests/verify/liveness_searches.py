@@ -107,23 +107,23 @@ def explored_by(effort: RunEffort) -> tuple[Callable[[], Live], ...]:
 @evidences(rules.TXN_COMPLETES, Layer.EXPLORED)
 @evidences(rules.TXN_TIMEOUT, Layer.EXPLORED)
 @evidences(rules.FENCE_STALE_EPOCH, Layer.EXPLORED)
-def results(effort: RunEffort, asked: Iterable[Rule] = RULES) -> tuple[Result, ...]:
+def results(effort: RunEffort, requested: Iterable[Rule] = RULES) -> tuple[Result, ...]:
     """What is said of the fair runs, for each of these rules."""
-    due = [rule for rule in asked if rule in RULES]
+    due = [rule for rule in requested if rule in RULES]
     lives = [build() for build in explored_by(effort)] if due else []
     return tuple(_result(rule, lives) for rule in due)
 
 
 def _result(rule: Rule, lives: Sequence[Live]) -> Result:
     started = perf_counter()
-    asked = [(live, claim) for live in lives for claim in live.claims if claim.rule is rule]
-    found = [(live, live.verdict(claim)) for live, claim in asked]
+    requested = [(live, claim) for live in lives for claim in live.claims if claim.rule is rule]
+    found = [(live, live.verdict(claim)) for live, claim in requested]
     failed = next((f"{live.name}: {verdict}" for live, verdict in found if isinstance(verdict, Livelock)), "")
-    if all(never_due(live.graph, live.finite, claim) for live, claim in asked):
+    if all(never_due(live.graph, live.finite, claim) for live, claim in requested):
         failed = "what is claimed is never due"
-    states = sum(len(live.graph.states) for live, _ in asked)
+    states = sum(len(live.graph.states) for live, _ in requested)
     verdict = RuleVerdict.VIOLATED if failed else RuleVerdict.HOLDS
-    assumed = in_order(assumption for live, _ in asked for assumption in live.assumptions)
+    assumed = in_order(assumption for live, _ in requested for assumption in live.assumptions)
     seconds = perf_counter() - started
     return Result(rule, Layer.EXPLORED, verdict, states, seconds, {"states": states}, failed, assumed)
 

@@ -53,28 +53,28 @@ class Looked:
         return next((verdict for verdict in verdicts if isinstance(verdict, Refuted | Unknown)), None)
 
 
-def look(instance: Instanced, asked: Sequence[Rule], depth: int) -> Looked:
+def look(instance: Instanced, requested: Sequence[Rule], depth: int) -> Looked:
     """Search for a violation of some rules: everywhere explicitly, and within so many actions as formulas.
 
     Of the states that differ in the names of interchangeable things alone, one is looked at.
     """
     started = perf_counter()
-    exploration = explore(instance.system, instance.finite, _of(instance.system, asked), symmetry=True)
+    exploration = explore(instance.system, instance.finite, _of(instance.system, requested), symmetry=True)
     found = None
     if depth and passed(exploration.verdict):
-        found = search(instance.plain, instance.finite, depth, _of(instance.plain, asked), stride=depth)
+        found = search(instance.plain, instance.finite, depth, _of(instance.plain, requested), stride=depth)
     assumed = instance.system.assumptions
     return Looked(exploration, found, depth if found else 0, perf_counter() - started, assumed)
 
 
-def look_for_all(instance: Instanced, asked: Sequence[Rule], depth: int) -> dict[Rule, Looked]:
+def look_for_all(instance: Instanced, requested: Sequence[Rule], depth: int) -> dict[Rule, Looked]:
     """One look for all rules together; only where it finds something, one for each."""
-    together = look(instance, asked, depth)
-    return {rule: look(instance, (rule,), depth) if together.refuted else together for rule in asked}
+    together = look(instance, requested, depth)
+    return {rule: look(instance, (rule,), depth) if together.refuted else together for rule in requested}
 
 
-def _of(system: System, asked: Sequence[Rule]) -> list[Claim]:
-    return [claim for claim in system.theorems if claim.rule in asked]
+def _of(system: System, requested: Sequence[Rule]) -> list[Claim]:
+    return [claim for claim in system.theorems if claim.rule in requested]
 
 
 def result(rule: Rule, looks: Sequence[Looked]) -> Result:

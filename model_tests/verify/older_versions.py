@@ -106,7 +106,26 @@ class Earlier:
         return tuple(each for each in (self.run.open if self.run else ()) if str(each) not in here)
 
     def to_json(self) -> dict[str, object]:
-        """The same as plain values."""
+        """The same as plain values.
+
+        Fields:
+            rule: the rule
+            version: the transaction version
+            verdict: `proved`; `known`, if a run violates what is not claimed of it; else a failure
+            obligations: how many are beneath the rule
+            assumptions[]: what the proof that was tried takes for granted, by number
+            open[].lemma: of an obligation that fails under the version, the lemma
+            open[].action: the action that does not keep it
+            open_there[].lemma: likewise, of what fails only where the run is from (`where`)
+            open_there[].action: its action
+            theorem: what the run violates; empty without a run
+            searched: states of the instance that has no such run, where one was looked for in vain first
+            where: what else is changed where the run is from; empty for nothing
+            trace[]: the run, an action each
+            lost[].lemma: a lemma of those that fail, which the run loses
+            lost[].action: under which action
+            lost[].step: at which step of the run, the first one being 1
+        """
         run = self.run or ViolatingRun("", "", (), (), (), 0)
         return {
             "rule": self.rule.id,

@@ -1,8 +1,9 @@
 """The part `proofs` of `eos verify`: proofs without bounds, and their assumptions."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import groupby
 from typing import Final
 
 from model_tests.verify import (
@@ -18,6 +19,7 @@ from model_tests.verify import (
     replication_searches,
     transactions_searches,
 )
+from model_tests.verify.lemma_controls import lemma_controls
 from model_tests.verify.proved import Proofs, ProvedSystem, SecondOpinions, open_among, why_open
 from model_tests.verify.proving import (
     CONSISTENCY,
@@ -34,7 +36,7 @@ from model_tests.verify.searched import Found
 from model_tests.verify.spreading import Spread, here
 from model_tests.verify.theorems import CLAIMED, SYSTEMS, theorems
 from spec import rules
-from spec.engines.induction import Obligation, prove_fact
+from spec.engines.induction import Obligation, Prover, prove_fact
 from spec.engines.proof_cache import Entries
 from spec.engines.second_solver import SecondSolver
 from spec.engines.solving import USUAL, Settings
@@ -45,6 +47,10 @@ from spec.systems.append_lemmas import broken_facts
 from spec.systems.assumptions import registered
 from spec.systems.broken_lemmas import facts_of_bugs
 from spec.systems.decision_lemmas import Fact
+from spec.systems.idempotence.misjudged import misjudged_streams
+from spec.systems.misjudged import Misjudged
+from spec.systems.partition.misjudged import misjudged_partitions
+from spec.systems.transactions.misjudged import misjudged_transactions
 from spec.systems.transition_lemmas import broken_transition_facts
 
 PROVED_HERE: Final = (
@@ -78,6 +84,9 @@ PROVED_HERE: Final = (
     rules.OFFSETS_ATOMIC,
     rules.OFFSETS_GENERATION_FENCE,
     rules.OFFSETS_STABLE_FETCH,
+    rules.REPL_HW_BOUNDS,
+    rules.REPL_COMMITTED_SURVIVES,
+    rules.REPL_PREFIX_AGREEMENT,
 )
 """The rules with a theorem about a system, or with facts of the decision for all inputs."""
 
@@ -125,9 +134,12 @@ SEARCHES: Final = (
 @evidences(rules.OFFSETS_ATOMIC, Layer.PROOF)
 @evidences(rules.OFFSETS_GENERATION_FENCE, Layer.PROOF)
 @evidences(rules.OFFSETS_STABLE_FETCH, Layer.PROOF)
-def proofs(asked: Iterable[Rule] = tuple(rules.RULES.values())) -> Proofs:
+@evidences(rules.REPL_HW_BOUNDS, Layer.PROOF)
+@evidences(rules.REPL_COMMITTED_SURVIVES, Layer.PROOF)
+@evidences(rules.REPL_PREFIX_AGREEMENT, Layer.PROOF)
+def proofs(requested: Iterable[Rule] = tuple(rules.RULES.values())) -> Proofs:
     """Prove the decision's facts for all inputs, and by induction every system with a theorem of these rules."""
-    return attempted(asked).proofs
+    return attempted(requested).proofs
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +182,7 @@ class ProofAttempt:
 
 
 def attempted(
-    asked: Iterable[Rule],
+    requested: Iterable[Rule],
     spread: Spread = here,
     settings: Settings = USUAL,
     entries: Entries | None = None,
@@ -179,13 +191,13 @@ def attempted(
     """Prove what some rules rest on.
 
     Args:
-        asked: the rules.
+        requested: the rules.
         spread: where the tasks are done.
         settings: how the solver is asked.
         entries: answers of earlier runs; without them everything is solved.
         version: the transaction version.
     """
-    rules_asked = frozenset(asked)
+    rules_asked = frozenset(requested)
     due = systems_of(rules_asked)
     to_do = (*tasks(due, version), *tasks_of_facts(rules_asked, due))
     done = dict(zip(to_do, spread(to_do, settings, entries), strict=True))
@@ -199,9 +211,9 @@ def _of(name: str, done: Mapping[ProofTask, Done]) -> tuple[Obligation, ...]:
     return tuple(o for task, each in done.items() if task.of == name for o in each.obligations)
 
 
-def systems_of(asked: Iterable[Rule]) -> tuple[str, ...]:
+def systems_of(requested: Iterable[Rule]) -> tuple[str, ...]:
     """Names of the systems with a theorem of some of these rules."""
-    wanted = frozenset(asked)
+    wanted = frozenset(requested)
     return tuple(name for name, build in SYSTEMS.items() if any(one.rule in wanted for one in build(CLAIMED).theorems))
 
 
@@ -216,7 +228,9 @@ def evidence(effort: RunEffort) -> PartResult:
     controls = (
         *(control for each in SEARCHES for control in each.controls(effort)),
         *liveness_searches.controls(),
+        *lemma_controls(frozenset(rules.RULES.values())),
         *fact_controls(),
+        *step_controls(),
     )
     return PartResult(
         "proofs",
@@ -247,18 +261,22 @@ def _compared(effort: RunEffort) -> str:
     return "" if some == most else f"both searches: ran {some} of {most} generated configurations"
 
 
-def searched(effort: RunEffort, asked: Iterable[Rule]) -> Found:
+def searched(effort: RunEffort, requested: Iterable[Rule]) -> Found:
     """Every system searched within bounds for a violation of these rules."""
-    rules_asked = tuple(asked)
+    rules_asked = tuple(requested)
     found = [each.bounded(effort, rules_asked) for each in SEARCHES]
     return tuple(r for results, _ in found for r in results), tuple(line for _, lines in found for line in lines)
 
 
-def controls_of(asked: Iterable[Rule]) -> tuple[Control, ...]:
-    """Every change that must break one of these rules, searched as deep as a default run does, and every such fact."""
-    rules_asked = frozenset(asked)
-    of_searches = (control for each in SEARCHES for control in each.controls(RunEffort.DEFAULT, rules_asked))
-    return (*of_searches, *(control for control in fact_controls() if control.rule in rules_asked))
+def controls_of(requested: Iterable[Rule]) -> tuple[Control, ...]:
+    """Every change that must break one of these rules, searched as deep as a default run does, and every such fact.
+
+    Of the replicas also what each change takes from the proof.
+    """
+    due = frozenset(requested)
+    of_searches = (control for each in SEARCHES for control in each.controls(RunEffort.DEFAULT, due))
+    of_proofs = (*fact_controls(), *step_controls())
+    return (*of_searches, *lemma_controls(due), *(control for control in of_proofs if control.rule in due))
 
 
 def fact_controls() -> tuple[Control, ...]:
@@ -270,6 +288,28 @@ def _fact_control(fact: Fact) -> Control:
     verdict = prove_fact(fact).verdict
     got = "violated" if isinstance(verdict, Refuted) else "holds"
     return Control(fact.name, fact.rule, "violated", got, str(verdict))
+
+
+def step_controls() -> tuple[Control, ...]:
+    """Steps of systems with a defect, of which some state has to show that no judge agrees with them."""
+    found = groupby(misjudged(), lambda each: id(each.system))
+    return tuple(control for _, some in found for control in _refused(tuple(some)))
+
+
+def misjudged() -> tuple[Misjudged, ...]:
+    """Those steps, of every system."""
+    return (*misjudged_streams(), *misjudged_partitions(), *misjudged_transactions())
+
+
+def _refused(some: Sequence[Misjudged]) -> Iterator[Control]:
+    prover = Prover(some[0].system)
+    yield from (_step_control(each, prover) for each in some)
+
+
+def _step_control(each: Misjudged, prover: Prover) -> Control:
+    verdict = prover.judged(each.lemma).verdict
+    got = "violated" if isinstance(verdict, Refuted) else "holds"
+    return Control(each.name, each.lemma.rule, "violated", got, str(verdict))
 
 
 def check_quickly(rule: Rule) -> list[Result]:

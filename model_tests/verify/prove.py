@@ -68,9 +68,27 @@ class ProofReport:
         return HOLDS if all(judged) and all(e.passed for e in self.earlier) and not self.vacuous else VIOLATED
 
     def to_json(self) -> dict[str, object]:
-        """Obligations and results as plain values."""
+        """Obligations and results as plain values.
+
+        Fields:
+            vacuous[]: what is claimed of nothing, or would prove anything, a line each; any of them is a failure
+            results[].rule: the rule
+            results[].evidence: the kind of evidence
+            results[].verdict: `proved`, `holds`, `violated` or `unknown`
+            results[].seconds: seconds that it took
+            results[].figures.*: what was proved or searched, by name
+            results[].detail: of a failure, where; of a proof of facts alone, that it assumes nothing
+            results[].assumptions[]: what the proof, or the system that was searched, takes for granted, by number
+            controls[].name: what was changed
+            controls[].rule: the rule that this must break
+            controls[].system: the system that is changed; empty where it is a single decision
+            controls[].expected: what must be found
+            controls[].got: what was found
+            controls[].detail: the shortest run that violates it
+            notes[]: what is to be known about the run itself
+        """
         return {
-            "obligations": [_as_json(o) for o in self.obligations],
+            "obligations": [obligation_json(o) for o in self.obligations],
             "theorems": [theorem.to_json() for theorem in self.theorems],
             "assumptions": [as_json(assumption) for assumption in self.assumptions],
             "vacuous": list(self.vacuous),
@@ -138,7 +156,19 @@ def _listed(assumptions: Iterable[Assumption]) -> str:
     return ", ".join(ids(assumptions)) or "nothing"
 
 
-def _as_json(obligation: Obligation) -> dict[str, object]:
+def obligation_json(obligation: Obligation) -> dict[str, object]:
+    """One obligation as plain values.
+
+    Fields:
+        rule: the rule that it is beneath
+        lemma: what is to be proved: a lemma, a theorem, a fact
+        action: under which action; or at the start, in every state, for all inputs
+        verdict: `proved`, `refuted` or `unknown`; only the first is a success
+        solved: the solver was asked: the action changes the formula, and no answer was kept
+        seconds: seconds that it took
+        kept: the answer is of an earlier run, to the same question
+        needs[]: lemmas that the solver used, besides the lemma itself before the action
+    """
     return {
         "rule": obligation.rule.id,
         "lemma": obligation.claim,
@@ -176,11 +206,11 @@ def run(
     Raises:
         BadInput: nothing is known of the rule, or the second solver is not installed.
     """
-    asked = _asked(rule)
+    request = _asked(rule)
     if second is not None and second.asks and not is_installed():
         raise BadInput("a second opinion needs cvc5: pip install cvc5")
     entries, damage = (None, "") if kept is None else read(kept)
-    proving = _Proving(asked, Settings(seed=seed, second=second), entries, spread)
+    proving = _Proving(request, Settings(seed=seed, second=second), entries, spread)
     found = proving.newest(rule) if CLAIMED in versions else ProofReport((), ())
     before = tuple(e for version in versions if version != CLAIMED for e in proving.before(version))
     if kept is not None:
@@ -190,7 +220,7 @@ def run(
         found.results,
         found.theorems,
         found.vacuous,
-        controls_of(asked) if controls else (),
+        controls_of(request) if controls else (),
         before,
         (*((damage,) if damage else ()), *found.notes),
     )
@@ -199,8 +229,10 @@ def run(
 class _Proving:
     """One run of the command, and the answers that it comes by."""
 
-    def __init__(self, asked: tuple[Rule, ...], settings: Settings, entries: Entries | None, spread: Spread) -> None:
-        self._asked = asked
+    def __init__(
+        self, requested: tuple[Rule, ...], settings: Settings, entries: Entries | None, spread: Spread
+    ) -> None:
+        self._asked = requested
         self._settings = settings
         self._entries = entries
         self._spread = spread

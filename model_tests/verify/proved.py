@@ -36,11 +36,12 @@ class ProvedSystem:
     def beneath(self, rule: Rule) -> tuple[Obligation, ...]:
         """What must be proved for one rule: its theorems here, and every lemma that they need, directly or not.
 
-        That a dormant action never happens is beneath all of them.
+        Beneath all of them is that a dormant action never happens, and that the steps are those that are judged.
         """
         theorems = self.theorems(rule)
         asleep = (f"{action.name}_never_happens" for action in self.system.actions if action.dormant)
-        return beneath(self.obligations, (*theorems, *asleep)) if theorems else ()
+        judged = (lemma.name for lemma in self.system.steps)
+        return beneath(self.obligations, (*theorems, *asleep, *judged)) if theorems else ()
 
 
 def beneath(obligations: Sequence[Obligation], claims: Iterable[str]) -> tuple[Obligation, ...]:

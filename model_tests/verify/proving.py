@@ -12,7 +12,14 @@ from spec.engines.solving import USUAL, Settings
 from spec.rules import Rule
 from spec.systems.answer_lemmas import answer_facts
 from spec.systems.append_lemmas import append_facts, stable_fact, wire_facts
-from spec.systems.decision_lemmas import Fact, arithmetic_fact, replay_fact, stale_epoch_facts, wrapping_fact
+from spec.systems.decision_lemmas import (
+    Fact,
+    arithmetic_fact,
+    offsets_fact,
+    replay_fact,
+    stale_epoch_facts,
+    wrapping_fact,
+)
 from spec.systems.election_lemmas import election_facts
 from spec.systems.group_lemmas import group_facts
 from spec.systems.language import System
@@ -25,6 +32,7 @@ from spec.systems.step_lemmas import step_facts
 from spec.systems.transition_lemmas import transition_facts
 
 BEGINNING: Final = "what follows, and what holds at the start"
+STEPS: Final = "whether the steps are those that recorded steps are judged by"
 CONSISTENCY: Final = "whether the lemmas contradict each other"
 FACTS: Final = "facts of the decisions"
 
@@ -38,7 +46,7 @@ def taken_by(system: str) -> frozenset[str]:
             return frozenset({replay_fact().name})
         case "transactions":
             renaming = (fact.name for fact in renaming_facts())
-            return frozenset({wrapping_fact().name, arithmetic_fact().name, *renaming})
+            return frozenset({wrapping_fact().name, arithmetic_fact().name, offsets_fact().name, *renaming})
         case _:
             return frozenset()
 
@@ -46,7 +54,7 @@ def taken_by(system: str) -> frozenset[str]:
 def facts() -> Iterator[tuple[Fact, Numbers]]:
     """Every fact, and the numbers over which it is proved."""
     renaming = renaming_facts()
-    appends = (*stale_epoch_facts(), replay_fact(), wrapping_fact(), *append_facts(), stable_fact())
+    appends = (*stale_epoch_facts(), replay_fact(), wrapping_fact(), offsets_fact(), *append_facts(), stable_fact())
     of_coordinators = (*transition_facts(), *step_facts(), *step_answer_facts())
     of_requests = (*produce_facts(), *answer_facts(), *keeping_facts(), *group_facts())
     of_replicas = (*election_facts(), *replica_facts())
@@ -70,7 +78,7 @@ class ProofTask:
 
     Attributes:
         of: name of the system, or `FACTS`.
-        what: name of an action, `BEGINNING`, `CONSISTENCY`, or how the names of the facts begin.
+        what: name of an action, `BEGINNING`, `STEPS`, `CONSISTENCY`, or how the names of the facts begin.
         version: the transaction version.
     """
 
@@ -98,16 +106,19 @@ def tasks(names: Iterable[str], version: int = CLAIMED) -> tuple[ProofTask, ...]
     return tuple(task for name in names for task in _tasks_of(name, version))
 
 
-def tasks_of_facts(asked: Container[Rule], systems: Iterable[str]) -> tuple[ProofTask, ...]:
+def tasks_of_facts(request: Container[Rule], systems: Iterable[str]) -> tuple[ProofTask, ...]:
     """The facts that these rules make, or that these systems take for granted."""
     taken = frozenset[str]().union(*map(taken_by, systems))
-    due = (fact.name.partition("[")[0] for fact, _ in facts() if fact.rule in asked or fact.name in taken)
+    due = (fact.name.partition("[")[0] for fact, _ in facts() if fact.rule in request or fact.name in taken)
     return tuple(ProofTask(FACTS, family) for family in dict.fromkeys(due))
 
 
 def _tasks_of(name: str, version: int) -> Iterator[ProofTask]:
     yield ProofTask(name, BEGINNING, version)
-    yield from (ProofTask(name, action.name, version) for action in SYSTEMS[name](version).actions)
+    system = SYSTEMS[name](version)
+    yield from (ProofTask(name, action.name, version) for action in system.actions)
+    if system.steps:
+        yield ProofTask(name, STEPS, version)
     if version == CLAIMED:
         yield ProofTask(name, CONSISTENCY, version)
 
@@ -135,6 +146,8 @@ class ProofWorker:
             return self._done(contradictions=tuple(prover.contradictions()))
         if task.what == BEGINNING:
             return self._done(obligations=tuple(prover.at_the_start()))
+        if task.what == STEPS:
+            return self._done(obligations=tuple(prover.steps()))
         action = self._systems[task.of, task.version].action(task.what)
         return self._done(obligations=tuple(prover.under(action)))
 

@@ -93,7 +93,17 @@ class VerifyReport:
         return HOLDS if self.ok else VIOLATED
 
     def to_json(self) -> dict[str, object]:
-        """The report as plain JSON values."""
+        """The report as plain JSON values.
+
+        Fields:
+            commit: what was checked out; empty without git
+            sources: digest of `spec`, `reference` and `model_tests` without unit tests: what the results are of
+            profile: `quick`, `default` or `deep`
+            seconds: seconds that it took
+            ok: everything holds that was to be judged
+            failures[]: what is wrong, a line each
+            *.*: figures of one part, under its name
+        """
         return {
             "commit": sources.commit(),
             "sources": sources.digest(),
@@ -101,10 +111,10 @@ class VerifyReport:
             "seconds": round(self.seconds, 3),
             "ok": self.ok,
             "failures": list(self.failures),
-            "rules": [_rule_json(self, rule) for rule in RULES.values()],
-            "controls": [_control_json(control) for control in self.controls],
-            "mutants": [_mutant_json(mutant) for mutant in self.mutants],
-            "parts": [_share_json(outcome) for outcome in self.outcomes],
+            "rules": [rule_json(self, rule) for rule in RULES.values()],
+            "controls": [control_json(control) for control in self.controls],
+            "mutants": [mutant_json(mutant) for mutant in self.mutants],
+            "parts": [share_json(outcome) for outcome in self.outcomes],
             **{part.name: _extra(self, part.name) for part in PARTS if part.name != "mutants"},
         }
 
@@ -122,7 +132,22 @@ def _extra(report: VerifyReport, name: str) -> dict[str, object]:
     return next((dict(o.found.extra) for o in report.outcomes if o.part.name == name), {})
 
 
-def _rule_json(report: VerifyReport, rule: Rule) -> dict[str, object]:
+def rule_json(report: VerifyReport, rule: Rule) -> dict[str, object]:
+    """One rule with its evidence as plain JSON values.
+
+    Fields:
+        id: the rule
+        statement: its statement
+        domain: where it is claimed
+        evidence.*.verdict: by kind: `proved`, `holds`, `violated`, `unknown`, `missing`, `not run`
+        evidence.*.count: what was judged, in the unit of its kind
+        evidence.*.*: further figures
+        evidence.*.seconds: seconds that it took
+        evidence.*.detail: of a violation, the first; of a proof of facts alone, that it assumes nothing
+        evidence.*.assumptions[]: what the proof, or the system that was searched, takes for granted
+        waived[].evidence: a kind of evidence that is waived
+        waived[].reason: why
+    """
     return {
         "id": rule.id,
         "statement": rule.statement,
@@ -153,7 +178,17 @@ def _result_json(result: Result) -> dict[str, object]:
     }
 
 
-def _control_json(control: Control) -> dict[str, object]:
+def control_json(control: Control) -> dict[str, object]:
+    """One control as plain JSON values.
+
+    Fields:
+        name: what was changed
+        rule: the rule that this must break
+        system: the system that is changed, where it is one
+        expected: what must be found
+        got: what was found
+        detail: more, where there is more
+    """
     return {
         "name": control.name,
         "rule": control.rule.id,
@@ -164,7 +199,16 @@ def _control_json(control: Control) -> dict[str, object]:
     }
 
 
-def _mutant_json(mutant: PlantedDefect) -> dict[str, object]:
+def mutant_json(mutant: PlantedDefect) -> dict[str, object]:
+    """One planted defect as plain JSON values.
+
+    Fields:
+        name: the planted defect
+        rule: the rule that it breaks
+        killed_by[]: a check that saw it, with the rule it named
+        killed: the rule that it breaks is among them
+        seconds: seconds that it took
+    """
     return {
         "name": mutant.name,
         "rule": mutant.rule.id,
@@ -174,7 +218,17 @@ def _mutant_json(mutant: PlantedDefect) -> dict[str, object]:
     }
 
 
-def _share_json(outcome: PartRun) -> dict[str, object]:
+def share_json(outcome: PartRun) -> dict[str, object]:
+    """One part of the run, and how long it took, as plain JSON values.
+
+    Fields:
+        name: the part
+        seconds: seconds that it took
+        share: seconds that it may take
+        overran: it took longer
+        sampled: `ran n of N` where it took a sample
+        failures[]: what went wrong beyond single results
+    """
     return {
         "name": outcome.part.name,
         "seconds": round(outcome.seconds, 3),
@@ -189,9 +243,9 @@ def part_json(outcome: PartRun) -> dict[str, object]:
     """One part's findings as plain JSON values."""
     found = outcome.found
     return {
-        **_share_json(outcome),
+        **share_json(outcome),
         "results": [{"rule": r.rule.id, "evidence": str(r.layer), **_result_json(r)} for r in found.results],
-        "controls": [_control_json(control) for control in found.controls],
-        "mutants": [_mutant_json(mutant) for mutant in found.mutants],
+        "controls": [control_json(control) for control in found.controls],
+        "mutants": [mutant_json(mutant) for mutant in found.mutants],
         "extra": dict(found.extra),
     }

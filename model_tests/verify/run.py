@@ -36,11 +36,11 @@ def chosen(names: str) -> tuple[PartOfRun, ...]:
     Raises:
         BadInput: the list names a part that there is not.
     """
-    asked = [name.strip() for name in names.split(",") if name.strip()]
-    for name in asked:
+    requested = [name.strip() for name in names.split(",") if name.strip()]
+    for name in requested:
         if name not in BY_NAME:
             raise BadInput(f"no part of the run is called {name!r}: there are {', '.join(BY_NAME)}")
-    return tuple(part for part in PARTS if not asked or part.name in asked)
+    return tuple(part for part in PARTS if not requested or part.name in requested)
 
 
 def verify(
@@ -57,13 +57,13 @@ def verify(
     """
     _make(directory)
     sources.digest()  # now: what is changed while it runs is not what ran
-    started, asked = perf_counter(), tuple(parts)
+    started, request = perf_counter(), tuple(parts)
     run = _one_by_one if jobs == 1 else _side_by_side(jobs)
-    with _progress(", ".join(part.name for part in asked), console):
+    with _progress(", ".join(part.name for part in request), console):
         done = {
-            part.name: _kept(part, timed, effort, directory, console) for part, timed in run(asked, effort, directory)
+            part.name: _kept(part, timed, effort, directory, console) for part, timed in run(request, effort, directory)
         }
-    report = VerifyReport(effort, tuple(done[part.name] for part in asked), perf_counter() - started)
+    report = VerifyReport(effort, tuple(done[part.name] for part in request), perf_counter() - started)
     _write(directory / "report.json", report.to_json())
     page = Console(record=True, width=WIDE, file=StringIO())
     report.print(page)

@@ -63,14 +63,14 @@ class Searched:
 
     def bounded(self, effort: RunEffort, only: Iterable[Rule] | None = None) -> Found:
         """The true system searched for a violation of each rule, and what in it can never happen."""
-        asked = self.rules if only is None else tuple(rule for rule in only if rule in self.rules)
-        if not asked:
+        request = self.rules if only is None else tuple(rule for rule in only if rule in self.rules)
+        if not request:
             return (), ()
         instances = self.explored_by(effort)
-        looks = [look_for_all(instance.built(), asked, instance.depth[effort]) for instance in instances]
+        looks = [look_for_all(instance.built(), request, instance.depth[effort]) for instance in instances]
         all_there = all(instance in instances for instance in self.instances if instance.whole)
         whole = (instance.built() for instance in instances if instance.whole and all_there)
-        return tuple(result(rule, [look[rule] for look in looks]) for rule in asked), tuple(vacuous(whole))
+        return tuple(result(rule, [look[rule] for look in looks]) for rule in request), tuple(vacuous(whole))
 
     def has_theorem_of(self, rule: Rule) -> bool:
         """Whether the system claims something of a rule."""
@@ -108,5 +108,5 @@ class Searched:
 
 def depths(quick: int | None = None, default: int | None = None, deep: int | None = None) -> Mapping[RunEffort, int]:
     """How deep each effort searches an instance; `None` leaves the instance out."""
-    asked = {RunEffort.QUICK: quick, RunEffort.DEFAULT: default, RunEffort.DEEP: deep}
-    return MappingProxyType({effort: depth for effort, depth in asked.items() if depth is not None})
+    request = {RunEffort.QUICK: quick, RunEffort.DEFAULT: default, RunEffort.DEEP: deep}
+    return MappingProxyType({effort: depth for effort, depth in request.items() if depth is not None})

@@ -29,9 +29,9 @@ def digest_of(root: Path) -> str:
 
 def commit(root: Path = ROOT) -> str:
     """The commit that is checked out, shortened; empty where there is no git."""
-    asked = ["git", "rev-parse", "--short=12", "HEAD"]
+    requested = ["git", "rev-parse", "--short=12", "HEAD"]
     try:
-        answer = subprocess.run(asked, cwd=root, capture_output=True, text=True, check=False)
+        answer = subprocess.run(requested, cwd=root, capture_output=True, text=True, check=False)
     except OSError:
         return ""
     return answer.stdout.strip() if answer.returncode == 0 else ""

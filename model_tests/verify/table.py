@@ -152,7 +152,14 @@ def _figures(part: PartResult) -> str:
 
 
 def verdict(console: Console, effort: str, failures: Sequence[str], seconds: float) -> None:
-    """The failures, one line each, and the last word."""
+    """The failures, one line each, and the last word.
+
+    Args:
+        console: that it is written to.
+        effort: quick, default or deep.
+        failures: a line each.
+        seconds: that the run took.
+    """
     for failure in failures:
         console.print(Text(f"FAILED  {failure}", "red"), soft_wrap=True)
     if failures:

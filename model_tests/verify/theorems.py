@@ -119,7 +119,15 @@ class Theorem:
     assumptions: tuple[Assumption, ...]
 
     def to_json(self) -> dict[str, object]:
-        """The same as plain values."""
+        """The same as plain values.
+
+        Fields:
+            name: a theorem that is proved
+            rule: whose it is
+            system: of which system it is a theorem
+            sentence: what it says
+            assumptions[]: what its proof takes for granted, by number
+        """
         return {
             "name": self.name,
             "rule": self.rule.id,
@@ -136,13 +144,13 @@ def theorems(rules: Iterable[Rule], version: int = CLAIMED) -> tuple[Theorem, ..
         rules: whose.
         version: the transaction version.
     """
-    asked = tuple(rules)
-    families = {rule.family for rule in asked}
+    requested = tuple(rules)
+    families = {rule.family for rule in requested}
     return tuple(
         Theorem(claim.name, claim.rule, system.name, claim.sentence, in_order(system.assumptions))
         for system in (build(version) for name, build in SYSTEMS.items() if FAMILIES[name] & families)
         for claim in system.theorems
-        if any(is_theorem_of(claim, rule) for rule in asked)
+        if any(is_theorem_of(claim, rule) for rule in requested)
     )
 
 

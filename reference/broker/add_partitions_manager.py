@@ -91,7 +91,7 @@ class AddPartitionsToTxnManager(Generic[Waits]):
         self.waiting: dict[int, VerificationRequest[Waits]] = {}
         self.in_flight: dict[int, VerificationRequest[Waits]] = {}
 
-    def ask(self, node: int, question: Question, who: Waits) -> VerificationAnswer[Waits] | None:
+    def verify(self, node: int, question: Question, who: Waits) -> VerificationAnswer[Waits] | None:
         """Queue a question for the next request to a coordinator's node.
 
         Args:
@@ -109,14 +109,14 @@ class AddPartitionsToTxnManager(Generic[Waits]):
             return None
 
         # [fence.stale_epoch] though the two may be epochs of different producer ids
-        known, asked = earlier.question.producer.epoch, question.producer.epoch
-        if asked < known:
-            return VerificationAnswer(who, InvalidProducerEpoch(current=known, got=asked))
+        known, request = earlier.question.producer.epoch, question.producer.epoch
+        if request < known:
+            return VerificationAnswer(who, InvalidProducerEpoch(current=known, got=request))
 
         del batch.askers[question.transactional_id]
         batch.askers[question.transactional_id] = Asker(question, who)
         return VerificationAnswer(
-            earlier.who, NetworkException() if asked == known else InvalidProducerEpoch(current=asked, got=known)
+            earlier.who, NetworkException() if request == known else InvalidProducerEpoch(current=request, got=known)
         )
 
     def requests(self) -> list[tuple[int, VerificationRequest[Waits]]]:

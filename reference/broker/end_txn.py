@@ -84,7 +84,7 @@ BY_RETRY: Final[Mapping[TransactionState, tuple[End, End, End, End]]] = MappingP
 """Transaction version 2: by state, for a retry of an abort, an abort, a retry of a commit and a commit."""
 
 
-def decide(entry: TransactionEntry, asked: EndTransaction, profile: Profile) -> End:
+def decide(entry: TransactionEntry, request: EndTransaction, profile: Profile) -> End:
     """The result of the request.
 
     Returns:
@@ -96,15 +96,15 @@ def decide(entry: TransactionEntry, asked: EndTransaction, profile: Profile) -> 
         ConcurrentTransactions: another change is under way.
         InvalidTxnState: there is no such transaction to end.
     """
-    by_retry = asked.bumps and not profile.retry_by_stored_version
+    by_retry = request.bumps and not profile.retry_by_stored_version
     if by_retry and profile.pending_checked_first:
         entry.check_not_pending()
-    check_identity(entry, asked, profile)
+    check_identity(entry, request, profile)
     entry.check_not_pending()
-    return checked(look_up(entry.metadata, asked, by_retry, profile), entry.metadata)
+    return checked(look_up(entry.metadata, request, by_retry, profile), entry.metadata)
 
 
-def check_identity(entry: TransactionEntry, asked: EndTransaction, profile: Profile) -> None:
+def check_identity(entry: TransactionEntry, request: EndTransaction, profile: Profile) -> None:
     """The request comes from the newest producer with the id, or from its identity before the last end.
 
     Raises:
@@ -112,62 +112,62 @@ def check_identity(entry: TransactionEntry, asked: EndTransaction, profile: Prof
         ProducerFenced: the epoch is another.
     """
     metadata = entry.metadata
-    bumped = knows_bumps(entry, asked, profile)
+    bumped = knows_bumps(entry, request, profile)
 
     # [fence.stale_epoch]
-    if metadata.producer_id != asked.producer_id and not (bumped and retries_rotation(metadata, asked)):
-        raise InvalidProducerIdMapping(current=metadata.producer_id, got=asked.producer_id)
+    if metadata.producer_id != request.producer_id and not (bumped and retries_rotation(metadata, request)):
+        raise InvalidProducerIdMapping(current=metadata.producer_id, got=request.producer_id)
 
     # [fence.stale_epoch]
-    valid = (valid_after_bumps if bumped else valid_without_bumps)(metadata, asked, profile)
+    valid = (valid_after_bumps if bumped else valid_without_bumps)(metadata, request, profile)
     if not valid:
-        raise ProducerFenced(rules.FENCE_STALE_EPOCH, current=metadata.epoch, got=asked.epoch)
+        raise ProducerFenced(rules.FENCE_STALE_EPOCH, current=metadata.epoch, got=request.epoch)
 
 
-def knows_bumps(entry: TransactionEntry, asked: EndTransaction, profile: Profile) -> bool:
+def knows_bumps(entry: TransactionEntry, request: EndTransaction, profile: Profile) -> bool:
     """Whether the end of the transaction may have bumped the epoch since the client sent its request."""
-    version = entry.metadata.client_version if profile.retry_by_stored_version else asked.client_version
+    version = entry.metadata.client_version if profile.retry_by_stored_version else request.client_version
     return version >= BUMPS_EPOCH and not entry.is_fencing
 
 
-def retries_bump(metadata: TransactionMetadata, asked: EndTransaction) -> bool:
+def retries_bump(metadata: TransactionMetadata, request: EndTransaction) -> bool:
     """Whether the request has the epoch before the last bump."""
-    return asked.epoch == metadata.epoch - 1
+    return request.epoch == metadata.epoch - 1
 
 
-def retries_rotation(metadata: TransactionMetadata, asked: EndTransaction) -> bool:
+def retries_rotation(metadata: TransactionMetadata, request: EndTransaction) -> bool:
     """Whether the request has the last identity of the producer id before this one."""
-    same = metadata.previous_producer_id == asked.producer_id
-    return same and asked.epoch == LAST_CLIENT_EPOCH and metadata.epoch == 0
+    same = metadata.previous_producer_id == request.producer_id
+    return same and request.epoch == LAST_CLIENT_EPOCH and metadata.epoch == 0
 
 
-def is_retry(metadata: TransactionMetadata, asked: EndTransaction) -> bool:
+def is_retry(metadata: TransactionMetadata, request: EndTransaction) -> bool:
     """Whether the request repeats one that was carried out."""
-    return retries_bump(metadata, asked) or retries_rotation(metadata, asked)
+    return retries_bump(metadata, request) or retries_rotation(metadata, request)
 
 
-def valid_without_bumps(metadata: TransactionMetadata, asked: EndTransaction, profile: Profile) -> bool:
+def valid_without_bumps(metadata: TransactionMetadata, request: EndTransaction, profile: Profile) -> bool:
     """A client has the current epoch, or in older releases a newer one, as the coordinator itself may."""
-    exact = asked.from_client and profile.end_txn_epoch_exact
-    return asked.epoch == metadata.epoch if exact else asked.epoch >= metadata.epoch
+    exact = request.from_client and profile.end_txn_epoch_exact
+    return request.epoch == metadata.epoch if exact else request.epoch >= metadata.epoch
 
 
-def valid_after_bumps(metadata: TransactionMetadata, asked: EndTransaction, profile: Profile) -> bool:
+def valid_after_bumps(metadata: TransactionMetadata, request: EndTransaction, profile: Profile) -> bool:
     """By state: the current epoch, or that before the bump."""
-    current = asked.epoch == metadata.epoch
+    current = request.epoch == metadata.epoch
     if metadata.state in PREPARED:
-        return retries_bump(metadata, asked)
+        return retries_bump(metadata, request)
     if metadata.state in (_COMPLETE_COMMIT, _COMPLETE_ABORT):
-        return is_retry(metadata, asked) or (current and profile.empty_abort_accepted)
+        return is_retry(metadata, request) or (current and profile.empty_abort_accepted)
     return current
 
 
-def look_up(metadata: TransactionMetadata, asked: EndTransaction, by_retry: bool, profile: Profile) -> End:
+def look_up(metadata: TransactionMetadata, request: EndTransaction, by_retry: bool, profile: Profile) -> End:
     """The cell of the table that is in force for the version.
 
     Args:
         metadata: what is in force for the id; its state is the row of the table.
-        asked: the request; commit or abort is the column.
+        request: the request; commit or abort is the column.
         by_retry: whether to look it up in `BY_RETRY` (a client of transaction version 2) or in `BY_RESULT`.
         profile: decides whether an abort of nothing is carried out.
 
@@ -177,9 +177,9 @@ def look_up(metadata: TransactionMetadata, asked: EndTransaction, by_retry: bool
     if metadata.state not in BY_RESULT:
         raise Impossible(f"the coordinator stores no state {metadata.state.name}")
     if not by_retry:
-        return BY_RESULT[metadata.state][asked.commit]
-    again = is_retry(metadata, asked)
-    end = BY_RETRY[metadata.state][2 * asked.commit + (not again)]
+        return BY_RESULT[metadata.state][request.commit]
+    again = is_retry(metadata, request)
+    end = BY_RETRY[metadata.state][2 * request.commit + (not again)]
     return End.INVALID if end is End.PREPARE_EMPTY and not profile.empty_abort_accepted else end
 
 
@@ -205,35 +205,35 @@ def checked(end: End, metadata: TransactionMetadata) -> End:
     return end
 
 
-def check_fence_is_no_commit(asked: EndTransaction, *, fencing: bool) -> None:
+def check_fence_is_no_commit(request: EndTransaction, *, fencing: bool) -> None:
     """A fence under way can only become an abort; a commit meanwhile is an error, and changes nothing.
 
     Raises:
         UnknownServerError: it wants to commit.
     """
     # [txn.one_outcome]
-    if fencing and asked.commit:
-        raise UnknownServerError(rules.TXN_ONE_OUTCOME, transactional_id=asked.transactional_id)
+    if fencing and request.commit:
+        raise UnknownServerError(rules.TXN_ONE_OUTCOME, transactional_id=request.transactional_id)
 
 
-def check_epoch_decided(decided: TransactionMetadata, asked: EndTransaction) -> None:
+def check_epoch_decided(decided: TransactionMetadata, request: EndTransaction) -> None:
     """Markers follow only for the epoch of the request; the decision is in the log all the same.
 
     Raises:
         ProducerFenced: the transaction was decided with another epoch.
     """
     # [fence.stale_epoch]
-    if not asked.bumps and decided.epoch != asked.epoch:
-        raise ProducerFenced(rules.FENCE_STALE_EPOCH, current=decided.epoch, got=asked.epoch)
+    if not request.bumps and decided.epoch != request.epoch:
+        raise ProducerFenced(rules.FENCE_STALE_EPOCH, current=decided.epoch, got=request.epoch)
 
 
-def check_epoch_left(metadata: TransactionMetadata, asked: EndTransaction, profile: Profile) -> None:
+def check_epoch_left(metadata: TransactionMetadata, request: EndTransaction, profile: Profile) -> None:
     """A bump needs an epoch above the current one; newer versions abort without it.
 
     Raises:
         UnknownServerError: there is none.
     """
     # [fence.epoch_exhaustion]
-    recovers = profile.last_epoch_recovers and not asked.commit
-    if asked.bumps and metadata.epoch == MAX_EPOCH and not recovers:
+    recovers = profile.last_epoch_recovers and not request.commit
+    if request.bumps and metadata.epoch == MAX_EPOCH and not recovers:
         raise UnknownServerError(epoch=metadata.epoch, state=metadata.state.name)

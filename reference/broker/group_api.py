@@ -8,7 +8,7 @@ from typing import ClassVar, Final, NamedTuple
 from reference.broker.coordinator_errors import CoordinatorNotAvailable
 from reference.broker.group_coordinator import NOT_FOUND_SINCE, GroupCoordinator, TransactionalCommit
 from reference.broker.group_errors import reported as reported_to_member
-from reference.broker.group_requests import NOBODY, FetchedOffset, MemberClaim, Offsets
+from reference.broker.group_requests import NO_CLAIM, FetchedOffset, MemberClaim, Offsets
 from reference.broker.ids import ProducerIdentity
 from reference.broker.transaction_metadata import TopicPartition
 from reference.broker.verification import ProduceVerification
@@ -28,7 +28,7 @@ class TxnOffsetCommitRequest:
     group: str
     producer: ProducerIdentity
     offsets: Offsets
-    claim: MemberClaim = NOBODY
+    claim: MemberClaim = NO_CLAIM
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +68,9 @@ def handle_txn_offset_commit(
 
     def commit(offsets: Offsets) -> None:
         number = coordinator.shards.topic.number_of(request.group)
-        asked = TransactionalCommit(request.version, request.group, request.producer, offsets, request.claim)
+        requested = TransactionalCommit(request.version, request.group, request.producer, offsets, request.claim)
         coordinator.commit_in_transaction(
-            asked,
+            requested,
             lambda: verification.guard_for(request.transactional_id, number, request.producer, NO_SEQUENCE),
         )
 

@@ -3,7 +3,7 @@
 from reference.broker.coordinator_errors import CoordinatorNotAvailable
 from reference.broker.group_errors import IllegalGeneration, RebalanceInProgress, UnknownMemberId
 from reference.broker.group_metadata import ClassicGroup, Member
-from reference.broker.group_requests import NO_GENERATION, NO_MEMBER, NOBODY, MemberClaim
+from reference.broker.group_requests import NO_CLAIM, NO_GENERATION, NO_MEMBER, MemberClaim
 from spec.versions import Profile
 from spec.vocabulary import GroupState
 
@@ -41,7 +41,7 @@ def _check_transactional(group: ClassicGroup, claim: MemberClaim, profile: Profi
         return
     if not profile.current_member_validated:
         _check_named(group, seen(group, claim, profile))
-    elif claim != NOBODY and (claim.generation > NO_GENERATION or group.state is not GroupState.EMPTY):
+    elif claim != NO_CLAIM and (claim.generation > NO_GENERATION or group.state is not GroupState.EMPTY):
         check_member(group, claim, profile)
 
 

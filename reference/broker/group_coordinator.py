@@ -27,9 +27,9 @@ from reference.broker.group_metadata import ClassicGroup
 from reference.broker.group_offsets import GroupOffsets, RecordedOffset
 from reference.broker.group_record import Key, OffsetKey, OffsetValue
 from reference.broker.group_requests import (
+    NO_CLAIM,
     NO_GENERATION,
     NO_MEMBER,
-    NOBODY,
     FetchedOffset,
     JoinAnswer,
     JoinReply,
@@ -81,7 +81,7 @@ class TransactionalCommit:
     group: str
     producer: ProducerIdentity
     offsets: Offsets
-    claim: MemberClaim = NOBODY
+    claim: MemberClaim = NO_CLAIM
 
 
 class PendingOffsets(NamedTuple):
@@ -153,31 +153,31 @@ class GroupCoordinator:
         self._heard_of(found, claim)
         shard.write(self._records(group, offsets))
 
-    def commit_in_transaction(self, asked: TransactionalCommit, verified: AskVerified) -> None:
+    def commit_in_transaction(self, request: TransactionalCommit, verified: AskVerified) -> None:
         """Add offsets to the producer's transaction, once its coordinator has verified the offsets partition.
 
         Raises:
             Refusal: the transaction or the group refuses; nothing is pending then.
         """
-        self._check_group_id(asked.group)
-        shard = self.shards.of_group(asked.group)
+        self._check_group_id(request.group)
+        shard = self.shards.of_group(request.group)
         if self._profile.commit_creates_group:
-            shard.create(asked.group)
+            shard.create(request.group)
         if not self._profile.offsets_verified_first:
-            self._check_transactional(shard, asked)
+            self._check_transactional(shard, request)
         guard = verified()
         if self._profile.offsets_verified_first:
-            self._check_transactional(shard, asked)
-        self._write_pending(shard, asked, guard)
+            self._check_transactional(shard, request)
+        self._write_pending(shard, request, guard)
 
-    def _check_transactional(self, shard: Shard, asked: TransactionalCommit) -> None:
-        group = shard.groups.get(asked.group) or self._created(shard, asked)
-        check_commit(group, asked.claim, True, self._profile)  # it keeps no session alive
+    def _check_transactional(self, shard: Shard, request: TransactionalCommit) -> None:
+        group = shard.groups.get(request.group) or self._created(shard, request)
+        check_commit(group, request.claim, True, self._profile)  # it keeps no session alive
 
-    def _created(self, shard: Shard, asked: TransactionalCommit) -> ClassicGroup:
+    def _created(self, shard: Shard, request: TransactionalCommit) -> ClassicGroup:
         """The group of a commit that names no generation."""
-        self._check_may_create(asked.group, asked.claim, asked.version >= NOT_FOUND_IN_TRANSACTIONS_SINCE)
-        return shard.create(asked.group)
+        self._check_may_create(request.group, request.claim, request.version >= NOT_FOUND_IN_TRANSACTIONS_SINCE)
+        return shard.create(request.group)
 
     def _check_may_create(self, group: str, claim: MemberClaim, not_found_known: bool) -> None:
         """A group that does not exist has no generation that a commit could name.
@@ -192,14 +192,14 @@ class GroupCoordinator:
                 raise GroupIdNotFound(group=group)
             raise IllegalGeneration(group=group, got=claim.generation)
 
-    def _write_pending(self, shard: Shard, asked: TransactionalCommit, guard: int) -> None:
-        records = self._records(asked.group, asked.offsets)
+    def _write_pending(self, shard: Shard, request: TransactionalCommit, guard: int) -> None:
+        records = self._records(request.group, request.offsets)
         try:
-            shard.write(records, asked.producer, guard)
+            shard.write(records, request.producer, guard)
         except Refusal:
             if self._profile.refused_commit_drops_pending:
-                keys = [OffsetKey(asked.group, partition) for partition in asked.offsets]
-                shard.offsets.drop_pending(asked.producer.producer_id, keys)
+                keys = [OffsetKey(request.group, partition) for partition in request.offsets]
+                shard.offsets.drop_pending(request.producer.producer_id, keys)
             raise
 
     def _records(self, group: str, offsets: Offsets) -> list[tuple[Key, bytes | None]]:
@@ -274,28 +274,28 @@ class GroupCoordinator:
 
     # --- members ----------------------------------------------------------------------------------------------
 
-    def join(self, asked: JoinRequest, reply: JoinReply) -> None:
+    def join(self, request: JoinRequest, reply: JoinReply) -> None:
         """JoinGroup; the answer comes when the generation is complete."""
         try:
-            self.members.join(self._group_to_join(asked), asked, reply)
+            self.members.join(self._group_to_join(request), request, reply)
         except MemberIdRequired as refusal:
             reply(JoinAnswer(refusal.code, str(refusal.values["member_id"])))
         except Refusal as refusal:
-            reply(JoinAnswer(refusal.code, asked.member_id))
+            reply(JoinAnswer(refusal.code, request.member_id))
 
-    def _group_to_join(self, asked: JoinRequest) -> ClassicGroup:
-        check_group_id(asked.group)
-        if not self.config.min_session_timeout_ms <= asked.session_timeout_ms <= self.config.max_session_timeout_ms:
-            raise InvalidSessionTimeout(timeout_ms=asked.session_timeout_ms)
-        shard = self.shards.of_group(asked.group)
-        if asked.group not in shard.groups and asked.member_id != NO_MEMBER:
-            raise UnknownMemberId(group=asked.group, member=asked.member_id)
-        return shard.create(asked.group)
+    def _group_to_join(self, request: JoinRequest) -> ClassicGroup:
+        check_group_id(request.group)
+        if not self.config.min_session_timeout_ms <= request.session_timeout_ms <= self.config.max_session_timeout_ms:
+            raise InvalidSessionTimeout(timeout_ms=request.session_timeout_ms)
+        shard = self.shards.of_group(request.group)
+        if request.group not in shard.groups and request.member_id != NO_MEMBER:
+            raise UnknownMemberId(group=request.group, member=request.member_id)
+        return shard.create(request.group)
 
-    def sync(self, asked: SyncRequest, reply: SyncReply) -> None:
+    def sync(self, request: SyncRequest, reply: SyncReply) -> None:
         """SyncGroup; the answer comes when the leader has assigned."""
         try:
-            self.members.sync(self._known(asked.group, asked.claim.member_id), asked, reply)
+            self.members.sync(self._known(request.group, request.claim.member_id), request, reply)
         except CoordinatorLoadInProgress:
             reply(SyncAnswer(RebalanceInProgress.code))  # the rebalance under way is lost
         except Refusal as refusal:

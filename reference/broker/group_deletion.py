@@ -108,9 +108,9 @@ def delete_group_offsets(coordinator: GroupCoordinator, group: str, partitions: 
             return Deleted(DeletionError.NON_EMPTY_GROUP)
     except Refusal as refusal:
         return Deleted(refusal.code)
-    asked = tuple(dict.fromkeys(partitions))
-    subscribed = frozenset(each for each in asked if found.is_subscribed_to(each.topic))
-    wanted = {OffsetKey(group, each) for each in asked if each not in subscribed}
+    requested = tuple(dict.fromkeys(partitions))
+    subscribed = frozenset(each for each in requested if found.is_subscribed_to(each.topic))
+    wanted = {OffsetKey(group, each) for each in requested if each not in subscribed}
     keys = [key for key in shard.offsets.known_keys() if key in wanted]
     try:
         forgotten = delete_keys(shard, keys)

@@ -48,7 +48,7 @@ class Membership:
 
     # --- JoinGroup --------------------------------------------------------------------------------------------
 
-    def join(self, group: ClassicGroup, asked: JoinRequest, reply: JoinReply) -> None:
+    def join(self, group: ClassicGroup, request: JoinRequest, reply: JoinReply) -> None:
         """A member joins, or joins again; the answer comes when the generation is complete.
 
         Raises:
@@ -56,55 +56,55 @@ class Membership:
             Refusal: it cannot be a member.
         """
         check_available(group, self.profile)
-        if not group.supports(asked.protocol_type, tuple(name for name, _ in asked.protocols)):
-            raise InconsistentGroupProtocol(group=group.group, protocol_type=asked.protocol_type)
+        if not group.supports(request.protocol_type, tuple(name for name, _ in request.protocols)):
+            raise InconsistentGroupProtocol(group=group.group, protocol_type=request.protocol_type)
         check_alive(group, self.profile)
-        if asked.member_id == NO_MEMBER:
-            self._join_new(group, asked, reply)
-        elif group.promised.pop(asked.member_id, None) is not None:
-            self._add(group, asked.member_id, asked, reply)
+        if request.member_id == NO_MEMBER:
+            self._join_new(group, request, reply)
+        elif group.promised.pop(request.member_id, None) is not None:
+            self._add(group, request.member_id, request, reply)
         else:
-            self._join_again(group, group.current(asked.member_id, asked.group_instance_id), asked, reply)
+            self._join_again(group, group.current(request.member_id, request.group_instance_id), request, reply)
 
-    def _join_new(self, group: ClassicGroup, asked: JoinRequest, reply: JoinReply) -> None:
-        member_id = self.new_member_id(asked.group_instance_id or asked.client_id)
-        if asked.group_instance_id is not None:
-            replaced = group.static_member(asked.group_instance_id)
+    def _join_new(self, group: ClassicGroup, request: JoinRequest, reply: JoinReply) -> None:
+        member_id = self.new_member_id(request.group_instance_id or request.client_id)
+        if request.group_instance_id is not None:
+            replaced = group.static_member(request.group_instance_id)
             if replaced is not None:
-                self._replace(group, replaced, member_id, asked, reply)
+                self._replace(group, replaced, member_id, request, reply)
                 return
-        elif asked.must_know_id:
-            group.promised[member_id] = self.clock.now + asked.session_timeout_ms
+        elif request.must_know_id:
+            group.promised[member_id] = self.clock.now + request.session_timeout_ms
             raise MemberIdRequired(member_id=member_id)
-        self._add(group, member_id, asked, reply)
+        self._add(group, member_id, request, reply)
 
-    def _add(self, group: ClassicGroup, member_id: str, asked: JoinRequest, reply: JoinReply) -> None:
+    def _add(self, group: ClassicGroup, member_id: str, request: JoinRequest, reply: JoinReply) -> None:
         member = Member(
             member_id,
-            asked.group_instance_id,
-            asked.client_id,
-            asked.client_host,
-            asked.session_timeout_ms,
-            asked.rebalance_timeout_ms,
-            asked.protocols,
+            request.group_instance_id,
+            request.client_id,
+            request.client_host,
+            request.session_timeout_ms,
+            request.rebalance_timeout_ms,
+            request.protocols,
             joining=reply,
         )
         if not group.members:
-            group.protocol_type = asked.protocol_type
+            group.protocol_type = request.protocol_type
         group.grew = group.state is GroupState.PREPARING_REBALANCE and group.initial_until_ms >= 0
         group.members[member_id] = member
         group.leader = group.leader or member_id
         self._prepare(group)
 
     def _replace(
-        self, group: ClassicGroup, replaced: Member, member_id: str, asked: JoinRequest, reply: JoinReply
+        self, group: ClassicGroup, replaced: Member, member_id: str, request: JoinRequest, reply: JoinReply
     ) -> None:
         """A static instance comes back as a new member; the old one is fenced, and the rest of its state stays."""
         self._give_up(replaced, ErrorCode.FENCED_INSTANCE_ID)
         before = replaced.member_id
         group.rename(replaced, member_id)
         replaced.heard_of(self.clock.now)
-        if group.state is GroupState.STABLE and replaced.protocols == asked.protocols:
+        if group.state is GroupState.STABLE and replaced.protocols == request.protocols:
             try:
                 self.store(group)
             except Refusal:
@@ -112,18 +112,18 @@ class Membership:
                 raise
             reply(self._joined(group, replaced))
             return
-        replaced.protocols, replaced.joining = asked.protocols, reply
+        replaced.protocols, replaced.joining = request.protocols, reply
         self._prepare(group)
 
-    def _join_again(self, group: ClassicGroup, member: Member, asked: JoinRequest, reply: JoinReply) -> None:
-        unchanged = member.protocols == asked.protocols
+    def _join_again(self, group: ClassicGroup, member: Member, request: JoinRequest, reply: JoinReply) -> None:
+        unchanged = member.protocols == request.protocols
         known_generation = group.state is GroupState.COMPLETING_REBALANCE or (
             group.state is GroupState.STABLE and not group.is_leader(member)
         )
         if known_generation and unchanged:
             reply(self._joined(group, member))
             return
-        member.protocols, member.joining = asked.protocols, reply
+        member.protocols, member.joining = request.protocols, reply
         self._prepare(group)
 
     def _joined(self, group: ClassicGroup, member: Member) -> JoinAnswer:
@@ -203,14 +203,14 @@ class Membership:
 
     # --- SyncGroup --------------------------------------------------------------------------------------------
 
-    def sync(self, group: ClassicGroup, asked: SyncRequest, reply: SyncReply) -> None:
+    def sync(self, group: ClassicGroup, request: SyncRequest, reply: SyncReply) -> None:
         """A member asks for its assignment; the leader sends all assignments.
 
         Raises:
             Refusal: it is no member of this generation, or a rebalance is under way.
         """
         check_available(group, self.profile)
-        member = check_member(group, asked.claim, self.profile)
+        member = check_member(group, request.claim, self.profile)
         check_alive(group, self.profile)
         if group.state is GroupState.PREPARING_REBALANCE:
             raise RebalanceInProgress(group=group.group)
@@ -220,12 +220,12 @@ class Membership:
             return
         member.syncing = reply
         if group.is_leader(member):
-            self._assign(group, asked)
+            self._assign(group, request)
 
-    def _assign(self, group: ClassicGroup, asked: SyncRequest) -> None:
+    def _assign(self, group: ClassicGroup, request: SyncRequest) -> None:
         """Write down the leader's assignment; then every member gets its own."""
         for member in group.members.values():
-            member.assignment = asked.assignments.get(member.member_id, b"")
+            member.assignment = request.assignments.get(member.member_id, b"")
         before = group.state
         group.enter(GroupState.STABLE, self.clock.now)
         try:

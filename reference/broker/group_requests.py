@@ -25,7 +25,7 @@ class MemberClaim(NamedTuple):
     group_instance_id: str | None = None
 
 
-NOBODY: Final = MemberClaim()
+NO_CLAIM: Final = MemberClaim()
 
 
 class OffsetAndMetadata(NamedTuple):

@@ -25,7 +25,7 @@ BY_BROKER_SINCE: Final = 4
 BUMPS_SINCE: Final = 5
 """First version of EndTxn that bumps the epoch, and answers with the identity of the next transaction."""
 
-NOBODY: Final = ProducerIdentity(NO_PRODUCER_ID, NO_EPOCH)
+NO_IDENTITY: Final = ProducerIdentity(NO_PRODUCER_ID, NO_EPOCH)
 
 OFFSETS_TOPIC: Final = "__consumer_offsets"
 
@@ -34,7 +34,7 @@ class IdentityAnswer(NamedTuple):
     """The answer to InitProducerId and EndTxn; -1 where it has no identity."""
 
     error: ErrorCode
-    identity: ProducerIdentity = NOBODY
+    identity: ProducerIdentity = NO_IDENTITY
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ def handle_init_producer_id(
     version: int,
     transactional_id: str | None,
     timeout_ms: int,
-    expected: ProducerIdentity = NOBODY,
+    expected: ProducerIdentity = NO_IDENTITY,
 ) -> IdentityAnswer:
     """Answer InitProducerId; half an expected identity is none.
 
@@ -92,7 +92,7 @@ def expected_identity(expected: ProducerIdentity) -> ProducerIdentity | None:
     Raises:
         InvalidRequest: it has one of producer id and epoch only.
     """
-    if expected == NOBODY:
+    if expected == NO_IDENTITY:
         return None
     if expected.producer_id == NO_PRODUCER_ID or expected.epoch == NO_EPOCH:
         raise InvalidRequest(producer_id=expected.producer_id, epoch=expected.epoch)
@@ -173,12 +173,12 @@ def handle_end_txn(
         commit: commit it, or else abort it.
     """
     bumps = version >= BUMPS_SINCE
-    asked = EndTransaction(transactional_id, *producer, commit, BUMPS_EPOCH if bumps else 0)
+    request = EndTransaction(transactional_id, *producer, commit, BUMPS_EPOCH if bumps else 0)
     try:
-        identity = coordinator.end_txn(asked)
+        identity = coordinator.end_txn(request)
     except Refusal as refusal:
         return IdentityAnswer(reported(coordinator.profile, Api.END_TXN, version, refusal.code))
-    return IdentityAnswer(ErrorCode.NONE, identity if bumps else NOBODY)
+    return IdentityAnswer(ErrorCode.NONE, identity if bumps else NO_IDENTITY)
 
 
 STATE_NAMES: Final[Mapping[str, TransactionState]] = MappingProxyType(

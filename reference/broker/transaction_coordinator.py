@@ -222,8 +222,8 @@ class TransactionCoordinator:
         """
         fenced = entry.begin(fence_epoch(entry.metadata, not entry.failed_fence, self.profile))
         version = self.profile.transaction_version
-        asked = EndTransaction(entry.transactional_id, fenced.producer_id, fenced.epoch, False, version, False)
-        self.end_txn(asked)
+        request = EndTransaction(entry.transactional_id, fenced.producer_id, fenced.epoch, False, version, False)
+        self.end_txn(request)
 
     # --- partitions -------------------------------------------------------------------------------------------
 
@@ -284,7 +284,7 @@ class TransactionCoordinator:
 
     # --- EndTxn -----------------------------------------------------------------------------------------------
 
-    def end_txn(self, asked: EndTransaction) -> ProducerIdentity:
+    def end_txn(self, request: EndTransaction) -> ProducerIdentity:
         """Decide a transaction; returns the identity of the producer's next one (a new one under version 2).
 
         Raises:
@@ -292,45 +292,45 @@ class TransactionCoordinator:
                 all the same in releases that let it through, and no marker follows.
             Refusal: there is no such transaction to end, or the coordinator cannot answer now.
         """
-        entry = self.states.known(asked.transactional_id)
-        if decide(entry, asked, self.profile) is not End.DONE:
-            return self._prepare_end(entry, asked)
+        entry = self.states.known(request.transactional_id)
+        if decide(entry, request, self.profile) is not End.DONE:
+            return self._prepare_end(entry, request)
         return identity_of(entry.metadata)
 
-    def _prepare_end(self, entry: TransactionEntry, asked: EndTransaction) -> ProducerIdentity:
+    def _prepare_end(self, entry: TransactionEntry, request: EndTransaction) -> ProducerIdentity:
         fencing = entry.is_fencing
-        check_fence_is_no_commit(asked, fencing=fencing)
-        rotates = entry.metadata.is_exhausted and asked.bumps and (not fencing or self.profile.fence_rotates)
+        check_fence_is_no_commit(request, fencing=fencing)
+        rotates = entry.metadata.is_exhausted and request.bumps and (not fencing or self.profile.fence_rotates)
         next_id = self._producer_ids.generate() if rotates else NO_PRODUCER_ID
         if fencing:
-            self._make_way(entry, asked)
-        check_epoch_left(entry.metadata, asked, self.profile)
+            self._make_way(entry, request)
+        check_epoch_left(entry.metadata, request, self.profile)
         now = self.clock.now
-        change = entry.begin(prepare_end(entry.metadata, asked.commit, self._recorded_version(asked), next_id, now))
+        change = entry.begin(prepare_end(entry.metadata, request.commit, self._recorded_version(request), next_id, now))
         try:
             self.states.write(entry, change, now)
         except Refusal:
-            remembered = self.profile.failed_fence_remembered and not self._bumps_in_prepare(asked)
+            remembered = self.profile.failed_fence_remembered and not self._bumps_in_prepare(request)
             entry.failed_fence |= fencing and remembered
             raise
         decided = entry.metadata
-        check_epoch_decided(decided, asked)
+        check_epoch_decided(decided, request)
         completed = self._owe_markers(entry)
         return identity_of(completed if self.profile.exhausted_reply_is_next else decided)
 
-    def _recorded_version(self, asked: EndTransaction) -> int:
+    def _recorded_version(self, request: EndTransaction) -> int:
         """The transaction version in the record of the end: since 4.0, 0 where the epoch stays."""
-        return asked.client_version if asked.bumps or not self.profile.client_version_kept else 0
+        return request.client_version if request.bumps or not self.profile.client_version_kept else 0
 
-    def _make_way(self, entry: TransactionEntry, asked: EndTransaction) -> None:
+    def _make_way(self, entry: TransactionEntry, request: EndTransaction) -> None:
         """The abort replaces the fence; the fencing epoch is in force from now on, unless the abort itself bumps it."""
-        if self._bumps_in_prepare(asked):
+        if self._bumps_in_prepare(request):
             entry.cancel()
         else:
-            entry.raise_epoch(asked.epoch)
+            entry.raise_epoch(request.epoch)
 
-    def _bumps_in_prepare(self, asked: EndTransaction) -> bool:
-        return asked.bumps and self.profile.fence_bumps_once
+    def _bumps_in_prepare(self, request: EndTransaction) -> bool:
+        return request.bumps and self.profile.fence_bumps_once
 
     def _owe_markers(self, entry: TransactionEntry) -> TransactionMetadata:
         """A decision is in the log: from now on its markers are outstanding."""

@@ -77,7 +77,7 @@ class ProduceVerification:
         """
         guard = self.start(number, producer, base_sequence)
         if guard != NO_GUARD:
-            self._ask(transactional_id, number, producer)
+            self._send_question(transactional_id, number, producer)
         return guard
 
     def start(self, number: int, producer: ProducerIdentity, base_sequence: Sequence) -> int:
@@ -123,7 +123,7 @@ class ProduceVerification:
         if self.profile.stale_epoch_before_asking and producer.epoch < current:
             raise InvalidProducerEpoch(current=current, got=producer.epoch)
 
-    def _ask(self, transactional_id: str, number: int, producer: ProducerIdentity) -> None:
+    def _send_question(self, transactional_id: str, number: int, producer: ProducerIdentity) -> None:
         try:
             self._ask_coordinator(transactional_id, self.names[number], producer)
         except Refusal as refusal:

@@ -5,7 +5,7 @@ from enum import Enum, auto, unique
 from typing import Final, NamedTuple
 
 from reference.broker.ids import ProducerIdentity
-from reference.broker.transaction_api import NOBODY
+from reference.broker.transaction_api import NO_IDENTITY
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.coordinator_requests import (
     CoordinatorRequest,
@@ -72,7 +72,7 @@ class CoordinatorAnswer(NamedTuple):
 
     error: ErrorCode = ErrorCode.NONE
     node: int = NO_NODE
-    identity: ProducerIdentity = NOBODY
+    identity: ProducerIdentity = NO_IDENTITY
     partitions: Mapping[TopicPartition, ErrorCode] = {}
 
 
@@ -127,7 +127,7 @@ class CoordinatorChannel:
         self._awaited: PendingRequest | None = None
         self._sent = 0
 
-    def ask(self, request: CoordinatorRequest, result: PendingResult) -> None:
+    def enqueue(self, request: CoordinatorRequest, result: PendingResult) -> None:
         """Have a request wait."""
         self.retry(PendingRequest(request, result))
 
@@ -171,7 +171,7 @@ class CoordinatorChannel:
         wanted = coordinator_of(waiting.request)
         if wanted is not None:
             self.nodes.pop(wanted, None)
-            self.ask(FindCoordinator(wanted, key_of(waiting.request)), PendingResult())
+            self.enqueue(FindCoordinator(wanted, key_of(waiting.request)), PendingResult())
 
 
 def deciding_error(waiting: PendingRequest, answer: CoordinatorAnswer) -> ErrorCode:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import IntEnum, StrEnum, unique
 from typing import ClassVar
 
-from reference.broker.group_requests import NOBODY, MemberClaim, Offsets
+from reference.broker.group_requests import NO_CLAIM, MemberClaim, Offsets
 from reference.broker.ids import ProducerIdentity
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.transaction_errors import ProducerRequest
@@ -75,7 +75,7 @@ class AddOffsets:
     producer: ProducerIdentity
     group: str
     offsets: Offsets
-    claim: MemberClaim = NOBODY
+    claim: MemberClaim = NO_CLAIM
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class TxnOffsetCommit:
     producer: ProducerIdentity
     group: str
     offsets: Offsets
-    claim: MemberClaim = NOBODY
+    claim: MemberClaim = NO_CLAIM
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,11 +118,11 @@ class GroupConsumer:
         """The application asks for records: what must be sent before or beside; records follow from `fetchable`."""
         self._commit_automatically(now)
         waits = self._keeps_partitions()
-        return self._asked(self.member.find(now) if waits else self.member.poll(now)) + self._offsets(now)
+        return self._under_way(self.member.find(now) if waits else self.member.poll(now)) + self._offsets(now)
 
     def beat(self, now: Timestamp) -> list[GroupOutgoing]:
         """The heartbeat thread's turn, also while the application is busy."""
-        return self._asked(self.member.beat(now))
+        return self._under_way(self.member.beat(now))
 
     @property
     def fetchable(self) -> tuple[TopicPartition, ...]:
@@ -155,7 +155,7 @@ class GroupConsumer:
 
     def close(self) -> list[GroupOutgoing]:
         """Leave the group, without a last commit."""
-        return self._asked(self.member.leave())
+        return self._under_way(self.member.leave())
 
     # --- partitions come and go -------------------------------------------------------------------------------
 
@@ -217,9 +217,9 @@ class GroupConsumer:
         elif self.unknown and self.member.state is MemberState.STABLE:
             fetch = OffsetFetch(group, tuple(sorted(self.unknown)), self.settings.require_stable)
             self.in_flight = GroupOutgoing(next(self._numbers), node, fetch)
-        return self._asked(self.in_flight)
+        return self._under_way(self.in_flight)
 
-    def _asked(self, outgoing: GroupOutgoing | None) -> list[GroupOutgoing]:
+    def _under_way(self, outgoing: GroupOutgoing | None) -> list[GroupOutgoing]:
         return [] if outgoing is None else [outgoing]
 
     # --- answers ----------------------------------------------------------------------------------------------
@@ -238,9 +238,9 @@ class GroupConsumer:
         """The connection broke or the request timed out: it is sent again if it still matters."""
         self.answer(number, ErrorCode.NETWORK_EXCEPTION, now)
 
-    def _heard(self, asked: MemberRequest, answer: GroupAnswer, now: Timestamp) -> None:
+    def _heard(self, request: MemberRequest, answer: GroupAnswer, now: Timestamp) -> None:
         error = error_of(answer)
-        outcome = group_meaning(asked, error)
+        outcome = group_meaning(request, error)
         again = outcome in (GroupMeaning.RETRY, GroupMeaning.REFIND)
         if isinstance(answer, OffsetsAnswer) and answer.error is ErrorCode.NONE:
             self._start_from(answer)

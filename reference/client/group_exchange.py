@@ -125,9 +125,9 @@ GROUP_MEANINGS: Final[Mapping[ErrorCode, tuple[GroupMeaning, ...]]] = MappingPro
 """The errors that a member plans for, and their meaning as the answer to each request."""
 
 
-def group_meaning(asked: MemberRequest, error: ErrorCode) -> GroupMeaning:
+def group_meaning(request: MemberRequest, error: ErrorCode) -> GroupMeaning:
     """What a member does about an error in answer to a request."""
-    return GROUP_MEANINGS.get(error, UNEXPECTED)[asked]
+    return GROUP_MEANINGS.get(error, UNEXPECTED)[request]
 
 
 def asked_of(request: GroupRequest) -> MemberRequest:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from reference.broker.transaction_api import NOBODY
+from reference.broker.transaction_api import NO_IDENTITY
 from reference.client.drain_rules import Hold
 from reference.client.partition_queue import PartitionQueue, ProducerBatch
 from reference.client.producer import RETRIABLE, Attempt, AttemptReply, IdempotentProducer, on_the_wire
@@ -37,7 +37,7 @@ class PlainProducer(IdempotentProducer):
             raise Impossible(f"nothing may be sent to partition {partition}")
         queue = self.queues[partition]
         batch = queue.waiting.popleft()
-        batch.number(NOBODY, NO_SEQUENCE)
+        batch.number(NO_IDENTITY, NO_SEQUENCE)
         batch.attempts += 1
         queue.in_flight.append(batch)
         return self._sent(Attempt(partition, self._attempts, batch, on_the_wire(batch, transactional=False)))

@@ -6,10 +6,9 @@ sent again as it was, with the producer id and epoch that it was made with.
 
 from collections.abc import Callable
 
-from reference.broker.group_requests import NOBODY as NOT_A_MEMBER
-from reference.broker.group_requests import MemberClaim, Offsets
+from reference.broker.group_requests import NO_CLAIM, MemberClaim, Offsets
 from reference.broker.ids import ProducerIdentity
-from reference.broker.transaction_api import NOBODY
+from reference.broker.transaction_api import NO_IDENTITY
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.coordinator_channel import (
     ClientCall,
@@ -98,10 +97,10 @@ class TransactionManager:
         result = PendingResult(ClientCall.SEND_OFFSETS)
         if self.versions.bumps_by_ending:
             self.started = True
-            self.channel.ask(self._offset_commit(identity, group, offsets, claim), result)
+            self.channel.enqueue(self._offset_commit(identity, group, offsets, claim), result)
             return result
         version = self.versions.add_offsets
-        self.channel.ask(AddOffsets(version, self.transactional_id, identity, group, offsets, claim), result)
+        self.channel.enqueue(AddOffsets(version, self.transactional_id, identity, group, offsets, claim), result)
         return result
 
     def commit(self) -> PendingResult:
@@ -118,7 +117,7 @@ class TransactionManager:
         self.versions = self.offered
         self.identity = None
         result = PendingResult(ClientCall.INIT_TRANSACTIONS)
-        self.channel.ask(
+        self.channel.enqueue(
             InitProducerId(self.versions.init_producer_id, self.transactional_id, self._timeout_ms), result
         )
         return self._remembered(result)
@@ -138,8 +137,8 @@ class TransactionManager:
     def _complete_transaction(self, result: PendingResult, commit: bool) -> PendingResult:
         """The transaction ends with the versions that it began with; the next one has those that are offered."""
         self._ask_to_add_partitions()
-        identity = self.identity or NOBODY  # nobody where there is nothing to end, so that nothing is sent
-        self.channel.ask(EndTxn(self.versions.end_txn, self.transactional_id, identity, commit), result)
+        identity = self.identity or NO_IDENTITY  # nobody where there is nothing to end, so that nothing is sent
+        self.channel.enqueue(EndTxn(self.versions.end_txn, self.transactional_id, identity, commit), result)
         if self.offered.bumps_by_ending and not self.versions.bumps_by_ending:
             self.needs_bump = True
         self.versions = self.offered
@@ -239,7 +238,7 @@ class TransactionManager:
                 self.started = True
             case AddOffsets(producer=producer, group=group, offsets=offsets, claim=claim):
                 self.started = True
-                self.channel.ask(self._offset_commit(producer, group, offsets, claim), waiting.result)
+                self.channel.enqueue(self._offset_commit(producer, group, offsets, claim), waiting.result)
             case TxnOffsetCommit():
                 waiting.result.succeed()
             case EndTxn():
@@ -252,7 +251,7 @@ class TransactionManager:
 
     def _ended(self, result: PendingResult, identity: ProducerIdentity) -> None:
         """The transaction is decided; an answer with an identity is that of the next one."""
-        if identity != NOBODY:
+        if identity != NO_IDENTITY:
             self.identity = identity
             self._take_identity(identity, True)
         self._complete(result)
@@ -270,7 +269,9 @@ class TransactionManager:
         self.needs_bump = False
         self.machine.go_by_itself(ClientState.INITIALIZING)
         version = self.versions.init_producer_id
-        self.channel.ask(InitProducerId(version, self.transactional_id, self._timeout_ms, self._identified()), result)
+        self.channel.enqueue(
+            InitProducerId(version, self.transactional_id, self._timeout_ms, self._identified()), result
+        )
 
     # --- errors -----------------------------------------------------------------------------------------------
 
@@ -328,11 +329,11 @@ class TransactionManager:
             version, producer = self.versions.add_partitions, self._identified()
             added = AddPartitions(version, self.transactional_id, producer, tuple(sorted(self._new)))
             self._new.clear()
-            self.channel.ask(added, PendingResult())
+            self.channel.enqueue(added, PendingResult())
 
     def _offset_commit(
         self, producer: ProducerIdentity, group: str, offsets: Offsets, claim: MemberClaim
     ) -> TxnOffsetCommit:
         version = self.versions.txn_offset_commit
-        reported = claim if version >= CLAIMS_SINCE else NOT_A_MEMBER
+        reported = claim if version >= CLAIMS_SINCE else NO_CLAIM
         return TxnOffsetCommit(version, self.transactional_id, producer, group, offsets, reported)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from reference.broker.group_requests import NOBODY, MemberClaim, Offsets
+from reference.broker.group_requests import NO_CLAIM, MemberClaim, Offsets
 from reference.broker.ids import ProducerIdentity
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.coordinator_channel import CoordinatorAnswer, Outgoing, PendingResult
@@ -79,7 +79,7 @@ class TransactionalProducer(IdempotentProducer):
         self.admit(partition)
         return super().send(partition, record_count, now, values)
 
-    def send_offsets_to_transaction(self, group: str, offsets: Offsets, claim: MemberClaim = NOBODY) -> PendingResult:
+    def send_offsets_to_transaction(self, group: str, offsets: Offsets, claim: MemberClaim = NO_CLAIM) -> PendingResult:
         """Commit offsets of a consumer group as part of the transaction; `claim` is that of the group's member."""
         return self.manager.send_offsets(group, offsets, claim)
 

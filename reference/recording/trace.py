@@ -130,6 +130,7 @@ REPLY: Final = (
         last_offset="offset of the last record, as answered",
         reply_producer_id="producer id handed out",
         reply_epoch="producer epoch handed out",
+        marker_error="the answer to the marker that the coordinator of the transaction had sent to the partition",
     ),
     *_booleans(
         duplicate="the answer came from the cache of recent batches",
@@ -278,6 +279,14 @@ REPLICATION: Final = (
                     f"replica_{place}_insync": "it is in the in-sync set that the election starts from",
                     f"replica_{place}_eligible": "it is an eligible leader (KIP-966)",
                     f"replica_{place}_last_known": "it is the last known leader of a partition that has none",
+                    f"replica_{place}_proposed": "it is in the in-sync set that a leader proposes",
+                }
+            ),
+            *_integers(
+                **{
+                    f"replica_{place}_counted_epoch": "epoch of the registration under which it fetched, as the leader "
+                    "that proposes it says; -1 none",
+                    f"replica_{place}_registered_epoch": "epoch of its present registration, -1 none",
                 }
             ),
         )

@@ -51,7 +51,7 @@ class BrokerProcess:
         """The controller has registered it."""
         self.epoch = epoch
 
-    def hear(self, partition: int, word: LeaderAndIsr, now: Timestamp) -> None:
+    def learn_leader(self, partition: int, word: LeaderAndIsr, now: Timestamp) -> None:
         """Receive the state of a partition from the controller.
 
         Word from before its registration was for the process before it, and is dropped: under ZooKeeper it names the
@@ -83,17 +83,17 @@ class BrokerProcess:
                 made[partition] = self.proposals[partition] = proposal
         return made
 
-    def altered(self, partition: int, asked: AlterPartition, answer: Altered, now: Timestamp) -> None:
+    def altered(self, partition: int, request: AlterPartition, answer: Altered, now: Timestamp) -> None:
         """The controller has answered a proposal; the answer to an earlier one is dropped.
 
         Args:
             partition: its number.
-            asked: the proposal that is answered.
+            request: the proposal that is answered.
             answer: of the controller.
             now: milliseconds, by the broker's clock.
         """
         present = self.proposals.get(partition)
-        if present is None or asked != present._replace(broker_epoch=asked.broker_epoch):
+        if present is None or request != present._replace(broker_epoch=request.broker_epoch):
             return
         leadership = self.replicas[partition].leadership
         if leadership is not None:
@@ -110,18 +110,18 @@ class BrokerProcess:
     # --- followers --------------------------------------------------------------------------------------------
 
     def answer_fetch(
-        self, partition: int, asked: FetchRequest, now: Timestamp
+        self, partition: int, request: FetchRequest, now: Timestamp
     ) -> tuple[FollowerFetchResult, AlterPartition | None]:
         """Answer a follower; perhaps with a proposal to take it into the in-sync set."""
-        answer, proposal = self.replicas[partition].fetch(asked, now)
+        answer, proposal = self.replicas[partition].fetch(request, now)
         if proposal is not None:
             self.proposals[partition] = proposal
         return answer, proposal
 
-    def asks(self, partition: int) -> tuple[int, FetchRequest | AskEpochEnd] | None:
+    def next_request(self, partition: int) -> tuple[int, FetchRequest | AskEpochEnd] | None:
         """What it asks the leader of a partition, and whom; None if there is nothing to ask."""
         following = self.replicas[partition].following
         if following is None:
             return None
-        asked = following.ask(self.epoch)
-        return None if asked is None else (following.leader, asked)
+        request = following.next_request(self.epoch)
+        return None if request is None else (following.leader, request)

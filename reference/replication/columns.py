@@ -16,13 +16,13 @@ def progress_columns(broker: int, progress: FollowerProgress) -> Row:
     }
 
 
-def fetch_columns(asked: FetchRequest, answer: FollowerFetchResult, known: EpochEnd = UNDEFINED) -> Row:
+def fetch_columns(request: FetchRequest, answer: FollowerFetchResult, known: EpochEnd = UNDEFINED) -> Row:
     """A Fetch, what its broker knows of the epoch that it names, and the answer."""
     return {
-        "offset": asked.offset,
-        "asked_leader_epoch": asked.leader_epoch,
-        "asked_epoch": asked.last_epoch,
-        "asked_broker_epoch": asked.broker_epoch,
+        "offset": request.offset,
+        "asked_leader_epoch": request.leader_epoch,
+        "asked_epoch": request.last_epoch,
+        "asked_broker_epoch": request.broker_epoch,
         "known_epoch": known.epoch,
         "known_epoch_end": known.end,
         "error": int(answer.error),

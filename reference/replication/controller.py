@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from reference.errors import Refusal
 from reference.recording.recorder import Row, Value
+from reference.recording.trace import REPLICAS_SHOWN
 from reference.replication.elections import Candidate, Elected, ElectionReason, candidate_columns, valid_leaders
 from reference.replication.messages import Altered, AlterPartition, LeaderAndIsr, PartitionState
 from reference.replication.metadata import Metadata
@@ -187,7 +188,16 @@ class Controller(ABC):
         former: PartitionState,
         unclean_allowed: bool,
     ) -> None:
-        """Report an election whose outcome is written."""
+        """Report an election whose outcome is written.
+
+        Args:
+            partition: its number.
+            election: what kind it was.
+            candidates: as they stood before it.
+            elected: the leader now, or none.
+            former: the partition's state before the election.
+            unclean_allowed: whether anyone alive might have led.
+        """
         now = self.metadata.partitions[partition]
         self.report(
             "LeaderElection",
@@ -229,40 +239,54 @@ class Controller(ABC):
 
     # --- proposals of leaders ---------------------------------------------------------------------------------
 
-    def alter_partition(self, partition: int, asked: AlterPartition) -> Altered:
+    def alter_partition(self, partition: int, request: AlterPartition) -> Altered:
         """A leader proposes another in-sync set: the state as it is then, or the reason why not."""
         state = self.metadata.partitions[partition]
         try:
-            self.check_proposal(state, asked)
-            answer = Altered(ErrorCode.NONE, self.altered(partition, state, asked))
+            self.check_proposal(state, request)
+            answer = Altered(ErrorCode.NONE, self.altered(partition, state, request))
         except Refusal as refusal:
             answer = Altered(refusal.code)
-        now, registered = self.metadata.partitions[partition], self.metadata.brokers.get(asked.broker)
+        now, registered = self.metadata.partitions[partition], self.metadata.brokers.get(request.broker)
         self.report(
             "AlterPartition",
             partition,
             error=int(answer.error),
-            client=f"broker-{asked.broker}",
-            broker=asked.broker,
+            client=f"broker-{request.broker}",
+            broker=request.broker,
             broker_epoch=ABSENT if registered is None else registered.epoch,
-            sender_leads=state.leader == asked.broker,
-            asked_broker_epoch=asked.broker_epoch,
-            asked_leader_epoch=asked.leader_epoch,
-            asked_partition_epoch=asked.partition_epoch,
+            sender_leads=state.leader == request.broker,
+            asked_broker_epoch=request.broker_epoch,
+            asked_leader_epoch=request.leader_epoch,
+            asked_partition_epoch=request.partition_epoch,
             leader_epoch=state.leader_epoch,
             partition_epoch=state.partition_epoch,
             leader_epoch_after=now.leader_epoch,
             partition_epoch_after=now.partition_epoch,
-            ill_formed=is_ill_formed(state, asked),
-            ineligible=bool(self.ineligible(asked)),
+            leader=state.leader,
+            ill_formed=is_ill_formed(state, request),
+            ineligible=bool(self.ineligible(request)),
+            **self.member_columns(state, request),
             insync_size=len(state.insync),
-            proposed_size=len(asked.insync),
+            proposed_size=len(request.insync),
             min_insync=self.config.min_insync,
         )
         return answer
 
+    def member_columns(self, state: PartitionState, request: AlterPartition) -> Row:
+        """The replicas of a partition in the columns of the trace: who they are, and which of them are proposed."""
+        columns: Row = {}
+        for place, broker in enumerate(state.assignment[:REPLICAS_SHOWN]):
+            shown, known = f"replica_{place}_", self.metadata.brokers.get(broker)
+            columns[f"{shown}broker"] = broker
+            columns[f"{shown}alive"] = self.is_active(broker)
+            columns[f"{shown}proposed"] = broker in request.insync
+            columns[f"{shown}counted_epoch"] = request.insync.get(broker, ABSENT)
+            columns[f"{shown}registered_epoch"] = ABSENT if known is None else known.epoch
+        return columns
+
     @abstractmethod
-    def check_proposal(self, state: PartitionState, asked: AlterPartition) -> None:
+    def check_proposal(self, state: PartitionState, request: AlterPartition) -> None:
         """Whether the proposal is of the present leader, of the present state, and can be.
 
         Raises:
@@ -270,40 +294,40 @@ class Controller(ABC):
         """
 
     @abstractmethod
-    def altered(self, partition: int, state: PartitionState, asked: AlterPartition) -> PartitionState:
+    def altered(self, partition: int, state: PartitionState, request: AlterPartition) -> PartitionState:
         """Write another in-sync set."""
 
-    def check_epochs(self, state: PartitionState, asked: AlterPartition) -> None:
+    def check_epochs(self, state: PartitionState, request: AlterPartition) -> None:
         """The proposal is made to the present controller, in the sender's present session, under the present epoch.
 
         Raises:
             Refusal: in Kafka's order.
         """
         self.metadata.check_controller(self.epoch)
-        self.check_session_of(asked.broker, asked.broker_epoch)
-        newer = asked.leader_epoch > state.leader_epoch or asked.partition_epoch > state.partition_epoch
+        self.check_session_of(request.broker, request.broker_epoch)
+        newer = request.leader_epoch > state.leader_epoch or request.partition_epoch > state.partition_epoch
         if newer and self.profile.proposal_checked:
-            raise NotController(leader_epoch=asked.leader_epoch, partition_epoch=asked.partition_epoch)
+            raise NotController(leader_epoch=request.leader_epoch, partition_epoch=request.partition_epoch)
         # [repl.committed_survives]
-        if asked.leader_epoch < state.leader_epoch:
-            raise FencedLeaderEpoch(current=state.leader_epoch, got=asked.leader_epoch)
+        if request.leader_epoch < state.leader_epoch:
+            raise FencedLeaderEpoch(current=state.leader_epoch, got=request.leader_epoch)
 
-    def check_members(self, state: PartitionState, asked: AlterPartition) -> None:
+    def check_members(self, state: PartitionState, request: AlterPartition) -> None:
         """The proposed set has its leader, only replicas, and only brokers that are there.
 
         Raises:
             InvalidProposal: the leader is missing, or a broker is no replica.
             IneligibleReplica: a member is not there, is shutting down, or has been registered again since.
         """
-        if is_ill_formed(state, asked):
-            raise InvalidProposal(insync=sorted(asked.insync))
-        ineligible = self.ineligible(asked)
+        if is_ill_formed(state, request):
+            raise InvalidProposal(insync=sorted(request.insync))
+        ineligible = self.ineligible(request)
         if ineligible:
             raise IneligibleReplica(brokers=ineligible)
 
-    def ineligible(self, asked: AlterPartition) -> list[int]:
+    def ineligible(self, request: AlterPartition) -> list[int]:
         """The proposed members that are not there, or in another incarnation than the one that was counted."""
-        return [broker for broker, counted in sorted(asked.insync.items()) if not self.may_join(broker, counted)]
+        return [broker for broker, counted in sorted(request.insync.items()) if not self.may_join(broker, counted)]
 
     def may_join(self, broker: int, counted: int) -> bool:
         """Whether a broker may be in an in-sync set; -1: its leader has counted no fetch of it yet."""
@@ -312,6 +336,6 @@ class Controller(ABC):
         return not self.profile.incarnations_compared or counted in (ABSENT, self.metadata.brokers[broker].epoch)
 
 
-def is_ill_formed(state: PartitionState, asked: AlterPartition) -> bool:
+def is_ill_formed(state: PartitionState, request: AlterPartition) -> bool:
     """Whether a proposed set lacks its leader, or has a broker without replica."""
-    return state.leader not in asked.insync or not set(asked.insync) <= set(state.assignment)
+    return state.leader not in request.insync or not set(request.insync) <= set(state.assignment)

@@ -47,7 +47,7 @@ class Elected(NamedTuple):
     uncleanly: bool = False
 
 
-NOBODY = Elected(NO_LEADER)
+NONE_ELECTED = Elected(NO_LEADER)
 
 
 def valid_leaders(candidates: Sequence[Candidate]) -> list[int]:
@@ -71,7 +71,7 @@ def first_in_sync(candidates: Sequence[Candidate], unclean_allowed: bool) -> Ele
     for candidate in alive:
         if candidate.last_known:
             return Elected(candidate.broker, uncleanly=True)
-    return Elected(alive[0].broker, uncleanly=True) if alive and unclean_allowed else NOBODY
+    return Elected(alive[0].broker, uncleanly=True) if alive and unclean_allowed else NONE_ELECTED
 
 
 def present_or_first(candidates: Sequence[Candidate], leader: int, unclean_allowed: bool) -> Elected:

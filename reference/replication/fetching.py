@@ -16,12 +16,12 @@ def bounds(log: Partition) -> tuple[Offset, Offset, Offset]:
     return log.high_watermark, log.log_start, log.log_end
 
 
-def read_for(log: Partition, asked: FetchRequest, known: EpochEnd, max_batches: int) -> FollowerFetchResult:
+def read_for(log: Partition, request: FetchRequest, known: EpochEnd, max_batches: int) -> FollowerFetchResult:
     """Answer a follower from the leader's log.
 
     Args:
         log: the leader's.
-        asked: the fetch.
+        request: the fetch.
         known: where the epoch that the fetch names ends in that log.
         max_batches: how many batches an answer has at most.
 
@@ -29,15 +29,15 @@ def read_for(log: Partition, asked: FetchRequest, known: EpochEnd, max_batches: 
         OffsetOutOfRange: nothing can be said of the offset, or of the epoch that it was written under.
     """
     # [repl.prefix_agreement]
-    if asked.last_epoch != NO_EPOCH:
-        if UNDEFINED.epoch in known or asked.offset < log.log_start:
-            raise OffsetOutOfRange(offset=asked.offset, epoch=asked.last_epoch)
-        if known.epoch < asked.last_epoch or known.end < asked.offset:
+    if request.last_epoch != NO_EPOCH:
+        if UNDEFINED.epoch in known or request.offset < log.log_start:
+            raise OffsetOutOfRange(offset=request.offset, epoch=request.last_epoch)
+        if known.epoch < request.last_epoch or known.end < request.offset:
             return FollowerFetchResult(ErrorCode.NONE, (), *bounds(log), diverging=known)
 
-    if not log.log_start <= asked.offset <= log.log_end:
-        raise OffsetOutOfRange(offset=asked.offset, log_start=log.log_start, log_end=log.log_end)
-    if asked.offset == log.log_end:
+    if not log.log_start <= request.offset <= log.log_end:
+        raise OffsetOutOfRange(offset=request.offset, log_start=log.log_start, log_end=log.log_end)
+    if request.offset == log.log_end:
         return FollowerFetchResult(ErrorCode.NONE, (), *bounds(log))
-    batches = islice(log.log.walk(asked.offset, log.log_end), max_batches)
+    batches = islice(log.log.walk(request.offset, log.log_end), max_batches)
     return FollowerFetchResult(ErrorCode.NONE, tuple(batches), *bounds(log))

@@ -42,10 +42,10 @@ class Following:
     """
 
     __slots__ = (
-        "_asked",
-        "_askings",
+        "_numbers",
         "_profile",
         "_replica",
+        "_request_number",
         "_watch",
         "failure",
         "leader",
@@ -73,8 +73,8 @@ class Following:
         self._profile = profile
         self._replica = replica
         self._watch = watch
-        self._askings = askings
-        self._asked = ABSENT
+        self._numbers = askings
+        self._request_number = ABSENT
 
     def begin(self, now: Timestamp) -> None:
         """Find out where the logs part, with the first fetch or before it, or cut at the high watermark."""
@@ -85,35 +85,35 @@ class Following:
 
     # --- what it asks -----------------------------------------------------------------------------------------
 
-    def ask(self, broker_epoch: int) -> FetchRequest | AskEpochEnd | None:
+    def next_request(self, broker_epoch: int) -> FetchRequest | AskEpochEnd | None:
         """The next request to the leader; None while there is nothing to ask. What was asked before is given up."""
-        self._asked = next(self._askings)
+        self._request_number = next(self._numbers)
         profile, replica = self._profile, self._replica
         named = self.leader_epoch if profile.fetch_names_leader_epoch else NO_EPOCH
         if self.phase is FollowerPhase.FETCHING:
             last = replica.epochs.latest if profile.fetch_finds_divergence else NO_EPOCH
-            return FetchRequest(self._asked, self.node, broker_epoch, named, replica.log.log_end, last)
+            return FetchRequest(self._request_number, self.node, broker_epoch, named, replica.log.log_end, last)
         if self.phase is FollowerPhase.TRUNCATING:
-            return AskEpochEnd(self._asked, self.node, named, replica.epochs.latest)
+            return AskEpochEnd(self._request_number, self.node, named, replica.epochs.latest)
         return None
 
     # --- what it is answered ----------------------------------------------------------------------------------
 
-    def receive_end(self, asked: AskEpochEnd, answer: EpochEndAnswer, now: Timestamp) -> None:
+    def receive_end(self, request: AskEpochEnd, answer: EpochEndAnswer, now: Timestamp) -> None:
         """The leader says where an epoch ends in its log."""
-        if asked.number != self._asked or self.phase is not FollowerPhase.TRUNCATING:
+        if request.number != self._request_number or self.phase is not FollowerPhase.TRUNCATING:
             return
         if answer.error is ErrorCode.NONE:
             self._truncate_to(answer.end, now)
         elif answer.error is ErrorCode.FENCED_LEADER_EPOCH:
             self.phase = FollowerPhase.STOPPED
 
-    def receive(self, asked: FetchRequest, answer: FollowerFetchResult, now: Timestamp) -> None:
+    def receive(self, request: FetchRequest, answer: FollowerFetchResult, now: Timestamp) -> None:
         """The leader answers a fetch; an answer to anything but the last request is dropped."""
         if (
-            asked.number != self._asked
+            request.number != self._request_number
             or self.phase is not FollowerPhase.FETCHING
-            or asked.offset != self._replica.log.log_end
+            or request.offset != self._replica.log.log_end
         ):
             return
         if answer.error is ErrorCode.OFFSET_OUT_OF_RANGE:

@@ -1,4 +1,10 @@
-"""The controller that leads a Raft quorum (ReplicationControlManager, ClusterControlManager)."""
+"""The controller that leads a Raft quorum (ReplicationControlManager, ClusterControlManager).
+
+Arguments:
+    insync: the in-sync set.
+    eligible: replicas that may lead where the in-sync set is empty (KIP-966).
+    last_known: who led last, -1 unknown.
+"""
 
 from dataclasses import replace
 
@@ -41,6 +47,12 @@ class KRaftController(Controller):
 
     def heartbeat(self, broker: int, epoch: int, shuts_down: bool, now: Timestamp) -> None:
         """A broker is there: it is unfenced, or gives up what it leads before it shuts down.
+
+        Args:
+            broker: its id.
+            epoch: of its registration.
+            shuts_down: whether it asks to be relieved of what it leads.
+            now: milliseconds, by the controller's clock.
 
         Raises:
             StaleBrokerEpoch: it was registered again since.
@@ -164,7 +176,14 @@ class KRaftController(Controller):
     def candidates_among(
         self, state: PartitionState, insync: frozenset[int], eligible: frozenset[int], last_known: int = ABSENT
     ) -> list[Candidate]:
-        """The replicas of an election; the last leader counts where no replica is in sync or eligible."""
+        """The replicas of an election; the last leader counts where no replica is in sync or eligible.
+
+        Args:
+            state: of the partition.
+            insync: the in-sync set.
+            eligible: replicas that may lead where the in-sync set is empty (KIP-966).
+            last_known: who led last, -1 unknown.
+        """
         lost = not insync and not eligible
         return [
             candidate._replace(
@@ -175,19 +194,19 @@ class KRaftController(Controller):
 
     # --- proposals of leaders ---------------------------------------------------------------------------------
 
-    def check_proposal(self, state: PartitionState, asked: AlterPartition) -> None:
+    def check_proposal(self, state: PartitionState, request: AlterPartition) -> None:
         """The sender leads under this epoch, and knows the newest state.
 
         Raises:
             Refusal: in Kafka's order.
         """
-        self.check_epochs(state, asked)
-        if asked.broker != state.leader:
-            raise InvalidProposal(leader=state.leader, sender=asked.broker)
-        if asked.partition_epoch < state.partition_epoch:
-            raise InvalidUpdateVersion(current=state.partition_epoch, got=asked.partition_epoch)
-        self.check_members(state, asked)
+        self.check_epochs(state, request)
+        if request.broker != state.leader:
+            raise InvalidProposal(leader=state.leader, sender=request.broker)
+        if request.partition_epoch < state.partition_epoch:
+            raise InvalidUpdateVersion(current=state.partition_epoch, got=request.partition_epoch)
+        self.check_members(state, request)
 
-    def altered(self, partition: int, state: PartitionState, asked: AlterPartition) -> PartitionState:
+    def altered(self, partition: int, state: PartitionState, request: AlterPartition) -> PartitionState:
         """Write another in-sync set; the leader stays."""
-        return self.change(partition, frozenset(asked.insync), ElectionReason.ONLINE)
+        return self.change(partition, frozenset(request.insync), ElectionReason.ONLINE)

@@ -254,22 +254,22 @@ class Leadership:
 
     # --- fetches ----------------------------------------------------------------------------------------------
 
-    def fetch(self, asked: FetchRequest, now: Timestamp) -> tuple[FollowerFetchResult, AlterPartition | None]:
+    def fetch(self, request: FetchRequest, now: Timestamp) -> tuple[FollowerFetchResult, AlterPartition | None]:
         """Answer a follower, and count what its fetch says of it; the in-sync set may be proposed to grow."""
-        before, progress = self.watch.before(), self.followers[asked.follower]
-        answer = self.answer(asked)
+        before, progress = self.watch.before(), self.followers[request.follower]
+        answer = self.answer(request)
         counts = answer.error is ErrorCode.NONE and answer.diverging == UNDEFINED
         if counts:
-            self.count(asked.follower, asked.offset, asked.broker_epoch, now)
+            self.count(request.follower, request.offset, request.broker_epoch, now)
         if self.watch.is_open:
-            self.report_fetch(before, asked, answer, progress)
-        return answer, self.consider(asked.follower, progress, now) if counts else None
+            self.report_fetch(before, request, answer, progress)
+        return answer, self.consider(request.follower, progress, now) if counts else None
 
-    def answer(self, asked: FetchRequest) -> FollowerFetchResult:
+    def answer(self, request: FetchRequest) -> FollowerFetchResult:
         """What a follower is answered; its fetch is not counted yet."""
         try:
-            answer = self.read(asked, self.replica.epoch_end(asked.last_epoch))
-            self.check_incarnation(asked, answer)
+            answer = self.read(request, self.replica.epoch_end(request.last_epoch))
+            self.check_incarnation(request, answer)
         except Refusal as refusal:
             return FollowerFetchResult(refusal.code, (), *self.bounds())
         return answer
@@ -294,36 +294,36 @@ class Leadership:
         return proposal
 
     def report_fetch(
-        self, before: ObservedState, asked: FetchRequest, answer: FollowerFetchResult, progress: FollowerProgress
+        self, before: ObservedState, request: FetchRequest, answer: FollowerFetchResult, progress: FollowerProgress
     ) -> None:
         """Report a fetch: the request, the leader's view of the follower before, and the view now.
 
         Args:
             before: the leader, as it was observed.
-            asked: the follower's request.
+            request: the follower's request.
             answer: to it.
             progress: what was known of the follower before.
         """
-        broker, known = asked.follower, self.replica.epoch_end(asked.last_epoch)
-        columns = fetch_columns(asked, answer, known) | progress_columns(broker, progress)
+        broker, known = request.follower, self.replica.epoch_end(request.last_epoch)
+        columns = fetch_columns(request, answer, known) | progress_columns(broker, progress)
         columns |= {"leads": True, "leader_epoch": self.leader_epoch, "insync": broker in self.insync}
         columns |= {"caught_up_ms": self.followers[broker].caught_up_ms}
         self.watch.decided("FetchFollower", before, **columns, broker_epoch=self.brokers.get(broker, ABSENT))
 
-    def check_incarnation(self, asked: FetchRequest, answer: FollowerFetchResult) -> None:
+    def check_incarnation(self, request: FetchRequest, answer: FollowerFetchResult) -> None:
         """A fetch of a follower's past registration is refused; 3.6 takes it as it is.
 
         Raises:
             NotLeaderOrFollower: the fetch is of an earlier broker epoch, and the follower's log did not diverge.
         """
-        current = self.brokers.get(asked.follower, ABSENT)
-        stale = self.profile.stale_fetch_refused and asked.broker_epoch < current
+        current = self.brokers.get(request.follower, ABSENT)
+        stale = self.profile.stale_fetch_refused and request.broker_epoch < current
         if stale and answer.diverging == UNDEFINED:
-            raise NotLeaderOrFollower(broker_epoch=asked.broker_epoch, current=current)
+            raise NotLeaderOrFollower(broker_epoch=request.broker_epoch, current=current)
 
-    def read(self, asked: FetchRequest, known: EpochEnd) -> FollowerFetchResult:
+    def read(self, request: FetchRequest, known: EpochEnd) -> FollowerFetchResult:
         """What comes next, or where the two logs part; raises as `read_for`."""
-        return read_for(self.replica.log, asked, known, self.config.max_batches)
+        return read_for(self.replica.log, request, known, self.config.max_batches)
 
     def bounds(self) -> tuple[Offset, Offset, Offset]:
         """High watermark, log start and log end."""

@@ -202,34 +202,34 @@ class Replica:
             raise NotLeaderOrFollower(leader=self.leader)
         return self.leadership
 
-    def fetch(self, asked: FetchRequest, now: Timestamp) -> tuple[FollowerFetchResult, AlterPartition | None]:
+    def fetch(self, request: FetchRequest, now: Timestamp) -> tuple[FollowerFetchResult, AlterPartition | None]:
         """Answer a follower; as leader, perhaps with a proposal to take it into the in-sync set."""
         try:
-            leadership = self.leading(asked.leader_epoch)
+            leadership = self.leading(request.leader_epoch)
         except Refusal as refusal:
             answer = FollowerFetchResult(refusal.code)
-            columns = fetch_columns(asked, answer) | {"leads": self.leadership is not None}
-            columns |= {"leader_epoch": self.leader_epoch, "broker": asked.follower}
+            columns = fetch_columns(request, answer) | {"leads": self.leadership is not None}
+            columns |= {"leader_epoch": self.leader_epoch, "broker": request.follower}
             self.watch.decided("FetchFollower", self.watch.before(), **columns)
             return answer, None
-        return leadership.fetch(asked, now)
+        return leadership.fetch(request, now)
 
-    def epoch_end(self, asked: AskEpochEnd) -> EpochEndAnswer:
+    def epoch_end(self, request: AskEpochEnd) -> EpochEndAnswer:
         """Where an epoch ends in the leader's log."""
-        end, error = self.replica_log.epoch_end(asked.epoch), ErrorCode.NONE
+        end, error = self.replica_log.epoch_end(request.epoch), ErrorCode.NONE
         answered = end if self.profile.truncation_names_epoch else EpochEnd(NO_EPOCH, end.end)
         try:
-            self.leading(asked.leader_epoch)
+            self.leading(request.leader_epoch)
         except Refusal as refusal:
             error, answered = refusal.code, UNDEFINED
         self.watch.decided(
             "OffsetsForLeaderEpoch",
             self.watch.before(),
             error=int(error),
-            broker=asked.follower,
+            broker=request.follower,
             leads=self.leadership is not None,
-            asked_leader_epoch=asked.leader_epoch,
-            asked_epoch=asked.epoch,
+            asked_leader_epoch=request.leader_epoch,
+            asked_epoch=request.epoch,
             leader_epoch=self.leader_epoch,
             known_epoch=end.epoch,
             known_epoch_end=end.end,

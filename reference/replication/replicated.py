@@ -136,8 +136,8 @@ class ReplicatedPartition:
         """
         following = self._following(node)
         try:
-            asked, answer = self._ask(following, NO_TIME)
-            following.receive(asked, answer, NO_TIME)
+            request, answer = self._fetch_from(following, NO_TIME)
+            following.receive(request, answer, NO_TIME)
             check(following)
         except Refusal:
             self.stop(node)
@@ -155,7 +155,7 @@ class ReplicatedPartition:
             raise Impossible(f"node {node} follows no leader")
         return following
 
-    def _ask(self, following: Following, now: Timestamp) -> tuple[FetchRequest, FollowerFetchResult]:
+    def _fetch_from(self, following: Following, now: Timestamp) -> tuple[FetchRequest, FollowerFetchResult]:
         """The leader's answer to a follower whose log is a prefix of the leader's; nothing is counted yet.
 
         Raises:
@@ -164,16 +164,16 @@ class ReplicatedPartition:
         leader = self._replicas[self.state.leader]
         while True:
             check(following)
-            asked = following.ask(0)
-            if isinstance(asked, AskEpochEnd):
-                following.receive_end(asked, leader.epoch_end(asked), now)
-            elif asked is None:
+            request = following.next_request(0)
+            if isinstance(request, AskEpochEnd):
+                following.receive_end(request, leader.epoch_end(request), now)
+            elif request is None:
                 raise Impossible(f"node {following.node} has nothing to ask")
             else:
-                answer = leader.leading(asked.leader_epoch).answer(asked)
+                answer = leader.leading(request.leader_epoch).answer(request)
                 if answer.error is ErrorCode.NONE and answer.diverging == UNDEFINED:
-                    return asked, answer
-                following.receive(asked, answer, now)
+                    return request, answer
+                following.receive(request, answer, now)
 
     def _count(self, node: int, end: Offset, joins: bool = True) -> None:
         """The leader notes a follower's position; `joins`: it may join the in-sync set by that."""
@@ -238,7 +238,7 @@ class ReplicatedPartition:
     def _align(self, node: int, now: Timestamp) -> None:
         """A follower cuts its log where it and the leader's diverge, and reports its end to the leader."""
         try:
-            self._ask(self._following(node), now)
+            self._fetch_from(self._following(node), now)
         except Refusal:
             self.stop(node)
         else:

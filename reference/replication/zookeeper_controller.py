@@ -148,7 +148,7 @@ class ZooKeeperController(Controller):
 
     # --- proposals of leaders ---------------------------------------------------------------------------------
 
-    def check_proposal(self, state: PartitionState, asked: AlterPartition) -> None:
+    def check_proposal(self, state: PartitionState, request: AlterPartition) -> None:
         """The sender knows the newest state; who it is, and whom it proposes, is not looked at.
 
         Before 2.7 the leader writes its set itself, and ZooKeeper compares versions alone.
@@ -158,17 +158,17 @@ class ZooKeeperController(Controller):
         """
         is_there = False
         if self.profile.insync_set_is_asked_for:
-            self.check_epochs(state, asked)
-            is_there = proposed(state, asked) == state
-        if asked.partition_epoch != state.partition_epoch and not is_there:
-            raise InvalidUpdateVersion(current=state.partition_epoch, got=asked.partition_epoch)
+            self.check_epochs(state, request)
+            is_there = proposed(state, request) == state
+        if request.partition_epoch != state.partition_epoch and not is_there:
+            raise InvalidUpdateVersion(current=state.partition_epoch, got=request.partition_epoch)
 
-    def altered(self, partition: int, state: PartitionState, asked: AlterPartition) -> PartitionState:
+    def altered(self, partition: int, state: PartitionState, request: AlterPartition) -> PartitionState:
         """Write what was proposed; what is there already is not written again."""
-        wanted = proposed(state, asked)
+        wanted = proposed(state, request)
         return state if wanted == state else self.metadata.put(partition, wanted)
 
 
-def proposed(state: PartitionState, asked: AlterPartition) -> PartitionState:
+def proposed(state: PartitionState, request: AlterPartition) -> PartitionState:
     """The state of a partition with the in-sync set of a proposal, under the leader and the epoch that it is of."""
-    return replace(state, leader=asked.broker, leader_epoch=asked.leader_epoch, insync=frozenset(asked.insync))
+    return replace(state, leader=request.broker, leader_epoch=request.leader_epoch, insync=frozenset(request.insync))

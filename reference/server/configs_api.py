@@ -36,27 +36,27 @@ def describe_configs(service: Service, call: Call) -> None:
     call.reply({"results": [_described(service, call, each) for each in resources]})
 
 
-def _refused(asked: Any, error: int, why: str | None) -> Fields:
-    named = {"resource_type": asked.resource_type, "resource_name": asked.resource_name}
+def _refused(request: Any, error: int, why: str | None) -> Fields:
+    named = {"resource_type": request.resource_type, "resource_name": request.resource_name}
     return named | {"error_code": int(error), "error_message": why, "configs": []}
 
 
-def _described(service: Service, call: Call, asked: Any) -> Fields:
-    profile, name = service.settings.profile, asked.resource_name
-    if asked.resource_type == TOPIC:
+def _described(service: Service, call: Call, request: Any) -> Fields:
+    profile, name = service.settings.profile, request.resource_name
+    if request.resource_type == TOPIC:
         if not is_legal(name):
-            return _refused(asked, ServerError.INVALID_TOPIC_EXCEPTION, "no topic can be called so")
+            return _refused(request, ServerError.INVALID_TOPIC_EXCEPTION, "no topic can be called so")
         if name not in service.topics.by_name and is_since(profile, DYNAMIC_SINCE):
-            return _refused(asked, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, None)
-        return _answer(service, call, asked, topic_configs(service.settings))
+            return _refused(request, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, None)
+        return _answer(service, call, request, topic_configs(service.settings))
     if not name and is_since(profile, DYNAMIC_SINCE):
-        return _answer(service, call, asked, ())
+        return _answer(service, call, request, ())
     if not _is_number(name):
-        return _refused(asked, ErrorCode.INVALID_REQUEST, f"Broker id must be an integer, but it is: {name}")
+        return _refused(request, ErrorCode.INVALID_REQUEST, f"Broker id must be an integer, but it is: {name}")
     if int(name) != call.node:
         why = f"Unexpected broker id, expected {call.node}, but received {name}"
-        return _refused(asked, ErrorCode.INVALID_REQUEST, why)
-    return _answer(service, call, asked, broker_configs(service.settings, call.node))
+        return _refused(request, ErrorCode.INVALID_REQUEST, why)
+    return _answer(service, call, request, broker_configs(service.settings, call.node))
 
 
 def _is_number(name: str) -> bool:
@@ -64,13 +64,13 @@ def _is_number(name: str) -> bool:
     return digits.isascii() and digits.isdecimal() and len(digits) <= 10
 
 
-def _answer(service: Service, call: Call, asked: Any, configs: Iterable[Config]) -> Fields:
-    profile, keys = service.settings.profile, asked.configuration_keys
+def _answer(service: Service, call: Call, request: Any, configs: Iterable[Config]) -> Fields:
+    profile, keys = service.settings.profile, request.configuration_keys
     wants_all = keys is None or (not keys and is_since(profile, EMPTY_IS_ALL_SINCE))
-    is_topic, synonyms = asked.resource_type == TOPIC, bool(call.message.include_synonyms)
+    is_topic, synonyms = request.resource_type == TOPIC, bool(call.message.include_synonyms)
     changes = is_since(profile, DYNAMIC_SINCE)
     listed = [_entry(each, is_topic, synonyms, changes) for each in configs if wants_all or each.name in keys]
-    named = {"resource_type": asked.resource_type, "resource_name": asked.resource_name}
+    named = {"resource_type": request.resource_type, "resource_name": request.resource_name}
     return named | {"error_code": 0, "error_message": None, "configs": listed}
 
 

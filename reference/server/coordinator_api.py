@@ -61,8 +61,8 @@ def init_producer_id(service: Service, call: Call) -> None:
     message = call.message
     identity = _identity(message)
     if message.transactional_id is not None:
-        asked = InitProducerId(call.version, message.transactional_id, message.transaction_timeout_ms, identity)
-        _ask(service, call, asked, lambda answer: _identified(answer.error, answer.identity))
+        request = InitProducerId(call.version, message.transactional_id, message.transaction_timeout_ms, identity)
+        _ask(service, call, request, lambda answer: _identified(answer.error, answer.identity))
         return
     coordinator = service.world.brokers.nodes[call.node].transactions
     error, given = handle_init_producer_id(coordinator, call.version, None, message.transaction_timeout_ms, identity)
@@ -106,21 +106,21 @@ def add_partitions(service: Service, call: Call) -> None:
 def add_offsets(service: Service, call: Call) -> None:
     """The offsets of a group join a transaction."""
     message = call.message
-    asked = AddOffsets(call.version, message.transactional_id, _identity(message), message.group_id, {})
-    _ask(service, call, asked, lambda answer: {"error_code": int(answer.error)})
+    request = AddOffsets(call.version, message.transactional_id, _identity(message), message.group_id, {})
+    _ask(service, call, request, lambda answer: {"error_code": int(answer.error)})
 
 
 def end_txn(service: Service, call: Call) -> None:
     """Commit or abort a transaction."""
     message = call.message
-    asked = EndTxn(call.version, message.transactional_id, _identity(message), message.committed)
-    _ask(service, call, asked, lambda answer: _identified(answer.error, answer.identity))
+    request = EndTxn(call.version, message.transactional_id, _identity(message), message.committed)
+    _ask(service, call, request, lambda answer: _identified(answer.error, answer.identity))
 
 
 def txn_offset_commit(service: Service, call: Call) -> None:
     """Commit offsets of a group as part of a transaction."""
     message = call.message
-    asked = TxnOffsetCommit(
+    request = TxnOffsetCommit(
         call.version,
         message.transactional_id,
         _identity(message),
@@ -128,7 +128,7 @@ def txn_offset_commit(service: Service, call: Call) -> None:
         committed_offsets(message.topics),
         MemberClaim(message.generation_id, message.member_id, message.group_instance_id),
     )
-    _ask(service, call, asked, lambda answer: {"topics": errors_by_topic(message.topics, answer.partitions)})
+    _ask(service, call, request, lambda answer: {"topics": errors_by_topic(message.topics, answer.partitions)})
 
 
 def _identity(message: Any) -> ProducerIdentity:
@@ -142,7 +142,7 @@ def _ask(
         if isinstance(answer, CoordinatorAnswer):
             call.reply(fields(answer))
 
-    service.world.ask(call.connection, call.node, CoordinatorCall(call.header.correlation, request), take)
+    service.world.submit(call.connection, call.node, CoordinatorCall(call.header.correlation, request), take)
 
 
 # --- offsets, as requests and answers name them ----------------------------------------------------------------

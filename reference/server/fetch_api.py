@@ -11,7 +11,7 @@ from reference.recording.recorder import Row
 from reference.server.errors import ServerError
 from reference.server.service import Call, Fields, Parked, Service, by_topic
 from reference.wire.versions import is_since
-from reference.world.reader_rows import asked_columns, readable_end
+from reference.world.reader_rows import consumer_fetch_columns, readable_end
 from spec.vocabulary import ABSENT, NO_OFFSET, NO_TIMESTAMP, ErrorCode, Offset
 
 NO_SESSION: Final = 0
@@ -42,11 +42,11 @@ IDS_SINCE: Final = 13
 """First version of Fetch that names topics by id."""
 
 
-class _Asked(NamedTuple):
+class _PartitionFetch(NamedTuple):
     """One partition of a Fetch."""
 
     topic: Any
-    asked: Any
+    request: Any
     partition: TopicPartition | None
 
 
@@ -70,13 +70,13 @@ def fetch(service: Service, call: Call) -> None:
             {"error_code": int(ServerError.FETCH_SESSION_ID_NOT_FOUND), "session_id": NO_SESSION, "responses": []}
         )
         return
-    asked = [
-        _Asked(topic, each, service.partition_named(topic, each.partition))
+    requested = [
+        _PartitionFetch(topic, each, service.partition_named(topic, each.partition))
         for topic in message.topics
         for each in topic.partitions
     ]
-    waiting = _WaitingFetch(service, call, asked)
-    if not waiting.go_on(message.max_wait_ms <= 0 or not asked):
+    waiting = _WaitingFetch(service, call, requested)
+    if not waiting.go_on(message.max_wait_ms <= 0 or not requested):
         service.parked.append(Parked(call.node, service.now + message.max_wait_ms, waiting.go_on, call.connection))
 
 
@@ -86,7 +86,7 @@ class _WaitingFetch:
 
     service: Service
     call: Call
-    asked: list[_Asked]
+    fetches: list[_PartitionFetch]
     seen: tuple[int, ...] | None = None
 
     def go_on(self, due: bool) -> bool:
@@ -99,14 +99,16 @@ class _WaitingFetch:
         refused = any(each.error for each in found)
         if not (due or refused or sum(each.size for each in found) >= self.call.message.min_bytes):
             return False
-        listed = [(asked.topic, self._answered(asked, each)) for asked, each in zip(self.asked, found, strict=True)]
+        listed = [
+            (request.topic, self._answered(request, each)) for request, each in zip(self.fetches, found, strict=True)
+        ]
         responses = by_topic(listed, "partitions", topic="topic", topic_id="topic_id")
         self.call.reply({"error_code": 0, "session_id": NO_SESSION, "responses": responses})
         return True
 
     def _ends(self) -> Iterator[int]:
         brokers, isolation = self.service.world.brokers, self.call.message.isolation_level
-        for each in self.asked:
+        for each in self.fetches:
             if each.partition is None or not self.service.leads(self.call.node, each.partition):
                 yield ABSENT
             else:
@@ -114,31 +116,31 @@ class _WaitingFetch:
 
     def _found(self) -> Iterator[_FetchedRecords]:
         left = self.call.message.max_bytes
-        for each in self.asked:
+        for each in self.fetches:
             found = self._read(each, left)
             left -= found.size
             yield found
 
-    def _read(self, each: _Asked, left: int) -> _FetchedRecords:
+    def _read(self, each: _PartitionFetch, left: int) -> _FetchedRecords:
         """What one partition has, of which no more than `left` bytes are wanted; the first batch always is."""
-        error = self.service.leader_error(self.call.node, each.partition, each.asked.current_leader_epoch)
+        error = self.service.leader_error(self.call.node, each.partition, each.request.current_leader_epoch)
         if error or each.partition is None:
             by_id = each.partition is None and self.call.version >= IDS_SINCE
             return _FetchedRecords(ServerError.UNKNOWN_TOPIC_ID if by_id else error)
         leader = self.service.world.brokers.partitions[each.partition].leader
-        size = min(left, each.asked.partition_max_bytes)
+        size = min(left, each.request.partition_max_bytes)
         try:
-            result = leader.fetch(each.asked.fetch_offset, self.call.message.isolation_level, size)
+            result = leader.fetch(each.request.fetch_offset, self.call.message.isolation_level, size)
         except OffsetOutOfRange as refusal:
             return _FetchedRecords(refusal.code)
         return _FetchedRecords(
             ErrorCode.NONE, result if left > 0 else result._replace(batches=(), aborted=_none(result))
         )
 
-    def _answered(self, each: _Asked, found: _FetchedRecords) -> Fields:
+    def _answered(self, each: _PartitionFetch, found: _FetchedRecords) -> Fields:
         self._record(each, found)
         result = found.result
-        fields: dict[str, Any] = {"partition_index": each.asked.partition, "error_code": int(found.error)}
+        fields: dict[str, Any] = {"partition_index": each.request.partition, "error_code": int(found.error)}
         if result is None:
             nothing = {"high_watermark": NO_OFFSET, "last_stable_offset": NO_OFFSET, "log_start_offset": NO_OFFSET}
             return fields | nothing | {"aborted_transactions": None, "records": b""}
@@ -157,15 +159,15 @@ class _WaitingFetch:
             "records": b"".join(batch.encode() for batch in result.batches),
         }
 
-    def _record(self, each: _Asked, found: _FetchedRecords) -> None:
+    def _record(self, each: _PartitionFetch, found: _FetchedRecords) -> None:
         """The row of a fetch at a leader; what was refused before the leader was asked is none."""
         if each.partition is None or not self.service.leads(self.call.node, each.partition):
             return
         isolation = self.call.message.isolation_level
-        asked = asked_columns(each.partition, Offset(each.asked.fetch_offset), isolation)
+        request = consumer_fetch_columns(each.partition, Offset(each.request.fetch_offset), isolation)
         leader = self.service.world.brokers.partitions[each.partition].leader
         reader: Row = {"client": self.service.new_reader()}
-        self.service.world.steps.fetched(self.call.node, leader, reader | asked, ErrorCode(found.error), found.result)
+        self.service.world.steps.fetched(self.call.node, leader, reader | request, ErrorCode(found.error), found.result)
 
 
 def _none(result: FetchResult) -> tuple[()] | None:
@@ -188,18 +190,18 @@ def list_offsets(service: Service, call: Call) -> None:
     """Where partitions begin and end, and where they are at a time."""
     listed = []
     for topic in call.message.topics:
-        for asked in topic.partitions:
-            partition = service.partition_named(topic, asked.partition_index)
-            error, place = service.leader_error(call.node, partition, asked.current_leader_epoch), _Place()
-            if asked.timestamp < 0 and _is_unknown(service, call, asked.timestamp):
+        for request in topic.partitions:
+            partition = service.partition_named(topic, request.partition_index)
+            error, place = service.leader_error(call.node, partition, request.current_leader_epoch), _Place()
+            if request.timestamp < 0 and _is_unknown(service, call, request.timestamp):
                 error = ErrorCode.UNSUPPORTED_VERSION
             if not error and partition is not None:
                 replicated = service.world.brokers.partitions[partition]
                 place = _place(
-                    replicated.leader, replicated.leader_epoch, asked.timestamp, call.message.isolation_level
+                    replicated.leader, replicated.leader_epoch, request.timestamp, call.message.isolation_level
                 )
             answer = {
-                "partition_index": asked.partition_index,
+                "partition_index": request.partition_index,
                 "error_code": int(error),
                 "timestamp": place.timestamp,
                 "offset": place.offset,

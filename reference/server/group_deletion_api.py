@@ -20,13 +20,13 @@ def delete_groups(service: Service, call: Call) -> None:
 def offset_delete(service: Service, call: Call) -> None:
     """Offsets of a group go, of partitions that no member reads."""
     message = call.message
-    asked = [
+    requested = [
         (topic, each.partition_index, service.partition_named(topic, each.partition_index))
         for topic in message.topics
         for each in topic.partitions
     ]
     groups = service.world.brokers.nodes[call.node].groups
-    known = [partition for _, _, partition in asked if partition is not None]
+    known = [partition for _, _, partition in requested if partition is not None]
     deleted = delete_group_offsets(groups, message.group_id, known)
     service.world.names.offsets_deleted(deleted.forgotten)
     if deleted.error:
@@ -34,7 +34,7 @@ def offset_delete(service: Service, call: Call) -> None:
         return
     listed = [
         (topic, {"partition_index": number, "error_code": _error(deleted, partition)})
-        for topic, number, partition in asked
+        for topic, number, partition in requested
     ]
     call.reply({"error_code": 0, "topics": by_topic(listed, "partitions", name="name")})
 

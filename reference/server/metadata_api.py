@@ -94,12 +94,12 @@ def metadata(service: Service, call: Call) -> None:
 
 
 def _topics(service: Service, call: Call) -> Iterator[Fields]:
-    asked = call.message.topics
-    if asked is None or (not asked and call.version < ALL_BY_NULL_SINCE):
+    request = call.message.topics
+    if request is None or (not request and call.version < ALL_BY_NULL_SINCE):
         yield from (_topic(service, topic) for topic in service.topics.by_name.values())
         return
     may_create = call.version < 4 or bool(call.message.allow_auto_topic_creation)
-    for each in asked:
+    for each in request:
         if call.version >= ID_SINCE and each.topic_id and not each.name:
             found = service.topics.with_id(each.topic_id.hex)
             missing = _missing(None, ServerError.UNKNOWN_TOPIC_ID, each.topic_id)
@@ -157,21 +157,21 @@ def create_topics(service: Service, call: Call) -> None:
     """Make topics; all of them have the settings of the server."""
     if is_refused_by_node(service, call):
         error = {"error_code": int(ErrorCode.NOT_CONTROLLER), "error_message": None}
-        call.reply({"topics": [{"name": asked.name} | error for asked in call.message.topics]})
+        call.reply({"topics": [{"name": request.name} | error for request in call.message.topics]})
         return
-    call.reply({"topics": [_created(service, asked, call.message.validate_only) for asked in call.message.topics]})
+    call.reply({"topics": [_created(service, request, call.message.validate_only) for request in call.message.topics]})
 
 
-def _created(service: Service, asked: Any, validate_only: bool) -> Fields:
-    error, why = _refused(service, asked)
+def _created(service: Service, request: Any, validate_only: bool) -> Fields:
+    error, why = _refused(service, request)
     replicas = service.world.shape.replicas
-    partitions = len(asked.assignments) or asked.num_partitions
+    partitions = len(request.assignments) or request.num_partitions
     if partitions < 0:
         partitions = service.settings.default_partitions
-    fields: dict[str, Any] = {"name": asked.name, "error_code": int(error), "error_message": why, "configs": None}
+    fields: dict[str, Any] = {"name": request.name, "error_code": int(error), "error_message": why, "configs": None}
     if error:
         return fields | {"num_partitions": -1, "replication_factor": -1, "configs": []}
-    topic_id = None if validate_only else service.create_topic(asked.name, partitions).topic_id
+    topic_id = None if validate_only else service.create_topic(request.name, partitions).topic_id
     return fields | {
         "topic_id": topic_id,
         "num_partitions": partitions,
@@ -180,20 +180,20 @@ def _created(service: Service, asked: Any, validate_only: bool) -> Fields:
     }
 
 
-def _refused(service: Service, asked: Any) -> tuple[int, str | None]:
+def _refused(service: Service, request: Any) -> tuple[int, str | None]:
     """Why a topic cannot be made, 0 if it can."""
     replicas = service.world.shape.replicas
-    if not is_legal(asked.name):
+    if not is_legal(request.name):
         return ServerError.INVALID_TOPIC_EXCEPTION, "a topic cannot be called so"
-    if asked.name in service.topics.by_name:
-        return ServerError.TOPIC_ALREADY_EXISTS, f"Topic '{asked.name}' already exists."
-    if asked.configs:
+    if request.name in service.topics.by_name:
+        return ServerError.TOPIC_ALREADY_EXISTS, f"Topic '{request.name}' already exists."
+    if request.configs:
         return ServerError.INVALID_CONFIG, "topics have no settings of their own here"
-    if not asked.assignments and (asked.num_partitions == 0 or asked.num_partitions < -1):
+    if not request.assignments and (request.num_partitions == 0 or request.num_partitions < -1):
         return ServerError.INVALID_PARTITIONS, "a topic has one partition or more"
-    if not asked.assignments and asked.replication_factor not in (-1, replicas):
+    if not request.assignments and request.replication_factor not in (-1, replicas):
         return ServerError.INVALID_REPLICATION_FACTOR, f"every partition has {replicas} replicas here"
-    wanted = len(asked.assignments) or max(asked.num_partitions, 1)
+    wanted = len(request.assignments) or max(request.num_partitions, 1)
     if not service.topics.has_room(wanted):
         return ServerError.POLICY_VIOLATION, NO_ROOM
     return ErrorCode.NONE, None

@@ -186,7 +186,7 @@ def _append(service: Service, produced: _Produced) -> None:
         attempt = Attempt(part.partition.partition, 0, stub, batch)
         body = Produce(call.version, message.transactional_id or "", part.partition, attempt, message.acks)
         produced.waiting += 1
-        service.world.ask(call.connection, call.node, body, _taker(produced, part), message.timeout_ms)
+        service.world.submit(call.connection, call.node, body, _taker(produced, part), message.timeout_ms)
 
 
 def _taker(produced: _Produced, part: _Part) -> Any:

@@ -86,25 +86,25 @@ def delete_records(service: Service, call: Call) -> None:
     """Let logs begin later, up to their high watermarks; the answer waits for the other replicas."""
     waiting = _WaitingDeletion(service, call)
     for topic in call.message.topics:
-        for asked in topic.partitions:
-            waiting.parts.append(_deleted(service, call, topic, asked))
+        for request in topic.partitions:
+            waiting.parts.append(_deleted(service, call, topic, request))
     if not waiting.go_on(due=False):
         deadline_ms = service.now + call.message.timeout_ms
         service.parked.append(Parked(call.node, deadline_ms, waiting.go_on, call.connection))
 
 
-def _deleted(service: Service, call: Call, topic: Any, asked: Any) -> _Deletion:
+def _deleted(service: Service, call: Call, topic: Any, request: Any) -> _Deletion:
     """Delete what is asked of one partition at its leader."""
-    partition = service.partition_named(topic, asked.partition_index)
-    part = _Deletion(topic, asked.partition_index, partition)
+    partition = service.partition_named(topic, request.partition_index)
+    part = _Deletion(topic, request.partition_index, partition)
     if topic.name in INTERNAL:
         part.error = ServerError.INVALID_TOPIC_EXCEPTION
     else:
         part.error = service.leader_error(call.node, partition)
     if not part.error and partition is not None:
         high_watermark = service.world.brokers.partitions[partition].leader.high_watermark
-        part.wanted = high_watermark if asked.offset == NO_OFFSET else Offset(asked.offset)
-        part.error = service.world.administrators.delete_records(partition, asked.offset)
+        part.wanted = high_watermark if request.offset == NO_OFFSET else Offset(request.offset)
+        part.error = service.world.administrators.delete_records(partition, request.offset)
     return part
 
 
@@ -115,14 +115,14 @@ def offset_for_leader_epoch(service: Service, call: Call) -> None:
     """Where leader epochs end, by which consumers find out that a log was truncated (KIP-320)."""
     listed = []
     for topic in call.message.topics:
-        for asked in topic.partitions:
-            partition = service.partition_named(topic, asked.partition)
-            error = service.leader_error(call.node, partition, asked.current_leader_epoch)
+        for request in topic.partitions:
+            partition = service.partition_named(topic, request.partition)
+            error = service.leader_error(call.node, partition, request.current_leader_epoch)
             end = UNDEFINED
             if not error and partition is not None:
-                end = service.world.brokers.partitions[partition].epoch_end(LeaderEpoch(asked.leader_epoch))
+                end = service.world.brokers.partitions[partition].epoch_end(LeaderEpoch(request.leader_epoch))
             found = {"leader_epoch": end.epoch, "end_offset": end.end}
-            listed.append((topic, {"partition": asked.partition, "error_code": int(error)} | found))
+            listed.append((topic, {"partition": request.partition, "error_code": int(error)} | found))
     call.reply({"topics": by_topic(listed, "partitions", topic="topic")})
 
 

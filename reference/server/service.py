@@ -284,10 +284,10 @@ class Service:
             return self.create_topic(name, partitions) if self.topics.has_room(partitions) else None
         return found
 
-    def partition_named(self, asked: Any, number: int) -> TopicPartition | None:
+    def partition_named(self, request: Any, number: int) -> TopicPartition | None:
         """The partition that a request names by its topic's name or id; None if it is not there."""
-        topic_id = getattr(asked, "topic_id", None)
-        named = getattr(asked, "topic", None) or getattr(asked, "name", None)
+        topic_id = getattr(request, "topic_id", None)
+        named = getattr(request, "topic", None) or getattr(request, "name", None)
         topic = self.topics.with_id(topic_id.hex) if topic_id else self.topics.by_name.get(named or "")
         if topic is None or not 0 <= number < topic.partitions:
             return None

@@ -53,10 +53,10 @@ def timed_out(call: Call) -> ErrorCode:
 def _deleted_by_quorum(service: Service, call: Call) -> Iterator[Fields]:
     """Topics by name or id; what is named twice, in whichever way, stays."""
     wanted: list[Topic] = []
-    for asked, named in _named_once(call):
-        topic, error, why = _found(service, asked, named)
+    for request, named in _named_once(call):
+        topic, error, why = _found(service, request, named)
         if topic is None:
-            yield _answer(asked["name"], asked["topic_id"], error, why)
+            yield _answer(request["name"], request["topic_id"], error, why)
         else:
             wanted.append(topic)
     twice = {topic for topic, count in Counter(wanted).items() if count > 1}
@@ -79,9 +79,9 @@ def _named_once(call: Call) -> Iterator[tuple[dict[str, Any], int]]:
         yield {"name": name, "topic_id": topic_id}, count
 
 
-def _found(service: Service, asked: Fields, named: int) -> tuple[Topic | None, int, str]:
+def _found(service: Service, request: Fields, named: int) -> tuple[Topic | None, int, str]:
     """The topic that is to be deleted, None if there is none; then the error says why."""
-    name, topic_id = asked["name"], asked["topic_id"]
+    name, topic_id = request["name"], request["topic_id"]
     if name is not None and topic_id is not None:
         return None, ErrorCode.INVALID_REQUEST, BOTH_NAMED
     if name is None and topic_id is None:
@@ -103,11 +103,11 @@ def _answer(name: str | None, topic_id: str | None, error: int, why: str | None)
 
 def create_partitions(service: Service, call: Call) -> None:
     """Topics get more partitions."""
-    asked = call.message.topics
-    counts = Counter(each.name for each in asked)
+    request = call.message.topics
+    counts = Counter(each.name for each in request)
     in_charge = not is_refused_by_node(service, call)
     results = []
-    for topic in {each.name: each for each in asked}.values():
+    for topic in {each.name: each for each in request}.values():
         if not in_charge:
             error, why = int(ErrorCode.NOT_CONTROLLER), None
         elif counts[topic.name] > 1:
@@ -118,32 +118,32 @@ def create_partitions(service: Service, call: Call) -> None:
     call.reply({"results": results})
 
 
-def _grown(service: Service, call: Call, asked: Any) -> tuple[int, str | None]:
+def _grown(service: Service, call: Call, request: Any) -> tuple[int, str | None]:
     """Add the partitions that one topic is to have, or say why not."""
-    topic = service.topics.by_name.get(asked.name)
+    topic = service.topics.by_name.get(request.name)
     if topic is None:
-        return int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), f"The topic '{asked.name}' does not exist."
-    error, why = _not_grown(service, topic, asked)
+        return int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), f"The topic '{request.name}' does not exist."
+    error, why = _not_grown(service, topic, request)
     if error or call.message.validate_only:
         return int(error), why
-    leaders = [each.broker_ids[0] for each in asked.assignments or ()]
-    service.create_partitions(topic, asked.count, leaders)
+    leaders = [each.broker_ids[0] for each in request.assignments or ()]
+    service.create_partitions(topic, request.count, leaders)
     return int(ErrorCode.NONE if service.settings.profile.quorum_controller else timed_out(call)), None
 
 
-def _not_grown(service: Service, topic: Topic, asked: Any) -> tuple[int, str | None]:
+def _not_grown(service: Service, topic: Topic, request: Any) -> tuple[int, str | None]:
     """Why a topic cannot have so many partitions, placed so; 0 if it can."""
-    more = asked.count - topic.partitions
+    more = request.count - topic.partitions
     if more <= 0:
-        return ServerError.INVALID_PARTITIONS, f"{asked.count} partitions are no more than {topic.partitions}"
+        return ServerError.INVALID_PARTITIONS, f"{request.count} partitions are no more than {topic.partitions}"
     if not service.topics.has_room(more):
         return ServerError.POLICY_VIOLATION, NO_ROOM
-    if asked.assignments is None:
+    if request.assignments is None:
         return ErrorCode.NONE, None
     replicas = list(range(service.world.shape.replicas))
-    if len(asked.assignments) != more:
-        why = f"{more} partitions are added, and {len(asked.assignments)} assigned"
-    elif any(sorted(each.broker_ids) != replicas for each in asked.assignments):
+    if len(request.assignments) != more:
+        why = f"{more} partitions are added, and {len(request.assignments)} assigned"
+    elif any(sorted(each.broker_ids) != replicas for each in request.assignments):
         why = f"every partition is on the nodes {replicas} here"
     else:
         return ErrorCode.NONE, None

@@ -139,7 +139,7 @@ class ServedWorld(TransactionWorld):
 
     # --- requests ---------------------------------------------------------------------------------------------
 
-    def ask(self, connection: int, node: int, body: Body, take: TakeAnswer, timeout_ms: int = LONGEST_MS) -> None:
+    def submit(self, connection: int, node: int, body: Body, take: TakeAnswer, timeout_ms: int = LONGEST_MS) -> None:
         """A client's request arrives at a node.
 
         Args:
@@ -149,13 +149,13 @@ class ServedWorld(TransactionWorld):
             take: takes the answer, during a later `settle`; with acks=0 the one that would have been given.
             timeout_ms: how long replicas are waited for.
         """
-        self._ask(ClientSender(connection), node, body, _Awaited(take, self.clock.now + timeout_ms))
+        self._submit(ClientSender(connection), node, body, _Awaited(take, self.clock.now + timeout_ms))
 
     def administer(self, node: int, body: Body, take: TakeAnswer) -> None:
         """As `ask`, for a client with Kafka's tools."""
-        self._ask(Administrator(), node, body, _Awaited(take, self.clock.now + LONGEST_MS))
+        self._submit(Administrator(), node, body, _Awaited(take, self.clock.now + LONGEST_MS))
 
-    def _ask(self, sender: Sender, node: int, body: Body, awaited: _Awaited) -> None:
+    def _submit(self, sender: Sender, node: int, body: Body, awaited: _Awaited) -> None:
         request = self.wires.send(sender, node, body)
         self._waiting[request.number] = awaited
 

@@ -106,23 +106,23 @@ class RawCoordinator:
             expected = self._identity(transactional_id)
             if self.tape.happens(80):
                 expected = expected._replace(epoch=NO_EPOCH)
-        self._ask(InitProducerId(self.tape.pick((1, 4)), transactional_id, TIMEOUTS.pick(self.tape), expected))
+        self._request(InitProducerId(self.tape.pick((1, 4)), transactional_id, TIMEOUTS.pick(self.tape), expected))
 
     def client_adds_partitions(self) -> None:
         """AddPartitionsToTxn of some partitions, or AddOffsetsToTxn."""
         transactional_id = self.tape.pick(IDS)
         producer, version = self._identity(transactional_id), self.tape.pick((0, 3))
         if self.tape.happens(300):
-            self._ask(AddOffsets(version, transactional_id, producer, GROUP, {}))
+            self._request(AddOffsets(version, transactional_id, producer, GROUP, {}))
         else:
             partitions = self.tape.pick((PARTITIONS, PARTITIONS[:1], PARTITIONS[1:]))
-            self._ask(AddPartitions(version, transactional_id, producer, partitions))
+            self._request(AddPartitions(version, transactional_id, producer, partitions))
 
     def client_ends(self) -> None:
         """EndTxn, with either outcome."""
         transactional_id = self.tape.pick(IDS)
         version = self.tape.pick((1, 3, 5) if self.profile.transaction_version >= BUMPS_EPOCH else (1, 3))
-        self._ask(EndTxn(version, transactional_id, self._identity(transactional_id), self.tape.happens(500)))
+        self._request(EndTxn(version, transactional_id, self._identity(transactional_id), self.tape.happens(500)))
 
     def broker_asks(self) -> bool:
         """A broker asks whether a partition is in a transaction; with version 2 it may be there from now on."""
@@ -130,25 +130,27 @@ class RawCoordinator:
             return False
         transactional_id = self.tape.pick(IDS)
         adds = self.profile.transaction_version >= BUMPS_EPOCH and self.tape.happens(300)
-        asked = Verify(transactional_id, self._identity(transactional_id), self.tape.pick(PARTITIONS), adds)
+        request = Verify(transactional_id, self._identity(transactional_id), self.tape.pick(PARTITIONS), adds)
         before, error = known_of(self.coordinator, transactional_id), ErrorCode.NONE
         try:
-            agree(self.coordinator, asked)
+            agree(self.coordinator, request)
         except Refusal as refusal:
             error = refusal.code
-        columns = verify_columns(asked) | {"error": int(error)} | known_columns("before_", before, (asked.partition,))
-        columns |= known_columns("after_", known_of(self.coordinator, transactional_id), (asked.partition,))
+        columns = (
+            verify_columns(request) | {"error": int(error)} | known_columns("before_", before, (request.partition,))
+        )
+        columns |= known_columns("after_", known_of(self.coordinator, transactional_id), (request.partition,))
         self._record(Api.ADD_PARTITIONS_TO_TXN if adds else "VerifyPartitions", columns)
         return True
 
-    def _ask(self, asked: TransactionRequest) -> None:
-        key, touched = asked.transactional_id, touched_by(asked, OFFSETS_PARTITIONS)
+    def _request(self, request: TransactionRequest) -> None:
+        key, touched = request.transactional_id, touched_by(request, OFFSETS_PARTITIONS)
         before = known_of(self.coordinator, key)
-        answer = ask_transactions(self.coordinator, asked, PARTITIONS, OFFSETS_PARTITIONS)
-        columns = request_columns(asked, touched) | answer_columns(answer)
+        answer = ask_transactions(self.coordinator, request, PARTITIONS, OFFSETS_PARTITIONS)
+        columns = request_columns(request, touched) | answer_columns(answer)
         columns |= known_columns("before_", before, touched)
         columns |= known_columns("after_", known_of(self.coordinator, key), touched)
-        self._record(asked.API, columns)
+        self._record(request.API, columns)
 
     def _identity(self, transactional_id: str) -> ProducerIdentity:
         """The identity of an id, or one near it: another epoch, the producer id before or the next, or a stranger's."""

@@ -175,7 +175,7 @@ class RawScheduler(Scheduler):
     def __init__(self, world: RawWorld, tape: Tape, faults: FaultRates) -> None:
         """A scheduler of `world` that has not made a turn."""
         self.world = world
-        asked = (
+        requested = (
             always(world.client_produces),
             always(world.coordinator_writes_marker),
             always(world.coordinator_writes_data),
@@ -189,7 +189,7 @@ class RawScheduler(Scheduler):
             (self.broker_restarts, faults.restart),
             (self.producer_state_expires, faults.expiry),
         )
-        super().__init__(world.clock, tape, world.recorder, usual(asked, RAW), unusual(rates))
+        super().__init__(world.clock, tape, world.recorder, usual(requested, RAW), unusual(rates))
 
     @property
     def partition(self) -> ReplicatedPartition:

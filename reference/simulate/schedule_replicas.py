@@ -295,8 +295,8 @@ class ReplicasScheduler(Scheduler):
         running = self.running()
         if not running or self.tape.happens(500):
             return stranger_proposes(self.world, self.tape)
-        asks = self.tape.pick((stranger_fetches, stranger_fetches, stranger_asks_for_epoch, stranger_produces))
-        return asks(self.world, self.tape, self.tape.pick(running))
+        event = self.tape.pick((stranger_fetches, stranger_fetches, stranger_asks_for_epoch, stranger_produces))
+        return event(self.world, self.tape, self.tape.pick(running))
 
     def controller_is_elected(self) -> bool:
         """A node is elected controller, be it the same again."""

@@ -5,7 +5,7 @@ Applications do what their producer's state admits; producers, the network, coor
 
 from typing import Final
 
-from reference.broker.group_requests import NOBODY
+from reference.broker.group_requests import NO_CLAIM
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.consumer import Consumer
 from reference.client.transaction_states import IllegalState, ProducerFailed
@@ -158,7 +158,7 @@ class TransactionScheduler(Scheduler):
 
     def _loops(self, loop: Loop) -> None:
         """An application reads its next input; if it is no member, or at random, it joins its group again."""
-        if loop.claim == NOBODY or self.tape.happens(REJOINS):
+        if loop.claim == NO_CLAIM or self.tape.happens(REJOINS):
             self.world.loops.join(loop)
         self.world.loops.read(loop)
 
@@ -171,11 +171,11 @@ class TransactionScheduler(Scheduler):
         if not asking and not nameless:
             return False
         either: list[ApplicationRun | PlainApplication] = [*asking, *nameless]
-        asks, node = self.tape.pick(either), self.tape.below(self.world.shape.nodes)
-        if isinstance(asks, PlainApplication):
-            self.world.plain.ask_for_id(asks, node)
+        event, node = self.tape.pick(either), self.tape.below(self.world.shape.nodes)
+        if isinstance(event, PlainApplication):
+            self.world.plain.ask_for_id(event, node)
         else:
-            self.world.producer_asks(asks, node)
+            self.world.producer_asks(event, node)
         return True
 
     def producer_sends(self) -> bool:

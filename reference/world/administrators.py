@@ -98,10 +98,10 @@ class Administrators:
             for replica in replicated.replicas:
                 replica.follow_log_start(replicated.leader.log_start)
         node = replicated.leader_node
-        asked: Row = {"client": ADMIN, "offset": offset, "error": int(error)}
+        request: Row = {"client": ADMIN, "offset": offset, "error": int(error)}
         now = self._brokers.now_at(node)
         record_fault(
-            self._steps.recorder, Api.DELETE_RECORDS, now, partition.partition, before, node, asked, partition.topic
+            self._steps.recorder, Api.DELETE_RECORDS, now, partition.partition, before, node, request, partition.topic
         )
         return error
 

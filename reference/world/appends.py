@@ -57,62 +57,68 @@ class Appends:
             raise NotLeaderOrFollower(partition=partition)
         return self.brokers.partitions[partition].replicas[node]
 
-    def append(self, request: Request, asked: Produce, guard: int, refusal: Refusal | None) -> None:
+    def append(self, request: Request, requested: Produce, guard: int, refusal: Refusal | None) -> None:
         """Append a batch with the guard of its verification, or record its refusal.
 
         Args:
             request: with its sender and node.
-            asked: its Produce.
+            requested: its Produce.
             guard: what the verification handed out.
             refusal: of the transaction's coordinator, None if it agrees.
         """
-        replicated = self.brokers.partitions.get(asked.partition)
+        replicated = self.brokers.partitions.get(requested.partition)
         if replicated is None:
-            self._answer_at_once(request, asked, AttemptReply(UnknownTopicOrPartition.code))
+            self._answer_at_once(request, requested, AttemptReply(UnknownTopicOrPartition.code))
             return
         replica = replicated.replicas[request.node]
-        before = observe(replica, asked.attempt.records.producer_id)
-        answer = refused(refusal) if refusal is not None else self._produce(request, asked, guard)
-        self.steps.produced(request, asked, guard, replica, before, answer, refusal is not None)
+        before = observe(replica, requested.attempt.records.producer_id)
+        answer = refused(refusal) if refusal is not None else self._produce(request, requested, guard)
+        self.steps.produced(request, requested, guard, replica, before, answer, refusal is not None)
         reply = AttemptReply(answer.error, answer.base_offset, answer.log_start, answer.log_append_time)
-        if asked.acks == ALL:
-            self._answer_replicated(asked.partition, request, reply, answer.last_offset)
+        if requested.acks == ALL:
+            self._answer_replicated(requested.partition, request, reply, answer.last_offset)
         else:
-            self._answer_at_once(request, asked, reply)
+            self._answer_at_once(request, requested, reply)
 
-    def _answer_at_once(self, request: Request, asked: Produce, reply: AttemptReply) -> None:
-        send = self.unanswered if asked.acks == NOBODY_ANSWERS else self._answer
+    def _answer_at_once(self, request: Request, requested: Produce, reply: AttemptReply) -> None:
+        send = self.unanswered if requested.acks == NOBODY_ANSWERS else self._answer
         send(request, reply)
 
-    def _produce(self, request: Request, asked: Produce, guard: int) -> PartitionAnswer:
-        number = asked.partition.partition
+    def _produce(self, request: Request, requested: Produce, guard: int) -> PartitionAnswer:
+        number = requested.partition.partition
         try:
-            replica = self.replica(request.node, asked.partition)
+            replica = self.replica(request.node, requested.partition)
         except Refusal as refusal:
             return refused(refusal)
         produce = ProduceRequest(
-            {number: (asked.attempt.records,)}, asked.transactional_id, asked.acks, asked.version, {number: guard}
+            {number: (requested.attempt.records,)},
+            requested.transactional_id,
+            requested.acks,
+            requested.version,
+            {number: guard},
         )
-        insync = len(self.brokers.partitions[asked.partition].insync)
+        insync = len(self.brokers.partitions[requested.partition].insync)
         least = self.brokers.shape.min_insync
         return handle_produce(replica.profile, {number: replica}, produce, None, least, insync)[number]
 
-    def mark(self, request: Request, asked: WriteMarker) -> None:
+    def mark(self, request: Request, requested: WriteMarker) -> None:
         """Write a marker."""
         try:
-            replica = self.replica(request.node, asked.partition)
+            replica = self.replica(request.node, requested.partition)
         except Refusal as refusal:
             self._answer(request, MarkerAnswer(refusal.code))
             return
-        before = observe(replica, asked.marker.producer_id)
+        before = observe(replica, requested.marker.producer_id)
         error, last = ErrorCode.NONE, NO_OFFSET
         try:
-            self._check_insync(asked.partition)
-            last = write_marker(replica, asked.marker, asked.version, self.brokers.now_at(request.node)).last_offset
+            self._check_insync(requested.partition)
+            last = write_marker(
+                replica, requested.marker, requested.version, self.brokers.now_at(request.node)
+            ).last_offset
         except Refusal as refusal:
             error = refusal.code
-        self.steps.marked(request, asked, replica, before, error, last)
-        self._answer_replicated(asked.partition, request, MarkerAnswer(error), last)
+        self.steps.marked(request, requested, replica, before, error, last)
+        self._answer_replicated(requested.partition, request, MarkerAnswer(error), last)
 
     # --- replication ------------------------------------------------------------------------------------------
 

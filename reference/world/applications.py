@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from reference.broker.group_requests import NOBODY, MemberClaim, OffsetAndMetadata, Offsets
-from reference.broker.transaction_api import NOBODY as NOBODY_YET
+from reference.broker.group_requests import NO_CLAIM, MemberClaim, OffsetAndMetadata, Offsets
+from reference.broker.transaction_api import NO_IDENTITY
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.coordinator_channel import NO_NODE, CoordinatorAnswer, PendingResult
 from reference.client.partition_queue import MAX_IN_FLIGHT
@@ -118,7 +118,7 @@ class Applications:
         return sent
 
     def application_sends_offsets(
-        self, instance: ApplicationRun, group: str, offsets: Offsets, claim: MemberClaim = NOBODY
+        self, instance: ApplicationRun, group: str, offsets: Offsets, claim: MemberClaim = NO_CLAIM
     ) -> PendingResult:
         """An application commits what it has read as part of the transaction.
 
@@ -126,7 +126,7 @@ class Applications:
             instance: of the application, in a transaction.
             group: whose offsets they are.
             offsets: by partition: that of the next record to read.
-            claim: as which member of which generation (KIP-447), `NOBODY` before.
+            claim: as which member of which generation (KIP-447), `NO_CLAIM` before.
         """
         note = note_of(instance.client, instance.ordinal)
         offsets = {partition: committed._replace(metadata=note) for partition, committed in offsets.items()}
@@ -235,7 +235,7 @@ class Applications:
 
 def session_columns(instance: ApplicationRun) -> Row:
     """The transactional id, the producer's identity and the transaction, as a row of the client names them."""
-    producer_id, epoch = instance.producer.manager.identity or NOBODY_YET
+    producer_id, epoch = instance.producer.manager.identity or NO_IDENTITY
     return {
         "transactional_id": instance.transactional_id,
         "producer_id": producer_id,

@@ -161,9 +161,9 @@ class Brokers:
             return self.group_leaders.get(self.offsets.number_of(key))
         return self.log_leaders.get(self.log.partition_of(key))
 
-    def found_coordinator(self, asked: int, kind: CoordinatorType, key: str) -> CoordinatorAnswer:
+    def found_coordinator(self, requested: int, kind: CoordinatorType, key: str) -> CoordinatorAnswer:
         """The answer to FindCoordinator of one node: itself, as long as it takes itself for the coordinator."""
-        node = asked if self._takes_itself_for(asked, kind, key) else self.coordinator_of(kind, key)
+        node = requested if self._takes_itself_for(requested, kind, key) else self.coordinator_of(kind, key)
         if node is None:
             return CoordinatorAnswer(CoordinatorNotAvailable.code)
         return CoordinatorAnswer(node=node)

@@ -73,16 +73,16 @@ def known_columns(prefix: str, known: CoordinatorState | None, touched: Collecti
     }
 
 
-def request_columns(asked: TransactionRequest, touched: Sequence[TopicPartition]) -> Row:
+def request_columns(request: TransactionRequest, touched: Sequence[TopicPartition]) -> Row:
     """The columns of REQUEST that a client's request fills; of the partitions touched the first one is named."""
-    columns: Row = {"api_version": asked.version, "transactional_id": asked.transactional_id}
+    columns: Row = {"api_version": request.version, "transactional_id": request.transactional_id}
     for name in ("producer", "expected"):
-        identity = getattr(asked, name, None)
+        identity = getattr(request, name, None)
         if identity is not None:
             columns |= identity_columns("" if name == "producer" else "expected_", identity)
-    columns["timeout_ms"] = getattr(asked, "timeout_ms", ABSENT)
-    columns["committed"] = getattr(asked, "commit", False)
-    columns["group"] = getattr(asked, "group", "")
+    columns["timeout_ms"] = getattr(request, "timeout_ms", ABSENT)
+    columns["committed"] = getattr(request, "commit", False)
+    columns["group"] = getattr(request, "group", "")
     return columns | {"topic": touched[0].topic, "partition": touched[0].partition} if touched else columns
 
 
@@ -92,9 +92,9 @@ def identity_columns(prefix: str, identity: ProducerIdentity) -> Row:
     return {f"{prefix}producer_id": identity.producer_id, epoch: identity.epoch}
 
 
-def touched_by(asked: TransactionRequest, offsets_partitions: int) -> tuple[TopicPartition, ...]:
+def touched_by(request: TransactionRequest, offsets_partitions: int) -> tuple[TopicPartition, ...]:
     """The partitions that a request is to add: those it names, or that of its group's offsets."""
-    match asked:
+    match request:
         case AddPartitions(partitions=partitions):
             return partitions
         case AddOffsets(group=group):
@@ -103,14 +103,14 @@ def touched_by(asked: TransactionRequest, offsets_partitions: int) -> tuple[Topi
             return ()
 
 
-def verify_columns(asked: Verify) -> Row:
+def verify_columns(request: Verify) -> Row:
     """The columns of REQUEST that a broker's question fills."""
     return {
         "api_version": BY_BROKER,
-        "transactional_id": asked.transactional_id,
-        "topic": asked.partition.topic,
-        "partition": asked.partition.partition,
-        **identity_columns("", asked.producer),
+        "transactional_id": request.transactional_id,
+        "topic": request.partition.topic,
+        "partition": request.partition.partition,
+        **identity_columns("", request.producer),
     }
 
 

@@ -35,7 +35,7 @@ class FromMember(NamedTuple):
 class ToMember(NamedTuple):
     """The answer on its way back."""
 
-    asked: FromMember
+    request: FromMember
     answer: GroupAnswer
 
 
@@ -60,19 +60,19 @@ class GroupRequests:
     def send(self, member: int, outgoing: GroupOutgoing, any_node: int) -> FromMember:
         """A consumer sends a request; one that any node can answer goes to `any_node`."""
         node = any_node if outgoing.node == NO_NODE else outgoing.node
-        asked = FromMember(member, outgoing.number, node, outgoing.request)
-        self.open[member, outgoing.number] = asked
-        self.requests.send((member, node), asked)
-        return asked
+        request = FromMember(member, outgoing.number, node, outgoing.request)
+        self.open[member, outgoing.number] = request
+        self.requests.send((member, node), request)
+        return request
 
     def take(self, message: NetworkMessage[ToMember]) -> ToMember | None:
         """An answer arrives; None if it is no longer awaited."""
         answered = self.replies.deliver(message)
-        return answered if self.give_up(answered.asked) else None
+        return answered if self.give_up(answered.request) else None
 
-    def give_up(self, asked: FromMember) -> bool:
+    def give_up(self, request: FromMember) -> bool:
         """The consumer does not wait any more; whether it did."""
-        return self.open.pop((asked.member, asked.number), None) is not None
+        return self.open.pop((request.member, request.number), None) is not None
 
     def waiting(self, member: int | None = None, node: int | None = None) -> Iterator[FromMember]:
         """The requests that a consumer waits for, or all, of one node or of all."""
@@ -82,24 +82,24 @@ class GroupRequests:
 
     def receive(self, message: NetworkMessage[FromMember], leave_copy: bool = False) -> None:
         """A request reaches its node, and is answered now or when the group is ready."""
-        asked = self.requests.deliver(message, leave_copy)
-        groups = self.brokers.nodes[asked.node].groups
-        match asked.request:
+        requested = self.requests.deliver(message, leave_copy)
+        groups = self.brokers.nodes[requested.node].groups
+        match requested.request:
             case JoinRequest() as request:
-                groups.join(request, lambda answer: self._reply(asked, answer))
+                groups.join(request, lambda answer: self._reply(requested, answer))
             case SyncRequest() as request:
-                groups.sync(request, lambda answer: self._reply(asked, answer))
+                groups.sync(request, lambda answer: self._reply(requested, answer))
             case FindCoordinator(coordinator=kind, key=key):
-                self._reply(asked, self.brokers.found_coordinator(asked.node, kind, key))
+                self._reply(requested, self.brokers.found_coordinator(requested.node, kind, key))
             case Heartbeat() | LeaveGroup() as request:
-                self._reply(asked, reported(groups, request))
+                self._reply(requested, reported(groups, request))
             case OffsetCommit(group=group, claim=claim, offsets=offsets):
-                self._reply(asked, handle_offset_commit(groups, group, offsets, claim, self.brokers.partitions))
+                self._reply(requested, handle_offset_commit(groups, group, offsets, claim, self.brokers.partitions))
             case OffsetFetch(group=group, partitions=partitions, require_stable=stable):
-                self._reply(asked, handle_offset_fetch(groups, group, partitions, stable))
+                self._reply(requested, handle_offset_fetch(groups, group, partitions, stable))
 
-    def _reply(self, asked: FromMember, answer: GroupAnswer) -> None:
-        self.replies.send((asked.member, asked.node), ToMember(asked, answer))
+    def _reply(self, request: FromMember, answer: GroupAnswer) -> None:
+        self.replies.send((request.member, request.node), ToMember(request, answer))
 
 
 def reported(groups: GroupCoordinator, request: Heartbeat | LeaveGroup) -> ErrorCode:

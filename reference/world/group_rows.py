@@ -63,16 +63,16 @@ def fetch_columns(group: str, partition: TopicPartition, stable: bool, answer: F
 
 
 def commit_columns(
-    asked: TxnOffsetCommit, partition: TopicPartition, answers: Mapping[TopicPartition, ErrorCode]
+    request: TxnOffsetCommit, partition: TopicPartition, answers: Mapping[TopicPartition, ErrorCode]
 ) -> Row:
     """TxnOffsetCommit: whose offset it is, by producer, member and generation, and what was answered."""
-    producer_id, epoch = asked.producer
+    producer_id, epoch = request.producer
     reported: Row = {
         "producer_id": producer_id,
         "producer_epoch": epoch,
-        "generation": asked.claim.generation,
-        "member": asked.claim.member_id,
-        "offset": asked.offsets[partition].offset,
+        "generation": request.claim.generation,
+        "member": request.claim.member_id,
+        "offset": request.offsets[partition].offset,
         "error": int(answers[partition]),
     }
-    return of_group(asked.group, partition) | reported
+    return of_group(request.group, partition) | reported

@@ -86,12 +86,12 @@ class Handling:
     def receive(self, request: Request) -> None:
         """A request reaches its node."""
         match request.body:
-            case CoordinatorCall(request=asked):
-                self._receive_asked(request, asked)
+            case CoordinatorCall(request=call):
+                self._receive_call(request, call)
             case Produce():
                 self._receive_produce(request, request.body)
-            case WriteMarker() as asked if asked.partition.topic == OFFSETS_TOPIC:
-                self._answer(request, MarkerAnswer(self._mark_offsets(request, asked)))
+            case WriteMarker() as marker if marker.partition.topic == OFFSETS_TOPIC:
+                self._answer(request, MarkerAnswer(self._mark_offsets(request, marker)))
             case WriteMarker():
                 self.appends.mark(request, request.body)
             case Verify():
@@ -103,81 +103,83 @@ class Handling:
         match request.body, answer:
             case Verify(), Verified() as verified:
                 self._resume(request, verified)
-            case WriteMarker() as asked, MarkerAnswer(error):
-                self._marked(request, asked, error)
+            case WriteMarker() as marker, MarkerAnswer(error):
+                self._marked(request, marker, error)
 
     def lose(self, request: Request) -> None:
         """A node does not learn what became of its request."""
         match request.body:
             case Verify():
                 self._resume(request, None)
-            case WriteMarker() as asked:
-                self._marked(request, asked, ErrorCode.NETWORK_EXCEPTION)
+            case WriteMarker() as marker:
+                self._marked(request, marker, ErrorCode.NETWORK_EXCEPTION)
 
     # --- coordinators -----------------------------------------------------------------------------------------
 
-    def _receive_asked(self, request: Request, asked: CoordinatorRequest) -> None:
-        denied = self.brokers.authorizer.check(self._principal_of(request), asked)
+    def _receive_call(self, request: Request, requested: CoordinatorRequest) -> None:
+        denied = self.brokers.authorizer.check(self._principal_of(request), requested)
         if denied is not ErrorCode.NONE:
-            self._answer(request, refused_answer(asked, denied))
-        elif isinstance(asked, FindCoordinator):
-            self._answer(request, self.brokers.found_coordinator(request.node, asked.coordinator, asked.key))
-        elif isinstance(asked, TxnOffsetCommit):
-            self._receive_offsets(request, asked)
+            self._answer(request, refused_answer(requested, denied))
+        elif isinstance(requested, FindCoordinator):
+            self._answer(request, self.brokers.found_coordinator(request.node, requested.coordinator, requested.key))
+        elif isinstance(requested, TxnOffsetCommit):
+            self._receive_offsets(request, requested)
         else:
-            self._receive_transactional(request, asked)
+            self._receive_transactional(request, requested)
 
-    def _receive_transactional(self, request: Request, asked: TransactionRequest) -> None:
+    def _receive_transactional(self, request: Request, requested: TransactionRequest) -> None:
         coordinator = self._node(request).transactions
-        before = known_of(coordinator, asked.transactional_id)
-        answer = self._denied_partitions(request, asked) or ask_transactions(
-            coordinator, asked, self.brokers.partitions, self.brokers.shape.offsets_partitions
+        before = known_of(coordinator, requested.transactional_id)
+        answer = self._denied_partitions(request, requested) or ask_transactions(
+            coordinator, requested, self.brokers.partitions, self.brokers.shape.offsets_partitions
         )
-        self.steps.asked(request, asked, before, coordinator, answer)
+        self.steps.answered_by_coordinator(request, requested, before, coordinator, answer)
         self._answer(request, answer)
 
-    def _denied_partitions(self, request: Request, asked: TransactionRequest) -> CoordinatorAnswer | None:
+    def _denied_partitions(self, request: Request, requested: TransactionRequest) -> CoordinatorAnswer | None:
         """One partition that the producer may not write to fails the whole request."""
-        if not isinstance(asked, AddPartitions):
+        if not isinstance(requested, AddPartitions):
             return None
         principal = self._principal_of(request)
-        denied = self.brokers.authorizer.check_partitions(principal, AclOperation.WRITE, asked.partitions)
+        denied = self.brokers.authorizer.check_partitions(principal, AclOperation.WRITE, requested.partitions)
         if not denied:
             return None
-        others = dict.fromkeys(asked.partitions, ErrorCode.OPERATION_NOT_ATTEMPTED)
+        others = dict.fromkeys(requested.partitions, ErrorCode.OPERATION_NOT_ATTEMPTED)
         return CoordinatorAnswer(partitions=others | denied)
 
-    def _receive_verify(self, request: Request, asked: Verify) -> None:
+    def _receive_verify(self, request: Request, requested: Verify) -> None:
         """Answer each transaction; one that no record can hold fails the whole request, and ends it there."""
         answers: dict[str, Refusal | None] = {}
-        for each in asked.all:
+        for each in requested.all:
             answers[each.transactional_id] = refusal = self._verified(request, each)
             if isinstance(refusal, UnsupportedVersion):
                 self._answer(request, Verified(answers, refusal))
                 return
         self._answer(request, Verified(answers))
 
-    def _verified(self, request: Request, asked: Verify) -> Refusal | None:
+    def _verified(self, request: Request, requested: Verify) -> Refusal | None:
         coordinator = self._node(request).transactions
-        before, found = known_of(coordinator, asked.transactional_id), None
+        before, found = known_of(coordinator, requested.transactional_id), None
         try:
-            agree(coordinator, asked)
+            agree(coordinator, requested)
         except Refusal as refusal:
             found = refusal.with_traceback(None)  # else it holds this frame, which holds it
-        self.steps.verified(request, asked, before, coordinator, ErrorCode.NONE if found is None else found.code)
+        self.steps.verified(request, requested, before, coordinator, ErrorCode.NONE if found is None else found.code)
         return found
 
     # --- requests that wait for a verification ----------------------------------------------------------------
 
     def _verify(self, parked: ParkedRequest) -> None:
         """Have the transaction's coordinator asked; until it answers the request waits."""
-        asked, number = parked.asked, parked.request.node
-        node = self.brokers.coordinator_of(CoordinatorType.TRANSACTION, asked.transactional_id)
+        request, number = parked.verify, parked.request.node
+        node = self.brokers.coordinator_of(CoordinatorType.TRANSACTION, request.transactional_id)
         if node is None:
             self._go_on(parked, CoordinatorNotAvailable())
             return
-        question = Question(asked.transactional_id, asked.producer, (asked.partition,), parked.verification.supported)
-        reported = self.brokers.nodes[number].manager.ask(node, question, parked)
+        question = Question(
+            request.transactional_id, request.producer, (request.partition,), parked.verification.supported
+        )
+        reported = self.brokers.nodes[number].manager.verify(node, question, parked)
         self._ask_coordinators(number)
         if reported is not None:
             self._go_on(*reported)
@@ -186,7 +188,7 @@ class Handling:
         """Send what a node has to ask, a request to each coordinator to which none is under way."""
         asking = self.brokers.nodes[number]
         for node, batch in asking.manager.requests():
-            first, *others = (asker.who.asked for asker in batch.askers.values())
+            first, *others = (asker.who.verify for asker in batch.askers.values())
             sent = self.brokers.send(BrokerSender(number), node, first._replace(others=tuple(others)))
             asking.questions[node] = sent.number
 
@@ -210,102 +212,108 @@ class Handling:
     def _go_on(self, parked: ParkedRequest, refusal: Refusal | None) -> None:
         request = parked.request
         match request.body:
-            case Produce() as asked:
+            case Produce() as produce:
                 reported = None if refusal is None else parked.verification.reported(refusal)
-                self.appends.append(request, asked, parked.guard, reported)
+                self.appends.append(request, produce, parked.guard, reported)
             case CoordinatorCall(request=TxnOffsetCommit() as committed):
                 self._commit_offsets(request, committed, parked, refusal)
 
     # --- Produce ----------------------------------------------------------------------------------------------
 
-    def _receive_produce(self, request: Request, asked: Produce) -> None:
-        principal, batch = self._principal_of(request), asked.attempt.records
-        denied = self.brokers.authorizer.check_produce(principal, asked.transactional_id or None, asked.partition.topic)
+    def _receive_produce(self, request: Request, requested: Produce) -> None:
+        principal, batch = self._principal_of(request), requested.attempt.records
+        denied = self.brokers.authorizer.check_produce(
+            principal, requested.transactional_id or None, requested.partition.topic
+        )
         if denied is not ErrorCode.NONE:
             self._answer(request, AttemptReply(denied))
             return
         if not batch.is_transactional:
-            self.appends.append(request, asked, NO_GUARD, None)
+            self.appends.append(request, requested, NO_GUARD, None)
             return
-        number = asked.partition.partition
+        number = requested.partition.partition
         producer = ProducerIdentity(batch.producer_id, batch.producer_epoch)
         try:
-            verification = self._verification(request, asked)
+            verification = self._verification(request, requested)
             guard = verification.start(number, producer, batch.base_sequence)
         except Refusal as refusal:
             self._answer(request, AttemptReply(refusal.code))
             return
         if guard == NO_GUARD:
-            self.appends.append(request, asked, NO_GUARD, None)
+            self.appends.append(request, requested, NO_GUARD, None)
         else:
             question = Verify(
-                asked.transactional_id, producer, asked.partition, verification.adds, asked.made_by.transaction
+                requested.transactional_id,
+                producer,
+                requested.partition,
+                verification.adds,
+                requested.made_by.transaction,
             )
             self._verify(ParkedRequest(request, verification, guard, question))
 
-    def _verification(self, request: Request, asked: Produce) -> ProduceVerification:
-        number = asked.partition.partition
+    def _verification(self, request: Request, requested: Produce) -> ProduceVerification:
+        number = requested.partition.partition
         return ProduceVerification(
             self.brokers.profile,
             self._node(request).transactions,
-            {number: self.appends.replica(request.node, asked.partition)},
-            {number: asked.partition},
-            asked.version,
+            {number: self.appends.replica(request.node, requested.partition)},
+            {number: requested.partition},
+            requested.version,
             self.brokers.now_at(request.node),
         )
 
     # --- markers ----------------------------------------------------------------------------------------------
 
-    def _mark_offsets(self, request: Request, asked: WriteMarker) -> ErrorCode:
-        groups, number = self._node(request).groups, asked.partition.partition
+    def _mark_offsets(self, request: Request, requested: WriteMarker) -> ErrorCode:
+        groups, number = self._node(request).groups, requested.partition.partition
         try:
-            committed = groups.committed_by(number, asked.marker)
-            groups.write_marker(number, asked.marker, asked.version)
+            committed = groups.committed_by(number, requested.marker)
+            groups.write_marker(number, requested.marker, requested.version)
         except Refusal as refusal:
             return refusal.code
         self.offsets_committed(committed)
         return ErrorCode.NONE
 
-    def _marked(self, request: Request, asked: WriteMarker, error: ErrorCode) -> None:
+    def _marked(self, request: Request, requested: WriteMarker, error: ErrorCode) -> None:
         """The coordinator has an answer about a marker; the last one completes its transaction."""
         if not isinstance(request.sender, BrokerSender):
             return
         node = self.brokers.nodes[request.sender.node]
-        node.markers.take(asked.partition, asked.marker, request.number, error)
+        node.markers.take(requested.partition, requested.marker, request.number, error)
         before = memory_of(node.transactions)
         node.transactions.send_markers()
         node.markers.forget_answers()
-        self.steps.changed("MarkerAnswered", request.sender.node, before, node.transactions)
+        self.steps.answered(request.sender.node, before, node.transactions, requested, error)
 
     # --- offsets ----------------------------------------------------------------------------------------------
 
-    def _receive_offsets(self, request: Request, asked: TxnOffsetCommit) -> None:
-        groups, number = self._node(request).groups, self.brokers.offsets.number_of(asked.group)
+    def _receive_offsets(self, request: Request, requested: TxnOffsetCommit) -> None:
+        groups, number = self._node(request).groups, self.brokers.offsets.number_of(requested.group)
         verification = OffsetsVerification(
             self.brokers.profile,
             self._node(request).transactions,
             {number: self.brokers.offsets.partitions[number]},
             {number: TopicPartition(OFFSETS_TOPIC, number)},
-            asked.version,
+            requested.version,
             self.brokers.now_at(request.node),
         )
         try:
-            groups.shards.of_group(asked.group)
-            guard = verification.start(number, asked.producer, NO_SEQUENCE)
+            groups.shards.of_group(requested.group)
+            guard = verification.start(number, requested.producer, NO_SEQUENCE)
         except Refusal as refusal:
-            self._answer(request, refused_answer(asked, refusal.code))
+            self._answer(request, refused_answer(requested, refusal.code))
             return
         name = TopicPartition(OFFSETS_TOPIC, number)
         transaction = request.body.transaction if isinstance(request.body, CoordinatorCall) else ABSENT
-        question = Verify(asked.transactional_id, asked.producer, name, verification.adds, transaction)
+        question = Verify(requested.transactional_id, requested.producer, name, verification.adds, transaction)
         parked = ParkedRequest(request, verification, guard, question)
         if guard == NO_GUARD:
-            self._commit_offsets(request, asked, parked, None)
+            self._commit_offsets(request, requested, parked, None)
         else:
             self._verify(parked)
 
     def _commit_offsets(
-        self, request: Request, asked: TxnOffsetCommit, parked: ParkedRequest, refusal: Refusal | None
+        self, request: Request, requested: TxnOffsetCommit, parked: ParkedRequest, refusal: Refusal | None
     ) -> None:
         begun = parked.verification
         answered = AnsweredVerification(
@@ -319,22 +327,22 @@ class Handling:
             refusal,
         )
         principal = self._principal_of(request)
-        denied = self.brokers.authorizer.check_partitions(principal, AclOperation.READ, tuple(asked.offsets))
+        denied = self.brokers.authorizer.check_partitions(principal, AclOperation.READ, tuple(requested.offsets))
         allowed = [partition for partition in self.brokers.partitions if partition not in denied]
         groups = self._node(request).groups
-        before = observed(groups, asked.group, asked.offsets)
-        errors = handle_txn_offset_commit(groups, offset_commit(asked), answered, allowed) | denied
-        after = observed(groups, asked.group, asked.offsets)
+        before = observed(groups, requested.group, requested.offsets)
+        errors = handle_txn_offset_commit(groups, offset_commit(requested), answered, allowed) | denied
+        after = observed(groups, requested.group, requested.offsets)
         for partition in sorted(before.keys() & after.keys()):
-            columns = commit_columns(asked, partition, errors) | transaction_of(request.body)
+            columns = commit_columns(requested, partition, errors) | transaction_of(request.body)
             columns |= state_columns(before[partition], after[partition])
             self.steps.of_group(Api.TXN_OFFSET_COMMIT, request.node, sender_name(request.sender), columns)
         self._answer(request, CoordinatorAnswer(partitions=errors))
 
 
-def refused_answer(asked: CoordinatorRequest, error: ErrorCode) -> CoordinatorAnswer:
+def refused_answer(request: CoordinatorRequest, error: ErrorCode) -> CoordinatorAnswer:
     """One error for a whole request, partition by partition where the answer has no other place for it."""
-    match asked:
+    match request:
         case AddPartitions(partitions=partitions):
             return each_refused(partitions, error)
         case TxnOffsetCommit(offsets=offsets):

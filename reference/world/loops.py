@@ -6,7 +6,7 @@ All of them are one static member, so that a newer one takes the place of an old
 from dataclasses import dataclass
 from typing import Final
 
-from reference.broker.group_requests import NOBODY, JoinAnswer, JoinRequest, MemberClaim, Offsets, SyncRequest
+from reference.broker.group_requests import NO_CLAIM, JoinAnswer, JoinRequest, MemberClaim, Offsets, SyncRequest
 from reference.client.consumer import Consumer
 from reference.client.coordinator_requests import CoordinatorType
 from reference.log.partition import READ_COMMITTED
@@ -32,7 +32,7 @@ class Loop:
     """
 
     consumer: Consumer
-    claim: MemberClaim = NOBODY
+    claim: MemberClaim = NO_CLAIM
     rewound: bool = False
 
 
@@ -66,10 +66,10 @@ class Loops:
                 assigned = {member.member_id: b"" for member in answer.members}
                 coordinator.sync(SyncRequest(self.group, loop.claim, assigned), lambda _: None)
 
-        asked = JoinRequest(
+        request = JoinRequest(
             self.group, group_instance_id=self.group, must_know_id=False, session_timeout_ms=SESSION_TIMEOUT_MS
         )
-        coordinator.join(asked, joined)
+        coordinator.join(request, joined)
 
     def read(self, loop: Loop) -> None:
         """Read a little from where the group is; what an open transaction may still change is asked for again later."""

@@ -9,7 +9,7 @@ from reference.broker.group_api import OffsetsVerification, TxnOffsetCommitReque
 from reference.broker.group_coordinator import GroupCoordinator
 from reference.broker.ids import ProducerIdentity, ProducerIdManager
 from reference.broker.transaction_api import (
-    NOBODY,
+    NO_IDENTITY,
     AddPartitionsRequest,
     handle_add_offsets,
     handle_add_partitions,
@@ -40,7 +40,7 @@ class ParkedRequest:
     request: Request
     verification: ProduceVerification
     guard: int
-    asked: Verify
+    verify: Verify
 
 
 @dataclass(slots=True)
@@ -67,8 +67,8 @@ class Node:
 
     def waiting_for(self, number: int) -> tuple[ParkedRequest, ...]:
         """The requests that wait for the answer to the request with a number; the one that it is named by first."""
-        asked = [node for node, question in self.questions.items() if question == number]
-        return tuple(asker.who for node in asked for asker in self.manager.in_flight[node].askers.values())
+        requested = [node for node, question in self.questions.items() if question == number]
+        return tuple(asker.who for node in requested for asker in self.manager.in_flight[node].askers.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ class AnsweredVerification(OffsetsVerification):
 
 def ask_transactions(
     coordinator: TransactionCoordinator,
-    asked: TransactionRequest,
+    requested: TransactionRequest,
     existing: Collection[TopicPartition],
     offsets_partitions: int,
 ) -> CoordinatorAnswer:
@@ -105,14 +105,14 @@ def ask_transactions(
 
     Args:
         coordinator: that is asked.
-        asked: the request.
+        requested: the request.
         existing: partitions that there are.
         offsets_partitions: of `__consumer_offsets`.
     """
-    match asked:
+    match requested:
         case InitProducerId(version, transactional_id, timeout_ms, expected):
             error, identity = handle_init_producer_id(
-                coordinator, version, transactional_id, timeout_ms, expected or NOBODY
+                coordinator, version, transactional_id, timeout_ms, expected or NO_IDENTITY
             )
             return CoordinatorAnswer(error, identity=identity)
         case AddPartitions(version, transactional_id, producer, partitions):
@@ -126,20 +126,20 @@ def ask_transactions(
             return CoordinatorAnswer(error, identity=identity)
 
 
-def agree(coordinator: TransactionCoordinator, asked: Verify) -> None:
+def agree(coordinator: TransactionCoordinator, request: Verify) -> None:
     """Put a broker's question to a transaction coordinator.
 
     Raises:
         Refusal: the partition is not in the producer's transaction, and cannot be put there.
     """
-    if asked.adds:
-        coordinator.add_partitions(asked.transactional_id, asked.producer, (asked.partition,), BUMPS_EPOCH)
+    if request.adds:
+        coordinator.add_partitions(request.transactional_id, request.producer, (request.partition,), BUMPS_EPOCH)
         return
-    check_registered(coordinator, asked.transactional_id, asked.producer, asked.partition)
+    check_registered(coordinator, request.transactional_id, request.producer, request.partition)
 
 
-def offset_commit(asked: TxnOffsetCommit) -> TxnOffsetCommitRequest:
+def offset_commit(request: TxnOffsetCommit) -> TxnOffsetCommitRequest:
     """A client's TxnOffsetCommit as its broker reads it."""
     return TxnOffsetCommitRequest(
-        asked.version, asked.transactional_id, asked.group, asked.producer, asked.offsets, asked.claim
+        request.version, request.transactional_id, request.group, request.producer, request.offsets, request.claim
     )

@@ -9,7 +9,7 @@ from reference.errors import OffsetOutOfRange
 from reference.log.partition import READ_COMMITTED, READ_UNCOMMITTED, Partition
 from reference.recording.recorder import NOWHERE, Recorder, Row, observe
 from reference.world.history import HistoryRows
-from reference.world.reader_rows import asked_columns, readable_end, record_fetch, taken
+from reference.world.reader_rows import consumer_fetch_columns, readable_end, record_fetch, taken
 from reference.world.replica_rows import TOPIC
 from spec.vocabulary import ErrorCode, Offset, Timestamp
 
@@ -67,15 +67,19 @@ class PartitionReaders:
         consumer, key = self.consumers[reader], self._keys[partition]
         ends = (leader.log_start, readable_end(leader, consumer.isolation))
         offset = consumer.fetch_offset(key, *ends)
-        asked = {"client": reader_name(reader), **asked_columns(key, offset, consumer.isolation), **(named or {})}
+        request = {
+            "client": reader_name(reader),
+            **consumer_fetch_columns(key, offset, consumer.isolation),
+            **(named or {}),
+        }
         try:
             result = leader.fetch(offset, consumer.isolation)
         except OffsetOutOfRange as refusal:
-            record_fetch(self._recorder, now, node, asked, observe(leader), refusal.code, None)
+            record_fetch(self._recorder, now, node, request, observe(leader), refusal.code, None)
             consumer.out_of_range(key, *ends)
             return
-        record_fetch(self._recorder, now, node, asked, observe(leader), ErrorCode.NONE, result)
-        columns = asked_columns(key, offset, consumer.isolation)
+        record_fetch(self._recorder, now, node, request, observe(leader), ErrorCode.NONE, result)
+        columns = consumer_fetch_columns(key, offset, consumer.isolation)
         for reported in taken(result.batches, consumer.receive(key, result)):
             self._history.note("ClientFetched", reader_name(reader), columns | reported)
 
@@ -91,9 +95,9 @@ class PartitionReaders:
             named: what the request says beside the rest.
         """
         consumer, key = self.consumers[reader], self._keys[partition]
-        asked = asked_columns(key, consumer.positions.get(key, Offset(0)), consumer.isolation)
-        asked = {"client": reader_name(reader), **asked, **named}
-        record_fetch(self._recorder, now, node, asked, NOWHERE, error, None)
+        request = consumer_fetch_columns(key, consumer.positions.get(key, Offset(0)), consumer.isolation)
+        request = {"client": reader_name(reader), **request, **named}
+        record_fetch(self._recorder, now, node, request, NOWHERE, error, None)
 
 
 def reader_name(number: int) -> str:

@@ -47,8 +47,8 @@ def play_pipelines(world: PipelineWorld, node: int = 0) -> None:
 
 def deliver_to_nodes(world: PipelineWorld) -> None:
     """Every request arrives, followers copy, coordinators send their markers."""
-    for asked in tuple(world.group_requests.requests.in_transit):
-        world.group_receives(asked)
+    for requested in tuple(world.group_requests.requests.in_transit):
+        world.group_receives(requested)
     for request in tuple(world.wires.requests.in_transit):
         world.broker_receives(request)
     for number in range(world.shape.nodes):
@@ -61,7 +61,7 @@ def deliver_to_nodes(world: PipelineWorld) -> None:
 def deliver_to_clients(world: PipelineWorld, paused: set[int]) -> None:
     """Every answer arrives but those to instances that are paused."""
     for reported in tuple(world.group_requests.replies.in_transit):
-        if not world.workers[reported.payload.asked.member].paused:
+        if not world.workers[reported.payload.request.member].paused:
             world.member_receives(reported)
     for answered in tuple(world.wires.replies.in_transit):
         if not is_for(answered.payload, paused):

@@ -93,14 +93,14 @@ class PipelineWorld(TransactionWorld):
     def worker_crashes(self, worker: WorkerRun) -> None:
         """A worker is gone without notice; its session expires some time."""
         self.application_crashes(worker.instance)
-        for asked in self.group_requests.waiting(worker.number):
-            self.group_requests.give_up(asked)
+        for request in self.group_requests.waiting(worker.number):
+            self.group_requests.give_up(request)
 
     def worker_leaves(self, worker: WorkerRun) -> None:
         """A worker stops between two transactions, and says so to its group."""
         goodbye = worker.consumer.close()
         self.worker_crashes(worker)
-        self._ask(worker, goodbye, 0)
+        self._send_to_group(worker, goodbye, 0)
 
     def worker_is_suspended(self, worker: WorkerRun) -> None:
         """A worker stands still, as for a long collection of garbage: what is sent to it waits."""
@@ -157,7 +157,7 @@ class PipelineWorld(TransactionWorld):
                     worker.phase = WorkerPhase.READING
 
     def _polls(self, worker: WorkerRun, node: int) -> None:
-        self._ask(worker, worker.consumer.poll(self.clock.now), node)
+        self._send_to_group(worker, worker.consumer.poll(self.clock.now), node)
 
     def _reads(self, worker: WorkerRun, node: int) -> None:
         """Read on what the group has assigned, and begin with what was read."""
@@ -232,9 +232,9 @@ class PipelineWorld(TransactionWorld):
 
     def worker_beats(self, worker: WorkerRun) -> None:
         """The heartbeat thread's turn."""
-        self._ask(worker, worker.consumer.beat(self.clock.now), 0)
+        self._send_to_group(worker, worker.consumer.beat(self.clock.now), 0)
 
-    def _ask(self, worker: WorkerRun, outgoing: list[GroupOutgoing], node: int) -> None:
+    def _send_to_group(self, worker: WorkerRun, outgoing: list[GroupOutgoing], node: int) -> None:
         for each in outgoing:
             self.group_requests.send(worker.number, each, node)
 
@@ -248,13 +248,13 @@ class PipelineWorld(TransactionWorld):
         """An answer reaches its consumer; one that is no longer awaited is dropped."""
         answered = self.group_requests.take(message)
         if answered is not None:
-            worker = self.workers[answered.asked.member]
-            worker.consumer.answer(answered.asked.number, answered.answer, self.clock.now)
+            worker = self.workers[answered.request.member]
+            worker.consumer.answer(answered.request.number, answered.answer, self.clock.now)
 
-    def member_gives_up(self, asked: FromMember) -> None:
+    def member_gives_up(self, request: FromMember) -> None:
         """A request of a consumer times out; it may still arrive."""
-        if self.group_requests.give_up(asked):
-            self.workers[asked.member].consumer.lose(asked.number, self.clock.now)
+        if self.group_requests.give_up(request):
+            self.workers[request.member].consumer.lose(request.number, self.clock.now)
 
     def groups_notice_time(self) -> None:
         """Do what is due by now: sessions of silent members expire, rebalances continue without late members."""
@@ -264,5 +264,5 @@ class PipelineWorld(TransactionWorld):
     def broker_restarts(self, node: int) -> None:
         """As ever; what consumers have asked of it is not answered."""
         super().broker_restarts(node)
-        for asked in self.group_requests.waiting(node=node):
-            self.member_gives_up(asked)
+        for request in self.group_requests.waiting(node=node):
+            self.member_gives_up(request)

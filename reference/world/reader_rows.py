@@ -16,7 +16,7 @@ def record_fetch(
     recorder: Recorder,
     now: Timestamp,
     node: int,
-    asked: Row,
+    request: Row,
     seen: ObservedState,
     error: ErrorCode,
     result: FetchResult | None,
@@ -27,12 +27,12 @@ def record_fetch(
         recorder: of the trace.
         now: by the clock of the node, milliseconds.
         node: that answers.
-        asked: who asks, of which partition, from which offset, under which isolation level.
+        request: who asks, of which partition, from which offset, under which isolation level.
         seen: the replica, which a fetch does not change.
         error: of the answer.
         result: the answer, None where it is refused.
     """
-    where: Row = {"node": node_name(node), **asked}
+    where: Row = {"node": node_name(node), **request}
     recorder.record("ConsumerFetch", now, seen, seen, **where, **answered_columns(error, result))
     listed = (result.aborted if result is not None else None) or ()
     for left, aborted in zip(reversed(range(len(listed))), listed, strict=True):
@@ -60,7 +60,7 @@ def aborted_count(result: FetchResult | None) -> int:
     return ABSENT if result is None or result.aborted is None else len(result.aborted)
 
 
-def asked_columns(partition: TopicPartition, offset: Offset, isolation: int) -> Row:
+def consumer_fetch_columns(partition: TopicPartition, offset: Offset, isolation: int) -> Row:
     """What a reader asks for."""
     return {"topic": partition.topic, "partition": partition.partition, "offset": offset, "isolation": isolation}
 

@@ -6,7 +6,7 @@ from reference.broker.group_api import OffsetsAnswer, handle_offset_commit, hand
 from reference.broker.group_coordinator import GroupCoordinator
 from reference.broker.group_offsets import RecordedOffset
 from reference.broker.group_record import OffsetKey
-from reference.broker.group_requests import NOBODY, FetchedOffset, MemberClaim, Offsets
+from reference.broker.group_requests import NO_CLAIM, FetchedOffset, MemberClaim, Offsets
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.consumer import Consumer, Delivered
 from reference.client.coordinator_requests import CoordinatorType
@@ -17,7 +17,7 @@ from reference.recording.recorder import Row
 from reference.world.brokers import Brokers
 from reference.world.group_rows import fetch_columns, observed, of_group, state_columns
 from reference.world.history import HistoryRows, noted_by
-from reference.world.reader_rows import asked_columns, readable_end, taken
+from reference.world.reader_rows import consumer_fetch_columns, readable_end, taken
 from reference.world.steps import TraceSteps
 from spec.vocabulary import Api, ErrorCode, Offset
 
@@ -70,7 +70,7 @@ class Consumers:
         return received
 
     def consumer_commits(
-        self, group: str, offsets: Offsets, claim: MemberClaim = NOBODY
+        self, group: str, offsets: Offsets, claim: MemberClaim = NO_CLAIM
     ) -> dict[TopicPartition, ErrorCode]:
         """A consumer commits offsets of its group, outside of any transaction."""
         answers = self._answers_to_commit(group, offsets, claim)
@@ -116,8 +116,8 @@ class Consumers:
         result: FetchResult | None = None,
     ) -> None:
         node = self.brokers.partitions[partition].leader_node
-        asked = {"client": self.name_of(consumer), **asked_columns(partition, offset, consumer.isolation)}
-        self._steps.fetched(node, leader, asked, error, result)
+        request = {"client": self.name_of(consumer), **consumer_fetch_columns(partition, offset, consumer.isolation)}
+        self._steps.fetched(node, leader, request, error, result)
 
     def _note_received(
         self,
@@ -127,9 +127,9 @@ class Consumers:
         result: FetchResult,
         received: tuple[Delivered, ...],
     ) -> None:
-        asked = asked_columns(partition, offset, consumer.isolation)
+        request = consumer_fetch_columns(partition, offset, consumer.isolation)
         for reported in taken(result.batches, received):
-            self._history.note("ClientFetched", self.name_of(consumer), asked | reported)
+            self._history.note("ClientFetched", self.name_of(consumer), request | reported)
 
 
 def note_commit(

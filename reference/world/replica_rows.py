@@ -97,7 +97,7 @@ def record_fault(
     partition: int,
     before: ReplicasBefore,
     node: int,
-    asked: Row | None = None,
+    request: Row | None = None,
     topic: str = TOPIC,
 ) -> None:
     """Add the rows of a fault at `node`: what changed on any replica, or one row that nothing did.
@@ -109,10 +109,10 @@ def record_fault(
         partition: its number.
         before: what the replicas knew.
         node: where it happened.
-        asked: columns of the request that asked for it, if one did.
+        request: columns of the request that asked for it, if one did.
         topic: of the partition.
     """
-    reported: Row = {"error": int(ErrorCode.NONE), **(asked or {})}
+    reported: Row = {"error": int(ErrorCode.NONE), **(request or {})}
     rows = [
         (place, producer, was, seen)
         for place, known in enumerate(before.known)

@@ -60,9 +60,9 @@ class ReplicasWorld(ReplicasBase):
 
     def producer_sends(self, producer: int, partition: int) -> NetworkMessage[ReplicaMessage]:
         """A producer sends its next batch to the broker that it takes for the leader."""
-        broker, asked = self.clients.send(producer, partition)
+        broker, request = self.clients.send(producer, partition)
         self._histories.report(producer)
-        return self._send(producer_name(producer), node_name(broker), partition, asked)
+        return self._send(producer_name(producer), node_name(broker), partition, request)
 
     def producer_ticks(self, producer: int) -> None:
         """A producer expires batches, settles unresolved ones and bumps its epoch if it must."""
@@ -77,7 +77,7 @@ class ReplicasWorld(ReplicasBase):
         """A producer asks a running broker for the leader, and gets that broker's view."""
         replica = self.nodes[node].broker.replicas.get(partition)
         if replica is not None:
-            self.clients.hear(producer, partition, replica.leader)
+            self.clients.learn_leader(producer, partition, replica.leader)
 
     def reader_fetches(self, reader: int, partition: int) -> bool:
         """A reader reads on at the broker that it takes for the leader, which runs; whether it is answered."""
@@ -87,7 +87,7 @@ class ReplicasWorld(ReplicasBase):
         """A reader asks a running broker for the leader, and gets that broker's view."""
         replica = self.nodes[node].broker.replicas.get(partition)
         if replica is not None:
-            self.readers.hear(reader, partition, replica)
+            self.readers.learn_leader(reader, partition, replica)
 
     # --- the network ------------------------------------------------------------------------------------------
 
@@ -102,8 +102,8 @@ class ReplicasWorld(ReplicasBase):
         self.network.lose(message)
         body = message.payload.body
         if isinstance(body, ReplicaProduce | BatchAnswer) and not message.copy:
-            asked = body if isinstance(body, ReplicaProduce) else body.asked
-            self.clients.give_up(asked.producer, asked.attempt)
+            request = body if isinstance(body, ReplicaProduce) else body.request
+            self.clients.give_up(request.producer, request.attempt)
 
     def message_arrives(self, message: NetworkMessage[ReplicaMessage], leave_copy: bool = False) -> None:
         """A message reaches whom it is for; at a broker that is down, it is lost."""
@@ -122,9 +122,9 @@ class ReplicasWorld(ReplicasBase):
 
     def _producer_receives(self, answered: BatchAnswer, partition: int) -> None:
         self.clients.receive(answered)
-        self._histories.report(answered.asked.producer)
+        self._histories.report(answered.request.producer)
         if answered.reply.error is ErrorCode.NOT_LEADER_OR_FOLLOWER:
-            self.clients.hear(answered.asked.producer, partition, self.leader_of(partition))
+            self.clients.learn_leader(answered.request.producer, partition, self.leader_of(partition))
 
     def _broker_receives(self, node: BrokerNode, message: NetworkMessage[ReplicaMessage]) -> None:
         sender, receiver, partition, body = message.payload
@@ -142,10 +142,10 @@ class ReplicasWorld(ReplicasBase):
             case FollowerFetchAnswer() | EpochAnswer():
                 self._follower_receives(node, partition, body)
             case AlterAnswer():
-                broker.altered(partition, body.asked, body.answer, node.now)
+                broker.altered(partition, body.request, body.answer, node.now)
             case LeaderAndIsr():
                 with suppress(Refusal):
-                    broker.hear(partition, body, node.now)
+                    broker.learn_leader(partition, body, node.now)
             case HeartbeatAnswer():
                 self._register(node, clean=True)
         self._producing.release(node)
@@ -156,9 +156,9 @@ class ReplicasWorld(ReplicasBase):
             return
         node.asked_ms.pop(partition, None)
         if isinstance(body, FollowerFetchAnswer):
-            following.receive(body.asked, body.answer, node.now)
+            following.receive(body.request, body.answer, node.now)
         else:
-            following.receive_end(body.asked, body.answer, node.now)
+            following.receive_end(body.request, body.answer, node.now)
 
     def _controller_receives(self, controller: Controller, sent: ReplicaMessage) -> None:
         match sent.body:
@@ -178,10 +178,10 @@ class ReplicasWorld(ReplicasBase):
     def follower_fetches(self, node: int, partition: int) -> None:
         """A follower asks its leader for what comes next, or where their logs part."""
         machine = self.nodes[node]
-        asked = machine.broker.asks(partition)
-        if asked is not None:
+        request = machine.broker.next_request(partition)
+        if request is not None:
             machine.asked_ms[partition] = machine.now
-            self._send(node_name(node), node_name(asked[0]), partition, asked[1])
+            self._send(node_name(node), node_name(request[0]), partition, request[1])
 
     def leader_checks_lag(self, node: int) -> None:
         """A broker looks for followers that have lagged for too long."""

@@ -102,7 +102,7 @@ class ReplicasBase:
         self._reported_version = self.metadata.version
         for node in self.nodes:
             for partition in node.broker.replicas:
-                node.broker.hear(partition, self.controller.word_of(partition), node.now)
+                node.broker.learn_leader(partition, self.controller.word_of(partition), node.now)
 
     @property
     def controller(self) -> Controller:

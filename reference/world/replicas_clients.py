@@ -63,7 +63,7 @@ class ReplicaProducers:
 
     def receive(self, answered: BatchAnswer) -> None:
         """An answer reaches its producer."""
-        producer, attempt = answered.asked.producer, answered.asked.attempt
+        producer, attempt = answered.request.producer, answered.request.attempt
         self.sent.pop((producer, attempt.number), None)
         self.producers[producer].receive(attempt, answered.reply)
         self.producers[producer].tick(self._clock.now)
@@ -91,7 +91,7 @@ class ReplicaProducers:
         limit = self._clock.now - self._shape.request_timeout_ms
         return [(who, attempt) for who, attempt in self.waiting() if self.sent[who, attempt.number][1] <= limit]
 
-    def hear(self, producer: int, partition: int, leader: int) -> None:
+    def learn_leader(self, producer: int, partition: int, leader: int) -> None:
         """A producer learns a partition's leader; it turns there once nothing is under way to the one before."""
         under_way = any(each.partition == partition for each in self.producers[producer].on_wire.values())
         if not under_way and leader >= 0:

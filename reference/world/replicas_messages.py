@@ -27,28 +27,28 @@ class ReplicaProduce(NamedTuple):
 class BatchAnswer(NamedTuple):
     """The answer to it."""
 
-    asked: ReplicaProduce
+    request: ReplicaProduce
     reply: AttemptReply
 
 
 class FollowerFetchAnswer(NamedTuple):
     """The answer to a follower's fetch."""
 
-    asked: FetchRequest
+    request: FetchRequest
     answer: FollowerFetchResult
 
 
 class EpochAnswer(NamedTuple):
     """The answer to OffsetsForLeaderEpoch."""
 
-    asked: AskEpochEnd
+    request: AskEpochEnd
     answer: EpochEndAnswer
 
 
 class AlterAnswer(NamedTuple):
     """The answer to a proposed in-sync set."""
 
-    asked: AlterPartition
+    request: AlterPartition
     answer: Altered
 
 

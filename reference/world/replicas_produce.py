@@ -34,38 +34,38 @@ class ProduceHandling:
         self.timeout_ms = timeout_ms
         self._send = send
 
-    def receive(self, node: BrokerNode, message: NetworkMessage[ReplicaMessage], asked: ReplicaProduce) -> None:
+    def receive(self, node: BrokerNode, message: NetworkMessage[ReplicaMessage], request: ReplicaProduce) -> None:
         """Write a batch; answer at once, later, or (acks=0) not at all."""
         sent = message.payload
         replica = node.broker.replicas[sent.partition]
-        answer = self._append(replica, message, asked)
+        answer = self._append(replica, message, request)
         if answer.error is ErrorCode.NONE and replica.leadership is not None:
             replica.leadership.raise_high_watermark(node.now)
-        if answer.error is ErrorCode.NONE and asked.acks == ACKS_ALL:
+        if answer.error is ErrorCode.NONE and request.acks == ACKS_ALL:
             deadline = Timestamp(node.now + self.timeout_ms)
             replica.wait(Delayed(Offset(answer.last_offset + 1), deadline, DelayedAnswer(sent, answer)))
-        elif asked.acks != 0:
-            self._answer(sent, asked, answer, answer.error)
+        elif request.acks != 0:
+            self._answer(sent, request, answer, answer.error)
 
     def _append(
-        self, replica: Replica, message: NetworkMessage[ReplicaMessage], asked: ReplicaProduce
+        self, replica: Replica, message: NetworkMessage[ReplicaMessage], request: ReplicaProduce
     ) -> PartitionAnswer:
-        sent, batch, leadership = message.payload, asked.attempt.records, replica.leadership
+        sent, batch, leadership = message.payload, request.attempt.records, replica.leadership
         before = replica.watch.before(batch.producer_id)
         insync = 0 if leadership is None else len(leadership.insync)
-        answer = replica.append(sent.partition, batch, asked.acks, PRODUCE_VERSION)
+        answer = replica.append(sent.partition, batch, request.acks, PRODUCE_VERSION)
         replica.watch.decided(
             Api.PRODUCE,
             before,
             **batch_columns(batch),
-            **made_by(asked.attempt.batch),
+            **made_by(request.attempt.batch),
             **reply_columns(answer.error, answer.base_offset, answer.last_offset, answer.duplicate),
             client=sent.sender,
             message=message.number,
-            batch=asked.attempt.batch.ordinal,
+            batch=request.attempt.batch.ordinal,
             origin=int(Origin.CLIENT),
             api_version=PRODUCE_VERSION,
-            acks=asked.acks,
+            acks=request.acks,
             batch_count=1,
             leads=leadership is not None,
             leader_epoch=replica.leader_epoch,
@@ -82,8 +82,8 @@ class ProduceHandling:
                 if isinstance(waiting, DelayedAnswer) and isinstance(waiting.sent.body, ReplicaProduce):
                     self._answer(waiting.sent, waiting.sent.body, waiting.answer, error)
 
-    def _answer(self, sent: ReplicaMessage, asked: ReplicaProduce, answer: PartitionAnswer, error: ErrorCode) -> None:
+    def _answer(self, sent: ReplicaMessage, request: ReplicaProduce, answer: PartitionAnswer, error: ErrorCode) -> None:
         reply = (
             AttemptReply(error, answer.base_offset, answer.log_start) if error is answer.error else AttemptReply(error)
         )
-        self._send(sent.receiver, sent.sender, sent.partition, BatchAnswer(asked, reply))
+        self._send(sent.receiver, sent.sender, sent.partition, BatchAnswer(request, reply))

@@ -63,7 +63,7 @@ class ReplicaReaders:
         self._readers.fetch(reader, partition, node.number, node.now, replica.log, named)
         return True
 
-    def hear(self, reader: int, partition: int, replica: Replica) -> None:
+    def learn_leader(self, reader: int, partition: int, replica: Replica) -> None:
         """A reader learns a leader from some broker; of two leaders it takes the later one."""
         if replica.leader != NO_LEADER and replica.leader_epoch > self.leaders[reader][partition][1]:
             self.leaders[reader][partition] = replica.leader, replica.leader_epoch

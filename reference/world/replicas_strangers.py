@@ -32,10 +32,10 @@ def stranger_fetches(world: ReplicasWorld, tape: Tape, node: BrokerNode) -> bool
     partition = tape.pick(sorted(node.broker.replicas))
     replica = node.broker.replicas[partition]
     others = [broker for broker in world.shape.assignment(partition) if broker != node.number]
-    asked = _fetch(replica, tape.pick(others), tape.below(6))
-    if asked is None:
+    request = _fetch(replica, tape.pick(others), tape.below(6))
+    if request is None:
         return False
-    node.broker.answer_fetch(partition, asked, node.now)
+    node.broker.answer_fetch(partition, request, node.now)
     return True
 
 
@@ -43,20 +43,20 @@ def _fetch(replica: Replica, follower: int, reason: int) -> FetchRequest | None:
     profile, log = replica.profile, replica.log
     named = replica.leader_epoch if profile.fetch_names_leader_epoch else NO_EPOCH
     counted = ABSENT if replica.leadership is None else replica.leadership.brokers.get(follower, ABSENT)
-    asked = FetchRequest(NUMBER, follower, counted, named, Offset(log.log_end), NO_EPOCH)
+    request = FetchRequest(NUMBER, follower, counted, named, Offset(log.log_end), NO_EPOCH)
     if replica.leadership is None:
-        return asked
+        return request
     if reason == STALE and named > 0:
-        return asked._replace(leader_epoch=LeaderEpoch(named - 1))
+        return request._replace(leader_epoch=LeaderEpoch(named - 1))
     if reason == NEWER and named >= 0:
-        return asked._replace(leader_epoch=LeaderEpoch(named + 1))
+        return request._replace(leader_epoch=LeaderEpoch(named + 1))
     if reason == UNKNOWN and profile.fetch_finds_divergence:
-        return asked._replace(last_epoch=LeaderEpoch(named + FAR))
+        return request._replace(last_epoch=LeaderEpoch(named + FAR))
     if reason == BELOW and log.log.log_start > 0:
-        return asked._replace(offset=Offset(log.log.log_start - 1))
+        return request._replace(offset=Offset(log.log.log_start - 1))
     if reason == INCARNATION and profile.incarnations_compared and counted > 0:
-        return asked._replace(broker_epoch=counted - 1)
-    return asked._replace(offset=Offset(log.log_end + FAR)) if reason == BEYOND else None
+        return request._replace(broker_epoch=counted - 1)
+    return request._replace(offset=Offset(log.log_end + FAR)) if reason == BEYOND else None
 
 
 def stranger_asks_for_epoch(world: ReplicasWorld, tape: Tape, node: BrokerNode) -> bool:
@@ -117,10 +117,10 @@ def stranger_proposes(world: ReplicasWorld, tape: Tape) -> bool:
         true._replace(insync={other: epochs.get(other, ABSENT)}),
         true._replace(insync={**epochs, other: 0}),
     )
-    asked = tape.pick(strange)
+    request = tape.pick(strange)
     try:
-        world.controller.check_proposal(state, asked)
+        world.controller.check_proposal(state, request)
     except Refusal:
-        world.controller.alter_partition(partition, asked)
+        world.controller.alter_partition(partition, request)
         return True
     return False

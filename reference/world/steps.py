@@ -81,7 +81,7 @@ class TraceSteps:
     def produced(
         self,
         request: Request,
-        asked: Produce,
+        requested: Produce,
         guard: int,
         replica: Partition,
         before: ObservedState,
@@ -92,35 +92,35 @@ class TraceSteps:
 
         Args:
             request: with its sender and node.
-            asked: its Produce.
+            requested: its Produce.
             guard: that the append carried.
             replica: that answered, as it is now.
             before: as it was observed.
             answer: to the request.
             refused: whether the transaction's coordinator said no.
         """
-        batch = asked.attempt.records
+        batch = requested.attempt.records
         columns: Row = {
-            "topic": asked.partition.topic,
-            "partition": asked.partition.partition,
-            "transactional_id": asked.transactional_id,
-            "batch": asked.attempt.batch.ordinal,
+            "topic": requested.partition.topic,
+            "partition": requested.partition.partition,
+            "transactional_id": requested.transactional_id,
+            "batch": requested.attempt.batch.ordinal,
             "origin": int(Origin.CLIENT),
-            "api_version": asked.version,
-            "acks": asked.acks,
+            "api_version": requested.version,
+            "acks": requested.acks,
             "batch_count": 1,
             **batch_columns(batch),
             **verification_columns(before.verification, guard),
             "verification_refused": refused,
             **reply_columns(answer.error, answer.base_offset, answer.last_offset, answer.duplicate),
-            **asked.made_by._asdict(),
+            **requested.made_by._asdict(),
         }
         self._record(Api.PRODUCE, request.node, who(request) | columns, before, observe(replica, batch.producer_id))
 
     def marked(
         self,
         request: Request,
-        asked: WriteMarker,
+        requested: WriteMarker,
         replica: Partition,
         before: ObservedState,
         error: ErrorCode,
@@ -130,20 +130,20 @@ class TraceSteps:
 
         Args:
             request: with its sender and node.
-            asked: its marker.
+            requested: its marker.
             replica: that answered, as it is now.
             before: as it was observed.
             error: the answer.
             last: offset of the marker, -1 if it is not in the log.
         """
         columns: Row = {
-            "topic": asked.partition.topic,
-            "partition": asked.partition.partition,
+            "topic": requested.partition.topic,
+            "partition": requested.partition.partition,
             "origin": int(Origin.COORDINATOR),
-            "api_version": asked.version,
+            "api_version": requested.version,
             "batch_count": 1,
-            "marker_version": asked.marker_version,
-            **batch_columns(asked.marker.batch(self._clocks[request.node].now)),
+            "marker_version": requested.marker_version,
+            **batch_columns(requested.marker.batch(self._clocks[request.node].now)),
             **reply_columns(error, last, last),
         }
         self._record(
@@ -151,20 +151,20 @@ class TraceSteps:
             request.node,
             who(request) | columns,
             before,
-            observe(replica, asked.marker.producer_id),
+            observe(replica, requested.marker.producer_id),
         )
 
-    def fetched(self, node: int, leader: Partition, asked: Row, error: ErrorCode, result: FetchResult | None) -> None:
+    def fetched(self, node: int, leader: Partition, request: Row, error: ErrorCode, result: FetchResult | None) -> None:
         """A reader's fetch was answered by a leader.
 
         Args:
             node: of the leader.
             leader: as it is now.
-            asked: columns of the request.
+            request: columns of the request.
             error: the answer.
             result: what was given, None with an error.
         """
-        record_fetch(self.recorder, self._clocks[node].now, node, asked, observe(leader), error, result)
+        record_fetch(self.recorder, self._clocks[node].now, node, request, observe(leader), error, result)
 
     def described(self, node: int, partition: TopicPartition, leader: Partition) -> None:
         """An administrator was shown the producers of a partition: one row for each."""
@@ -211,10 +211,10 @@ class TraceSteps:
         reported: Row = {"reply_producer_id": identity.producer_id, "reply_epoch": identity.epoch, "error": 0}
         self._record(Api.INIT_PRODUCER_ID, node, {"client": client, **reported})
 
-    def asked(
+    def answered_by_coordinator(
         self,
         request: Request,
-        asked: TransactionRequest,
+        requested: TransactionRequest,
         before: CoordinatorState | None,
         coordinator: TransactionCoordinator,
         answer: CoordinatorAnswer,
@@ -223,21 +223,21 @@ class TraceSteps:
 
         Args:
             request: with its sender and node.
-            asked: what the client wants.
+            requested: what the client wants.
             before: the id, as the coordinator knew it, None if it did not.
             coordinator: as it is now.
             answer: to the request.
         """
-        key, touched = asked.transactional_id, touched_by(asked, self._offsets_partitions)
-        columns = request_columns(asked, touched) | answer_columns(answer) | transaction_of(request.body)
+        key, touched = requested.transactional_id, touched_by(requested, self._offsets_partitions)
+        columns = request_columns(requested, touched) | answer_columns(answer) | transaction_of(request.body)
         columns |= known_columns("before_", before, touched)
         columns |= known_columns("after_", known_of(coordinator, key), touched)
-        self._record(asked.API, request.node, who(request) | columns)
+        self._record(requested.API, request.node, who(request) | columns)
 
     def verified(
         self,
         request: Request,
-        asked: Verify,
+        requested: Verify,
         before: CoordinatorState | None,
         coordinator: TransactionCoordinator,
         error: ErrorCode,
@@ -246,17 +246,40 @@ class TraceSteps:
 
         Args:
             request: with its sender and node.
-            asked: of which transaction and partitions.
+            requested: of which transaction and partitions.
             before: the id, as the coordinator knew it, None if it did not.
             coordinator: as it is now.
             error: the answer.
         """
-        key = asked.transactional_id
-        columns = verify_columns(asked) | {"error": int(error), "transaction": asked.transaction}
-        columns |= known_columns("before_", before, (asked.partition,))
-        columns |= known_columns("after_", known_of(coordinator, key), (asked.partition,))
-        api = Api.ADD_PARTITIONS_TO_TXN if asked.adds else "VerifyPartitions"
+        key = requested.transactional_id
+        columns = verify_columns(requested) | {"error": int(error), "transaction": requested.transaction}
+        columns |= known_columns("before_", before, (requested.partition,))
+        columns |= known_columns("after_", known_of(coordinator, key), (requested.partition,))
+        api = Api.ADD_PARTITIONS_TO_TXN if requested.adds else "VerifyPartitions"
         self._record(api, request.node, who(request) | columns)
+
+    def answered(
+        self, node: int, before: Memory, coordinator: TransactionCoordinator, marker: WriteMarker, error: ErrorCode
+    ) -> None:
+        """A coordinator has an answer about a marker: one row for each id that is not what it was.
+
+        Args:
+            node: of the coordinator.
+            before: all ids, as it knew them.
+            coordinator: as it is now.
+            marker: as it was sent; the row of its own id has the answer.
+            error: the answer.
+        """
+        producer, touched = marker.marker.producer_id, (marker.partition,)
+        after = memory_of(coordinator)
+        for key in changed(before, after):
+            columns: Row = {"client": node_name(node), "transactional_id": key, "error": 0}
+            known = before.get(key)
+            if known is not None and known.metadata.producer_id == producer:
+                columns |= {"topic": marker.partition.topic, "partition": marker.partition.partition}
+                columns["marker_error"] = int(error)
+            columns |= known_columns("before_", known, touched) | known_columns("after_", after.get(key), touched)
+            self._record("MarkerAnswered", node, columns)
 
     def changed(self, api: str, node: int, before: Memory, coordinator: TransactionCoordinator) -> None:
         """A coordinator did something by itself: one row for each id that is not what it was.

@@ -42,7 +42,7 @@ class SearchCase:
     Attributes:
         profile: the release or build that the system is of.
         instance: the system, and its instance.
-        claim: name of the claim that is asked about.
+        claim: name of the claim that is searched.
         expected: what the search of the whole instance must say.
         why: what the release does about it, where its profile does not say it.
     """
@@ -53,7 +53,7 @@ class SearchCase:
     expected: ExpectedAnswer
     why: str = ""
 
-    def asked(self, system: System) -> Claim:
+    def claim_of(self, system: System) -> Claim:
         """The claim, as the system makes it."""
         return system.claim(self.claim)
 

@@ -7,13 +7,14 @@ solved. Theorems follow from the lemmas in the same state, and a dormant action 
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from time import perf_counter
 from typing import Any, Final
 
 import z3
 
 from spec.algebra import Term, all_of, negate
-from spec.engines.patterns import functions, patterns
+from spec.engines.patterns import functions, in_sight, patterns
 from spec.engines.proof_cache import Digests, ProofCache, key_of
 from spec.engines.reading_z3 import INTEGERS, Numbers, python_value, symbolic
 from spec.engines.second_solver import SecondOpinion
@@ -23,7 +24,7 @@ from spec.engines.verdict import Proved, Refuted, Unknown, Verdict
 from spec.protocol.records import flatten
 from spec.rules import Rule
 from spec.systems.decision_lemmas import Fact
-from spec.systems.language import Action, Claim, Function, Least, State, System
+from spec.systems.language import Action, Claim, Function, Least, State, StepLemma, System
 
 START: Final = "at the start"
 ALWAYS: Final = "in every state"
@@ -74,9 +75,15 @@ class Prover:
         own = {variable.name: uninterpreted(variable) for variable in system.variables}
         self._before = State(own, {least.name: self._only_before(least) for least in system.derived})
         self._derived = {least.name: defined(least, self._before) for least in system.derived}
-        self._lemmas = {claim.name: self._for_all(claim) for claim in system.lemmas}
-        self._theorems = {claim.name: self._for_all(claim) for claim in system.theorems}
         self._happenings: dict[str, tuple[Term, State]] = {}
+
+    @cached_property
+    def _lemmas(self) -> Mapping[str, Term]:
+        return {claim.name: self._for_all(claim) for claim in self._system.lemmas}
+
+    @cached_property
+    def _theorems(self) -> Mapping[str, Term]:
+        return {claim.name: self._for_all(claim) for claim in self._system.theorems}
 
     def _only_before(self, least: Least) -> Callable[[State], Function]:
         function = named(least.name, least.over)
@@ -93,6 +100,7 @@ class Prover:
         yield from self.at_the_start()
         for action in self._system.actions:
             yield from self.under(action)
+        yield from self.steps()
 
     def at_the_start(self) -> Iterator[Obligation]:
         """That the theorems follow from the lemmas, and that the lemmas hold at the start."""
@@ -106,6 +114,10 @@ class Prover:
         else:
             yield from (self.keeps(lemma, action) for lemma in self._system.lemmas)
 
+    def steps(self) -> Iterator[Obligation]:
+        """That the steps of the system are those which recorded steps are judged by."""
+        yield from (self.judged(lemma) for lemma in self._system.steps)
+
     def keeps(self, lemma: Claim, action: Action) -> Obligation:
         """That one action keeps one lemma."""
         happens, after = self._happening(action)
@@ -116,7 +128,25 @@ class Prover:
             return Obligation(lemma.rule, lemma.name, action.name, Proved(), solved=False, seconds=0.0)
         facts = [before, happens, negate(goal)]
         itself = {lemma.name: self._lemmas[lemma.name]}
-        return self._obligation(lemma, action.name, facts, [itself, self._lemmas])
+        return self._obligation(lemma, action.name, facts, [itself, *self._rested_on(lemma), self._lemmas])
+
+    def _rested_on(self, claim: Claim) -> Iterator[Mapping[str, Term]]:
+        """The lemmas that a claim says it rests on, with itself where it is one."""
+        if claim.rests_on:
+            yield {name: lemma for name, lemma in self._lemmas.items() if name in claim.rests_on | {claim.name}}
+
+    def judged(self, lemma: StepLemma) -> Obligation:
+        """That a lemma of steps holds of its action, in whatever state that happens: without quantifiers."""
+        chosen, more = arguments(lemma.action.over, "for"), arguments(lemma.over, "any")
+        at = (*chosen, *more)
+        happens, after = lemma.action.enabled(self._before, *chosen), lemma.action.effect(self._before, *chosen)
+        given = {
+            name: self._system.claim(name).holds(self._before, *(at[place] for place in where))
+            for name, where in lemma.given
+        }
+        claim = Claim(lemma.name, lemma.rule, lemma.sentence, (), lemma.holds)
+        facts = [happens, negate(lemma.holds(self._before, after, *at))]
+        return self._obligation(claim, lemma.action.name, facts, [given], derived=False)
 
     def contradictions(self) -> Iterator[str]:
         """What would prove anything: lemmas that contradict each other, or an action that they exclude unsaid."""
@@ -135,7 +165,7 @@ class Prover:
 
     def _follows(self, theorem: Claim) -> Obligation:
         goal = theorem.holds(self._before, *arguments(theorem.over, "any"))
-        return self._obligation(theorem, ALWAYS, [negate(goal)], [self._lemmas])
+        return self._obligation(theorem, ALWAYS, [negate(goal)], [*self._rested_on(theorem), self._lemmas])
 
     def _starts(self, lemma: Claim) -> Obligation:
         goal = lemma.holds(self._system.initially(literal), *arguments(lemma.over, "any"))
@@ -144,7 +174,7 @@ class Prover:
     def _sleeps(self, action: Action) -> Obligation:
         awake = action.enabled(self._before, *arguments(action.over, "for"))
         never = Claim(f"{action.name}_never_happens", self._system.lemmas[0].rule, "", action.over, action.guard)
-        return self._obligation(never, ALWAYS, [awake], [self._lemmas | self._theorems])
+        return self._obligation(never, ALWAYS, [awake], [{**self._lemmas, **self._theorems}])
 
     def _happening(self, action: Action) -> tuple[Term, State]:
         """That the action happens, and the state after it: worked out once for all lemmas."""
@@ -155,17 +185,23 @@ class Prover:
         return self._happenings[action.name]
 
     def _obligation(
-        self, claim: Claim, action: str, facts: Sequence[Term], hypotheses: Sequence[Mapping[str, Term]]
+        self,
+        claim: Claim,
+        action: str,
+        facts: Sequence[Term],
+        hypotheses: Sequence[Mapping[str, Term]],
+        *,
+        derived: bool = True,
     ) -> Obligation:
         started = perf_counter()
-        known = {name: self._derived[name] for name in functions(facts) if name in self._derived}
+        known = {name: self._derived[name] for name in functions(facts) if derived and name in self._derived}
         tries = [{**known, **given} for given in hypotheses]
         content = {name: self._digests.of(term) for name, term in tries[-1].items()} if self._answers else {}
         key = key_of(str(claim.name), map(self._digests.of, facts), self._settings) if self._answers else ""
         answer = self._answers.find(key, content) if self._answers else None
         solved = answer is None
         if answer is None:
-            answer = self._solved(claim.name, facts, tries)
+            answer = self._solved(claim, facts, tries)
             if self._answers:
                 self._answers.keep(key, content, answer)
         needs = answer.needed - self._derived.keys()
@@ -174,12 +210,17 @@ class Prover:
         second = _second(f"{self._system.name}.{claim.name}.{action}", answer, contradict, self._settings)
         return Obligation(claim.rule, claim.name, action, answer.verdict, solved, seconds, needs, not solved, second)
 
-    def _solved(self, claim: str, facts: Sequence[Term], tries: Sequence[Mapping[str, Term]]) -> Answer:
-        """The answer with the first hypotheses that are enough, or with the last ones."""
+    def _solved(self, claim: Claim, facts: Sequence[Term], tries: Sequence[Mapping[str, Term]]) -> Answer:
+        """The answer with the first hypotheses that are enough, or with the last ones.
+
+        A claim that says what it rests on is shown every term that the question has.
+        """
         answer = Answer(Unknown("no hypotheses were tried"))
+        shown = [*facts, *in_sight(facts)] if claim.rests_on else facts
         for given in tries:
-            effort = self._settings.many if given is tries[-1] else self._settings.few
-            answer = asked(claim, facts, given, effort, self._settings.seed)
+            last = given is tries[-1]
+            effort = self._settings.many if last else self._settings.few
+            answer = asked(claim.name, facts if last else shown, given, effort, self._settings.seed)
             if isinstance(answer.verdict, Proved):
                 break
         return answer
@@ -189,7 +230,10 @@ class Prover:
         body = claim.holds(self._before, *bound)
         if not bound:
             return body
-        return z3.ForAll(bound, body, patterns=patterns(bound, body))
+        if claim.at_sight_of is None:
+            return z3.ForAll(bound, body, patterns=patterns(bound, body))
+        groups = claim.at_sight_of(self._before, *bound)
+        return z3.ForAll(bound, body, patterns=[z3.MultiPattern(*group) for group in groups])
 
 
 def prove(system: System) -> tuple[Obligation, ...]:

@@ -47,9 +47,19 @@ def subterms(*terms: Term) -> Iterator[Term]:
 
 
 def functions(terms: Sequence[Term]) -> list[str]:
-    """Names of the functions in some terms, in order."""
+    """Names of the functions in some terms, in order; those without arguments, too."""
     shown = [term for term in terms if z3.is_expr(term)]
-    return sorted({one.decl().name() for one in subterms(*shown) if is_function(one)})
+    return sorted({one.decl().name() for one in subterms(*shown) if is_function(one) or z3.is_const(one)})
+
+
+def in_sight(terms: Sequence[Term]) -> list[Term]:
+    """Facts that say nothing, and show the solver every number in some terms.
+
+    It uses a hypothesis at the sight of terms, and does not look at those in a condition before it decides that.
+    """
+    shown = [term for term in terms if z3.is_expr(term)]
+    seen = z3.Function("is in sight", INTEGERS.sort, z3.BoolSort())
+    return [seen(one) for one in subterms(*shown) if is_function(one) and one.sort() == INTEGERS.sort]
 
 
 def is_function(term: Term) -> bool:

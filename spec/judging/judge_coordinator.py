@@ -25,18 +25,23 @@ FACTS: Final = ("known", "fence_failed")
 def judge(api: str, step: CoordinatorStep, profile: Profile) -> tuple[StepResult, tuple[RuleCheck, ...]]:
     """The expected outcome of a step of this kind, and every rule that the step is checked against."""
     expected = DECISIONS[api](step, profile)
-    agrees = all_of(
+    holds = agrees(expected, step)
+    deciding = tuple(RuleCheck(rule, fact, holds) for rule, fact in _responsible(step, expected).items())
+    decided = all_of(is_preparing(step.before), step.after.known)
+    return expected, (
+        *deciding,
+        RuleCheck(rules.TXN_ONE_OUTCOME, decided, ending.keeps_outcome(step.before, step.after)),
+    )
+
+
+def agrees(expected: StepResult, step: CoordinatorStep) -> Term:
+    """The recorded answer, partitions and metadata are the expected ones."""
+    return all_of(
         expected.error == step.error,
         expected.answered.producer_id == step.answered.producer_id,
         expected.answered.producer_epoch == step.answered.producer_epoch,
         expected.partitions,
         known_alike(expected.entry, step.after),
-    )
-    deciding = tuple(RuleCheck(rule, fact, agrees) for rule, fact in _responsible(step, expected).items())
-    decided = all_of(is_preparing(step.before), step.after.known)
-    return expected, (
-        *deciding,
-        RuleCheck(rules.TXN_ONE_OUTCOME, decided, ending.keeps_outcome(step.before, step.after)),
     )
 
 

@@ -5,11 +5,12 @@ that of the decisions of `repl` and `electing`.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from spec import rules
 from spec.algebra import Term, all_of, any_of, choose, implies, negate, same
+from spec.judging import proposals
 from spec.judging.judge import RuleCheck
 from spec.protocol import electing, repl
 from spec.protocol.electing import Candidate, Proposal, ReplicationProgress
@@ -198,31 +199,84 @@ def judge_lag(step: LagStep, _: Profile) -> Judged:
 
 @dataclass(frozen=True, slots=True)
 class ReturnStep:
-    """A leader checks whether a follower that has just fetched may return to the in-sync set."""
+    """A leader checks whether a follower that has just fetched may return to the in-sync set.
+
+    Attributes:
+        counted: epoch of the registration under which the follower fetched, as the leader counts.
+        registered: epoch of its present registration, as the leader knows it.
+    """
 
     end: Term
     high_watermark: Term
     epoch_start: Term
     under_way: Term
-    ineligible: Term
+    counted: Term
+    registered: Term
     proposed: Term
 
 
 def judge_return(step: ReturnStep, profile: Profile) -> Judged:
     """It is proposed if it has caught up, is eligible, and nothing else is proposed."""
     caught_up = electing.may_return(step.end, step.high_watermark, step.epoch_start, profile)
-    expected = all_of(caught_up, negate(step.under_way), negate(step.ineligible))
+    eligible = proposals.may_return(step.counted, step.registered, profile)
+    expected = all_of(caught_up, negate(step.under_way), eligible)
     return ABSENT, (RuleCheck(SURVIVES, True, same(expected, step.proposed)),)
 
 
 @dataclass(frozen=True, slots=True)
+class ProposedReplica:
+    """A replica of a partition as the controller sees it when it gets a proposal; where there is none, broker -1.
+
+    Attributes:
+        alive: its broker is registered, neither fenced nor shutting down.
+        proposed: it is in the proposed set.
+        counted: epoch of the registration under which it fetched, as the proposal says.
+        registered: epoch of its present registration.
+    """
+
+    broker: Term
+    alive: Term
+    proposed: Term
+    counted: Term
+    registered: Term
+
+
+@dataclass(frozen=True, slots=True)
 class ProposalStep:
-    """A controller gets a proposal for another in-sync set."""
+    """A controller gets a proposal for another in-sync set.
+
+    Attributes:
+        asked: the proposal, but for what the controller finds out about the proposed set.
+        sender: the broker that proposes.
+        leader: the leader that the controller knows.
+        replicas: of the partition, as far as the step shows them.
+        size: brokers in the proposed set, replicas or not.
+    """
 
     asked: Proposal
+    sender: Term
+    leader: Term
+    replicas: Sequence[ProposedReplica]
+    size: Term
     leader_epoch: Term
     partition_epoch: Term
     error: Term
+
+    def found(self, profile: Profile) -> Proposal:
+        """The proposal with what a controller finds out about it: who sends it, and which brokers are in its set."""
+        members = [all_of(each.broker >= 0, each.proposed) for each in self.replicas]
+        shown = [
+            (each.broker == self.leader, True, member) for each, member in zip(self.replicas, members, strict=True)
+        ]
+        strangers = (False, False, self.size > sum((choose(member, 1, 0) for member in members), start=0))
+        may_be = (proposals.may_be_member(each.alive, each.counted, each.registered, profile) for each in self.replicas)
+        barred = (all_of(member, negate(may)) for member, may in zip(members, may_be, strict=True))
+        return replace(
+            self.asked,
+            leads=self.leader == self.sender,
+            ill_formed=proposals.is_ill_formed([*shown, strangers]),
+            ineligible=any_of(*barred),
+        )
 
 
 def judge_proposal(step: ProposalStep, profile: Profile) -> Judged:
@@ -230,9 +284,11 @@ def judge_proposal(step: ProposalStep, profile: Profile) -> Judged:
 
     Between 2.7 and KRaft the controller compares sets, which the step does not show either.
     """
-    expected = electing.altered(step.asked, step.leader_epoch, step.partition_epoch, profile=profile)
+    asked = step.found(profile)
+    expected = electing.altered(asked, step.leader_epoch, step.partition_epoch, profile=profile)
     replaced = all_of(step.error == _NOT_CONTROLLER, negate(expected.error == _NOT_CONTROLLER))
-    shown = any_of(profile.quorum_controller, negate(profile.insync_set_is_asked_for))
+    sets = any_of(profile.quorum_controller, negate(profile.insync_set_is_asked_for))
+    shown = all_of(sets, any_of(*(each.broker >= 0 for each in step.replicas)))
     return expected.branch, (RuleCheck(SURVIVES, all_of(shown, negate(replaced)), expected.error == step.error),)
 
 

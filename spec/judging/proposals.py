@@ -20,6 +20,17 @@ def may_be_member(active: Term, counted: Term, registered: Term, profile: Profil
     return all_of(active, any_of(negate(profile.incarnations_compared), present))
 
 
+def may_return(counted: Term, registered: Term, profile: Profile = NEWEST) -> Term:
+    """A leader may propose a follower that has caught up: since 3.5 if it has fetched in its present incarnation.
+
+    Args:
+        counted: epoch of the registration under which it fetched, as its leader counts; -1 none.
+        registered: epoch of its present registration, as the leader knows it; -1: it is not there.
+        profile: the release; whether incarnations are compared (KIP-903).
+    """
+    return any_of(negate(profile.incarnations_compared), all_of(registered >= 0, counted == registered))
+
+
 def is_ill_formed(brokers: Sequence[tuple[Term, Term, Term]]) -> Term:
     """A proposed set lacks its leader, or has a broker without a replica.
 

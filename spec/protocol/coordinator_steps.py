@@ -30,7 +30,7 @@ from spec.protocol.guards import Guard, number
 from spec.protocol.ids import InitRequest
 from spec.protocol.registering import AddRequest
 from spec.versions import Profile
-from spec.vocabulary import ABSENT, ErrorCode
+from spec.vocabulary import ABSENT, Api, ErrorCode
 
 NOBODY: Final = IdAndEpoch(ABSENT, ABSENT)
 
@@ -354,11 +354,11 @@ def is_one_of(error: Term, errors: tuple[ErrorCode, ...]) -> Term:
 
 
 DECISIONS: Final[dict[str, Decide]] = {
-    "InitProducerId": initialize,
-    "AddPartitionsToTxn": register,
-    "AddOffsetsToTxn": add_offsets,
+    Api.INIT_PRODUCER_ID: initialize,
+    Api.ADD_PARTITIONS_TO_TXN: register,
+    Api.ADD_OFFSETS_TO_TXN: add_offsets,
     "VerifyPartitions": verify,
-    "EndTxn": end,
+    Api.END_TXN: end,
     "TransactionTimeout": time_out,
     "MarkersSent": marked,
     "MarkerAnswered": marked,

@@ -2,6 +2,9 @@
 
 Premises bound sequences and record counts by the width that they have on the wire, and nothing else; so the facts
 hold over integers as over bit-vectors of 32 and of 64 bits.
+
+Arguments:
+    without: names of guards to leave out, to see that the fact needs them.
 """
 
 from collections.abc import Callable, Iterable
@@ -110,6 +113,12 @@ def ended_resend_is_asked_about(
     """A transactional batch whose transaction has ended goes to the coordinator before the window is checked.
 
     One of offsets does where commits are verified.
+
+    Args:
+        profile: the release whose behaviours the decision reads.
+        entry: the partition's state of the batch's producer.
+        request: the batch that arrives.
+        _seen: not read; every fact of an append is asked with it.
     """
     ended = all_of(request.transactional, request.producer_id >= 0, negate(entry.in_transaction))
     verified = any_of(profile.commits_verified, negate(request.origin == Origin.COORDINATOR.value))

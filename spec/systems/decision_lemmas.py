@@ -76,7 +76,14 @@ def epoch_counts(profile: Profile, request: AppendRequest) -> Term:
 
 
 def stale_is_refused(profile: Profile, entry: ProducerEntry, request: AppendRequest, seen: MetVerification) -> Term:
-    """A batch or marker of a lower epoch is refused where the epoch is checked, and changes no state."""
+    """A batch or marker of a lower epoch is refused where the epoch is checked, and changes no state.
+
+    Args:
+        profile: the release whose behaviours the decision reads.
+        entry: the partition's state of the batch's producer.
+        request: the request that arrives.
+        seen: the partition's state of the verification.
+    """
     decided = decision.append(entry, request, profile, seen)
     stale = all_of(
         request.producer_id >= 0,
@@ -113,6 +120,31 @@ def wrapping_decides_alike(entry: ProducerEntry, request: AppendRequest, turns: 
         ),
     )
     return implies(_near(entry, request, turns), decides_alike)
+
+
+def offsets_decide_nothing(entry: ProducerEntry, request: AppendRequest, seen: MetVerification) -> Term:
+    """Wherever a batch comes in the log, a leader decides alike: a system may count from 0 for each batch."""
+    there = decision.append(entry, request, NEWEST, seen)
+    here = decision.append(_without_offsets(entry), replace(request, base_offset=0), NEWEST, seen)
+    alike = all_of(
+        there.branch == here.branch,
+        there.reply.error == here.reply.error,
+        same(there.reply.appended, here.reply.appended),
+        same(there.reply.duplicate, here.reply.duplicate),
+        entries_agree(_without_offsets(there.entry), here.entry),
+    )
+    led = negate(request.origin == Origin.REPLICATION.value)
+    deltas = (implies(batch.present, batch.offset_delta >= 0) for batch in entry.cached)
+    return implies(all_of(led, request.base_offset >= 0, request.last_offset_delta >= 0, *deltas), alike)
+
+
+def _without_offsets(entry: ProducerEntry) -> ProducerEntry:
+    """The entry where every batch begins at 0, and so does the open transaction."""
+    cached = tuple(
+        replace(batch, last_offset=choose(batch.present, batch.offset_delta, batch.last_offset))
+        for batch in entry.cached
+    )
+    return replace(entry, txn_first_offset=choose(entry.in_transaction, 0, entry.txn_first_offset), cached=cached)
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +270,12 @@ def wrapping_fact() -> Fact:
         (*_ENTRY_AND_REQUEST, ("turns", Turns)),
         wrapping_decides_alike,
     )
+
+
+def offsets_fact() -> Fact:
+    """That offsets decide nothing."""
+    about = (*_ENTRY_AND_REQUEST, ("seen", MetVerification))
+    return stated(offsets_decide_nothing, rules.SEQ_SUCCESSOR, about)
 
 
 def arithmetic_fact() -> Fact:

@@ -1,6 +1,12 @@
 """Facts about the in-sync set and elections for all inputs: a replica that may lead has what is committed.
 
 The proofs of systems do not use them: each states what a rule requires of one decision.
+
+Arguments:
+    one: the first replica of the assignment.
+    two: the second.
+    three: the third.
+    asked: who leads now, whether the first is to, and whether anyone may.
 """
 
 from dataclasses import dataclass

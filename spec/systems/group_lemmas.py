@@ -1,6 +1,13 @@
 """Facts of groups and of their commits for all inputs: a generation that has ended writes nothing, a present one does.
 
 The proofs of systems do not use them: each states what a rule requires of one decision.
+
+Arguments:
+    group: what its coordinator knows of it.
+    joining: as whom, or in what, a request comes.
+    past: the identity of a member of an earlier generation.
+    member: as whom the request comes.
+    said: what else the requests say.
 """
 
 from dataclasses import dataclass, replace
@@ -210,6 +217,12 @@ def offsets_join_their_transaction(
 
     For older ones the client has added it, and the coordinator asks only where it verifies. None asks while the
     transaction has offsets there.
+
+    Args:
+        profile: the release whose behaviours the decision reads.
+        entry: the partition's state of the batch's producer.
+        commit: the offsets that are committed, and as whom.
+        joining: as whom, or in what, a request comes.
     """
     batch = committing.to_append(commit.producer_id, commit.producer_epoch, joining.offsets, commit.log_end)
     version = committing.as_produce(joining.version)

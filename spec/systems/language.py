@@ -214,12 +214,40 @@ class Claim:
         sentence: the claim in one sentence.
         over: the sorts of the arguments that it speaks of; it is meant for all of them.
         holds: from the state and arguments to whether it holds.
+        rests_on: names of the lemmas with which its proof is tried first, before all of them are.
+        at_sight_of: from the state and arguments to groups of terms; a proof uses the claim where it meets all of one
+            group. By default a group is chosen from what the claim says.
     """
 
     name: str
     rule: Rule
     sentence: str
     over: tuple[Sort, ...]
+    holds: Function
+    rests_on: frozenset[str] = frozenset()
+    at_sight_of: Function | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StepLemma:
+    """A sentence about every step of one action, from any state, reachable or not: how such a step is judged.
+
+    Attributes:
+        name: what it is called in reports.
+        rule: whose it is.
+        sentence: the lemma in one sentence.
+        action: what happens; it may be composed of two actions of the system, one after the other.
+        over: the sorts of the arguments that it has besides those of the action.
+        given: lemmas of the system that it takes for granted before the step, each with the places of its arguments.
+        holds: from the state before, the state after and all arguments to whether it holds.
+    """
+
+    name: str
+    rule: Rule
+    sentence: str
+    action: Action
+    over: tuple[Sort, ...]
+    given: tuple[tuple[str, tuple[int, ...]], ...]
     holds: Function
 
 
@@ -264,6 +292,7 @@ class System:
         goals: states that must be reachable.
         assumptions: what is taken for granted.
         derived: functions that every state has besides those of its variables; no lemma speaks of them.
+        steps: that its steps are those which recorded steps are judged by.
     """
 
     name: str
@@ -274,6 +303,7 @@ class System:
     goals: tuple[Goal, ...]
     assumptions: tuple[Assumption, ...]
     derived: tuple[Least, ...] = ()
+    steps: tuple[StepLemma, ...] = ()
 
     @property
     def claims(self) -> tuple[Claim, ...]:
@@ -291,6 +321,20 @@ class System:
     def initially(self, of: Callable[[Any], Any] = lambda value: value) -> State:
         """The state at the start: every function constant, its value passed through `of`."""
         return State({variable.name: always(of(variable.initial)) for variable in self.variables})
+
+
+def in_turn(name: str, first: Action, then: Action) -> Action:
+    """Two actions, one right after the other, as one: with the arguments of the first, then those of the second."""
+    here = len(first.over)
+
+    def guard(state: State, *at: Term) -> Iterator[Term]:
+        yield from first.guard(state, *at[:here])
+        yield from then.guard(first.effect(state, *at[:here]), *at[here:])
+
+    def effect(state: State, *at: Term) -> State:
+        return then.effect(first.effect(state, *at[:here]), *at[here:])
+
+    return Action(name, (*first.over, *then.over), guard, effect)
 
 
 def _by_name(things: Mapping[str, Thing], name: str) -> Thing:

@@ -84,6 +84,13 @@ def produce_is_answered_truly(
     """The answer is a success exactly if the batch is in the log, with its offset; an append time marks a resend.
 
     Versions from 5 on also have the log start offset, by which a producer recognises that its records were deleted.
+
+    Args:
+        profile: the release whose behaviours the decision reads.
+        entry: the partition's state of the batch's producer.
+        request: the batch that arrives.
+        seen: the partition's state of the verification.
+        of: the request as a whole: what it says beside its batch.
     """
     decided = append.append(entry, request, profile, seen)
     reported = produce.answered(of.request, decided.reply, of.log_start)

@@ -101,7 +101,16 @@ def decides_alike(
     names: RenamedIds,
     others: RenamedIds,
 ) -> Term:
-    """Under other names for the producer ids a decision is the same, and writes the same ids under these names."""
+    """Under other names for the producer ids a decision is the same, and writes the same ids under these names.
+
+    Args:
+        decide: the decision, or the step, that the fact is about.
+        profile: the release whose behaviours the decision reads.
+        entry: the partition's state of the batch's producer.
+        asking: everything that the decision is asked with.
+        names: the producer ids that it may read and write.
+        others: those that stand in their place.
+    """
     one = decide(_named(entry, names), asking, names, profile)
     other = decide(_named(entry, others), asking, others, profile)
     alike = all_of(

@@ -2,6 +2,10 @@
 
 A step is what a trace records; `spec/protocol/coordinator_steps.py` composes it of the decisions. No proof of a system
 takes these facts for granted.
+
+Arguments:
+    before: what the coordinator has in memory and in its log.
+    step: the request, and how its append ends.
 """
 
 from collections.abc import Callable, Iterable, Iterator

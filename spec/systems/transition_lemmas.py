@@ -85,6 +85,14 @@ def moves_along_an_edge(
     """A record that is appended leads along an edge; without one the state stays, and memory at most begins a fence.
 
     Or it waits for ever, under version 0, for the record of an edge that has no place for the client's version.
+
+    Args:
+        move: the decision: from what it is asked with to the state after.
+        premise: what is asked of its inputs, beside being possible.
+        profile: the release whose behaviours the decision reads.
+        entry: the partition's state of the batch's producer.
+        asking: everything that the decision is asked with.
+        names: the producer ids that it may read and write.
     """
     decided = move(entry, asking, names, profile)
     pending, before = decided.entry.pending, entry.pending
@@ -124,7 +132,14 @@ def transition_facts(profile: Profile = NEWEST) -> tuple[Fact, ...]:
 
 
 def fact(name: str, move: Move, premise: Premise, profile: Profile) -> Fact:
-    """That one decision moves along the edges."""
+    """That one decision moves along the edges.
+
+    Args:
+        name: of the fact.
+        move: the decision: from what it is asked with to the state after.
+        premise: what is asked of its inputs, beside being possible.
+        profile: the release whose behaviours the decision reads.
+    """
     return Fact(
         name,
         rules.TXN_LEGAL_TRANSITION,

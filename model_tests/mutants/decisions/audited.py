@@ -11,14 +11,15 @@ from typing import Final, TypeAlias
 from model_tests.audit.recorded import CLUSTER, DEFECTS, KAFKA_3_9, KAFKA_4_0, defects, journal, unpacked
 from model_tests.audit.run import run
 from model_tests.mutants.decisions.call_sites import JudgedCall
-from model_tests.mutants.decisions.written_logs import of_deleted_offsets, of_nobody
+from model_tests.mutants.decisions.joined_cases import joined_places
+from model_tests.mutants.decisions.written_logs import of_deleted_offsets, of_no_client
 from spec import rules
 
 AUDITED: Final = (KAFKA_4_0, CLUSTER, KAFKA_3_9)
 """The quick ones first."""
 
 DELETED: Final = "deleted offsets"
-OF_NOBODY: Final = "a producer of nobody"
+OF_NO_CLIENT: Final = "a producer of nobody"
 COORDINATED: Final = "v-torn"
 """A case with every partition of its coordinators' log."""
 
@@ -27,9 +28,10 @@ Reported: TypeAlias = frozenset[tuple[object, ...]]
 
 
 def audited() -> Iterator[JudgedCall]:
-    """The logs, the small ones first; recordings with their client histories."""
+    """Joined evidence, then logs, the small ones first; recordings with their client histories."""
     cases = (f"{DEFECTS}/{case.case}" for case in defects(_logs()))
-    return (JudgedCall(f"audit of {name}", AuditedLog(name)) for name in chain((DELETED, OF_NOBODY), cases, AUDITED))
+    logs = (JudgedCall(f"audit of {name}", AuditedLog(name)) for name in chain((DELETED, OF_NO_CLIENT), cases, AUDITED))
+    return chain(joined_places(), logs)
 
 
 class AuditedLog:
@@ -68,5 +70,5 @@ def _logs() -> Path:
     atexit.register(kept.close)
     directory = kept.enter_context(unpacked())
     of_deleted_offsets(directory / DELETED)
-    of_nobody(directory / DEFECTS / COORDINATED, directory / OF_NOBODY)
+    of_no_client(directory / DEFECTS / COORDINATED, directory / OF_NO_CLIENT)
     return directory

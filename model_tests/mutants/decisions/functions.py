@@ -10,10 +10,14 @@ from pkgutil import iter_modules
 from types import FunctionType, ModuleType
 from typing import Final
 
+import spec.judging
 import spec.protocol
 
 NO_DECISIONS: Final = "guards"
 """The module in which nothing is decided: guards are put in order there."""
+
+OF_LOGS: Final = ("judge_join", "judge_orphans", "judge_overdue")
+"""The modules of judgements that decide over records of logs; the others compare a step with a decision."""
 
 NAMES_ONLY: Final = frozenset(
     {
@@ -77,10 +81,11 @@ class DecisionFunction:
 
 @cache
 def modules() -> tuple[ModuleType, ...]:
-    """The modules of the protocol that decide something, by name."""
+    """The modules of the protocol that decide something, by name; and those that decide over records of logs."""
     names = sorted(found.name for found in iter_modules(spec.protocol.__path__))
     deciding = (name for name in names if name != NO_DECISIONS)
-    return tuple(import_module(f"{spec.protocol.__name__}.{name}") for name in deciding)
+    of_logs = (f"{spec.judging.__name__}.{name}" for name in OF_LOGS)
+    return tuple(import_module(name) for name in (*(f"{spec.protocol.__name__}.{name}" for name in deciding), *of_logs))
 
 
 @cache

@@ -16,7 +16,7 @@ from model_tests.mutants.decisions.equivalence import Examples, equivalent
 from model_tests.mutants.decisions.made import DecisionMutant
 from model_tests.mutants.decisions.users import above
 
-MOST: Final = MappingProxyType({"recorded sessions": 40, "traces": 300, "known bugs": 12, "proofs": 12, "audit": 12})
+MOST: Final = MappingProxyType({"recorded sessions": 40, "traces": 300, "known bugs": 12, "proofs": 12, "audit": 24})
 """Places of a layer that are judged again for one mutant; of other layers all are."""
 
 EXHAUSTIVE: Final = ("searches", "known bugs")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 import model_tests
+import spec.judging
 import spec.protocol
 import spec.systems
 from model_tests.mutants.decisions.functions import DecisionFunction, decisions
@@ -57,6 +58,9 @@ def used_outside() -> frozenset[str]:
     return frozenset(name for name in used | properties if not name.endswith("guards"))
 
 
+PACKAGES: Final = (spec.protocol.__name__, spec.judging.__name__)
+"""The packages of decisions."""
+
 LEMMAS: Final = "_lemmas"
 ATTRIBUTION: Final = "attribution"
 """Modules that state what holds of decisions, so that no answer and no state depends on them."""
@@ -80,9 +84,9 @@ def _used(tree: ast.Module) -> Iterator[str]:
     """The decisions that a module names: those that it imports, and those of modules that it imports."""
     families: dict[str, str] = {}
     for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.module == spec.protocol.__name__:
+        if isinstance(node, ast.ImportFrom) and node.module in PACKAGES:
             families |= {name.asname or name.name: name.name for name in node.names}
-        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith(f"{spec.protocol.__name__}."):
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").rpartition(".")[0] in PACKAGES:
             family = (node.module or "").rpartition(".")[2]
             yield from (f"{family}.{name.name}" for name in node.names)
     for node in ast.walk(tree):

@@ -21,7 +21,7 @@ DELETED: Final = TopicPartition("orders", 0)
 COMMITTED: Final = TopicPartition("orders", 1)
 
 
-def of_nobody(case: Path, into: Path) -> Path:
+def of_no_client(case: Path, into: Path) -> Path:
     """The logs of a case, at the end of one the open transaction of a producer that no coordinator knows."""
     shutil.copytree(case, into)
     log = next(one for one in list_logs([str(into)]).logs if not one.by_coordinator)

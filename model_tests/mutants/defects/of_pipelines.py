@@ -20,7 +20,7 @@ from reference.broker.group_coordinator import GroupCoordinator, TransactionalCo
 from reference.broker.group_membership import Membership
 from reference.broker.group_metadata import ClassicGroup
 from reference.broker.group_offsets import GroupOffsets
-from reference.broker.group_requests import NOBODY, MemberClaim, OffsetAndMetadata, Offsets
+from reference.broker.group_requests import NO_CLAIM, MemberClaim, OffsetAndMetadata, Offsets
 from reference.broker.group_shards import Shard
 from reference.broker.ids import ProducerIdentity
 from reference.broker.transaction_metadata import TopicPartition
@@ -52,7 +52,7 @@ def commit_as_nobody(
     manager: TransactionManager, producer: ProducerIdentity, group: str, offsets: Offsets, claim: MemberClaim
 ) -> TxnOffsetCommit:
     """Offsets in a transaction do not say which member sends them, as before KIP-447."""
-    return _offset_commit(manager, producer, group, offsets, NOBODY)
+    return _offset_commit(manager, producer, group, offsets, NO_CLAIM)
 
 
 def claim_of_today(world: PipelineWorld, worker: WorkerRun, offsets: Offsets) -> PendingResult:
@@ -138,7 +138,11 @@ OF_PIPELINES: Final[tuple[Planted, ...]] = (
     defect("the consumer commits one record more", rules.OFFSETS_ATOMIC, GroupConsumer, "positions", one_further),
     defect("the consumer commits one record less", rules.OFFSETS_ATOMIC, GroupConsumer, "positions", last_read),
     defect(
-        "a consumer takes unstable offsets", rules.OFFSETS_STABLE_FETCH, group_consumer, "OffsetFetch", fetch_unstable
+        "a consumer takes unstable offsets",
+        rules.OFFSETS_STABLE_FETCH,
+        group_consumer,
+        OffsetFetch.__name__,
+        fetch_unstable,
     ),
     defect(
         "every member is assigned every partition",

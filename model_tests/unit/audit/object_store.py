@@ -16,7 +16,7 @@ CREDENTIALS = {"AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "secret", "AW
 @contextmanager
 def object_store(directory: Path) -> Iterator[tuple[str, list[str]]]:
     """The files of a directory as objects of a bucket; the query of its URLs, and the ranges that are requested."""
-    asked: list[str] = []
+    requested: list[str] = []
 
     class Handler(BaseHTTPRequestHandler):
         def do_HEAD(self) -> None:
@@ -35,7 +35,7 @@ def object_store(directory: Path) -> Iterator[tuple[str, list[str]]]:
                 return
             content, wanted = path.read_bytes(), self.headers.get("Range", "")
             if body and wanted:
-                asked.append(wanted)
+                requested.append(wanted)
                 first, _, last = wanted.removeprefix("bytes=").partition("-")
                 part = content[int(first) : int(last) + 1]
                 self._answer(206, part, {"Content-Range": f"bytes {first}-{last}/{len(content)}"})
@@ -79,7 +79,7 @@ def object_store(directory: Path) -> Iterator[tuple[str, list[str]]]:
     before = dict(os.environ)
     os.environ.update(CREDENTIALS)
     try:
-        yield f"endpoint_override=127.0.0.1:{server.server_port}&scheme=http&region=us-east-1", asked
+        yield f"endpoint_override=127.0.0.1:{server.server_port}&scheme=http&region=us-east-1", requested
     finally:
         os.environ.clear()
         os.environ.update(before)

@@ -5,13 +5,14 @@ import pytest
 
 from model_tests.audit.orphan_markers import LATER
 from model_tests.audit.run import run
-from model_tests.audit.transactions_gaps import COPY_AGAIN
+from model_tests.audit.transactions_gaps import EXCUSED_BY
 from model_tests.common.reports import HOLDS
 from model_tests.histories.severity import Severity
 from model_tests.unit.audit.written_cluster import ABORT, COMMIT, WrittenCluster
-from model_tests.unit.support.copied_earlier import NOBODY, A, B, blamed
+from model_tests.unit.support.copied_earlier import UNKNOWN_PRODUCER, A, B, blamed
 from reference.log.batch import blank_batch, marker_batch
 from reference.log.checkpoint_file import PartitionOffset, encode_offsets
+from spec.judging.judge_join import Excuse
 from spec.vocabulary import ControlType, Offset
 
 HOUR_MS = 3_600_000
@@ -95,13 +96,13 @@ def test_a_marker_of_a_producer_id_that_was_never_given_out_is_named(
         cluster.init(f"id-{number}", number)
     cluster.init("tx", 70)
     cluster.transaction("tx", [A])
-    cluster.logs[A].append(marker_batch(NOBODY, 0, outcome, 0, cluster.now))
+    cluster.logs[A].append(marker_batch(UNKNOWN_PRODUCER, 0, outcome, 0, cluster.now))
     cluster.transaction("tx", [A])
 
     (finding,) = blamed(run([cluster.write(tmp_path)]))
 
     assert (finding.rule.id, finding.severity, finding.offset) == ("txn.marker_once", severity, 2)
-    assert finding.producer_id == NOBODY
+    assert finding.producer_id == UNKNOWN_PRODUCER
 
 
 def completed_meanwhile() -> WrittenCluster:
@@ -128,7 +129,7 @@ def test_partitions_that_were_copied_before_the_coordinators_log_are_no_finding(
         assert blamed(report) == [], kept
     report = run([completed_meanwhile().write(tmp_path / "meanwhile", closed=False)])
     assert (blamed(report), report.exit_code) == ([], HOLDS)
-    assert report.transactions.missing == {COPY_AGAIN: 2}
+    assert report.transactions.missing == {EXCUSED_BY[Excuse.COPIED_EARLIER]: 2}
 
 
 def later_marker(cluster: WrittenCluster) -> None:

@@ -9,7 +9,7 @@ from model_tests.audit.partition import audit_batches
 from model_tests.audit.run import run
 from model_tests.unit.audit.written import log_of
 from model_tests.unit.audit.written_cluster import COMMIT, WrittenCluster
-from model_tests.unit.support.copied_earlier import NOBODY, A, blamed
+from model_tests.unit.support.copied_earlier import UNKNOWN_PRODUCER, A, blamed
 from reference.log.batch import marker_batch
 
 
@@ -28,7 +28,7 @@ def with_marker_of_nobody(later_ms: int) -> WrittenCluster:
         cluster.init(f"id-{number}", number)
     cluster.init("tx", 70)
     cluster.transaction("tx", [A])
-    cluster.logs[A].append(marker_batch(NOBODY, 0, COMMIT, 0, cluster.now + later_ms))
+    cluster.logs[A].append(marker_batch(UNKNOWN_PRODUCER, 0, COMMIT, 0, cluster.now + later_ms))
     return cluster
 
 
@@ -45,5 +45,5 @@ def test_an_orphan_marker_that_may_match_a_transaction_is_not_named(
         content[40] ^= 1  # in the header of the first batch
         segment.write_bytes(content)
 
-    assert named.producer_id == NOBODY
+    assert named.producer_id == UNKNOWN_PRODUCER
     assert blamed(run([directory])) == []

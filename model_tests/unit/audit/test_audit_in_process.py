@@ -7,6 +7,7 @@ import pytest
 
 from model_tests.audit import run as command
 from model_tests.audit.in_process import judged_in_process
+from model_tests.audit.options import DEFAULTS, AuditOptions
 from model_tests.audit.run import run
 from model_tests.common.reports import VIOLATED
 from model_tests.logs.kafka_log_folders import list_logs
@@ -58,18 +59,18 @@ def test_children_give_the_verdicts_of_one_process(broken: Path) -> None:
     """Large logs are shared out to processes of their own."""
     logs, paths = list_logs([str(broken)]).logs, [str(broken)]
 
-    assert judged_in_process(logs, paths, {}) == judged_in_process(logs, paths, {}, children_from=0)
+    assert judged_in_process(logs, paths, DEFAULTS) == judged_in_process(logs, paths, DEFAULTS, children_from=0)
 
 
 def test_spark_runs_what_is_large_or_submitted_to_it(broken: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Small logs need no Java, unless `spark-submit` started this process or a master is named."""
-    asked: list[str] = []
+    masters: list[str] = []
 
     class SessionStarted(Exception):
         """Stands for a session."""
 
-    def judged_on_spark(logs: object, paths: object, master: str, options: object) -> None:
-        asked.append(master)
+    def judged_on_spark(logs: object, paths: object, options: AuditOptions) -> None:
+        masters.append(options.master)
         raise SessionStarted
 
     monkeypatch.setattr("model_tests.audit.on_spark.judged_on_spark", judged_on_spark)
@@ -86,6 +87,6 @@ def test_spark_runs_what_is_large_or_submitted_to_it(broken: Path, monkeypatch: 
         changed.setattr(command, "SPARK_FROM", 1)
         runs()
 
-    assert asked == ["local[1]", command.LOCAL, command.LOCAL]
+    assert masters == ["local[1]", "", ""]
     assert run([broken]).audited
-    assert len(asked) == 3
+    assert len(masters) == 3

@@ -5,6 +5,7 @@ import pytest
 
 from model_tests.audit.kafka_log import KafkaLog
 from model_tests.audit.on_spark import judged_on_spark
+from model_tests.audit.options import AuditOptions
 from model_tests.audit.run import run
 from model_tests.common.reports import HOLDS, NOTHING_JUDGED, VIOLATED
 from model_tests.logs.kafka_log_folders import list_logs
@@ -60,7 +61,7 @@ def test_a_log_that_appears_after_the_listing_takes_no_others_place(tmp_path: Pa
     logs = list_logs([str(tmp_path)]).logs
     write_segment(tmp_path / "a-0", [data(0), data(1), data(2)])
 
-    judged = judged_on_spark(logs, [str(tmp_path)], MASTER, {})
+    judged = judged_on_spark(logs, [str(tmp_path)], AuditOptions(master=MASTER))
 
     assert {0: 1, 1: 2} == {number: verdict.batches for number, (verdict, _) in judged.items()}
 

@@ -11,13 +11,13 @@ from reference.broker.transaction_record import TransactionValue
 from reference.log.batch import RecordBatch, marker_batch
 from spec.vocabulary import ControlType, Epoch, ProducerId, Sequence
 
-NOBODY = 99
+UNKNOWN_PRODUCER = 99
 
 
 Change = Callable[[TransactionValue], TransactionValue | None]
 CHANGES: dict[str, Change] = {
     "another's producer id": lambda value: replace(value, producer_id=ProducerId(15 - value.producer_id)),
-    "nobody's producer id": lambda value: replace(value, producer_id=ProducerId(NOBODY)),
+    "nobody's producer id": lambda value: replace(value, producer_id=ProducerId(UNKNOWN_PRODUCER)),
     "epoch": lambda value: replace(value, epoch=Epoch(value.epoch + 1)),
     "tombstone": lambda _: None,
     "prepared": lambda value: replace(value, status=STATES.PREPARE_ABORT.value),
@@ -62,7 +62,7 @@ def wrong_markers(batch: RecordBatch) -> Iterator[RecordBatch]:
     other = ABORT if kind == COMMIT else COMMIT
     yield marker_batch(batch.producer_id, batch.producer_epoch + 1, kind, 0, batch.max_timestamp)
     yield marker_batch(batch.producer_id, batch.producer_epoch, other, 0, batch.max_timestamp)
-    yield marker_batch(NOBODY, batch.producer_epoch, kind, 0, batch.max_timestamp)
+    yield marker_batch(UNKNOWN_PRODUCER, batch.producer_epoch, kind, 0, batch.max_timestamp)
 
 
 @pytest.mark.parametrize("version", [0, 2])

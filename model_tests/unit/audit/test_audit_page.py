@@ -7,6 +7,7 @@ import pytest
 
 from model_tests.audit.findings import Finding, LogBounds
 from model_tests.audit.history_command import run as reported
+from model_tests.audit.options import AuditOptions
 from model_tests.audit.page import page, write_page
 from model_tests.audit.recorded import DEFECTS
 from model_tests.audit.report import AuditReport
@@ -177,7 +178,7 @@ HISTORIES = sorted(
 @pytest.mark.parametrize("path", HISTORIES, ids=lambda path: path.stem)
 def test_what_clients_were_reported_has_its_story(path: Path) -> None:
     """Of each class the case, what it means, and who sent and was given what; no log is needed for it."""
-    report = reported(str(path), pictured=True)
+    report = reported(AuditOptions(history=str(path), pictured=True))
 
     text = page(report)
 
@@ -197,7 +198,11 @@ def test_what_clients_were_reported_has_its_story(path: Path) -> None:
 def test_the_story_of_a_torn_transaction_shows_who_read_on() -> None:
     """What was sent where, and who was given a part of it."""
     (path,) = (path for path in HISTORIES if path.stem == "torn-transaction")
-    (one,) = (one for one in reported(str(path), pictured=True).clients.classes if one.kind is AnomalyKind.TORN)
+    (one,) = (
+        one
+        for one in reported(AuditOptions(history=str(path), pictured=True)).clients.classes
+        if one.kind is AnomalyKind.TORN
+    )
 
     (drawn,) = one.stories
 

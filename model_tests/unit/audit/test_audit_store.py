@@ -48,7 +48,7 @@ def test_logs_in_object_storage_are_judged_as_those_on_disk(brokers: Path, store
     assert here.batches > 50
     assert [finding.rule.id for _, finding in here.findings if finding.severity == "violation"] == ["seq.successor"]
     assert plain(here, str(brokers)) == plain(there, f"s3://{BUCKET}")
-    assert all(asked.startswith("bytes=") for asked in store[1])
+    assert all(request.startswith("bytes=") for request in store[1])
     assert store[1]
 
 
@@ -86,9 +86,9 @@ def test_a_large_object_is_read_range_by_range(
 )
 def test_a_url_that_leads_nowhere_is_one_line(store: tuple[str, list[str]], given: str, message: str) -> None:
     """And a damage of its own, beside what can be judged."""
-    asked = f"{given}?{store[0]}" if given.endswith("nothing") else given
+    request = f"{given}?{store[0]}" if given.endswith("nothing") else given
 
-    (bad,) = list_logs([asked]).damage
+    (bad,) = list_logs([request]).damage
 
     assert message in bad.message
     assert "\n" not in bad.message

@@ -4,10 +4,10 @@ import pytest
 
 from model_tests.audit.findings import Finding
 from model_tests.audit.log import audit_log, surroundings
+from model_tests.audit.partition_verdict import VERDICT
 from model_tests.audit.recorded import KAFKA_3_9, UNREGISTERED, defect_clusters, defects
 from model_tests.audit.report import AuditReport
 from model_tests.audit.run import run
-from model_tests.audit.wire import decode, encode
 from model_tests.common.reports import HOLDS, VIOLATED
 from model_tests.histories.severity import Severity
 from model_tests.logs.kafka_log_folders import list_logs
@@ -359,6 +359,6 @@ def test_what_a_task_sends_is_what_it_found(tmp_path: Path) -> None:
     for log in list_logs([str(cluster.write(tmp_path))]).logs:
         verdict, damage = audit_log(log, surroundings(log))
 
-        again = decode(encode(verdict, damage))
+        again = VERDICT.decode(VERDICT.encode((verdict, damage)))
 
         assert again == (verdict, damage)

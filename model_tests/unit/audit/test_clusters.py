@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from model_tests.audit.clusters import clusters_of, named_clusters
+from model_tests.audit.clusters import clusters_of
+from model_tests.audit.options import named_clusters
 from model_tests.audit.run import run
 from model_tests.common.reports import BadInput
 from model_tests.unit.audit.written_cluster import WrittenCluster
@@ -65,7 +66,7 @@ def test_a_directory_that_names_no_cluster_is_of_the_only_one_that_is_named(tmp_
 
 def test_an_option_names_a_cluster_and_a_path() -> None:
     """Several paths of one name are of one cluster."""
-    assert named_clusters(["a=x", "b=y", "a=z=1"]) == {"a": ["x", "z=1"], "b": ["y"]}
+    assert named_clusters(["a=x", "b=y", "a=z=1"]) == {"a": ("x", "z=1"), "b": ("y",)}
     for wrong in ("a", "=x", "a="):
         with pytest.raises(BadInput, match="NAME=PATH"):
             named_clusters([wrong])

@@ -1,12 +1,12 @@
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from model_tests.audit.log import is_divisible
+from model_tests.audit.options import DEFAULTS
 from model_tests.audit.recorded import DEFECTS, KAFKA_3_9
-from model_tests.audit.verdict_tasks import SomeSegments, VerdictTasks, neighbours
+from model_tests.audit.verdict_tasks import AuditPlan, SomeSegments, VerdictTasks, neighbours
 from model_tests.logs.kafka_log_batches import joined
 from model_tests.logs.kafka_log_derived import OFFSET_ENTRY
 from model_tests.logs.kafka_log_folders import list_logs, size_of
@@ -39,8 +39,8 @@ def test_a_log_in_parts_is_judged_as_the_whole_log(recordings: Path, recording: 
 
     assert compared > 15
     assert len(divided.sizes) > compared
-    assert len(divided.asked) == 2
-    assert 0 < len(divided.asked[1]) < compared
+    assert len(divided.rereads) == 2
+    assert 0 < len(divided.rereads[1]) < compared
 
 
 def sound_log(folder: Path, segment_bytes: int = 100_000) -> None:
@@ -60,7 +60,7 @@ def test_a_part_sends_less_than_a_kibibyte_for_each_producer(tmp_path: Path) -> 
     divided = Divided(tmp_path)
 
     assert divided.verdicts[0][0].batches == BATCHES
-    assert divided.asked == [set()]
+    assert divided.rereads == [set()]
     assert len(divided.sizes) >= 3
     assert max(divided.sizes) <= 1024 * PRODUCERS
 
@@ -69,12 +69,12 @@ def test_a_single_segment_is_read_in_ranges(tmp_path: Path) -> None:
     """However large it is: its ranges are as much as it is, and lead to the verdict on the whole."""
     sound_log(tmp_path / "t-0", 1 << 30)
 
-    divided = Divided(tmp_path, divided_from="50000")
+    divided = Divided(tmp_path, divided_from=50_000)
 
     (log,) = divided.logs
     assert len(log.segments) == 1
     assert len(divided.sizes) > 5
-    assert divided.asked == [set()]
+    assert divided.rereads == [set()]
     assert divided.verdicts[0] == divided.whole(log)
     assert divided.verdicts[0][0].batches == BATCHES
 
@@ -88,9 +88,9 @@ def test_an_index_that_leads_into_a_batch_cuts_nothing(tmp_path: Path, off_by: i
     entries["position"] += off_by
     index.write_bytes(entries.tobytes())
 
-    divided = Divided(tmp_path, divided_from="50000")
+    divided = Divided(tmp_path, divided_from=50_000)
 
-    assert divided.asked == [set(), {0}]
+    assert divided.rereads == [set(), {0}]
     assert divided.verdicts[0] == divided.whole(divided.logs[0])
     assert divided.verdicts[0][0].batches == BATCHES
     assert len(divided.verdicts[0][1]) == 1
@@ -130,8 +130,8 @@ def test_segments_of_a_task_follow_each_other(tmp_path: Path) -> None:
 
 def test_logs_that_need_every_batch_are_not_divided(recordings: Path) -> None:
     """The brokers' own topics are read whole, by one task each."""
-    options = {"paths": json.dumps([str(recordings / KAFKA_3_9)]), "divided_from": "1", "tasks": "1000000"}
-    tasks = VerdictTasks(options).tasks()
+    plan = AuditPlan(DEFAULTS, (str(recordings / KAFKA_3_9),), tasks_at_least=1_000_000, divided_from=1)
+    tasks = VerdictTasks(plan).tasks()
     divided = {task.log.topic for task in tasks if isinstance(task, SomeSegments)}
 
     assert divided

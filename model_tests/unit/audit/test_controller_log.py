@@ -167,9 +167,9 @@ def test_an_eligible_replica_leads_where_none_is_in_sync() -> None:
 @pytest.mark.parametrize("recovering", [None, True])
 def test_an_eligible_replica_waits_while_another_is_in_sync(recovering: bool | None) -> None:
     """It is not elected beside a live member, as the preferred leader or otherwise (KIP-966)."""
-    beside = changed(leader=3, in_sync=(3,), eligible=(1, 2))
+    with_unclean = changed(leader=3, in_sync=(3,), eligible=(1, 2))
 
-    history, found = reported(beside, changed(leader=1, in_sync=(1,), eligible=(2, 3), recovering=recovering))
+    history, found = reported(with_unclean, changed(leader=1, in_sync=(1,), eligible=(2, 3), recovering=recovering))
 
     assert found == [("repl.committed_survives", Severity.VIOLATION, 20)]
     assert "as an eligible replica, though of those in sync (3) one is alive" in history.findings[0].message

@@ -149,17 +149,17 @@ def judged(
 ) -> PartitionVerdict:
     """The verdict, after as many readings as it takes to have what is needed."""
     for _ in range(ROUNDS):
-        verdict, asked = conclude(read(wanted), wanted, derived)
-        if not asked:
+        verdict, request = conclude(read(wanted), wanted, derived)
+        if not request:
             return verdict
-        wanted = answering(wanted, asked)
-    raise AssertionError(f"asked for more again: {asked}")
+        wanted = answering(wanted, request)
+    raise AssertionError(f"asked for more again: {request}")
 
 
-def answering(wanted: Wanted, asked: RereadRequest) -> Wanted:
+def answering(wanted: Wanted, request: RereadRequest) -> Wanted:
     """What must be kept so that the question is answered."""
-    places = np.array(sorted({*wanted.places.tolist(), *asked.places}), np.int64)
-    return replace(wanted, whole=wanted.whole | asked.producers, places=places)
+    places = np.array(sorted({*wanted.places.tolist(), *request.places}), np.int64)
+    return replace(wanted, whole=wanted.whole | request.producers, places=places)
 
 
 def assert_same(one: object, other: object) -> None:
@@ -239,11 +239,11 @@ def test_a_sound_log_is_read_once(wishes: list[dict[str, Any]], cuts: list[int])
     batches = log_of([{**PLAIN, **wish} for wish in wishes])
     left = together([condensed(part, wanted) for part in parts_of(batches, cuts)], wanted)
 
-    verdict, asked = conclude(left, wanted)
+    verdict, request = conclude(left, wanted)
 
     assert verdict == audit_batches(batches)
     assert verdict.findings == ()
-    assert not asked
+    assert not request
 
 
 @pytest.mark.parametrize("producers", [1, 20])

@@ -259,7 +259,7 @@ def found_in(findings: Iterable[tuple[object, Finding]]) -> list[tuple[str, int,
 
 def test_a_divided_log_reports_the_same(tmp_path: Path) -> None:
     """Each segment read by a task of its own."""
-    divided = Divided(written(tmp_path), deep="true")
+    divided = Divided(written(tmp_path), deep=True)
 
     (verdict, damage) = divided.verdicts[0]
     whole = run([tmp_path], deep=True)
@@ -272,15 +272,15 @@ def test_a_divided_log_reports_the_same(tmp_path: Path) -> None:
 def test_bodies_in_object_storage_are_read_once(tmp_path: Path) -> None:
     """As those on disk, and each segment is read as often as without."""
     whole = run([written(tmp_path / "kafka")], deep=True)
-    with object_store(tmp_path) as (settings, asked):
+    with object_store(tmp_path) as (settings, request):
         shallow = run([f"s3://{BUCKET}/kafka?{settings}"])
-        before = len(asked)
+        before = len(request)
 
         there = run([f"s3://{BUCKET}/kafka?{settings}"], deep=True)
 
         assert found_in(there.findings) == found_in(whole.findings) != []
         assert found_in(shallow.findings) == []
-        assert len(asked) == 2 * before
+        assert len(request) == 2 * before
 
 
 @pytest.mark.slow

@@ -28,8 +28,8 @@ def of(producer: int, sequence: int, *, at: int = 0) -> RecordBatch:
 def shown(report: AuditReport, choice: ListedTransactions) -> list[Finding]:
     """What of a report is shown."""
     logs = [AuditedTransactionLog(one.path, one.topic, one.partition, one.verdict) for one in report.audited]
-    asked = chosen_findings(logs, [one.verdict.findings for one in report.audited], choice, report.transactions)
-    return [finding for own in asked for finding in own]
+    request = chosen_findings(logs, [one.verdict.findings for one in report.audited], choice, report.transactions)
+    return [finding for own in request for finding in own]
 
 
 def swapped(folder: Path) -> None:

@@ -12,34 +12,36 @@ from typer.testing import CliRunner
 from model_tests.audit import result_cache
 from model_tests.audit.history_log import ClientSide
 from model_tests.audit.log import audit_log, surroundings
+from model_tests.audit.partition_verdict import VERDICT
 from model_tests.audit.result_cache import ResultCache, directory_for
 from model_tests.audit.run import run
-from model_tests.audit.wire import decode, encode
 from model_tests.cli import app
 from model_tests.common.reports import NOTHING_JUDGED, BadInput
 from model_tests.logs.kafka_log_folders import LogFolder, list_logs
 from model_tests.spark.shipping import archive
 from model_tests.unit.audit.written import data, encoded, placed, write_segment
+from model_tests.unit.source_files import reached_from, within
 
 AUDIT = """
 import sys, time
+from pathlib import Path
 from model_tests.audit.result_cache import ResultCache
 from model_tests.audit.log import audit_log, surroundings
-from model_tests.audit.wire import encode
+from model_tests.audit.partition_verdict import VERDICT
 from model_tests.logs.kafka_log_folders import list_logs
 
 def judged(log):
     time.sleep(0.2)
-    return encode(*audit_log(log, surroundings(log))).encode()
+    return VERDICT.encode(audit_log(log, surroundings(log)))
 
 for log in list_logs([sys.argv[1]]).logs:
-    ResultCache(sys.argv[2], "").found(log, "", lambda: judged(log))
+    ResultCache(Path(sys.argv[2]), "").found(log, "", lambda: judged(log))
 """
 
 
 def judged(log: LogFolder) -> bytes:
     """What a task keeps of a log."""
-    return encode(*audit_log(log, surroundings(log))).encode()
+    return VERDICT.encode(audit_log(log, surroundings(log)))
 
 
 def test_an_audit_that_is_killed_is_resumed(tmp_path: Path) -> None:
@@ -47,23 +49,23 @@ def test_an_audit_that_is_killed_is_resumed(tmp_path: Path) -> None:
     for number in range(20):
         write_segment(tmp_path / "logs" / f"t-{number}", [data(0), data(1 + number % 2)])
     work = directory_for(tmp_path / "work")
-    script = [sys.executable, "-c", AUDIT, str(tmp_path / "logs"), work]
+    script = [sys.executable, "-c", AUDIT, str(tmp_path / "logs"), str(work)]
     running = subprocess.Popen(script, cwd=Path(result_cache.__file__).parents[2])
-    while len(list(Path(work).glob("[0-9a-f]*"))) < 3 and running.poll() is None:
+    while len(list(work.glob("[0-9a-f]*"))) < 3 and running.poll() is None:
         time.sleep(0.02)
     os.kill(running.pid, signal.SIGKILL)
     running.wait()
     logs = list_logs([str(tmp_path / "logs")]).logs
-    asked: list[str] = []
+    requested: list[str] = []
 
     def find(log: LogFolder) -> bytes:
-        asked.append(log.name)
+        requested.append(log.name)
         return judged(log)
 
     found = [ResultCache(work, "").found(log, "", lambda log=log: find(log)) for log in logs]  # type: ignore[misc]
 
-    assert 0 < len(asked) <= 17
-    assert [decode(one.decode()) for one in found] == [decode(judged(log).decode()) for log in logs]
+    assert 0 < len(requested) <= 17
+    assert list(map(VERDICT.decode, found)) == [audit_log(log, surroundings(log)) for log in logs]
 
 
 @pytest.mark.slow
@@ -71,12 +73,12 @@ def test_an_audit_that_is_killed_is_resumed(tmp_path: Path) -> None:
 def test_tasks_take_what_is_kept(tmp_path: Path) -> None:
     """A segment that is damaged in place, with the same size and time, is not looked at again."""
     path = write_segment(tmp_path / "logs" / "t-0", [data(0), data(2)])
-    first = run([tmp_path / "logs"], work=str(tmp_path / "work"))
+    first = run([tmp_path / "logs"], work=tmp_path / "work")
     times = path.stat().st_atime_ns, path.stat().st_mtime_ns
     path.write_bytes(bytes(path.stat().st_size))
     os.utime(path, ns=times)
 
-    again, anew = run([tmp_path / "logs"], work=str(tmp_path / "work")), run([tmp_path / "logs"])
+    again, anew = run([tmp_path / "logs"], work=tmp_path / "work"), run([tmp_path / "logs"])
 
     assert [finding.offset for _, finding in first.findings] == [1]
     assert (again.findings, again.damage) == (first.findings, ())
@@ -87,16 +89,16 @@ def test_what_changed_is_read_again(tmp_path: Path) -> None:
     """A file's size or time, a checkpoint, an option; nothing else."""
     path = write_segment(tmp_path / "t-0", [data(0)])
     (tmp_path / "work").mkdir()
-    asked: list[str] = []
+    requested: list[str] = []
 
     def looks(options: str, why: str) -> None:
         (log,) = list_logs([str(tmp_path / "t-0")]).logs
 
         def find() -> bytes:
-            asked.append(why)
+            requested.append(why)
             return judged(log)
 
-        ResultCache(str(tmp_path / "work"), options).found(log, "", find)
+        ResultCache(tmp_path / "work", options).found(log, "", find)
 
     looks("", "first")
     looks("", "nothing changed")
@@ -108,7 +110,7 @@ def test_what_changed_is_read_again(tmp_path: Path) -> None:
     (tmp_path / "log-start-offset-checkpoint").write_text("0\n1\nt 0 1\n")
     looks("", "a checkpoint")
 
-    assert asked == ["first", "another option", "another size", "another time", "a checkpoint"]
+    assert requested == ["first", "another option", "another size", "another time", "a checkpoint"]
 
 
 def test_a_log_that_grows_while_it_is_read_is_not_kept(tmp_path: Path) -> None:
@@ -122,7 +124,7 @@ def test_a_log_that_grows_while_it_is_read_is_not_kept(tmp_path: Path) -> None:
         return b"found"
 
     assert ResultCache(work, "").found(log, "", find) == b"found"
-    assert list(Path(work).iterdir()) == []
+    assert list(work.iterdir()) == []
 
 
 def test_without_a_directory_nothing_is_kept(tmp_path: Path) -> None:
@@ -130,7 +132,7 @@ def test_without_a_directory_nothing_is_kept(tmp_path: Path) -> None:
     write_segment(tmp_path / "t-0", [data(0)])
     (log,) = list_logs([str(tmp_path / "t-0")]).logs
 
-    assert ResultCache("", "").found(log, "", lambda: b"now") == b"now"
+    assert ResultCache(None, "").found(log, "", lambda: b"now") == b"now"
     with pytest.raises(BadInput, match="cannot be written"):
         directory_for(tmp_path / "t-0" / f"{0:020}.log" / "work")
 
@@ -172,3 +174,11 @@ def test_shipped_code_has_the_same_digest(tmp_path: Path) -> None:
 
     assert said[0].startswith(str(shipped))
     assert result_cache._code() == said[1]
+
+
+def test_the_name_of_a_result_depends_on_all_code_that_judges() -> None:
+    """What a task imports, at whatever remove, is within the packages whose digest is part of the name."""
+    reached = reached_from("model_tests.audit.verdict_tasks")
+
+    assert len(reached) > 50
+    assert [] == [module.name for module in reached if not within(module.name, result_cache.CODE)]

@@ -1,7 +1,9 @@
 """Texts as people post them: each with what is read of it, what it lacks, and what that costs."""
 
 import bz2
+import csv
 import gzip
+import html
 import io
 import json
 import lzma
@@ -97,7 +99,7 @@ CASES: Final[dict[str, Expected]] = {
     "14-noise-long": AS_CONTROL,
     "15-all-files": Expected(WHOLE, HANG, ignored=4, exit_code=VIOLATED),
     "15-all-files-index-only": Expected(
-        {}, missing=(("no segment (.log) is among the dumped files", "--files"),), ignored=4, exit_code=NOTHING_JUDGED
+        {}, missing=(("no segment (.log)", "--files"),), ignored=4, exit_code=NOTHING_JUDGED
     ),
     "16-wrapped": AS_CONTROL,
     "18-powershell-utf16": AS_CONTROL,
@@ -200,8 +202,8 @@ def read(report: AuditReport) -> dict[str, Offsets]:
 
 def found(report: AuditReport) -> tuple[tuple[str, int], ...]:
     """Violations and suspicions."""
-    told = (Severity.VIOLATION, Severity.SUSPICIOUS)
-    return tuple((one.rule.id, one.offset) for _, one in report.findings if one.severity in told)
+    severities = (Severity.VIOLATION, Severity.SUSPICIOUS)
+    return tuple((one.rule.id, one.offset) for _, one in report.findings if one.severity in severities)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -268,7 +270,104 @@ def tarred(text: str) -> bytes:
     return out.getvalue()
 
 
+def on_a_page(text: str) -> bytes:
+    """Between tags, in a page."""
+    return f"<html><body><pre><code>{html.escape(text)}</code></pre></body></html>".encode()
+
+
+def as_document(text: str) -> bytes:
+    """A document of a word processor: markup without line ends, in an archive."""
+    paragraphs = "".join(f"<w:p><w:t>{html.escape(line)}</w:t></w:p>" for line in text.splitlines())
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("[Content_Types].xml", "<x/>")
+        archive.writestr("word/document.xml", f"<w:document>{paragraphs}</w:document>")
+    return out.getvalue()
+
+
+def as_table(text: str) -> bytes:
+    """Lines as rows of a table whose cells are quoted."""
+    out = io.StringIO()
+    rows = csv.writer(out, quoting=csv.QUOTE_ALL)
+    rows.writerows((f"2024-03-01T12:00:{n:02}Z", line) for n, line in enumerate(text.splitlines()))
+    return out.getvalue().encode()
+
+
+def as_message(text: str, indent: int | None = None) -> bytes:
+    """A message of a chat, with others, as a tool exports them."""
+    said = [{"type": "message", "text": words} for words in ("look:", f"```{html.escape(text, quote=False)}```", "?")]
+    return json.dumps(said, indent=indent).encode()
+
+
+def hung(width: int, indent: str, before: str = "") -> Callable[[str], bytes]:
+    """Cut lines after so many characters, and indent what continues them."""
+
+    def pieces(line: str) -> Iterator[str]:
+        yield before + line[: width - len(before)]
+        step = width - len(indent)
+        yield from (indent + line[at : at + step] for at in range(width - len(before), len(line), step))
+
+    return lines(lambda _, line: "\n".join(pieces(line)))
+
+
+AROUND: Final[dict[str, Callable[[str], bytes]]] = {
+    "journald": lines(lambda n, line: f"Mar 01 12:00:{n:02} host-1 kafka-dump-log[{1000 + n}]: {line}"),
+    "journald as JSON": lines(lambda n, line: json.dumps({"__REALTIME_TIMESTAMP": str(n), "MESSAGE": line, "_PID": 1})),
+    "syslog": lines(lambda n, line: f"<134>1 2024-03-01T12:00:{n:02}Z host app {n} ID47 - {line}"),
+    "kubectl with times": lines(lambda n, line: f"[pod/kafka-0/kafka] 2024-03-01T12:00:{n:02}.{n * 7919:09}Z {line}"),
+    "docker compose in colours": lines(lambda _, line: f"\x1b[36mkafka-1  |\x1b[0m {line}"),
+    "a field of JSON behind others": lines(lambda _, line: json.dumps({"pod": "kafka-0", "message": line})),
+    "a field of JSON before others": lines(lambda n, line: json.dumps({"message": line, "stream": "stdout", "n": n})),
+    "a chat": as_message,
+    "a chat, indented": lambda text: as_message(text, 1),
+    "an issue": lambda text: json.dumps({"body": f"I saw\r\n```\r\n{text}```", "user": {"login": "a"}}).encode(),
+    "JSON in JSON": lambda text: json.dumps({"log": json.dumps({"message": text})}).encode(),
+    "a table of CSV": as_table,
+    "a table of Markdown": lines(lambda n, line: f"| {n} | {line} |"),
+    "Jira": lambda text: f"h2. Dump\n{{noformat:title=x}}\n{text}{{noformat}}\nwhy?\n".encode(),
+    "a page with its tags": on_a_page,
+    "a page of one line": lambda text: f"<p>{'<br/>'.join(map(html.escape, text.splitlines()))}</p>".encode(),
+    "numbered on a page": lines(lambda n, line: f'<td id="L{n}">{n}</td><td>{html.escape(line)}</td></tr>'),
+    "a document": as_document,
+    "cat -A": lines(lambda _, line: f"{line}$"),
+    "cat -A of Windows": lines(lambda _, line: f"{line}^M$"),
+    "a list of Python": lambda text: repr(text.splitlines()).encode(),
+    "a string of Python": lambda text: repr(text).encode(),
+    "a list of YAML": lines(lambda _, line: f"  - {json.dumps(line)}"),
+    "Ansible": lambda text: (
+        'ok: [kafka-1] => {\n  "out": [\n' + ",\n".join(map(json.dumps, text.splitlines())) + "\n]\n}"
+    ).encode(),
+    "joined by spaces": lambda text: text.replace("\n", " ").encode(),
+    "line ends in letters": lambda text: text.replace("\n", "\\n").encode(),
+    "a comment of Java": lambda text: ("/*\n" + "".join(f" * {line}\n" for line in text.splitlines()) + " */").encode(),
+    "a prompt": lambda text: f"[kafka@host ~]$ {text}".encode(),
+    "script": lambda text: (
+        "Script started\r\n\x1b[?2004h$ x\r\n" + text.replace("\n", "\r\n") + "$ exit\r\n"
+    ).encode(),
+    "head of a file": lambda text: f"==> broker-1/dump.txt <==\n{text}\n".encode(),
+    "a patch with context": lines(lambda n, line: (" " if n % 2 else "+") + line),
+    "soft hyphens": lambda text: text.replace("Offset", "Off\u00adset").encode(),
+    "minus signs": lambda text: text.replace("-1", "\u22121").encode(),
+    "dashes": lambda text: text.replace("-1", "\u20131").encode(),
+    "cut at 80 with a prefix": lambda text: cut(80)("".join(f"kafka-0 | {line}\n" for line in text.splitlines())),
+    "cut at 120 with numbers": lambda text: cut(120)(
+        "".join(f"{n:5}  {line}\n" for n, line in enumerate(text.splitlines()))
+    ),
+    "cut and indented": cut(80, "    "),
+    "cut in a frame": lines(lambda _, line: "\n".join(f"| {line[at : at + 76]} |" for at in range(0, len(line), 76))),
+    "cut with backslashes": lines(lambda _, line: "\\\n".join(line[at : at + 79] for at in range(0, len(line), 79))),
+    "continued with arrows": hung(80, "\u21aa "),
+    "continued with an indent": hung(100, " " * 8),
+    "continued below numbers": hung(100, " " * 7, "  12   "),
+    "continued below a prefix": hung(120, " " * 8 + "| ", "kafka-0 | "),
+    "wrapped at 60 between words": lambda text: "\n".join(
+        textwrap.fill(line, 60, break_long_words=False, break_on_hyphens=False) for line in text.splitlines()
+    ).encode(),
+}
+"""What stands around lines, and how they are put together or apart."""
+
 WRAPPINGS: Final[dict[str, Callable[[str], bytes]]] = {
+    **AROUND,
     "utf-8 with a mark": lambda text: text.encode("utf-8-sig"),
     "utf-16": lambda text: text.replace("\n", "\r\n").encode("utf-16"),
     "utf-16 without a mark": lambda text: text.encode("utf-16-le"),
@@ -328,6 +427,18 @@ def test_what_is_around_a_text_changes_nothing(control: dict[str, str], tmp_path
     suffix = wrapping if wrapping.startswith(".") else ""
     for name, text in control.items():
         (tmp_path / f"{name}{suffix}").write_bytes(WRAPPINGS[wrapping](text))
+
+    report = run(sorted(tmp_path.iterdir()))
+
+    assert (read(report), found(report)) == (WHOLE, HANG)
+    assert (report.damage, report.missing) == ((), ())
+
+
+@pytest.mark.parametrize("wrapping", AROUND)
+def test_values_with_quotation_marks_are_read_in_any_wrapping(posted: Path, tmp_path: Path, wrapping: str) -> None:
+    """The states that decoders print since 3.9 are JSON."""
+    for path in (posted / "25-json-4.x").iterdir():
+        (tmp_path / path.name).write_bytes(AROUND[wrapping](path.read_text()))
 
     report = run(sorted(tmp_path.iterdir()))
 
@@ -482,6 +593,41 @@ def test_a_listing_of_several_brokers_is_kept_apart(control: dict[str, str], tmp
     assert ["dumped twice, with other batches" in part.message for part in unknown.missing] == [True]
 
 
+@pytest.mark.parametrize("field", ["crc", "size"])
+@pytest.mark.parametrize("together", [True, False])
+def test_replicas_are_compared_by_what_was_printed_of_their_bytes(
+    control: dict[str, str], tmp_path: Path, field: str, together: bool
+) -> None:
+    """Their headers are alike: CRC and size show that the records of one batch are others."""
+    text = control["payments.txt"]
+    first, batch, rest = text.partition("baseOffset: 4 ")
+    here = re.sub(rf"{field}: (\d+)", rf"{field}: 9\1", rest, count=1)
+    for number, each in enumerate((text, first + batch + here)):
+        (tmp_path / f"{number}").mkdir()
+        (tmp_path / f"{number * (not together)}" / f"{number}.txt").write_text(each)
+
+    report = run([tmp_path])
+
+    assert [one.verdict.batches for one in report.audited] == [6, 6]
+    assert found(report) == (("repl.prefix_agreement", 4),)
+
+
+@pytest.mark.parametrize("field", ["crc", "size"])
+def test_replicas_of_which_not_the_same_was_printed_are_compared_by_the_rest(
+    control: dict[str, str], tmp_path: Path, field: str
+) -> None:
+    """One dump is of a release that does not print it."""
+    text = control["payments.txt"]
+    for number, each in enumerate((text, re.sub(rf"{field}: \d+ ", "", text))):
+        (tmp_path / f"{number}").mkdir()
+        (tmp_path / f"{number}" / "payments.txt").write_text(each)
+
+    report = run([tmp_path])
+
+    assert [one.verdict.batches for one in report.audited] == [6, 6]
+    assert [one.rule.id for _, one in report.findings] == []
+
+
 def test_what_is_missing_in_the_middle_is_named_with_its_place(control: dict[str, str], tmp_path: Path) -> None:
     """By the positions of the batches around it; what the cleaner removed leaves none."""
     kept = control["payments.txt"].splitlines()
@@ -523,6 +669,86 @@ def test_the_other_file_of_a_store_is_the_same_history(posted: Path, tmp_path: P
     reports = [report_on(one, "x").to_json() for one in (of_text, of_maps)]
     assert reports[0] == reports[1]
     assert report_on(of_text, "x").records == 6
+
+
+HANGING: Final = (
+    "Topic Partition ProducerId ProducerEpoch CoordinatorEpoch StartOffset LastTimestamp Duration(min)",
+    "t 3 7 0 0 9 5 120",
+)
+
+
+@pytest.mark.parametrize("between", ["\t", "   \t", "  ", " ", " | "])
+@pytest.mark.parametrize("before", ["", "> ", "2024-03-01T12:00:01Z "])
+def test_a_table_is_read_however_its_cells_are_apart(tmp_path: Path, between: str, before: str) -> None:
+    """Its first row is repeated with the names of its columns."""
+    rows = [before + line.replace(" ", between) for line in HANGING]
+    (tmp_path / "x.txt").write_text("\n".join(rows) + "\n")
+
+    (said,) = run([tmp_path / "x.txt"]).ignored
+
+    assert "it says: Topic t, Partition 3, ProducerId 7, ProducerEpoch 0, CoordinatorEpoch 0, StartOffset 9, " in said
+
+
+@pytest.mark.parametrize(
+    ("text", "what", "instead"),
+    [
+        (
+            "\nGROUP  TOPIC  PARTITION  CURRENT-OFFSET\ng      t      0          5\n",
+            "consumer-groups",
+            "--offsets-decoder",
+        ),
+        ("payments:0:9\n", "get-offsets", "--deep-iteration"),
+        ("Topic: payments\tTopicId: abc\tPartitionCount: 1\n", "kafka-topics", "--deep-iteration"),
+        ('{"version":1,"brokers":[{"broker":1,"logDirs":[]}]}\n', "kafka-log-dirs", "--deep-iteration"),
+        ('{"topic":"payments","partition":0,"offset":5,"tstype":"create","payload":"x"}\n', "console", "--received"),
+        ("CreateTime:1709328861000\tpayload-5\n", "console", "print.offset=true"),
+        ("Offset:5\tpayload-5\n", "console", "print.partition=true"),
+        ("CreateTime:1709328861000,Partition:0,Offset:5,payload-5\n", "console", "--received"),
+        (
+            "[2024-03-01 21:33:20,1] INFO [TransactionCoordinator id=1] Initialized (kafka.x)\n",
+            "broker",
+            "kafka-dump-log",
+        ),
+        ("org.apache.kafka.common.errors.ProducerFencedException: x\n", "client", "kafka-dump-log"),
+        ('Exception in thread "main" java.nio.file.NoSuchFileException: x\n', "failed", "run it again"),
+        ("Dumping /d/t-0/00000000000000000000.log\nLog starting offset: 0\n", "no batch", "(of t-0)"),
+        ("ClusterId:  abc\nLeaderId:  1\n", "metadata-quorum", "--deep-iteration"),
+    ],
+)
+def test_a_text_of_no_use_is_named_with_what_to_give_instead(
+    tmp_path: Path, text: str, what: str, instead: str
+) -> None:
+    """What other tools print, logs of brokers and clients, a tool that failed, an empty log."""
+    (tmp_path / "x.txt").write_text(text)
+
+    report = run([tmp_path / "x.txt"])
+
+    (said,) = (*report.ignored, *(part.message for part in report.missing))
+    assert what in said
+    assert instead in said
+    assert (report.damage, report.exit_code) == ((), NOTHING_JUDGED)
+
+
+def test_a_tombstone_of_an_offset_is_none_of_a_transactional_id(tmp_path: Path) -> None:
+    """The formatters print both behind two colons."""
+    commit = "[g,in,2]::OffsetAndMetadata(offset=41, leaderEpoch=Optional[0], metadata=, commitTimestamp=5)"
+    (tmp_path / "offsets.txt").write_text(f"{commit}\n[g,in,2]::NULL\n")
+
+    report = run([tmp_path / "offsets.txt"])
+
+    assert [(one.topic, one.verdict.batches) for one in report.audited] == [("__consumer_offsets", 2)]
+    assert [(one.group, one.offset) for one in report.groups.offsets] == [("g", ABSENT)]
+
+
+def test_what_kcat_received_is_read(control: dict[str, str], tmp_path: Path) -> None:
+    """Objects with topic, partition and offset."""
+    (tmp_path / "payments.txt").write_text(control["payments.txt"])
+    records = [{"topic": "payments", "partition": 0, "offset": n, "key": None} for n in (0, 1, 2, 4)]
+    (tmp_path / "kcat.json").write_text("\n".join(map(json.dumps, records)))
+
+    report = run([tmp_path / "payments.txt"], received=str(tmp_path / "kcat.json"))
+
+    assert found(report) == (("lso.read_committed", 4),)
 
 
 def test_a_table_of_another_tool_is_repeated_with_what_to_give_instead(posted: Path) -> None:

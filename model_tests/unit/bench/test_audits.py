@@ -1,7 +1,9 @@
-import json
 from pathlib import Path
 
 from model_tests.audit.checksums import ChecksumReader
+from model_tests.audit.kafka_log import PLAN_OPTION, verdict_options
+from model_tests.audit.options import DEFAULTS
+from model_tests.audit.verdict_tasks import AuditPlan
 from model_tests.bench.audits import sound_batches
 from model_tests.bench.log_files import client_batches
 from reference.log.disk_log import DiskLog
@@ -11,7 +13,7 @@ BATCHES = 50
 
 def counted(directory: Path) -> int:
     """Batches that the tasks say are sound."""
-    reader = ChecksumReader({"paths": json.dumps([str(directory)])})
+    reader = ChecksumReader(verdict_options(AuditPlan(DEFAULTS, (str(directory),)))[PLAN_OPTION])
     return sum(part or 0 for task in reader.partitions() for _, _, part, _ in reader.read(task))
 
 

@@ -11,10 +11,10 @@ ASKED += "print(len(os.sched_getaffinity(0)))"
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="the operating system has no sched_getaffinity")
-@pytest.mark.parametrize("asked", [1, 2])
-def test_a_process_keeps_to_the_cores_that_spark_is_given(asked: int) -> None:
+@pytest.mark.parametrize("requested", [1, 2])
+def test_a_process_keeps_to_the_cores_that_spark_is_given(requested: int) -> None:
     """So has the compiler of a JVM that it starts; never more than there are."""
-    assert min(asked, len(os.sched_getaffinity(0))) == _cores_under(f"local[{asked}]")
+    assert min(requested, len(os.sched_getaffinity(0))) == _cores_under(f"local[{requested}]")
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="the operating system has no sched_getaffinity")

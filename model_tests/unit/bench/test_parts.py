@@ -8,12 +8,12 @@ from model_tests.verify import sources
 from model_tests.verify.results import RunEffort
 
 
-def _part(name: str, asked: list[str]) -> bench.Part:
+def _part(name: str, requested: list[str]) -> bench.Part:
     """A part that notes that it was measured."""
 
     def measured(_effort: RunEffort, scratch: Path) -> list[bench.Measured]:
         assert scratch.is_dir()
-        asked.append(name)
+        requested.append(name)
         return [bench.Measured(name, 1.5, "x", "at most 2", met=True)]
 
     return measured
@@ -28,31 +28,31 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     return names
 
 
-def test_one_part_is_measured_alone(asked: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_part_is_measured_alone(requested: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Its figures are printed; the report of the last whole run stays as it is."""
     bench.main(["audit"])
 
-    assert asked == ["audit"]
+    assert requested == ["audit"]
     assert "1.50" in capsys.readouterr().out
     assert not list(tmp_path.iterdir())
 
 
-def test_all_parts_are_measured_where_none_is_named(asked: list[str], tmp_path: Path) -> None:
+def test_all_parts_are_measured_where_none_is_named(requested: list[str], tmp_path: Path) -> None:
     """And the report has them all, and names their sources."""
     bench.main([])
 
-    assert asked == list(bench.PARTS)
+    assert requested == list(bench.PARTS)
     report = json.loads((tmp_path / "report.json").read_text())
     assert [*bench.PARTS, "peak memory, Python and JVM"] == [figure["what"] for figure in report["figures"]]
     assert sources.digest() == report["sources"]
 
 
-def test_an_unknown_part_is_named(asked: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_part_is_named(requested: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """With those that there are, before anything is measured."""
     with pytest.raises(SystemExit):
         bench.main(["audits"])
 
-    assert asked == []
+    assert requested == []
     said = capsys.readouterr().err
     assert "no audits to measure" in said
     assert "simulation" in said

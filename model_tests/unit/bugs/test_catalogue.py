@@ -63,7 +63,7 @@ def test_the_claim_is_that_of_the_rule(bug: Bug) -> None:
     """The property checked is the one that the catalogue names as broken, in an instance that is finite."""
     for case in bug.cases:
         system = case.instance.searched()
-        assert RULES[bug.rule.id] is case.asked(system).rule
+        assert RULES[bug.rule.id] is case.claim_of(system).rule
         assert instance_of(system, case.instance.sizes).values
 
 

@@ -49,6 +49,6 @@ def test_like_steps_are_about_the_same_rules() -> None:
     attribution = Attribution()
     for recorded in sessions_in(sample(200).lines):
         for outcome in outcomes(recorded, {SPECIFICATION: OnSpecification}):
-            asked = (outcome.step, outcome.decided, recorded.profile)
+            requested = (outcome.step, outcome.decided, recorded.profile)
 
-            assert attribution.rules_at_stake(*asked) == rules_at_stake(*asked)
+            assert attribution.rules_at_stake(*requested) == rules_at_stake(*requested)

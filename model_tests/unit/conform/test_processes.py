@@ -72,17 +72,17 @@ def test_a_session_that_kills_its_process_is_damage(many: Path) -> None:
 
 def test_few_lines_need_no_other_process() -> None:
     """The work is done here, one line after another, as they are needed."""
-    asked: list[int] = []
+    requested: list[int] = []
 
     def few() -> Iterator[Line]:
         for number in range(1, 4):
-            asked.append(number)
+            requested.append(number)
             yield Line(1, "few", number, b"{}")
 
     made = in_order(lambda line: (os.getpid(), line.number), never, few(), jobs=2)
 
-    assert [item for _, item in made] == [(os.getpid(), number) for number in asked]
-    assert asked == [1, 2, 3]
+    assert [item for _, item in made] == [(os.getpid(), number) for number in requested]
+    assert requested == [1, 2, 3]
 
 
 def test_where_no_process_can_start_this_one_does_it_all(many: Path, monkeypatch: pytest.MonkeyPatch) -> None:

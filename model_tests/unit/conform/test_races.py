@@ -21,7 +21,7 @@ def identity(epoch: int) -> Written:
     return {**NONE, "producer_id": "pid0", "producer_epoch": epoch}
 
 
-NOBODY = {**BUSY, "producer_id": -1, "producer_epoch": -1}
+NO_PRODUCER = {**BUSY, "producer_id": -1, "producer_epoch": -1}
 
 
 def begun(*partitions: str) -> list[Written]:
@@ -62,7 +62,7 @@ def disagreeing(*steps: Written) -> list[tuple[str, int]]:
     return [(each.by, each.step) for each in found]
 
 
-@pytest.mark.parametrize("answer", [identity(1), NOBODY], ids=["markers written", "markers owed"])
+@pytest.mark.parametrize("answer", [identity(1), NO_PRODUCER], ids=["markers written", "markers owed"])
 def test_a_racing_answer_is_right_if_some_course_leads_to_it(answer: Written) -> None:
     """The coordinator is busy, or it is done."""
     assert [] == disagreeing(*begun("t-0", "t-1"), ended(), init(answer, racy=True), settled(2))

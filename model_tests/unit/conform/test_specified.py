@@ -167,9 +167,9 @@ def test_data_of_no_transaction_is_refused_by_the_words_of_the_version() -> None
 
 def test_since_4_0_a_stale_epoch_is_refused_without_asking() -> None:
     """The coordinator's decision is not among those of the step."""
-    for profile, asked in ((replace(NEWEST, transaction_version=0), False), (KAFKA_3_9, True)):
+    for profile, request in ((replace(NEWEST, transaction_version=0), False), (KAFKA_3_9, True)):
         side = begun(profile=profile)
         side.answer(WriteTxnMarkers(1, (RecordedMarker(0, 3, True, 0, ("t-0",)),)))
 
         assert error(side, produce(0, 1)) is ErrorCode.INVALID_PRODUCER_EPOCH
-        assert any(getattr(decision, "subject", "") == "t0" for decision in side.decided) == asked
+        assert any(getattr(decision, "subject", "") == "t0" for decision in side.decided) == request

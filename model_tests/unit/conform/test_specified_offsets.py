@@ -180,9 +180,9 @@ def test_a_commit_of_a_client_of_version_2_joins_the_transaction_by_itself() -> 
     side = OnSpecification(NEWEST, ["t-0"])
     side.answer(RecordedInitProducerId(4, "t0"))
 
-    asked, added = error(side, held(9, version=4)), error(side, held(9, version=5))
+    request, added = error(side, held(9, version=4)), error(side, held(9, version=5))
     end(side, 5, committed=True)
 
-    assert (asked, added) == (ErrorCode.TRANSACTION_ABORTABLE, ErrorCode.NONE)
+    assert (request, added) == (ErrorCode.TRANSACTION_ABORTABLE, ErrorCode.NONE)
     assert fetched(side, stable=True) == FetchedOffsetAnswer(ErrorCode.NONE, 9)
     assert error(side, held(10, version=5)) is ErrorCode.INVALID_PRODUCER_EPOCH

@@ -95,7 +95,7 @@ def test_every_page_loads(browser: Any, width: int, scheme: str) -> None:
         shown = context.new_page()
         shown.on("console", lambda said, of=name: wrong.append(f"{of}: {said.text}") if said.type == "error" else None)
         shown.on("pageerror", lambda error, of=name: wrong.append(f"{of}: {error}"))
-        shown.on("request", lambda asked, of=name: wrong.extend(elsewhere(of, asked.url)))
+        shown.on("request", lambda request, of=name: wrong.extend(elsewhere(of, request.url)))
         shown.goto(address(name))
         shown.evaluate(UNFOLD)
         if (beyond := shown.evaluate("document.documentElement.scrollWidth - innerWidth")) > 0:
@@ -132,8 +132,8 @@ def keep_whole(shown: Any, screens: Path, name: str) -> None:
         shown.screenshot(path=screens / f"{name}{part}.png", timeout=SLOW_MS)
 
 
-def elsewhere(name: str, asked: str) -> list[str]:
-    return [] if asked.startswith(("file:", "data:")) else [f"{name}: fetches {asked}"]
+def elsewhere(name: str, requested: str) -> list[str]:
+    return [] if requested.startswith(("file:", "data:")) else [f"{name}: fetches {requested}"]
 
 
 def test_the_matrix_has_every_rule(page: Any) -> None:

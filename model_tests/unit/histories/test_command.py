@@ -11,12 +11,14 @@ import pytest
 from typer.testing import CliRunner
 
 from model_tests.audit.history_command import run
+from model_tests.audit.options import AuditOptions
 from model_tests.audit.report import AuditReport
 from model_tests.audit.run import run as run_audit
 from model_tests.cli import app
 from model_tests.common.reports import HOLDS, NOTHING_JUDGED, VIOLATED, BadInput
 from model_tests.histories.anomalies import MEANINGS, AnomalyKind
-from model_tests.histories.reading import Form, form_of
+from model_tests.histories.form import Form
+from model_tests.histories.reading import form_of
 from model_tests.traces.schema import read_ndjson
 from model_tests.unit.docs.consoles import not_printed, output_of
 from model_tests.unit.docs.extensions import DOCS
@@ -67,7 +69,7 @@ def test_several_programs_are_one_history(tmp_path: Path) -> None:
     printed(tmp_path / "producer.json", PRODUCED)
     printed(tmp_path / "consumer.json", [moved("assigned"), consumed(4, 0, 3)])
 
-    report = run(str(tmp_path))
+    report = run(AuditOptions(history=str(tmp_path)))
 
     assert report.clients.processes == 2
     assert report.exit_code == HOLDS
@@ -80,7 +82,7 @@ def test_a_compressed_history_is_read(tmp_path: Path, ending: str) -> None:
     path.write_bytes({"": text, ".gz": gzip.compress(text), ".xz": lzma.compress(text)}[ending])
 
     assert form_of(str(path)) is Form.EDN
-    assert run(str(path)).exit_code == VIOLATED
+    assert run(AuditOptions(history=str(path))).exit_code == VIOLATED
 
 
 @pytest.mark.parametrize(
@@ -254,7 +256,7 @@ def test_a_damaged_history_is_read_or_refused(tmp_path: Path, seed: int) -> None
     path.write_bytes(data[: chance.randrange(len(data) // 2, len(data))])
 
     try:
-        report = run(str(path))
+        report = run(AuditOptions(history=str(path)))
     except BadInput:
         return
     assert json.dumps(report.to_json())

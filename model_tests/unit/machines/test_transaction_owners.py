@@ -37,7 +37,7 @@ def questions(world: TransactionRun) -> list[NetworkMessage[Request]]:
 def ids_asked(world: TransactionRun) -> list[list[str]]:
     """The transactional ids of each question."""
     bodies = (each.payload.body for each in questions(world))
-    return [[asked.transactional_id for asked in body.all] for body in bodies if isinstance(body, Verify)]
+    return [[request.transactional_id for request in body.all] for body in bodies if isinstance(body, Verify)]
 
 
 def answers(world: TransactionRun) -> list[NetworkMessage[Response]]:

@@ -23,9 +23,9 @@ def drawn(*rows: dict[str, Any]) -> tuple[tuple[DrawnMessage | Note, ...], ...]:
 def test_a_request_is_a_message_and_what_it_leaves_a_note() -> None:
     """Request and answer on the arrow, the changed state at the node."""
     state = {"after_txn_producer_id": 4000, "after_txn_epoch": 0, "after_txn_state": 0}
-    asked = a_step(api="InitProducerId", client="instance-0", node="broker-1", transactional_id="payments", **state)
+    request = a_step(api="InitProducerId", client="instance-0", node="broker-1", transactional_id="payments", **state)
 
-    ((message, note),) = drawn({**asked, "reply_producer_id": 4000, "reply_epoch": 0, "timeout_ms": 60_000})
+    ((message, note),) = drawn({**request, "reply_producer_id": 4000, "reply_epoch": 0, "timeout_ms": 60_000})
 
     assert isinstance(message, DrawnMessage)
     assert ("instance-0", "broker-1", Mark.PLAIN) == (message.sender, message.receiver, message.mark)
@@ -35,10 +35,12 @@ def test_a_request_is_a_message_and_what_it_leaves_a_note() -> None:
 
 def test_a_refusal_and_a_copy_are_marked() -> None:
     """An error is a refusal; a request that is sent a second time is marked as such."""
-    asked = a_step(api="EndTxn", client="instance-0", node="broker-1", transactional_id="payments", message=7)
-    refused = {**asked, "step": 1, "message": 8, "error": 47}
+    request = a_step(api="EndTxn", client="instance-0", node="broker-1", transactional_id="payments", message=7)
+    refused = {**request, "step": 1, "message": 8, "error": 47}
 
-    marks = [step[0].mark for step in drawn(asked, {**asked, "step": 1}, refused) if isinstance(step[0], DrawnMessage)]
+    marks = [
+        step[0].mark for step in drawn(request, {**request, "step": 1}, refused) if isinstance(step[0], DrawnMessage)
+    ]
 
     assert [Mark.PLAIN, Mark.AGAIN, Mark.REFUSED] == marks
 

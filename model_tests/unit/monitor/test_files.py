@@ -153,17 +153,17 @@ def test_of_groups_without_the_trace_nothing_is_read(tmp_path: Path, monkeypatch
     with trace_writer(tmp_path / "traces.parquet") as write:
         for number in (2, 5, 7):
             write([{**row, "trace": number} for row in ROWS])
-    asked: list[list[int]] = []
+    requested: list[list[int]] = []
     iterated = pq.ParquetFile.iter_batches
 
     def noted(file: pq.ParquetFile, **given: Any) -> Any:
-        asked.append(given["row_groups"])
+        requested.append(given["row_groups"])
         return iterated(file, **given)
 
     monkeypatch.setattr(pq.ParquetFile, "iter_batches", noted)
 
     assert len(ROWS) == len(read_trace(tmp_path / "traces.parquet", trace=5))
-    assert [[1]] == asked
+    assert [[1]] == requested
 
 
 def test_a_trace_that_the_file_has_not_is_named(tmp_path: Path) -> None:

@@ -155,9 +155,9 @@ def test_a_replica_moves_its_watermarks_in_steps() -> None:
 
 def test_a_replica_knows_the_leader_epoch_that_it_has_heard() -> None:
     """From a step by which it learns of one on it is that one."""
-    heard = of_replica(2, 2, leader_epoch_after=4)
+    learned = of_replica(2, 2, leader_epoch_after=4)
 
-    broken = guards(of_replica(2, 2), heard, of_replica(2, 2, leader_epoch=4), of_replica(2, 2, leader_epoch=5))
+    broken = guards(of_replica(2, 2), learned, of_replica(2, 2, leader_epoch=4), of_replica(2, 2, leader_epoch=5))
 
     assert [[], [], [], ["repl.prefix_agreement leader_epoch"]] == broken
 
@@ -165,8 +165,8 @@ def test_a_replica_knows_the_leader_epoch_that_it_has_heard() -> None:
 def of_follower(end: int, fetched: int, **columns: Any) -> Row:
     """A Fetch of a follower, by what its leader knew of it: its end, and when it fetched last."""
     known = {"follower_end": end, "follower_fetch_ms": fetched, "follower_leader_end": 9, "follower_caught_up_ms": 100}
-    asked = {"broker": 1, "leader_epoch": 3, "offset": 7, "time_ms": 300, "caught_up_ms": 100}
-    return at_log(9, 9, **{**asked, **known, **columns})
+    request = {"broker": 1, "leader_epoch": 3, "offset": 7, "time_ms": 300, "caught_up_ms": 100}
+    return at_log(9, 9, **{**request, **known, **columns})
 
 
 def test_a_leader_knows_of_a_follower_what_its_last_fetch_has_reported() -> None:

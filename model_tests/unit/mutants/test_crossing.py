@@ -8,7 +8,7 @@ import pytest
 
 from model_tests.logs.coordinator_log_edges import step_between
 from model_tests.logs.coordinator_log_values import StateValue
-from model_tests.mutants.decisions.audited import DELETED, OF_NOBODY
+from model_tests.mutants.decisions.audited import DELETED, OF_NO_CLIENT
 from model_tests.mutants.decisions.call_sites import JudgedCall, watched
 from model_tests.mutants.decisions.crossing import CrossingCell, Sight, candidates, crossed
 from model_tests.mutants.decisions.crossing_page import ENOUGH, page, seen_by_few, unnamed, why_unnamed
@@ -147,7 +147,7 @@ def test_a_place_is_watched_afresh_where_it_is_asked_for() -> None:
         pytest.param(
             "finding.hash_of: whole - SMALLEST becomes whole - SMALLEST - 1",
             AUDIT,
-            f"audit of {OF_NOBODY}",
+            f"audit of {OF_NO_CLIENT}",
             "txn.registered_before_data",
             id="where an id belongs",
         ),

@@ -69,8 +69,8 @@ def test_a_call_returns_once(traces: list[list[Row]]) -> None:
                 assert row["client"] not in waiting
                 waiting[row["client"]] = row
             elif row["api"] == "ClientEndTransactionAnswered":
-                asked = waiting.pop(row["client"])
-                assert (asked["transaction"], asked["committed"]) == (row["transaction"], row["committed"])
+                request = waiting.pop(row["client"])
+                assert (request["transaction"], request["committed"]) == (row["transaction"], row["committed"])
                 ends[row["error"]] += 1
 
     assert ends[ErrorCode.NONE] > 20

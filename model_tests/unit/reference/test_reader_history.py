@@ -19,7 +19,7 @@ WITH_PRODUCERS = ("producers", "replicas")
 COMMIT = 1
 FENCED = ErrorCode.FENCED_LEADER_EPOCH
 
-NOBODYS = ("", -1)
+NO_WRITER = ("", -1)
 """Who has made what strangers send, and markers."""
 
 Place = tuple[Value, Value]
@@ -75,7 +75,7 @@ def test_an_application_is_reported_once_of_what_it_has_handed_over_once(workloa
         assert all(each[1:] != ["ClientSend"] for each in steps.values())
         answers += sum(len(each) == 2 for each in steps.values())
         seen = {(row["writer"], row["first_record"]) for row in rows if row["api"] in ("Produce", "ClientFetched")}
-        assert seen - {NOBODYS} <= steps.keys()
+        assert seen - {NO_WRITER} <= steps.keys()
 
     assert answers > 200
 

@@ -12,12 +12,12 @@ def test_an_answer_is_drawn_with_its_request() -> None:
     story.report("broker", "producer", "offset 0", part_of=1)
     story.report("producer", "broker", "Produce", Mark.LOST, part_of=2)
 
-    asked, noted = DrawnMessage("producer", "broker", "Produce"), Note("broker", "appends it")
+    request, noted = DrawnMessage("producer", "broker", "Produce"), Note("broker", "appends it")
     answered, lost = (
         DrawnMessage("broker", "producer", "offset 0"),
         DrawnMessage("producer", "broker", "Produce", Mark.LOST),
     )
-    assert ((asked, noted, answered), (lost,)) == story.steps
+    assert ((request, noted, answered), (lost,)) == story.steps
 
 
 def test_an_answer_after_something_else_is_a_step_of_its_own() -> None:

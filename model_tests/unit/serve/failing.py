@@ -60,8 +60,8 @@ def initialized(made: Bench, node: int) -> ErrorCode:
 def read(made: Bench, node: int) -> int:
     """Where the log of the partition ends, as its leader says."""
     partition = {"partition_index": 0, "current_leader_epoch": -1, "timestamp": -1}
-    asked = {"replica_id": -1, "isolation_level": 0, "topics": [{"name": TOPIC, "partitions": [partition]}]}
-    return int(made.ask("ListOffsets", 5, asked, node).topics[0].partitions[0].offset)
+    request = {"replica_id": -1, "isolation_level": 0, "topics": [{"name": TOPIC, "partitions": [partition]}]}
+    return int(made.ask("ListOffsets", 5, request, node).topics[0].partitions[0].offset)
 
 
 class Transaction:
@@ -93,5 +93,5 @@ class Transaction:
     @property
     def state(self) -> str:
         """What its coordinator says."""
-        asked = self.made.ask("DescribeTransactions", 0, {"transactional_ids": [ID]}, self.coordinator)
-        return str(asked.transaction_states[0].transaction_state)
+        request = self.made.ask("DescribeTransactions", 0, {"transactional_ids": [ID]}, self.coordinator)
+        return str(request.transaction_states[0].transaction_state)

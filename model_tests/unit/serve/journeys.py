@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from model_tests.audit import history_command
+from model_tests.audit.options import AuditOptions
 from model_tests.audit.report import AuditReport
 from model_tests.serve.cluster import Cluster
 
@@ -60,7 +61,7 @@ class JourneyLedger:
 
 def audit_of(directory: Path) -> AuditReport:
     """What `eos audit --history` says of the files of a ledger."""
-    return history_command.run(str(directory / JOURNAL), received=str(directory / RECEIVED))
+    return history_command.run(AuditOptions(history=str(directory / JOURNAL), received=str(directory / RECEIVED)))
 
 
 def ledger_in(directory: Path) -> JourneyLedger:

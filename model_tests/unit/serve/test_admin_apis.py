@@ -78,8 +78,8 @@ def test_open_transactions_are_described_and_listed() -> None:
     sent = batch(transactional=True, base_sequence=0, **identity).encode()
     assert 0 == produce(bench, sent, transactional_id="app").error_code
 
-    asked = {"transactional_ids": ["app", "nobody"]}
-    app, nobody = bench.ask("DescribeTransactions", 0, asked).transaction_states
+    request = {"transactional_ids": ["app", "nobody"]}
+    app, unknown = bench.ask("DescribeTransactions", 0, request).transaction_states
     partitions = {"topics": [{"name": "orders", "partition_indexes": [0, 7]}]}
     known, missing = bench.ask("DescribeProducers", 0, partitions).topics[0].partitions
     filters = {"state_filters": ["Ongoing", "Sleeping"], "producer_id_filters": []}
@@ -91,7 +91,7 @@ def test_open_transactions_are_described_and_listed() -> None:
         app.producer_id,
         app.topics[0].partitions,
     )
-    assert ErrorCode.TRANSACTIONAL_ID_NOT_FOUND == nobody.error_code
+    assert ErrorCode.TRANSACTIONAL_ID_NOT_FOUND == unknown.error_code
     assert [(identity["producer_id"], 0)] == [
         (each.producer_id, each.current_txn_start_offset) for each in known.active_producers
     ]

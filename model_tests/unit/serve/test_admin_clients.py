@@ -67,8 +67,8 @@ def test_confluent_kafka(cluster: Cluster) -> None:
     assert 5 >= next(iter(admin.list_offsets(spec).values())).result(PATIENCE_S).offset >= 2
 
     commit(cluster, "confluent", "in")
-    asked = confluent_kafka.ConsumerGroupTopicPartitions("confluent")
-    (answer,) = admin.list_consumer_group_offsets([asked]).values()
+    request = confluent_kafka.ConsumerGroupTopicPartitions("confluent")
+    (answer,) = admin.list_consumer_group_offsets([request]).values()
     assert [("in", 0, 3)] == [(p.topic, p.partition, p.offset) for p in answer.result(PATIENCE_S).topic_partitions]
     admin.delete_consumer_groups(["confluent"])["confluent"].result(PATIENCE_S)
     with pytest.raises(confluent_kafka.KafkaException, match="GROUP_ID_NOT_FOUND"):

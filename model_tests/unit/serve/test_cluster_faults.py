@@ -36,7 +36,7 @@ def test_an_application_goes_on_whatever_is_asked_for_and_the_record_repeats_it(
         app = ApplicationTransactions(cluster.bootstrap_servers, "app", outcomes)
         leader = cluster.move_leader("orders")
         coordinator = cluster.move_coordinator("app", loading_seconds=0.1)
-        asked: tuple[Callable[[], object], ...] = (
+        requested: tuple[Callable[[], object], ...] = (
             partial(cluster.move_leader, "orders"),
             partial(cluster.move_coordinator, "app"),
             partial(cluster.move_group_coordinator, "group", loading_seconds=0.1),
@@ -45,7 +45,7 @@ def test_an_application_goes_on_whatever_is_asked_for_and_the_record_repeats_it(
             partial(cluster.crash, (coordinator + 1) % 3, 0.1),
             cluster.close_connections,
         )
-        for number, fault in enumerate(asked):
+        for number, fault in enumerate(requested):
             app.run(list(numbered(f"txn-{number}", 2)), "orders", commits=number != 3)
             until_possible(fault)
         app.run([b"last"], "orders", commits=True)
@@ -82,11 +82,11 @@ def test_a_cluster_that_does_not_run_has_no_faults() -> None:
     with pytest.raises(ImpossibleFault, match="has not started"):
         cluster.restart(0)
     with cluster:
-        for asked in (
+        for request in (
             lambda: cluster.move_leader("orders"),
             lambda: cluster.move_leader("nothing"),
             lambda: cluster.move_coordinator("app"),
             lambda: cluster.crash(1),
         ):
             with pytest.raises(ImpossibleFault):
-                asked()
+                request()

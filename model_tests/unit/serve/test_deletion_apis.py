@@ -120,8 +120,8 @@ def test_deletion_waits_for_every_replica_and_no_longer_than_it_is_to() -> None:
 
 
 def epoch_end(bench: Bench, epoch: int, current: int = -1, partition: int = 0) -> tuple[int, int, int]:
-    asked = {"partition": partition, "current_leader_epoch": current, "leader_epoch": epoch}
-    topics = [{"topic": "orders", "partitions": [asked]}]
+    request = {"partition": partition, "current_leader_epoch": current, "leader_epoch": epoch}
+    topics = [{"topic": "orders", "partitions": [request]}]
     (found,) = bench.ask("OffsetForLeaderEpoch", 3, {"replica_id": -1, "topics": topics}).topics[0].partitions
     return found.error_code, found.leader_epoch, found.end_offset
 
@@ -209,9 +209,9 @@ def test_an_old_epoch_marks_nothing() -> None:
 def test_a_marker_of_nobody_fails_the_request() -> None:
     """So does one whose transaction version is not said (since 4.2); a request may be without markers."""
     bench = made()
-    nobody = {"producer_id": -1, "epoch": 0}
+    unknown = {"producer_id": -1, "epoch": 0}
 
-    assert [("orders", 0, ErrorCode.UNKNOWN_SERVER_ERROR)] == outcome(mark(bench, nobody))
+    assert [("orders", 0, ErrorCode.UNKNOWN_SERVER_ERROR)] == outcome(mark(bench, unknown))
     unsaid = mark(bench, {"producer_id": 7, "epoch": 0}, version=2, transaction_version=-1)
     assert [("orders", 0, ErrorCode.UNKNOWN_SERVER_ERROR)] == outcome(unsaid)
     assert [] == list(bench.ask("WriteTxnMarkers", 1, {"markers": []}).markers)
@@ -343,9 +343,9 @@ def test_another_node_deletes_no_group() -> None:
     bench = made(nodes=2)
     keys = {"key_type": 0, "coordinator_keys": ["readers"]}
     coordinator = bench.ask("FindCoordinator", 4, keys).coordinators[0].node_id
-    asked = {"groups_names": ["readers"]}
+    request = {"groups_names": ["readers"]}
 
-    assert ErrorCode.NOT_COORDINATOR == bench.ask("DeleteGroups", 1, asked, 1 - coordinator).results[0].error_code
+    assert ErrorCode.NOT_COORDINATOR == bench.ask("DeleteGroups", 1, request, 1 - coordinator).results[0].error_code
 
 
 # --- what is not answered, and what is not known -----------------------------------------------------------------

@@ -173,14 +173,14 @@ def test_a_new_group_coordinator_loads_its_log() -> None:
     new, number = (owner + 1) % 3, made.service.world.brokers.offsets.number_of(GROUP)
     made.suffer(FaultKind.GROUPS, new, partition=number, loading_ms=200)
 
-    asked = {"group_id": GROUP, "topics": [{"name": TOPIC, "partition_indexes": [0]}]}
-    reported = [made.ask("OffsetFetch", 5, asked, node).error_code for node in (owner, new)]
+    request = {"group_id": GROUP, "topics": [{"name": TOPIC, "partition_indexes": [0]}]}
+    reported = [made.ask("OffsetFetch", 5, request, node).error_code for node in (owner, new)]
     assert [ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS] == reported
     leaving = {"group_id": GROUP, "members": [{"member_id": "a", "group_instance_id": None}]}
     left = [made.ask("LeaveGroup", 3, leaving, node).error_code for node in (owner, new)]
     assert [ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS] == left
     made.wait(200)
-    assert 7 == made.ask("OffsetFetch", 5, asked, new).topics[0].partitions[0].committed_offset
+    assert 7 == made.ask("OffsetFetch", 5, request, new).topics[0].partitions[0].committed_offset
 
 
 # --- what can happen, and what cannot ------------------------------------------------------------------------

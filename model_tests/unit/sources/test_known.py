@@ -81,11 +81,11 @@ def test_every_function_that_lists_guards_is_asked(monkeypatch: pytest.MonkeyPat
         if isfunction(function) and function.__module__ == module.__name__ and not name.startswith("_")
         if get_type_hints(function).get("return") == tuple[Guard, ...] and module.__name__ != Guard.__module__
     }
-    asked = set[str]()
+    request = set[str]()
 
     def note(name: str, function: Callable[..., object]) -> Callable[..., object]:
         def noted(*given: object, **named: object) -> object:
-            asked.add(name)
+            request.add(name)
             return function(*given, **named)
 
         return noted
@@ -98,7 +98,7 @@ def test_every_function_that_lists_guards_is_asked(monkeypatch: pytest.MonkeyPat
         decided(PROFILES["3.6"])
 
     assert len(listing) > 10
-    assert set(listing) == asked
+    assert set(listing) == request
 
 
 def test_an_answer_that_depends_is_all_that_it_may_be() -> None:

@@ -167,14 +167,16 @@ def test_offsets_are_appended_as_a_batch_of_the_coordinator() -> None:
 
 
 @pytest.mark.parametrize(
-    ("profile", "version", "asked"),
+    ("profile", "version", "requested"),
     [(KAFKA_3_9, 3, True), (KAFKA_3_9_UNVERIFIED, 4, False), (KAFKA_3_9_UNVERIFIED, 5, True), (NEWEST, 5, True)],
 )
-def test_the_coordinator_of_the_transaction_is_asked_as_by_produce(profile: Profile, version: int, asked: bool) -> None:
+def test_the_coordinator_of_the_transaction_is_asked_as_by_produce(
+    profile: Profile, version: int, requested: bool
+) -> None:
     """Where verification is on, and always in a version that adds the partition."""
     question = to_append(7, 2, offsets=1, log_end=0)
 
-    assert asked == is_asked(ProducerEntry(), question, as_produce(version), profile)
+    assert requested == is_asked(ProducerEntry(), question, as_produce(version), profile)
     assert not is_asked(ProducerEntry(epoch=2, txn_first_offset=0), question, as_produce(version), profile)
 
 

@@ -13,7 +13,7 @@ from spec.vocabulary import ErrorCode
 MEMBER = EpochClaim(epoch=5, named=True, member_known=True, member_epoch=5, assigned_since=4)
 OLDER, NEWER = replace(MEMBER, epoch=4), replace(MEMBER, epoch=6)
 STRANGER = replace(MEMBER, member_known=False)
-NOBODY = EpochClaim()
+NO_MEMBER = EpochClaim()
 NEWEST_COMMIT, OLD_COMMIT = 10, 8
 NEWEST_IN_TRANSACTION = 6
 
@@ -58,15 +58,15 @@ def test_before_4_3_every_older_epoch_is_stale() -> None:
 @pytest.mark.parametrize(
     ("claim", "transactional", "expected"),
     [
-        (replace(NOBODY, group_empty=True), False, PASSED),
-        (replace(NOBODY, group_empty=True), True, PASSED),
-        (NOBODY, False, ("member_unknown", UNKNOWN)),
-        (NOBODY, True, PASSED),
-        (replace(NOBODY, named=True, group_empty=True), False, PASSED),
-        (replace(NOBODY, named=True), True, ("member_unknown", UNKNOWN)),
-        (replace(NOBODY, epoch=0), True, ("member_unknown", UNKNOWN)),
-        (replace(NOBODY, epoch=0, group_empty=True), False, ("member_unknown", UNKNOWN)),
-        (replace(NOBODY, epoch=5, group_empty=True), False, ("member_unknown", UNKNOWN)),
+        (replace(NO_MEMBER, group_empty=True), False, PASSED),
+        (replace(NO_MEMBER, group_empty=True), True, PASSED),
+        (NO_MEMBER, False, ("member_unknown", UNKNOWN)),
+        (NO_MEMBER, True, PASSED),
+        (replace(NO_MEMBER, named=True, group_empty=True), False, PASSED),
+        (replace(NO_MEMBER, named=True), True, ("member_unknown", UNKNOWN)),
+        (replace(NO_MEMBER, epoch=0), True, ("member_unknown", UNKNOWN)),
+        (replace(NO_MEMBER, epoch=0, group_empty=True), False, ("member_unknown", UNKNOWN)),
+        (replace(NO_MEMBER, epoch=5, group_empty=True), False, ("member_unknown", UNKNOWN)),
     ],
 )
 def test_a_commit_without_an_epoch_or_a_member(
@@ -88,7 +88,7 @@ def test_a_commit_without_an_epoch_or_a_member(
         (STRANGER, OLD_COMMIT, False, ("member_unknown", UNKNOWN)),
         (NEWER, OLD_COMMIT, False, ("request_too_old", TOO_OLD)),
         (replace(OLDER, assigned_since=5), OLD_COMMIT, False, ("request_too_old", TOO_OLD)),
-        (replace(NOBODY, group_empty=True), OLD_COMMIT, False, PASSED),
+        (replace(NO_MEMBER, group_empty=True), OLD_COMMIT, False, PASSED),
     ],
 )
 def test_members_of_the_new_protocol_need_version_9(

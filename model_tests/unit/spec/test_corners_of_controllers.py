@@ -47,9 +47,9 @@ def test_what_a_controller_answers_to_a_proposal(changes: dict[str, int], error:
 @pytest.mark.parametrize(("known", "error"), [(7, ErrorCode.NONE), (8, ErrorCode.INVALID_UPDATE_VERSION)])
 def test_before_2_7_a_leader_wrote_the_set_itself(known: int, error: ErrorCode) -> None:
     """On condition of the version that it knew, and of nothing else."""
-    asked = replace(PRESENT, leads=False, leader_epoch=3, ineligible=True, ill_formed=True, registered=False)
+    request = replace(PRESENT, leads=False, leader_epoch=3, ineligible=True, ill_formed=True, registered=False)
 
-    assert altered(asked, 4, known, profile=KAFKA_2_5).error == error
+    assert altered(request, 4, known, profile=KAFKA_2_5).error == error
 
 
 @pytest.mark.parametrize(

@@ -261,9 +261,9 @@ def test_a_choice_among_terms_is_one_of_each_scalar(holds: bool) -> None:
 def test_a_table_read_by_terms_says_its_cell(state: int, commits: int, expected: int) -> None:
     """The solver's reading, as Python's."""
     table: dict[tuple[int, ...], int] = {(1, 0): 10, (1, 1): 11, (2, 1): 21}
-    asked = (INTEGERS.constant("state"), INTEGERS.constant("commits"))
+    requested = (INTEGERS.constant("state"), INTEGERS.constant("commits"))
 
-    read = evaluate(look_up(table, asked, -9), {"state": state, "commits": commits})
+    read = evaluate(look_up(table, requested, -9), {"state": state, "commits": commits})
 
     assert (read, look_up(table, (state, commits), -9)) == (expected, expected)
 

@@ -6,14 +6,14 @@ STILL, COUNTED, COPIED, UNASKED = (z3.BitVec(name, 5) for name in ("still", "cou
 NUMBER = [z3.BitVecVal(number, 5) for number in range(4)]
 
 
-def relation(asked: object) -> Relation:
+def relation(request: object) -> Relation:
     """`still` stays 1 as it only ever adds itself less 1; `counted` counts on by it; `copied` follows `counted`."""
     return Relation(
         guard=COUNTED < 9,
         before=[STILL, COUNTED, COPIED, UNASKED],
         initial=[NUMBER[1], NUMBER[0], NUMBER[0], NUMBER[0]],
         after=[STILL + STILL - 1, COUNTED + STILL, COUNTED, UNASKED + COPIED],
-        asked=[asked],
+        asked=[request],
     )
 
 

@@ -207,17 +207,17 @@ def numbered(layout: StateLayout, system: System, numbers: dict[int, int]) -> in
 def test_what_is_remembered_is_worked_out_once_for_the_cells_that_it_reads() -> None:
     """Another value in a cell that is not read is the same question."""
     system, finite = coloured(ALWAYS)
-    layout, asked = StateLayout(system, finite, narrow=True), count()
+    layout, request = StateLayout(system, finite, narrow=True), count()
 
     def reads_one(state: State, _: StateReading) -> int:
-        next(asked)
+        next(request)
         return 7 if state.colour(0) == 0 else int(state.colour(1))
 
     remembered = MemoizedValue(layout, reads_one)
     states = [numbered(layout, system, {place: number}) for place in (1, 2) for number in (0, 1)]
 
     assert [7] * 4 == [remembered(state) for state in states]
-    assert "1" == str(next(asked))
+    assert "1" == str(next(request))
 
 
 PAINTED = {at: {place: number for place, number in enumerate(at) if number} for at in product((0, 1, 2), repeat=3)}

@@ -18,9 +18,9 @@ def request(**fields: Any) -> InitRequest:
     return InitRequest(**{**plain, **fields})
 
 
-def row(before: TransactionEntry, asked: InitRequest) -> str:
-    transition = initialize(before, asked, NEWEST)
-    return names_of(guards(created(before, asked), asked, NEWEST))[transition.branch]
+def row(before: TransactionEntry, requested: InitRequest) -> str:
+    transition = initialize(before, requested, NEWEST)
+    return names_of(guards(created(before, requested), requested, NEWEST))[transition.branch]
 
 
 ROWS = [
@@ -71,12 +71,12 @@ ROWS = [
 ]
 
 
-@pytest.mark.parametrize(("expected", "state", "before", "asked"), ROWS)
+@pytest.mark.parametrize(("expected", "state", "before", "requested"), ROWS)
 def test_every_row_of_the_table(
-    expected: str, state: TransactionState, before: dict[str, Any], asked: dict[str, Any]
+    expected: str, state: TransactionState, before: dict[str, Any], requested: dict[str, Any]
 ) -> None:
     """The first row that applies decides."""
-    assert expected == row(entry(state, **before), request(**asked))
+    assert expected == row(entry(state, **before), request(**requested))
 
 
 def test_a_new_id_gets_a_fresh_producer_id_at_epoch_0() -> None:
@@ -107,13 +107,13 @@ def test_a_refused_request_creates_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "epoch", "last"),
+    ("requested", "epoch", "last"),
     [({}, EPOCH + 1, -1), ({"producer_id": PRODUCER, "producer_epoch": EPOCH}, EPOCH + 1, EPOCH)],
     ids=["new instance", "expected identity"],
 )
-def test_an_epoch_is_bumped_and_the_expected_one_remembered(asked: dict[str, Any], epoch: int, last: int) -> None:
+def test_an_epoch_is_bumped_and_the_expected_one_remembered(requested: dict[str, Any], epoch: int, last: int) -> None:
     """Only a client that names its identity may ask again."""
-    target = initialize(entry(COMMITTED), request(**asked), NEWEST).target
+    target = initialize(entry(COMMITTED), request(**requested), NEWEST).target
 
     assert (target.producer_epoch, target.last_epoch) == (epoch, last)
     assert target.previous_producer_id == PRODUCER

@@ -44,13 +44,13 @@ TRUE = [
 
 
 @pytest.mark.parametrize("profile", [NEWEST, NEWEST.under(0), SNAPSHOT_4_0], ids=["newest", "version-0", "snapshot"])
-@pytest.mark.parametrize(("api", "before", "asked", "left"), TRUE)
+@pytest.mark.parametrize(("api", "before", "requested", "left"), TRUE)
 def test_the_decisions_own_outcome_breaks_nothing(
-    api: str, before: TransactionEntry, asked: StepInput, left: int, profile: Profile
+    api: str, before: TransactionEntry, requested: StepInput, left: int, profile: Profile
 ) -> None:
     """A step that shows the decision holds, and a rule is at stake in it."""
     known = replace(before, client_version=before.client_version and profile.transaction_version)
-    found = replace(decided(api, step(known, asked), profile), partitions_after=left)
+    found = replace(decided(api, step(known, requested), profile), partitions_after=left)
 
     assert broken(api, found, profile) == set()
     assert any(check.at_stake for check in judge(api, found, profile)[1])
@@ -70,10 +70,12 @@ FIELDS = {
 
 
 @pytest.mark.parametrize("field", FIELDS)
-@pytest.mark.parametrize(("api", "before", "asked"), [("EndTxn", ONGOING, ASKED), ("InitProducerId", COMMITTED, ASKED)])
-def test_no_scalar_of_an_id_is_left_out(api: str, before: TransactionEntry, asked: StepInput, field: str) -> None:
+@pytest.mark.parametrize(
+    ("api", "before", "requested"), [("EndTxn", ONGOING, ASKED), ("InitProducerId", COMMITTED, ASKED)]
+)
+def test_no_scalar_of_an_id_is_left_out(api: str, before: TransactionEntry, requested: StepInput, field: str) -> None:
     """Whatever is not as the decision has it breaks a rule, also what no next request depends on."""
-    found = replace(decided(api, step(before, asked)), partitions_after=1 if api == "EndTxn" else 0)
+    found = replace(decided(api, step(before, requested)), partitions_after=1 if api == "EndTxn" else 0)
     wrong = replace(found.after, **{field: FIELDS[field]})
 
     assert broken(api, found) == set()

@@ -47,11 +47,11 @@ def test_a_member_of_a_past_generation_commits_nothing() -> None:
     """Where a release checks commits against the generation; a commit without one is not checked."""
     past = OffsetCommitStep(claimed=2, generation=3, error=0, committed=5, committed_after=5)
     refused = OffsetCommitStep(2, 3, ErrorCode.ILLEGAL_GENERATION.value, 5, 5)
-    nobody = OffsetCommitStep(-1, 3, 0, 5, 5)
+    no_member = OffsetCommitStep(-1, 3, 0, 5, 5)
 
     assert {rules.OFFSETS_GENERATION_FENCE} == broken(judge_offset_commit(past, NEWEST))
     assert set() == broken(judge_offset_commit(refused, NEWEST))
-    assert set() == broken(judge_offset_commit(nobody, NEWEST))
+    assert set() == broken(judge_offset_commit(no_member, NEWEST))
     assert set() == broken(judge_offset_commit(past, FENCES_NOBODY))
 
 

@@ -103,8 +103,8 @@ def test_of_a_repetition_no_higher_epoch_is_reported_before_2_6() -> None:
 
 def test_what_was_ended_with_a_higher_epoch_waits_for_the_next_coordinator() -> None:
     """No markers are sent, and Complete is not pending, until the record is read again."""
-    asked = replace(ASKED, version=1, producer=IdAndEpoch(PRODUCER, EPOCH + 1))
-    found = decided("EndTxn", step(entry(ONGOING, client_version=0), asked), KAFKA_2_5)
+    request = replace(ASKED, version=1, producer=IdAndEpoch(PRODUCER, EPOCH + 1))
+    found = decided("EndTxn", step(entry(ONGOING, client_version=0), request), KAFKA_2_5)
 
     assert (found.error, found.after.state, found.after.pending) == (STALE, PREPARE_COMMIT, -1)
     assert not broken("EndTxn", found, KAFKA_2_5)
@@ -156,8 +156,8 @@ def test_each_failed_fence_raises_the_epoch_before_2_6(profile: Profile) -> None
 )
 def test_that_a_partition_is_in_no_transaction_has_a_code_since_3_7(profile: Profile, answered: ErrorCode) -> None:
     """Before, the state of the transaction is invalid."""
-    asked = AddRequest(PRODUCER, EPOCH, all_registered=False, verify_only=True)
-    seen = register(entry(ONGOING, client_version=0), asked, profile)
+    request = AddRequest(PRODUCER, EPOCH, all_registered=False, verify_only=True)
+    seen = register(entry(ONGOING, client_version=0), request, profile)
 
     assert (answered, NONE) == (verified(seen, False, profile), verified(seen, True, profile))
 
@@ -178,9 +178,9 @@ def test_offsets_are_asked_about_since_3_7(profile: Profile, offsets: bool, data
     batch = AppendRequest(base_offset=0, producer_id=PRODUCER, producer_epoch=EPOCH, transactional=True)
     of_offsets = committing.to_append(PRODUCER, EPOCH, offsets=1, log_end=0)
 
-    asked = [verification.is_asked(ProducerEntry(), each, 0, profile) for each in (of_offsets, batch)]
+    requested = [verification.is_asked(ProducerEntry(), each, 0, profile) for each in (of_offsets, batch)]
 
-    assert asked == [offsets, data]
+    assert requested == [offsets, data]
 
 
 @EACH

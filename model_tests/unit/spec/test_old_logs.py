@@ -291,9 +291,9 @@ def test_a_coordinator_that_is_not_reached(profile: Profile, answered: ErrorCode
 def test_a_fetch_of_a_past_incarnation(profile: Profile, sent: int, error: ErrorCode) -> None:
     """Refused since 3.7, if it names one."""
     leading = Leading(True, 7, log_start=0, log_end=9, incarnation=4)
-    asked = FollowerFetch(7, 5, incarnation=sent)
+    request = FollowerFetch(7, 5, incarnation=sent)
 
-    assert error == repl.fetched(leading, asked, EpochEnd(), profile=profile).error
+    assert error == repl.fetched(leading, request, EpochEnd(), profile=profile).error
 
 
 PRESENT = Proposal(leads=True, leader_epoch=4, partition_epoch=9, ineligible=False)
@@ -315,9 +315,9 @@ PRESENT = Proposal(leads=True, leader_epoch=4, partition_epoch=9, ineligible=Fal
 )
 def test_what_the_controller_looks_at(changes: dict[str, int], in_2_7: ErrorCode, since: ErrorCode) -> None:
     """In 2.7 at registration, leader epoch and version of the set; with KRaft at all of the proposal."""
-    asked = replace(PRESENT, **changes)
+    request = replace(PRESENT, **changes)
 
-    answered = [altered(asked, 4, 9, profile=profile).error for profile in (KAFKA_2_7, KAFKA_3_6, NEWEST)]
+    answered = [altered(request, 4, 9, profile=profile).error for profile in (KAFKA_2_7, KAFKA_3_6, NEWEST)]
 
     assert answered == [in_2_7, since, since]
 

@@ -17,12 +17,12 @@ def request(**fields: Any) -> AddRequest:
     return AddRequest(**{**plain, **fields})
 
 
-def row(before: TransactionEntry, asked: AddRequest) -> str:
-    return names_of(guards(before, asked, NEWEST))[register(before, asked, NEWEST).branch]
+def row(before: TransactionEntry, requested: AddRequest) -> str:
+    return names_of(guards(before, requested, NEWEST))[register(before, requested, NEWEST).branch]
 
 
 @pytest.mark.parametrize(
-    ("expected", "state", "before", "asked"),
+    ("expected", "state", "before", "requested"),
     [
         ("id_empty", EMPTY, {}, {"id_empty": True}),
         ("id_unknown", EMPTY, {"known": False}, {}),
@@ -42,18 +42,18 @@ def row(before: TransactionEntry, asked: AddRequest) -> str:
     ],
 )
 def test_every_row_of_the_table(
-    expected: str, state: TransactionState, before: dict[str, Any], asked: dict[str, Any]
+    expected: str, state: TransactionState, before: dict[str, Any], requested: dict[str, Any]
 ) -> None:
     """The first row that applies decides; where none does, the partitions join."""
-    assert expected == row(entry(state, **before), request(**asked))
+    assert expected == row(entry(state, **before), request(**requested))
 
 
 def test_before_4_0_the_identity_is_looked_at_first() -> None:
     """Another producer id is refused as such even while a transition is under way."""
-    before, asked = entry(EMPTY, **PENDING), request(producer_id=OTHER)
+    before, requested = entry(EMPTY, **PENDING), request(producer_id=OTHER)
 
-    assert register(before, asked, SNAPSHOT_4_0).error == ErrorCode.INVALID_PRODUCER_ID_MAPPING
-    assert register(before, asked, NEWEST).error == ErrorCode.CONCURRENT_TRANSACTIONS
+    assert register(before, requested, SNAPSHOT_4_0).error == ErrorCode.INVALID_PRODUCER_ID_MAPPING
+    assert register(before, requested, NEWEST).error == ErrorCode.CONCURRENT_TRANSACTIONS
     assert register(before, request(), SNAPSHOT_4_0).error == ErrorCode.CONCURRENT_TRANSACTIONS
 
 
@@ -69,8 +69,8 @@ def test_the_first_partition_begins_the_transaction() -> None:
 
 def test_who_verifies_is_reported_of_each_partition() -> None:
     """What is not in the transaction is abortable; an error goes to all."""
-    asked = request(verify_only=True)
-    seen = register(entry(ONGOING), asked, NEWEST)
+    requested = request(verify_only=True)
+    seen = register(entry(ONGOING), requested, NEWEST)
     fenced = register(entry(ONGOING), request(verify_only=True, producer_epoch=1), NEWEST)
 
     assert verified(seen, registered=True, profile=NEWEST) == ErrorCode.NONE

@@ -44,8 +44,8 @@ def rotated(profile: Profile) -> TransactionEntry:
 
 def begun(before: TransactionEntry, profile: Profile, version: int = 4) -> TransactionEntry:
     """Memory after the first partition of the next transaction."""
-    asked = AddRequest(before.producer_id, before.producer_epoch, False, 300, registering.client_version(version))
-    transition = register(before, asked, profile)
+    request = AddRequest(before.producer_id, before.producer_epoch, False, 300, registering.client_version(version))
+    transition = register(before, request, profile)
     return completed(transition.entry, transition.target, profile)
 
 
@@ -105,16 +105,16 @@ def test_the_coordinators_own_abort_under_version_1(profile: Profile, version: i
 def test_a_client_of_version_2_locks_its_id_on_a_coordinator_of_version_0(profile: Profile) -> None:
     """The record cannot hold its version: it gets an error, and the transition stays pending for ever."""
     rests = entry(EMPTY, client_version=0)
-    asked = AddRequest(PRODUCER, EPOCH, all_registered=False, client_version=2)
+    request = AddRequest(PRODUCER, EPOCH, all_registered=False, client_version=2)
 
-    added = register(rests, asked, profile)
+    added = register(rests, request, profile)
     stopped = end(replace(rests, state=ONGOING.value), ending(commits=True), profile)
 
     assert [ErrorCode.UNSUPPORTED_VERSION] * 2 == [added.error, stopped.error]
     assert not added.appends
     assert not stopped.appends
     assert [ONGOING, TransactionState.PREPARE_COMMIT] == [added.entry.pending, stopped.entry.pending]
-    again = [register(added.entry, asked, profile), initialize(added.entry, InitRequest(1000, FRESH), profile)]
+    again = [register(added.entry, request, profile), initialize(added.entry, InitRequest(1000, FRESH), profile)]
     assert [ErrorCode.CONCURRENT_TRANSACTIONS] * 2 == [each.error for each in again]
     assert added.entry == replace(rests, pending=ONGOING.value)
 
@@ -179,8 +179,8 @@ def test_offsets_of_no_producer_are_asked_about() -> None:
     offsets = committing.to_append(-1, -1, offsets=1, log_end=0)
     batch = AppendRequest(base_offset=0, transactional=True)
 
-    asked = verification.is_asked(ProducerEntry(), offsets, committing.as_produce(3), KAFKA_3_9)
-    assert (True, False) == (asked, verification.is_asked(ProducerEntry(), batch, 9, KAFKA_3_9))
+    request = verification.is_asked(ProducerEntry(), offsets, committing.as_produce(3), KAFKA_3_9)
+    assert (True, False) == (request, verification.is_asked(ProducerEntry(), batch, 9, KAFKA_3_9))
 
 
 @pytest.mark.parametrize(
@@ -224,14 +224,14 @@ def test_a_rotated_producer_is_reported_that_it_is_fenced() -> None:
 
 def test_all_in_a_request_are_answered_as_the_first_one() -> None:
     """Another client's Produce of version 10 replaces the error that one of version 11 knows."""
-    beside = queue(PendingVerification(any_request=True, version=10), 3, 11)
+    pending = queue(PendingVerification(any_request=True, version=10), 3, 11)
     alone = queue(PendingVerification(), 3, 11)
     abortable = ErrorCode.TRANSACTION_ABORTABLE.value
 
-    assert (0, 10, 11) == (beside.branch, beside.version, alone.version)
-    assert ErrorCode.INVALID_TXN_STATE == asking.reported(abortable, beside)
+    assert (0, 10, 11) == (pending.branch, pending.version, alone.version)
+    assert ErrorCode.INVALID_TXN_STATE == asking.reported(abortable, pending)
     assert ErrorCode.TRANSACTION_ABORTABLE == asking.reported(abortable, alone)
-    assert ErrorCode.CONCURRENT_TRANSACTIONS == asking.reported(ErrorCode.CONCURRENT_TRANSACTIONS.value, beside)
+    assert ErrorCode.CONCURRENT_TRANSACTIONS == asking.reported(ErrorCode.CONCURRENT_TRANSACTIONS.value, pending)
 
 
 # --- members of consumer groups -------------------------------------------------------------------------------
@@ -266,10 +266,10 @@ def test_how_a_stale_member_is_reported_so() -> None:
 
 def test_who_needs_no_member_epoch() -> None:
     """A claim without a member in an empty group, and a transaction without one; but not a request without epochs."""
-    nobody = EpochClaim(group_empty=True)
-    inside = replace(nobody, group_empty=False)
+    no_member = EpochClaim(group_empty=True)
+    inside = replace(no_member, group_empty=False)
 
-    assert ErrorCode.NONE == held(nobody, 9, NEWEST, transactional=False)
+    assert ErrorCode.NONE == held(no_member, 9, NEWEST, transactional=False)
     assert ErrorCode.NONE == held(inside, 4, NEWEST, transactional=True)
     assert ErrorCode.UNKNOWN_MEMBER_ID == held(inside, 9, NEWEST, transactional=False)
     assert ErrorCode.UNSUPPORTED_VERSION == held(MEMBER, groups.EPOCHS_SINCE - 1, NEWEST, transactional=False)
@@ -297,7 +297,7 @@ def test_which_empty_batch_the_cleaner_leaves(profile: Profile, of_round: bool, 
 
 
 @pytest.mark.parametrize(
-    ("asked", "error"),
+    ("requested", "error"),
     [
         ({"two_phase": True}, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
         ({"two_phase": True, "two_phase_allowed": True, "timeout": 10**9}, ErrorCode.NONE),
@@ -307,9 +307,9 @@ def test_which_empty_batch_the_cleaner_leaves(profile: Profile, of_round: bool, 
         ({"two_phase_allowed": True, "timeout": 10**9}, ErrorCode.INVALID_TRANSACTION_TIMEOUT),
     ],
 )
-def test_a_transaction_in_two_phases_has_to_be_allowed(asked: dict[str, int], error: ErrorCode) -> None:
+def test_a_transaction_in_two_phases_has_to_be_allowed(requested: dict[str, int], error: ErrorCode) -> None:
     """TransactionCoordinator.handleInitProducerId: refused by default, without limit where it is allowed."""
-    request = replace(InitRequest(60_000, FRESH), **asked)
+    request = replace(InitRequest(60_000, FRESH), **requested)
 
     transition = initialize(entry(EMPTY), request, NEWEST)
 

@@ -29,9 +29,9 @@ ADDED = replace(ASKED, version=4)
 LATE = replace(ASKED, now=2000)
 
 
-def step(before: TransactionEntry, asked: StepInput, **fields: Any) -> CoordinatorStep:
+def step(before: TransactionEntry, request: StepInput, **fields: Any) -> CoordinatorStep:
     """A step of one partition, answered NONE without an identity, after which the id is as before."""
-    plain = CoordinatorStep(before, asked, 0, NOBODY, before, 1, 1, registered_after=True)
+    plain = CoordinatorStep(before, request, 0, NOBODY, before, 1, 1, registered_after=True)
     return replace(plain, **fields)
 
 

@@ -7,7 +7,7 @@ from model_tests.histories.severity import Severity
 A, B = ("a", 0), ("b", 0)
 
 
-NOBODY = 99
+UNKNOWN_PRODUCER = 99
 
 
 def blamed(report: AuditReport) -> list[Finding]:

@@ -1,17 +1,19 @@
 """A log that is divided into parts at will."""
 
-import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
-from model_tests.audit.combine_parts import Judged, collected
+from model_tests.audit.combine_parts import collected
 from model_tests.audit.log import concluded
+from model_tests.audit.options import AuditOptions
 from model_tests.audit.partition import conclude
+from model_tests.audit.partition_verdict import Judged
 from model_tests.audit.reading import read_whole
 from model_tests.audit.reread import RereadRequest
-from model_tests.audit.verdict_tasks import VerdictTasks
-from model_tests.audit.wire import plain_asked
+from model_tests.audit.verdict_tasks import AuditPlan, VerdictTasks
 from model_tests.logs.kafka_log_derived import read_derived
 from model_tests.logs.kafka_log_folders import LogFolder, list_logs
 
@@ -19,17 +21,17 @@ from model_tests.logs.kafka_log_folders import LogFolder, list_logs
 class Divided:
     """Every log of a directory read a segment at a time, as tasks would, and what that took."""
 
-    def __init__(self, directory: Path, **options: str) -> None:
-        self.options = {"paths": json.dumps([str(directory)]), "divided_from": "1", "tasks": "1000000", **options}
+    def __init__(self, directory: Path, divided_from: int = 1, **options: Any) -> None:
+        self.plan = AuditPlan(AuditOptions(**options), (str(directory),), 1_000_000, divided_from)
         self.sizes: list[int] = []
-        self.asked: list[set[int]] = []
+        self.rereads: list[set[int]] = []
         self.logs = list_logs([str(directory)]).logs
-        self.reader = VerdictTasks(self.options)
+        self.reader = VerdictTasks(self.plan)
         self.verdicts = collected(self._read, self.logs, self.reader.wanted)
 
-    def _read(self, asked: Mapping[int, RereadRequest]) -> Iterator[SimpleNamespace]:
-        self.asked.append(set(asked))
-        reader = VerdictTasks(self.options | {"asked": plain_asked(asked)})
+    def _read(self, rereads: Mapping[int, RereadRequest]) -> Iterator[SimpleNamespace]:
+        self.rereads.append(set(rereads))
+        reader = VerdictTasks(replace(self.plan, rereads=rereads))
         for task in reader.tasks():
             for log, verdict, part, left in reader.run(task):
                 self.sizes += [len(left)] if left is not None else []

@@ -98,9 +98,9 @@ def test_what_a_batch_reached_is_reported_by_decision_and_by_release() -> None:
 
 def test_the_reader_of_the_table_needs_no_solver() -> None:
     """The check of traces reads what was derived."""
-    asked = "import sys, model_tests.judging.branch_coverage; sys.exit('z3' in sys.modules)"
+    request = "import sys, model_tests.judging.branch_coverage; sys.exit('z3' in sys.modules)"
 
-    assert 0 == subprocess.run([sys.executable, "-c", asked], check=False).returncode
+    assert 0 == subprocess.run([sys.executable, "-c", request], check=False).returncode
 
 
 @pytest.mark.parametrize(("effort", "fails"), [(RunEffort.QUICK, 1), (RunEffort.DEFAULT, 2)])

@@ -123,13 +123,13 @@ def end_of_nobody_knows_what(trace: int, **lacks: object) -> Rows:
 def test_what_no_rule_judges_is_counted_by_name(tmp_path: Path) -> None:
     """An append without a request is set aside; a step that no decision is about is no silent success."""
     true = [dict(row) for seed in range(100, 100 + 2 * len(simulate.WORKLOADS)) for row in simulate.trace_of(seed)]
-    nobody = dict(next(row for row in true if row["appended"]), trace=1, step=0, origin=-1)
+    no_client = dict(next(row for row in true if row["appended"]), trace=1, step=0, origin=-1)
     ended = next(row for row in true if row["api"] == "EndTxn")
     nameless = dict(ended, trace=2, step=0, transactional_id="", transaction=-1)
     others = [{**nameless, "trace": 2, "step": 1, "api": "EndTransaction"}]
     counted = unjudged_steps.counted([*true, nameless, *others])
 
-    report = check.run(str(written([*true, nobody, nameless, *others], tmp_path)))
+    report = check.run(str(written([*true, no_client, nameless, *others], tmp_path)))
 
     assert {"EndTxn", "EndTransaction", "ClientStart", "BrokerRegistration"} <= counted.keys()
     assert counted == report.passed_over

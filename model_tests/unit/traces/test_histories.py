@@ -395,17 +395,6 @@ def test_the_circumstances_of_a_trace_are_those_of_its_steps() -> None:
     assert not claimed_in(rules.TXN_NO_CROSSTALK, newest.under(1), 0)
 
 
-@pytest.mark.parametrize("seed", [5357, 78075])
-def test_batches_that_are_in_the_log_twice_may_be_out_of_order_the_second_time(seed: int) -> None:
-    """Two batches are written, a restart leaves a window of one, and a client writes both again under a new epoch."""
-    monitor = Monitor()
-    violations = [violation for row in trace_of(seed) for violation in monitor.judge(row)]
-
-    assert [*violations, *monitor.finish()] == []
-    known = {count.rule: count.known for count in monitor.rule_counts()}
-    assert known["seq.order"]
-
-
 def test_a_request_outlives_its_transaction_only_where_it_is_handled_late(traces: Sequence[Rows]) -> None:
     """A request of the transaction before the one that its client is in is late, by however little."""
     row = next(

@@ -89,10 +89,10 @@ def test_an_unfinished_file_is_no_file(tmp_path: Path) -> None:
 
 def test_a_file_appears_when_it_is_whole(tmp_path: Path) -> None:
     """Half a file never has its name."""
-    with whole(tmp_path / "file") as beside:
-        beside.write_text("half, ")
+    with whole(tmp_path / "file") as unfinished:
+        unfinished.write_text("half, ")
         assert not (tmp_path / "file").exists()
-        beside.write_text("half, and the other half")
+        unfinished.write_text("half, and the other half")
 
     assert ["file"] == [file.name for file in tmp_path.iterdir()]
 

@@ -1,4 +1,10 @@
-"""The actions on a stream: of the client, the network, the leader and its followers."""
+"""The actions on a stream: of the client, the network, the leader and its followers.
+
+Arguments:
+    request: its number, from 0, in the order of sending.
+    stream: what one producer sends to one partition.
+    others: how many records of others are appended before it.
+"""
 
 from collections.abc import Iterator
 from dataclasses import replace

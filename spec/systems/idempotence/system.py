@@ -7,6 +7,7 @@ from spec.algebra import Term, all_of, negate
 from spec.systems import assumptions as assume
 from spec.systems.idempotence.actions import StreamActions
 from spec.systems.idempotence.claims import StreamClaims
+from spec.systems.idempotence.judged import judged_steps
 from spec.systems.idempotence.stream import (
     BATCH,
     DELTA,
@@ -114,4 +115,5 @@ def idempotence(knobs: StreamKnobs = TRUE_SYSTEM, decide: Decide | None = None) 
             goal(two_epochs_in_log, POSITION),
         ),
         assumptions=ASSUMPTIONS,
+        steps=judged_steps(knobs, taken),
     )

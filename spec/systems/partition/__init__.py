@@ -1,1 +1,5 @@
-"""One partition with transactions: data, markers, replication, failover and readers, for any number of producers."""
+"""One partition with transactions: data, markers, replication, failover and readers, for any number of producers.
+
+Arguments:
+    producer: which one.
+"""

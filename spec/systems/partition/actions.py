@@ -1,4 +1,12 @@
-"""The actions on a partition: of producers, coordinators, the leader, its followers and readers."""
+"""The actions on a partition: of producers, coordinators, the leader, its followers and readers.
+
+Arguments:
+    sequence: of the first record.
+    delta: of the last offset from the first.
+    coordinator_epoch: that the marker carries.
+    to: how many batches the new leader has.
+    known: its high watermark, in batches.
+"""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -53,7 +61,8 @@ class PartitionActions:
     def _action(self, name: str, *over: Sort) -> Action:
         return Action(name, over, getattr(self, f"{name}_if"), getattr(self, name))
 
-    def _data(self, log: PartitionView, epoch: Term, sequence: Term, delta: Term) -> AppendRequest:
+    def data(self, log: PartitionView, epoch: Term, sequence: Term, delta: Term) -> AppendRequest:
+        """A batch of a producer's transaction."""
         return AppendRequest(
             base_offset=log.end(log.length()),
             producer_id=0,  # that of the producer; any other that is not negative would do
@@ -64,17 +73,19 @@ class PartitionActions:
             transactional=True,
         )
 
-    def _plain(self, log: PartitionView, epoch: Term, sequence: Term, delta: Term) -> AppendRequest:
-        return replace(self._data(log, epoch, sequence, delta), transactional=False)
+    def plain(self, log: PartitionView, epoch: Term, sequence: Term, delta: Term) -> AppendRequest:
+        """A batch outside transactions."""
+        return replace(self.data(log, epoch, sequence, delta), transactional=False)
 
-    def _commits(self, log: PartitionView, epoch: Term, delta: Term) -> AppendRequest:
-        data = self._data(log, epoch, NO_SEQUENCE, delta)
+    def offsets(self, log: PartitionView, epoch: Term, delta: Term) -> AppendRequest:
+        """A batch of offsets, which carries no sequence."""
+        data = self.data(log, epoch, NO_SEQUENCE, delta)
         return replace(data, origin=Origin.COORDINATOR.value)
 
-    def _marker(self, log: PartitionView, epoch: Term, coordinator_epoch: Term) -> AppendRequest:
-        """Of version 0, which lets through whatever a later version does."""
+    def marker(self, log: PartitionView, epoch: Term, coordinator_epoch: Term) -> AppendRequest:
+        """A marker of version 0, which lets through whatever a later version does."""
         return replace(
-            self._data(log, epoch, NO_SEQUENCE, 0),
+            self.data(log, epoch, NO_SEQUENCE, 0),
             origin=Origin.COORDINATOR.value,
             control=True,
             coordinator_epoch=coordinator_epoch,
@@ -87,14 +98,14 @@ class PartitionActions:
         """Transactional data of any epoch and sequence passes every check."""
         log = self.of(state, partition)
         yield from self._sendable(epoch, delta)
-        yield from self._passes(log, producer, self._data(log, epoch, sequence, delta))
+        yield from self._passes(log, producer, self.data(log, epoch, sequence, delta))
 
     def producer_appends(
         self, state: State, partition: Term, producer: Term, epoch: Term, sequence: Term, delta: Term
     ) -> State:
         """It is the last batch of the log, and of its producer's open transaction."""
         log = self.of(state, partition)
-        after = self._appended(state, partition, producer, self._data(log, epoch, sequence, delta))
+        after = self._appended(state, partition, producer, self.data(log, epoch, sequence, delta))
         return after.but(data=update(state.data, partition, producer, log.length(), to=True))
 
     def producer_appends_plain_if(
@@ -103,14 +114,14 @@ class PartitionActions:
         """Data that is not transactional passes every check."""
         log = self.of(state, partition)
         yield from self._sendable(epoch, delta)
-        yield from self._passes(log, producer, self._plain(log, epoch, sequence, delta))
+        yield from self._passes(log, producer, self.plain(log, epoch, sequence, delta))
 
     def producer_appends_plain(
         self, state: State, partition: Term, producer: Term, epoch: Term, sequence: Term, delta: Term
     ) -> State:
         """It is the last batch of the log."""
         log = self.of(state, partition)
-        return self._appended(state, partition, producer, self._plain(log, epoch, sequence, delta))
+        return self._appended(state, partition, producer, self.plain(log, epoch, sequence, delta))
 
     def group_coordinator_commits_if(
         self, state: State, partition: Term, producer: Term, epoch: Term, delta: Term
@@ -118,14 +129,14 @@ class PartitionActions:
         """Consumed offsets, which carry no sequence, pass every check."""
         log = self.of(state, partition)
         yield from self._sendable(epoch, delta)
-        yield from self._passes(log, producer, self._commits(log, epoch, delta))
+        yield from self._passes(log, producer, self.offsets(log, epoch, delta))
 
     def group_coordinator_commits(
         self, state: State, partition: Term, producer: Term, epoch: Term, delta: Term
     ) -> State:
         """They are the last batch of the log, and of their producer's open transaction."""
         log = self.of(state, partition)
-        after = self._appended(state, partition, producer, self._commits(log, epoch, delta))
+        after = self._appended(state, partition, producer, self.offsets(log, epoch, delta))
         return after.but(data=update(state.data, partition, producer, log.length(), to=True))
 
     def coordinator_writes_marker_if(
@@ -134,14 +145,14 @@ class PartitionActions:
         """A marker of any epoch and coordinator, late or repeated as it may be, passes every check."""
         log = self.of(state, partition)
         yield from self._sendable(epoch, coordinator_epoch)
-        yield from self._passes(log, producer, self._marker(log, epoch, coordinator_epoch))
+        yield from self._passes(log, producer, self.marker(log, epoch, coordinator_epoch))
 
     def coordinator_writes_marker(
         self, state: State, partition: Term, producer: Term, epoch: Term, coordinator_epoch: Term
     ) -> State:
         """It decides every batch of its producer that no marker has decided."""
         log, length = self.of(state, partition), self.of(state, partition).length()
-        after = self._appended(state, partition, producer, self._marker(log, epoch, coordinator_epoch))
+        after = self._appended(state, partition, producer, self.marker(log, epoch, coordinator_epoch))
 
         def undecided(p: Term, q: Term, i: Term) -> Term:
             mine = all_of(p == partition, q == producer)
@@ -270,7 +281,7 @@ class PartitionActions:
     ) -> State:
         """The leader knows of its producer what it would know after the append."""
         log = self.of(state, partition)
-        known = log.decided(producer, self._data(log, epoch, sequence, delta)).entry
+        known = log.decided(producer, self.data(log, epoch, sequence, delta)).entry
         return state.but(entry=update(state.entry, partition, producer, log.length(), to=known))
 
     def leader_forgets_if(self, state: State, partition: Term, producer: Term) -> Guard:

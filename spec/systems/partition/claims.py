@@ -1,4 +1,11 @@
-"""Claims about a partition in every reachable state: the theorems, and their lemmas."""
+"""Claims about a partition in every reachable state: the theorems, and their lemmas.
+
+Arguments:
+    offset: of a record.
+    log: the partition, as its leader and its followers have it.
+    i: a position.
+    j: a position that is not before it.
+"""
 
 from collections.abc import Callable
 from functools import partial

@@ -8,6 +8,7 @@ from spec.systems import assumptions as assume
 from spec.systems.language import Goal, Sort, State, System
 from spec.systems.partition.actions import PartitionActions
 from spec.systems.partition.claims import PartitionClaims
+from spec.systems.partition.judged import judged_steps
 from spec.systems.partition.log import (
     COORDINATOR_EPOCH,
     DELTA,
@@ -148,4 +149,5 @@ def partition(knobs: PartitionKnobs = TRUE_SYSTEM, decide: Decide | None = None)
         goals=tuple(goal(reached, *over) for reached, over in GOALS),
         assumptions=ASSUMPTIONS,
         derived=derived(knobs, taken),
+        steps=judged_steps(knobs, taken),
     )

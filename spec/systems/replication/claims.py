@@ -41,7 +41,14 @@ def replicas_agree_below_high_watermarks(world: ReplicationView, one: Term, othe
 
 
 def followers_have_the_leaders_history(world: ReplicationView, leader: Term, follower: Term, position: Term) -> Term:
-    """A follower whose Fetch was answered has what the leader of its epoch has, as far as its log goes."""
+    """A follower whose Fetch was answered has what the leader of its epoch has, as far as its log goes.
+
+    Args:
+        world: all replicas, the controller, and the messages between them.
+        leader: a replica that takes itself for the leader.
+        follower: a replica.
+        position: in the log, counted in batches from 0.
+    """
     state = world.state
     answered = all_of(state.reply(follower).high_watermark >= 0, position < state.length(follower))
     its = world.follows(follower, leader)

@@ -67,7 +67,7 @@ class ControllerActions(ReplicationActionBase):
         """It is not the leader: it lags, and its leader asks for it, or the controller has fenced its broker."""
         yield state.in_sync(replica)
         yield negate(state.leader() == replica)
-        yield state.members() > 1
+        yield state.other_in_sync(replica) >= 0
 
     def replica_leaves_in_sync_set(self, state: State, replica: Term) -> State:
         """It is out, and electable no more, but where too few are left."""

@@ -1,19 +1,27 @@
-"""The unbounded proof about replicas: a leader's high watermark never falls, and is within its log.
+"""The unbounded proof about replicas: what is committed survives, and replicas agree on it.
 
-For any number of replicas, batches, elections, restarts and losses, with zombies, proposals, and elections that
-replicas learn of late. The other rules of replication are searched; their waivers name what a proof would need.
+For any number of replicas, batches, elections, restarts and losses, with eligible leaders, zombies, proposals, and
+elections that replicas learn of late. An instance with so many replicas is a state in which no other one is in a set:
+each obligation is about all states that the lemmas allow.
 """
 
-from collections.abc import Callable
-from dataclasses import replace
-from typing import Final, TypeAlias
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any, Final, TypeAlias
 
 from spec import rules
 from spec.algebra import Term, all_of
-from spec.systems.language import Claim, Sort, State, System, given
-from spec.systems.replication.claims import high_watermark_is_in_the_log, high_watermark_never_falls
+from spec.rules import Rule
+from spec.systems.language import Claim, Guard, Sort, State, System, given
+from spec.systems.replication import claims
+from spec.systems.replication import commit_lemmas as of_commits
+from spec.systems.replication import election_lemmas as of_elections
+from spec.systems.replication import log_lemmas as of_logs
+from spec.systems.replication.history import ONE_LOG_IS_KEPT, with_history
+from spec.systems.replication.lemma_view import LemmaView
 from spec.systems.replication.system import replication
-from spec.systems.replication.world import EPOCH, REPLICA, ReplicationKnobs, ReplicationView
+from spec.systems.replication.world import EPOCH, POSITION, REPLICA, ReplicationKnobs
 
 _ANY: Final = 10**18
 """More than any run has."""
@@ -23,80 +31,274 @@ UNBOUNDED: Final = ReplicationKnobs(
 )
 """The newest release with every fault, and as many of everything as a run has."""
 
-
-def _leads(world: ReplicationView, leader: Term) -> Term:
-    return all_of(leader >= 0, world.leads(leader))
-
-
-def leader_counts_itself(world: ReplicationView, leader: Term) -> Term:
-    """A replica that takes itself for the leader counts itself in sync, and its own log end as one of the set's."""
-
-    def counts() -> Term:
-        return all_of(
-            world.state.in_sync_seen(leader, leader),
-            world.counted_end(leader, leader) == world.state.length(leader),
-        )
-
-    return given(_leads(world, leader), counts)
-
-
-def leader_awaits_no_reply(world: ReplicationView, leader: Term) -> Term:
-    """No answer to a Fetch is on its way to who takes itself for the leader."""
-    return given(_leads(world, leader), lambda: world.state.reply(leader).high_watermark < 0)
-
-
-def leader_is_in_sync(world: ReplicationView) -> Term:
-    """The leader that the controller elected is in the in-sync set."""
-    return given(world.state.leader() >= 0, lambda: world.state.in_sync(world.state.leader()))
-
-
-def elected_was_in_sync(world: ReplicationView, epoch: Term) -> Term:
-    """So was the leader of each election."""
-    elected = world.state.elected(epoch)
-    return given(elected.leader >= 0, lambda: world.state.in_sync_then(epoch, elected.leader))
-
-
-def lengths_are_natural(world: ReplicationView, replica: Term) -> Term:
-    """Neither a log nor what is replicated of it is shorter than nothing."""
-    return all_of(world.state.length(replica) >= 0, world.state.high_watermark(replica) >= 0)
-
-
-def reported_is_not_taken_back(world: ReplicationView, leader: Term) -> Term:
-    """A leader's high watermark is not below one that it returned in the same epoch."""
-    return given(leader >= 0, lambda: high_watermark_never_falls(world, leader))
-
-
-def watermark_is_in_the_log(world: ReplicationView, replica: Term) -> Term:
-    """No replica's high watermark is beyond its own log."""
-    return given(replica >= 0, lambda: high_watermark_is_in_the_log(world, replica))
-
-
 Sentence: TypeAlias = Callable[..., Term]
+Sight: TypeAlias = Callable[..., Any]
 
-LEMMAS: Final[tuple[tuple[Sentence, tuple[Sort, ...]], ...]] = (
-    (leader_is_in_sync, ()),
-    (elected_was_in_sync, (EPOCH,)),
-    (lengths_are_natural, (REPLICA,)),
-    (leader_counts_itself, (REPLICA,)),
-    (leader_awaits_no_reply, (REPLICA,)),
-    (watermark_is_in_the_log, (REPLICA,)),
-    (reported_is_not_taken_back, (REPLICA,)),
+
+@dataclass(frozen=True, slots=True)
+class Lemma:
+    """A lemma, and how it is proved and used.
+
+    Attributes:
+        rule: the one that it serves most.
+        over: the sorts that it speaks of.
+        rests_on: the lemmas with which its proof is tried first.
+        at_sight_of: from the state and arguments to the groups of terms at whose sight it is used.
+    """
+
+    sentence: Sentence
+    rule: Rule
+    over: tuple[Sort, ...]
+    rests_on: tuple[Sentence, ...] = ()
+    at_sight_of: Sight | None = None
+
+    @property
+    def name(self) -> str:
+        """What it is called in reports."""
+        return self.sentence.__name__
+
+
+def _log_of_a_leader(state: State, leader: Term, epoch: Term, position: Term) -> Any:
+    batch = state.epoch_log(epoch, position).batch
+    return (state.view(leader).epoch, batch), (state.log(leader, position).batch, batch)
+
+
+def _shared(state: State, epoch: Term, replica: Term, position: Term) -> Any:
+    shared = state.shared(epoch, replica)
+    return (shared, state.log(replica, position).batch), (shared, state.epoch_log(epoch, position).batch)
+
+
+_AGREEMENT, _SURVIVES, _BOUNDS = rules.REPL_PREFIX_AGREEMENT, rules.REPL_COMMITTED_SURVIVES, rules.REPL_HW_BOUNDS
+
+_ELECTED: Final = (
+    of_elections.view_is_of_an_election,
+    of_elections.elections_are_remembered,
+    of_elections.last_election_was_its_own,
+    of_elections.present_leader_was_elected,
+    of_elections.keeper_may_be_elected,
+    of_elections.leader_is_in_sync,
 )
-"""Each lemma, and what it speaks of; the last two are the theorems."""
+_LOGS: Final = (
+    of_logs.log_is_filled,
+    of_logs.log_is_of_its_epochs,
+    of_logs.epochs_rise_in_a_log,
+    of_logs.leader_has_its_epochs_log,
+    of_elections.view_is_of_an_election,
+    of_commits.lengths_are_natural,
+)
+_SHARED: Final = (
+    *_LOGS,
+    *_ELECTED,
+    of_logs.shared_is_of_the_epoch,
+    of_logs.shared_is_within_the_log,
+    of_logs.nothing_is_shared_ahead,
+)
+_COUNTED: Final = (
+    of_elections.heir_is_counted,
+    of_elections.slowest_is_counted,
+    of_elections.slowest_will_be_counted,
+    of_elections.leader_counts_itself,
+    of_elections.heard_follower_has_the_epoch,
+    of_elections.known_end_is_shared,
+    of_elections.elected_was_in_sync,
+    of_elections.eligible_while_few_are_in_sync,
+    of_elections.informed_leader_knows_the_set,
+    of_elections.informed_leader_leads,
+    of_elections.proposed_has_caught_up,
+    of_commits.lengths_are_natural,
+    of_logs.shared_is_within_the_log,
+    of_logs.nothing_is_shared_ahead,
+    of_logs.epoch_is_empty_before_it_begins,
+    of_logs.leader_has_begun,
+    *_ELECTED,
+)
+
+_INHERITED: Final = (
+    of_commits.heir_heard_of_what_is_committed,
+    of_commits.committed_is_of_its_epoch,
+    of_elections.heir_is_counted,
+    of_elections.slowest_is_counted,
+    of_elections.known_end_is_shared,
+    of_elections.heard_follower_has_the_epoch,
+    of_elections.leader_counts_itself,
+    of_logs.shared_is_of_the_epoch,
+    *_LOGS,
+    *_ELECTED,
+)
+
+_RAISED: Final = (
+    *_INHERITED,
+    of_commits.heir_has_what_is_committed,
+    of_commits.keeper_has_what_is_committed,
+    of_commits.own_commits_are_below_the_watermark,
+    of_commits.watermark_is_of_what_is_committed,
+)
+_ANSWERED: Final = (
+    of_commits.answer_is_of_what_is_committed,
+    of_logs.answered_follower_has_the_epochs_log,
+    of_logs.answer_is_of_the_epoch,
+    of_logs.epoch_log_is_filled,
+)
+
+LEMMAS: Final = (
+    Lemma(of_logs.log_is_filled, _AGREEMENT, (REPLICA, POSITION)),
+    Lemma(of_logs.epoch_log_is_filled, _AGREEMENT, (EPOCH, POSITION)),
+    Lemma(of_logs.batches_are_numbered, _AGREEMENT, ()),
+    Lemma(of_logs.epoch_is_empty_before_it_begins, _AGREEMENT, (EPOCH,)),
+    Lemma(of_logs.log_is_of_its_epochs, _AGREEMENT, (REPLICA, POSITION, POSITION)),
+    Lemma(of_logs.epochs_rise_in_a_log, _AGREEMENT, (REPLICA, POSITION, POSITION)),
+    Lemma(of_logs.epoch_log_is_of_its_epochs, _AGREEMENT, (EPOCH, POSITION, POSITION)),
+    Lemma(of_logs.epochs_rise_in_an_epoch_log, _AGREEMENT, (EPOCH, POSITION, POSITION)),
+    Lemma(of_logs.leader_has_its_epochs_log, _AGREEMENT, (REPLICA, EPOCH, POSITION), (), _log_of_a_leader),
+    Lemma(of_logs.leader_has_begun, _AGREEMENT, (REPLICA,)),
+    Lemma(of_logs.answer_is_of_the_epoch, _AGREEMENT, (REPLICA,)),
+    Lemma(of_logs.answered_follower_has_the_epochs_log, _AGREEMENT, (REPLICA, POSITION), _LOGS),
+    Lemma(of_logs.shared_is_of_the_epoch, _SURVIVES, (EPOCH, REPLICA, POSITION), _SHARED, _shared),
+    Lemma(of_logs.shared_is_within_the_log, _SURVIVES, (EPOCH, REPLICA), _SHARED),
+    Lemma(of_logs.nothing_is_shared_ahead, _SURVIVES, (EPOCH, REPLICA)),
+    Lemma(of_elections.leader_is_in_sync, _SURVIVES, ()),
+    Lemma(of_elections.elected_was_in_sync, _SURVIVES, (EPOCH,)),
+    Lemma(of_elections.present_leader_was_elected, _SURVIVES, ()),
+    Lemma(of_elections.keeper_may_be_elected, _SURVIVES, ()),
+    Lemma(of_elections.view_is_of_an_election, _SURVIVES, (REPLICA,)),
+    Lemma(of_elections.elections_are_remembered, _SURVIVES, (EPOCH,)),
+    Lemma(of_elections.last_election_was_its_own, _SURVIVES, (REPLICA,)),
+    Lemma(of_elections.informed_leader_leads, _SURVIVES, (REPLICA,)),
+    Lemma(of_elections.informed_leader_knows_the_set, _SURVIVES, (REPLICA, REPLICA)),
+    Lemma(of_elections.eligible_while_few_are_in_sync, _SURVIVES, (REPLICA,)),
+    Lemma(of_elections.leader_counts_itself, _BOUNDS, (REPLICA,)),
+    Lemma(of_elections.leader_awaits_no_reply, _BOUNDS, (REPLICA,)),
+    Lemma(of_elections.heard_follower_has_the_epoch, _SURVIVES, (REPLICA, REPLICA)),
+    Lemma(of_elections.known_end_is_shared, _SURVIVES, (REPLICA, REPLICA), (*_SHARED, *_COUNTED)),
+    Lemma(of_elections.proposed_has_caught_up, _SURVIVES, (REPLICA,)),
+    Lemma(
+        of_elections.heir_is_counted,
+        _SURVIVES,
+        (REPLICA, REPLICA),
+        (
+            of_elections.slowest_will_be_counted,
+            of_elections.elected_was_in_sync,
+            of_elections.eligible_while_few_are_in_sync,
+            of_elections.heard_follower_has_the_epoch,
+            of_elections.informed_leader_knows_the_set,
+            of_elections.informed_leader_leads,
+            of_elections.proposed_has_caught_up,
+            of_elections.leader_counts_itself,
+            of_elections.keeper_may_be_elected,
+            of_logs.nothing_is_shared_ahead,
+            of_logs.epoch_is_empty_before_it_begins,
+            *_ELECTED,
+        ),
+    ),
+    Lemma(of_elections.slowest_is_counted, _SURVIVES, (REPLICA, REPLICA), _COUNTED),
+    Lemma(of_elections.slowest_will_be_counted, _SURVIVES, (EPOCH, REPLICA), _COUNTED),
+    Lemma(of_elections.shared_was_there_at_the_start, _SURVIVES, (REPLICA, EPOCH)),
+    Lemma(of_commits.committed_is_of_its_epoch, _SURVIVES, (POSITION,)),
+    Lemma(
+        of_commits.heir_has_what_is_committed,
+        _SURVIVES,
+        (REPLICA, POSITION),
+        _INHERITED,
+    ),
+    Lemma(
+        of_commits.heir_heard_of_what_is_committed,
+        _SURVIVES,
+        (REPLICA, POSITION),
+        (
+            of_commits.committed_is_of_its_epoch,
+            of_commits.lengths_are_natural,
+            of_elections.heir_is_counted,
+            of_elections.heard_follower_has_the_epoch,
+            of_elections.leader_counts_itself,
+            of_logs.log_is_filled,
+            *_ELECTED,
+        ),
+    ),
+    Lemma(
+        of_commits.keeper_has_what_is_committed,
+        _SURVIVES,
+        (POSITION,),
+        (*_INHERITED, of_commits.heir_has_what_is_committed, of_elections.keeper_may_be_elected),
+    ),
+    Lemma(
+        of_commits.earlier_commits_were_there_at_the_start,
+        _SURVIVES,
+        (REPLICA, POSITION),
+        (
+            of_commits.heir_has_what_is_committed,
+            of_commits.committed_is_of_its_epoch,
+            of_elections.elected_was_in_sync,
+            of_logs.epoch_is_empty_before_it_begins,
+            of_logs.leader_has_begun,
+            of_logs.log_is_filled,
+            *_ELECTED,
+        ),
+    ),
+    Lemma(of_commits.own_commits_are_below_the_watermark, _BOUNDS, (REPLICA, POSITION)),
+    Lemma(of_commits.watermark_is_of_what_is_committed, _BOUNDS, (REPLICA, POSITION), (*_RAISED, *_ANSWERED)),
+    Lemma(
+        of_commits.answer_is_of_what_is_committed,
+        _BOUNDS,
+        (REPLICA, POSITION),
+        (of_commits.watermark_is_of_what_is_committed, *_LOGS[2:]),
+    ),
+    Lemma(of_commits.watermark_is_in_the_log, _BOUNDS, (REPLICA,), (*_RAISED, *_ANSWERED)),
+    Lemma(of_commits.lengths_are_natural, _BOUNDS, (REPLICA,)),
+    Lemma(of_commits.reported_is_not_taken_back, _BOUNDS, (REPLICA,)),
+)
+"""What makes the theorems inductive."""
+
+RESTS_ON: Final[Mapping[Sentence, tuple[Sentence, ...]]] = MappingProxyType(
+    {
+        claims.high_watermark_is_in_every_in_sync_log: (
+            of_commits.watermark_is_in_the_log,
+            of_commits.heir_has_what_is_committed,
+            of_commits.committed_is_of_its_epoch,
+            of_commits.lengths_are_natural,
+            of_logs.log_is_filled,
+        ),
+        claims.high_watermark_never_falls: (of_commits.reported_is_not_taken_back,),
+        claims.leader_has_what_is_committed: (
+            of_commits.heir_has_what_is_committed,
+            of_commits.committed_is_of_its_epoch,
+            of_elections.leader_is_in_sync,
+        ),
+        claims.replicas_agree_below_high_watermarks: (of_commits.watermark_is_of_what_is_committed,),
+        claims.followers_have_the_leaders_history: (
+            of_logs.answered_follower_has_the_epochs_log,
+            of_logs.leader_has_its_epochs_log,
+        ),
+    }
+)
+"""The lemmas that each theorem follows from."""
 
 
-def proved(knobs: ReplicationKnobs = UNBOUNDED) -> System:
-    """The system with what is proved of it.
+def proved(knobs: ReplicationKnobs = UNBOUNDED, assumed: Mapping[str, Guard] = ONE_LOG_IS_KEPT) -> System:
+    """The system with what is proved of it: its theorems, about what its instances have, and the lemmas.
 
     Args:
         knobs: what is in it; by default the true system, without bounds.
+        assumed: what is assumed of its actions.
     """
 
-    def claim(sentence: Sentence, over: tuple[Sort, ...]) -> Claim:
+    def claim(lemma: Lemma) -> Claim:
         def holds(state: State, *at: Term) -> Term:
-            return sentence(ReplicationView(knobs, state), *at)
+            return lemma.sentence(LemmaView(knobs, state), *at)
 
-        return Claim(sentence.__name__, rules.REPL_HW_BOUNDS, str(sentence.__doc__), over, holds)
+        names = frozenset(one.__name__ for one in lemma.rests_on)
+        return Claim(lemma.name, lemma.rule, str(lemma.sentence.__doc__), lemma.over, holds, names, lemma.at_sight_of)
 
-    lemmas = tuple(claim(*each) for each in LEMMAS)
-    return replace(replication(knobs), theorems=lemmas[-2:], lemmas=lemmas, goals=())
+    system = replication(knobs)
+    lemmas = tuple(map(claim, LEMMAS))
+    theorems = tuple(map(_of_natural_numbers, system.theorems))
+    return replace(with_history(system, assumed), theorems=theorems, lemmas=lemmas, goals=())
+
+
+def _of_natural_numbers(theorem: Claim) -> Claim:
+    """What an instance has is numbered from 0; the unbounded proof says so."""
+
+    def holds(state: State, *at: Term) -> Term:
+        return given(all_of(*(each >= 0 for each in at)), lambda: theorem.holds(state, *at))
+
+    rests_on = next(lemmas for sentence, lemmas in RESTS_ON.items() if sentence.__name__ == theorem.name)
+    return replace(theorem, holds=holds, rests_on=frozenset(one.__name__ for one in rests_on))

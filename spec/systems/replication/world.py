@@ -7,7 +7,7 @@ of the controller: one that takes itself for the leader may be a zombie. A ghost
 from dataclasses import dataclass, replace
 from typing import Final
 
-from spec.algebra import Term, all_of, choose
+from spec.algebra import Term, all_of, any_of, choose, negate
 from spec.protocol import electing, repl
 from spec.protocol.electing import Candidate
 from spec.protocol.repl import (
@@ -250,9 +250,12 @@ class ReplicationView:
 
     def counted_end(self, leader: Term, replica: Term) -> Term:
         """A replica's log end, as a leader knows it, where it holds the high watermark back; -1 where it does not."""
+        return choose(self.counts(leader, replica), self.known_end(leader, replica), ABSENT)
+
+    def counts(self, leader: Term, replica: Term) -> Term:
+        """A leader's high watermark waits for this replica."""
         proposed = all_of(self.knobs.waits_for_proposed, self.state.view(leader).proposed == replica)
-        counts = repl.holds_back(in_sync=self.state.in_sync_seen(leader, replica), proposed=proposed, caught_up=False)
-        return choose(counts, self.known_end(leader, replica), ABSENT)
+        return repl.holds_back(in_sync=self.state.in_sync_seen(leader, replica), proposed=proposed, caught_up=False)
 
     def known_end(self, leader: Term, replica: Term) -> Term:
         """A replica's log end, as a leader knows it."""
@@ -272,14 +275,14 @@ class ReplicationView:
         Those in sync may be away: the controller takes them out of the set, and may then elect who is eligible.
         """
         state = self.state
-        nobody_eligible = all_of(state.members() == 0, state.first_eligible() < 0)
+        nobody_eligible = all_of(state.first_in_sync() < 0, state.first_eligible() < 0)
         last = state.last_known() == replica
         candidate = Candidate(replica, True, state.in_sync(replica), state.eligible(replica), last)
         return electing.is_electable(candidate, True, nobody_eligible, self.knobs.unclean, self.knobs.profile)
 
 
 def derived(knobs: ReplicationKnobs) -> tuple[Least, ...]:
-    """Where a later epoch begins in a log, who is eligible, and how far those are that hold the high watermark back."""
+    """Where a later epoch begins in a log, who may be elected, and how far those are that hold the watermark back."""
 
     def first_later(state: State, replica: Term, epoch: Term, position: Term) -> Term:
         entry = state.log(replica, position)
@@ -295,12 +298,25 @@ def derived(knobs: ReplicationKnobs) -> tuple[Least, ...]:
         )
         return choose(one == other, ABSENT, choose(left < right, right, left))
 
+    def first_in_sync(state: State, replica: Term) -> Term:
+        return choose(state.in_sync(replica), replica, ABSENT)
+
+    def other_in_sync(state: State, replica: Term, other: Term) -> Term:
+        return choose(all_of(state.in_sync(other), negate(other == replica)), other, ABSENT)
+
     def first_eligible(state: State, replica: Term) -> Term:
         return choose(state.eligible(replica), replica, ABSENT)
+
+    def other_candidate(state: State, replica: Term, other: Term) -> Term:
+        candidate = any_of(state.in_sync(other), state.eligible(other))
+        return choose(all_of(candidate, negate(other == replica)), other, ABSENT)
 
     high_watermark = Least("least_end", (REPLICA,), (REPLICA,), least_end)
     return (
         Least("first_later", (REPLICA, EPOCH), (POSITION,), first_later),
+        Least("first_in_sync", (), (REPLICA,), first_in_sync),
+        Least("other_in_sync", (REPLICA,), (REPLICA,), other_in_sync),
         Least("first_eligible", (), (REPLICA,), first_eligible),
+        Least("other_candidate", (REPLICA,), (REPLICA,), other_candidate),
         Least("least_end", (REPLICA,), (REPLICA, REPLICA), majority_end) if knobs.of_majority else high_watermark,
     )

@@ -56,7 +56,15 @@ def quiet(profile: Profile, max_epoch: int = 14, **changed: Any) -> TransactionK
 def broken(
     name: str, violates: str, knobs: TransactionKnobs, *, left_to_tests: bool = False, **mended: Any
 ) -> BrokenTransactions:
-    """A change, and what takes it back; behaviours of the release are given by name in `behaviours`."""
+    """A change, and what takes it back; behaviours of the release are given by name in `behaviours`.
+
+    Args:
+        name: what is wrong, in a line.
+        violates: the claim that no longer holds.
+        knobs: of the system that shows it.
+        left_to_tests: whether `eos prove` leaves it to the tests.
+        mended: knobs that take the change back.
+    """
     behaviours: Mapping[str, Any] = mended.pop("behaviours", {})
     profile = replace(knobs.profile, **behaviours)
     return BrokenTransactions(name, violates, knobs, replace(knobs, profile=profile, **mended), left_to_tests)

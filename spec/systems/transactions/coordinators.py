@@ -1,4 +1,8 @@
-"""The actions of coordinators: they decide, append records, send markers, complete, time out, and fail over."""
+"""The actions of coordinators: they decide, append records, send markers, complete, time out, and fail over.
+
+Arguments:
+    fate: how the append to the coordinator's log ends.
+"""
 
 from dataclasses import replace
 
@@ -71,7 +75,7 @@ class Coordinators(Recording):
     def coordinator_initializes_if(self, state: State, instance: Term, fate: Term) -> Guard:
         """The next instance requests an identity and gets one; instances are numbered in this order."""
         view = self.of(state)
-        yield from self._next(view, instance)
+        yield from self.next_instance(view, instance)
         yield view.initialized().appends
         yield self._has_producer_id(view.initialized())
 
@@ -90,7 +94,7 @@ class Coordinators(Recording):
     def coordinator_bumps_if(self, state: State, txn: Term, fate: Term) -> Guard:
         """An InitProducerId that expects an identity arrives, and is given one."""
         view = self.of(state)
-        yield from self._bump_arrives(view, txn)
+        yield from self.bump_arrives(view, txn)
         yield view.bumped(txn).appends
         yield self._has_producer_id(view.bumped(txn))
 
@@ -111,14 +115,15 @@ class Coordinators(Recording):
     def bump_meets_open_transaction_if(self, state: State, txn: Term) -> Guard:
         """An InitProducerId that expects an identity arrives while a transaction is open."""
         view = self.of(state)
-        yield from self._bump_arrives(view, txn)
+        yield from self.bump_arrives(view, txn)
         yield is_fencing(view.bumped(txn).entry)
 
     def bump_meets_open_transaction(self, state: State, txn: Term) -> State:
         """The coordinator is about to abort it."""
         return self._remembers(state, self.of(state).bumped(txn).entry).but(fenced_by=always(txn))
 
-    def _bump_arrives(self, view: TransactionsView, txn: Term) -> Guard:
+    def bump_arrives(self, view: TransactionsView, txn: Term) -> Guard:
+        """An InitProducerId that expects an identity is on the network, and as late as the knobs allow."""
         yield view.is_bump(txn)
         successor = view.given(view.owner(txn) + 1).producer_epoch >= 0
         yield any_of(BUMPS in self.knobs.outlive, negate(any_of(view.ended(txn), successor)))
@@ -127,7 +132,7 @@ class Coordinators(Recording):
     def coordinator_fences_if(self, state: State, instance: Term) -> Guard:
         """The next instance requests an identity while a transaction is open."""
         view = self.of(state)
-        yield from self._next(view, instance)
+        yield from self.next_instance(view, instance)
         yield is_fencing(view.initialized().entry)
 
     def coordinator_fences(self, state: State, instance: Term) -> State:
@@ -143,7 +148,8 @@ class Coordinators(Recording):
         fencing = completing.fence(self.of(state).remembers())
         return self._remembers(state, fencing).but(fenced_by=always(ABSENT))
 
-    def _next(self, view: TransactionsView, instance: Term) -> Guard:
+    def next_instance(self, view: TransactionsView, instance: Term) -> Guard:
+        """The instance has no identity yet, and the one before it has."""
         yield view.given(instance).producer_epoch == ABSENT
         yield any_of(instance == 0, view.given(instance - 1).producer_epoch >= 0)
 

@@ -1,4 +1,8 @@
-"""Claims about the offsets that transactions commit, in every reachable state."""
+"""Claims about the offsets that transactions commit, in every reachable state.
+
+Arguments:
+    other: another partition of the transaction.
+"""
 
 from collections.abc import Callable
 from typing import Final

@@ -17,6 +17,7 @@ from spec.systems.transactions import reader_lemmas as of_readers
 from spec.systems.transactions import sequence_lemmas as of_sequences
 from spec.systems.transactions.claims import Sentence
 from spec.systems.transactions.decisions import ReleaseDecisions, decisions
+from spec.systems.transactions.judged import judged_steps
 from spec.systems.transactions.known import LemmaView
 from spec.systems.transactions.system import transactions
 from spec.systems.transactions.world import (
@@ -201,7 +202,8 @@ def proved(knobs: TransactionKnobs = UNBOUNDED, taken: ReleaseDecisions | None =
     of = taken or decisions(knobs)
     system = transactions(knobs, of)
     theorems = tuple(theorem for theorem in system.theorems if theorem.name in PROVED)
-    return replace(system, theorems=theorems, lemmas=lemmas(knobs, of), assumptions=assumed(knobs))
+    steps = judged_steps(knobs, of)
+    return replace(system, theorems=theorems, lemmas=lemmas(knobs, of), assumptions=assumed(knobs), steps=steps)
 
 
 def assumed(knobs: TransactionKnobs = UNBOUNDED) -> tuple[assume.Assumption, ...]:

@@ -15,7 +15,16 @@ def log_is_numbered(view: LemmaView, txn: Term, partition: Term, batch: Term) ->
 
 
 def numbers_differ(view: LemmaView, txn: Term, batch: Term, other: Term, another: Term, partition: Term) -> Term:
-    """No two batches of a partition have the same number."""
+    """No two batches of a partition have the same number.
+
+    Args:
+        view: the state of the system, and what is asked of it.
+        txn: a client's transaction, by its number, or a bump that it has asked for.
+        batch: its number among those of the transaction to the partition, from 0.
+        other: another transaction, or the same.
+        another: a batch of that one.
+        partition: which one.
+    """
     one, two = view.offset(txn, partition, batch), view.offset(other, partition, another)
     return implies(all_of(one >= 0, one == two), all_of(txn == other, batch == another))
 

@@ -128,7 +128,14 @@ class TransactionsView:
         return verification.is_asked(known, request, self.produce_version, self.knobs.profile)
 
     def appended(self, txn: Term, partition: Term, batch: Term, request: AppendRequest) -> Append:
-        """The leader's decision on a batch, verified or not."""
+        """The leader's decision on a batch, verified or not.
+
+        Args:
+            txn: a client's transaction, by its number, or a bump that it has asked for.
+            partition: which one.
+            batch: its number among those of the transaction to the partition, from 0.
+            request: what arrives: data, or consumed offsets.
+        """
         identity = self.who(txn)
         guard = any_of(self.guarded(txn, partition, batch), not self.knobs.guard_compared)
         guarded = all_of(self.phase(txn, partition, batch) == CONFIRMED, guard)

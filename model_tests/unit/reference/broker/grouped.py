@@ -11,7 +11,7 @@ from reference.broker.group_api import OffsetsVerification, TxnOffsetCommitReque
 from reference.broker.group_coordinator import GroupConfig, GroupCoordinator, TransactionalCommit
 from reference.broker.group_log import OffsetsTopic
 from reference.broker.group_requests import (
-    NOBODY,
+    NO_CLAIM,
     FetchedOffset,
     JoinAnswer,
     JoinRequest,
@@ -86,14 +86,14 @@ class GroupWorld:
 
     # --- offsets ----------------------------------------------------------------------------------------------
 
-    def commit(self, offset: int, claim: MemberClaim = NOBODY, partition: TopicPartition = T0) -> None:
+    def commit(self, offset: int, claim: MemberClaim = NO_CLAIM, partition: TopicPartition = T0) -> None:
         """OffsetCommit of one offset."""
         self.groups.commit_offsets(GROUP, offsets({partition: offset}), claim)
 
     def pend(
         self,
         offset: int,
-        claim: MemberClaim = NOBODY,
+        claim: MemberClaim = NO_CLAIM,
         *,
         producer: ProducerIdentity = PRODUCER,
         partition: TopicPartition = T0,
@@ -101,8 +101,8 @@ class GroupWorld:
         verified: Callable[[], int] | None = None,
     ) -> None:
         """TxnOffsetCommit of one offset; the coordinator of the transaction agrees where nothing else is given."""
-        asked = TransactionalCommit(version, GROUP, producer, offsets({partition: offset}), claim)
-        self.groups.commit_in_transaction(asked, verified or (lambda: self.guard(producer)))
+        request = TransactionalCommit(version, GROUP, producer, offsets({partition: offset}), claim)
+        self.groups.commit_in_transaction(request, verified or (lambda: self.guard(producer)))
 
     def guard(self, producer: ProducerIdentity = PRODUCER) -> int:
         """The guard of a producer whose transaction has been verified."""
@@ -140,23 +140,23 @@ class GroupWorld:
             self.groups.take_over_decided()
 
     def request(
-        self, producer: ProducerIdentity, offset: int, version: int = 4, claim: MemberClaim = NOBODY
+        self, producer: ProducerIdentity, offset: int, version: int = 4, claim: MemberClaim = NO_CLAIM
     ) -> dict[TopicPartition, ErrorCode]:
         """TxnOffsetCommit at the broker, for a partition that exists and one that does not."""
         missing = TopicPartition("missing", 0)
-        asked = TxnOffsetCommitRequest(version, ID, GROUP, producer, offsets({T0: offset, missing: offset}), claim)
+        request = TxnOffsetCommitRequest(version, ID, GROUP, producer, offsets({T0: offset, missing: offset}), claim)
         verification = OffsetsVerification(
             self.profile, self.transactions, {0: self.partition}, self.topic.names(), version, self.clock.now
         )
-        return handle_txn_offset_commit(self.groups, asked, verification, (T0, T1))
+        return handle_txn_offset_commit(self.groups, request, verification, (T0, T1))
 
     # --- members ----------------------------------------------------------------------------------------------
 
     def join(self, member_id: str = "", instance: str | None = None, *, at_once: bool = True) -> list[JoinAnswer]:
         """JoinGroup; the list has the answer once it has come."""
         answers: list[JoinAnswer] = []
-        asked = JoinRequest(GROUP, member_id, instance, session_timeout_ms=10_000, must_know_id=not at_once)
-        self.groups.join(asked, answers.append)
+        request = JoinRequest(GROUP, member_id, instance, session_timeout_ms=10_000, must_know_id=not at_once)
+        self.groups.join(request, answers.append)
         return answers
 
     def join_named(self, group: str) -> JoinAnswer:
@@ -184,9 +184,9 @@ class GroupWorld:
         self.groups.pass_time()
 
 
-def offsets(asked: Mapping[TopicPartition, int]) -> Offsets:
+def offsets(requested: Mapping[TopicPartition, int]) -> Offsets:
     """Offsets without metadata."""
-    return {partition: OffsetAndMetadata(Offset(offset)) for partition, offset in asked.items()}
+    return {partition: OffsetAndMetadata(Offset(offset)) for partition, offset in requested.items()}
 
 
 def marker_of(committed: bool, epoch: int = 5, coordinator_epoch: int = 0, producer_id: int = 7) -> TxnMarker:

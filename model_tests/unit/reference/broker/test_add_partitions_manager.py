@@ -26,7 +26,7 @@ def question(
 def manager() -> AddPartitionsToTxnManager[str]:
     """A manager with a request under way."""
     manager: AddPartitionsToTxnManager[str] = AddPartitionsToTxnManager()
-    manager.ask(NODE, question(transactional_id="under way"), "first")
+    manager.verify(NODE, question(transactional_id="under way"), "first")
     manager.requests()
     return manager
 
@@ -44,8 +44,8 @@ def code(refusal: Refusal | None) -> ErrorCode:
 def test_one_request_at_a_time(manager: AddPartitionsToTxnManager[str]) -> None:
     """What comes up while one is under way waits, and goes together; other nodes' requests go at once."""
     for name in ("a", "b"):
-        assert manager.ask(NODE, question(transactional_id=name), name) is None
-    manager.ask(2, question(), "other node")
+        assert manager.verify(NODE, question(transactional_id=name), name) is None
+    manager.verify(2, question(), "other node")
 
     assert [2] == [node for node, _ in manager.requests()]
     assert [("first", None)] == manager.answered(NODE, {"under way": None})
@@ -65,9 +65,9 @@ def test_one_waiting_question_of_each_id(
     manager: AddPartitionsToTxnManager[str], later: ProducerIdentity, reported: str, error: ErrorCode, stays: str
 ) -> None:
     """The higher epoch is kept; of two with the same one the later is, and the earlier may ask again."""
-    manager.ask(NODE, question(), "earlier")
+    manager.verify(NODE, question(), "earlier")
 
-    answer = manager.ask(NODE, question(later), "later")
+    answer = manager.verify(NODE, question(later), "later")
 
     assert answer is not None
     assert (reported, error, [stays]) == (answer.who, code(answer.refusal), waiting(manager))
@@ -75,9 +75,9 @@ def test_one_waiting_question_of_each_id(
 
 def test_epochs_of_different_producer_ids_are_compared(manager: AddPartitionsToTxnManager[str]) -> None:
     """After the last epoch of a producer id the next one begins at 0, and gets the error of a stale epoch."""
-    manager.ask(NODE, question(identity(7, MAX_EPOCH - 1)), "the old producer id")
+    manager.verify(NODE, question(identity(7, MAX_EPOCH - 1)), "the old producer id")
 
-    answer = manager.ask(NODE, question(identity(8, 0)), "the new one")
+    answer = manager.verify(NODE, question(identity(8, 0)), "the new one")
 
     assert answer is not None
     assert ("the new one", ErrorCode.INVALID_PRODUCER_EPOCH) == (answer.who, code(answer.refusal))
@@ -86,7 +86,7 @@ def test_epochs_of_different_producer_ids_are_compared(manager: AddPartitionsToT
 
 def test_what_is_under_way_is_not_replaced(manager: AddPartitionsToTxnManager[str]) -> None:
     """Only what waits is."""
-    assert manager.ask(NODE, question(identity(7, 9), "under way"), "second") is None
+    assert manager.verify(NODE, question(identity(7, 9), "under way"), "second") is None
     assert [("first", None)] == manager.answered(NODE, {"under way": None})
 
 
@@ -99,8 +99,8 @@ def test_all_answers_are_reported_as_the_first_asker_knows_them(
     manager: AddPartitionsToTxnManager[str], first: Supported, then: Supported, error: ErrorCode
 ) -> None:
     """A client may get an error that its version does not have, or another than its own."""
-    manager.ask(NODE, question(transactional_id="a", supported=first), "a")
-    manager.ask(NODE, question(transactional_id="b", supported=then), "b")
+    manager.verify(NODE, question(transactional_id="a", supported=first), "a")
+    manager.verify(NODE, question(transactional_id="b", supported=then), "b")
     manager.answered(NODE, {"under way": None})
     manager.requests()
 
@@ -114,7 +114,7 @@ def test_a_fence_is_reported_as_a_stale_epoch(manager: AddPartitionsToTxnManager
     assert [("first", ErrorCode.INVALID_PRODUCER_EPOCH)] == [
         (who, code(refusal)) for who, refusal in manager.answered(NODE, {"under way": ProducerFenced()})
     ]
-    manager.ask(NODE, question(), "second")
+    manager.verify(NODE, question(), "second")
     manager.requests()
     assert [("second", ErrorCode.CONCURRENT_TRANSACTIONS)] == [
         (who, code(refusal)) for who, refusal in manager.answered(NODE, {"payments": ConcurrentTransactions()})
@@ -125,10 +125,10 @@ def test_a_fence_is_reported_as_a_stale_epoch(manager: AddPartitionsToTxnManager
 def test_a_request_that_fails_fails_for_all(manager: AddPartitionsToTxnManager[str], refusal: Refusal) -> None:
     """A transaction that no record can hold takes the others of its request with it; then the next request goes."""
     for name in ("a", "b"):
-        manager.ask(NODE, question(transactional_id=name), name)
+        manager.verify(NODE, question(transactional_id=name), name)
     manager.answered(NODE, {"under way": None})
     manager.requests()
-    manager.ask(NODE, question(transactional_id="c"), "c")
+    manager.verify(NODE, question(transactional_id="c"), "c")
 
     assert [("a", refusal), ("b", refusal)] == manager.failed(NODE, refusal)
     assert [NODE] == [node for node, _ in manager.requests()]

@@ -16,7 +16,7 @@ from model_tests.unit.reference.broker.grouped import (
 )
 from reference.broker.group_coordinator import TransactionalCommit
 from reference.broker.group_record import OffsetKey
-from reference.broker.group_requests import NOBODY, MemberClaim, SyncAnswer, SyncRequest
+from reference.broker.group_requests import NO_CLAIM, MemberClaim, SyncAnswer, SyncRequest
 from spec.versions import BEFORE_3_7, KAFKA_2_4, KAFKA_3_9, NEWEST, SNAPSHOT_4_0, Profile
 from spec.vocabulary import ErrorCode
 
@@ -33,7 +33,7 @@ STRANGER: Final = MemberClaim(1, "nobody-knows")
         (lambda _: STRANGER, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.UNKNOWN_MEMBER_ID),
         (lambda _: MemberClaim(1, ""), ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.UNKNOWN_MEMBER_ID),
         (lambda m: m._replace(group_instance_id="other"), ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.UNKNOWN_MEMBER_ID),
-        (lambda _: NOBODY, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.NONE),
+        (lambda _: NO_CLAIM, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.NONE),
     ],
     ids=["member", "future", "past", "none", "stranger", "unnamed", "no such instance", "nobody"],
 )
@@ -53,7 +53,7 @@ def test_commits_to_a_group_with_members(
     )
 
 
-@pytest.mark.parametrize("claim", [NOBODY, MemberClaim(-1, "nobody-knows"), MemberClaim(-1, "", "static")])
+@pytest.mark.parametrize("claim", [NO_CLAIM, MemberClaim(-1, "nobody-knows"), MemberClaim(-1, "", "static")])
 @CLASSIC_AND_NEW
 def test_a_group_without_members_takes_commits_of_no_generation(profile: Profile, claim: MemberClaim) -> None:
     """Whatever member they name."""
@@ -118,7 +118,7 @@ def test_a_group_needs_a_name_for_a_transaction() -> None:
     """Plain offsets may belong to the group of no name."""
     world = GroupWorld()
 
-    world.groups.commit_offsets("", offsets({T0: 3}), NOBODY)
+    world.groups.commit_offsets("", offsets({T0: 3}), NO_CLAIM)
 
     assert 3 == world.groups.fetch_offsets("", (T0,), True)[T0].offset
     nameless = TransactionalCommit(4, "", PRODUCER, offsets({T0: 8}))

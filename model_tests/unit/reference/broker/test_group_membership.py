@@ -258,7 +258,7 @@ def test_a_static_member_leaves_by_its_instance() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "error"),
+    ("requested", "error"),
     [
         (JoinRequest(GROUP, session_timeout_ms=1), ErrorCode.INVALID_SESSION_TIMEOUT),
         (JoinRequest(GROUP, session_timeout_ms=10**8), ErrorCode.INVALID_SESSION_TIMEOUT),
@@ -271,13 +271,13 @@ def test_a_static_member_leaves_by_its_instance() -> None:
     ],
     ids=["short", "long", "unknown", "no group", "no instance", "protocol", "type", "no protocol"],
 )
-def test_who_cannot_join(asked: JoinRequest, error: ErrorCode) -> None:
+def test_who_cannot_join(requested: JoinRequest, error: ErrorCode) -> None:
     """Each reason has its error, and the group stays as it is."""
     world = GroupWorld()
     claim = world.member()
     answers: list[JoinAnswer] = []
 
-    world.groups.join(asked, answers.append)
+    world.groups.join(requested, answers.append)
 
     assert [error] == [answer.error for answer in answers]
     assert ErrorCode.NONE == code_of(lambda: world.groups.heartbeat(GROUP, claim))

@@ -10,7 +10,7 @@ from model_tests.unit.reference.broker.grouped import GROUP, PRODUCER, T0, Group
 from reference.broker.group_checks import check_commit
 from reference.broker.group_coordinator import TransactionalCommit
 from reference.broker.group_metadata import ClassicGroup
-from reference.broker.group_requests import NOBODY, JoinAnswer, JoinRequest, MemberClaim, SyncAnswer, SyncRequest
+from reference.broker.group_requests import NO_CLAIM, JoinAnswer, JoinRequest, MemberClaim, SyncAnswer, SyncRequest
 from spec.versions import PROFILES, Profile
 from spec.vocabulary import ErrorCode, GroupState
 
@@ -36,11 +36,11 @@ def by_release(*rows: tuple[str, object]) -> pytest.MarkDecorator:
 
 def named(world: GroupWorld, group: str, claim: MemberClaim = STRANGER) -> list[ErrorCode]:
     """What a transaction's commit, SyncGroup, Heartbeat and LeaveGroup of a group are answered."""
-    asked = TransactionalCommit(0, group, PRODUCER, offsets({T0: 8}), claim)
+    request = TransactionalCommit(0, group, PRODUCER, offsets({T0: 8}), claim)
     synced: list[SyncAnswer] = []
     world.groups.sync(SyncRequest(group, claim, {}), synced.append)
     return [
-        code_of(lambda: world.groups.commit_in_transaction(asked, world.guard)),
+        code_of(lambda: world.groups.commit_in_transaction(request, world.guard)),
         synced[0].error,
         code_of(lambda: world.groups.heartbeat(group, claim)),
         code_of(lambda: world.groups.leave(group, claim.member_id)),
@@ -78,7 +78,7 @@ def test_a_dead_group(profile: Profile, expected: ErrorCode) -> None:
 
     errors = [
         code_of(lambda: check_commit(group, claim, False, profile)),
-        code_of(lambda: check_commit(group, NOBODY, True, profile)),
+        code_of(lambda: check_commit(group, NO_CLAIM, True, profile)),
         code_of(lambda: members.join(group, JoinRequest(GROUP), answers.append)),
         code_of(lambda: members.join(group, JoinRequest(GROUP, claim.member_id), answers.append)),
         code_of(lambda: members.sync(group, SyncRequest(GROUP, claim, {}), answers.append)),
@@ -143,19 +143,19 @@ def test_an_instance_without_a_member(
 ) -> None:
     """Before 3.0 it does not count in commits and SyncGroup, and the member id decides."""
     world = GroupWorld(profile)
-    asked = claim(world.member("static"))
+    request = claim(world.member("static"))
     expected = before if profile.name < "3" else since
     synced: list[SyncAnswer] = []
 
-    world.groups.sync(SyncRequest(GROUP, asked, {}), synced.append)
+    world.groups.sync(SyncRequest(GROUP, request, {}), synced.append)
 
     assert [expected] * 3 == [
         synced[0].error,
-        code_of(lambda: world.commit(3, asked)),
-        code_of(lambda: world.groups.heartbeat(GROUP, asked)),
+        code_of(lambda: world.commit(3, request)),
+        code_of(lambda: world.groups.heartbeat(GROUP, request)),
     ]
     in_transaction = expected if profile.commits_fenced_by_generation else NONE
-    assert in_transaction == code_of(lambda: world.pend(8, asked))
+    assert in_transaction == code_of(lambda: world.pend(8, request))
 
 
 @of_releases("2.4", "2.7", "3.6", "4.4")
@@ -183,7 +183,7 @@ def test_leaving_under_an_instance_without_a_member(profile: Profile, expected: 
         (lambda m: MemberClaim(m.generation + 1, ""), ILLEGAL, UNKNOWN),
         (lambda m: MemberClaim(-1, m.member_id), NONE, ILLEGAL),
         (lambda _: MemberClaim(-1, "nobody-knows"), UNKNOWN, UNKNOWN),
-        (lambda _: NOBODY, NONE, NONE),
+        (lambda _: NO_CLAIM, NONE, NONE),
     ],
     ids=["generation alone", "past generation alone", "member alone", "stranger alone", "nobody"],
 )
@@ -193,9 +193,9 @@ def test_a_transaction_that_names_half_a_member(
 ) -> None:
     """Before 3.0 member and generation count each by itself, where it is named."""
     world = GroupWorld(profile)
-    asked = claim(world.member())
+    request = claim(world.member())
 
-    assert (before if profile.name < "3" else since) == code_of(lambda: world.pend(8, asked))
+    assert (before if profile.name < "3" else since) == code_of(lambda: world.pend(8, request))
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@ import pytest
 from model_tests.unit.reference.broker.coordinated import CoordinatedBroker
 from reference.broker.coordinator_errors import UnknownServerError
 from reference.broker.ids import BlockAllocator, ProducerIdManager
-from reference.broker.transaction_api import NOBODY, IdentityAnswer, handle_init_producer_id
+from reference.broker.transaction_api import NO_IDENTITY, IdentityAnswer, handle_init_producer_id
 from spec import rules
 from spec.versions import KAFKA_0_11, KAFKA_2_7, KAFKA_3_6, NEWEST, Profile
 from spec.vocabulary import ErrorCode
@@ -58,4 +58,4 @@ def test_a_producer_is_reported_that_there_are_no_ids(
 
     answer = handle_init_producer_id(world.coordinator, 3, transactional_id, 60_000)
 
-    assert IdentityAnswer(error, NOBODY) == answer
+    assert IdentityAnswer(error, NO_IDENTITY) == answer

@@ -5,7 +5,7 @@ import pytest
 from model_tests.unit.reference.broker.coordinated import ID, TIMEOUT_MS, CoordinatedBroker, identity
 from reference.broker.coordinator_errors import ConcurrentTransactions, InvalidTransactionTimeout, UnknownServerError
 from reference.broker.ids import ProducerIdentity
-from reference.broker.transaction_api import NOBODY, handle_init_producer_id
+from reference.broker.transaction_api import NO_IDENTITY, handle_init_producer_id
 from reference.errors import InvalidRequest, ProducerFenced
 from spec.versions import KAFKA_3_9, KAFKA_4_0, KAFKA_4_1, KAFKA_4_2, NEWEST, SNAPSHOT_4_0, Profile
 from spec.vocabulary import MAX_EPOCH, NO_TIMESTAMP, ErrorCode, TransactionState
@@ -47,7 +47,7 @@ def test_half_an_expected_identity(expected: ProducerIdentity) -> None:
     """An expected identity has both its parts or none."""
     answer = handle_init_producer_id(CoordinatedBroker().coordinator, 4, ID, TIMEOUT_MS, expected)
 
-    assert (ErrorCode.INVALID_REQUEST, NOBODY) == answer
+    assert (ErrorCode.INVALID_REQUEST, NO_IDENTITY) == answer
 
 
 def test_a_new_id() -> None:
@@ -255,4 +255,4 @@ def test_old_clients_know_no_fence(version: int, error: ErrorCode) -> None:
 
     answer = handle_init_producer_id(world.coordinator, version, ID, TIMEOUT_MS, identity(7, 1))
 
-    assert (error, NOBODY) == answer
+    assert (error, NO_IDENTITY) == answer

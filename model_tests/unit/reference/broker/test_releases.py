@@ -142,8 +142,8 @@ def test_an_open_transaction_of_version_2(profile: Profile, kept: int) -> None:
     world = CoordinatedBroker(profile)
     world.put(TransactionState.EMPTY)
 
-    asked = AddPartitionsRequest(4, ID, identity(7, 5), (T0,))
-    handle_add_partitions(world.coordinator, asked, (T0, T1))
+    request = AddPartitionsRequest(4, ID, identity(7, 5), (T0,))
+    handle_add_partitions(world.coordinator, request, (T0, T1))
 
     assert (TransactionState.ONGOING, kept) == (world.metadata().state, world.metadata().client_version)
 

@@ -93,7 +93,7 @@ def consumer() -> GroupConsumer:
 def test_the_way_into_a_group() -> None:
     """Find the coordinator, join with an id that it gives, sync, ask for offsets; then there is something to read."""
     consumer = consumer_with()
-    asked = [
+    requested = [
         answer(consumer, CoordinatorAnswer(node=3)),
         answer(consumer, JoinAnswer(ErrorCode.MEMBER_ID_REQUIRED, "m-1")),
         answer(consumer, joined()),
@@ -101,10 +101,10 @@ def test_the_way_into_a_group() -> None:
         answer(consumer, offsets(t0=FetchedOffset(ErrorCode.NONE, Offset(5)))),
     ]
 
-    assert [FindCoordinator, JoinRequest, JoinRequest, SyncRequest, OffsetFetch] == [type(each) for each in asked]
-    assert ["", "m-1"] == [each.member_id for each in asked if isinstance(each, JoinRequest)]
-    assert SyncRequest("g", MemberClaim(1, "m-1"), {}) == asked[3]
-    assert OffsetFetch("g", (T0,), require_stable=True) == asked[4]
+    assert [FindCoordinator, JoinRequest, JoinRequest, SyncRequest, OffsetFetch] == [type(each) for each in requested]
+    assert ["", "m-1"] == [each.member_id for each in requested if isinstance(each, JoinRequest)]
+    assert SyncRequest("g", MemberClaim(1, "m-1"), {}) == requested[3]
+    assert OffsetFetch("g", (T0,), require_stable=True) == requested[4]
     assert ((T0,), {T0: 5}) == (consumer.fetchable, consumer.consumer.positions)
 
 
@@ -194,10 +194,12 @@ AFTERWARDS = {
 
 
 @pytest.mark.parametrize("error", AFTERWARDS, ids=lambda error: error.name)
-@pytest.mark.parametrize("asked", [MemberRequest.HEARTBEAT, MemberRequest.OFFSET_COMMIT], ids=["heartbeat", "commit"])
-def test_after_an_error(consumer: GroupConsumer, asked: MemberRequest, error: ErrorCode) -> None:
+@pytest.mark.parametrize(
+    "requested", [MemberRequest.HEARTBEAT, MemberRequest.OFFSET_COMMIT], ids=["heartbeat", "commit"]
+)
+def test_after_an_error(consumer: GroupConsumer, requested: MemberRequest, error: ErrorCode) -> None:
     """An error of a heartbeat or of a commit shows what the member still is."""
-    if asked is MemberRequest.HEARTBEAT:
+    if requested is MemberRequest.HEARTBEAT:
         answer(consumer, error, 10)
     else:
         consumer.commit(OFFSETS)
@@ -267,8 +269,8 @@ def test_unexpected_errors() -> None:
     unexpected = ErrorCode.UNKNOWN_SERVER_ERROR
 
     assert [GroupMeaning.FATAL, GroupMeaning.RETRY, GroupMeaning.FAILS] == [
-        group_meaning(asked, unexpected)
-        for asked in (MemberRequest.JOIN_GROUP, MemberRequest.HEARTBEAT, MemberRequest.OFFSET_COMMIT)
+        group_meaning(request, unexpected)
+        for request in (MemberRequest.JOIN_GROUP, MemberRequest.HEARTBEAT, MemberRequest.OFFSET_COMMIT)
     ]
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from reference.broker.group_requests import NOBODY, MemberClaim, OffsetAndMetadata
+from reference.broker.group_requests import NO_CLAIM, MemberClaim, OffsetAndMetadata
 from reference.broker.ids import ProducerIdentity
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.coordinator_channel import CoordinatorAnswer, Outgoing
@@ -109,11 +109,11 @@ def test_the_coordinator_is_found_first(versions: RequestVersions) -> None:
     assert producer.poll() is None
 
     producer.answer(0, CoordinatorAnswer(node=3))
-    asked = sent(producer)
+    request = sent(producer)
 
-    assert (3, InitProducerId(versions.init_producer_id, ID, 60_000)) == (asked.node, asked.request)
+    assert (3, InitProducerId(versions.init_producer_id, ID, 60_000)) == (request.node, request.request)
 
-    producer.answer(asked.number, CoordinatorAnswer(identity=identity(0)))
+    producer.answer(request.number, CoordinatorAnswer(identity=identity(0)))
 
     assert (ClientState.READY, identity(0), True) == (producer.state, producer.identity, result.is_done)
 
@@ -126,9 +126,9 @@ def test_partitions_are_added_before_anything_is_sent_to_them(producer: Transact
     producer.send(0, 1, NOW)
     assert not producer.may_drain(0)
 
-    asked = answer(producer, ErrorCode.NONE)
+    request = answer(producer, ErrorCode.NONE)
 
-    assert AddPartitions(3, ID, identity(0), (T0, T1)) == asked
+    assert AddPartitions(3, ID, identity(0), (T0, T1)) == request
     assert (True, True) == (producer.may_drain(0), producer.may_drain(1))
 
 
@@ -150,11 +150,11 @@ def test_offsets(producer: TransactionalProducer) -> None:
 
     if not versions.bumps_by_ending:
         assert AddOffsets(3, ID, identity(0), "g", OFFSETS, MemberClaim(1, "m")) == answer(producer, ErrorCode.NONE)
-    asked = sent(producer)
+    request = sent(producer)
 
     expected = TxnOffsetCommit(versions.txn_offset_commit, ID, identity(0), "g", OFFSETS, MemberClaim(1, "m"))
-    assert (4, expected) == (asked.node, asked.request)
-    producer.answer(asked.number, CoordinatorAnswer(partitions={T0: ErrorCode.NONE}))
+    assert (4, expected) == (request.node, request.request)
+    producer.answer(request.number, CoordinatorAnswer(partitions={T0: ErrorCode.NONE}))
     assert ErrorCode.NONE == result.error
 
 
@@ -165,10 +165,10 @@ def test_old_commits_name_no_member(producer: TransactionalProducer) -> None:
     producer.send_offsets_to_transaction("g", OFFSETS, MemberClaim(1, "m"))
     answer(producer, ErrorCode.NONE)
 
-    asked = sent(producer).request
+    request = sent(producer).request
 
-    assert isinstance(asked, TxnOffsetCommit)
-    assert NOBODY == asked.claim
+    assert isinstance(request, TxnOffsetCommit)
+    assert NO_CLAIM == request.claim
 
 
 @BUMPING
@@ -178,10 +178,10 @@ def test_offsets_go_before_the_end(producer: TransactionalProducer) -> None:
     producer.send_offsets_to_transaction("g", OFFSETS)
     producer.commit()
 
-    asked = [type(answer(producer, ErrorCode.NONE)) for _ in range(2 + (producer.manager.versions.end_txn < 5))]
+    requested = [type(answer(producer, ErrorCode.NONE)) for _ in range(2 + (producer.manager.versions.end_txn < 5))]
 
-    assert [EndTxn] == asked[-1:]
-    assert TxnOffsetCommit == asked[-2]
+    assert [EndTxn] == requested[-1:]
+    assert TxnOffsetCommit == requested[-2]
 
 
 # --- the coordinator moves, requests get lost ---------------------------------------------------------------------
@@ -296,8 +296,8 @@ def test_after_an_abortable_error(producer: TransactionalProducer) -> None:
     answer(producer, CoordinatorAnswer(identity=identity(1)) if versions.end_txn > 4 else ErrorCode.NONE)
     if versions is GENERIC_ERRORS:
         assert not result.is_done
-        asked = answer(producer, CoordinatorAnswer(identity=identity(1)))
-        assert InitProducerId(5, ID, 60_000, identity(0)) == asked
+        request = answer(producer, CoordinatorAnswer(identity=identity(1)))
+        assert InitProducerId(5, ID, 60_000, identity(0)) == request
 
     assert (ClientState.READY, ErrorCode.NONE) == (producer.state, result.error)
     began(producer)

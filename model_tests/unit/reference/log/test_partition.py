@@ -275,13 +275,13 @@ def test_under_version_2_a_marker_carries_a_bumped_epoch(
 ) -> None:
     """The current epoch is accepted only as a retry, when no transaction is open."""
     partition = filled(UNVERIFIED, batch(0, epoch=5, transactional=open_transaction))
-    asked = marker(5 + bump)
+    request = marker(5 + bump)
 
     if broken is None:
-        assert 1 == write(partition, asked, version=2).first_offset
+        assert 1 == write(partition, request, version=2).first_offset
         return
     with pytest.raises(InvalidProducerEpoch) as caught:
-        write(partition, asked, version=2)
+        write(partition, request, version=2)
     assert broken == caught.value.rule
 
 

@@ -77,13 +77,13 @@ def fetch(follower: int, offset: int, leader_epoch: int = 0, last_epoch: int = -
 
 def catch_up(follower: Replica, from_leader: Replica, now: Timestamp = NOW, rounds: int = 20) -> list[str]:
     """A follower fetches until it has all, knows the high watermark and is known to have it; its requests."""
-    asked = []
+    requested = []
     for _ in range(rounds):
         following = follower.following
-        request = None if following is None else following.ask(EPOCHS[follower.node])
+        request = None if following is None else following.next_request(EPOCHS[follower.node])
         if following is None or request is None:
             break
-        asked.append(type(request).__name__)
+        requested.append(type(request).__name__)
         if isinstance(request, AskEpochEnd):
             following.receive_end(request, from_leader.epoch_end(request), now)
             continue
@@ -92,7 +92,7 @@ def catch_up(follower: Replica, from_leader: Replica, now: Timestamp = NOW, roun
         knows = answer.high_watermark == from_leader.log.high_watermark and answer.diverging == UNDEFINED
         if knows and not answer.batches and answer.error is ErrorCode.NONE:
             break
-    return asked
+    return requested
 
 
 def followed(made: Replica) -> Following:
@@ -103,9 +103,9 @@ def followed(made: Replica) -> Following:
 
 def fetch_of(made: Replica) -> FetchRequest:
     """The next Fetch of a follower."""
-    asked = followed(made).ask(EPOCHS[made.node])
-    assert isinstance(asked, FetchRequest)
-    return asked
+    request = followed(made).next_request(EPOCHS[made.node])
+    assert isinstance(request, FetchRequest)
+    return request
 
 
 def epochs_of(made: Replica) -> list[int]:

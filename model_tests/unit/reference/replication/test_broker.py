@@ -14,7 +14,7 @@ def leading(profile: Profile = NEWEST) -> BrokerProcess:
     """Broker 0 leads partition 0, and one of its followers is out of sync."""
     made = BrokerProcess(profile, 0, {0: replica(0, profile)})
     made.registered(EPOCHS[0])
-    made.hear(0, word(0, 0, 0, (0, 1)), NOW)
+    made.learn_leader(0, word(0, 0, 0, (0, 1)), NOW)
     produce(made.replicas[0])
     return made
 
@@ -59,9 +59,9 @@ def test_word_from_before_its_registration_is_for_the_process_before_it() -> Non
     made.replicas[0].forget()
     made.registered(late.version + 1)
 
-    made.hear(0, late, NOW)
+    made.learn_leader(0, late, NOW)
     before = made.replicas[0].leader
-    made.hear(0, word(0, 1, 2), NOW)
+    made.learn_leader(0, word(0, 1, 2), NOW)
 
     assert (-1, 0) == (before, made.replicas[0].leader)
 
@@ -70,11 +70,11 @@ def test_word_from_before_its_registration_is_for_the_process_before_it() -> Non
 def test_word_of_a_controller_that_was_replaced(profile: Profile, refused: bool) -> None:
     """Under ZooKeeper the controller epoch fences it; under KRaft its word is old, and changes nothing."""
     made = leading(profile)
-    made.hear(0, word(1, 1, 1)._replace(controller_epoch=2), NOW)
+    made.learn_leader(0, word(1, 1, 1)._replace(controller_epoch=2), NOW)
     late = word(0, 0)._replace(controller_epoch=1)
 
     try:
-        made.hear(0, late, NOW)
+        made.learn_leader(0, late, NOW)
         code = ErrorCode.NONE
     except Refusal as refusal:
         code = refusal.code

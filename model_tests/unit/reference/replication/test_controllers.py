@@ -7,7 +7,7 @@ import pytest
 from reference.errors import Refusal
 from reference.recording.recorder import Row
 from reference.replication.controller import Controller, ControllerConfig
-from reference.replication.elections import NOBODY, Candidate, Elected, first_in_sync, preferred, present_or_first
+from reference.replication.elections import NONE_ELECTED, Candidate, Elected, first_in_sync, preferred, present_or_first
 from reference.replication.kraft_controller import KRaftController
 from reference.replication.messages import NO_LEADER, AlterPartition
 from reference.replication.metadata import Metadata
@@ -97,7 +97,7 @@ def test_an_eligible_replica_leads_only_where_none_is_in_sync() -> None:
         }
 
     assert {Elected(0)} == leaders(eligible, in_sync)
-    assert {NOBODY} == leaders(eligible, dead)
+    assert {NONE_ELECTED} == leaders(eligible, dead)
     assert {Elected(2)} == leaders(eligible, empty) == leaders(empty, eligible)
 
 
@@ -303,14 +303,14 @@ def test_in_2_7_a_proposal_is_of_a_present_session_and_state(changes: dict[str, 
     made = started(KAFKA_2_7)
     before = made.metadata.partitions[0]
 
-    asked = proposal(made, (0, 1), **changes)
-    answer = made.alter_partition(0, asked)
+    request = proposal(made, (0, 1), **changes)
+    answer = made.alter_partition(0, request)
 
     now = made.metadata.partitions[0]
     assert error is answer.error
     assert (before != now) == (error is ErrorCode.NONE)
     if error is ErrorCode.NONE:
-        assert (asked.leader_epoch, frozenset(asked.insync)) == (now.leader_epoch, now.insync)
+        assert (request.leader_epoch, frozenset(request.insync)) == (now.leader_epoch, now.insync)
 
 
 def test_in_2_7_the_sender_of_a_proposal_is_not_compared_with_the_leader() -> None:
@@ -348,10 +348,10 @@ def test_before_2_7_zookeeper_compares_versions_alone() -> None:
 def test_a_controller_that_was_replaced_changes_nothing(profile: Profile) -> None:
     """Its successor has a higher epoch, and knows all that it knew."""
     made = started(profile)
-    asked = proposal(made, (0, 1))
+    request = proposal(made, (0, 1))
     office(profile, metadata=made.metadata)
 
-    answer = made.alter_partition(0, asked)
+    answer = made.alter_partition(0, request)
 
     assert ErrorCode.NOT_CONTROLLER is answer.error
     assert 1 == made.metadata.controller_epoch

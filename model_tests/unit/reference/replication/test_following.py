@@ -53,7 +53,7 @@ def parted(profile: Profile) -> tuple[Replica, Replica]:
 
 
 @pytest.mark.parametrize(
-    ("profile", "asked"),
+    ("profile", "requested"),
     [
         pytest.param(
             NEWEST, ["FetchRequest", "FetchRequest", "FetchRequest", "FetchRequest", "FetchRequest"], id="with-fetches"
@@ -63,14 +63,14 @@ def parted(profile: Profile) -> tuple[Replica, Replica]:
         ),
     ],
 )
-def test_a_follower_cuts_what_no_other_leader_wrote(profile: Profile, asked: list[str]) -> None:
+def test_a_follower_cuts_what_no_other_leader_wrote(profile: Profile, requested: list[str]) -> None:
     """It goes back epoch by epoch until both logs have the same."""
     ahead, behind = parted(profile)
 
     requests = catch_up(behind, ahead)
 
     assert [0, 0, 2, 2, 2] == epochs_of(behind)
-    assert asked[:2] == requests[:2]
+    assert requested[:2] == requests[:2]
 
 
 def test_without_the_epoch_in_the_answer_logs_stay_apart() -> None:
@@ -95,7 +95,7 @@ def test_what_is_acknowledged_is_cut_by_the_high_watermark_alone(profile: Profil
     behind.restart(behind.log.log_end, NOW)
     behind.take_over(word(0, 1), NOW)
     if left == 2:
-        request = followed(behind).ask(1)
+        request = followed(behind).next_request(1)
         assert isinstance(request, AskEpochEnd)
         followed(behind).receive_end(request, ahead.epoch_end(request), NOW)
 
@@ -174,7 +174,7 @@ def test_a_fenced_follower_waits_for_word_of_a_new_epoch() -> None:
     behind.take_over(word(0, 1), NOW)
 
     catch_up(behind, ahead)
-    silent = followed(behind).ask(11)
+    silent = followed(behind).next_request(11)
     behind.take_over(word(0, 2, 1), LATER)
 
     assert silent is None

@@ -111,7 +111,7 @@ def test_a_fetch_of_an_earlier_incarnation_does_not_count() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "error"),
+    ("requested", "error"),
     [
         (fetch(1, 0, leader_epoch=4), ErrorCode.FENCED_LEADER_EPOCH),
         (fetch(1, 0, leader_epoch=6), ErrorCode.UNKNOWN_LEADER_EPOCH),
@@ -119,11 +119,11 @@ def test_a_fetch_of_an_earlier_incarnation_does_not_count() -> None:
         (fetch(1, 0, leader_epoch=5, last_epoch=9), ErrorCode.OFFSET_OUT_OF_RANGE),
     ],
 )
-def test_a_fetch_that_is_refused(asked: FetchRequest, error: ErrorCode) -> None:
+def test_a_fetch_that_is_refused(requested: FetchRequest, error: ErrorCode) -> None:
     """It names another epoch than the leader's, or an offset or epoch that the leader knows nothing of."""
     made = leader(epoch=5)
 
-    answer, _ = made.fetch(asked, NOW)
+    answer, _ = made.fetch(requested, NOW)
 
     assert error is answer.error
 

@@ -1,7 +1,7 @@
 """Applications that consume, transform and produce: what they have read is committed with what they have made of it."""
 
 from model_tests.unit.reference.world.scenes import T0, T1, began, ended, new_world, started
-from reference.broker.group_requests import NOBODY
+from reference.broker.group_requests import NO_CLAIM
 from reference.client.transaction_states import ClientState
 from reference.world.instances import ApplicationRun
 from reference.world.loops import SESSION_TIMEOUT_MS, Loop
@@ -64,4 +64,4 @@ def test_without_a_coordinator_there_is_no_member() -> None:
 
     loop = world.loops.start()
 
-    assert NOBODY == loop.claim
+    assert NO_CLAIM == loop.claim

@@ -1,0 +1,87 @@
+"""Texts of which no log is made: whose they are, and what to give in their place.
+
+Source: kafka.admin.ConsumerGroupCommand, TopicCommand and LogDirsCommand, kafka.tools.GetOffsetShell; of later releases
+the same names in org.apache.kafka.tools, MetadataQuorumCommand, and consumer.DefaultMessageFormatter.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Final
+
+_LEARNT: Final = 200
+"""Lines by which a text is recognised."""
+
+_FARTHEST: Final = 512
+_ROWS: Final = 3
+"""Rows of a table that are repeated."""
+
+_DUMP: Final = "dump the partitions with kafka-dump-log --deep-iteration"
+_RECEIVED: Final = (
+    "print with --property print.partition=true --property print.offset=true, and give it with --received beside the "
+    "logs"
+)
+TABLE: Final = (
+    f"a table of kafka-transactions.sh, which no log is compared with; {_DUMP}, and __transaction_state with "
+    "--transaction-log-decoder"
+)
+CONSUMED: Final = "what a console consumer printed: give it with --received, beside the logs"
+HISTORY: Final = "a client history: give it with --history"
+
+_USES: Final = tuple(
+    (re.compile(pattern), words)
+    for pattern, words in (
+        (
+            r"\bGROUP\s+(?:TOPIC\s+PARTITION|CONSUMER-ID|COORDINATOR)\b",
+            "a table of kafka-consumer-groups; dump __consumer_offsets with kafka-dump-log --offsets-decoder",
+        ),
+        (r"\bTopic: ?\S+\s+(?:TopicId|PartitionCount|Partition): ", f"what kafka-topics prints of topics; {_DUMP}"),
+        (r'"logDirs":\[|^Querying brokers for log directories', f"what kafka-log-dirs prints; {_DUMP}"),
+        (r"^[\w.-]+:\d+:-?\d+$", f"what kafka-get-offsets prints; {_DUMP}"),
+        (r"^Metadata for (?:all topics|\S+) \(from broker", f"what kcat prints of a cluster; {_DUMP}"),
+        (r"^LeaderEpoch:\s|^ClusterId:\s", f"what kafka-metadata-quorum prints; {_DUMP}"),
+        (r'^\{"topic":"[^"]*","partition":\d+,"offset":\d', CONSUMED),
+        (
+            r"^(?:CreateTime|LogAppendTime):-?\d+\W|^NO_TIMESTAMP\W|^Offset:\d",
+            f"what a console consumer printed; {_RECEIVED}",
+        ),
+        (
+            r'^Exception in thread "|^Missing required argument|\(Permission denied\)$|\(No such file or directory\)$',
+            "what a tool printed that failed; run it again where the log can be read, and give all that it prints",
+        ),
+        (
+            r"\b(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b.*(?:\(kafka\.|kafka|transactionalId|clientId=|coordinator)",
+            f"the log of a broker or of a client, which says what they did and not what is in a partition; {_DUMP}",
+        ),
+        (r"\borg\.apache\.kafka\.common\.errors\.\w+", f"an error of a client; {_DUMP}"),
+    )
+)
+
+
+def use_of(lines: Iterable[str]) -> str:
+    """What a text is, and what to give in its place; empty where it is nothing that is known."""
+    for line in islice(lines, _LEARNT):
+        for pattern, words in _USES:
+            if pattern.search(line, 0, _FARTHEST):
+                return words
+    return ""
+
+
+def rows_of(table: str) -> str:
+    """The first rows of a table in words."""
+    head, *rows = _cells(table)
+    shown = (", ".join(f"{name} {value}" for name, value in zip(head, row, strict=False)) for row in rows[:_ROWS])
+    return "".join(f"; it says: {row}" for row in shown)
+
+
+def _cells(table: str) -> Iterator[list[str]]:
+    """The cells of each row, between tabs, in columns, or between bars."""
+    for line in table.strip().splitlines():
+        plain = line.strip().strip("|").replace("|", "\t")
+        words = plain.split()
+        if words and not set(plain) <= set("-+: \t"):
+            yield (
+                words
+                if len(words) == len(table.split("\n", 1)[0].replace("|", " ").split())
+                else [each.strip() for each in re.split(r"\t|\s{2,}", plain)]
+            )

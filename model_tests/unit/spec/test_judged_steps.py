@@ -1,0 +1,116 @@
+"""What is proved is what is judged: the judge of recorded steps agrees with each action of a proved system."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from model_tests.verify.proofs import misjudged, step_controls
+from model_tests.verify.theorems import SYSTEMS
+from spec.algebra import negate
+from spec.engines.induction import Prover
+from spec.engines.verdict import Proved, Refuted
+from spec.judging.judge_coordinator import FACTS
+from spec.protocol.coordinator import TransactionEntry
+from spec.protocol.coordinator_steps import DECISIONS
+from spec.systems.idempotence.judged import UNJUDGED as OF_STREAMS
+from spec.systems.language import State, StepLemma, always
+from spec.systems.partition.judged import UNJUDGED as OF_PARTITIONS
+from spec.systems.transactions import judged_memory, judged_steps
+from spec.systems.transactions.judged import LEFT_OUT
+from spec.systems.transactions.judged import UNJUDGED as OF_TRANSACTIONS
+
+UNJUDGED = {"transactions": OF_TRANSACTIONS, "partition": OF_PARTITIONS, "idempotence": OF_STREAMS}
+VERSIONS = (0, 1, 2)
+CONSTANT = ("known", "timeout", "start_time", "update_time")
+"""Scalars that the system has no other values of."""
+
+SCALARS = [name for name in TransactionEntry.__dataclass_fields__ if name not in CONSTANT]
+OF_ENTRIES = ("appends_as_judged", "marker_as_judged", "commits_as_judged")
+
+
+@pytest.fixture(scope="module")
+def provers() -> dict[int, Prover]:
+    """Of the transactions, under each version."""
+    return {version: Prover(SYSTEMS["transactions"](version)) for version in VERSIONS}
+
+
+@pytest.mark.parametrize("name", UNJUDGED)
+def test_every_action_is_judged_or_says_what_judges_it(name: str) -> None:
+    """Not both: an action that is said to be no step has no lemma."""
+    for version in VERSIONS:
+        system = SYSTEMS[name](version)
+        judged = {part for lemma in system.steps for part in lemma.action.name.split(", ")}
+        actions = {action.name for action in system.actions}
+
+        assert actions - judged <= set(UNJUDGED[name])
+        assert not judged & set(UNJUDGED[name])
+    assert set(UNJUDGED[name]) <= {action.name for version in VERSIONS for action in SYSTEMS[name](version).actions}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_steps_of_transactions_are_as_judged(version: int, provers: dict[int, Prover]) -> None:
+    """Under every version: the lemmas need no theorem that is not true of it."""
+    found = list(provers[version].steps())
+
+    assert [] == [str(each) for each in found if not isinstance(each.verdict, Proved)]
+    assert len(found) == len(SYSTEMS["transactions"](version).steps) > 15
+
+
+@pytest.mark.parametrize("name", ["partition", "idempotence"])
+def test_the_appends_of_the_other_systems_are_as_judged(name: str) -> None:
+    """Data, offsets and markers; batches that are appended, and batches that are not."""
+    found = list(Prover(SYSTEMS[name](2)).steps())
+
+    assert found
+    assert [] == [str(each) for each in found if not isinstance(each.verdict, Proved)]
+
+
+def test_every_kind_of_recorded_step_is_judged(monkeypatch: pytest.MonkeyPatch, provers: dict[int, Prover]) -> None:
+    """By the decision that the lemmas ask of it; what none asks for is said with its reason."""
+    asked: set[str] = set()
+
+    class Asked(dict[str, Any]):
+        def __getitem__(self, api: str) -> Any:
+            asked.add(api)
+            return DECISIONS[api]
+
+    for module in (judged_memory, judged_steps):
+        monkeypatch.setattr(module, "DECISIONS", Asked())
+    for prover in provers.values():
+        list(prover.steps())
+
+    assert asked == set(DECISIONS) - set(LEFT_OUT)
+
+
+def test_each_lemma_has_a_control_that_the_judge_refuses() -> None:
+    """By the name of the lemma and of its action: a lemma that nothing can refute would show nothing."""
+    named = {(name, lemma.name) for name in UNJUDGED for version in VERSIONS for lemma in SYSTEMS[name](version).steps}
+    controls = step_controls()
+    controlled = {(one.system.name, one.lemma.name) for one in misjudged()}
+
+    assert controlled == named
+    assert [] == [control.name for control in controls if control.got != "violated"]
+    assert len({control.name for control in controls}) == len(controls)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scalar", SCALARS)
+def test_the_judge_refuses_every_other_memory(scalar: str, provers: dict[int, Prover]) -> None:
+    """Whichever scalar of the coordinator's entry is another one after the step."""
+    for version in (1, 2):
+        for lemma in SYSTEMS["transactions"](version).steps:
+            if lemma.name not in OF_ENTRIES:
+                verdict = provers[version].judged(_with_another(lemma, scalar)).verdict
+                assert isinstance(verdict, Refuted), f"{lemma.name} does not look at {scalar}"
+
+
+def _with_another(lemma: StepLemma, scalar: str) -> StepLemma:
+    def effect(state: State, *at: Any) -> State:
+        after = lemma.action.effect(state, *at)
+        memory = after.memory()
+        value = getattr(memory, scalar)
+        other = negate(value) if scalar in FACTS else value + 1
+        return after.but(memory=always(replace(memory, **{scalar: other})))
+
+    return replace(lemma, action=replace(lemma.action, effect=effect))

@@ -1,0 +1,34 @@
+"""Controls of what ties proved systems to the judges: steps of systems with a defect, which no judge agrees with."""
+
+from dataclasses import dataclass
+
+from spec.systems.language import StepLemma, System
+
+
+@dataclass(frozen=True, slots=True)
+class Misjudged:
+    """A step with something wrong.
+
+    Attributes:
+        what: what is wrong.
+        system: the system whose step it is.
+        lemma: the lemma of the step, whose action is the wrong one; some state refutes it.
+    """
+
+    what: str
+    system: System
+    lemma: StepLemma
+
+    @property
+    def name(self) -> str:
+        """What is wrong, in which step, by its lemma."""
+        return f"{self.what}: {self.lemma.name} under {self.lemma.action.name}"
+
+
+def step_of(system: System, name: str) -> StepLemma:
+    """The lemma of steps with this name.
+
+    Raises:
+        StopIteration: the system has none.
+    """
+    return next(lemma for lemma in system.steps if lemma.name == name)

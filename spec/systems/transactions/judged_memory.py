@@ -1,0 +1,107 @@
+"""The coordinator's memory before and after a step of the system of transactions, as the judge of steps takes it.
+
+The system has no times: those before the step are any, those of the request are any that it can have, and those of the
+entry afterwards are the judge's.
+"""
+
+from dataclasses import replace
+from typing import Final
+
+from spec.algebra import Term, all_of
+from spec.judging.judge_coordinator import agrees, judge
+from spec.protocol import ids
+from spec.protocol.coordinator import TransactionEntry
+from spec.protocol.coordinator_steps import DECISIONS, CoordinatorStep, StepInput
+from spec.protocol.ending import IdAndEpoch
+from spec.systems.language import Sort, State, pick
+from spec.systems.transactions.judged_base import JudgedActions, unbroken
+from spec.systems.transactions.recording import NONE
+from spec.systems.transactions.world import NOBODY
+from spec.vocabulary import ABSENT
+
+NOW: Final = Sort("now")
+TIMEOUT: Final = Sort("timeout")
+VERSION: Final = Sort("version")
+REFUSAL: Final = Sort("refusal")
+COUNT: Final = Sort("partitions")
+
+NO_INPUT: Final = StepInput(0, 0, NOBODY, NOBODY, ABSENT, commits=False, registered=False)
+"""The step of a coordinator that acts by itself, to begin with."""
+
+
+class JudgedMemory(JudgedActions):
+    """Steps of the coordinators, made of the memory before and after."""
+
+    def _may_ask(self, asked: StepInput) -> Term:
+        """The timeout of the request is one that a broker accepts."""
+        return all_of(asked.timeout > 0, asked.timeout <= ids.LARGEST_TIMEOUT)
+
+    def _timed(self, state: State) -> TransactionEntry:
+        """The coordinator's memory, with any times."""
+        entry: TransactionEntry = state.memory()
+        return _with_times(self.knobs.settled(entry), entry)
+
+    def _keeping(
+        self,
+        before: State,
+        after: State,
+        api: str,
+        asked: StepInput,
+        error: Term,
+        answered: IdAndEpoch,
+        count: Term,
+        partition: Term,
+    ) -> Term:
+        """The step is judged to be right, and no partition joins or leaves."""
+        kept = after.registered(partition) == before.registered(partition)
+        return all_of(kept, self._judged(before, after, api, asked, error, answered, count=count, count_after=count))
+
+    def _judged(
+        self,
+        before: State,
+        after: State,
+        api: str,
+        asked: StepInput,
+        error: Term,
+        answered: IdAndEpoch,
+        *,
+        heard: Term = True,
+        count: Term = 0,
+        count_after: Term = 0,
+        registered_after: Term = False,
+    ) -> Term:
+        """The judge expects this step, and none of its rules is broken; an answer that nobody hears is any."""
+        profile = self.knobs.profile
+        memory = replace(self.knobs.settled(after.memory()), update_time=asked.now)
+        step = self._step(self._timed(before), memory, asked, error, count, count_after, registered_after)
+        first = DECISIONS[api](step, profile)
+        known: IdAndEpoch = pick(heard, answered, first.answered)
+        recorded = replace(step, answered=known, after=_with_times(memory, first.entry))
+        expected, checks = judge(api, recorded, profile)
+        return all_of(agrees(expected, recorded), unbroken(checks))
+
+    def _refused(self, before: State, after: State, api: str, asked: StepInput) -> Term:
+        """The judge expects this step, which nothing is written for; the answer is the judge's."""
+        memory, profile = self._timed(before), self.knobs.profile
+        step = self._step(memory, _with_times(self.knobs.settled(after.memory()), memory), asked, NONE)
+        first = DECISIONS[api](step, profile)
+        recorded = replace(step, error=first.error, answered=first.answered)
+        expected, checks = judge(api, recorded, profile)
+        return all_of(agrees(expected, recorded), unbroken(checks))
+
+    def _step(
+        self,
+        before: TransactionEntry,
+        after: TransactionEntry,
+        asked: StepInput,
+        error: Term,
+        count: Term = 0,
+        count_after: Term = 0,
+        registered_after: Term = False,
+    ) -> CoordinatorStep:
+        return CoordinatorStep(before, asked, error, NOBODY, after, count, count_after, registered_after)
+
+
+def _with_times(entry: TransactionEntry, times: TransactionEntry) -> TransactionEntry:
+    """The entry with the times of another one."""
+    return replace(entry, timeout=times.timeout, start_time=times.start_time, update_time=times.update_time)
