@@ -42,9 +42,8 @@ class Raced(NamedTuple):
         Such a request has no effect (`TransactionMetadata.pendingTransitionInProgress`).
         """
         named = self.sent.request.get("transactional_id")
-        same = (each for each in others if each.sent.request.get("transactional_id") == named)
-        went_on = any(each.answer["error"] != CONCURRENT for each in same)
-        return named is not None and self.answer["error"] == CONCURRENT and went_on
+        same = (each for each in others if each is not self and each.sent.request.get("transactional_id") == named)
+        return named is not None and self.answer["error"] == CONCURRENT and any(same)
 
 
 class Player:
@@ -271,8 +270,8 @@ class Player:
     def _explain(self, raced: Sequence[Raced]) -> None:
         """Record the answers in the first order that explains them all; one that has met another is left out of it."""
         saved = self._judge.save()
-        had_effect = [each for each in raced if not each.may_have_met(raced)]
-        for listed in (raced, had_effect) if len(had_effect) < len(raced) else (raced,):
+        without_one = ([other for other in raced if other is not each] for each in raced if each.may_have_met(raced))
+        for listed in (raced, *without_one):
             for order in permutations(listed):
                 if self._agrees_in(order):
                     self._played.met += len(raced) - len(listed)

@@ -420,7 +420,7 @@ def _races(draw: _Draw, implicit: bool) -> Iterator[Action]:
         yield batch
         if draw.happens(0.4):
             yield _end(draw, "t0", 0.0)
-            yield replace(_raced(draw), lane=1)
+            yield replace(_raced(draw, fetches=False), lane=1)  # a fetch reads several things, one after the other
         else:
             yield _end(draw, "t0", 0.0, racy=True)
             for _ in range(draw.random.randint(1, 2)):
@@ -429,8 +429,8 @@ def _races(draw: _Draw, implicit: bool) -> Iterator[Action]:
     yield draw.action(Api.FETCH, partition=0, committed_only=True)
 
 
-def _raced(draw: _Draw) -> Action:
-    kind = draw.chosen({"end": 3, "init": 3, "add": 2, "fetch": 1})
+def _raced(draw: _Draw, *, fetches: bool = True) -> Action:
+    kind = draw.chosen({"end": 3, "init": 3, "add": 2, "fetch": int(fetches)})
     match kind:
         case "end":
             return _end(draw, "t0", 0.2)
