@@ -139,6 +139,15 @@ def test_too_many_losses_are_not_what_the_proof_assumes() -> None:
     assert not passed(verdict)
 
 
+def test_losses_without_an_assumption_are_not_proved() -> None:
+    """Whoever may be elected could be the one that loses records."""
+    system = proved(UNBOUNDED, LOSSES_ARE_COUNTED)
+    keeps = Prover(system, SHORT).keeps(system.claim("keeper_may_be_elected"), system.action("broker_restarts"))
+
+    assert not passed(keeps.verdict)
+    assert passed(prover().keeps(system.claim("keeper_may_be_elected"), proved().action("broker_restarts")).verdict)
+
+
 @pytest.mark.slow
 def test_every_control_loses_a_lemma() -> None:
     """Along a shortest run to a violated theorem."""
