@@ -17,7 +17,8 @@ from spec.engines.verdict import Holds, passed
 from spec.systems.language import Claim, State
 from spec.systems.replication.controls import CONTROLS, BrokenReplication
 from spec.systems.replication.history import LOSSES_ARE_COUNTED
-from spec.systems.replication.proof import LEMMAS, RESTS_ON, UNBOUNDED, proved
+from spec.systems.replication.lemmas import LEMMAS, RESTS_ON
+from spec.systems.replication.proof import UNBOUNDED, proved
 from spec.systems.replication.system import replication
 from spec.systems.replication.world import REPLICA, ReplicationKnobs
 
