@@ -16,7 +16,8 @@ from spec.engines.verdict import Refuted, Trace
 from spec.rules import Rule
 from spec.systems.replication.controls import CONTROLS, BrokenReplication
 from spec.systems.replication.history import LOSSES_ARE_COUNTED
-from spec.systems.replication.proof import LEMMAS, proved
+from spec.systems.replication.lemmas import LEMMAS
+from spec.systems.replication.proof import proved
 
 
 def lemma_controls(asked: Container[Rule]) -> Iterator[Control]:

@@ -10,8 +10,9 @@ from spec.systems.language import Claim, Goal, Sort, State, System
 from spec.systems.replication.brokers import BrokerActions
 from spec.systems.replication.claims import LEMMAS, THEOREMS, same_batch
 from spec.systems.replication.decisions import ControllerActions
+from spec.systems.replication.derived import derived
 from spec.systems.replication.logs import Logs
-from spec.systems.replication.world import POSITION, REPLICA, ReplicationKnobs, ReplicationView, derived, variables
+from spec.systems.replication.world import POSITION, REPLICA, ReplicationKnobs, ReplicationView, variables
 from spec.vocabulary import ABSENT
 
 ASSUMPTIONS: Final = (

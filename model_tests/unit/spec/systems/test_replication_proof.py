@@ -17,7 +17,8 @@ from spec.engines.verdict import Holds, passed
 from spec.systems.language import Claim, State
 from spec.systems.replication.controls import CONTROLS, BrokenReplication
 from spec.systems.replication.history import LOSSES_ARE_COUNTED
-from spec.systems.replication.proof import LEMMAS, RESTS_ON, UNBOUNDED, proved
+from spec.systems.replication.lemmas import LEMMAS, RESTS_ON
+from spec.systems.replication.proof import UNBOUNDED, proved
 from spec.systems.replication.system import replication
 from spec.systems.replication.world import REPLICA, ReplicationKnobs
 
@@ -137,6 +138,15 @@ def test_too_many_losses_are_not_what_the_proof_assumes() -> None:
     verdict = explore(system, instance_of(system, knobs.sizes()), [last_one_loses(knobs)]).verdict
 
     assert not passed(verdict)
+
+
+def test_losses_without_an_assumption_are_not_proved() -> None:
+    """Whoever may be elected could be the one that loses records."""
+    system = proved(UNBOUNDED, LOSSES_ARE_COUNTED)
+    keeps = Prover(system, SHORT).keeps(system.claim("keeper_may_be_elected"), system.action("broker_restarts"))
+
+    assert not passed(keeps.verdict)
+    assert passed(prover().keeps(system.claim("keeper_may_be_elected"), proved().action("broker_restarts")).verdict)
 
 
 @pytest.mark.slow
