@@ -18,7 +18,13 @@ from spec.protocol.coordinator import BUMPING, TransactionEntry
 from spec.vocabulary import ABSENT, Api, ControlType, TransactionState
 
 _AGAIN: Final = 4
-"""So many transactions in a row that others abort are no producer that was restarted once or twice."""
+"""So many transactions in a row that others abort need an explanation.
+
+A producer that is restarted in a transaction leaves one: its next instance aborts it with InitProducerId. A release
+that is rolled out, rolled back and rolled out again leaves three in a row, if each instance is stopped in its first
+transaction. So four is the least number that no rollout explains; a producer that begins anew for ever, and several
+with one id, go beyond any. Nothing in the logs decides between these, hence a suspicion.
+"""
 
 
 @unique

@@ -105,10 +105,17 @@ def coordinator_of(transactional_id: str, at: Mapping[str, int], here: Iterable[
         at: the ids that are here, with the partitions that they are in.
         here: the partitions that are here.
     """
+    count, _ = partition_count(at, here)
+    return coordinator_partition(transactional_id, count) if count else ABSENT
+
+
+def partition_count(at: Mapping[str, int], here: Iterable[int] = ()) -> tuple[int, bool]:
+    """The number of partitions of `__transaction_state`, 0 where several are possible; whether the ids here show it."""
     least = max((*at.values(), *here), default=0) + 1
     possible = [count for count in range(least, _MOST_PARTITIONS) if _agrees(at, count)]
-    count = USUAL_COUNT if USUAL_COUNT in possible else possible[0] if len(possible) == 1 else 0
-    return coordinator_partition(transactional_id, count) if count else ABSENT
+    if len(possible) == 1:
+        return possible[0], True
+    return (USUAL_COUNT if USUAL_COUNT in possible else 0), False
 
 
 def coordinator_partition(transactional_id: str, count: int) -> int:

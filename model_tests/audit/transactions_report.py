@@ -14,7 +14,7 @@ from model_tests.audit.ended_by import EndedBy, ended_by
 from model_tests.audit.times import clock
 from model_tests.audit.transaction_findings import outcome_word
 from model_tests.audit.transactions import OpenData, TransactionsReport, doubtful
-from model_tests.audit.transactions_clusters import coordinator_of
+from model_tests.audit.transactions_clusters import coordinator_of, partition_count
 from model_tests.audit.transactions_judge import JudgedTransaction, TransactionStatus
 from model_tests.logs.coordinator_log import TOPIC
 from spec.vocabulary import ABSENT, TransactionState
@@ -134,9 +134,11 @@ def whose_coordinator(transactional_id: str, report: TransactionsReport) -> str:
     partition = coordinator_of(transactional_id, report.ids, report.coordinators)
     if partition == ABSENT:
         return f"No transaction of {transactional_id} is here; which partition of {TOPIC} has it is not known."
+    count, shown = partition_count(report.ids, report.coordinators)
+    usual = "" if shown else f" (if {TOPIC} has {count} partitions, the usual number)"
     if partition in report.coordinators:
-        return f"{TOPIC}-{partition} would have {transactional_id}, and has no transaction of it."
-    return f"{TOPIC}-{partition} has the transactions of {transactional_id}: no log of it was read."
+        return f"{TOPIC}-{partition} would have {transactional_id}, and has no transaction of it{usual}."
+    return f"{TOPIC}-{partition} has the transactions of {transactional_id}: no log of it was read{usual}."
 
 
 def _table(chosen: Iterable[JudgedTransaction], opened: Iterable[OpenData], shown: ListedTransactions) -> Table:

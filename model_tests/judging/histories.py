@@ -132,8 +132,8 @@ class Histories:
             return
         self._resets += bool(_anew()(row)[0])
         reported: Mapping[str, Any] = {}
-        for number, chain in _CHAINS_OF[event]:
-            is_member, marks, mark, *key = _place_of(number, event)(row)
+        for number, chain, place_of in _places_of(event):
+            is_member, marks, mark, *key = place_of(row)
             if is_member and (self.only is None or (number, *key) in self.only):
                 reported = reported or self._reported(row, event)
                 session = self._resets if chain.in_session else 0
@@ -190,6 +190,12 @@ _columns_reported: Final = itemgetter(*COLUMN_OF.values())
 @cache
 def _anew() -> Compiled:
     return compiled({"anew": begins_anew(Sheet().column)})
+
+
+@cache
+def _places_of(event: EventKind) -> tuple[tuple[int, HistoryChain, Compiled], ...]:
+    """The chains that a client event may be on, each with its number and the place there."""
+    return tuple((number, chain, _place_of(number, event)) for number, chain in _CHAINS_OF[event])
 
 
 @cache

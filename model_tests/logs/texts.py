@@ -40,7 +40,10 @@ DUMPED: Final = (
 )
 _WHOLE: Final = "give all that kafka-dump-log prints"
 _DEEP: Final = "dump with --deep-iteration or --print-data-log"
-_PLACES: Final = "batches, what was before, and offsets of its records, unless by kcl, are not known"
+_PLACES: Final = (
+    "batches, what was before, and offsets of its records, unless by kcl, are not known, and its number is that of the "
+    "usual 50 partitions"
+)
 _COSTS: Final[Mapping[str, str]] = {
     LEFT_OUT: f"sequences and transactions are not judged across them; {_WHOLE}",
     ELIDED: "it is not judged; give whole lines",

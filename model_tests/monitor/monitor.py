@@ -82,7 +82,16 @@ class Monitor:
         """A monitor that has seen nothing."""
         self.steps = 0
         self.findings: Counter[StepFinding] = Counter()
-        self._chains = Chains()
+        self._chains = chains = Chains()
+        self._linked = (
+            (LINK, chains.of_producer),
+            (LOG_LINK, chains.of_log),
+            (FOLLOWER_LINK, chains.of_follower),
+            (PLACE_LINK, chains.of_place),
+            (ID_LINK, chains.of_id),
+            (NEW_ID_LINK, chains.of_new_id),
+            (OPEN_LINK, chains.of_open),
+        )
         self._histories: defaultdict[int, Histories] = defaultdict(Histories)
 
     def __call__(self, row: Row) -> None:
@@ -141,16 +150,7 @@ class Monitor:
             yield row["api"], judge(row), None
         if is_of_replication(row):
             yield KIND.format(row["api"]), replication_judge(row["api"], row["profile"])(row), None
-        linked = {
-            LINK: self._chains.of_producer,
-            LOG_LINK: self._chains.of_log,
-            FOLLOWER_LINK: self._chains.of_follower,
-            PLACE_LINK: self._chains.of_place,
-            ID_LINK: self._chains.of_id,
-            NEW_ID_LINK: self._chains.of_new_id,
-            OPEN_LINK: self._chains.of_open,
-        }
-        for kind, with_earlier in linked.items():
+        for kind, with_earlier in self._linked:
             step = with_earlier(row)
             if step is not None:
                 yield kind, link_judge(kind)(*step), step

@@ -28,6 +28,9 @@ from reference.tape import Tape
 AROUND: Final = 8
 """Steps shown before and after the requested one."""
 
+LONGEST: Final = 1000
+"""Steps that are shown whole; of a longer trace those around its first violation are, or its last ones."""
+
 
 @dataclass(frozen=True, slots=True)
 class ReplayReport:
@@ -37,7 +40,7 @@ class ReplayReport:
         name: where the trace comes from, in a few words.
         steps: of the trace, before it was shrunk.
         rows: the steps; after shrinking those of the shrunk trace.
-        step: the step to show, with those around it; without it all are shown.
+        step: the step to show, with those around it; without it all are shown, of a long trace the first violation.
         rules: how often each was at stake.
         run: what made the trace that is shown; none if it was read.
         tape: the choices that make it.
@@ -76,10 +79,12 @@ class ReplayReport:
 
     @property
     def shown(self) -> tuple[Row, ...]:
-        """The steps around the requested one, else all."""
-        if self.step is None:
+        """The steps around the requested one; else all, or of a long trace those that its violation is among."""
+        if self.step is None and len(self.rows) <= LONGEST:
             return self.rows
-        return tuple(row for row in self.rows if abs(row["step"] - self.step) <= AROUND)
+        first = min((each.step for each in self.violations), default=self.rows[-1]["step"] if self.rows else 0)
+        middle = first if self.step is None else self.step
+        return tuple(row for row in self.rows if abs(row["step"] - middle) <= AROUND)
 
     @property
     def diagram(self) -> Diagram:
@@ -98,6 +103,9 @@ class ReplayReport:
         console.print(counted, highlight=False)
         for line in unjudged_steps.reported(self.passed_over):
             console.print(line, markup=False, highlight=False)
+        if self.step is None and len(self.shown) < len(self.rows):
+            first, last = self.shown[0]["step"], self.shown[-1]["step"]
+            console.print(f"shown: steps {first} to {last} of {len(self.rows)}; --step shows others", highlight=False)
         if len(self.rows) < self.steps:
             console.print(f"shrunk from {self.steps} steps to {len(self.rows)}", highlight=False)
         for violation in self.violations:
