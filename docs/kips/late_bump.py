@@ -40,9 +40,7 @@ def comparing(taken: ReleaseDecisions, _: Profile) -> ReleaseDecisions:
     """InitProducerId with the whole identity compared; an id without an identity takes any."""
 
     def initialize(entry: TransactionEntry, request: InitRequest) -> Transition:
-        unknown = all_of(
-            request.expects, entry.producer_epoch >= 0, negate(expects_what_is_known(entry, request))
-        )
+        unknown = all_of(request.expects, entry.producer_epoch >= 0, negate(expects_what_is_known(entry, request)))
         return refused(entry, taken.initialize(entry, request), unknown, ErrorCode.PRODUCER_FENCED)
 
     return replace(taken, initialize=initialize)
@@ -90,9 +88,7 @@ VARIANT = Variant(
         VariantInstance(
             "a bump that is late, and timeouts", replace(_LATE, times_out=True), mends="bump_ends_no_other"
         ),
-        VariantInstance(
-            "a zombie's bump", replace(_LATE, bounds=Bounds(instances=2)), mends="bump_ends_no_other"
-        ),
+        VariantInstance("a zombie's bump", replace(_LATE, bounds=Bounds(instances=2)), mends="bump_ends_no_other"),
         VariantInstance(
             "a bump that is late, epochs that run out",
             replace(

@@ -16,16 +16,16 @@ from spec.algebra import Term, all_of, any_of, implies, negate
 from spec.engines.bmc import Tables
 from spec.engines.cone import simplified
 from spec.engines.finite import Finite, derived
-from spec.engines.reading_z3 import Numbers, python_value, without_integers
+from spec.engines.reading_z3 import INTEGERS, python_value
 from spec.engines.verdict import Happening
 from spec.protocol.records import build, flatten
 from spec.systems.language import Claim, Function, Sort, State, System
 
-NUMBERS: Final = Numbers(6)
-"""Wide enough for the sum of two numbers of a state."""
-
-LEAST, MOST = -4, 14
+LEAST, MOST = -3, 12
 """The numbers that a state may have."""
+
+SMALL: Final = 2
+"""Numbers of a state are at most this, where they can be."""
 
 MOST_REFINED: Final = 60
 """How often a state may turn out to break a lemma outside the instance before the search gives up."""
@@ -35,12 +35,12 @@ Point = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class CellChange:
-    """One function at one point: its value before the action, and after it."""
+    """One function at one point, of a record one of its scalars: its value before the action, and after it."""
 
     function: str
     at: Point
-    before: Any
-    after: Any
+    before: bool | int
+    after: bool | int
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +74,13 @@ class InductionSearch:
     def __init__(self, system: System, finite: Finite) -> None:
         self._system = system
         self._finite = finite
-        self._tables = Tables(system, finite, NUMBERS, "before")
+        self._tables = Tables(system, finite, INTEGERS, "before")
         self._derived = derived(system, finite)
         self._solver = z3.SolverFor("QF_FD")
         self._solver.set("random_seed", 0)
         self._asked = 0
-        self._cells = list(self._initial_cells())
-        self._solver.add(*(_bounded(scalar) for scalar in self._tables.constants() if z3.is_bv(scalar)))
+        self._solver.add(*(_bounded(scalar) for scalar in self._tables.constants() if z3.is_int(scalar)))
+        self._wishes = list(self._wished())
         self._solver.add(*self._terms(self._instances(system.lemmas)))
 
     def keeps(self, claim: Claim, action: str) -> InductionCounterexample | None:
@@ -102,6 +102,15 @@ class InductionSearch:
         about, within = self._arguments(theorem.over, "any")
         broken = all_of(within, negate(theorem.holds(self._tables.state, *about)))
         return self._found(theorem, about, broken, None)
+
+    def happens(self, action: str) -> InductionCounterexample | None:
+        """A state in which every lemma and theorem holds and a dormant action may happen; None if there is none."""
+        act = self._system.action(action)
+        at, inside = self._arguments(act.over, "for")
+        theorems = all_of(True, *self._instances(self._system.theorems))
+        happens = all_of(inside, act.enabled(self._tables.state, *at), theorems)
+        never = Claim(action, self._system.lemmas[0].rule, "", (), lambda _: False)
+        return self._found(never, (), happens, (action, at))
 
     def starts(self, lemma: Claim) -> InductionCounterexample | None:
         """The state at the start, where a lemma does not hold in it; None if it does."""
@@ -127,53 +136,66 @@ class InductionSearch:
             found = self._read(model, claim, about, act)
             lemmas = [lemma.holds(self._tables.state, *at) for lemma, at in self._broken_in(found.before)]
             if not lemmas:
-                return self._confirmed(found)
+                return self._confirmed(found, claim)
             self._solver.add(*self._terms(lemmas))
         raise ValueError(f"no counterexample to {claim.name} was found that keeps the lemmas outside the instance")
 
     def _smallest(self, asked: Term) -> Any:
-        """A model with as many cells as possible as at the start."""
-        if self._solver.check(asked) != z3.sat:
+        """A model with as many numbers as possible as at the start, and the others small."""
+        if not self._sat(asked):
             return None
-        model = self._solver.model()
-        fixed = [label for label, same in self._cells if z3.is_true(model.eval(same, model_completion=True))]
-        for label, same in self._cells:
-            if z3.is_true(model.eval(same, model_completion=True)):
+        model, fixed = self._solver.model(), [asked]
+        for label, wish in self._wishes:
+            if z3.is_true(model.eval(wish, model_completion=True)):
                 fixed.append(label)
-            elif self._solver.check(asked, *fixed, label) == z3.sat:
+            elif self._sat(*fixed, label):
                 fixed.append(label)
                 model = self._solver.model()
         return model
 
-    def _initial_cells(self) -> Iterator[tuple[Term, Term]]:
-        """Of each cell a label, which implies that it is as at the start, and that it is."""
-        initial = iter(self._tables.values(self._system.initially()))
-        scalars = iter(self._tables.constants())
-        for name, terms in self._tables.terms.items():
-            for number, term in enumerate(terms):
-                count = len(_scalars(term))
-                same = all_of(True, *(next(scalars) == next(initial) for _ in range(count)))
-                label = z3.Bool(f"initial {name} {number}")
-                self._solver.add(z3.Implies(label, same))
-                yield label, same
+    def _wished(self) -> Iterator[tuple[Term, Term]]:
+        """What a state should be: scalars as at the start, then numbers small; each with a label that implies it."""
+        scalars = self._tables.constants()
+        initial = self._tables.values(self._system.initially())
+        wishes = [scalar == value for scalar, value in zip(scalars, initial, strict=True)]
+        wishes += [z3.And(scalar >= -1, scalar <= SMALL) for scalar in scalars if z3.is_int(scalar)]
+        for number, wish in enumerate(wishes):
+            label = z3.Bool(f"wish {number}")
+            self._solver.add(z3.Implies(label, wish))
+            yield label, wish
 
     def _arguments(self, over: tuple[Sort, ...], role: str) -> tuple[list[Term], Term]:
         at: list[Term] = []
         facts: list[Term] = []
         for number, sort in enumerate(over):
             values = self._finite.of(sort)
-            one = values[0] if len(values) == 1 else NUMBERS.constant(f"{role}.{number}.{sort.name}")
-            at.append(one)
-            facts.append(any_of(*(one == value for value in values)))
+            at.append(values[0] if len(values) == 1 else self._unknown(f"{role}.{number}.{sort.name}"))
+            facts.append(any_of(*(at[-1] == value for value in values)))
         return at, all_of(True, *facts)
+
+    def _unknown(self, name: str) -> Term:
+        """A number of which the solver learns the bounds before anything else: it needs them to decide."""
+        constant = INTEGERS.constant(name)
+        self._solver.add(_bounded(constant))
+        return constant
+
+    def _sat(self, *assumed: Term) -> bool:
+        """Whether there is a model.
+
+        Raises:
+            ValueError: the solver does not know.
+        """
+        answer = self._solver.check(*assumed)
+        if answer == z3.unknown:
+            raise ValueError(f"counterexample to induction: {self._solver.reason_unknown()}")
+        return bool(answer == z3.sat)
 
     def _instances(self, claims: Iterable[Claim]) -> Iterator[Term]:
         for claim in claims:
             yield from (claim.holds(self._tables.state, *at) for at in self._finite.points(claim.over))
 
     def _terms(self, facts: Iterable[Term]) -> list[Term]:
-        whole = [NUMBERS.value(fact) if isinstance(fact, bool) else fact for fact in facts]
-        return simplified(without_integers(whole))
+        return simplified([INTEGERS.value(fact) if isinstance(fact, bool) else fact for fact in facts])
 
     # --- a state of values --------------------------------------------------------------------------------------------
 
@@ -183,7 +205,9 @@ class InductionSearch:
         before = self._state(model)
         where = _values(model, about)
         if act is None:
-            return InductionCounterexample(claim.name, where, None, before, before, tuple(self._changes(before, before)))
+            return InductionCounterexample(
+                claim.name, where, None, before, before, tuple(self._changes(before, before))
+            )
         name, at = act
         happening = Happening(name, _values(model, at))
         after = self._system.action(name).effect(before, *happening.at)
@@ -191,25 +215,26 @@ class InductionSearch:
         return InductionCounterexample(claim.name, where, happening, before, after, cells)
 
     def _state(self, model: Any) -> State:
-        return State({variable.name: self._table(model, variable.name) for variable in self._variables}, self._derived)
-
-    @property
-    def _variables(self) -> Iterable[Any]:
-        return self._system.variables
+        return State(
+            {variable.name: self._table(model, variable.name) for variable in self._system.variables}, self._derived
+        )
 
     def _table(self, model: Any, name: str) -> Function:
-        initial = next(each.initial for each in self._variables if each.name == name)
+        initial = next(each.initial for each in self._system.variables if each.name == name)
         terms = zip(self._tables.points[name], self._tables.terms[name], strict=True)
         known = {at: _value(model, term) for at, term in terms}
         return lambda *at: known.get(at, initial)
 
     def _changes(self, before: State, after: State) -> Iterator[CellChange]:
         initial = self._system.initially()
-        for variable in self._variables:
+        for variable in self._system.variables:
             for at in self._tables.points[variable.name]:
-                values = [getattr(state, variable.name)(*at) for state in (initial, before, after)]
-                if not values[0] == values[1] == values[2]:
-                    yield CellChange(variable.name, at, values[1], values[2])
+                values = [
+                    _named(variable.name, getattr(state, variable.name)(*at)) for state in (initial, before, after)
+                ]
+                for name, first in values[0].items():
+                    if not first == values[1][name] == values[2][name]:
+                        yield CellChange(name, at, values[1][name], values[2][name])
 
     def _broken_in(self, state: State) -> Iterator[tuple[Claim, Point]]:
         """The lemmas that do not hold in a state, at the points of the instance and at numbers that occur in it."""
@@ -219,17 +244,15 @@ class InductionSearch:
             yield from ((lemma, at) for at in product(*over) if not lemma.holds(state, *at))
 
     def _numbers_in(self, state: State) -> Iterator[int]:
-        for change in self._changes(state, state):
-            scalars = [v for _, v in flatten(change.before)] if is_dataclass(change.before) else [change.before]
-            yield from (value for value in scalars if not isinstance(value, bool))
+        changes = self._changes(state, state)
+        yield from (change.before for change in changes if not isinstance(change.before, bool))
 
-    def _confirmed(self, found: InductionCounterexample) -> InductionCounterexample:
+    def _confirmed(self, found: InductionCounterexample, claim: Claim) -> InductionCounterexample:
         """What was found, worked out with values.
 
         Raises:
             AssertionError: the solver and the values disagree.
         """
-        claim = self._system.claim(found.claim)
         happens = found.happening is None or all(
             self._system.action(found.happening.action).guard(found.before, *found.happening.at)
         )
@@ -242,8 +265,9 @@ def _bounded(scalar: Term) -> Term:
     return z3.And(scalar >= LEAST, scalar <= MOST)
 
 
-def _scalars(term: Term) -> list[Term]:
-    return [scalar for _, scalar in flatten(term)] if is_dataclass(term) else [term]
+def _named(name: str, value: Any) -> dict[str, Any]:
+    """The scalars of a value by name."""
+    return {f"{name}.{part}": one for part, one in flatten(value)} if is_dataclass(value) else {name: value}
 
 
 def _values(model: Any, terms: Sequence[Term]) -> Point:

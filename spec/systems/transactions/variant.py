@@ -220,6 +220,4 @@ def with_more(
 
 def claimed(sentence: Callable[..., Term], rule: Rule, view: VariantView, *over: Sort) -> Claim:
     """The claim that a function of a view and arguments makes; its name and its sentence are those of the function."""
-    return Claim(
-        sentence.__name__, rule, str(sentence.__doc__), over, lambda state, *at: sentence(view(state), *at)
-    )
+    return Claim(sentence.__name__, rule, str(sentence.__doc__), over, lambda state, *at: sentence(view(state), *at))
