@@ -15,7 +15,7 @@ from model_tests.kip.searching import ControlResult, DrawnRun, InstanceResult
 from model_tests.verify.proved import open_among, why_open
 from spec.engines.counterexample import InductionCounterexample
 from spec.engines.induction import Obligation
-from spec.engines.verdict import Refuted
+from spec.engines.verdict import Refuted, Trace
 from spec.systems.assumptions import ids
 from spec.systems.transactions.variant import NEWEST_RELEASE, Variant
 
@@ -102,8 +102,7 @@ class KipReport:
             _print_proof(console, self.proof)
         if self.instances is not None:
             wide(console).print(_table(self.instances, (self.variant.before or NEWEST_RELEASE).name))
-            for each in self.instances:
-                _print_runs(console, each)
+            _print_runs(console, self.instances)
         if self.controls is not None:
             failed = [each for each in self.controls if not each.passed]
             _say(console, f"controls: {len(self.controls) - len(failed)} of {len(self.controls)} as expected")
@@ -129,14 +128,12 @@ def _print_proof(console: Console, proof: VariantProof) -> None:
     _say(console, f"proof by induction: {_counted(proof.obligations)}; assumes {', '.join(ids(proof.assumptions))}")
     for line in proof.contradictions:
         _say(console, line)
-    drawn = [each for each in proof.open if each.found is not None]
-    for each in drawn[:MOST_SHOWN]:
-        assert each.found is not None
-        console.print(Text(heading(each)), soft_wrap=True)
-        wide(console).print(state_table(each.found))
+    shown = 0
     for each in proof.open:
-        if each not in drawn[:MOST_SHOWN]:
-            _say(console, heading(each))
+        _say(console, heading(each))
+        if each.found is not None and shown < MOST_SHOWN:
+            wide(console).print(state_table(each.found))
+            shown += 1
 
 
 def heading(each: OpenObligation) -> str:
@@ -183,18 +180,19 @@ def _mended(each: InstanceResult) -> str:
     return f"{each.instance.mends} is not violated before"
 
 
-def _print_runs(console: Console, each: InstanceResult) -> None:
-    found = each.difference
-    if each.violating is not None:
-        _print_run(console, each.violating)
-    elif found.equal:
-        _say(console, f"{each.instance.name}: the same states")
-    elif not found.whole:
-        _say(console, f"{each.instance.name}: too many states to be compared")
-    else:
-        for run in (each.only_here, each.only_there):
-            if run is not None:
+def _print_runs(console: Console, instances: Iterable[InstanceResult]) -> None:
+    """What violates a theorem, or else what leads to states that only one of the two systems has; each run once."""
+    shown = set[Trace]()
+    for each in instances:
+        found = each.difference
+        if each.violating is None and not found.whole:
+            _say(console, f"{each.instance.name}: too many states to be compared")
+        elif each.violating is None and found.equal:
+            _say(console, f"{each.instance.name}: the same states")
+        for run in each.runs:
+            if run.trace not in shown:
                 _print_run(console, run)
+            shown.add(run.trace)
 
 
 def _print_run(console: Console, run: DrawnRun) -> None:

@@ -82,6 +82,12 @@ class InstanceResult:
     violated: Claim | None
 
     @property
+    def runs(self) -> tuple[DrawnRun, ...]:
+        """The run that violates a theorem; without one those to states that only one of the two systems has."""
+        found = (self.violating,) if self.violating else (self.only_here, self.only_there)
+        return tuple(run for run in found if run is not None)
+
+    @property
     def word(self) -> str:
         """`violated`, `holds`, or why the search does not know."""
         return word_of(self.verdict)

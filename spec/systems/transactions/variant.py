@@ -16,7 +16,7 @@ from spec.systems.language import Action, Claim, Effect, Guard, Sort, State, Sys
 from spec.systems.transactions.broken import quiet
 from spec.systems.transactions.decisions import ReleaseDecisions, decisions
 from spec.systems.transactions.known import LemmaView
-from spec.systems.transactions.proof import PROVED, UNBOUNDED, lemmas, proved
+from spec.systems.transactions.proof import UNBOUNDED, lemmas, proved
 from spec.systems.transactions.system import transactions
 from spec.systems.transactions.world import Bounds, TransactionKnobs
 from spec.versions import NEWEST, Profile
