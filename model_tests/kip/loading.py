@@ -55,6 +55,8 @@ def said_of(file: Path) -> Iterator[None]:
         yield
     except BadInput:
         raise
+    except IndexError as wrong:  # an effect is worked out where it is read, long after its function has returned
+        raise BadInput(f"{file}{_line(file, wrong)}: {wrong}") from wrong
     except Exception as wrong:
         line = _line(file, wrong)
         if not line:

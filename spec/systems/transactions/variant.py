@@ -25,8 +25,18 @@ from spec.vocabulary import ABSENT, ErrorCode
 OfKnobs: TypeAlias = Callable[[TransactionKnobs], TransactionKnobs]
 OfDecisions: TypeAlias = Callable[[ReleaseDecisions, Profile], ReleaseDecisions]
 OfSystem: TypeAlias = Callable[[System, "VariantView"], System]
-VariantView: TypeAlias = Callable[[State], LemmaView]
-"""From a state to the words of the protocol and of the lemmas, with the variant's own decisions."""
+
+
+@dataclass(frozen=True, slots=True)
+class VariantView:
+    """From a state to the words of the protocol and of the lemmas, with the variant's own decisions."""
+
+    knobs: TransactionKnobs
+    taken: ReleaseDecisions
+
+    def __call__(self, state: State) -> LemmaView:
+        """The state in these words."""
+        return LemmaView(self.knobs, self.taken, state)
 
 
 def same_knobs(knobs: TransactionKnobs) -> TransactionKnobs:
@@ -119,7 +129,7 @@ class Variant:
         """
         changed, of = self.under(knobs), taken or self.taken(knobs)
         system = replace(transactions(changed, of), lemmas=lemmas(changed, of))
-        return self.system(system, _view(changed, of))
+        return self.system(system, VariantView(changed, of))
 
     def proved(self, knobs: TransactionKnobs = UNBOUNDED) -> System:
         """The system to be proved: without bounds, if the knobs have none."""
@@ -130,11 +140,7 @@ class Variant:
         added = tuple(claim for claim in searched if claim.name in self.proves - known)
         assumed = tuple(each for each in system.assumptions if each not in self.lifts)
         whole = replace(system, theorems=system.theorems + added, assumptions=assumed)
-        return self.system(whole, _view(changed, of))
-
-
-def _view(knobs: TransactionKnobs, of: ReleaseDecisions) -> VariantView:
-    return lambda state: LemmaView(knobs, of, state)
+        return self.system(whole, VariantView(changed, of))
 
 
 NEWEST_RELEASE: Final = Variant(NEWEST.name, "The newest release, as it is.")
