@@ -121,8 +121,8 @@ RELEASE = Variant(
 VARIANT = Variant(
     name="mended AddPartitionsToTxnManager",
     sentence=(
-        "a waiting request gives way to one of another producer id, and is to be sent again; epochs are compared only of"
-        " one producer id"
+        "a waiting request gives way to one of another producer id, and is to be sent again; epochs are compared only"
+        " of one producer id"
     ),
     source=("AddPartitionsToTxnManager.addTxnData",),
     system=Manager(compares_ids=True).system,

@@ -243,6 +243,7 @@ def _instance_json(each: InstanceResult) -> dict[str, object]:
         "both": found.both,
         "whole": found.whole,
         "violating": _run_json(each.violating),
+        "mended": _run_json(each.mended),
         "only_here": _run_json(each.only_here),
         "only_there": _run_json(each.only_there),
     }

@@ -8,6 +8,7 @@ from typing import Final
 from model_tests.bugs.narrate_transactions import TRANSACTIONS
 from model_tests.bugs.narration import Moment
 from model_tests.diagrams.events import Ending, Event, Note, Sequence, participants_of
+from spec.engines.counterexample import differing
 from spec.engines.difference import StateDifference, compared
 from spec.engines.explore import explore, walked
 from spec.engines.finite import Finite, instance_of
@@ -67,6 +68,7 @@ class InstanceResult:
         before: the verdict on the claim that the variant mends, of what was before; None where it mends none.
         difference: from the states that were reachable before.
         violated: the theorem that is violated, if one is.
+        mended: a shortest run that violated, before, the claim that the variant mends.
         only_here: a shortest run to a state that was not reachable before.
         only_there: a shortest run, of what was before, to a state that is not reachable any more.
     """
@@ -76,6 +78,7 @@ class InstanceResult:
     verdict: Verdict
     violating: DrawnRun | None
     before: Verdict | None
+    mended: DrawnRun | None
     difference: StateDifference
     only_here: DrawnRun | None
     only_there: DrawnRun | None
@@ -83,8 +86,8 @@ class InstanceResult:
 
     @property
     def runs(self) -> tuple[DrawnRun, ...]:
-        """The run that violates a theorem; without one those to states that only one of the two systems has."""
-        found = (self.violating,) if self.violating else (self.only_here, self.only_there)
+        """The run that violates a theorem; without one what is mended, and those to states that only one of the two systems has."""
+        found = (self.violating,) if self.violating else (self.mended, self.only_here, self.only_there)
         return tuple(run for run in found if run is not None)
 
     @property
@@ -134,6 +137,7 @@ def searched(variant: Variant, instance: VariantInstance) -> InstanceResult:
         found.verdict,
         violating,
         mends.verdict if mends else None,
+        _violating(there, before.name, mends.verdict) if mends else None,
         difference,
         _besides(here, difference.only_here, variant.name, f"a state that {before.name} does not reach"),
         _besides(there, difference.only_there, before.name, f"a state that {variant.name} does not reach"),
@@ -171,8 +175,7 @@ def _events(searched: SearchedSystem, moment: Moment) -> Iterator[Event]:
     if narrated is not None and max(moment.at, default=0) < DRAWABLE:
         yield from narrated(moment)
         return
-    changed = ", ".join(_changed(searched, moment)) or "changes nothing"
-    yield Note(OTHERS, f"{_shown(searched, moment.happening)}: {changed}")
+    yield Note(OTHERS, f"{_shown(searched, moment.happening)}: {_changed(searched, moment) or 'changes nothing'}")
 
 
 def _shown(searched: SearchedSystem, happening: Happening) -> str:
@@ -181,13 +184,14 @@ def _shown(searched: SearchedSystem, happening: Happening) -> str:
     return f"{happening.action.replace('_', ' ')} ({', '.join(at)})" if over else happening.action.replace("_", " ")
 
 
-def _changed(searched: SearchedSystem, moment: Moment) -> Iterator[str]:
-    for variable in searched.system.variables:
-        for at in searched.finite.points(variable.over):
-            value = getattr(moment.after, variable.name)(*at)
-            if value != getattr(moment.before, variable.name)(*at):
-                where = f"({', '.join(map(str, at))})" if at else ""
-                yield f"{variable.name}{where} = {value}"
+def _changed(searched: SearchedSystem, moment: Moment) -> str:
+    """The scalars that an action changes, with what they are afterwards."""
+    found = differing(searched.system, searched.finite, moment.before, moment.after)
+    return ", ".join(f"{name}{_place(at)} = {after}" for name, at, _, after in found)
+
+
+def _place(at: tuple[int, ...]) -> str:
+    return f"({', '.join(map(str, at))})" if at else ""
 
 
 def _holding(searched: SearchedSystem, state: State) -> list[str]:

@@ -265,6 +265,14 @@ def _bounded(scalar: Term) -> Term:
     return z3.And(scalar >= LEAST, scalar <= MOST)
 
 
+def differing(system: System, finite: Finite, one: State, other: State) -> Iterator[tuple[str, Point, Any, Any]]:
+    """Each scalar of a state at each point where another state has another value: its name, the point, both values."""
+    for variable in system.variables:
+        for at in finite.points(variable.over):
+            here, there = (_named(variable.name, getattr(state, variable.name)(*at)) for state in (one, other))
+            yield from ((name, at, value, there[name]) for name, value in here.items() if value != there[name])
+
+
 def _named(name: str, value: Any) -> dict[str, Any]:
     """The scalars of a value by name."""
     return {f"{name}.{part}": one for part, one in flatten(value)} if is_dataclass(value) else {name: value}

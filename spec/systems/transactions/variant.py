@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
-from spec.algebra import Term, all_of, choose, negate
+from spec.algebra import Term, all_of, any_of, choose, negate
 from spec.protocol.coordinator import TransactionEntry, Transition, choose_entry
 from spec.rules import Rule
 from spec.systems.assumptions import Assumption
-from spec.systems.language import Action, Claim, Effect, Guard, Sort, State, System, Variable
+from spec.systems.language import Action, Claim, Effect, Function, Guard, Sort, State, System, Variable
 from spec.systems.transactions.broken import quiet
 from spec.systems.transactions.decisions import ReleaseDecisions, decisions
 from spec.systems.transactions.known import LemmaView
@@ -200,6 +200,24 @@ def followed(system: System, name: str, then: Effect) -> System:
         return system
     before = system.action(name)
     return with_action(system, name, effect=lambda state, *at: then(state, before.effect(state, *at), *at))
+
+
+def restated(system: System, name: str, unless: Function) -> System:
+    """The system with one claim, theorem or lemma, that says nothing where a fact holds; as it is without that claim.
+
+    Args:
+        system: of the release.
+        name: of the claim.
+        unless: from the state and the claim's arguments to the fact.
+    """
+
+    def weaker(claim: Claim) -> Claim:
+        if claim.name != name:
+            return claim
+        return replace(claim, holds=lambda state, *at: any_of(unless(state, *at), claim.holds(state, *at)))
+
+    theorems, lemmas_of = (tuple(map(weaker, claims)) for claims in (system.theorems, system.lemmas))
+    return replace(system, theorems=theorems, lemmas=lemmas_of)
 
 
 def without_action(system: System, *names: str) -> System:
