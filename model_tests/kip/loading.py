@@ -32,7 +32,8 @@ def loaded(file: Path) -> Variant:
     sys.modules[name] = module  # dataclasses of the file look for their module there
     with said_of(file):
         try:
-            spec.loader.exec_module(module)
+            with _beside(file):
+                spec.loader.exec_module(module)
         except SyntaxError as wrong:
             raise BadInput(f"{file}, line {wrong.lineno}: {wrong.msg}") from wrong
         except UnicodeDecodeError as wrong:
@@ -46,6 +47,17 @@ def loaded(file: Path) -> Variant:
     with said_of(file):
         _demand_system(file, found)
     return found
+
+
+@contextmanager
+def _beside(file: Path) -> Iterator[None]:
+    """A variant may be made of another one, whose file is beside its own."""
+    directory = str(file.absolute().parent)
+    sys.path.insert(0, directory)
+    try:
+        yield
+    finally:
+        sys.path.remove(directory)
 
 
 @contextmanager

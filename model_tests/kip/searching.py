@@ -86,7 +86,7 @@ class InstanceResult:
 
     @property
     def runs(self) -> tuple[DrawnRun, ...]:
-        """The run that violates a theorem; without one what is mended, and those to states that only one of the two systems has."""
+        """The run that violates a theorem; without one what is mended, and what only one of the two systems does."""
         found = (self.violating,) if self.violating else (self.mended, self.only_here, self.only_there)
         return tuple(run for run in found if run is not None)
 
