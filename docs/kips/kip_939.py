@@ -245,6 +245,17 @@ def with_later_guards(system: System, view: VariantView) -> System:
 
 _RECOVERING = quiet(NEWEST, times_out=True, bounds=Bounds(instances=2))
 
+WITHOUT_TIMEOUTS = frozenset(
+    {
+        "KAFKA-19367: a fence bumps twice",
+        "KAFKA-20090: a fence at the last epoch draws no producer id",
+        "KAFKA-6119: a timeout does not raise the epoch",
+        "KAFKA-9666: a failed fence is forgotten",
+        "a fenced zombie's commit takes with it what its successor has pending",
+    }
+)
+"""Controls that need a timeout or a fence, of which clients in two phases have none."""
+
 RELEASE = Variant(
     name=f"{NEWEST.name} with clients that prepare",
     sentence="the newest release: a timeout or an InitProducerId aborts what is prepared",
@@ -256,6 +267,7 @@ VARIANT = Variant(
     sentence="a prepared transaction has no timeout, and the next instance ends it as the database has decided",
     source=("KIP-939", "TransactionCoordinator.handleInitProducerId on trunk"),
     system=keeping,
+    spared_by=WITHOUT_TIMEOUTS,
     instances=(
         VariantInstance(
             "a prepared transaction",

@@ -77,7 +77,7 @@ VARIANT = Variant(
     system=never_meets,
     proves=frozenset({"bump_ends_no_other"}),
     lifts=(NO_LATE_BUMP, NO_LATE_BUMP_AT_THE_LAST_EPOCH),
-    mends=frozenset(
+    spared_by=frozenset(
         {
             "KIP-360: a late bump ends the next transaction",
             "KIP-360: a zombie's bump ends its successor's transaction",

@@ -93,7 +93,8 @@ class Variant:
             has any: in an instance without lemmas they are dropped again.
         proves: names of theorems that are searched of the release, and are to be proved of the variant.
         lifts: assumptions of the release's proof that the variant does without.
-        mends: names of controls that break the release, and must not break the variant.
+        spared_by: names of controls that break the release and not the variant: it mends them, or nothing of the kind
+            can happen in it.
         instances: where it is searched and compared with what was before.
         before: what it is compared with; without one the newest release as it is.
     """
@@ -107,7 +108,7 @@ class Variant:
     system: OfSystem = same_system
     proves: frozenset[str] = frozenset()
     lifts: tuple[Assumption, ...] = ()
-    mends: frozenset[str] = frozenset()
+    spared_by: frozenset[str] = frozenset()
     instances: tuple[VariantInstance, ...] = USUAL
     before: "Variant | None" = None
 
