@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from spec import rules
-from spec.algebra import Term, all_of, any_of, implies, negate
+from spec.algebra import Term, all_of, any_of, choose, implies, negate
 from spec.protocol.offsets import NO_OFFSET
 from spec.systems.language import Action, State, System, Variable, pick, rewrite, update
 from spec.systems.transactions.broken import quiet
@@ -63,6 +63,7 @@ class Topics:
             variables=(
                 Variable("topic", (PARTITION,), 0),
                 Variable("topic_named", (TRANSACTION, PARTITION), ABSENT),
+                Variable("topic_found", (TRANSACTION, PARTITION), ABSENT),
                 Variable("topic_kept", (TRANSACTION, PARTITION), ABSENT),
             ),
             actions=(Action("topic_is_made_again", (PARTITION,), may_be_made_again, _made_again),),
@@ -70,17 +71,28 @@ class Topics:
         )
         for name in ("stable_fetch_waits", "outputs_come_with_offsets", "open_is_pending", "committed_was_visible"):
             more = restated(more, name, _is_of_a_topic_before)
-        named = followed(more, "client_commits_offset", _names)
-        return guarded(followed(named, "group_receives_commit", self._keeps), "group_receives_commit", self._is_there)
+
+        def kept(before: State, after: State, txn: Term, partition: Term) -> State:
+            words = view(before)
+            appended = words.appended(txn, partition, 0, words.offset_batch(txn)).reply.appended
+            of = choose(
+                all_of(appended, words.is_let_commit(txn, partition)),
+                before.topic_found(txn, partition),
+                before.topic_kept(txn, partition),
+            )
+            return after.but(topic_kept=update(after.topic_kept, txn, partition, to=of))
+
+        named = followed(followed(more, "client_commits_offset", _names), "group_appends_commit", kept)
+        return guarded(followed(named, "group_receives_commit", self._finds), "group_receives_commit", self._is_there)
 
     def _is_there(self, state: State, txn: Term, partition: Term) -> Iterator[Term]:
         """By id, a commit for a topic that is gone is refused; by name there is always one."""
         yield any_of(not self.by_id, state.topic_named(txn, partition) == state.topic(partition))
 
-    def _keeps(self, before: State, after: State, txn: Term, partition: Term) -> State:
-        """The commit is kept for the topic that it names, or for the one that has the name when it arrives."""
+    def _finds(self, before: State, after: State, txn: Term, partition: Term) -> State:
+        """The commit is for the topic that it names, or for the one that has the name when it arrives."""
         of = before.topic_named(txn, partition) if self.by_id else before.topic(partition)
-        return after.but(topic_kept=update(after.topic_kept, txn, partition, to=of))
+        return after.but(topic_found=update(after.topic_found, txn, partition, to=of))
 
 
 def _names(before: State, after: State, _: Term, txn: Term, partition: Term) -> State:
