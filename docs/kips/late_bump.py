@@ -7,6 +7,7 @@ the epoch alone. Here both are compared everywhere.
 from collections.abc import Iterator
 from dataclasses import replace
 
+from spec import rules
 from spec.algebra import Term, all_of, any_of, negate
 from spec.protocol.coordinator import TransactionEntry, Transition, is_at_rest, is_fencing
 from spec.protocol.ids import InitRequest
@@ -14,17 +15,20 @@ from spec.systems.assumptions import NO_LATE_BUMP, NO_LATE_BUMP_AT_THE_LAST_EPOC
 from spec.systems.language import State, System
 from spec.systems.transactions.broken import NEAR_THE_END, quiet
 from spec.systems.transactions.decisions import ReleaseDecisions
+from spec.systems.transactions.known import LemmaView
 from spec.systems.transactions.variant import (
     Variant,
     VariantInstance,
     VariantView,
+    claimed,
     guarded,
     refused,
     with_action,
+    with_more,
 )
 from spec.systems.transactions.world import BUMPS, Bounds, TransactionKnobs
 from spec.versions import NEWEST, Profile
-from spec.vocabulary import ErrorCode
+from spec.vocabulary import ABSENT, ErrorCode
 
 
 def expects_what_is_known(entry: TransactionEntry, request: InitRequest) -> Term:
@@ -51,6 +55,11 @@ def uncompared(knobs: TransactionKnobs) -> TransactionKnobs:
     return replace(knobs, compared=frozenset())
 
 
+def no_bump_fences(view: LemmaView) -> Term:
+    """No bump has ended an open transaction."""
+    return view.fenced_by() == ABSENT
+
+
 def never_meets(system: System, view: VariantView) -> System:
     """A bump that comes while the coordinator fences already ends nothing; that any other fences is to be excluded."""
 
@@ -60,7 +69,8 @@ def never_meets(system: System, view: VariantView) -> System:
     name = "bump_meets_open_transaction"
     if name not in {action.name for action in system.actions}:
         return system
-    return with_action(guarded(system, name, not_yet), name, dormant=True)
+    more = with_more(system, lemmas=(claimed(no_bump_fences, rules.TXN_NO_CROSSTALK, view),))
+    return with_action(guarded(more, name, not_yet), name, dormant=True)
 
 
 _LATE = quiet(NEWEST, clients_bump=True, outlive=frozenset({BUMPS}))
