@@ -63,11 +63,11 @@ def test_a_function_of_the_file_that_fails_later_is_named_with_its_line(tmp_path
         run(file, only="searches")
 
 
-@pytest.mark.parametrize("given", [{"only": "luck"}, {"instance": "three"}])
-def test_an_unknown_part_or_instance_is_refused(given: dict[str, str], tmp_path: Path) -> None:
+@pytest.mark.parametrize(("only", "instance"), [("luck", ""), ("", "three")])
+def test_an_unknown_part_or_instance_is_refused(only: str, instance: str, tmp_path: Path) -> None:
     """What there is, is named."""
     file = tmp_path / "plain.py"
     file.write_text(PLAIN)
 
     with pytest.raises(BadInput, match=r"facts, proof|'two'"):
-        run(file, **given)
+        run(file, only=only, instance=instance)

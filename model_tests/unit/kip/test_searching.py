@@ -6,7 +6,7 @@ import pytest
 
 from model_tests.kip.report import KipReport
 from model_tests.kip.searching import InstanceResult, controls, searched, searched_system
-from model_tests.unit.kip.variants import TWO, UNCHANGED, instance, shown
+from model_tests.unit.kip.variants import TWO, UNCHANGED, found_in, instance, shown
 from spec.engines.explore import walked
 from spec.engines.verdict import Refuted
 from spec.systems.language import System
@@ -48,9 +48,8 @@ def test_a_variant_that_changes_nothing_reaches_the_same_states() -> None:
 def test_a_shown_variant_mends_what_was_violated_before(name: str) -> None:
     """Every theorem holds in the instance in which what was before violates one."""
     where, claim, _ = MENDING[name]
-    variant = shown(name)
 
-    result = searched(variant, instance(variant, where))
+    result = found_in(name, where)
 
     assert isinstance(result.before, Refuted)
     assert claim == result.before.claim
@@ -77,10 +76,7 @@ def test_without_its_change_a_variant_is_red_by_the_name_of_the_rule(name: str) 
 
 def test_kip_939_takes_the_next_transactions_guard_and_mended_it_does_not() -> None:
     """The marker of a kept transaction has another epoch than the next transaction (KAFKA-18654)."""
-    proposed, mended = shown("kip_939"), shown("kip_939_mended")
-
-    found = searched(proposed, instance(proposed, "a successor"))
-    held = searched(mended, instance(mended, "a successor"))
+    found, held = found_in("kip_939", "a successor"), found_in("kip_939_mended", "a successor")
 
     assert isinstance(found.verdict, Refuted)
     assert "marker_leaves_next_guard" == found.verdict.claim
@@ -93,7 +89,7 @@ def test_the_runs_to_states_of_one_system_alone_can_be_made_in_it() -> None:
     where = instance(variant, "a producer id that runs out")
     assert variant.before is not None
 
-    result = searched(variant, where)
+    result = found_in("add_partitions_manager", where.name)
 
     for run, of in ((result.only_here, variant), (result.only_there, variant.before)):
         assert run is not None

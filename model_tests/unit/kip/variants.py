@@ -1,9 +1,11 @@
 """Variants of the tests: the project's own, and small ones written here."""
 
+from functools import cache
 from pathlib import Path
 from typing import Final
 
 from model_tests.kip.loading import loaded
+from model_tests.kip.searching import InstanceResult, searched
 from spec.systems.transactions.broken import quiet
 from spec.systems.transactions.variant import Variant, VariantInstance
 from spec.versions import NEWEST
@@ -15,6 +17,7 @@ TWO: Final = VariantInstance("two transactions", quiet(NEWEST))
 UNCHANGED: Final = Variant("unchanged", "Nothing is otherwise.", instances=(TWO,))
 
 PLAIN: Final = """
+from model_tests.kip.searching import InstanceResult, searched
 from spec.systems.transactions.broken import quiet
 from spec.systems.transactions.variant import Variant, VariantInstance
 from spec.versions import NEWEST
@@ -23,9 +26,16 @@ VARIANT = Variant("plain", "Nothing is otherwise.", instances=(VariantInstance("
 """
 
 
+@cache
 def shown(name: str) -> Variant:
     """A variant of the docs."""
     return loaded(KIPS / f"{name}.py")
+
+
+@cache
+def found_in(name: str, where: str) -> InstanceResult:
+    """What the search of one of its instances finds."""
+    return searched(shown(name), instance(shown(name), where))
 
 
 def instance(variant: Variant, name: str) -> VariantInstance:
