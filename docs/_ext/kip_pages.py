@@ -67,11 +67,13 @@ class Kip(SphinxDirective):
 def _parts(found: Kept) -> list[nodes.Node]:
     facts, proof, controls = found["facts"], found["proof"], found["controls"]
     wrong = [each for each in controls if each["expected"] != each["got"]]
-    rows = (
+    rows = [
         ("facts for all inputs", f"{facts['proved']} proved", f"{len(facts['open'])} open"),
-        ("proof by induction", f"{proof['proved']} proved", f"{len(proof['open'])} open"),
         ("controls", f"{len(controls) - len(wrong)} as expected", f"{len(wrong)} otherwise"),
-    )
+    ]
+    if proof is None:
+        return [table([("part", "", ""), *rows, ("proof by induction", "not run", "")], (40, 30, 30))]
+    rows.append(("proof by induction", f"{proof['proved']} proved", f"{len(proof['open'])} open"))
     assumed = nodes.paragraph("", f"The proof assumes {', '.join(proof['assumptions'])}.")
     return [table([("part", "", ""), *rows], (40, 30, 30)), assumed]
 
@@ -98,7 +100,7 @@ def _runs(instances: list[Kept]) -> list[nodes.Node]:
 def _open(found: Kept) -> list[nodes.Node]:
     shown: list[nodes.Node] = []
     states = 0
-    for each in found["proof"]["open"]:
+    for each in found["proof"]["open"] if found["proof"] else ():
         shown.append(nodes.paragraph("", each["said"]))
         if each["state"] and states < MOST_STATES:
             states += 1

@@ -22,7 +22,7 @@ from spec.systems.transactions.variant import Variant
 from spec.systems.transactions.variant_facts import facts_of
 from spec.systems.transactions.world import Bounds, finite
 
-SHARES: Final = 8
+SHARES: Final = 4
 """Into how many shares the actions are dealt."""
 
 MOST_DRAWN: Final = 12

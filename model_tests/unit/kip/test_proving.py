@@ -19,12 +19,12 @@ def test_the_mended_late_bump_is_proved_where_it_changes_something() -> None:
     """The bump never meets an open transaction, and keeps every lemma; without the change it is not proved."""
     variant = shown("late_bump")
     system, unmended = variant.proved(), replace(variant, decisions=same_decisions).proved()
-    action = system.action("bump_meets_open_transaction")
+    name = "bump_meets_open_transaction"
     follows = [each for each in Prover(system).at_the_start() if each.claim == "bump_ends_no_other"]
 
     assert [Proved()] == [each.verdict for each in follows]
-    assert [Proved()] == [each.verdict for each in Prover(system).under(action)]
-    assert [Unknown] == [type(each.verdict) for each in Prover(unmended).under(action)]
+    assert [Proved()] == [each.verdict for each in Prover(system).under(system.action(name))]
+    assert [Unknown] == [type(each.verdict) for each in Prover(unmended).under(unmended.action(name))]
 
 
 def test_an_obligation_that_fails_has_a_state_and_a_step() -> None:
