@@ -4,7 +4,6 @@
 """
 
 import json
-from pathlib import Path
 from typing import Any, ClassVar
 
 from docutils import nodes
@@ -52,16 +51,20 @@ class Kip(SphinxDirective):
         """Render the kept verdict."""
         name = self.arguments[0]
         self.env.note_dependency(str(KIPS / f"{name}.json"))
-        found = kept(name)
-        fields = {
-            "File": nodes.literal("", str(Path("docs/kips") / f"{name}.py")),
-            "Change": nodes.Text(found["sentence"]),
-            "Source": nodes.Text(", ".join(found["source"])),
-            "Compared with": nodes.Text(found["compared_with"]),
-            "Verdict": nodes.strong("", found["verdict"]),
-        }
-        shown = [field_list({key: node for key, node in fields.items() if node.astext()})]
-        return [*shown, *_parts(found), *_searches(found), *_open(found)]
+        return shown(name, kept(name))
+
+
+def shown(name: str, found: Kept) -> list[nodes.Node]:
+    """The verdict on a variant: what it is, the parts that were run, the searches, and what is not proved."""
+    fields = {
+        "File": nodes.literal("", f"docs/kips/{name}.py"),
+        "Change": nodes.Text(found["sentence"]),
+        "Source": nodes.Text(", ".join(found["source"])),
+        "Compared with": nodes.Text(found["compared_with"]),
+        "Verdict": nodes.strong("", found["verdict"]),
+    }
+    stated = field_list({key: node for key, node in fields.items() if node.astext()})
+    return [stated, *_parts(found), *_searches(found), *_open(found)]
 
 
 def _parts(found: Kept) -> list[nodes.Node]:
