@@ -40,6 +40,20 @@ def read_offset_is_of_its_topic(view: LemmaView, partition: Term) -> Term:
     return implies(is_read, view.topic_named(taken.offset, partition) == now)
 
 
+def commit_is_for_the_topic_that_it_names(view: LemmaView, txn: Term, partition: Term) -> Term:
+    """What a commit is kept for is what it names, and no topic is named before it is there."""
+    now, named = view.topic(partition), view.topic_named(txn, partition)
+    found, kept = view.topic_found(txn, partition), view.topic_kept(txn, partition)
+    unsent = view.produced(txn, partition, 0) == ABSENT
+    return all_of(
+        now >= 0,
+        named <= now,
+        any_of(found == ABSENT, found == named),
+        any_of(kept == ABSENT, kept == named),
+        implies(unsent, all_of(found == ABSENT, kept == ABSENT)),
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Topics:
     """Topics that are deleted and made again; a partition of offsets holds the group's offset of one.
@@ -58,6 +72,8 @@ class Topics:
         def may_be_made_again(state: State, partition: Term) -> Iterator[Term]:
             yield any_of(not view.knobs.limited, state.topic(partition) < LAST_TOPIC)
 
+        at = (TRANSACTION, PARTITION)
+        lemma = claimed(commit_is_for_the_topic_that_it_names, rules.OFFSETS_ATOMIC, view, *at)
         more = with_more(
             system,
             variables=(
@@ -68,6 +84,7 @@ class Topics:
             ),
             actions=(Action("topic_is_made_again", (PARTITION,), may_be_made_again, _made_again),),
             theorems=(claimed(read_offset_is_of_its_topic, rules.OFFSETS_ATOMIC, view, PARTITION),),
+            lemmas=(lemma,) if self.by_id else (),
         )
         for name in ("stable_fetch_waits", "outputs_come_with_offsets", "open_is_pending", "committed_was_visible"):
             more = restated(more, name, _is_of_a_topic_before)
