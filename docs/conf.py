@@ -36,6 +36,7 @@ extensions = [
     "report_schemas",
     "provenance",
     "covered",
+    "kip_pages",
     "api_pages",
     "bench_page",
     "derived_pages",

@@ -162,6 +162,31 @@ def tla_command(
     _judge(lambda: _provided("model_tests.verify.tlc")(system, **asked), json_file)
 
 
+@app.command("kip")
+def kip_command(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A variant of the protocol: Python with a VARIANT.")],
+    instance: Annotated[
+        str, typer.Option(metavar="NAME", help="Search this one of its instances; without it all.")
+    ] = "",
+    only: Annotated[
+        str, typer.Option(metavar="PART,...", help="Only these parts: facts, proof, searches, controls.")
+    ] = "",
+    no_cache: Annotated[
+        bool, typer.Option("--no-cache", help="Prove everything anew; answers of earlier runs are left alone.")
+    ] = False,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a page to send on, too.")] = None,
+    json_file: Json = None,
+) -> None:
+    """Judge a proposed change of the protocol: facts, proof, searches, controls, and the states that it changes."""
+
+    def run() -> Report:
+        _require_writable(html)
+        given: dict[str, object] = {"kept": None} if no_cache else {}
+        return _provided("model_tests.kip.command")(file, instance=instance, only=only, html=html, **given)
+
+    _judge(run, json_file)
+
+
 @app.command("bugs")
 def bugs_command(
     name: Annotated[str, typer.Argument(metavar="[NAME]", help="One bug, as KAFKA-17754 or 17754.")] = "",

@@ -164,6 +164,13 @@ class StateLayout:
         """What is in each place."""
         return self._numbers(bits.to_bytes(self.length, "little"))
 
+    def values(self, cells: Cells, names: Iterable[str]) -> tuple[Any, ...]:
+        """The values of these functions at each of their points, in order."""
+        numbers = self._numbers(cells)
+        return tuple(
+            self._values[name].by_number[numbers[place]] for name in names for place in self.places[name].values()
+        )
+
     def written(self, state: State, read: Mapping[int, int] = NOTHING_READ) -> Written:
         """What is in a state that follows from another one, where it may differ from that.
 

@@ -255,12 +255,23 @@ _OF_EPOCHS: Final = (
 
 def append_facts() -> tuple[Fact, ...]:
     """The meaning of sequences, resends and epochs, for every release; to be proved over integers."""
-    of_all = [
-        _fact(sentence, rule, profile) for profile in PROFILES.values() for sentence, rule in _OF_SEQUENCES + _OF_EPOCHS
-    ]
-    verifying = (profile for profile in PROFILES.values() if profile.partition_verification)
-    asked = [_fact(ended_resend_is_asked_about, rules.SEQ_DUPLICATE_WINDOW, profile) for profile in verifying]
+    of_all = [fact for profile in PROFILES.values() for fact in _of_release(profile)]
+    asked = [fact for profile in PROFILES.values() for fact in _of_verifying(profile)]
     return (*of_all, *asked)
+
+
+def append_facts_of(profile: Profile) -> tuple[Fact, ...]:
+    """The same facts of one release, known or proposed."""
+    return (*_of_release(profile), *_of_verifying(profile))
+
+
+def _of_release(profile: Profile) -> tuple[Fact, ...]:
+    return tuple(_fact(sentence, rule, profile) for sentence, rule in _OF_SEQUENCES + _OF_EPOCHS)
+
+
+def _of_verifying(profile: Profile) -> tuple[Fact, ...]:
+    facts = (_fact(ended_resend_is_asked_about, rules.SEQ_DUPLICATE_WINDOW, profile),)
+    return facts * profile.partition_verification
 
 
 def wire_facts() -> tuple[Fact, ...]:

@@ -269,7 +269,12 @@ _KEEPING: Final[dict[str, Decide]] = {**_REQUESTS, "add_offsets": add_offsets, "
 
 def step_facts() -> tuple[Fact, ...]:
     """Under both ways of ending a transaction; version 0 takes the decisions of version 1, but for its log's format."""
-    return tuple(fact for version in (1, 2) for fact in _of(NEWEST.under(version), f"[version {version}]"))
+    return step_facts_of(NEWEST)
+
+
+def step_facts_of(release: Profile) -> tuple[Fact, ...]:
+    """The same facts of any release."""
+    return tuple(fact for version in (1, 2) for fact in _of(release.under(version), f"[version {version}]"))
 
 
 def _of(profile: Profile, version: str) -> Iterator[Fact]:

@@ -1,0 +1,248 @@
+"""A proposed change of the protocol: other behaviours, decisions, actions or claims than the newest release has.
+
+A variant is written once and read as every system is: proved without bounds, and searched in finite instances.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any, Final, TypeAlias
+
+from spec.algebra import Term, all_of, any_of, choose, negate
+from spec.protocol.coordinator import TransactionEntry, Transition, choose_entry
+from spec.rules import Rule
+from spec.systems.assumptions import Assumption
+from spec.systems.language import Action, Claim, Effect, Function, Guard, Sort, State, System, Variable
+from spec.systems.transactions.broken import quiet
+from spec.systems.transactions.decisions import ReleaseDecisions, decisions
+from spec.systems.transactions.known import LemmaView
+from spec.systems.transactions.proof import UNBOUNDED, lemmas, proved
+from spec.systems.transactions.system import transactions
+from spec.systems.transactions.world import Bounds, TransactionKnobs
+from spec.versions import NEWEST, Profile
+from spec.vocabulary import ABSENT, ErrorCode
+
+OfKnobs: TypeAlias = Callable[[TransactionKnobs], TransactionKnobs]
+OfDecisions: TypeAlias = Callable[[ReleaseDecisions, Profile], ReleaseDecisions]
+OfSystem: TypeAlias = Callable[[System, "VariantView"], System]
+
+
+@dataclass(frozen=True, slots=True)
+class VariantView:
+    """From a state to the words of the protocol and of the lemmas, with the variant's own decisions."""
+
+    knobs: TransactionKnobs
+    taken: ReleaseDecisions
+
+    def __call__(self, state: State) -> LemmaView:
+        """The state in these words."""
+        return LemmaView(self.knobs, self.taken, state)
+
+
+def same_knobs(knobs: TransactionKnobs) -> TransactionKnobs:
+    """Nothing else may happen, and nothing less."""
+    return knobs
+
+
+def same_decisions(taken: ReleaseDecisions, _: Profile) -> ReleaseDecisions:
+    """Every decision is the release's."""
+    return taken
+
+
+def same_system(system: System, _: VariantView) -> System:
+    """Actions and claims are those of the release."""
+    return system
+
+
+@dataclass(frozen=True, slots=True)
+class VariantInstance:
+    """A finite instance that a variant is searched in.
+
+    Attributes:
+        knobs: of the newest release, before the variant changes them.
+        mends: name of a claim that is violated there without the variant; empty where none has to be.
+    """
+
+    name: str
+    knobs: TransactionKnobs
+    mends: str = ""
+
+
+USUAL: Final = (
+    VariantInstance("two transactions", quiet(NEWEST)),
+    VariantInstance("timeouts, and leaders that fail", quiet(NEWEST, times_out=True, leaders_fail=True)),
+    VariantInstance(
+        "coordinators that fail", quiet(NEWEST, appends_fail=True, bounds=Bounds(transactions=1, coordinators=2))
+    ),
+)
+"""Small instances of the newest release that every variant is searched in, unless it names others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A change of the transactions of the newest release.
+
+    Attributes:
+        name: what it is called in reports.
+        sentence: the change, in one sentence.
+        source: where the proposal is from.
+        behaviours: behaviours of the profile that are otherwise, by name.
+        decisions: from the release's decisions, and its profile, to the variant's.
+        knobs: what may happen in it, from what may happen in the release; of the proof and of each instance.
+        system: from the release's system, and the words for a state, to the variant's; its lemmas included, if it
+            has any: in an instance without lemmas they are dropped again.
+        proves: names of theorems that are searched of the release, and are to be proved of the variant.
+        lifts: assumptions of the release's proof that the variant does without.
+        spared_by: names of controls that break the release and not the variant: it mends them, or nothing of the kind
+            can happen in it.
+        instances: where it is searched and compared with what was before.
+        before: what it is compared with; without one the newest release as it is.
+    """
+
+    name: str
+    sentence: str
+    source: tuple[str, ...] = ()
+    behaviours: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    decisions: OfDecisions = same_decisions
+    knobs: OfKnobs = same_knobs
+    system: OfSystem = same_system
+    proves: frozenset[str] = frozenset()
+    lifts: tuple[Assumption, ...] = ()
+    spared_by: frozenset[str] = frozenset()
+    instances: tuple[VariantInstance, ...] = USUAL
+    before: "Variant | None" = None
+
+    def under(self, knobs: TransactionKnobs) -> TransactionKnobs:
+        """What may happen in the variant, from what may happen in a release."""
+        return self.knobs(replace(knobs, profile=replace(knobs.profile, **self.behaviours)))
+
+    def taken(self, knobs: TransactionKnobs) -> ReleaseDecisions:
+        """The decisions of the variant."""
+        changed = self.under(knobs)
+        return self.decisions(decisions(changed), changed.profile)
+
+    def searched(self, knobs: TransactionKnobs, taken: ReleaseDecisions | None = None) -> System:
+        """The system to be searched with these knobs of a release, with lemmas, if there are any for its version.
+
+        Args:
+            knobs: of the release.
+            taken: the variant's decisions, where they are to be remembered.
+        """
+        changed, of = self.under(knobs), taken or self.taken(knobs)
+        system = replace(transactions(changed, of), lemmas=lemmas(changed, of))
+        return self.system(system, VariantView(changed, of))
+
+    def proved(self, knobs: TransactionKnobs = UNBOUNDED) -> System:
+        """The system to be proved: without bounds, if the knobs have none."""
+        changed, of = self.under(knobs), self.taken(knobs)
+        system = proved(changed, of)
+        known = {claim.name for claim in system.theorems}
+        searched = transactions(changed, of).theorems
+        added = tuple(claim for claim in searched if claim.name in self.proves - known)
+        assumed = tuple(each for each in system.assumptions if each not in self.lifts)
+        whole = replace(system, theorems=system.theorems + added, assumptions=assumed)
+        return self.system(whole, VariantView(changed, of))
+
+
+NEWEST_RELEASE: Final = Variant(NEWEST.name, "The newest release, as it is.")
+"""What a variant is compared with, unless it names something else."""
+
+
+# --- parts of a change ------------------------------------------------------------------------------------------------
+
+
+def refused(entry: TransactionEntry, transition: Transition, where: Term, error: ErrorCode) -> Transition:
+    """A decision that answers with an error, and changes nothing, where a fact holds.
+
+    What waits for a transition under way is answered as before.
+    """
+    applies = all_of(where, entry.pending == ABSENT)
+    return replace(
+        transition,
+        error=choose(applies, error.value, transition.error),
+        appends=all_of(transition.appends, negate(applies)),
+        entry=choose_entry(applies, entry, transition.entry),
+        target=choose_entry(applies, entry, transition.target),
+    )
+
+
+def with_action(system: System, name: str, **changed: Any) -> System:
+    """The system with one action that has another guard, effect, or is dormant.
+
+    Raises:
+        KeyError: the system has no action of this name.
+    """
+    action = replace(system.action(name), **changed)
+    return replace(system, actions=tuple(action if each.name == name else each for each in system.actions))
+
+
+def guarded(system: System, name: str, more: Guard) -> System:
+    """The system with one action that may happen only under further facts; as it is if it has no such action."""
+    if name not in {action.name for action in system.actions}:
+        return system
+    before = system.action(name)
+
+    def guard(state: State, *at: Term) -> Any:
+        yield from before.guard(state, *at)
+        yield from more(state, *at)
+
+    return with_action(system, name, guard=guard)
+
+
+def followed(system: System, name: str, then: Effect) -> System:
+    """The system with one action that changes more; as it is if it has no such action.
+
+    Args:
+        system: of the release.
+        name: of the action.
+        then: from the state before, the state after, and the arguments to the state after that.
+    """
+    if name not in {action.name for action in system.actions}:
+        return system
+    before = system.action(name)
+    return with_action(system, name, effect=lambda state, *at: then(state, before.effect(state, *at), *at))
+
+
+def restated(system: System, name: str, unless: Function) -> System:
+    """The system with one claim, theorem or lemma, that says nothing where a fact holds; as it is without that claim.
+
+    Args:
+        system: of the release.
+        name: of the claim.
+        unless: from the state and the claim's arguments to the fact.
+    """
+
+    def weaker(claim: Claim) -> Claim:
+        if claim.name != name:
+            return claim
+        return replace(claim, holds=lambda state, *at: any_of(unless(state, *at), claim.holds(state, *at)))
+
+    theorems, lemmas_of = (tuple(map(weaker, claims)) for claims in (system.theorems, system.lemmas))
+    return replace(system, theorems=theorems, lemmas=lemmas_of)
+
+
+def without_action(system: System, *names: str) -> System:
+    """The system without some actions."""
+    return replace(system, actions=tuple(action for action in system.actions if action.name not in names))
+
+
+def with_more(
+    system: System,
+    variables: Iterable[Variable] = (),
+    actions: Iterable[Action] = (),
+    theorems: Iterable[Claim] = (),
+    lemmas: Iterable[Claim] = (),
+) -> System:
+    """The system with more functions of its state, actions, theorems and lemmas."""
+    return replace(
+        system,
+        variables=(*system.variables, *variables),
+        actions=(*system.actions, *actions),
+        theorems=(*system.theorems, *theorems),
+        lemmas=(*system.lemmas, *lemmas),
+    )
+
+
+def claimed(sentence: Callable[..., Term], rule: Rule, view: VariantView, *over: Sort) -> Claim:
+    """The claim that a function of a view and arguments makes; its name and its sentence are those of the function."""
+    return Claim(sentence.__name__, rule, str(sentence.__doc__), over, lambda state, *at: sentence(view(state), *at))
