@@ -168,6 +168,7 @@ def obligation_json(obligation: Obligation) -> dict[str, object]:
         seconds: seconds that it took
         kept: the answer is of an earlier run, to the same question
         needs[]: lemmas that the solver used, besides the lemma itself before the action
+        second: what cvc5 says of the proof: `agrees`, `disagrees`, `undecided`, or empty where it was not asked
     """
     return {
         "rule": obligation.rule.id,
