@@ -34,6 +34,17 @@ def newest_is_not_told_that_it_is_stale(view: LemmaView, txn: Term) -> Term:
     return negate(view.told_stale(txn))
 
 
+def nobody_was_told_wrongly(view: LemmaView, txn: Term) -> Term:
+    """No client with the newest identity was told that it is stale."""
+    return negate(view.told_stale(txn))
+
+
+def waiting_has_begun(view: LemmaView, partition: Term) -> Term:
+    """The request that waits is of a transaction that has begun."""
+    waiting = view.waiting(partition)
+    return any_of(waiting == ABSENT, view.owner(waiting) >= 0)
+
+
 @dataclass(frozen=True, slots=True)
 class Manager:
     """The managers of the leaders, one for each partition.
@@ -65,6 +76,10 @@ class Manager:
             ),
             actions=(Action("manager_sends", (PARTITION,), _waits, _sent),),
             theorems=(claimed(newest_is_not_told_that_it_is_stale, rules.FENCE_STALE_EPOCH, view, TRANSACTION),),
+            lemmas=(
+                claimed(nobody_was_told_wrongly, rules.FENCE_STALE_EPOCH, view, TRANSACTION),
+                claimed(waiting_has_begun, rules.FENCE_STALE_EPOCH, view, PARTITION),
+            ),
         )
         with_asks = followed(followed(more, "leader_receives", asks), "leader_fails_over", failed_over)
         return guarded(with_asks, "coordinator_verifies", is_sent)
