@@ -63,7 +63,7 @@ PLACES: Final[Mapping[int, SubjectLocation]] = MappingProxyType(
         4: SubjectLocation(
             ("seq.successor", "seq.first"),
             ("reference/log/sequence.py",),
-            ("reference/log/test_sequence.py", "spec/test_append_lemmas.py"),
+            ("reference/log/test_partition.py", "spec/test_append_lemmas.py"),
             "chapters/seq",
         ),
         5: SubjectLocation(

@@ -160,7 +160,14 @@ def _besides(searched: SearchedSystem, trace: Trace | None, name: str, what: str
 
 
 def drawn_run(searched: SearchedSystem, trace: Trace, title: str, ending: Ending) -> DrawnRun:
-    """A run as a sequence diagram; an action that has no drawing is a note with what it changes."""
+    """A run as a sequence diagram; an action that has no drawing is a note with what it changes.
+
+    Args:
+        searched: the system and its instance.
+        trace: the run.
+        title: of the diagram.
+        ending: what is said below it.
+    """
     states = list(walked(searched.system, searched.finite, trace))
     moments = [Moment(one, step, other) for (one, other), step in zip(pairwise(states), trace, strict=True)]
     steps = tuple(tuple(_events(searched, moment)) for moment in moments)

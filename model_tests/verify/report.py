@@ -145,8 +145,7 @@ def rule_json(report: VerifyReport, rule: Rule) -> dict[str, object]:
         evidence.*.seconds: seconds that it took
         evidence.*.detail: of a violation, the first; of a proof of facts alone, that it assumes nothing
         evidence.*.assumptions[]: what the proof, or the system that was searched, takes for granted
-        waived[].evidence: a kind of evidence that is waived
-        waived[].reason: why
+        waived[]: a kind of evidence that is waived, and the reason; none is
     """
     return {
         "id": rule.id,

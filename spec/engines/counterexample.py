@@ -266,7 +266,14 @@ def _bounded(scalar: Term) -> Term:
 
 
 def differing(system: System, finite: Finite, one: State, other: State) -> Iterator[tuple[str, Point, Any, Any]]:
-    """Each scalar of a state at each point where another state has another value: its name, the point, both values."""
+    """Each scalar of a state at each point where another state has another value: its name, the point, both values.
+
+    Args:
+        system: whose states they are.
+        finite: the instance.
+        one: a state.
+        other: the state that it is compared with.
+    """
     for variable in system.variables:
         for at in finite.points(variable.over):
             here, there = (_named(variable.name, getattr(state, variable.name)(*at)) for state in (one, other))

@@ -187,7 +187,7 @@ def loaded(record: TransactionEntry, profile: Profile) -> TransactionEntry:
         last_epoch=ABSENT,
         previous_producer_id=record.previous_producer_id if profile.rotation_persisted else ABSENT,
         next_producer_id=record.next_producer_id if profile.rotation_persisted else ABSENT,
-        client_version=record.client_version if profile.transaction_version >= 1 else 0,
+        client_version=choose(profile.transaction_version >= 1, record.client_version, 0),
         fence_failed=False,
     )
 

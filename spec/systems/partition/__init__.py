@@ -2,4 +2,5 @@
 
 Arguments:
     producer: which one.
+    log: the partition, as its leader and its followers have it.
 """

@@ -5,5 +5,6 @@ Arguments:
     world: all replicas, the controller, and the messages between them.
     other: another, or the same.
     replica: any of them.
+    leader: a replica that takes itself for the leader.
     below: a position, not above the other one.
 """

@@ -19,6 +19,6 @@ Arguments:
     version: of the request.
     refusal: the error of a log that refuses the record.
     count: how many partitions the transaction has before the step.
-    other: any partition.
+    fate: how the append to the coordinator's log ends.
     _: not read.
 """

@@ -30,6 +30,7 @@ from spec.systems.transactions.world import (
     TRANSACTION,
     TransactionKnobs,
 )
+from spec.vocabulary import Api
 
 Guard: TypeAlias = Iterator[Term]
 
@@ -91,7 +92,7 @@ class JudgedRefusals(JudgedMemory):
     def _not_handed_out(self, before: State, after: State, asked: StepInput) -> Term:
         """Where a record can be written: a cluster goes back to version 0 in no run of the system."""
         written = negate(is_unwritable(self._timed(before).client_version, self.knobs.profile))
-        return given(written, lambda: self._refused(before, after, "InitProducerId", asked))
+        return given(written, lambda: self._refused(before, after, Api.INIT_PRODUCER_ID, asked))
 
     def _too_young_if(self, _: State) -> Guard:
         yield from ()
@@ -128,7 +129,7 @@ class JudgedRefusals(JudgedMemory):
     def _not_joined(self, before: State, after: State, txn: Term, partition: Term, now: Term, version: Term) -> Term:
         there = before.registered(partition) >= 0
         asked = replace(NO_INPUT, version=version, now=now, producer=self.of(before).who(txn), registered=there)
-        return self._refused(before, after, "AddPartitionsToTxn", asked)
+        return self._refused(before, after, Api.ADD_PARTITIONS_TO_TXN, asked)
 
     def _end_refused_if(self, state: State, txn: Term) -> Guard:
         yield self.of(state).asked_for_end(txn)
@@ -138,7 +139,7 @@ class JudgedRefusals(JudgedMemory):
         producer, commits = self.of(before).who(txn), before.end_sent(txn) == COMMIT
         asked = replace(NO_INPUT, version=version, now=now, producer=producer, commits=commits)
         of_client = (version >= ending.BUMPS_SINCE) if self.knobs.bumps else (version < ending.BUMPS_SINCE)
-        return given(of_client, lambda: self._refused(before, after, "EndTxn", asked))
+        return given(of_client, lambda: self._refused(before, after, Api.END_TXN, asked))
 
 
 def _asks(now: Term, timeout: Term, version: Term) -> StepInput:

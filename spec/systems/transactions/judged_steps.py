@@ -32,7 +32,7 @@ from spec.systems.transactions.world import (
     SENT,
     TransactionKnobs,
 )
-from spec.vocabulary import ABSENT, ErrorCode
+from spec.vocabulary import ABSENT, Api, ErrorCode
 
 CONCURRENT: Final = ErrorCode.CONCURRENT_TRANSACTIONS.value
 
@@ -114,7 +114,9 @@ class JudgedCoordinators(JudgedMemory):
         none = all_of(before.registered(partition) == ABSENT, after.registered(partition) == ABSENT)
         return given(
             all_of(self._may_ask(asked), is_one_of(refusal, NOT_LOGGED), count == 0),
-            lambda: all_of(none, self._judged(before, after, "InitProducerId", asked, error, answered, heard=heard)),
+            lambda: all_of(
+                none, self._judged(before, after, Api.INIT_PRODUCER_ID, asked, error, answered, heard=heard)
+            ),
         )
 
     def fences(
@@ -138,7 +140,7 @@ class JudgedCoordinators(JudgedMemory):
         first = negate(is_fencing(before.memory()))  # a further request waits for the fence, and changes nothing
         return given(
             all_of(first, self._may_ask(asked), is_one_of(refusal, NOT_LOGGED)),
-            lambda: self._keeping(before, after, "InitProducerId", asked, error, NOBODY, count, partition),
+            lambda: self._keeping(before, after, Api.INIT_PRODUCER_ID, asked, error, NOBODY, count, partition),
         )
 
     def times_out(
@@ -155,11 +157,11 @@ class JudgedCoordinators(JudgedMemory):
 
     def adds(self, before: State, after: State, txn: Term, partition: Term, fate: Term, *more: Term) -> Term:
         """A client's AddPartitionsToTxn is judged as the system decides it."""
-        return self._added(before, after, "AddPartitionsToTxn", txn, partition, fate, *more)
+        return self._added(before, after, Api.ADD_PARTITIONS_TO_TXN, txn, partition, fate, *more)
 
     def adds_offsets(self, before: State, after: State, txn: Term, partition: Term, fate: Term, *more: Term) -> Term:
         """A client's AddOffsetsToTxn is judged as the system decides it."""
-        return self._added(before, after, "AddOffsetsToTxn", txn, partition, fate, *more)
+        return self._added(before, after, Api.ADD_OFFSETS_TO_TXN, txn, partition, fate, *more)
 
     def _added(
         self,
@@ -198,7 +200,16 @@ class JudgedCoordinators(JudgedMemory):
             lambda: all_of(
                 any_of(phase == CONFIRMED, phase == IDLE),
                 self._joined(
-                    before, after, "AddPartitionsToTxn", txn, partition, fate, phase == CONFIRMED, now, version, *logged
+                    before,
+                    after,
+                    Api.ADD_PARTITIONS_TO_TXN,
+                    txn,
+                    partition,
+                    fate,
+                    phase == CONFIRMED,
+                    now,
+                    version,
+                    *logged,
                 ),
             ),
         )
@@ -297,7 +308,7 @@ class JudgedCoordinators(JudgedMemory):
             all_of(of_client, is_one_of(refusal, NOT_LOGGED), view.who(txn).producer_epoch >= 0),
             lambda: all_of(
                 any_of(failed, after.ended(txn)),
-                self._keeping(before, after, "EndTxn", asked, error, answered, count, partition),
+                self._keeping(before, after, Api.END_TXN, asked, error, answered, count, partition),
             ),
         )
 

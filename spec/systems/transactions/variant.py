@@ -155,6 +155,12 @@ def refused(entry: TransactionEntry, transition: Transition, where: Term, error:
     """A decision that answers with an error, and changes nothing, where a fact holds.
 
     What waits for a transition under way is answered as before.
+
+    Args:
+        entry: what the coordinator knows before.
+        transition: the decision as the release takes it.
+        where: the fact.
+        error: the answer where it holds.
     """
     applies = all_of(where, entry.pending == ABSENT)
     return replace(
@@ -233,7 +239,15 @@ def with_more(
     theorems: Iterable[Claim] = (),
     lemmas: Iterable[Claim] = (),
 ) -> System:
-    """The system with more functions of its state, actions, theorems and lemmas."""
+    """The system with more functions of its state, actions, theorems and lemmas.
+
+    Args:
+        system: as it is.
+        variables: more functions of its state.
+        actions: more actions.
+        theorems: more claims that rules make.
+        lemmas: more claims that make theorems inductive.
+    """
     return replace(
         system,
         variables=(*system.variables, *variables),

@@ -43,7 +43,15 @@ def _of_decisions(taken: ReleaseDecisions, profile: Profile) -> Iterator[Fact]:
 def outcome_is_kept(
     move: Move, profile: Profile, entry: TransactionEntry, asking: RequestFields, names: RenamedIds
 ) -> Term:
-    """From Prepare on, neither memory nor the record has another outcome."""
+    """From Prepare on, neither memory nor the record has another outcome.
+
+    Args:
+        move: the decision: from what it is asked with to the state after.
+        profile: the release whose behaviours the decision reads.
+        entry: what the coordinator knows before.
+        asking: everything that the decision is asked with.
+        names: the producer ids that it may read and write.
+    """
     decided = move(entry, asking, names, profile)
     return implies(is_of_a_state(entry), keeps_outcome(entry, decided.target))
 
