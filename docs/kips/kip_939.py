@@ -105,7 +105,7 @@ class TwoPhases(Coordinators):
     def coordinator_keeps_if(self, state: State, instance: Term) -> Iterator[Term]:
         """InitProducerId with keepPreparedTxn arrives while a transaction is open."""
         view = self.of(state)
-        yield from self._next(view, instance)
+        yield from self.next_instance(view, instance)
         yield is_in(view.remembers(), TransactionState.ONGOING)
         yield view.remembers().pending == ABSENT
         yield view.opened() >= 0

@@ -48,7 +48,7 @@ def test_a_path_that_cannot_be_read_is_named(given: str, message: str) -> None:
 
 
 def test_folders_and_files_without_a_log_are_named(tmp_path: Path) -> None:
-    """An empty folder, a partition without a segment, a file that is no segment."""
+    """An empty folder, a partition without a segment, a file that is neither a directory nor a segment."""
     (tmp_path / "empty").mkdir()
     (tmp_path / "topic-0").mkdir()
     (tmp_path / "notes.txt").write_text("x")
@@ -56,7 +56,7 @@ def test_folders_and_files_without_a_log_are_named(tmp_path: Path) -> None:
     assert [list_logs([str(tmp_path / name)]).damage[0].message[:12] for name in ("empty", "topic-0", "notes.txt")] == [
         "no log in it",
         "a partition'",
-        "not a segmen",
+        "neither a di",
     ]
 
 

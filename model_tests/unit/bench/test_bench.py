@@ -41,7 +41,7 @@ def _part(name: str, requested: list[str]) -> bench.Part:
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
+def requested(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     """The parts that were measured; the measuring itself is left out."""
     names: list[str] = []
     monkeypatch.setattr(bench, "PARTS", {name: _part(name, names) for name in bench.PARTS})
