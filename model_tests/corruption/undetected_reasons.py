@@ -51,6 +51,9 @@ READING: Final = frozenset((ANSWERED, "ConsumerFetchAborted", "ClientFetched"))
 
 _COPY: Final = -1
 
+BOUNDS: Final = frozenset(("loaded_record",))
+"""Checks that allow several states after a step: what it left is bounded by them, and not shown."""
+
 
 class RuleInputDifference(NamedTuple):
     """What the rules are asked otherwise in a corrupted trace.
@@ -159,6 +162,7 @@ def _moved(row: Row) -> set[str]:
 def _shown_by(checks: frozenset[str], row: Row) -> bool:
     """Whether one of these checks reads something that the step has changed."""
     links = {link.name: link for chain in CHAINS.values() for link in chain.links}
+    checks -= BOUNDS
     columns = {f"{moment}_{name}" for name in _moved(row) for moment in ("before", "after")}
     columns |= {column for name in changed_epochs(row) for column in (name, f"{name}_after")}
     if not columns or checks - links.keys():
