@@ -5,7 +5,7 @@ from itertools import groupby
 import pytest
 
 from model_tests.mutants.decisions.made import by_name
-from model_tests.verify import proving
+from model_tests.verify import proofs, proving
 from model_tests.verify.proofs import attempted
 from model_tests.verify.prove import run
 from model_tests.verify.spreading import here
@@ -235,6 +235,8 @@ def test_releases_with_a_bug_are_refuted() -> None:
 def test_a_fact_beside_the_proofs_has_to_hold(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a rule that no result speaks of: else it would fail unnoticed."""
     monkeypatch.setattr(proving, "facts", lambda: ((fact, INTEGERS) for fact in facts_of_bugs()))
+    monkeypatch.setattr(proofs, "PROVED_HERE", ())
+    monkeypatch.setattr(proofs, "systems_of", lambda _: ())
 
     unproved = attempted([rules.REPL_COMMITTED_SURVIVES]).unproved
 

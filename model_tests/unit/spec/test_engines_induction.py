@@ -96,7 +96,7 @@ def test_a_lemma_that_is_false_at_the_start_is_refuted_by_name() -> None:
     """The start is exact: a model is a refutation."""
     system = idempotence()
     false = replace(system.claim("counts"), name="nothing_is_empty", holds=lambda state, s: state.length(s) > 0)
-    wrong = replace(system, lemmas=(false,), actions=(), theorems=())
+    wrong = replace(system, lemmas=(false,), actions=(), theorems=(), steps=())
 
     (obligation,) = Prover(wrong).obligations()
 

@@ -113,10 +113,12 @@ def test_a_control_that_is_gone_is_named(change: dict[str, str]) -> None:
 def test_a_run_that_searches_no_control_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     """The part `proofs` of `eos verify` reports it for each assumption that has one."""
     nothing = ProofAttempt(Proofs((), ()), (), {})
-    monkeypatch.setattr(proofs, "attempted", lambda _: nothing)
+    monkeypatch.setattr(proofs, "attempted", lambda *_, **__: nothing)
     monkeypatch.setattr(proofs, "PROVED_HERE", ())
     monkeypatch.setattr(proofs, "SEARCHES", ())
     monkeypatch.setattr(proofs, "fact_controls", tuple)
+    monkeypatch.setattr(proofs, "step_controls", tuple)
+    monkeypatch.setattr(proofs, "lemma_controls", lambda *_: ())
     monkeypatch.setattr(liveness_searches, "results", lambda _: ())
     monkeypatch.setattr(liveness_searches, "controls", tuple)
     monkeypatch.setattr(agreement, "disagreements", lambda _: ())
