@@ -14,7 +14,7 @@ from spec import rules
 from spec.algebra import Term, all_of, any_of, choose, negate
 from spec.systems.language import Action, State, System, Variable, rewrite, update
 from spec.systems.transactions.broken import NEAR_THE_END, quiet
-from spec.systems.transactions.known import LemmaView
+from spec.systems.transactions.known import TransactionLemmaView
 from spec.systems.transactions.variant import (
     Variant,
     VariantInstance,
@@ -29,17 +29,17 @@ from spec.versions import NEWEST
 from spec.vocabulary import ABSENT
 
 
-def newest_is_not_told_that_it_is_stale(view: LemmaView, txn: Term) -> Term:
+def newest_is_not_told_that_it_is_stale(view: TransactionLemmaView, txn: Term) -> Term:
     """No leader tells the client with the newest identity that its epoch is stale."""
     return negate(view.told_stale(txn))
 
 
-def nobody_was_told_wrongly(view: LemmaView, txn: Term) -> Term:
+def nobody_was_told_wrongly(view: TransactionLemmaView, txn: Term) -> Term:
     """No client with the newest identity was told that it is stale."""
     return negate(view.told_stale(txn))
 
 
-def waiting_has_begun(view: LemmaView, partition: Term) -> Term:
+def waiting_has_begun(view: TransactionLemmaView, partition: Term) -> Term:
     """The request that waits is of a transaction that has begun."""
     waiting = view.waiting(partition)
     return any_of(waiting == ABSENT, view.owner(waiting) >= 0)

@@ -21,7 +21,7 @@ from spec.protocol.ending import EndRequest, IdAndEpoch
 from spec.systems.language import Action, State, System, Variable, always, either, pick, update
 from spec.systems.transactions.broken import quiet
 from spec.systems.transactions.coordinators import Coordinators
-from spec.systems.transactions.known import LemmaView
+from spec.systems.transactions.known import TransactionLemmaView
 from spec.systems.transactions.variant import (
     Variant,
     VariantInstance,
@@ -49,20 +49,20 @@ NOBODY, ENDED = -1, -2
 """Who recovers a transaction: no instance yet, or one that has ended it."""
 
 
-def prepared_is_ended_by_its_client(view: LemmaView, decision: Term) -> Term:
+def prepared_is_ended_by_its_client(view: TransactionLemmaView, decision: Term) -> Term:
     """Neither a timeout nor an InitProducerId ends a prepared transaction."""
     opened = view.opened_by(decision)
     return implies(all_of(opened >= 0, view.prepared(opened)), view.ended_by(decision) >= 0)
 
 
-def database_agrees(view: LemmaView, decision: Term) -> Term:
+def database_agrees(view: TransactionLemmaView, decision: Term) -> Term:
     """A transaction is committed if the database has committed, and no prepared one is without that."""
     opened = view.opened_by(decision)
     prepared = all_of(opened >= 0, view.prepared(opened))
     return implies(prepared, view.commits(decision) == view.database(opened))
 
 
-class TwoPhases(Coordinators):
+class TwoPhaseCommit(Coordinators):
     """The actions of clients, database and coordinator that the newest release does not have."""
 
     def clients(self) -> tuple[Action, ...]:
@@ -152,7 +152,7 @@ class TwoPhases(Coordinators):
 
 def two_phases(system: System, view: VariantView, *, keeps: bool) -> System:
     """The system with clients that prepare; a coordinator that keeps what is prepared, or the newest release's."""
-    actions = TwoPhases(view.knobs, view.taken)
+    actions = TwoPhaseCommit(view.knobs, view.taken)
     more = with_more(
         system,
         variables=(

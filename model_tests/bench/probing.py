@@ -6,13 +6,14 @@ from statistics import median
 from typing import Final, NamedTuple
 
 from model_tests.bench import serving
+from model_tests.common.addresses import addresses_of
 from model_tests.conform.side_by_side import MakeSide
 from model_tests.probe.judging import LIVE
 from model_tests.probe.observing import level_of
 from model_tests.probe.play import Player
 from model_tests.probe.pool import NamePool
 from model_tests.probe.script import Script, drawn
-from model_tests.probe.target import Pace, Target, addresses
+from model_tests.probe.target import Pace, Target
 from spec.versions import NEWEST
 
 FAMILIES: Final = ("A", "B", "C", "D")
@@ -37,7 +38,7 @@ class ProbedLoad(NamedTuple):
 def timed(seeds: int, rounds: int) -> ProbedLoad:
     """Sessions of each family and so many seeds, judged and not in turn; the median of some rounds."""
     with serving.served(1, judged=False) as nodes:
-        target = Target(tuple(addresses(nodes.servers)), PATIENCE_S, Pace(0))
+        target = Target(tuple(addresses_of(nodes.servers)), PATIENCE_S, Pace(0))
         target.open()
         pool = NamePool(target)
         scripts = [drawn(family, seed, implicit=True) for seed in range(seeds) for family in FAMILIES]

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Any, Final
 
-from model_tests.machines.side_by_side import SideBySide, differing
+from model_tests.machines.side_by_side import DecisionComparison, differing
 from reference.log.batch import RecordBatch, data_batch, marker_batch
 from reference.log.producer_entry import ProducerEntry, VerificationEntry
 from reference.log.producer_state import ProducerState, UnreplicatedTxn
@@ -154,9 +154,15 @@ def _first_unstable(ongoing: int, ended: tuple[Ended, ...], watermark: int) -> o
 
 
 OF_PARTITIONS: Final = (
-    SideBySide("a leader asks", rules.TXN_REGISTERED_BEFORE_DATA, _askings, _asks, _starts),
-    SideBySide("an append settles what was asked", rules.TXN_REGISTERED_BEFORE_DATA, _appended, _settles, _clears),
-    SideBySide("a silent producer is forgotten", rules.LSO_DECIDED_BELOW, _silences, _may_be_forgotten, _is_forgotten),
-    SideBySide("a marker is replicated", rules.LSO_DECIDED_BELOW, _watermarks, _first_undecided, _first_unstable),
+    DecisionComparison("a leader asks", rules.TXN_REGISTERED_BEFORE_DATA, _askings, _asks, _starts),
+    DecisionComparison(
+        "an append settles what was asked", rules.TXN_REGISTERED_BEFORE_DATA, _appended, _settles, _clears
+    ),
+    DecisionComparison(
+        "a silent producer is forgotten", rules.LSO_DECIDED_BELOW, _silences, _may_be_forgotten, _is_forgotten
+    ),
+    DecisionComparison(
+        "a marker is replicated", rules.LSO_DECIDED_BELOW, _watermarks, _first_undecided, _first_unstable
+    ),
 )
 """What partitions decide."""

@@ -21,7 +21,7 @@ from model_tests.conform.symbols import Symbols
 from model_tests.probe.client import Sent, knowledge_of
 from model_tests.probe.names import GROUP, OFFSETS_TOPIC, TOPIC, SessionNames
 from model_tests.probe.observing import STABLE_SINCE, Level
-from model_tests.probe.script import COPY, EXHAUST, JOIN, PARTITIONS, SETTLE, Action, Script
+from model_tests.probe.script import COPY, EXHAUST, JOIN, PARTITIONS, SETTLE, Script, ScriptAction
 from model_tests.probe.target import TopicInfo
 from model_tests.probe.versions import version_of
 from spec.versions import Profile
@@ -71,7 +71,7 @@ class ImaginedBroker:
             if sent is not None:
                 yield action.key, self._done(action, sent)
 
-    def _prepared(self, action: Action) -> Sent | None:
+    def _prepared(self, action: ScriptAction) -> Sent | None:
         """What an action sends; None where it means nothing here."""
         if action.api == COPY:
             return self._client.sent.get(action.original)
@@ -87,7 +87,7 @@ class ImaginedBroker:
         request = None if version is None else self._client.request(action, version)
         return None if version is None or request is None else Sent(place, action.api, version, request, {})
 
-    def _done(self, action: Action, sent: Sent) -> SessionStep:
+    def _done(self, action: ScriptAction, sent: Sent) -> SessionStep:
         step: dict[str, Any] = {"api": sent.api, "version": sent.version, "request": sent.request}
         if action.api == COPY:
             step["replay_of"] = sent.place

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
-from model_tests.probe.script import Action, Script
+from model_tests.probe.script import Script, ScriptAction
 from spec.versions import KAFKA_3_9, KAFKA_3_9_UNVERIFIED, RELEASES, Profile
 
 FILE: Final = Path(__file__).with_name("probes.json")
@@ -167,16 +167,16 @@ def seen_between(one: Profile, other: Profile) -> Iterator[str]:
             yield name
 
 
-def _written(action: Action) -> dict[str, Any]:
-    plain = Action(0, "")
+def _written(action: ScriptAction) -> dict[str, Any]:
+    plain = ScriptAction(0, "")
     return {
         part.name: getattr(action, part.name)
-        for part in fields(Action)
+        for part in fields(ScriptAction)
         if getattr(action, part.name) != getattr(plain, part.name)
     }
 
 
 def _read(number: int, written: Mapping[str, Any]) -> Probe:
-    actions = tuple(Action(**each) for each in written["actions"])
+    actions = tuple(ScriptAction(**each) for each in written["actions"])
     tells = tuple(Told(*each) for each in written["tells"])
     return Probe(Script(written["family"], number, actions, written["legacy"]), tells)

@@ -1,11 +1,12 @@
 """The cluster that is judged: which versions it announces, who leads and coordinates what, and its topics."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from model_tests.probe.connection import Address, BrokerFailure, Connection, Prepared, prepared
+from model_tests.common.addresses import Address
+from model_tests.probe.connection import BrokerConnection, BrokerFailure, Prepared, prepared
 from reference.server.service import Fields
 from reference.wire.codec import known_versions, messages
 from spec.vocabulary import Api, ErrorCode
@@ -82,7 +83,7 @@ class TopicInfo(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class NodeRequest:
     """A request for a node."""
 
     node: int
@@ -120,7 +121,7 @@ class Target:
     controller: int = -1
     topics_there: tuple[str, ...] = ()
     requests: int = 0
-    _connections: dict[tuple[int, int], Connection] = field(default_factory=dict)
+    _connections: dict[tuple[int, int], BrokerConnection] = field(default_factory=dict)
     _coordinators: dict[tuple[int, str], int] = field(default_factory=dict)
 
     def open(self) -> None:
@@ -132,7 +133,7 @@ class Target:
         failures: list[BrokerFailure] = []
         for address in self.bootstrap:
             try:
-                with Connection(address, self.patience_s) as connection:
+                with BrokerConnection(address, self.patience_s) as connection:
                     self._learn(connection)
                 return
             except BrokerFailure as failure:
@@ -176,9 +177,9 @@ class Target:
         Raises:
             BrokerFailure: there is none.
         """
-        return self.ask_all([Request(node, api, version, fields)])[0]
+        return self.ask_all([NodeRequest(node, api, version, fields)])[0]
 
-    def ask_all(self, requests: Sequence[Request]) -> list[Any]:
+    def ask_all(self, requests: Sequence[NodeRequest]) -> list[Any]:
         """The answers to several requests, sent before the first answer is waited for; a node has them in order.
 
         Raises:
@@ -189,13 +190,13 @@ class Target:
             self.send(connection, [r for c, r in zip(connections, requests, strict=True) if c is connection])
         return [connection.receive() for connection in connections]
 
-    def send(self, connection: Connection, requests: Sequence[Request]) -> None:
+    def send(self, connection: BrokerConnection, requests: Sequence[NodeRequest]) -> None:
         """Send requests over one connection, at the pace that is allowed."""
         self.pace.wait(len(requests))
         self.requests += len(requests)
         connection.send(*(request.prepared for request in requests))
 
-    def connection(self, node: int, lane: int = 0) -> Connection:
+    def connection(self, node: int, lane: int = 0) -> BrokerConnection:
         """A connection to a node; each lane is one of its own.
 
         Raises:
@@ -204,7 +205,7 @@ class Target:
         known = self._connections.get((node, lane))
         if known is None:
             address = self.nodes.get(node, self.bootstrap[0] if not self.nodes else next(iter(self.nodes.values())))
-            known = self._connections[node, lane] = Connection(address, self.patience_s)
+            known = self._connections[node, lane] = BrokerConnection(address, self.patience_s)
             known.ask(Api.API_VERSIONS, 0, {})
         return known
 
@@ -295,7 +296,7 @@ class Target:
         """Whether the leader of every partition answers for it."""
         version = self.newest(Api.LIST_OFFSETS, 5)
         asked = [
-            Request(leader, Api.LIST_OFFSETS, version, list_offsets(name, [partition], committed=False))
+            NodeRequest(leader, Api.LIST_OFFSETS, version, list_offsets(name, [partition], committed=False))
             for name, info in found.items()
             for partition, leader in enumerate(info.leaders)
         ]
@@ -329,7 +330,7 @@ class Target:
 
     # --- the beginning --------------------------------------------------------------------------------------------
 
-    def _learn(self, connection: Connection) -> None:
+    def _learn(self, connection: BrokerConnection) -> None:
         answer = self._versions(connection)
         names = {int(found.API_KEY): name for name, found in messages("request").items()}
         self.announced = {
@@ -349,7 +350,7 @@ class Target:
             sorted(each.name for each in everything.topics if not (each.is_internal or each.name.startswith("__")))
         )
 
-    def _versions(self, connection: Connection) -> Any:
+    def _versions(self, connection: BrokerConnection) -> Any:
         """The answer to ApiVersions, in the newest version that the broker has.
 
         Raises:
@@ -417,16 +418,3 @@ def java_hash(text: str) -> int:
         value = (31 * value + unit) & 0xFFFFFFFF
     signed = value - 2**32 if value >= 2**31 else value
     return 0 if signed == -(2**31) else abs(signed)
-
-
-def addresses(text: str) -> Iterable[Address]:
-    """Addresses from HOST:PORT[,HOST:PORT].
-
-    Raises:
-        ValueError: one is none.
-    """
-    for each in text.split(","):
-        host, _, port = each.strip().rpartition(":")
-        if not host or not port.isdecimal() or not 0 < int(port) < 2**16:
-            raise ValueError(each.strip())
-        yield Address(host.strip("[]"), int(port))

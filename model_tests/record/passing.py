@@ -7,11 +7,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
+from model_tests.common.addresses import Address
 from model_tests.record import addresses
-from model_tests.record.addresses import Address
 from model_tests.record.exchange import Exchange, Link
 from model_tests.record.frames import BrokenConnection, read_answer, read_request
-from model_tests.record.recorder import Recorder
+from model_tests.record.recorder import TrafficRecorder
 from reference.server.faults import NOTHING, Faults, RequestFaults
 from reference.server.listener import SIZE
 from reference.wire.codec import (
@@ -67,7 +67,7 @@ class Passing:
     """
 
     link: Link
-    recorder: Recorder
+    recorder: TrafficRecorder
     faults: Faults | None
     client: Streams
     broker: Streams

@@ -27,7 +27,7 @@ SAID: Final = (1, 10, 100, 1_000, 10_000)
 """How often the same has happened when it is said again."""
 
 
-class Recorder:
+class TrafficRecorder:
     """One recording.
 
     Attributes:

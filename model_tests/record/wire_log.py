@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, Final
 from uuid import UUID
 
-from model_tests.record.addresses import Address
+from model_tests.common.addresses import Address
 from model_tests.record.batches import BatchHeads
 from model_tests.record.exchange import Exchange, Link
 from model_tests.record.lines import LinesFile

@@ -57,7 +57,7 @@ class DelayedProduce(NamedTuple):
     response: SentReply
 
 
-class Cluster:
+class SimulatedCluster:
     """The world.
 
     Attributes:

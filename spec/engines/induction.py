@@ -18,7 +18,7 @@ from spec.engines.patterns import functions, in_sight, patterns
 from spec.engines.proof_cache import Digests, ProofCache, key_of
 from spec.engines.reading_z3 import INTEGERS, Numbers, python_value, symbolic
 from spec.engines.second_solver import SecondOpinion
-from spec.engines.solving import USUAL, Answer, Settings, asked
+from spec.engines.solving import USUAL, Answer, SolverSettings, asked
 from spec.engines.uninterpreted import arguments, defined, literal, named, sorts_of, uninterpreted
 from spec.engines.verdict import Proved, Refuted, Unknown, Verdict
 from spec.protocol.records import flatten
@@ -67,7 +67,7 @@ class Prover:
         kept: answers of earlier runs, to which those of this one are added; without it everything is solved.
     """
 
-    def __init__(self, system: System, settings: Settings = USUAL, kept: ProofCache | None = None) -> None:
+    def __init__(self, system: System, settings: SolverSettings = USUAL, kept: ProofCache | None = None) -> None:
         self._system = system
         self._settings = settings
         self._answers = kept
@@ -242,7 +242,7 @@ def prove(system: System) -> tuple[Obligation, ...]:
 
 
 def prove_fact(
-    fact: Fact, numbers: Numbers = INTEGERS, settings: Settings = USUAL, kept: ProofCache | None = None
+    fact: Fact, numbers: Numbers = INTEGERS, settings: SolverSettings = USUAL, kept: ProofCache | None = None
 ) -> Obligation:
     """A fact of a decision, for all inputs: without quantifiers, so that a refutation is an input that shows it.
 
@@ -267,14 +267,14 @@ def prove_fact(
     return Obligation(fact.rule, fact.name, FOR_ALL, answer.verdict, solved, seconds, kept=not solved, second=second)
 
 
-def _second(name: str, answer: Answer, facts: Sequence[Term], settings: Settings) -> SecondOpinion:
+def _second(name: str, answer: Answer, facts: Sequence[Term], settings: SolverSettings) -> SecondOpinion:
     """What another solver says where this one has found a proof, if it is to be asked."""
     if settings.second is None or not isinstance(answer.verdict, Proved):
         return SecondOpinion.NONE
     return settings.second.on(name, facts)
 
 
-def _decided(fact: Fact, negated: Term, records: Sequence[Any], numbers: Numbers, settings: Settings) -> Verdict:
+def _decided(fact: Fact, negated: Term, records: Sequence[Any], numbers: Numbers, settings: SolverSettings) -> Verdict:
     solver = z3.SolverFor("QF_BV") if numbers.width else z3.Solver()
     solver.set("random_seed", settings.seed)
     solver.set("rlimit", fact.effort)

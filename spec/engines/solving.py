@@ -22,7 +22,7 @@ NOTHING_GIVEN: Final[Mapping[str, Term]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class SolverSettings:
     """How the solver is asked.
 
     Attributes:
@@ -38,7 +38,7 @@ class Settings:
     second: SecondSolver | None = None
 
 
-USUAL: Final = Settings()
+USUAL: Final = SolverSettings()
 
 
 @dataclass(frozen=True, slots=True)

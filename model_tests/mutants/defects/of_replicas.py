@@ -9,7 +9,7 @@ from model_tests.mutants.defects.planted import Patch, Planted, defect
 from model_tests.verify.results import PlantedDefect
 from reference.replication import elections
 from reference.replication.controller import Controller
-from reference.replication.elections import Candidate
+from reference.replication.elections import ElectionCandidate
 from reference.replication.follower_progress import FollowerProgress
 from reference.replication.following import Following
 from reference.replication.kraft_controller import KRaftController
@@ -47,7 +47,7 @@ def read_without_history(leadership: Leadership, asked: FetchRequest, known: Epo
     return FollowerFetchResult(ErrorCode.NONE, tuple(log.log.walk(start, log.log_end)), *leadership.bounds())
 
 
-def anyone_alive(candidates: Sequence[Candidate]) -> list[int]:
+def anyone_alive(candidates: Sequence[ElectionCandidate]) -> list[int]:
     """Who is alive may lead, in sync or not."""
     return [candidate.broker for candidate in candidates if candidate.alive]
 

@@ -21,7 +21,7 @@ from reference.log.producer_entry import ProducerEntry, VerificationEntry
 from reference.log.producer_state import ProducerState
 from reference.replication import elections
 from reference.replication.controller import Controller
-from reference.replication.elections import Candidate
+from reference.replication.elections import ElectionCandidate
 from reference.replication.following import Following
 from reference.replication.messages import EpochEnd
 from spec import rules
@@ -90,7 +90,7 @@ def any_incarnation(controller: Controller, broker: int, counted: int) -> bool:
     return controller.is_active(broker)
 
 
-def eligible_beside_members(candidates: Sequence[Candidate]) -> list[int]:
+def eligible_beside_members(candidates: Sequence[ElectionCandidate]) -> list[int]:
     """Who is eligible may lead although the in-sync set has members."""
     return [each.broker for each in candidates if each.alive and (each.insync or each.eligible)]
 

@@ -29,7 +29,7 @@ from model_tests.probe.probes import (
     seen_between,
     unseen_in,
 )
-from model_tests.probe.script import DRAWS, Action, Script, directed, drawn
+from model_tests.probe.script import DRAWS, Script, ScriptAction, directed, drawn
 from spec.versions import KAFKA_2_4, KAFKA_2_5, KAFKA_4_3, KAFKA_4_4, PROFILES, RELEASES, Profile
 
 MOST_STEPS = 6
@@ -121,5 +121,5 @@ def test_branches_that_sessions_can_reach_are_known_of_every_release() -> None:
 def test_a_probe_is_read_as_it_was_written() -> None:
     """With the fields of its actions that have no default."""
     for probe in probes():
-        actions = tuple(Action(**written) for written in probe.to_json()["actions"])
+        actions = tuple(ScriptAction(**written) for written in probe.to_json()["actions"])
         assert probe.script.actions == actions

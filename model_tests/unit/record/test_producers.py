@@ -7,8 +7,8 @@ import pytest
 
 pytest.importorskip("kafka.protocol", reason="the wire protocol needs kafka-python")
 
+from model_tests.common.addresses import Address
 from model_tests.record import producers
-from model_tests.record.addresses import Address
 from model_tests.record.batches import shorten
 from model_tests.record.counts import Counts
 from model_tests.record.exchange import Exchange, Link

@@ -18,11 +18,11 @@ from spec import rules
 from spec.engines import induction, second_solver
 from spec.engines.induction import Obligation, Prover
 from spec.engines.second_solver import SecondOpinion, SecondSolver, decided, script
-from spec.engines.solving import Answer, Settings
+from spec.engines.solving import Answer, SolverSettings
 from spec.engines.verdict import Proved
 from spec.systems.ids.system import ids
 
-ASKED = Settings(second=SecondSolver())
+ASKED = SolverSettings(second=SecondSolver())
 NUMBER = z3.Int("number")
 OF = z3.Function("of", z3.IntSort(), z3.IntSort())
 HARD = [z3.ForAll([NUMBER], OF(NUMBER) * OF(NUMBER) == NUMBER * NUMBER * NUMBER + 7), OF(3) > 5]

@@ -31,14 +31,14 @@ EPOCH: Final = Sort("leader_epoch")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LogEntry:
     """A batch in a log, by its number (a ghost), and the epoch of the leader that appended it; -1 where none is."""
 
     batch: Term = ABSENT
     epoch: Term = ABSENT
 
 
-NOTHING: Final = Entry()
+NOTHING: Final = LogEntry()
 
 
 @dataclass(frozen=True, slots=True)

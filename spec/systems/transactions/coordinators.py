@@ -17,7 +17,7 @@ from spec.protocol.coordinator import (
 from spec.protocol.ending import IdAndEpoch
 from spec.systems.language import Action, State, always, either, pick, rewrite, update
 from spec.systems.transactions.action_base import Guard
-from spec.systems.transactions.recording import NONE, Recording
+from spec.systems.transactions.recording import NONE, CoordinatorRecords
 from spec.systems.transactions.view import TransactionsView
 from spec.systems.transactions.world import (
     ADDS,
@@ -45,7 +45,7 @@ LATER = 2
 """A time after the timeout of every transaction."""
 
 
-class Coordinators(Recording):
+class Coordinators(CoordinatorRecords):
     """The actions of the transactional id's coordinators, one after the other; each record has its fate."""
 
     def all(self) -> tuple[Action, ...]:

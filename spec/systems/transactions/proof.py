@@ -18,7 +18,7 @@ from spec.systems.transactions import sequence_lemmas as of_sequences
 from spec.systems.transactions.claims import Sentence
 from spec.systems.transactions.decisions import ReleaseDecisions, decisions
 from spec.systems.transactions.judged import judged_steps
-from spec.systems.transactions.known import LemmaView
+from spec.systems.transactions.known import TransactionLemmaView
 from spec.systems.transactions.system import transactions
 from spec.systems.transactions.world import (
     BATCH,
@@ -214,7 +214,7 @@ def assumed(knobs: TransactionKnobs = UNBOUNDED) -> tuple[assume.Assumption, ...
 
 def lemmas(knobs: TransactionKnobs, taken: ReleaseDecisions) -> tuple[Claim, ...]:
     """What makes the theorems inductive in a system with these knobs."""
-    of = partial(LemmaView, knobs, taken)
+    of = partial(TransactionLemmaView, knobs, taken)
 
     def claim(sentence: Sentence, rule: Rule, over: tuple[Sort, ...]) -> Claim:
         def holds(state: State, *at: Term) -> Term:
