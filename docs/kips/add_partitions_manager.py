@@ -24,19 +24,19 @@ from spec.systems.transactions.variant import (
     guarded,
     with_more,
 )
-from spec.systems.transactions.world import ASKED, BATCHES, IDLE, PARTITION, TRANSACTION, Bounds
+from spec.systems.transactions.world import BATCHES, IDLE, PARTITION, TRANSACTION, VERIFYING, Bounds
 from spec.versions import NEWEST
 from spec.vocabulary import ABSENT
 
 
 def newest_is_not_told_that_it_is_stale(view: TransactionLemmaView, txn: Term) -> Term:
     """No leader tells the client with the newest identity that its epoch is stale."""
-    return negate(view.told_stale(txn))
+    return negate(view.fenced_as_stale(txn))
 
 
 def nobody_was_told_wrongly(view: TransactionLemmaView, txn: Term) -> Term:
     """No client with the newest identity was told that it is stale."""
-    return negate(view.told_stale(txn))
+    return negate(view.fenced_as_stale(txn))
 
 
 def waiting_has_begun(view: TransactionLemmaView, partition: Term) -> Term:
@@ -90,7 +90,7 @@ class Manager:
         view = words(after)
         other, other_batch = before.waiting(partition), before.waiting_batch(partition)
         mine, theirs = view.one_id(view.identity(txn)), view.one_id(view.identity(other))
-        asks = after.phase(*at) == ASKED
+        asks = after.phase(*at) == VERIFYING
         meets = all_of(asks, other >= 0, negate(all_of(other == txn, other_batch == batch)))
         comparable = any_of(not self.compares_ids, mine.producer_id == theirs.producer_id)
         lower = all_of(meets, comparable, mine.producer_epoch < theirs.producer_epoch)
@@ -107,7 +107,7 @@ class Manager:
 
         queued = all_of(asks, negate(lower))
         return after.but(
-            told_stale=rewrite(after.told_stale, stale, lambda _: True),
+            fenced_as_stale=rewrite(after.fenced_as_stale, stale, lambda _: True),
             phase=rewrite(after.phase, answered, lambda *_: IDLE),
             waiting=update(after.waiting, partition, to=choose(queued, txn, other)),
             waiting_batch=update(after.waiting_batch, partition, to=choose(queued, batch, other_batch)),

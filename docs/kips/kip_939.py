@@ -45,7 +45,7 @@ from spec.systems.transactions.world import (
 from spec.versions import NEWEST
 from spec.vocabulary import ABSENT, TransactionState
 
-NOBODY, ENDED = -1, -2
+NOT_RECOVERED, ENDED = -1, -2
 """Who recovers a transaction: no instance yet, or one that has ended it."""
 
 
@@ -85,7 +85,7 @@ class TwoPhaseCommit(Coordinators):
         yield view.is_open(txn)
         yield negate(state.prepared(txn))
         yield view.unanswered(txn) == ABSENT
-        yield state.recovered_by(txn) == NOBODY
+        yield state.recovered_by(txn) == NOT_RECOVERED
 
     def client_prepares(self, state: State, txn: Term) -> State:
         """The producer id and the epoch are in the database's transaction."""
@@ -96,7 +96,7 @@ class TwoPhaseCommit(Coordinators):
         yield state.prepared(txn)
         yield negate(state.database(txn))
         yield state.end_sent(txn) == ABSENT
-        yield state.recovered_by(txn) == NOBODY
+        yield state.recovered_by(txn) == NOT_RECOVERED
 
     def database_commits(self, state: State, txn: Term) -> State:
         """The database has the identity of the prepared transaction for ever."""
@@ -158,7 +158,7 @@ def two_phases(system: System, view: VariantView, *, keeps: bool) -> System:
         variables=(
             Variable("prepared", (TRANSACTION,), initial=False),
             Variable("database", (TRANSACTION,), initial=False),
-            Variable("recovered_by", (TRANSACTION,), NOBODY),
+            Variable("recovered_by", (TRANSACTION,), NOT_RECOVERED),
             Variable("kept_epoch", (), ABSENT),
         ),
         actions=(*actions.clients(), *(actions.recovery() if keeps else ())),
@@ -235,9 +235,11 @@ def with_later_guards(system: System, view: VariantView) -> System:
 
     def kept(before: State, after: State, decision: Term, coordinator: Term, partition: Term) -> State:
         marker = view(before).sent_marker(decision, coordinator)
-        waiting = before.asked(marker.producer_id, partition)
+        waiting = before.pending_verification(marker.producer_id, partition)
         later = all_of(waiting.pending, waiting.bumps, marker.producer_epoch < waiting.epoch)
-        guards = after.but(asked=before.asked, guarded=before.guarded, guard_taken=before.guard_taken)
+        guards = after.but(
+            pending_verification=before.pending_verification, guarded=before.guarded, guard_taken=before.guard_taken
+        )
         return either(later, guards, after)
 
     return followed(keeping(system, view), "leader_writes_marker", kept)

@@ -19,7 +19,7 @@ from spec.versions import NEWEST
 FAMILIES: Final = ("A", "B", "C", "D")
 """Those of one connection."""
 
-NOBODY: Final[Mapping[str, MakeSide]] = {}
+NO_SIDES: Final[Mapping[str, MakeSide]] = {}
 PATIENCE_S: Final = 30.0
 
 
@@ -42,9 +42,9 @@ def timed(seeds: int, rounds: int) -> ProbedLoad:
         target.open()
         pool = NamePool(target)
         scripts = [drawn(family, seed, implicit=True) for seed in range(seeds) for family in FAMILIES]
-        for sides in (NOBODY, LIVE):  # what is made once, as the code of messages, is made now
+        for sides in (NO_SIDES, LIVE):  # what is made once, as the code of messages, is made now
             _seconds(target, pool, scripts[: len(FAMILIES)], sides)
-        runs = [[_seconds(target, pool, scripts, sides) for sides in (NOBODY, LIVE)] for _ in range(rounds)]
+        runs = [[_seconds(target, pool, scripts, sides) for sides in (NO_SIDES, LIVE)] for _ in range(rounds)]
         pool.remove()
         target.close()
     steps = runs[0][0][0]

@@ -207,13 +207,13 @@ async def _served(link: Connection, nodes: int, judged: bool) -> None:
     service.create_topic(TOPIC, PARTITIONS)
     await server.start("127.0.0.1", 0)
 
-    def asked() -> None:
+    def on_request() -> None:
         if link.recv() == "usage":
             link.send(Usage(time.process_time(), _resident()))
         else:
             server.stop()
 
-    asyncio.get_running_loop().add_reader(link.fileno(), asked)
+    asyncio.get_running_loop().add_reader(link.fileno(), on_request)
     link.send(server.bootstrap_servers)
     await server.wait()
     await server.close()

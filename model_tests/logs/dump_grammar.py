@@ -224,9 +224,9 @@ class _Sample:
                 self._head(line, found)
             elif inner:
                 self.kinds.add(str(inner[0].lastgroup))
-            goes_on = found is None and not inner and bool(line.strip()) and not last.endswith(" ")
-            self.widths[len(last)] += goes_on
-            if goes_on:
+            continues = found is None and not inner and bool(line.strip()) and not last.endswith(" ")
+            self.widths[len(last)] += continues
+            if continues:
                 self.continuing.setdefault(len(last), []).append(line)
             self.joined += len(inner) > 1
             last = line

@@ -167,11 +167,11 @@ def read_dump(lines: Iterable[DumpEntry]) -> Iterator[Dumped]:
     reader = _Reader()
     for entry in lines:
         if entry.kind in _OF_LOGS:
-            yield from reader.take(_Said(entry, _fields(entry.text)))
+            yield from reader.take(_DumpedLine(entry, _fields(entry.text)))
     yield from reader.end()
 
 
-class _Said(NamedTuple):
+class _DumpedLine(NamedTuple):
     """A line, and its fields."""
 
     entry: DumpEntry
@@ -202,9 +202,9 @@ class _Reader:
     def __init__(self) -> None:
         self.batch: DumpedBatch | None = None
         self.offset, self.position = ABSENT, 0
-        self.waiting: list[_Said] = []
+        self.waiting: list[_DumpedLine] = []
 
-    def take(self, said: _Said) -> Iterator[Dumped]:
+    def take(self, said: _DumpedLine) -> Iterator[Dumped]:
         """The next line, at once or when it is known what it is."""
         if self._continues(said):
             self.waiting.clear()
@@ -227,7 +227,7 @@ class _Reader:
         for said in waiting:
             yield from self._read(said)
 
-    def _continues(self, said: _Said) -> bool:
+    def _continues(self, said: _DumpedLine) -> bool:
         """Whether the line is what follows the last one that was read."""
         open_batch, reported = self.batch, said.fields
         match said.entry.kind:
@@ -242,7 +242,7 @@ class _Reader:
                 return follows and self.offset <= _whole(reported, "offset")
         return self.offset == ABSENT and not self.waiting and open_batch is None
 
-    def _read(self, said: _Said) -> Iterator[Dumped]:
+    def _read(self, said: _DumpedLine) -> Iterator[Dumped]:
         entry, reported = said
         try:
             match entry.kind:
@@ -286,7 +286,7 @@ class _Reader:
             yield UnreadPart(batch.line, Cost.MISSING, LEFT_OUT, which, self.offset, last)
         self.batch, self.offset, self.position = batch, batch.last_offset + 1, batch.next_position
 
-    def _alone(self, said: _Said) -> Iterator[Dumped]:
+    def _alone(self, said: _DumpedLine) -> Iterator[Dumped]:
         own = _batch(said)
         if self.batch is not None and self.batch.alone and self.batch.position == own.position:
             self.batch.last_offset, self.batch.count = own.last_offset, self.batch.count + 1
@@ -295,7 +295,7 @@ class _Reader:
         self.offset = own.last_offset + 1
         self._record(said)
 
-    def _record(self, said: _Said) -> None:
+    def _record(self, said: _DumpedLine) -> None:
         """A record of the batch before it, in whatever spelling; without a batch it is of one that is missing."""
         if self.batch is None:
             return
@@ -311,7 +311,7 @@ class _Reader:
         yield from self._ended()
         yield UnreadPart(entry.line, Cost.DAMAGE, why, entry.text.partition("\n")[0][:200], offset)
 
-    def _unread(self, said: _Said, bad: _Bad) -> UnreadPart:
+    def _unread(self, said: _DumpedLine, bad: _Bad) -> UnreadPart:
         entry, reported = said
         alone = _whole(reported, "offset")
         first, last = _whole(reported, "baseOffset", alone), _whole(reported, "lastOffset", alone)
@@ -365,7 +365,7 @@ def _number(reported: Mapping[str, str], name: str, otherwise: int | None = None
     return number
 
 
-def _batch(said: _Said) -> DumpedBatch:
+def _batch(said: _DumpedLine) -> DumpedBatch:
     """The batch of a line of its own, or of a record that has its batch's fields.
 
     Raises:

@@ -14,7 +14,7 @@ from spec.protocol import completing, lso, verification
 from spec.protocol.lso import LogOffsets
 from spec.protocol.records import AppendRequest
 from spec.protocol.records import ProducerEntry as Entry
-from spec.protocol.verification import ADDS_SINCE, NOTHING_ASKED
+from spec.protocol.verification import ADDS_SINCE, NO_VERIFICATION
 from spec.versions import NEWEST, Profile
 from spec.vocabulary import ABSENT, NO_OFFSET, ControlType, Epoch, Offset, Origin, ProducerId, Sequence, Timestamp
 
@@ -45,7 +45,7 @@ def asked_in(state: ProducerState) -> VerifiedEntry:
 
 def _entry_of(request: VerifiedEntry) -> verification.VerificationEntry:
     if request is None:
-        return NOTHING_ASKED
+        return NO_VERIFICATION
     lowest, epoch, bumps = request
     return verification.VerificationEntry(pending=True, lowest=lowest, epoch=epoch, bumps=bumps)
 
@@ -63,7 +63,7 @@ def _askings() -> Iterator[tuple[Any, ...]]:
 
 def _asks(requested: VerifiedEntry, sequence: int, epoch: int, version: int) -> object:
     request = AppendRequest(0, producer_id=_PRODUCER, producer_epoch=epoch, base_sequence=sequence, transactional=True)
-    return _verified_entry(verification.asked(_entry_of(requested), request, version))
+    return _verified_entry(verification.started(_entry_of(requested), request, version))
 
 
 def _starts(request: VerifiedEntry, sequence: int, epoch: int, version: int) -> object:

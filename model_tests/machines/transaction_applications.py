@@ -97,7 +97,7 @@ class ApplicationPool(WatchedWorld):
         self.application_crashes(crashed)
         self._starts(crashed.transactional_id)
 
-    def application_goes_on(self, number: int) -> None:
+    def application_continues(self, number: int) -> None:
         """An application does what comes next, and its producer sends what it may."""
         choose = Choices(number)
         instance = choose.pick(list(living(self)))

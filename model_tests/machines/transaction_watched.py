@@ -66,7 +66,7 @@ class WatchedWorld(TransactionWorld):
     def _marker_ends(self, written: LoggedBatch) -> None:
         self.verdicts.decided(written)
         if written.partition.topic == OFFSETS_TOPIC:
-            self.groups.goes_on(written)
+            self.groups.check_order(written)
 
     # --- events that read or write logs, or put requests on the wire ------------------------------------------
 

@@ -95,8 +95,8 @@ class SessionClients:
         for number in attempts(UNREADY_S):
             node = self.node(sent, anew=number > 0)
             following = looks if all(each.node == node for each in looks) else ()
-            asked = NodeRequest(node, sent.api, sent.version, sent.fields)
-            given, *seen = self._target.ask_all([asked, *following])
+            requested = NodeRequest(node, sent.api, sent.version, sent.fields)
+            given, *seen = self._target.request_all([requested, *following])
             answer = self.recorded(sent, given)
             if is_forbidden(sent, answer):
                 raise SessionEnded(f"{FORBIDDEN} {sent.api}")
@@ -155,9 +155,9 @@ class SessionClients:
         last: dict[str, Any] = {"error": "NONE", "producer_id": known.producer_id, "producer_epoch": known.epoch}
         done, until = 0, time.monotonic() + EPOCHS_S
         while done < sent.request["times"]:
-            asked = NodeRequest(self.node(one, anew=False), one.api, one.version, one.fields)
-            several = [asked] * min(AT_ONCE, sent.request["times"] - done)
-            for answer in self._target.ask_all(several):
+            requested = NodeRequest(self.node(one, anew=False), one.api, one.version, one.fields)
+            several = [requested] * min(AT_ONCE, sent.request["times"] - done)
+            for answer in self._target.request_all(several):
                 found = self.recorded(one, answer)
                 if found != {**last, "error_code": 0, "producer_epoch": last["producer_epoch"] + 1}:
                     return done, last, found
@@ -193,16 +193,16 @@ class SessionClients:
             "protocol_type": "consumer",
             "protocols": [{"name": "range", "metadata": b""}],
         }
-        joined = self._target.ask(node, Api.JOIN_GROUP, version, fields)
+        joined = self._target.request(node, Api.JOIN_GROUP, version, fields)
         if joined.error_code == ErrorCode.MEMBER_ID_REQUIRED:
-            joined = self._target.ask(node, Api.JOIN_GROUP, version, {**fields, "member_id": joined.member_id})
+            joined = self._target.request(node, Api.JOIN_GROUP, version, {**fields, "member_id": joined.member_id})
         if joined.error_code:
             raise SessionEnded(f"{UNREADY}: JoinGroup is answered {name_of(joined.error_code)}")
         claim = {"generation_id": int(joined.generation_id), "member_id": joined.member_id, "group_instance_id": static}
         assignments = [{"member_id": joined.member_id, "assignment": b""}]
         version = self._target.newest(Api.SYNC_GROUP, 3)
-        asked = {"group_id": group, **claim, "assignments": assignments}
-        synced = self._target.ask(node, Api.SYNC_GROUP, version, asked)
+        requested = {"group_id": group, **claim, "assignments": assignments}
+        synced = self._target.request(node, Api.SYNC_GROUP, version, requested)
         return {"error_code": int(synced.error_code), "member": joined.member_id, "generation": claim["generation_id"]}
 
 

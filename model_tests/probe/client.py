@@ -118,8 +118,8 @@ class ClientKnowledge:
         partition = f"t-{action.partition}"
         batch = {"partition": partition, "record_count": action.records, **self._ill_formed(action)}
         if not action.who:
-            nobody = {"producer_id": -1, "producer_epoch": -1, "base_sequence": -1, "transactional": False}
-            return {**batch, **nobody, "transactional_id": None, "acks": -1}
+            no_producer = {"producer_id": -1, "producer_epoch": -1, "base_sequence": -1, "transactional": False}
+            return {**batch, **no_producer, "transactional_id": None, "acks": -1}
         known = self._identity(action)
         if known is None:
             return None
@@ -203,8 +203,8 @@ class ClientKnowledge:
         }
         match action.api:
             case Api.ADD_PARTITIONS_TO_TXN:
-                asked = {"verify_only": True} if action.verifies else {}
-                return {**request, "partitions": [f"t-{action.partition}"], **asked}
+                requested = {"verify_only": True} if action.verifies else {}
+                return {**request, "partitions": [f"t-{action.partition}"], **requested}
             case Api.END_TXN:
                 return {**request, "committed": action.commits}
             case Api.ADD_OFFSETS_TO_TXN:

@@ -107,7 +107,7 @@ class BrokerConnection:
         """End the connection."""
         self._socket.close()
 
-    def ask(self, api: str, version: int, fields: Fields) -> Any:
+    def request(self, api: str, version: int, fields: Fields) -> Any:
         """The answer to a request.
 
         Raises:

@@ -92,8 +92,8 @@ class ImaginedBroker:
         if action.api == COPY:
             step["replay_of"] = sent.place
         self._origins.append(self._origins[sent.place] if action.api == COPY else len(self._origins))
-        asked = request_of(sent.api, SessionFields(IMAGINED, step), self._origins[-1])
-        answer = self._side.answer(resolved(asked, self._symbols.number, self._symbols.member))
+        requested = request_of(sent.api, SessionFields(IMAGINED, step), self._origins[-1])
+        answer = self._side.answer(resolved(requested, self._symbols.number, self._symbols.member))
         seen = self._side.seen()
         self._meet(answer, seen)
         identified = sent.api == Api.END_TXN and sent.version >= BUMPS_SINCE
@@ -123,14 +123,14 @@ class ImaginedBroker:
         """What of the state a session records, with the names that are asked for."""
         ids = sorted({action.who for action in self._script.actions if action.who.startswith("t")})
         groups = self._script.family == GROUPS
-        asked: dict[str, Any] = {"offsets": {}}
+        requested: dict[str, Any] = {"offsets": {}}
         if groups and TAKEN[self._profile.name][Api.OFFSET_FETCH][1] >= STABLE_SINCE:
-            asked["groups"] = {GROUP: {each: {} for each in self.partitions}}
+            requested["groups"] = {GROUP: {each: {} for each in self.partitions}}
         if level_under(self._profile) is Level.FULL:
-            asked["producers"] = {f"{OFFSETS_TOPIC}[{GROUP}]": {}} if groups else {}
+            requested["producers"] = {f"{OFFSETS_TOPIC}[{GROUP}]": {}} if groups else {}
             if ids:
-                asked["transactions"] = {each: {} for each in ids}
-        return asked
+                requested["transactions"] = {each: {} for each in ids}
+        return requested
 
     def _after(self, seen: ObservableState) -> Json:
         written = state_as_recorded(seen, self._asked, self._symbols.symbol)

@@ -77,7 +77,7 @@ class Observer:
         Raises:
             NotObservable: a node answers for a partition or id that it should have with an error.
         """
-        return self.read(self.target.ask_all(self.plan)) if self.plan else None
+        return self.read(self.target.request_all(self.plan)) if self.plan else None
 
     def read(self, answers: Sequence[Any]) -> dict[str, Any]:
         """The state that the answers to the requests of the plan show.

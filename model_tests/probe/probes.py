@@ -81,7 +81,7 @@ HIDDEN: Final = "another difference hides it, or no session met it"
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Distinction:
     """Two values of one behaviour, in a release.
 
     Attributes:
@@ -100,7 +100,7 @@ class Probe:
     """A script, and what it distinguishes."""
 
     script: Script
-    tells: tuple[Told, ...]
+    distinctions: tuple[Distinction, ...]
 
     def to_json(self) -> dict[str, Any]:
         """The probe as JSON values; fields of an action that have their default are left out."""
@@ -108,7 +108,7 @@ class Probe:
             "family": self.script.family,
             "legacy": self.script.legacy,
             "actions": [_written(action) for action in self.script.actions],
-            "tells": [[each.release, each.behaviour, each.other] for each in self.tells],
+            "distinctions": [[each.release, each.behaviour, each.other] for each in self.distinctions],
         }
 
 
@@ -162,8 +162,13 @@ def seen_between(one: Profile, other: Profile) -> Iterator[str]:
     """The behaviours of two neighbours that a probe distinguishes in one of them."""
     for name in differing(one, other):
         values = {one.name: getattr(other, name), other.name: getattr(one, name)}
-        tells = (told for probe in probes() for told in probe.tells if told.behaviour == name)
-        if any(told.release in values and told.other == values[told.release] for told in tells):
+        distinctions = (
+            distinction for probe in probes() for distinction in probe.distinctions if distinction.behaviour == name
+        )
+        if any(
+            distinction.release in values and distinction.other == values[distinction.release]
+            for distinction in distinctions
+        ):
             yield name
 
 
@@ -178,5 +183,5 @@ def _written(action: ScriptAction) -> dict[str, Any]:
 
 def _read(number: int, written: Mapping[str, Any]) -> Probe:
     actions = tuple(ScriptAction(**each) for each in written["actions"])
-    tells = tuple(Told(*each) for each in written["tells"])
-    return Probe(Script(written["family"], number, actions, written["legacy"]), tells)
+    distinctions = tuple(Distinction(*each) for each in written["distinctions"])
+    return Probe(Script(written["family"], number, actions, written["legacy"]), distinctions)

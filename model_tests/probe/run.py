@@ -157,8 +157,8 @@ class _Run:
         """The directed sessions, and the probing ones: those that take long if they distinguish a neighbour."""
         yield from directed() if DIRECTED in self._options.families else ()
         for probe in probes():
-            tells = any(told.release == self._profile.name for told in probe.tells)
-            if probe.script.family in self._options.families and (tells or not runs_out(probe.script)):
+            distinguishes = any(distinction.release == self._profile.name for distinction in probe.distinctions)
+            if probe.script.family in self._options.families and (distinguishes or not runs_out(probe.script)):
                 yield probe.script
 
     def run(self, confirm: Confirm) -> ProbeReport:

@@ -103,7 +103,7 @@ class Passing:
             if exchange.header is not None and self._answers_itself(exchange.header):
                 await self._answer_itself(exchange.header)
                 continue
-            self.recorder.asked(exchange)
+            self.recorder.requested(exchange)
             faults = exchange.faults
             if faults.stray_ms:
                 await self._stray(exchange, frame, faults.stray_ms)
@@ -207,8 +207,8 @@ class Passing:
             self._waiting.popleft()
             self._settled.set()
         if self._waiting and not self._deaf:
-            asked = self._waiting[0].api or "a token of SASL"
-            raise BrokenConnection(f"the broker ends before it has answered {asked}")
+            waiting = self._waiting[0].api or "a token of SASL"
+            raise BrokenConnection(f"the broker ends before it has answered {waiting}")
 
     async def _deliver(self, frame: bytes) -> None:
         if not self._deaf:

@@ -112,7 +112,7 @@ class Producers:
 
     # --- requests ---------------------------------------------------------------------------------------------
 
-    def asked(self, exchange: Exchange) -> None:
+    def requested(self, exchange: Exchange) -> None:
         """A request is on its way."""
         message, api = exchange.message, exchange.api
         if message is None:

@@ -53,7 +53,7 @@ class RecordedWire:
         """A connection has ended; why, if it was not its client who ended it."""
         self._write({"connection": link.number, "closed": why})
 
-    def asked(self, exchange: Exchange) -> None:
+    def requested(self, exchange: Exchange) -> None:
         """A request has come."""
         header, link = exchange.header, exchange.link
         line: dict[str, Any] = {"connection": link.number, "broker": str(link.broker)}

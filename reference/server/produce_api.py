@@ -18,7 +18,7 @@ from reference.server.configs import max_message_bytes
 from reference.server.errors import ServerError
 from reference.server.service import ClientRequest, Service, by_topic
 from reference.wire.codec import MalformedRequest
-from reference.world.history import NOBODY_ANSWERS
+from reference.world.history import NO_ACKS
 from reference.world.messages import Answer, Produce
 from spec.versions import Profile
 from spec.vocabulary import ABSENT, NO_OFFSET, NO_TIMESTAMP, ErrorCode, Timestamp
@@ -80,7 +80,7 @@ class _Produced:
         """Answer the client once every partition has its answer."""
         if self.waiting:
             return
-        if self.call.message.acks == NOBODY_ANSWERS:
+        if self.call.message.acks == NO_ACKS:
             self._end_without_answer()
             return
         listed = [(part.topic, part.fields()) for part in self.parts]

@@ -21,7 +21,7 @@ from spec.vocabulary import ABSENT, NO_OFFSET, ErrorCode
 NO_TRANSACTION: Final = -1
 ALL: Final = -1
 """Acks of all replicas in sync."""
-NOBODY_ANSWERS: Final = 0
+NO_ACKS: Final = 0
 """The acks with which a broker answers nothing, and a batch that is sent is a success."""
 
 INSTANCE: Final = "instance-"

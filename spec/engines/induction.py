@@ -18,7 +18,7 @@ from spec.engines.patterns import functions, in_sight, patterns
 from spec.engines.proof_cache import Digests, ProofCache, key_of
 from spec.engines.reading_z3 import INTEGERS, Numbers, python_value, symbolic
 from spec.engines.second_solver import SecondOpinion
-from spec.engines.solving import USUAL, Answer, SolverSettings, asked
+from spec.engines.solving import USUAL, Answer, SolverSettings, answer_of
 from spec.engines.uninterpreted import arguments, defined, literal, named, sorts_of, uninterpreted
 from spec.engines.verdict import Proved, Refuted, Unknown, Verdict
 from spec.protocol.records import flatten
@@ -153,7 +153,7 @@ class Prover:
         awake = {action.name: self._happening(action)[0] for action in self._system.actions if not action.dormant}
         given = {claim.name: all_of(self._lemmas[claim.name], self._somewhere(claim)) for claim in self._system.lemmas}
         for name, happens in {"": True, **awake}.items():
-            answer = asked("nothing", [happens], given, self._settings.few, self._settings.seed)
+            answer = answer_of("nothing", [happens], given, self._settings.few, self._settings.seed)
             if isinstance(answer.verdict, Proved):
                 culprits = ", ".join(sorted(answer.needed)) or "nothing at all"
                 with_what = f"{name}, which can never happen" if name else "each other, and anything follows from them"
@@ -220,7 +220,7 @@ class Prover:
         for given in tries:
             last = given is tries[-1]
             effort = self._settings.many if last else self._settings.few
-            answer = asked(claim.name, facts if last else shown, given, effort, self._settings.seed)
+            answer = answer_of(claim.name, facts if last else shown, given, effort, self._settings.seed)
             if isinstance(answer.verdict, Proved):
                 break
         return answer

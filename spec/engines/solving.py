@@ -53,7 +53,7 @@ class Answer:
     needed: frozenset[str] = field(default_factory=frozenset)
 
 
-def asked(
+def answer_of(
     claim: str, facts: Sequence[Term], given: Mapping[str, Term] = NOTHING_GIVEN, effort: int = MANY, seed: int = 0
 ) -> Answer:
     """`Proved` where facts and hypotheses contradict each other.
@@ -89,4 +89,4 @@ def _within(context: z3.Context, term: Term) -> z3.BoolRef:
 
 def contradiction(claim: str, facts: Sequence[Term], effort: int = MANY) -> Verdict:
     """`Proved` where the facts, the claim's negation among them, contradict each other."""
-    return asked(claim, facts, effort=effort).verdict
+    return answer_of(claim, facts, effort=effort).verdict

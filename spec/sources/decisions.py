@@ -101,7 +101,7 @@ def _replica_fetch(profile: Profile) -> Answers:
 
 def _by_itself(profile: Profile) -> Answers:
     """What a coordinator does without being asked: each step is its own guard."""
-    step = _any(coordinator_steps.CoordinatorStep, before=ENTRY, after=ENTRY, asked=_ASKED, answered=_NOBODY)
+    step = _any(coordinator_steps.CoordinatorStep, before=ENTRY, after=ENTRY, inputs=_INPUTS, answered=_IDENTITY)
     found: dict[str, frozenset[str]] = {}
     for decide in (coordinator_steps.time_out, coordinator_steps.expire, coordinator_steps.load):
         found.update(answers_of(decide(step, profile).checks))
@@ -152,8 +152,8 @@ def _verified(profile: Profile) -> Answers:
     )
 
 
-_NOBODY: Final = _any(ending.IdAndEpoch)
-_ASKED: Final = _any(coordinator_steps.StepInput, producer=_NOBODY, expected=_NOBODY)
+_IDENTITY: Final = _any(ending.IdAndEpoch)
+_INPUTS: Final = _any(coordinator_steps.StepInput, producer=_IDENTITY, expected=_IDENTITY)
 
 DECISIONS: Final[Mapping[str, Decided]] = MappingProxyType(
     {

@@ -40,10 +40,10 @@ def return_at_once(_: Leadership, __: FollowerProgress) -> bool:
     return True
 
 
-def read_without_history(leadership: Leadership, asked: FetchRequest, known: EpochEnd) -> FollowerFetchResult:
+def read_without_history(leadership: Leadership, requested: FetchRequest, known: EpochEnd) -> FollowerFetchResult:
     """A leader sends what comes after an offset, whatever the follower has before it."""
     log = leadership.replica.log
-    start = min(asked.offset, log.log_end)
+    start = min(requested.offset, log.log_end)
     return FollowerFetchResult(ErrorCode.NONE, tuple(log.log.walk(start, log.log_end)), *leadership.bounds())
 
 

@@ -37,7 +37,7 @@ from spec.vocabulary import Epoch, Offset, ProducerId, Timestamp, TransactionSta
 from spec.vocabulary import Sequence as SequenceNumber
 
 _complete = GroupOffsets.complete
-_asked = verification.asked
+_asked = verification.started
 _is_other = ids.is_other
 _is_timed_out = completing.is_timed_out
 _truncated_to = repl.truncated_to
@@ -181,7 +181,7 @@ OF_SMALL_INPUTS: Final[tuple[Planted, ...]] = (
         "on_high_watermark",
         replicated_at_the_watermark,
     ),
-    defect("specification: the latest client bumps", _JOINS, verification, "asked", latest_client_bumps),
+    defect("specification: the latest client bumps", _JOINS, verification, "started", latest_client_bumps),
     defect(
         "specification: the next producer id is expected", rules.FENCE_STALE_EPOCH, ids, "is_other", next_for_current
     ),

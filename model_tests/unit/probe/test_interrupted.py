@@ -60,7 +60,7 @@ def test_ctrl_c_removes_what_was_made_and_keeps_what_was_judged(
     target = Target(tuple(addresses_of(cluster.bootstrap_servers)), 20, Pace(0))
     target.open()
     assert () == target.topics_there
-    assert [] == target.ask(-1, Api.LIST_GROUPS, 1, {}).groups
+    assert [] == target.request(-1, Api.LIST_GROUPS, 1, {}).groups
     target.close()
 
 

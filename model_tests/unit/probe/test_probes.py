@@ -20,8 +20,8 @@ from model_tests.probe.distinguishing import (
 from model_tests.probe.imagined import ImaginedBroker
 from model_tests.probe.probes import (
     UNSEEN,
+    Distinction,
     Probe,
-    Told,
     differing,
     indistinct,
     neighbours,
@@ -45,26 +45,28 @@ def named(value: object) -> str | None:
 def test_a_probe_distinguishes_what_it_says(probe: Probe) -> None:
     """In each release that it names, the one behaviour makes a difference; each step is needed for some of that."""
     assert len(probe.script.actions) <= MOST_STEPS
-    assert probe.tells
-    assert all(tells(probe.script, told) for told in probe.tells)
+    assert probe.distinctions
+    assert all(shows_distinction(probe.script, distinction) for distinction in probe.distinctions)
     for action in probe.script.actions:
         fewer = [each for each in probe.script.actions if each is not action and each.original != action.key]
-        assert not all(tells(probe.script.keeping(fewer), told) for told in probe.tells), action
+        assert not all(
+            shows_distinction(probe.script.keeping(fewer), distinction) for distinction in probe.distinctions
+        ), action
 
 
-def tells(script: Script, told: Told) -> bool:
-    release = PROFILES[told.release]
-    assert told.other != getattr(release, told.behaviour)
-    return distinguishes(script, release, replace(release, **{told.behaviour: told.other}))
+def shows_distinction(script: Script, distinction: Distinction) -> bool:
+    release = PROFILES[distinction.release]
+    assert distinction.other != getattr(release, distinction.behaviour)
+    return distinguishes(script, release, replace(release, **{distinction.behaviour: distinction.other}))
 
 
 def test_every_difference_of_neighbours_is_seen_or_has_a_reason() -> None:
     """A behaviour that no probe distinguishes anywhere says where it shows."""
-    told = {each.behaviour for probe in probes() for each in probe.tells}
+    distinction = {each.behaviour for probe in probes() for each in probe.distinctions}
     differences = {name for one, other in neighbours() for name in differing(one, other)}
 
-    assert UNMET == differences - told - set(UNSEEN)
-    assert set() == told & set(UNSEEN)
+    assert UNMET == differences - distinction - set(UNSEEN)
+    assert set() == distinction & set(UNSEEN)
     assert set() == set(UNSEEN) - {behaviour.name for behaviour in fields(Profile)}
 
 

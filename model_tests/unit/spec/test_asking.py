@@ -29,7 +29,7 @@ def test_the_newest_epoch_of_an_id_is_asked_about(
     queued = queue(WAITING, epoch, 12)
 
     assert name == names_of(guards(WAITING, epoch))[queued.branch]
-    assert (of_waiting, of_asker) == (queued.waiting_error, queued.asker_error)
+    assert (of_waiting, of_asker) == (queued.waiting_error, queued.new_error)
 
 
 @pytest.mark.parametrize("epoch", range(1, 6))
@@ -37,4 +37,4 @@ def test_questions_about_other_ids_wait_together(epoch: int) -> None:
     """Epochs are compared within one transactional id."""
     queued = queue(replace(WAITING, same_id=False), epoch, 12)
 
-    assert (0, NONE, NONE) == (queued.branch, queued.waiting_error, queued.asker_error)
+    assert (0, NONE, NONE) == (queued.branch, queued.waiting_error, queued.new_error)

@@ -65,7 +65,7 @@ def test_every_proof_of_a_system_is_confirmed(tmp_path: Path) -> None:
 
 def test_a_false_proof_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     """A first solver that calls everything proved is contradicted, obligation by obligation, and the run fails."""
-    monkeypatch.setattr(induction, "asked", lambda *_: Answer(Proved()))
+    monkeypatch.setattr(induction, "answer_of", lambda *_: Answer(Proved()))
     report = run(rules.IDS_UNIQUE, kept=None, spread=here, second=SecondSolver())
 
     wrong = [line for line in report.vacuous if "cvc5 finds a model" in line]

@@ -131,14 +131,14 @@ def _decision_ahead(view: TransactionLemmaView) -> Term:
     next_one = record.next_producer_id
     rotates = all_of(next_one > record.producer_id, next_one < view.drawn())
     by = view.record_ended()
-    asked = all_of(by == view.record_opened(), view.end_sent(by) >= 0)
+    end_sent = all_of(by == view.record_opened(), view.end_sent(by) >= 0)
     return all_of(
         is_preparing(record),
         same(view.logged(), IdAndEpoch(held.producer_id, held.producer_epoch + 1)),
         _carries_over(view),
         choose(record.producer_epoch == last, rotates, next_one == ABSENT) if view.knobs.rotates else True,
         record.client_version == BUMPING,
-        choose(by == ABSENT, view.newest().producer_epoch == ABSENT, asked),
+        choose(by == ABSENT, view.newest().producer_epoch == ABSENT, end_sent),
     )
 
 

@@ -58,16 +58,16 @@ def consent_is_current(view: TransactionLemmaView, txn: Term, partition: Term, b
 
 def asked_is_known(view: TransactionLemmaView, producer: Term, partition: Term) -> Term:
     """A partition asks for clients of version 2, and for no identity later than the newest."""
-    asked = view.asked(producer, partition)
-    known = not_later(IdAndEpoch(producer, asked.epoch), view.frontier())
-    return implies(asked.pending, all_of(asked.bumps, known))
+    pending = view.pending_verification(producer, partition)
+    known = not_later(IdAndEpoch(producer, pending.epoch), view.frontier())
+    return implies(pending.pending, all_of(pending.bumps, known))
 
 
 def guard_is_asked_for(view: TransactionLemmaView, txn: Term, partition: Term, batch: Term) -> Term:
     """A guard stands only while its partition asks, for the highest epoch that asked."""
     identity = view.who(txn)
-    asked = view.verifying(identity, partition)
-    asks = all_of(view.owner(txn) >= 0, asked.pending, asked.epoch >= identity.producer_epoch)
+    pending = view.verifying(identity, partition)
+    asks = all_of(view.owner(txn) >= 0, pending.pending, pending.epoch >= identity.producer_epoch)
     return implies(view.guarded(txn, partition, batch), asks)
 
 
