@@ -6,13 +6,13 @@ from itertools import permutations
 from typing import Any, Final, NamedTuple
 
 from model_tests.conform.side_by_side import MakeSide, StepComparison
-from model_tests.probe.asking import UNREADY_S, SessionClients
 from model_tests.probe.client import JOINED, Sent
 from model_tests.probe.judging import LIVE, LiveJudge
 from model_tests.probe.names import GROUP, TOPIC, SessionNames
 from model_tests.probe.observing import Level, NotObservable, Observer
 from model_tests.probe.played import COMPLETING, PATIENT, UNREADY, Patience, PlayedSession, SessionEnded
 from model_tests.probe.script import COPY, EXHAUST, JOIN, SETTLE, Script, ScriptAction
+from model_tests.probe.session_clients import UNREADY_S, SessionClients
 from model_tests.probe.target import PAUSE_S, TRANSIENT, NodeRequest, Target, attempts, name_of
 from spec.versions import Profile
 from spec.vocabulary import Api, ErrorCode

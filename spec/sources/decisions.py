@@ -7,7 +7,6 @@ from typing import Any, Final, TypeVar
 
 from spec.protocol import (
     append,
-    asking,
     blocks,
     committing,
     completing,
@@ -22,6 +21,7 @@ from spec.protocol import (
     registering,
     repl,
     verification,
+    verification_queue,
 )
 from spec.protocol.coordinator import TransactionEntry, worded
 from spec.protocol.guards import Guard
@@ -161,7 +161,9 @@ DECISIONS: Final[Mapping[str, Decided]] = MappingProxyType(
         "append": lambda profile: answers_of(
             append.guards(PRODUCER, _any(AppendRequest), profile, _any(MetVerification))
         ),
-        "question-to-coordinator": lambda _: answers_of(asking.guards(_any(asking.PendingVerification), ANYTHING)),
+        "question-to-coordinator": lambda _: answers_of(
+            verification_queue.guards(_any(verification_queue.PendingVerification), ANYTHING)
+        ),
         "verification": lambda profile: _renamed(lambda error: verification.reported(error, ANYTHING, profile)),
         "init-producer-id": lambda profile: answers_of(ids.guards(ENTRY, _any(ids.InitRequest), profile)),
         "add-partitions": lambda profile: answers_of(registering.guards(ENTRY, _any(registering.AddRequest), profile)),

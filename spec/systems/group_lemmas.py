@@ -71,9 +71,9 @@ def members_join_as_themselves(
     static = all_of(joining.member_given, joining.instance_given)
     alone = implies(static, all_of(joining.instance_known, joining.instance_matches))
     stranger = negate(any_of(joining.member_given, joining.instance_given))
-    asked_again = all_of(stranger, context.join_version >= 4)
+    repeated = all_of(stranger, context.join_version >= 4)
     dead = group.state == GroupState.DEAD.value
-    return same(let_in, all_of(known, alone, negate(asked_again), negate(dead)))
+    return same(let_in, all_of(known, alone, negate(repeated), negate(dead)))
 
 
 def _begins(before: GroupEntry, after: GroupEntry) -> Term:

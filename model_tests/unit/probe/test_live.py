@@ -13,13 +13,13 @@ pytest.importorskip("kafka.protocol", reason="the wire protocol needs kafka-pyth
 from model_tests.common.addresses import addresses_of
 from model_tests.common.reports import HOLDS, VIOLATED, BadInput
 from model_tests.conform.replay import run as replayed
-from model_tests.probe.asking import SessionClients
 from model_tests.probe.client import Sent
 from model_tests.probe.observing import Level
 from model_tests.probe.play import Player
 from model_tests.probe.played import PlayedSession
 from model_tests.probe.pool import NamePool
 from model_tests.probe.script import Script, ScriptAction
+from model_tests.probe.session_clients import SessionClients
 from model_tests.probe.target import Pace, Target
 from model_tests.serve.cluster import Cluster
 from model_tests.unit.probe.served import LEAN, probed, served

@@ -18,7 +18,7 @@ from model_tests.serve import command
 from model_tests.serve.command import chosen_profile, is_loopback, listen_address, topic_of
 from model_tests.serve.judging import Judge
 from model_tests.serve.report import ServeReport
-from model_tests.unit.serve.asking import Bench
+from model_tests.unit.serve.api_bench import Bench
 from model_tests.unit.source_files import ROOT
 from spec.versions import PROFILES
 

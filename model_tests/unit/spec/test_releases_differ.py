@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 
 from model_tests.unit.spec.transactional import EPOCH, FRESH, LAST, PRODUCER, ended, ending, entry
-from spec.protocol import asking, cleaning, committing, completing, groups, registering, verification
-from spec.protocol.asking import PendingVerification, queue
+from spec.protocol import cleaning, committing, completing, groups, registering, verification, verification_queue
 from spec.protocol.cleaning import MetBatch
 from spec.protocol.coordinator import TransactionEntry, completed, names_of
 from spec.protocol.coordinator_steps import not_logged
@@ -18,6 +17,7 @@ from spec.protocol.ids import WITHOUT_LIMIT, InitRequest, initialize
 from spec.protocol.ids import guards as init_guards
 from spec.protocol.records import AppendRequest, ProducerEntry
 from spec.protocol.registering import AddRequest, register
+from spec.protocol.verification_queue import PendingVerification, queue
 from spec.versions import (
     KAFKA_2_5,
     KAFKA_2_7,
@@ -229,9 +229,11 @@ def test_all_in_a_request_are_answered_as_the_first_one() -> None:
     abortable = ErrorCode.TRANSACTION_ABORTABLE.value
 
     assert (0, 10, 11) == (pending.branch, pending.version, alone.version)
-    assert ErrorCode.INVALID_TXN_STATE == asking.reported(abortable, pending)
-    assert ErrorCode.TRANSACTION_ABORTABLE == asking.reported(abortable, alone)
-    assert ErrorCode.CONCURRENT_TRANSACTIONS == asking.reported(ErrorCode.CONCURRENT_TRANSACTIONS.value, pending)
+    assert ErrorCode.INVALID_TXN_STATE == verification_queue.reported(abortable, pending)
+    assert ErrorCode.TRANSACTION_ABORTABLE == verification_queue.reported(abortable, alone)
+    assert ErrorCode.CONCURRENT_TRANSACTIONS == verification_queue.reported(
+        ErrorCode.CONCURRENT_TRANSACTIONS.value, pending
+    )
 
 
 # --- members of consumer groups -------------------------------------------------------------------------------

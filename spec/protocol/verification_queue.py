@@ -74,10 +74,10 @@ def guards(waiting: PendingVerification, producer_epoch: Term) -> tuple[Guard, .
     fenced = ErrorCode.INVALID_PRODUCER_EPOCH.value
     rule, both = rules.FENCE_STALE_EPOCH, waiting.same_id
     return (
-        Guard("asker_fenced", rule, all_of(both, producer_epoch < waiting.producer_epoch), fenced),
+        Guard("new_fenced", rule, all_of(both, producer_epoch < waiting.producer_epoch), fenced),
         Guard("waiting_fenced", rule, all_of(both, producer_epoch > waiting.producer_epoch), fenced),
         Guard(
-            "asked_again",
+            "repeated",
             rules.TXN_REGISTERED_BEFORE_DATA,
             all_of(both, producer_epoch == waiting.producer_epoch),
             ErrorCode.NETWORK_EXCEPTION.value,
