@@ -1,10 +1,9 @@
 """A mended AddPartitionsToTxnManager: epochs are compared only of one producer id.
 
-A leader's manager keeps one waiting request for each transactional id. Of another one that comes meanwhile, the newest
-release compares the epoch alone. After a rotation of the producer id the newest producer begins at epoch 0, and is told
-that it is stale while a late request of the producer id before still waits; or the other way round. Here a waiting
-request of another producer id is answered NETWORK_EXCEPTION, as one with the same epoch is, so that its sender tries
-again.
+A leader's manager keeps one waiting request for each transactional id. When another one arrives, the newest release
+compares only their epochs. After a rotation of the producer id, the newest producer begins at epoch 0. It is fenced as
+stale while a late request of the previous producer id still waits; or the other way round. In this variant, a waiting
+request of another producer id is answered NETWORK_EXCEPTION, as one with the same epoch is, so its sender retries.
 """
 
 from collections.abc import Iterator
@@ -29,13 +28,13 @@ from spec.versions import NEWEST
 from spec.vocabulary import ABSENT
 
 
-def newest_is_not_told_that_it_is_stale(view: TransactionLemmaView, txn: Term) -> Term:
-    """No leader tells the client with the newest identity that its epoch is stale."""
+def newest_is_never_fenced_as_stale(view: TransactionLemmaView, txn: Term) -> Term:
+    """No leader fences the client with the newest identity as stale."""
     return negate(view.fenced_as_stale(txn))
 
 
-def nobody_was_told_wrongly(view: TransactionLemmaView, txn: Term) -> Term:
-    """No client with the newest identity was told that it is stale."""
+def newest_was_never_fenced_as_stale(view: TransactionLemmaView, txn: Term) -> Term:
+    """No client with the newest identity was fenced as stale."""
     return negate(view.fenced_as_stale(txn))
 
 
@@ -75,9 +74,9 @@ class Manager:
                 Variable("told_stale", (TRANSACTION,), initial=False),
             ),
             actions=(Action("manager_sends", (PARTITION,), _waits, _sent),),
-            theorems=(claimed(newest_is_not_told_that_it_is_stale, rules.FENCE_STALE_EPOCH, view, TRANSACTION),),
+            theorems=(claimed(newest_is_never_fenced_as_stale, rules.FENCE_STALE_EPOCH, view, TRANSACTION),),
             lemmas=(
-                claimed(nobody_was_told_wrongly, rules.FENCE_STALE_EPOCH, view, TRANSACTION),
+                claimed(newest_was_never_fenced_as_stale, rules.FENCE_STALE_EPOCH, view, TRANSACTION),
                 claimed(waiting_has_begun, rules.FENCE_STALE_EPOCH, view, PARTITION),
             ),
         )
@@ -146,7 +145,7 @@ VARIANT = Variant(
         VariantInstance(
             "a producer id that runs out",
             replace(_ROTATING, bounds=Bounds(producer_ids=2)),
-            mends="newest_is_not_told_that_it_is_stale",
+            mends="newest_is_never_fenced_as_stale",
         ),
     ),
     before=RELEASE,

@@ -189,7 +189,7 @@ def _keeping(system: System, view: VariantView) -> System:
         yield state.kept_epoch() == ABSENT
 
     def refused(before: State, after: State, txn: Term, partition: Term, batch: Term, *_: Term) -> State:
-        """The leader is told that the epoch is stale: nothing joins, and nothing is appended."""
+        """The coordinator answers the leader that the epoch is stale: nothing joins, and nothing is appended."""
         stale = before.but(phase=update(before.phase, txn, partition, batch, to=0))
         return either(before.kept_epoch() >= 0, stale, after)
 
@@ -235,11 +235,9 @@ def with_later_guards(system: System, view: VariantView) -> System:
 
     def kept(before: State, after: State, decision: Term, coordinator: Term, partition: Term) -> State:
         marker = view(before).sent_marker(decision, coordinator)
-        waiting = before.pending_verification(marker.producer_id, partition)
+        waiting = before.query(marker.producer_id, partition)
         later = all_of(waiting.pending, waiting.bumps, marker.producer_epoch < waiting.epoch)
-        guards = after.but(
-            pending_verification=before.pending_verification, guarded=before.guarded, guard_taken=before.guard_taken
-        )
+        guards = after.but(query=before.query, guarded=before.guarded, guard_taken=before.guard_taken)
         return either(later, guards, after)
 
     return followed(keeping(system, view), "leader_writes_marker", kept)

@@ -25,7 +25,7 @@ class ShownBehaviour:
     Attributes:
         shown: its value, under which some sessions agree that disagree under the other one.
         expected: its value in the release that fits best.
-        sessions: how many tell the two apart.
+        sessions: how many distinguish the two.
     """
 
     name: str

@@ -36,7 +36,7 @@ def wanted() -> Iterator[tuple[Profile, Profile, Distinction]]:
 
 
 def search(seeds: int, known: Sequence[Probe], say: Callable[[str], None]) -> Iterator[list[Probe]]:
-    """The probes, each time that one is found: where one tells several behaviours, there is no other for those.
+    """The probes, each time that one is found; a probe that shows several behaviours is the only one for them.
 
     Args:
         seeds: of each family that are drawn.

@@ -56,9 +56,9 @@ def consent_is_current(view: TransactionLemmaView, txn: Term, partition: Term, b
     return implies(consent, any_of(due, stale))
 
 
-def asked_is_known(view: TransactionLemmaView, producer: Term, partition: Term) -> Term:
+def queried_is_known(view: TransactionLemmaView, producer: Term, partition: Term) -> Term:
     """A partition asks for clients of version 2, and for no identity later than the newest."""
-    pending = view.pending_verification(producer, partition)
+    pending = view.query(producer, partition)
     known = not_later(IdAndEpoch(producer, pending.epoch), view.frontier())
     return implies(pending.pending, all_of(pending.bumps, known))
 

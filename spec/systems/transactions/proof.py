@@ -150,7 +150,7 @@ LEMMAS: Final[tuple[tuple[Sentence, Rule, tuple[Sort, ...]], ...]] = (
     (of_partitions.coordinator_is_the_latest, rules.FENCE_COORDINATOR_EPOCH, (PRODUCER, PARTITION)),
     (of_partitions.open_data_is_of_entry, rules.TXN_ATOMIC, _MESSAGE),
     (of_partitions.consent_is_current, rules.TXN_REGISTERED_BEFORE_DATA, _MESSAGE),
-    (of_partitions.asked_is_known, _CROSSTALK, (PRODUCER, PARTITION)),
+    (of_partitions.queried_is_known, _CROSSTALK, (PRODUCER, PARTITION)),
     (of_partitions.guard_is_asked_for, _CROSSTALK, _MESSAGE),
     (of_partitions.taken_guard_is_stale, _CROSSTALK, _MESSAGE),
     (of_partitions.nobody_is_refused_wrongly, _CROSSTALK, (TRANSACTION,)),

@@ -103,7 +103,7 @@ class TransactionsView:
 
     def verifying(self, identity: IdAndEpoch, partition: Term) -> VerificationEntry:
         """The partition's verification state of a producer."""
-        entry: VerificationEntry = self.pending_verification(self.producer(identity), partition)
+        entry: VerificationEntry = self.query(self.producer(identity), partition)
         return entry
 
     def batch(self, txn: Term, partition: Term, batch: Term) -> AppendRequest:
@@ -170,7 +170,7 @@ class TransactionsView:
         """The leader's decision on a marker."""
         marker = self.sent_marker(decision, coordinator)
         known = self.entry(marker.producer_id, partition)
-        seen = verification.met(self.pending_verification(marker.producer_id, partition), guarded=False)
+        seen = verification.met(self.query(marker.producer_id, partition), guarded=False)
         return self.taken.append(known, completing.to_append(marker, 0), seen)
 
     def marker_accepted(self, decision: Term, coordinator: Term, partition: Term) -> Term:

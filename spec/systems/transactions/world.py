@@ -222,7 +222,7 @@ def variables(knobs: TransactionKnobs) -> tuple[Variable, ...]:
         Variable("next_identity", (TRANSACTION,), NO_IDENTITY),
         # partitions: what the leader knows of producers, what it asks the coordinator, what is in the log
         Variable("entry", (PRODUCER, PARTITION), ProducerEntry()),
-        Variable("pending_verification", (PRODUCER, PARTITION), NO_VERIFICATION),
+        Variable("query", (PRODUCER, PARTITION), NO_VERIFICATION),
         Variable("phase", message, IDLE),
         Variable("guarded", message, initial=False),
         Variable("data", message, NOWHERE),
