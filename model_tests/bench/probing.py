@@ -20,7 +20,7 @@ FAMILIES: Final = ("A", "B", "C", "D")
 """Those of one connection."""
 
 NO_SIDES: Final[Mapping[str, MakeSide]] = {}
-PATIENCE_S: Final = 30.0
+PATIENCE_S: Final = 30.0  # how long the server may take for one answer, in seconds: hundreds of times what it takes
 
 
 class ProbedLoad(NamedTuple):

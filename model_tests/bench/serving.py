@@ -18,9 +18,12 @@ from reference.server.service import ServerSettings, Service
 from spec.versions import NEWEST
 
 TOPIC: Final = "load"
+
 PARTITIONS: Final = 4
 MESSAGE: Final = bytes(100)
 PATIENCE_S: Final = 60
+"""The load: small messages, spread over a few partitions; a round that takes longer than so many seconds has failed."""
+
 STATUS: Final = Path("/proc/self/status")
 
 WARM: Final = 200

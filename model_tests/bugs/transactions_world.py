@@ -30,9 +30,11 @@ ID: Final = "payments"
 TIMEOUT_MS: Final = 60_000
 """The clients' default of `transaction.timeout.ms`."""
 
-MARKERS_VERSION: Final = 2
+MARKERS_VERSION: Final = 2  # the newest version of WriteTxnMarkers
+
 DURABLE: Final = 0
 UNSURE: Final = 2
+"""Fates of a record, as `spec.systems.transactions.world` numbers them."""
 
 Batch = tuple[int, int, int]
 """A batch by transaction, partition and number."""

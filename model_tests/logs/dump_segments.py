@@ -51,7 +51,7 @@ from spec.vocabulary import (
 
 _FILE: Final = re.compile(r"(?:(?P<partition>[\w.-]+-\d+)[/\\])?(?<!\d)(?P<base>\d{20})\.log(?![\w.])", re.ASCII)
 _NAMED: Final = re.compile(r"^(?P<partition>[\w.-]*[\w]-\d+)(?=[.]|$)", re.ASCII)
-_LAST: Final = 2**63 - 1
+_LAST: Final = 2**63 - 1  # the largest offset
 _CONTROLLERS_TOPIC: Final = "__cluster_metadata"
 
 UNDECODED_STATES: Final = "states of transactional ids were printed without --transaction-log-decoder"

@@ -11,9 +11,10 @@ from model_tests.machines.rule_counts import Ledger
 from reference.tape import Tape
 from reference.world.worker import Order
 
-STEPS: Final = 40
+STEPS: Final = 40  # events of a run, a bound on its time: other seeds make other runs
 
 LONGEST_PAST: Final = 30
+"""Events before a Hypothesis run, at most, drawn by its seed: a long history without examples to shrink."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,10 @@ from model_tests.machines.rule_counts import Ledger
 from model_tests.machines.sending_events import NUMBERS, SendingRun, drawn_sending
 from reference.tape import Tape
 
-STEPS: Final = 60
+STEPS: Final = 60  # events of a run, a bound on its time: other seeds make other runs
 
 LONGEST_PAST: Final = 40
+"""Events before a Hypothesis run, at most, drawn by its seed: a long history without examples to shrink."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,9 @@ from spec.protocol.verification import ADDS_SINCE, NO_VERIFICATION
 from spec.versions import NEWEST, Profile
 from spec.vocabulary import ABSENT, NO_OFFSET, ControlType, Epoch, Offset, Origin, ProducerId, Sequence, Timestamp
 
-_PRODUCER: Final = ProducerId(5)
+_PRODUCER: Final = ProducerId(5)  # any producer id
 _SMALL: Final = (0, 1, 2)
-_EXPIRATION_MS: Final = 3
+_EXPIRATION_MS: Final = 3  # silences from 0 to 5 lie on both sides of it
 
 VerifiedEntry = tuple[int, int, bool] | None
 """A verification under way: the lowest sequence that waits, the epoch, and whether its client bumps epochs."""

@@ -18,7 +18,7 @@ from spec.protocol.repl import ReturningReplica
 from spec.versions import NEWEST, Profile
 from spec.vocabulary import ABSENT, LeaderEpoch, Offset, Timestamp
 
-_END: Final = 4
+_END: Final = 4  # the leader's log end: every end of an epoch up to one beyond it is tried
 _ENDS: Final = (UNDEFINED, *(EpochEnd(LeaderEpoch(e), Offset(end)) for e, end in product((0, 1, 2), range(_END + 2))))
 
 End = tuple[int, int]

@@ -31,6 +31,7 @@ MOST_INSTANCES: Final = 3
 """Of one transactional id, alive at a time."""
 
 REBALANCE_MS: Final = 3000
+"""Kafka's default of group.initial.rebalance.delay.ms; when it has passed, the first members are assigned."""
 
 
 class ApplicationPool(WatchedWorld):

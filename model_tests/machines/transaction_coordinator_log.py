@@ -35,7 +35,7 @@ AFTER: Final[Mapping[TransactionState | None, frozenset[TransactionState]]] = Ma
 )
 """What may follow each state in the log; under version 2 an id at rest may be aborted as well."""
 
-LAST_OF_CLIENTS: Final = MAX_EPOCH - 1
+LAST_OF_CLIENTS: Final = MAX_EPOCH - 1  # the last epoch that a client is given; a fence may take one more
 
 
 class IdHistory:

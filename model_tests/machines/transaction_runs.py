@@ -11,9 +11,10 @@ from model_tests.machines.transaction_setting import NUMBERS, STORIES, Story
 from reference.tape import Tape
 from reference.world.messages import Produce
 
-STEPS: Final = 60
+STEPS: Final = 60  # events of a run, a bound on its time: other seeds make other runs
 
 LONGEST_PAST: Final = 60
+"""Events before a Hypothesis run, at most, drawn by its seed: a long history without examples to shrink."""
 
 Ready = Callable[[TransactionRun], bool]
 

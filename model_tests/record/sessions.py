@@ -23,7 +23,7 @@ from spec.vocabulary import Api
 SESSIONS: Final = "sessions.ndjson"
 JUDGED: Final = (Api.PRODUCE, Api.INIT_PRODUCER_ID, Api.ADD_PARTITIONS_TO_TXN, Api.END_TXN)
 OFFSETS: Final = (Api.ADD_OFFSETS_TO_TXN, Api.TXN_OFFSET_COMMIT)
-BY_BROKERS_SINCE: Final = 4
+BY_BROKERS_SINCE: Final = 4  # since this version brokers send AddPartitionsToTxn to each other (KIP-890)
 
 UNANSWERED: Final = "a request has no answer"
 OVERLAPPED: Final = "requests over several connections overlapped"

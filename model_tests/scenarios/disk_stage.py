@@ -23,7 +23,7 @@ from spec.vocabulary import ProducerId, Timestamp
 PRODUCER: Final = "producer"
 BROKER: Final = "broker"
 READER: Final = "reader"
-PRODUCER_ID: Final = ProducerId(0)
+PRODUCER_ID: Final = ProducerId(0)  # any producer id
 
 
 @dataclass(frozen=True, slots=True)

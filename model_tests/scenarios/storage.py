@@ -13,7 +13,7 @@ from spec.versions import KAFKA_2_4, KAFKA_3_6
 
 SMALL: Final = LogConfig(segment_bytes=300, index_interval_bytes=100)
 """Four batches of one record fill a segment, and the index has an entry for every other one."""
-RETENTION_MS: Final = 1_000
+RETENTION_MS: Final = 1_000  # short, so that the story need not wait
 SHORT: Final = LogConfig(retention_ms=RETENTION_MS)
 
 

@@ -24,7 +24,7 @@ from reference.world.replica_rows import TOPIC, ReplicasBefore, follow, node_nam
 from spec.versions import NEWEST, Profile
 from spec.vocabulary import Api, ErrorCode, Offset, Origin
 
-PRODUCE_VERSION: Final = 11
+PRODUCE_VERSION: Final = 11  # the newest version of Produce before partitions join a transaction by it (12)
 
 NO_ACKS: Final = 0
 """The acks with which a broker answers nothing."""

@@ -19,6 +19,7 @@ NO_NAME: Final = 0
 
 READ_UNCOMMITTED: Final = 0
 READ_COMMITTED: Final = 1
+"""Kafka's numbers of the isolation levels (IsolationLevel)."""
 
 
 @unique

@@ -16,7 +16,7 @@ from spec.vocabulary import ControlType, LeaderEpoch, Offset
 UNUSED_PRODUCER: Final = 900_000
 """A producer id that no coordinator has handed out."""
 
-PRODUCER: Final = 9
+PRODUCER: Final = 9  # any producer id
 DELETED: Final = TopicPartition("orders", 0)
 COMMITTED: Final = TopicPartition("orders", 1)
 

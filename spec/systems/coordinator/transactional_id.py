@@ -22,8 +22,10 @@ from spec.vocabulary import ABSENT, ErrorCode, TransactionState
 
 INSTANCE: Final = Sort("instance")
 OUTCOME: Final = Sort("outcome")
+
 ABORT: Final = 0
 COMMIT: Final = 1
+"""The outcomes of a transaction, as points of `OUTCOME`."""
 
 TIMEOUT: Final = 1
 """Of a transaction; when it has passed is free."""
