@@ -226,8 +226,6 @@ def in_its_course(reported: ClientEvent, previous: ClientEvent, _latest: Term) -
             _is(reported, EventKind.ENDED),
             as_requested,
             choose(_is(reported, EventKind.SENT), open_, any_of(open_, failed)),
-            as_requested,
-            choose(_is(reported, EventKind.SENT), open_, any_of(open_, failed)),
         ),
     )
     return RuleCheck(rules.TXN_CLIENT_VERDICT, at_stake, holds)
