@@ -141,7 +141,7 @@ def _read_parquet(path: Path, trace: int | None) -> Iterator[dict[str, Any]]:
             table = pa.Table.from_batches([batch]).select(here).cast(pa.schema([schema.field(name) for name in here]))
             empty = [name for name in here if name in NEEDED and table[name].null_count]
             if empty:
-                raise BadInput(f"{path}: {_some(empty)} null; what does not apply is said as absent")
+                raise BadInput(f"{path}: {_some(empty)} null; a value that does not apply is absent")
             yield from (table if trace is None else table.filter(pc.field("trace") == trace)).to_pylist()
 
 
@@ -195,7 +195,7 @@ def _require_whole(rows: Sequence[Row], path: Path) -> None:
     for expected, row in enumerate(rows):
         if row["step"] != expected:
             wrong = f"step {expected} is missing" if row["step"] > expected else f"step {row['step']} comes twice"
-            raise BadInput(f"{path}: of trace {row['trace']} {wrong}, so that nothing can be said of the others")
+            raise BadInput(f"{path}: of trace {row['trace']} {wrong}, so the others cannot be judged")
 
 
 def _some(names: Iterable[object]) -> str:

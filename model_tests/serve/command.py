@@ -206,7 +206,7 @@ async def _served(
     for line in recovery(service):
         _say(line)
     if not is_loopback(place.host):
-        _say(f"warning: other machines can reach {place.host}, and without authentication anybody can read and write")
+        _say(f"warning: other machines can reach {place.host}, and without authentication anyone can read and write")
     try:
         with suppress(TimeoutError):
             await asyncio.wait_for(server.wait(), seconds)
