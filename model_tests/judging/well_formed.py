@@ -98,7 +98,7 @@ def _of_verification(seen: Any) -> Iterator[Term]:
     yield implies(nothing, all_of(negate(seen.verification_bumps), seen.verification_lowest == ABSENT))
 
 
-def _of_asking(entry: Any) -> Iterator[Term]:
+def _of_verification(entry: Any) -> Iterator[Term]:
     nothing = negate(entry.pending)
     yield implies(nothing, all_of(negate(entry.bumps), entry.lowest == ABSENT, entry.epoch == ABSENT))
 
@@ -119,7 +119,7 @@ _OF_KIND: Final[Mapping[str, Callable[[Any], Iterator[Term]]]] = MappingProxyTyp
         "ProducerEntry": _of_producer,
         "AppendRequest": _of_append,
         "Verification": _of_verification,
-        "VerificationEntry": _of_asking,
+        "VerificationEntry": _of_verification,
         "OffsetEntry": _of_offset,
         "Candidate": _of_candidate,
     }
