@@ -225,7 +225,7 @@ class TransactionsWorld:
             return
         state, batch = self.leaders[partition].state, sent.records
         current = state.entry(batch.producer_id).epoch
-        if self.profile.stale_epoch_before_verification and batch.producer_epoch < current:
+        if self.profile.stale_epoch_before_coordinator and batch.producer_epoch < current:
             raise InvalidProducerEpoch(current=current, got=batch.producer_epoch)
         bumps = self._version >= BUMPS_EPOCH
         sent.guard = state.start_verification(

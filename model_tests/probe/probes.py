@@ -66,7 +66,7 @@ UNSEEN: Final[Mapping[str, str]] = MappingProxyType(
         "it shows where a log refuses a write",
     )
     | dict.fromkeys(
-        ("offsets_lag_marker", "pending_checked_first", "marker_keeps_next_guard", "stale_epoch_before_verification"),
+        ("offsets_lag_marker", "pending_checked_first", "marker_keeps_next_guard", "stale_epoch_before_coordinator"),
         "it shows for a moment, while something else is under way",
     )
     | dict.fromkeys(("first_offset_by_sequences",), "it shows after 2^31 records of a producer")

@@ -54,7 +54,7 @@ def unexplained(tree: ast.Module, lines: Sequence[str]) -> Iterator[str]:
     """Names of a module's numeric constants that have no text."""
     for number, statement in enumerate(tree.body):
         name = _constant(statement)
-        commented = "#" in lines[statement.end_lineno - 1] or lines[statement.lineno - 2].startswith("#")
+        commented = "#" in lines[(statement.end_lineno or 0) - 1] or lines[statement.lineno - 2].startswith("#")
         if name and not commented and not _has_docstring(tree.body[number:]):
             yield name
 
@@ -87,7 +87,7 @@ def _is_number(value: ast.expr) -> bool:
 def _has_docstring(statements: Sequence[ast.stmt]) -> bool:
     """Whether a docstring ends the paragraph of assignments that these statements begin with."""
     for statement, following in pairwise(statements):
-        if following.lineno != statement.end_lineno + 1:
+        if following.lineno - 1 != statement.end_lineno:
             return False
         match following:
             case ast.Expr(value=ast.Constant(str())):

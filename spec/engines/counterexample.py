@@ -127,7 +127,7 @@ class InductionSearch:
         if broken is False:
             return None
         self._questions += 1
-        question = z3.Bool(f"asked {self._asked}")
+        question = z3.Bool(f"question {self._questions}")
         self._solver.add(*self._terms([implies(question, broken)]))
         for _ in range(MOST_REFINED):
             model = self._smallest(question)

@@ -216,14 +216,16 @@ def in_the_begun(reported: ClientEvent, _previous: ClientEvent, begun: Term) -> 
 def in_its_course(reported: ClientEvent, previous: ClientEvent, _latest: Term) -> RuleCheck:
     """A transaction begins once, has one identity, and ends when its end is answered with the requested outcome."""
     at_stake = _is(reported, EventKind.BEGUN, EventKind.SENT, EventKind.ENDING, EventKind.ENDED)
-    commits = all_of(_is(previous, EventKind.ENDING), same(previous.committed, reported.committed))
+    as_requested = all_of(_is(previous, EventKind.ENDING), same(previous.committed, reported.committed))
     open_ = all_of(_is(previous, EventKind.BEGUN, EventKind.SENT), _is_of_one_identity(reported, previous))
     failed = all_of(_is(previous, EventKind.ENDED), negate(previous.error == 0))
     holds = choose(
         _is(reported, EventKind.BEGUN),
         previous.event == ABSENT,
         choose(
-            _is(reported, EventKind.ENDED), commits, choose(_is(reported, EventKind.SENT), open_, any_of(open_, failed))
+            _is(reported, EventKind.ENDED),
+            as_requested,
+            choose(_is(reported, EventKind.SENT), open_, any_of(open_, failed)),
         ),
     )
     return RuleCheck(rules.TXN_CLIENT_VERDICT, at_stake, holds)

@@ -68,7 +68,7 @@ def needs_verification(entry: ProducerEntry, request: AppendRequest, version: Te
 
 def is_refused_unasked(entry: ProducerEntry, request: AppendRequest, profile: Profile) -> Term:
     """A stale epoch is refused without verification (KAFKA-18042)."""
-    return all_of(profile.stale_epoch_before_verification, fence.is_stale(entry, request))
+    return all_of(profile.stale_epoch_before_coordinator, fence.is_stale(entry, request))
 
 
 def started(entry: VerificationEntry, request: AppendRequest, version: Term) -> VerificationEntry:

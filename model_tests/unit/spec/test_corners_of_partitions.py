@@ -18,7 +18,7 @@ from spec.protocol.verification import (
     after_append,
     is_refused_unasked,
     reported,
-    requested,
+    started,
 )
 from spec.versions import KAFKA_2_0, KAFKA_3_9_UNVERIFIED, KAFKA_4_0, NEWEST, SPLIT_OUT_OF_ORDER, Profile
 from spec.vocabulary import MAX_SEQUENCE, ErrorCode, Origin
@@ -175,7 +175,7 @@ def test_who_asked_first_says_the_clients_version(
     known: VerificationEntry, version: int, expected: VerificationEntry
 ) -> None:
     """A lower sequence is kept in mind, be it lower by one."""
-    assert requested(known, DATA, version) == expected
+    assert started(known, DATA, version) == expected
 
 
 def test_a_marker_settles_what_an_older_client_has_asked() -> None:

@@ -11,7 +11,7 @@ from spec.protocol.verification import (
     met,
     needs_verification,
     reported,
-    requested,
+    started,
 )
 from spec.versions import KAFKA_3_9, KAFKA_3_9_UNVERIFIED, NEWEST
 from spec.vocabulary import ErrorCode
@@ -60,7 +60,7 @@ def test_the_lowest_sequence_of_the_highest_epoch_is_kept_in_mind(
     known: VerificationEntry, expected: VerificationEntry
 ) -> None:
     """A repeated question updates the entry."""
-    assert expected == requested(known, DATA, 9)
+    assert expected == started(known, DATA, 9)
     assert met(expected, guarded=True) == MetVerification(True, True, False, expected.lowest)
 
 

@@ -73,9 +73,9 @@ class Leaders(TransactionActionBase):
         state, (txn, partition, _) = view.state, at
         identity, asks = view.who(txn), view.is_asked_about(txn, partition, request)
         before = view.verifying(identity, partition)
-        after = verification.asked(before, request, view.produce_version)
+        after = verification.started(before, request, view.produce_version)
         return state.but(
-            asked=update(state.asked, view.producer(identity), partition, to=pick(asks, after, before)),
+            query=update(state.query, view.producer(identity), partition, to=pick(asks, after, before)),
             phase=update(state.phase, *at, to=choose(asks, VERIFYING, UNVERIFIED)),
             guarded=update(state.guarded, *at, to=asks),
             guard_taken=update(state.guard_taken, *at, to=False),
@@ -177,7 +177,7 @@ class Leaders(TransactionActionBase):
             return at[1] == partition
 
         return state.but(
-            asked=rewrite(state.asked, there, lambda *_: NO_VERIFICATION),
+            query=rewrite(state.query, there, lambda *_: NO_VERIFICATION),
             phase=rewrite(state.phase, there, lambda *_: IDLE),
             guarded=rewrite(state.guarded, there, lambda *_: False),
         )
@@ -226,6 +226,6 @@ class Leaders(TransactionActionBase):
             return both(all_of(gone, p == partition), lambda: view.who(txn).producer_id == producer)
 
         return state.but(
-            asked=update(state.asked, producer, partition, to=after),
+            query=update(state.query, producer, partition, to=after),
             guarded=rewrite(state.guarded, stale, lambda *_: False),
         )

@@ -58,16 +58,16 @@ def consent_is_current(view: TransactionLemmaView, txn: Term, partition: Term, b
 
 def queried_is_known(view: TransactionLemmaView, producer: Term, partition: Term) -> Term:
     """A partition asks for clients of version 2, and for no identity later than the newest."""
-    pending = view.query(producer, partition)
-    known = not_later(IdAndEpoch(producer, pending.epoch), view.frontier())
-    return implies(pending.pending, all_of(pending.bumps, known))
+    query = view.query(producer, partition)
+    known = not_later(IdAndEpoch(producer, query.epoch), view.frontier())
+    return implies(query.pending, all_of(query.bumps, known))
 
 
 def guard_is_asked_for(view: TransactionLemmaView, txn: Term, partition: Term, batch: Term) -> Term:
     """A guard stands only while its partition asks, for the highest epoch that asked."""
     identity = view.who(txn)
-    pending = view.verifying(identity, partition)
-    asks = all_of(view.owner(txn) >= 0, pending.pending, pending.epoch >= identity.producer_epoch)
+    query = view.verifying(identity, partition)
+    asks = all_of(view.owner(txn) >= 0, query.pending, query.epoch >= identity.producer_epoch)
     return implies(view.guarded(txn, partition, batch), asks)
 
 
