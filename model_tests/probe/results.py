@@ -31,7 +31,7 @@ class ProbeResults:
     """The report of one run while it is made, and the files beside it.
 
     Attributes:
-        profile: that sessions are held against from now on.
+        profile: that sessions are compared with from now on.
     """
 
     def __init__(self, report: ProbeReport, options: ProbeOptions, say: Callable[[str], None], play: Play) -> None:
