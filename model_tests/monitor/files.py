@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from model_tests.common.reports import BadInput
+from model_tests.common.reports import BadInput, writing
 from model_tests.judging.coordinator_verdicts import NEEDED as NEEDED_OF_COORDINATORS
 from model_tests.judging.history_links import EVENT_KINDS
 from model_tests.judging.local_files import UNREADABLE, steps_in
@@ -218,11 +218,9 @@ def trace_writer(path: Path) -> Iterator[Write]:
     """
     if not path.name.endswith((*NDJSON, *PARQUET)):
         raise BadInput(f"{path}: the name of a trace file ends in {', '.join((*PARQUET, *NDJSON))}")
-    try:
-        with _ndjson_writer(path) if path.name.endswith(NDJSON) else _parquet_writer(path) as write:
-            yield write
-    except OSError as error:
-        raise BadInput(f"{path} cannot be written: {error.strerror}") from error
+    writer = _ndjson_writer(path) if path.name.endswith(NDJSON) else _parquet_writer(path)
+    with writing(path), writer as write:
+        yield write
 
 
 @contextmanager
