@@ -11,12 +11,12 @@ from pathlib import Path
 from time import perf_counter
 from typing import Final
 
+from model_tests.audit.checksums import Checksums, sound_batches
 from model_tests.audit.kafka_log import KafkaLog, verdict_options
 from model_tests.audit.log import audit_log, surroundings
 from model_tests.audit.options import DEFAULTS
 from model_tests.audit.run import run
 from model_tests.audit.verdict_tasks import AuditPlan
-from model_tests.bench.checksums import Checksums, sound_batches
 from model_tests.bench.log_files import client_batches
 from model_tests.bench.memory import computed_seconds
 from model_tests.logs.kafka_log_folders import list_logs

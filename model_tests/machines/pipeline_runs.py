@@ -32,7 +32,7 @@ class PipelineAction:
 
 PIPELINE_ACTIONS: Final = (
     PipelineAction("everything_arrives", 14),
-    PipelineAction("source_goes_on", 12),
+    PipelineAction("source_continues", 12),
     PipelineAction("worker_takes_a_step", 10),
     PipelineAction("request_arrives", 8),
     PipelineAction("reader_reads", 3),

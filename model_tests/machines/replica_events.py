@@ -98,7 +98,7 @@ class ReplicaAction:
 
 
 ACTIONS: Final = (
-    ReplicaAction("everything_goes_on", 30),
+    ReplicaAction("nothing_goes_wrong", 30),
     ReplicaAction("application_sends", 10),
     ReplicaAction("producer_sends", 10),
     ReplicaAction("message_arrives", 20),

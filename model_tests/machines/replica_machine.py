@@ -37,7 +37,7 @@ class ReplicaMachine(RestingMachine):
     @rule(number=NUMBER)
     def nothing_goes_wrong(self, number: int) -> None:
         """For some turns nothing goes wrong."""
-        self.world.happens("everything_goes_on", number)
+        self.world.happens("nothing_goes_wrong", number)
 
     @rule(number=NUMBER)
     def application_sends(self, number: int) -> None:

@@ -115,7 +115,13 @@ class Story:
 EXPIRY: Final = frozenset({"silent_producers_are_forgotten", "transactional_ids_expire"})
 OFFSETS: Final = frozenset({"worker_takes_over", "group_looks_up_offsets", "group_coordinator_is_replaced"})
 COORDINATOR: Final = frozenset(
-    {"coordinator_is_replaced", "coordinators_load", "zombie_resigns", "coordinator_log_refuses", "coordinator_goes_on"}
+    {
+        "coordinator_is_replaced",
+        "coordinators_load",
+        "zombie_resigns",
+        "coordinator_log_refuses",
+        "coordinator_sends_markers",
+    }
 )
 
 LATE: Final = frozenset({"request_arrives_twice", "batch_outlives_its_transaction", "late_request_arrives"})

@@ -136,10 +136,10 @@ class WatchedWorld(TransactionWorld):
                 wanted = None if history.known is None else (history.known.state, history.known.partitions)
                 said = f"{name} is loaded as {known}, the log says {wanted}"
                 self.watch.expect(rules.TXN_FAILOVER, known == wanted, said)
-                self._goes_on(history, coordinator.markers.owed)
+                self._check_progress(history, coordinator.markers.owed)
         self.looks(CurrentEvent("loading"))
 
-    def _goes_on(self, history: IdHistory, owed: list[Any]) -> None:
+    def _check_progress(self, history: IdHistory, owed: list[Any]) -> None:
         if history.state in DECIDED and history.current is not None:
             outcomes = [
                 each.marker.committed for each in owed if each.entry.transactional_id == history.transactional_id

@@ -61,7 +61,7 @@ def test_a_number_names_its_run() -> None:
     for _ in range(2):
         run = ReplicaRun(7, Ledger())
         for number in range(20):
-            run.happens("everything_goes_on", number)
+            run.happens("nothing_goes_wrong", number)
         rows.append(run.world.recorder.rows)
 
     assert rows[0] == rows[1]
