@@ -481,3 +481,19 @@ MARKED_WHEN_ASKED: Final = Assumption(
     "a leader that is asked answers, and refuses nothing",
     no_control="a marker that is refused or not answered is sent again, which is in the system of transactions",
 )
+
+# --- what has to happen in the end ----------------------------------------------------------------------------
+
+COORDINATORS_STAY_IN_THE_END: Final = Assumption(
+    61,
+    "coordinators_stay_in_the_end",
+    "while a transaction is prepared its coordinators fail finitely often",
+    (ControlOf("completion", "coordinators fail for ever: rank_never_rises under coordinator_fails_over"),),
+)
+MARKERS_ARE_FAIR: Final = Assumption(
+    62,
+    "markers_are_fair",
+    "weak fairness: a marker that can be written for ever is written and answered in the end (so a partition has a"
+    " leader again and again, and the coordinator sends again), and so is Complete; nothing else has to happen",
+    (ControlOf("completion", "a new coordinator sends no markers: present_coordinator_sends under coordinator_fails_over"),),
+)
