@@ -51,12 +51,24 @@ def replicas(_: int = CLAIMED) -> "System":
     return proved()
 
 
+def completion(version: int = CLAIMED) -> "System":
+    """Prepared transactions, under fairness; before version 2 nothing is claimed."""
+    from spec.systems.transactions.completion import completion as system
+
+    return _of_version_2(system(), version)
+
+
+def _of_version_2(system: "System", version: int) -> "System":
+    return system if version == CLAIMED else replace(system, theorems=(), lemmas=(), steps=())
+
+
 SYSTEMS: Final[Mapping[str, Callable[[int], "System"]]] = MappingProxyType(
     {
         "idempotence": idempotence,
         "partition": partition,
         "ids": producer_ids,
         "transactions": transactions,
+        "completion": completion,
         "replication": replicas,
     }
 )
@@ -71,6 +83,7 @@ FAMILIES: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
         "partition": frozenset({"fence", "lso"}),
         "ids": frozenset({"ids"}),
         "transactions": frozenset({"ids", "seq", "fence", "txn", "lso", "offsets"}),
+        "completion": frozenset({"txn"}),
         "replication": frozenset({"repl"}),
     }
 )

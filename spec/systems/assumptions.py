@@ -495,5 +495,9 @@ MARKERS_ARE_FAIR: Final = Assumption(
     "markers_are_fair",
     "weak fairness: a marker that can be written for ever is written and answered in the end (so a partition has a"
     " leader again and again, and the coordinator sends again), and so is Complete; nothing else has to happen",
-    (ControlOf("completion", "a new coordinator sends no markers: present_coordinator_sends under coordinator_fails_over"),),
+    (
+        ControlOf(
+            "completion", "a new coordinator sends no marker: present_coordinator_sends under coordinator_fails_over"
+        ),
+    ),
 )

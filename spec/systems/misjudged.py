@@ -1,4 +1,4 @@
-"""Controls of what ties proved systems to the judges: steps of systems with a defect, which no judge agrees with."""
+"""Controls of lemmas about single steps: steps of systems with a defect, each of which breaks its lemma."""
 
 from dataclasses import dataclass
 

@@ -76,10 +76,15 @@ def marked_is_known(view: LemmaView, decision: Term, partition: Term) -> Term:
 
 
 class Completion:
-    """The lemmas by which a prepared transaction completes, of a system with these knobs."""
+    """The lemmas by which a prepared transaction completes.
 
-    def __init__(self, knobs: TransactionKnobs) -> None:
-        self._system = proved(knobs)
+    Args:
+        knobs: of the system.
+        system: the transactions with these knobs, and maybe with a defect.
+    """
+
+    def __init__(self, knobs: TransactionKnobs, system: System) -> None:
+        self._system = system
         self.of = partial(LemmaView, knobs, decisions(knobs))
 
     def lemmas(self) -> tuple[Claim, ...]:
@@ -136,8 +141,13 @@ class Completion:
             ("marked_is_known", (here, here + 1)),
         )
         if action.name == WRITES:
-            of_marker = (("last_decision_is_remembered", ()), ("identity_is_in_range", ()))
-            given = (*given, *of_marker, ("coordinator_is_the_latest", (here + 2, here + 1)))
+            given = (
+                *given,
+                ("last_decision_is_remembered", ()),
+                ("identity_is_in_range", ()),
+                ("senders_are_coordinators", (0, 1)),
+                ("coordinator_is_the_latest", (here + 2, here + 1)),
+            )
         return self._lemma("rank_never_rises", "No partition is waited for that was not before.", action, given, holds)
 
     def _until_marked(self, action: Action) -> StepLemma:
@@ -158,11 +168,15 @@ class Completion:
             mine = at[1] == self.of(before).coordinator_epoch()
             return implies(mine, negate(is_waited_for(self.of(after), at[0], at[2])))
 
-        return self._lemma("marker_lowers_rank", "A partition with its marker is waited for no more.", action, (), holds)
+        return self._lemma(
+            "marker_lowers_rank", "A partition with its marker is waited for no more.", action, (), holds
+        )
 
     def _over(self, action: Action) -> StepLemma:
         def holds(_: State, after: State, *at: Term) -> Term:
-            return all_of(negate(is_carried_out(self.of(after), at[-3])), negate(is_preparing(self.of(after).remembers())))
+            return all_of(
+                negate(is_carried_out(self.of(after), at[-3])), negate(is_preparing(self.of(after).remembers()))
+            )
 
         return self._lemma("completion_ends_it", "After Complete nothing is carried out.", action, (), holds)
 
@@ -249,9 +263,7 @@ class Completion:
             sentence.__name__, rules.TXN_COMPLETES, said, over, lambda state, *at: sentence(self.of(state), *at)
         )
 
-    def _lemma(
-        self, name: str, sentence: str, action: Action, given: Given, holds: Callable[..., Term]
-    ) -> StepLemma:
+    def _lemma(self, name: str, sentence: str, action: Action, given: Given, holds: Callable[..., Term]) -> StepLemma:
         return StepLemma(name, rules.TXN_COMPLETES, sentence, action, _ABOUT, given, holds)
 
 
@@ -260,9 +272,15 @@ def _nothing(name: str) -> Action:
     return Action(name, (), lambda _: iter(()), lambda state: state)
 
 
-def completion(knobs: TransactionKnobs = UNBOUNDED) -> System:
-    """The system whose theorem is that a prepared transaction completes."""
-    system, lemmas = proved(knobs), Completion(knobs)
+def completion(knobs: TransactionKnobs = UNBOUNDED, changed: System | None = None) -> System:
+    """The system whose theorem is that a prepared transaction completes.
+
+    Args:
+        knobs: what is in it; by default the true system, without bounds.
+        changed: the transactions with these knobs, where they have a defect.
+    """
+    system = changed or proved(knobs)
+    lemmas = Completion(knobs, system)
     return replace(
         system,
         name="completion",
