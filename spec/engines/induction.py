@@ -140,11 +140,12 @@ class Prover:
         at = (*arguments(lemma.action.over, "for"), *arguments(lemma.over, "any"))
         happens, after = self._happening(lemma.action)
         goal = lemma.holds(self._before, after, *at)
-        given = {
-            name: self._system.claim(name).holds(self._before, *(at[place] for place in where))
+        terms = [
+            (name, self._system.claim(name).holds(self._before, *(at[place] for place in where)))
             for name, where in lemma.given
-        }
-        if _says_nothing(goal) or any(_identical(goal, each) for each in given.values()):
+        ]
+        given = {name: all_of(*(term for of, term in terms if of == name)) for name, _ in terms}
+        if _says_nothing(goal) or any(_identical(goal, term) for _, term in terms):
             return Obligation(lemma.rule, lemma.name, lemma.action.name, Proved(), solved=False, seconds=0.0)
         claim = Claim(lemma.name, lemma.rule, lemma.sentence, (), lemma.holds)
         facts = [happens, negate(goal)]
