@@ -52,6 +52,7 @@ from spec.systems.misjudged import Misjudged
 from spec.systems.partition.misjudged import misjudged_partitions
 from spec.systems.transactions.misjudged import misjudged_transactions
 from spec.systems.transactions.uncompleted import uncompleted
+from spec.systems.transactions.unframed import unframed
 from spec.systems.transition_lemmas import broken_transition_facts
 
 PROVED_HERE: Final = (
@@ -301,7 +302,7 @@ def step_controls() -> tuple[Control, ...]:
 
 def misjudged() -> tuple[Misjudged, ...]:
     """Those steps, of every system."""
-    return (*misjudged_streams(), *misjudged_partitions(), *misjudged_transactions(), *uncompleted())
+    return (*misjudged_streams(), *misjudged_partitions(), *misjudged_transactions(), *uncompleted(), *unframed())
 
 
 def _refused(some: Sequence[Misjudged]) -> Iterator[Control]:

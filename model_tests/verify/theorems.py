@@ -58,6 +58,13 @@ def completion(version: int = CLAIMED) -> "System":
     return _of_version_2(system(), version)
 
 
+def frame(version: int = CLAIMED) -> "System":
+    """Several transactional ids beside each other; before version 2 nothing is claimed."""
+    from spec.systems.transactions.frame import frame as system
+
+    return _of_version_2(system(), version)
+
+
 def _of_version_2(system: "System", version: int) -> "System":
     return system if version == CLAIMED else replace(system, theorems=(), lemmas=(), steps=())
 
@@ -69,6 +76,7 @@ SYSTEMS: Final[Mapping[str, Callable[[int], "System"]]] = MappingProxyType(
         "ids": producer_ids,
         "transactions": transactions,
         "completion": completion,
+        "frame": frame,
         "replication": replicas,
     }
 )
@@ -84,6 +92,7 @@ FAMILIES: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
         "ids": frozenset({"ids"}),
         "transactions": frozenset({"ids", "seq", "fence", "txn", "lso", "offsets"}),
         "completion": frozenset({"txn"}),
+        "frame": frozenset({"txn"}),
         "replication": frozenset({"repl"}),
     }
 )

@@ -186,13 +186,13 @@ ONE_TRANSACTIONAL_ID: Final = Assumption(
     14,
     "one_transactional_id",
     "one transactional id, with any number of instances one after the other or side by side",
-    no_control="coordinators keep their state by transactional id, and partitions by producer id, which no two have in"
-    " common (A10): a second one would meet nothing of the first; that readers wait for all is shown of one partition",
+    no_control="a second one meets nothing of the first, which is proved; what they share is in the proof",
 )
 ONE_GROUP_MEMBER: Final = Assumption(
     15,
     "one_group_member",
-    "a group has one offset, and one member, which comes back in each generation and names it in each commit (KIP-447)",
+    "a group has one offset, and of each transactional id one member, which comes back in each generation and names it"
+    " in each commit (KIP-447)",
     no_control="a group refuses a member that it does not know as it refuses a past generation, and keeps offsets by"
     " partition: a second member or offset would meet nothing of the first",
 )

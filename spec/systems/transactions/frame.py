@@ -18,7 +18,7 @@ from typing import Final, TypeAlias
 from spec import rules
 from spec.algebra import Term, all_of, any_of, implies, negate
 from spec.protocol.records import flatten
-from spec.systems.language import Action, Claim, Function, Sort, State, StepLemma, System, Variable, rewrite
+from spec.systems.language import Action, Claim, Function, Least, Sort, State, StepLemma, System, Variable, rewrite
 from spec.systems.transactions.decisions import decisions
 from spec.systems.transactions.known import LemmaView
 from spec.systems.transactions.other_ids import OtherIds, shared_cells
@@ -55,9 +55,7 @@ _TXN, _PARTITION, _BATCH, _INSTANCE, _DECISION, _COORDINATOR, _PRODUCER, _NUMBER
 def coordinator_has_own_ids(view: LemmaView) -> Term:
     """No producer id that the coordinator has in memory, in its log, or still to draw is another transactional id's."""
     entries = (view.memory(), view.record())
-    known = (
-        (entry.producer_id, entry.next_producer_id, entry.previous_producer_id) for entry in entries
-    )
+    known = ((entry.producer_id, entry.next_producer_id, entry.previous_producer_id) for entry in entries)
     return all_of(*(_is_own(view, one) for ids in known for one in ids))
 
 
@@ -148,9 +146,10 @@ class Frame:
             def holds(
                 before: State, after: State, *at: Term, lemma: Claim = lemma, places: tuple[int, ...] = places
             ) -> Term:
-                is_next = at[-len(_ABOUT) + _PRODUCER] == before.drawn()
                 held = lemma.holds(after, *(at[place] for place in places))
-                return held if PRODUCER in lemma.over else implies(is_next, held)
+                draws = after.functions["drawn"] is not before.functions["drawn"]
+                is_next = at[-len(_ABOUT) + _PRODUCER] == before.drawn()
+                return implies(is_next, held) if draws and PRODUCER not in lemma.over else held
 
             itself: Given = ((lemma.name, places),)
             given = (*itself, *self._own_ids(action))
@@ -238,17 +237,17 @@ class Frame:
             if least.name == "first_ongoing":
                 continue
             sorts = (*least.over, *least.among)
-            whose = tuple(place for place, sort in enumerate(sorts) if sort == TRANSACTION)
-
-            def holds(
-                before: State, _: State, *at: Term, least: object = least, many: int = len(sorts)
-            ) -> Term:
-                return least.value(before, *at[:many]) == least.value(self._twin(before), *at[:many])  # type: ignore[attr-defined]
-
+            whose = (place for place, sort in enumerate(sorts) if sort == TRANSACTION)
             given: Given = tuple(("transaction_has_own_ids", (place,)) for place in whose)
             nothing = Action(least.name, sorts, lambda *_: iter(()), lambda state, *_: state)
             said = "What is derived for one id is derived from its own cells."
+            holds = partial(self._derived_alike, least)
             yield self._lemma("cells_of_others_are_not_read", said, nothing, given, holds)
+
+    def _derived_alike(self, least: Least, before: State, _: State, *at: Term) -> Term:
+        of = at[: len(least.over) + len(least.among)]
+        alike: Term = least.value(before, *of) == least.value(self._twin(before), *of)
+        return alike
 
     def _twin(self, before: State) -> State:
         """The other state: the same in all cells but those of other ids."""
@@ -296,11 +295,11 @@ def _of_others(before: State, variable: Variable, *at: Term) -> Term:
         return False
     key = at[place]
     producer = before.identity(key).producer_id if variable.over[place] == TRANSACTION else key
-    return before.drawn_by_other_id(producer)
+    return all_of(producer >= 0, before.drawn_by_other_id(producer))
 
 
 def _at(variable: Variable, about: tuple[Term, ...]) -> tuple[Term, ...]:
-    any_of_sort = dict(zip(_ABOUT, about, strict=True))
+    any_of_sort = dict(zip(_ABOUT[:_LAST], about, strict=False))
     return tuple(any_of_sort.get(sort, 0) for sort in variable.over)
 
 

@@ -101,8 +101,10 @@ def shared_cells(before: State, after: State, partition: Term) -> Term:
         now.recorded_at < before.log_end(partition),
         negate(before.of_other_id(partition, now.recorded_at)),
     )
+    used = any_of(after.kind(partition) == DATA, after.kind(partition) == OFFSETS)
+    begins = all_of(before.kind(partition) == UNUSED, used)
     return all_of(
-        any_of(after.kind(partition) == before.kind(partition), before.kind(partition) == UNUSED),
+        any_of(after.kind(partition) == before.kind(partition), begins),
         _may_become(before.log_end(partition), after.log_end(partition)),
         any_of(same, later),
         after.generation() == before.generation(),

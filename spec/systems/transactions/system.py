@@ -12,8 +12,8 @@ from spec.systems.transactions.coordinators import Coordinators
 from spec.systems.transactions.decisions import ReleaseDecisions, decisions
 from spec.systems.transactions.groups import GroupActions
 from spec.systems.transactions.leaders import Leaders
-from spec.systems.transactions.reader_claims import has_passed
 from spec.systems.transactions.other_ids import OtherIds
+from spec.systems.transactions.reader_claims import has_passed
 from spec.systems.transactions.readers import ReaderActions
 from spec.systems.transactions.view import TransactionsView
 from spec.systems.transactions.world import (

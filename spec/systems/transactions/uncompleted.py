@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import Final
 
 from spec.algebra import Term, all_of
-from spec.systems.language import Effect, State, System, rewrite
-from spec.systems.misjudged import Misjudged
+from spec.systems.language import Effect, State, rewrite
+from spec.systems.misjudged import Misjudged, step_with
 from spec.systems.transactions.completion import COMPLETES, FAULT, WRITES, Completion, completion
 from spec.systems.transactions.proof import UNBOUNDED, proved
 from spec.systems.transactions.variant import followed, guarded
@@ -67,17 +67,12 @@ def uncompleted() -> Iterator[Misjudged]:
     """Each control, with its system."""
     true = proved()
     for what, lemma, action, change in CHANGED:
-        yield _lost(what, completion(changed=followed(true, action, change)), lemma, action)
+        yield step_with(what, completion(changed=followed(true, action, change)), lemma, action)
     fails = Completion(UNBOUNDED, true).never_more(true.action(FAULT))
     yield Misjudged("coordinators fail for ever", completion(), fails)
     impatient = completion(changed=guarded(true, COMPLETES, _waits_for_the_last_one_too))
-    yield _lost("Complete waits for the coordinator before, too", impatient, "completion_is_possible", "")
+    yield step_with("Complete waits for the coordinator before, too", impatient, "completion_is_possible")
     unrepeated = completion(replace(UNBOUNDED, repeated_marker_accepted=False))
-    yield _lost("KAFKA-19999: a repeated marker is refused", unrepeated, "marker_is_possible", "")
+    yield step_with("KAFKA-19999: a repeated marker is refused", unrepeated, "marker_is_possible")
     let = completion(replace(UNBOUNDED, without=frozenset({"stale_coordinator"})))
-    yield _lost("a marker of an earlier coordinator is let in", let, "rank_never_rises", WRITES)
-
-
-def _lost(what: str, system: System, lemma: str, action: str) -> Misjudged:
-    found = (each for each in system.steps if each.name == lemma and action in ("", each.action.name))
-    return Misjudged(what, system, next(found))
+    yield step_with("a marker of an earlier coordinator is let in", let, "rank_never_rises", WRITES)
