@@ -294,7 +294,8 @@ class System:
         derived: functions that every state has besides those of its variables; no lemma speaks of them.
         steps: lemmas of single steps: that they are those which recorded steps are judged by, or what a rule of
             liveness, of independence or of refinement asks of them.
-        taken: claims about the same state that are proved elsewhere, as hypotheses.
+        taken: claims about the same state that another system's proof has shown, as hypotheses.
+        taken_from: name of that system.
     """
 
     name: str
@@ -307,6 +308,7 @@ class System:
     derived: tuple[Least, ...] = ()
     steps: tuple[StepLemma, ...] = ()
     taken: tuple[Claim, ...] = ()
+    taken_from: str = ""
 
     @property
     def claims(self) -> tuple[Claim, ...]:

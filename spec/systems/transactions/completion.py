@@ -291,4 +291,5 @@ def completion(knobs: TransactionKnobs = UNBOUNDED, changed: System | None = Non
         assumptions=(*system.assumptions, assume.COORDINATORS_STAY_IN_THE_END, assume.MARKERS_ARE_FAIR),
         steps=lemmas.steps(),
         taken=system.lemmas,
+        taken_from=system.name,
     )

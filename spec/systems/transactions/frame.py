@@ -334,4 +334,5 @@ def frame(knobs: TransactionKnobs = UNBOUNDED, changed: System | None = None) ->
         goals=(),
         steps=of.steps(),
         taken=system.lemmas,
+        taken_from=system.name,
     )
