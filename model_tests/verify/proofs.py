@@ -50,9 +50,11 @@ from spec.systems.decision_lemmas import Fact
 from spec.systems.idempotence.misjudged import misjudged_streams
 from spec.systems.misjudged import Misjudged
 from spec.systems.partition.misjudged import misjudged_partitions
+from spec.systems.partition.undurable import undurable
 from spec.systems.transactions.misjudged import misjudged_transactions
 from spec.systems.transactions.uncompleted import uncompleted
 from spec.systems.transactions.unframed import unframed
+from spec.systems.transactions.unread import unread
 from spec.systems.transition_lemmas import broken_transition_facts
 
 PROVED_HERE: Final = (
@@ -216,9 +218,12 @@ def _of(name: str, done: Mapping[ProofTask, Done]) -> tuple[Obligation, ...]:
 
 
 def systems_of(requested: Iterable[Rule]) -> tuple[str, ...]:
-    """Names of the systems with a theorem of some of these rules."""
+    """Names of the systems with a theorem of some of these rules, and of those whose lemmas these take."""
     wanted = frozenset(requested)
-    return tuple(name for name, build in SYSTEMS.items() if any(one.rule in wanted for one in build(CLAIMED).theorems))
+    built = {name: build(CLAIMED) for name, build in SYSTEMS.items()}
+    due = {name for name, system in built.items() if any(one.rule in wanted for one in system.theorems)}
+    due |= {built[name].taken_from for name in due}
+    return tuple(name for name in SYSTEMS if name in due)
 
 
 def evidence(effort: RunEffort) -> PartResult:
@@ -302,7 +307,8 @@ def step_controls() -> tuple[Control, ...]:
 
 def misjudged() -> tuple[Misjudged, ...]:
     """Those steps, of every system."""
-    return (*misjudged_streams(), *misjudged_partitions(), *misjudged_transactions(), *uncompleted(), *unframed())
+    of_judges = (*misjudged_streams(), *misjudged_partitions(), *misjudged_transactions())
+    return (*of_judges, *uncompleted(), *unframed(), *unread(), *undurable())
 
 
 def _refused(some: Sequence[Misjudged]) -> Iterator[Control]:

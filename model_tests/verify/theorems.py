@@ -65,6 +65,20 @@ def frame(version: int = CLAIMED) -> "System":
     return _of_version_2(system(), version)
 
 
+def reading(version: int = CLAIMED) -> "System":
+    """Readers of what clients were answered is committed; before version 2 nothing is claimed."""
+    from spec.systems.transactions.reading import reading as system
+
+    return _of_version_2(system(), version)
+
+
+def durable(_: int = CLAIMED) -> "System":
+    """What is committed of one partition."""
+    from spec.systems.partition.durable import durable as system
+
+    return system()
+
+
 def _of_version_2(system: "System", version: int) -> "System":
     return system if version == CLAIMED else replace(system, theorems=(), lemmas=(), steps=())
 
@@ -77,7 +91,9 @@ SYSTEMS: Final[Mapping[str, Callable[[int], "System"]]] = MappingProxyType(
         "transactions": transactions,
         "completion": completion,
         "frame": frame,
+        "reading": reading,
         "replication": replicas,
+        "durable": durable,
     }
 )
 """How each system is made under a transaction version, of which all but the transactions know nothing.
@@ -93,7 +109,9 @@ FAMILIES: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
         "transactions": frozenset({"ids", "seq", "fence", "txn", "lso", "offsets"}),
         "completion": frozenset({"txn"}),
         "frame": frozenset({"txn"}),
+        "reading": frozenset({"seq"}),
         "replication": frozenset({"repl"}),
+        "durable": frozenset({"repl"}),
     }
 )
 """The rules that each system has theorems of, by family."""

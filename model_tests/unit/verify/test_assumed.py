@@ -64,7 +64,7 @@ def test_every_assumption_is_made_somewhere() -> None:
 
     assert set(EVERY) == made
     assert all(places().values())
-    of_proofs = tuple(f"proof of {name}" for name in ("transactions", "completion", "frame"))
+    of_proofs = tuple(f"proof of {name}" for name in ("transactions", "completion", "frame", "reading"))
     assert places()[assume.NO_LATE_BUMP_AT_THE_LAST_EPOCH] == of_proofs
     assert places()[assume.NO_LATE_BUMP] == ("transactions",)
 
