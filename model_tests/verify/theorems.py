@@ -79,6 +79,13 @@ def durable(_: int = CLAIMED) -> "System":
     return system()
 
 
+def kept(_: int = CLAIMED) -> "System":
+    """What replicas give to the partition."""
+    from spec.systems.replication.kept import kept as system
+
+    return system()
+
+
 def _of_version_2(system: "System", version: int) -> "System":
     return system if version == CLAIMED else replace(system, theorems=(), lemmas=(), steps=())
 
@@ -93,6 +100,7 @@ SYSTEMS: Final[Mapping[str, Callable[[int], "System"]]] = MappingProxyType(
         "frame": frame,
         "reading": reading,
         "replication": replicas,
+        "kept": kept,
         "durable": durable,
     }
 )
@@ -109,8 +117,9 @@ FAMILIES: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
         "transactions": frozenset({"ids", "seq", "fence", "txn", "lso", "offsets"}),
         "completion": frozenset({"txn"}),
         "frame": frozenset({"txn"}),
-        "reading": frozenset({"seq"}),
+        "reading": frozenset({"seq", "lso"}),
         "replication": frozenset({"repl"}),
+        "kept": frozenset({"repl"}),
         "durable": frozenset({"repl"}),
     }
 )

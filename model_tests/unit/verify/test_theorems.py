@@ -51,7 +51,7 @@ def ours(modules: frozenset[str], package: str) -> set[str]:
     ("rule", "named"),
     [
         (rules.TXN_ATOMIC, {"transactions", "completion", "frame"}),
-        (rules.REPL_HW_BOUNDS, {"replication", "durable"}),
+        (rules.REPL_HW_BOUNDS, {"replication", "kept", "durable"}),
     ],
 )
 def test_a_rule_is_shown_with_the_systems_of_its_family(rule: rules.Rule, named: set[str]) -> None:
@@ -60,7 +60,7 @@ def test_a_rule_is_shown_with_the_systems_of_its_family(rule: rules.Rule, named:
     systems = {name.split(".")[2] for name in found if name.startswith("spec.systems.")} & SYSTEMS.keys()
 
     assert named == {name for name, families in FAMILIES.items() if rule.family in families}
-    chapters = {"completion": "transactions", "frame": "transactions", "durable": "partition"}
+    chapters = {"completion": "transactions", "frame": "transactions", "kept": "replication", "durable": "partition"}
     assert systems == {chapters.get(name, name) for name in named}
     assert OURS == ours(found, "model_tests") | (OURS & ours(found, "spec"))
     assert not any(name.startswith(("spec.engines", "reference.")) for name in found)

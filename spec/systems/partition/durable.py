@@ -20,6 +20,7 @@ from spec.judging.judge import entries_agree
 from spec.protocol.records import AppendRequest
 from spec.systems.durable_append import is_durable_append
 from spec.systems.language import Action, Claim, State, StepLemma, System, Variable, rewrite, update
+from spec.systems.links import keeps_committed
 from spec.systems.partition.actions import PartitionActions
 from spec.systems.partition.log import PARTITION, POSITION, PRODUCER, PartitionKnobs, PartitionView
 from spec.systems.partition.system import TRUE_SYSTEM, partition
@@ -33,6 +34,9 @@ HISTORY: Final = (
 
 COPIES: Final = "followers_copy"
 """The one action that makes more of the log safe."""
+
+ELECTS: Final = "leader_fails_over"
+"""A follower becomes the leader, with its own log."""
 
 Given: TypeAlias = tuple[tuple[str, tuple[int, ...]], ...]
 
@@ -109,6 +113,25 @@ class Refinement:
             given = (*in_order, *inside, (self.lemma().name, about))
             yield self._lemma(self.lemma().name, self.lemma().sentence, action, given, self._is_still_a_run)
             yield self.stays(action, COPIED)
+            if action.name == ELECTS:
+                yield self.assumes_no_more(action)
+
+    def assumes_no_more(self, guarded: Action) -> StepLemma:
+        """An election that keeps what is committed is one that the system lets happen.
+
+        Args:
+            guarded: the election, as the system has it.
+        """
+        unclean = partition(replace(self._knobs, clean_elections=False)).action(ELECTS)
+
+        def holds(before: State, _: State, *at: Term) -> Term:
+            where, to = at[0], at[1]
+            last = before.copied(where) - 1
+            kept = keeps_committed(last >= 0, last, to, True)
+            return implies(kept, guarded.enabled(before, *at[:3]))
+
+        said = "A new leader is assumed to have what is committed where it was, and nothing else of it."
+        return self._lemma("election_assumes_no_more", said, unclean, (("counts", (len(unclean.over),)),), holds)
 
     def _is_still_a_run(self, _: State, after: State, *at: Term) -> Term:
         return self.lemma().holds(after, *at[-4:])

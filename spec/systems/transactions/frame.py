@@ -19,6 +19,7 @@ from spec import rules
 from spec.algebra import Term, all_of, any_of, implies, negate
 from spec.protocol.records import flatten
 from spec.systems.language import Action, Claim, Function, Least, Sort, State, StepLemma, System, Variable, rewrite
+from spec.systems.links import is_new
 from spec.systems.transactions.decisions import decisions
 from spec.systems.transactions.known import LemmaView
 from spec.systems.transactions.other_ids import OtherIds, shared_cells
@@ -79,6 +80,12 @@ def next_id_is_nobodys(view: LemmaView, producer: Term) -> Term:
     return implies(view.drawn_by_other_id(producer), producer < view.drawn())
 
 
+def drawn_id_is_new(view: LemmaView, producer: Term) -> Term:
+    """The next producer id is none that another id has drawn, nor one that the coordinator has."""
+    own = any_of(view.memory().producer_id == producer, view.record().producer_id == producer)
+    return is_new(view.drawn(), producer, all_of(producer >= 0, any_of(view.drawn_by_other_id(producer), own)))
+
+
 def _is_own(view: LemmaView, producer: Term) -> Term:
     return any_of(producer == ABSENT, all_of(producer < view.drawn(), negate(view.drawn_by_other_id(producer))))
 
@@ -120,7 +127,7 @@ class Frame:
     def theorems(self) -> tuple[Claim, ...]:
         """The theorem, as far as it speaks of one state."""
         named = replace(self._claim(self.ids_are_apart, *_ABOUT), name="ids_are_apart")
-        return (named,)
+        return (named, self._claim(drawn_id_is_new, PRODUCER))
 
     def ids_are_apart(self, view: LemmaView, *at: Term) -> Term:
         """No action of one transactional id reads or writes a cell of another, as none has a producer id of another."""

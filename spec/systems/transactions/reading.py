@@ -16,7 +16,7 @@ from spec import rules
 from spec.algebra import Term, all_of, any_of, implies, negate
 from spec.judging.judge import entries_agree
 from spec.protocol import append as appending
-from spec.protocol import completing
+from spec.protocol import completing, lso
 from spec.protocol.append import Append
 from spec.protocol.records import AppendRequest, MetVerification, ProducerEntry
 from spec.rules import Rule
@@ -26,9 +26,11 @@ from spec.systems.transactions.decisions import decisions
 from spec.systems.transactions.known import LemmaView
 from spec.systems.transactions.proof import UNBOUNDED, proved
 from spec.systems.transactions.reader_claims import has_passed
+from spec.systems.transactions.readers import ReaderActions
 from spec.systems.transactions.world import (
     BATCH,
     COMMIT,
+    DECIDED,
     OPEN,
     PARTITION,
     PRODUCER,
@@ -118,6 +120,7 @@ class Reading:
         self._knobs = knobs
         self._system = system
         self.of = partial(LemmaView, knobs, decisions(knobs))
+        self._readers = ReaderActions(knobs, decisions(knobs))
 
     def lemmas(self) -> tuple[Claim, ...]:
         """What the theorem needs besides the lemmas of the transactions; its steps keep them."""
@@ -128,7 +131,24 @@ class Reading:
 
     def theorems(self) -> tuple[Claim, ...]:
         """The theorem."""
-        return (self._claim(committed_is_read_once_in_order, rules.SEQ_EXACTLY_ONCE, *_ABOUT[:_PRODUCER]),)
+        message = (PARTITION, TRANSACTION, BATCH)
+        return (
+            self._claim(committed_is_read_once_in_order, rules.SEQ_EXACTLY_ONCE, *_ABOUT[:_PRODUCER]),
+            self._claim(self.below_stable_is_decided, rules.LSO_DECIDED_BELOW, *message),
+        )
+
+    def below_stable_is_decided(self, view: LemmaView, partition: Term, txn: Term, batch: Term) -> Term:
+        """What is below the bound of a reader of committed data is decided.
+
+        Args:
+            view: the state of the system, and what is asked of it.
+            partition: which one.
+            txn: a client's transaction, by its number.
+            batch: its number among those of the transaction to the partition, from 0.
+        """
+        bound = self._readers.bound(view, READ_COMMITTED, partition)
+        where, offset = view.data(txn, partition, batch), view.offset(txn, partition, batch)
+        return implies(where >= OPEN, lso.is_decided_below(offset, bound, where >= DECIDED))
 
     def steps(self) -> tuple[StepLemma, ...]:
         """Every lemma, under every action that it speaks of."""
