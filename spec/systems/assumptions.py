@@ -501,3 +501,10 @@ MARKERS_ARE_FAIR: Final = Assumption(
         ),
     ),
 )
+ANSWERED_IS_COMMITTED: Final = Assumption(
+    63,
+    "answered_is_committed",
+    "acks=all, and unclean.leader.election.enable is false: what is answered is below a high watermark, and a leader is"
+    " elected among those that have all of this",
+    (ControlOf("replication", "acks 1"), ControlOf("replication", "unclean election")),
+)

@@ -47,6 +47,13 @@ def _named(**names: tuple[str, ...]) -> Mapping[str, tuple[str, ...]]:
     return MappingProxyType(names)
 
 
+def _step(system: str, what: str, lemma: str, action: str) -> ControlOf:
+    """The control that takes a lemma of steps away, by the name that it is reported with."""
+    return ControlOf(system, f"{what}: {lemma} under {action}")
+
+
+PREPARED: Final = "while an outcome is carried out"
+
 NOTHING: Final = _named()
 
 LINKS: Final = (
@@ -82,7 +89,7 @@ LINKS: Final = (
         "with acks=all a client is answered, and a marker counts as written, once the batch is committed; the"
         " coordinator's log is such a partition, too; the transactions count batches where a log has offsets, which"
         " decide nothing (a fact for all inputs)",
-        ControlOf("durable", "unclean election: committed_prefix_stays under leader_fails_over"),
+        _step("durable", "unclean election", "committed_prefix_stays", "leader_fails_over"),
     ),
     ChainLink(
         "readers",
@@ -103,8 +110,8 @@ LINKS: Final = (
         "spec.systems.transactions.other_ids.shared_cells",
         (assume.ONE_TRANSACTIONAL_ID,),
         "any number of ids together is one of them and the others, as each of them sees the others",
-        ControlOf(
-            "frame", "a marker ends every transaction of its partition: cells_of_others_stay under leader_writes_marker"
+        _step(
+            "frame", "a marker ends every transaction of its partition", "cells_of_others_stay", "leader_writes_marker"
         ),
     ),
     ChainLink(
@@ -115,10 +122,7 @@ LINKS: Final = (
         "",
         (),
         "a set that loses a member has one member less; that transactions which stay open are aborted is searched",
-        ControlOf(
-            "completion",
-            "KAFKA-19999: a repeated marker is refused: marker_is_possible under while an outcome is carried out",
-        ),
+        _step("completion", "KAFKA-19999: a repeated marker is refused", "marker_is_possible", PREPARED),
     ),
     ChainLink(
         "brokers",
@@ -128,11 +132,11 @@ LINKS: Final = (
         "",
         (),
         "that a broker does what was recorded of brokers of its release is evidence, and no proof",
-        ControlOf("transactions", "Complete is still pending: completes_as_judged under coordinator_completes"),
+        _step("transactions", "Complete is still pending", "completes_as_judged", "coordinator_completes"),
     ),
     ChainLink(
         "the theorem",
-        "A batch that was acknowledged, of a transaction whose commit was, is in the log once, and read once, in order.",
+        "A batch that was acknowledged, of a transaction whose commit was, is in the log once, and read once in order.",
         _named(
             transactions=("batch_is_in_the_log_once", "client_was_reported_the_truth"),
             reading=("committed_is_read_once_in_order", "log_is_in_order", "given_once"),
@@ -142,7 +146,7 @@ LINKS: Final = (
         (),
         "a group's members read as one reader, as far as what they commit of their input is part of their own"
         " transactions (offsets.atomic)",
-        ControlOf("reading", "a reader fetches what is behind it: given_once under reader_fetches"),
+        _step("reading", "a reader fetches what is behind it", "given_once", "reader_fetches"),
     ),
 )
 """Every link, from the producer id to the reader."""

@@ -18,6 +18,7 @@ from spec import rules
 from spec.algebra import Term, all_of, any_of, choose, implies, negate
 from spec.judging.judge import entries_agree
 from spec.protocol.records import AppendRequest
+from spec.systems import assumptions as assume
 from spec.systems.durable_append import is_durable_append
 from spec.systems.language import Action, Claim, State, StepLemma, System, Variable, rewrite, update
 from spec.systems.links import keeps_committed
@@ -232,6 +233,7 @@ def durable(knobs: PartitionKnobs = TRUE_SYSTEM) -> System:
         lemmas=(of.lemma(),),
         goals=(),
         steps=of.steps(),
+        assumptions=(*system.assumptions, assume.ANSWERED_IS_COMMITTED),
         taken=system.lemmas,
         taken_from=system.name,
     )
