@@ -37,6 +37,13 @@ def producer_ids(_: int = CLAIMED) -> "System":
     return system()
 
 
+def new_ids(_: int = CLAIMED) -> "System":
+    """What blocks of producer ids give to the transactions."""
+    from spec.systems.ids.new_ids import new_ids as system
+
+    return system()
+
+
 def transactions(version: int) -> "System":
     """The newest release under a transaction version, with the lemmas of version 2."""
     from spec.systems.transactions.proof import UNBOUNDED, proved
@@ -95,6 +102,7 @@ SYSTEMS: Final[Mapping[str, Callable[[int], "System"]]] = MappingProxyType(
         "idempotence": idempotence,
         "partition": partition,
         "ids": producer_ids,
+        "new_ids": new_ids,
         "transactions": transactions,
         "completion": completion,
         "frame": frame,
@@ -114,6 +122,7 @@ FAMILIES: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
         "idempotence": frozenset({"seq", "fence"}),
         "partition": frozenset({"fence", "lso"}),
         "ids": frozenset({"ids"}),
+        "new_ids": frozenset({"ids"}),
         "transactions": frozenset({"ids", "seq", "fence", "txn", "lso", "offsets"}),
         "completion": frozenset({"txn"}),
         "frame": frozenset({"txn"}),

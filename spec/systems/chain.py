@@ -60,7 +60,7 @@ LINKS: Final = (
     ChainLink(
         "producer ids",
         "No producer id is handed out twice, so that the one that a coordinator draws is new.",
-        _named(ids=("no_id_twice", "next_id_is_new")),
+        _named(ids=("no_id_twice",), new_ids=("next_id_is_new",)),
         _named(frame=("drawn_id_is_new",)),
         "spec.systems.links.is_new",
         (assume.PRODUCER_IDS_ARE_UNIQUE,),

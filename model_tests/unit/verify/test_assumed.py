@@ -182,7 +182,7 @@ def test_results_theorems_and_print_agree(report: ProofReport) -> None:
     report.print(console)
     printed = console.export_text()
 
-    assert [of_proof] == [theorem["assumptions"] for theorem in plain["theorems"]]
+    assert [of_proof, of_proof] == [theorem["assumptions"] for theorem in plain["theorems"]]
     assert [of_proof, of_proof] == [result["assumptions"] for result in plain["results"]]
     assert of_proof == [assumption["id"] for assumption in plain["assumptions"]]
     assert f"no_id_twice (ids.unique), proved of ids, assumes {', '.join(of_proof)}\n" in printed

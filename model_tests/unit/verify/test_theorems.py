@@ -60,7 +60,13 @@ def test_a_rule_is_shown_with_the_systems_of_its_family(rule: rules.Rule, named:
     systems = {name.split(".")[2] for name in found if name.startswith("spec.systems.")} & SYSTEMS.keys()
 
     assert named == {name for name, families in FAMILIES.items() if rule.family in families}
-    chapters = {"completion": "transactions", "frame": "transactions", "kept": "replication", "durable": "partition"}
+    chapters = {
+        "completion": "transactions",
+        "frame": "transactions",
+        "kept": "replication",
+        "durable": "partition",
+        "new_ids": "ids",
+    }
     assert systems == {chapters.get(name, name) for name in named}
     assert OURS == ours(found, "model_tests") | (OURS & ours(found, "spec"))
     assert not any(name.startswith(("spec.engines", "reference.")) for name in found)

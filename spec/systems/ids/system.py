@@ -11,7 +11,6 @@ from spec.protocol.blocks import LARGEST, NOTHING_LEFT, UNREAD, Block, BlockClai
 from spec.systems import assumptions as assume
 from spec.systems import language
 from spec.systems.language import Action, Goal, Sort, State, System, Variable, update
-from spec.systems.links import is_new
 from spec.versions import NEWEST
 from spec.vocabulary import PRODUCER_ID_BLOCK
 
@@ -149,12 +148,6 @@ def handed_out_once(state: State, number: Term) -> Term:
     return state.times(number) <= 1
 
 
-def next_id_is_new(state: State, broker: Term, number: Term) -> Term:
-    """The next id that a broker hands out was handed out by nobody."""
-    block = state.current(broker)
-    return any_of(block.empty, is_new(block.position, number, state.times(number) > 0))
-
-
 def handed_out_is_claimed(state: State, number: Term) -> Term:
     """What was handed out lies below the record."""
     return any_of(state.times(number) == 0, number < state.record().first)
@@ -252,7 +245,7 @@ def ids(knobs: IdsKnobs = IdsKnobs()) -> System:
         name="ids",
         variables=VARIABLES,
         actions=IdsActions(knobs).all(),
-        theorems=(claim(handed_out_once, (NUMBER,), "no_id_twice"), claim(next_id_is_new, (BROKER, NUMBER))),
+        theorems=(claim(handed_out_once, (NUMBER,), "no_id_twice"),),
         lemmas=tuple(claim(holds, over) for holds, over in LEMMAS),
         goals=tuple(Goal(reached.__name__, str(reached.__doc__), over, reached) for reached, over in GOALS),
         assumptions=ASSUMPTIONS,
