@@ -19,7 +19,7 @@ from spec.protocol.coordinator import is_preparing
 from spec.systems import assumptions as assume
 from spec.systems.language import Action, Claim, Sort, State, StepLemma, System
 from spec.systems.transactions.decisions import decisions
-from spec.systems.transactions.known import LemmaView
+from spec.systems.transactions.known import TransactionLemmaView
 from spec.systems.transactions.proof import UNBOUNDED, proved
 from spec.systems.transactions.world import DECISION, PARTITION, PRODUCER, TransactionKnobs
 from spec.vocabulary import ABSENT
@@ -38,12 +38,12 @@ _ABOUT: Final = (DECISION, PARTITION, PRODUCER)
 # --- the words ------------------------------------------------------------------------------------------------
 
 
-def is_carried_out(view: LemmaView, decision: Term) -> Term:
+def is_carried_out(view: TransactionLemmaView, decision: Term) -> Term:
     """The coordinator carries out this decision."""
     return all_of(decision >= 0, view.decision() == decision)
 
 
-def is_waited_for(view: LemmaView, decision: Term, partition: Term) -> Term:
+def is_waited_for(view: TransactionLemmaView, decision: Term, partition: Term) -> Term:
     """The present coordinator has no answer to the marker of this partition: it counts for the rank."""
     return all_of(
         is_carried_out(view, decision),
@@ -52,7 +52,7 @@ def is_waited_for(view: LemmaView, decision: Term, partition: Term) -> Term:
     )
 
 
-def is_in_transaction(view: LemmaView, partition: Term) -> Term:
+def is_in_transaction(view: TransactionLemmaView, partition: Term) -> Term:
     """Memory or log of the coordinator has the partition."""
     return any_of(view.registered(partition) >= 0, view.recorded(partition) >= 0)
 
@@ -60,12 +60,12 @@ def is_in_transaction(view: LemmaView, partition: Term) -> Term:
 # --- two more lemmas of the system ----------------------------------------------------------------------------
 
 
-def present_coordinator_sends(view: LemmaView, decision: Term) -> Term:
+def present_coordinator_sends(view: TransactionLemmaView, decision: Term) -> Term:
     """The present coordinator has sent the markers of the decision that it carries out."""
     return implies(is_carried_out(view, decision), view.sent_by(decision, view.coordinator_epoch()))
 
 
-def marked_is_known(view: LemmaView, decision: Term, partition: Term) -> Term:
+def marked_is_known(view: TransactionLemmaView, decision: Term, partition: Term) -> Term:
     """A partition that has a marker knows its coordinator or a later one, and that is no later than the present."""
     marked, producer = view.marked(decision, partition), view.mark(decision).producer_id
     known = all_of(marked <= view.coordinator_epoch(), marked <= view.latest_coordinator(producer, partition))
@@ -85,7 +85,7 @@ class Completion:
 
     def __init__(self, knobs: TransactionKnobs, system: System) -> None:
         self._system = system
-        self.of = partial(LemmaView, knobs, decisions(knobs))
+        self.of = partial(TransactionLemmaView, knobs, decisions(knobs))
 
     def lemmas(self) -> tuple[Claim, ...]:
         """What the ranking needs besides the lemmas of the transactions; its steps keep them."""
@@ -95,7 +95,7 @@ class Completion:
         """The theorem, as far as it speaks of one state: somebody who is fair can act."""
         return (replace(self._claim(self.prepared_completes, *_ABOUT), name="prepared_completes"),)
 
-    def prepared_completes(self, view: LemmaView, decision: Term, partition: Term, producer: Term) -> Term:
+    def prepared_completes(self, view: TransactionLemmaView, decision: Term, partition: Term, producer: Term) -> Term:
         """Under fairness a prepared transaction completes: while it is prepared, a fair action is possible.
 
         Args:
@@ -233,12 +233,12 @@ class Completion:
             lambda state, _, *at: self._completion_is_possible(self.of(state), at[0]),
         )
 
-    def _marker_is_possible(self, view: LemmaView, decision: Term, partition: Term, producer: Term) -> Term:
+    def _marker_is_possible(self, view: TransactionLemmaView, decision: Term, partition: Term, producer: Term) -> Term:
         writes, present = self._system.action(WRITES), view.coordinator_epoch()
         waited = all_of(is_waited_for(view, decision, partition), view.mark(decision).producer_id == producer)
         return implies(waited, writes.enabled(view.state, decision, present, partition))
 
-    def _completion_is_possible(self, view: LemmaView, decision: Term) -> Term:
+    def _completion_is_possible(self, view: TransactionLemmaView, decision: Term) -> Term:
         all_marked = all_of(is_carried_out(view, decision), view.unmarked(decision) == ABSENT)
         return implies(all_marked, self._system.action(COMPLETES).enabled(view.state))
 

@@ -21,7 +21,7 @@ from spec.protocol.records import flatten
 from spec.systems.language import Action, Claim, Function, Least, Sort, State, StepLemma, System, Variable, rewrite
 from spec.systems.links import is_new
 from spec.systems.transactions.decisions import decisions
-from spec.systems.transactions.known import LemmaView
+from spec.systems.transactions.known import TransactionLemmaView
 from spec.systems.transactions.other_ids import OtherIds, shared_cells
 from spec.systems.transactions.proof import UNBOUNDED, proved
 from spec.systems.transactions.world import (
@@ -53,40 +53,40 @@ _TXN, _PARTITION, _BATCH, _INSTANCE, _DECISION, _COORDINATOR, _PRODUCER, _NUMBER
 # --- whose producer ids ---------------------------------------------------------------------------------------
 
 
-def coordinator_has_own_ids(view: LemmaView) -> Term:
+def coordinator_has_own_ids(view: TransactionLemmaView) -> Term:
     """No producer id that the coordinator has in memory, in its log, or still to draw is another transactional id's."""
     entries = (view.memory(), view.record())
     known = ((entry.producer_id, entry.next_producer_id, entry.previous_producer_id) for entry in entries)
     return all_of(*(_is_own(view, one) for ids in known for one in ids))
 
 
-def transaction_has_own_ids(view: LemmaView, txn: Term) -> Term:
+def transaction_has_own_ids(view: TransactionLemmaView, txn: Term) -> Term:
     """Nor is one that a transaction has, or that its end returned."""
     return all_of(_is_own(view, view.identity(txn).producer_id), _is_own(view, view.next_identity(txn).producer_id))
 
 
-def instance_has_own_id(view: LemmaView, instance: Term) -> Term:
+def instance_has_own_id(view: TransactionLemmaView, instance: Term) -> Term:
     """Nor is one that an instance was given."""
     return _is_own(view, view.given(instance).producer_id)
 
 
-def marker_has_own_id(view: LemmaView, decision: Term) -> Term:
+def marker_has_own_id(view: TransactionLemmaView, decision: Term) -> Term:
     """Nor is that of any marker."""
     return _is_own(view, view.marker(decision).producer_id)
 
 
-def next_id_is_nobodys(view: LemmaView, producer: Term) -> Term:
+def next_id_is_nobodys(view: TransactionLemmaView, producer: Term) -> Term:
     """What another id has drawn is below what will be drawn next."""
     return implies(view.drawn_by_other_id(producer), producer < view.drawn())
 
 
-def drawn_id_is_new(view: LemmaView, producer: Term) -> Term:
+def drawn_id_is_new(view: TransactionLemmaView, producer: Term) -> Term:
     """The next producer id is none that another id has drawn, nor one that the coordinator has."""
     own = any_of(view.memory().producer_id == producer, view.record().producer_id == producer)
     return is_new(view.drawn(), producer, all_of(producer >= 0, any_of(view.drawn_by_other_id(producer), own)))
 
 
-def _is_own(view: LemmaView, producer: Term) -> Term:
+def _is_own(view: TransactionLemmaView, producer: Term) -> Term:
     return any_of(producer == ABSENT, all_of(producer < view.drawn(), negate(view.drawn_by_other_id(producer))))
 
 
@@ -112,7 +112,7 @@ class Frame:
 
     def __init__(self, knobs: TransactionKnobs, system: System) -> None:
         self._system = system
-        self.of = partial(LemmaView, knobs, decisions(knobs))
+        self.of = partial(TransactionLemmaView, knobs, decisions(knobs))
         others = {action.name for action in OtherIds(knobs, decisions(knobs)).all()}
         self._own = tuple(action for action in system.actions if action.name not in OF_NO_ID | others)
 
@@ -129,7 +129,7 @@ class Frame:
         named = replace(self._claim(self.ids_are_apart, *_ABOUT), name="ids_are_apart")
         return (named, self._claim(drawn_id_is_new, PRODUCER))
 
-    def ids_are_apart(self, view: LemmaView, *at: Term) -> Term:
+    def ids_are_apart(self, view: TransactionLemmaView, *at: Term) -> Term:
         """No action of one transactional id reads or writes a cell of another, as none has a producer id of another."""
         return all_of(*(sentence(view, *(at[place] for place in where)) for sentence, where in _LEMMAS))
 

@@ -23,7 +23,7 @@ from spec.rules import Rule
 from spec.systems.durable_append import is_durable_append
 from spec.systems.language import Action, Claim, Sort, State, StepLemma, System
 from spec.systems.transactions.decisions import decisions
-from spec.systems.transactions.known import LemmaView
+from spec.systems.transactions.known import TransactionLemmaView
 from spec.systems.transactions.proof import UNBOUNDED, proved
 from spec.systems.transactions.reader_claims import has_passed
 from spec.systems.transactions.readers import ReaderActions
@@ -51,7 +51,7 @@ _ABOUT: Final = (READER, PARTITION, TRANSACTION, BATCH, TRANSACTION, BATCH, PROD
 _READER, _PARTITION, _TXN, _BATCH, _LATER, _NEXT, _PRODUCER = range(len(_ABOUT))
 
 
-def is_before(view: LemmaView, txn: Term, batch: Term, later: Term, following: Term) -> Term:
+def is_before(view: TransactionLemmaView, txn: Term, batch: Term, later: Term, following: Term) -> Term:
     """One batch of a producer id comes before another: by the epoch, or in one transaction by its number."""
     one, other = view.who(txn), view.who(later)
     of_one = all_of(view.owner(txn) >= 0, view.owner(later) >= 0, one.producer_id == other.producer_id)
@@ -59,7 +59,9 @@ def is_before(view: LemmaView, txn: Term, batch: Term, later: Term, following: T
     return all_of(of_one, any_of(one.producer_epoch < other.producer_epoch, within))
 
 
-def log_is_in_order(view: LemmaView, partition: Term, txn: Term, batch: Term, later: Term, following: Term) -> Term:
+def log_is_in_order(
+    view: TransactionLemmaView, partition: Term, txn: Term, batch: Term, later: Term, following: Term
+) -> Term:
     """Batches of a producer id are in the log of a partition in the order in which the client sent them.
 
     Args:
@@ -75,14 +77,14 @@ def log_is_in_order(view: LemmaView, partition: Term, txn: Term, batch: Term, la
     return implies(both, view.offset(txn, partition, batch) < view.offset(later, partition, following))
 
 
-def received_is_behind(view: LemmaView, reader: Term, partition: Term, txn: Term, batch: Term) -> Term:
+def received_is_behind(view: TransactionLemmaView, reader: Term, partition: Term, txn: Term, batch: Term) -> Term:
     """What a reader of committed data was given is behind it."""
     given = all_of(reader == READ_COMMITTED, view.received(reader, txn, partition, batch), view.is_of_data(partition))
     return implies(given, view.offset(txn, partition, batch) < view.position(reader, partition))
 
 
 def committed_is_read_once_in_order(
-    view: LemmaView, reader: Term, partition: Term, txn: Term, batch: Term, later: Term, following: Term
+    view: TransactionLemmaView, reader: Term, partition: Term, txn: Term, batch: Term, later: Term, following: Term
 ) -> Term:
     """A batch that was acknowledged, of a transaction whose commit was, is in the log once, and read once, in order.
 
@@ -119,7 +121,7 @@ class Reading:
     def __init__(self, knobs: TransactionKnobs, system: System) -> None:
         self._knobs = knobs
         self._system = system
-        self.of = partial(LemmaView, knobs, decisions(knobs))
+        self.of = partial(TransactionLemmaView, knobs, decisions(knobs))
         self._readers = ReaderActions(knobs, decisions(knobs))
 
     def lemmas(self) -> tuple[Claim, ...]:
@@ -137,7 +139,7 @@ class Reading:
             self._claim(self.below_stable_is_decided, rules.LSO_DECIDED_BELOW, *message),
         )
 
-    def below_stable_is_decided(self, view: LemmaView, partition: Term, txn: Term, batch: Term) -> Term:
+    def below_stable_is_decided(self, view: TransactionLemmaView, partition: Term, txn: Term, batch: Term) -> Term:
         """What is below the bound of a reader of committed data is decided.
 
         Args:
