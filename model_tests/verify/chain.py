@@ -15,7 +15,7 @@ from model_tests.verify.spreading import Spread, on_cores
 from model_tests.verify.theorems import CLAIMED, SYSTEMS, lines
 from spec.engines.induction import Obligation
 from spec.engines.proof_cache import read, write
-from spec.engines.solving import Settings
+from spec.engines.solving import SolverSettings
 from spec.systems.assumptions import Assumption, ids, in_order
 from spec.systems.chain import LINKS, THEOREM, ChainLink, left, systems
 
@@ -134,7 +134,7 @@ def run(kept: Path | None = ANSWERS, *, seed: int = 0, spread: Spread = on_cores
     """
     entries, _ = (None, "") if kept is None else read(kept)
     rules = {theorem.rule for name in systems() for theorem in SYSTEMS[name](CLAIMED).theorems}
-    attempt = attempted(rules, spread, Settings(seed=seed), entries)
+    attempt = attempted(rules, spread, SolverSettings(seed=seed), entries)
     if kept is not None:
         write(kept, {**(entries or {}), **attempt.answers})
     return reported(attempt)
