@@ -26,6 +26,7 @@ from spec.systems.transactions.world import (
     DECISION,
     EXHAUSTED,
     INSTANCE,
+    NUMBER,
     PARTITION,
     PRODUCER,
     READER,
@@ -39,6 +40,7 @@ UNBOUNDED: Final = TransactionKnobs(
     profile=replace(NEWEST, max_sequence=None),
     compared=frozenset({EXHAUSTED}),
     commits_wait=False,
+    other_ids=True,
     bounds=Bounds(instances=2, coordinators=2, producer_ids=2),
     limited=False,
 )
@@ -93,7 +95,6 @@ PROOF_ASSUMPTIONS: Final = (
     assume.PRODUCER_IDS_ARE_UNIQUE,
     assume.NO_REQUEST_OUTLIVES_A_TURN,
     assume.READERS_KNOW_WHAT_IS_OPEN,
-    assume.ONE_TRANSACTIONAL_ID,
     assume.ONE_GROUP_MEMBER,
     assume.ONE_COORDINATOR_AT_A_TIME,
     assume.BUMPS_OUTSIDE_TRANSACTIONS,
@@ -180,6 +181,11 @@ LEMMAS_OF_READERS: Final[tuple[tuple[Sentence, Rule, tuple[Sort, ...]], ...]] = 
 )
 """Those of a system with readers."""
 
+LEMMAS_OF_OTHERS: Final[tuple[tuple[Sentence, Rule, tuple[Sort, ...]], ...]] = (
+    (of_readers.numbers_are_of_one_id, rules.LSO_READ_COMMITTED, (*_MESSAGE, NUMBER)),
+)
+"""That of a system with other transactional ids."""
+
 
 LEMMAS_OF_GROUPS: Final[tuple[tuple[Sentence, Rule, tuple[Sort, ...]], ...]] = (
     (of_groups.kind_is_of_what_was_sent, rules.OFFSETS_ATOMIC, _MESSAGE),
@@ -223,4 +229,5 @@ def lemmas(knobs: TransactionKnobs, taken: ReleaseDecisions) -> tuple[Claim, ...
         return Claim(sentence.__name__, rule, str(sentence.__doc__), over, holds)
 
     of_readers, of_groups = LEMMAS_OF_READERS * knobs.readers, LEMMAS_OF_GROUPS * knobs.groups
-    return tuple(claim(*lemma) for lemma in (*LEMMAS, *of_readers, *of_groups))
+    of_others = LEMMAS_OF_OTHERS * (knobs.numbers and knobs.other_ids)
+    return tuple(claim(*lemma) for lemma in (*LEMMAS, *of_readers, *of_groups, *of_others))

@@ -184,6 +184,10 @@ class TransactionsView:
         """The batch was appended."""
         return self.data(txn, partition, batch) >= OPEN
 
+    def is_of_other_id(self, partition: Term, number: Term) -> Term:
+        """The batch with this number in the partition is of another transactional id."""
+        return self.of_other_id(partition, number) if self.knobs.other_ids else False
+
     # --- the coordinator --------------------------------------------------------------------------------------
 
     def remembers(self) -> TransactionEntry:
