@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from model_tests.audit.findings import Finding
-from model_tests.audit.run import run
 from model_tests.unit.audit.written_cluster import ABORT, WrittenCluster
 from model_tests.unit.support.one_cause import A, B, found
 from reference.log.batch import RecordBatch
@@ -70,31 +69,3 @@ def test_a_marker_of_one_that_has_it_is_one_finding_away_from_its_place(
         away += sum("stands behind later ones" in one.message for one in findings)
         away += sum("stands before earlier ones" in one.message for one in findings)
     assert away > 4
-
-
-def test_data_of_an_open_transaction_that_it_ends_is_reported_with_it(tmp_path: Path) -> None:
-    """It is registered, and its own marker comes next, which ends nothing."""
-    (finding,) = found(copied(0, 1, 9), tmp_path)
-
-    assert (finding.rule.id, finding.severity, finding.offset) == ("txn.marker_once", "violation", 9)
-    assert "ended the data from offset 8 on while its transaction was open, registered here" in finding.message
-
-
-@pytest.mark.parametrize(("later_ms", "expected"), [(30_000, 1), (5_000, 0)])
-def test_one_that_only_repeats_what_was_marked_is_suspicious_if_its_leader_was_further(
-    tmp_path: Path, later_ms: int, expected: int
-) -> None:
-    """A leader appends a marker not long after it gave it its time: the other's marker before it is later by far."""
-    cluster = WrittenCluster(0)
-    cluster.init("tx", 7)
-    cluster.init("other", 8)
-    cluster.transaction("tx", [A, B])
-    cluster.now += later_ms
-    cluster.transaction("other", [A])
-    cluster.logs[A].append(cluster.logs[B][-1])
-
-    report = run([cluster.write(tmp_path)])
-
-    said = [(one.rule.id, one.severity, one.offset) for _, one in report.findings]
-    assert said == [("txn.marker_once", "suspicious", 4)] * expected
-    assert report.transactions.counts == {"committed": 2}

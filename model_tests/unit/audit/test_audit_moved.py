@@ -6,10 +6,8 @@ import pytest
 
 from model_tests.audit.findings import Finding
 from model_tests.audit.partition import audit_batches
-from model_tests.audit.run import run
 from model_tests.histories.severity import Severity
 from model_tests.unit.audit.written import data, log_of, marker
-from model_tests.unit.audit.written_cluster import COMMIT, WrittenCluster
 from model_tests.unit.support.one_cause import A, B, found, two_producers
 from reference.log.batch import RecordBatch
 from spec.vocabulary import ProducerId, Sequence
@@ -99,35 +97,6 @@ def test_what_is_moved_behind_others_is_at_most_one_finding(
     assert violations > 2
 
 
-def with_marker_behind(*, copied: bool) -> WrittenCluster:
-    """The first transaction's marker behind the second's."""
-    cluster = WrittenCluster(2)
-    cluster.init("tx", 7)
-    for _ in range(3):
-        cluster.transaction("tx", [A, B])
-    log = cluster.logs[B]
-    log.insert(4 if copied else 3, log[1] if copied else log.pop(1))
-    return cluster
-
-
-def test_a_moved_marker_names_what_lacks_it_and_what_it_ends(tmp_path: Path) -> None:
-    """It stands where it ends nothing: its own data was ended by the next marker."""
-    (finding,) = found(with_marker_behind(copied=False), tmp_path)
-
-    assert (finding.rule.id, finding.offset) == ("fence.stale_epoch", 3)
-    assert "stands behind later ones" in finding.message
-    assert "data from offset 0 on has no COMMIT marker of its own" in finding.message
-
-
-def test_a_marker_that_was_written_once_more_names_the_first(tmp_path: Path) -> None:
-    """None of its findings is that the partition was not registered, which it is."""
-    (finding,) = found(with_marker_behind(copied=True), tmp_path)
-
-    assert finding.offset == 4
-    assert "that has its marker at offset 1 already" in finding.message
-    assert "registered" not in finding.message
-
-
 def test_where_what_is_missing_comes_goes_with_the_finding() -> None:
     """And which batches of others have just that."""
     moved, named = stream(), stream()
@@ -137,24 +106,3 @@ def test_where_what_is_missing_comes_goes_with_the_finding() -> None:
 
     assert of_moved.findings[0].late == (8,)
     assert of_named.findings[0].elsewhere == (2 * NEXT_EPOCH,)
-
-
-def test_a_late_batch_that_hangs_has_the_remedy(tmp_path: Path) -> None:
-    """The join's finding about it is part of the one at the place where it is missing."""
-    cluster = WrittenCluster(0)
-    cluster.init("tx", 7)
-    for records in (1, 2):
-        cluster.add("tx", A)
-        cluster.send("tx", A, records)
-        cluster.send("tx", A)
-        cluster.prepare("tx", COMMIT)
-        cluster.mark("tx", A)
-        cluster.complete("tx")
-    log = cluster.logs[A]
-    log.append(log.pop(3))
-
-    (finding,) = [one for _, one in run([cluster.write(tmp_path)]).findings]
-
-    assert finding.rule.id == "seq.successor"
-    assert "it hangs and holds the last stable offset" in finding.message
-    assert finding.remedy.startswith("kafka-transactions.sh")
