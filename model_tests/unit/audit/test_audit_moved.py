@@ -1,14 +1,10 @@
 """Batches and markers away from their place among those of their producer: one finding, with what it leads to."""
 
-from pathlib import Path
-
 import pytest
 
 from model_tests.audit.findings import Finding
 from model_tests.audit.partition import audit_batches
-from model_tests.histories.severity import Severity
 from model_tests.unit.audit.written import data, log_of, marker
-from model_tests.unit.support.one_cause import A, B, found, two_producers
 from reference.log.batch import RecordBatch
 from spec.vocabulary import ProducerId, Sequence
 
@@ -76,25 +72,6 @@ def test_two_wrong_sequences_are_two_findings(number: int, after: int) -> None:
     findings = reported(batches)
 
     assert [finding.offset for finding in findings] == [2 * number, 2 * (number + after)]
-
-
-@pytest.mark.parametrize("version", [0, 2])
-@pytest.mark.parametrize("name", [A, B])
-def test_what_is_moved_behind_others_is_at_most_one_finding(
-    tmp_path: Path, version: int, name: tuple[str, int]
-) -> None:
-    """Whichever batch or marker it is; nothing is wrong where no batch of its producer is in between."""
-    violations = 0
-    for number in range(len(two_producers(version).logs[name])):
-        cluster = two_producers(version)
-        moved = cluster.logs[name].pop(number)
-        cluster.logs[name].insert(number + 3, moved)
-
-        findings = found(cluster, tmp_path / str(number))
-
-        assert len(findings) <= 1, (number, moved, findings)
-        violations += any(one.severity is Severity.VIOLATION for one in findings)
-    assert violations > 2
 
 
 def test_where_what_is_missing_comes_goes_with_the_finding() -> None:
