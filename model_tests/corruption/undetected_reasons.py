@@ -45,7 +45,7 @@ class MissingEvidence(StrEnum):
     NEIGHBOUR = "which step came directly before: with another one, each rule checks as many steps, and holds"
 
 
-_COPY: Final = -1
+_COPY: Final = -1  # in place of a row's number: the row was put in by the corruption
 _CLIENT: Final = "Client"
 _EPOCHS: Final = ("leader_epoch", "partition_epoch", "controller_epoch")
 _ALL_OF_NODE: Final = ("Failover", "Election", "Restart", "Expiry", "Resignation", "Load", "Sessions", "Become")
