@@ -67,6 +67,8 @@ PLAINEST: Final = (
     MutationKind.DROP_OPERAND,
     MutationKind.OFF_BY_ONE,
     MutationKind.SWAP_GUARDS,
+    MutationKind.CARRIED,
+    MutationKind.SIBLING,
 )
 """Edits, the coarsest first."""
 

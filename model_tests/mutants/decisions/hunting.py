@@ -22,7 +22,7 @@ MOST: Final = MappingProxyType({"recorded sessions": 40, "traces": 300, "known b
 EXHAUSTIVE: Final = ("searches", "known bugs")
 """Layers that meet whatever can be met in their instances."""
 
-OF_FEW_PLACES: Final = (*EXHAUSTIVE, "proofs", "audit")
+OF_FEW_PLACES: Final = (*EXHAUSTIVE, "proofs", "audit", "small inputs")
 """Layers of few places, of which some are large: the quick ones are judged first."""
 
 MADE_UP: Final = "tests"

@@ -11,9 +11,11 @@ from model_tests.mutants.decisions.call_sites import JudgedCall
 from model_tests.mutants.decisions.own_tests import tested
 from model_tests.mutants.decisions.places import known_bugs, recorded, replicated, searched, staked, traced
 from model_tests.mutants.decisions.proved import proved
+from model_tests.mutants.decisions.small_inputs import small_inputs
 from model_tests.verify.results import RunEffort
 
 SESSIONS: Final = "recorded sessions"
+SMALL_INPUTS: Final = "small inputs"
 TRACES: Final = "traces"
 SEARCHES: Final = "searches"
 KNOWN_BUGS: Final = "known bugs"
@@ -40,6 +42,7 @@ def traces() -> Iterator[JudgedCall]:
 LAYERS: Final[Mapping[str, Callable[[], Iterator[JudgedCall]]]] = MappingProxyType(
     {
         SESSIONS: recorded,
+        SMALL_INPUTS: small_inputs,
         TRACES: traces,
         SEARCHES: searched,
         KNOWN_BUGS: known_bugs,
@@ -51,9 +54,9 @@ LAYERS: Final[Mapping[str, Callable[[], Iterator[JudgedCall]]]] = MappingProxyTy
 """How the places of each layer are made."""
 
 NAMING: Final[Mapping[str, Callable[[], Iterator[JudgedCall]]]] = MappingProxyType(
-    {name: places for name, places in LAYERS.items() if name != TESTS}
+    {name: places for name, places in LAYERS.items() if name not in (TESTS, SMALL_INPUTS)}
 )
-"""The layers that name a rule: what every decision is crossed with."""
+"""The layers that name a rule, and may meet every decision: what each is crossed with."""
 
 
 MORE_SEEDS: Final = range(320, 2000)
