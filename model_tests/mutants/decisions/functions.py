@@ -80,14 +80,14 @@ class DecisionFunction:
         return self.name.partition(".")[0]
 
     @property
-    def records(self) -> dict[str, tuple[str, ...]]:
-        """The fields of each parameter that is a record, by its name."""
+    def records(self) -> dict[str, dict[str, object]]:
+        """The fields of each parameter that is a record, by its name, with their types."""
         found = {}
         for parameter in (*self.tree.args.args, *self.tree.args.kwonlyargs):
             named = ast.unparse(parameter.annotation) if parameter.annotation else ""
             record = vars(self.module).get(named)
             if isinstance(record, type) and is_dataclass(record) and record is not Profile:
-                found[parameter.arg] = tuple(field.name for field in fields(record))
+                found[parameter.arg] = {field.name: field.type for field in fields(record)}
         return found
 
 

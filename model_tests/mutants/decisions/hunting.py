@@ -23,7 +23,7 @@ EXHAUSTIVE: Final = ("searches", "known bugs")
 """Layers that meet whatever can be met in their instances."""
 
 OF_FEW_PLACES: Final = (*EXHAUSTIVE, "proofs", "audit", "small inputs")
-"""Layers of few places, of which some are large: the quick ones are judged first."""
+"""Layers of few places, of which some are large: they are judged in the order of their names, whatever they take."""
 
 MADE_UP: Final = "tests"
 """The layer whose calls need not be possible."""
@@ -66,9 +66,7 @@ def hunt(found: HuntResult, mutant: DecisionMutant, layer: str, occasions: Occas
     started = time.monotonic()
     met, broke = found.met, found.place
     named: tuple[str, ...] = ()
-    places = occasions.distinguishing(mutant)
-    if layer in OF_FEW_PLACES:
-        places = iter(sorted(places, key=occasions.seconds.__getitem__))
+    places = occasions.distinguishing_by_name(mutant) if layer in OF_FEW_PLACES else occasions.distinguishing(mutant)
     for place in islice(places, MOST.get(layer)):
         met += 1
         named, how = judged(mutant, place)

@@ -55,8 +55,8 @@ _LESSER: Final = ("smaller", "larger")
 _LONGEST: Final = 60
 
 
-Records: TypeAlias = Mapping[str, Sequence[str]]
-"""The fields of each parameter that is a record, by its name."""
+Records: TypeAlias = Mapping[str, Mapping[str, object]]
+"""The fields of each parameter that is a record, by its name, with their types."""
 
 NO_RECORDS: Final[Records] = MappingProxyType({})
 
@@ -224,29 +224,29 @@ def _is_number(node: ast.expr) -> bool:
 
 
 def _of_field(node: ast.AST, records: Records) -> Iterator[Edit]:
-    """A field of a parameter is taken for each other one that has its type, as its last word says: an id, an epoch."""
+    """A field of a parameter is taken for each sibling: of its type, and with its last word, as an id or an epoch."""
     match node:
         case ast.Attribute(value=ast.Name(id=name), attr=field, ctx=ast.Load()) if field in records.get(name, ()):
-            for other in records[name]:
-                if other != field and _type_of(other) == _type_of(field):
+            types = records[name]
+            for other in types:
+                if other != field and types[other] == types[field] and _last_word(other) == _last_word(field):
                     instead = ast.Attribute(node.value, other, ast.Load())
                     yield Edit(MutationKind.SIBLING, f"{_word(node)} becomes {_word(instead)}", node, instead)
 
 
-def _type_of(field: str) -> str:
-    """The last word of a field's name."""
+def _last_word(field: str) -> str:
     return field.rpartition("_")[2]
 
 
 def _of_carried(node: ast.AST) -> Iterator[Edit]:
-    """A record gets in one field what belongs in another of the same type; of two offsets one is taken unseen."""
+    """A record gets in one field what belongs in another of the same kind; of two offsets one is taken unseen."""
     match node:
         case ast.Call(func=ast.Name(id=str(name)), args=[left, right]) if name.lstrip("_") in _LESSER:
             for kept in (left, right):
                 yield Edit(MutationKind.CARRIED, f"{_word(node)} becomes {_word(kept)}", node, kept)
         case ast.Call(func=ast.Name(), keywords=[_, _, *_] as keywords):
             for one, other in permutations(keywords, 2):
-                alike = one.arg and other.arg and _type_of(one.arg) == _type_of(other.arg)
+                alike = one.arg and other.arg and _last_word(one.arg) == _last_word(other.arg)
                 if alike and ast.dump(one.value) != ast.dump(other.value):
                     what = f"{one.arg} gets {_word(other.value)}, as {other.arg} does"
                     yield Edit(MutationKind.CARRIED, what, one.value, other.value)
