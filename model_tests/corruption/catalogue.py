@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from model_tests.traces.schema import OF_ID, Row, columns_of
+from reference.world.steps import TIMEOUT
 from spec import rules
 from spec.protocol.records import ProducerEntry
 from spec.rules import Rule
@@ -183,6 +184,18 @@ def _left_open(row: Row) -> dict[str, Any]:
     return {name: row[name.replace("after_", "before_")] for name in _AFTER}
 
 
+def _is_timed_out(row: Row, branch: str) -> bool:
+    return row["api"] == TIMEOUT and row["after_txn_state"] == TransactionState.PREPARE_ABORT
+
+
+def _as_before(row: Row) -> dict[str, Any]:
+    return {name: row[name.replace("after_", "before_", 1)] for name in (*_AFTER, "after_txn_partitions")}
+
+
+def _completed_earlier(row: Row) -> dict[str, Any]:
+    return {"after_txn_updated_ms": row["after_txn_updated_ms"] - 1}
+
+
 def _within_its_timeout(row: Row) -> dict[str, Any]:
     return {"time_ms": row["before_txn_started_ms"]}
 
@@ -205,9 +218,9 @@ OF_COORDINATORS: Final = (
     StepCorruption("an identity is repeated", rules.IDS_IDENTITY_NEVER_REPEATS, _hands_out("bumps"), _counted_on(0)),
     StepCorruption("a new instance does not fence", rules.FENCE_ZOMBIE_CANNOT_COMMIT, _fences, _left_open),
     StepCorruption("a verification is contradicted", rules.TXN_REGISTERED_BEFORE_DATA, _is_verified, _contradicted),
-    StepCorruption(
-        "an abort before its time", rules.TXN_TIMEOUT, _of("TransactionTimeout", "timed_out"), _within_its_timeout
-    ),
+    StepCorruption("an abort before its time", rules.TXN_TIMEOUT, _is_timed_out, _within_its_timeout),
+    StepCorruption("a timeout that does not come", rules.TXN_TIMEOUT, _is_timed_out, _as_before),
+    StepCorruption("a completion before its time", rules.TXN_LEGAL_TRANSITION, _completes, _completed_earlier),
     StepCorruption("an id expires in a transaction", rules.TXN_EXPIRY, _expires, _of_an_open_transaction),
     StepCorruption(
         "memory outlives a failover", rules.TXN_FAILOVER, _of("CoordinatorLoad", "loaded"), _with_last_epoch
