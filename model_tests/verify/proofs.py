@@ -39,7 +39,7 @@ from spec import rules
 from spec.engines.induction import Obligation, Prover, prove_fact
 from spec.engines.proof_cache import Entries
 from spec.engines.second_solver import SecondSolver
-from spec.engines.solving import USUAL, Settings
+from spec.engines.solving import FEW, GLANCE, USUAL, Settings
 from spec.engines.verdict import Refuted
 from spec.evidence import Layer, evidences
 from spec.rules import Rule
@@ -220,13 +220,15 @@ def systems_of(requested: Iterable[Rule]) -> tuple[str, ...]:
 def evidence(effort: RunEffort) -> PartResult:
     """Proofs, searches within bounds, and controls."""
     second = SecondSolver() if effort is RunEffort.DEEP else None
-    attempt = attempted(rules.RULES.values(), settings=replace(USUAL, second=second))
+    glance = FEW if effort is RunEffort.DEEP else GLANCE
+    attempt = attempted(rules.RULES.values(), settings=replace(USUAL, second=second, glance=glance))
     proved = attempt.proofs
     opinions = SecondOpinions.of((*proved.system, *proved.facts))
     results, vacuous = searched(effort, rules.RULES.values())
     behind = after_faults.table()
+    of_searches = tuple(control for each in SEARCHES for control in each.controls(effort))
     controls = (
-        *(control for each in SEARCHES for control in each.controls(effort)),
+        *of_searches,
         *liveness_searches.controls(),
         *lemma_controls(frozenset(rules.RULES.values())),
         *fact_controls(),
@@ -252,13 +254,17 @@ def evidence(effort: RunEffort) -> PartResult:
             *agreement.disagreements(effort),
             *assumed.unshown(controls),
         ),
-        sampled=_compared(effort),
+        sampled="; ".join(_sampled(effort, of_searches)),
     )
 
 
-def _compared(effort: RunEffort) -> str:
+def _sampled(effort: RunEffort, of_searches: Sequence[Control]) -> Iterator[str]:
     some, most = agreement.COMPARED[effort], agreement.COMPARED[RunEffort.DEEP]
-    return "" if some == most else f"both searches: ran {some} of {most} generated configurations"
+    if some != most:
+        yield f"both searches: ran {some} of {most} generated configurations"
+    confirmed = sum(control.confirmed for control in of_searches)
+    if confirmed != len(of_searches):
+        yield f"bounded search of controls: ran {confirmed} of {len(of_searches)}, each of which explicit search decides"
 
 
 def searched(effort: RunEffort, requested: Iterable[Rule]) -> Found:
