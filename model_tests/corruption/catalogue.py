@@ -185,7 +185,7 @@ def _left_open(row: Row) -> dict[str, Any]:
 
 
 def _is_timed_out(row: Row, branch: str) -> bool:
-    return row["api"] == TIMEOUT and row["after_txn_state"] == TransactionState.PREPARE_ABORT
+    return bool(row["api"] == TIMEOUT and row["after_txn_state"] == TransactionState.PREPARE_ABORT)
 
 
 def _as_before(row: Row) -> dict[str, Any]:
