@@ -60,7 +60,8 @@ def new_identity(scalar: Scalar) -> RuleCheck:
 @evidences(rules.IDS_UNIQUE, Layer.TRACE)
 def new_producer_id(scalar: Scalar) -> RuleCheck:
     """A producer id that a step draws was never drawn before."""
-    return RuleCheck(rules.IDS_UNIQUE, drawn_id(scalar) >= 0, negate(scalar(_REPEATED)))
+    draws = any_of(scalar("reply_producer_id") >= 0, scalar("after_txn_next_producer_id") >= 0)
+    return RuleCheck(rules.IDS_UNIQUE, draws, negate(scalar(_REPEATED)))
 
 
 @evidences(rules.TXN_FAILOVER, Layer.TRACE)
@@ -103,7 +104,7 @@ def completed_as_begun(scalar: Scalar) -> RuleCheck:
 
     Source: TransactionMetadata.prepareComplete, which takes the time before the markers go.
     """
-    at_stake = all_of(scalar("has_previous"), completes(scalar))
+    at_stake = all_of(scalar("has_previous"), _reaches_target(scalar))
     holds = scalar("after_txn_updated_ms") == scalar("previous_time_ms")
     return RuleCheck(rules.TXN_LEGAL_TRANSITION, at_stake, holds)
 
@@ -150,8 +151,12 @@ def begins_completing(scalar: Scalar) -> Any:
 
 def completes(scalar: Scalar) -> Any:
     """A transaction that was to be completed is complete."""
+    return all_of(on_id(scalar), _reaches_target(scalar))
+
+
+def _reaches_target(scalar: Scalar) -> Term:
     target = scalar("before_txn_pending")
-    return all_of(on_id(scalar), _is_complete(target), scalar("after_txn_state") == target)
+    return all_of(_is_complete(target), scalar("after_txn_state") == target)
 
 
 def _is_complete(state: Term) -> Term:
