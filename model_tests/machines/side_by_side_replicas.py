@@ -155,7 +155,7 @@ def _grants(leads: bool, leader_epoch: int, partition_epoch: int, led: int, chan
         check_session_of=lambda *_: None,
         check_members=lambda *_: None,
     )
-    there.check_epochs = partial(Controller.check_epochs, there)
+    there.check_epochs = partial(Controller.check_epochs, there)  # type: ignore[arg-type]
     state = SimpleNamespace(leader=1 if leads else 2, leader_epoch=led, partition_epoch=changed)
     request = AlterPartition(1, 0, LeaderEpoch(leader_epoch), partition_epoch, {})
     try:
