@@ -82,9 +82,10 @@ class Occasions:
                 seen.add(place)
                 yield place
 
-    def distinguishing_by_name(self, mutant: DecisionMutant) -> Iterator[JudgedCall]:
-        """The same places in the order of their names: the same ones come first on every machine."""
-        return iter(sorted(self.distinguishing(mutant), key=lambda place: place.name))
+    def distinguishing_in_order(self, mutant: DecisionMutant) -> Iterator[JudgedCall]:
+        """The same places as their layer makes them: the same ones come first on every machine."""
+        found = set(self.distinguishing(mutant))
+        return (place for place in self.seconds if place in found)
 
     def reads(self, decision: DecisionFunction) -> bool:
         """Whether the decision was asked anything."""

@@ -155,7 +155,7 @@ FindCalls: TypeAlias = Callable[[DecisionMutant], Iterator[JudgedCall]]
 def _ways(layer: str, occasions: Occasions) -> Iterator[tuple[CrossingEffort, FindCalls]]:
     """How a mutant is looked for: where it decides otherwise, where what uses it does, and then in more places."""
     if layer in OF_FEW_PLACES:
-        yield OF_ONE.get(layer, OF_FEW), occasions.distinguishing_by_name
+        yield OF_ONE.get(layer, OF_FEW), occasions.distinguishing_in_order
     else:
         first, again = OF_MANY
         yield first, occasions.distinguishing

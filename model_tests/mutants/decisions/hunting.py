@@ -23,7 +23,7 @@ EXHAUSTIVE: Final = ("searches", "known bugs")
 """Layers that meet whatever can be met in their instances."""
 
 OF_FEW_PLACES: Final = (*EXHAUSTIVE, "proofs", "audit", "small inputs")
-"""Layers of few places, of which some are large: they are judged in the order of their names, whatever they take."""
+"""Layers of few places, of which some are large: they make the quick ones first, and in that order they are judged."""
 
 MADE_UP: Final = "tests"
 """The layer whose calls need not be possible."""
@@ -84,7 +84,7 @@ def _places(mutant: DecisionMutant, layer: str, occasions: Occasions) -> Iterato
     """Where it decides otherwise; of many places also those where what uses it does, which need not be the first."""
     most = MOST.get(layer)
     if layer in OF_FEW_PLACES:
-        return islice(occasions.distinguishing_by_name(mutant), most)
+        return islice(occasions.distinguishing_in_order(mutant), most)
     return chain(islice(occasions.distinguishing(mutant), most), islice(occasions.distinguishing_above(mutant), most))
 
 
