@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Any, Final
 
-from model_tests.machines.side_by_side import SideBySide, differing
+from model_tests.machines.side_by_side import DecisionComparison, differing
 from reference.broker.add_partitions_manager import AddPartitionsToTxnManager, Question, Supported
 from reference.broker.group_checks import check_commit
 from reference.broker.group_metadata import ClassicGroup, Member
@@ -12,11 +12,11 @@ from reference.broker.group_requests import NO_GENERATION, NO_MEMBER, MemberClai
 from reference.broker.ids import ProducerIdentity
 from reference.errors import Refusal
 from spec import rules
-from spec.protocol import asking, groups
-from spec.protocol.asking import PendingVerification
+from spec.protocol import groups, verification_queue
 from spec.protocol.groups import GroupEntry, KnownClaim
 from spec.protocol.guards import branch, error_of
 from spec.protocol.verification import ABORTABLE_SINCE
+from spec.protocol.verification_queue import PendingVerification
 from spec.versions import Profile
 from spec.vocabulary import Epoch, ErrorCode, GroupState, ProducerId
 
@@ -83,7 +83,7 @@ def _questions() -> Iterator[tuple[Any, ...]]:
 
 def _is_dropped(waiting: str | None, before: int, epoch: int, first: int, version: int) -> object:
     pending = PendingVerification(waiting is not None, first, waiting == _ID, before)
-    queued = asking.queue(pending, epoch, version)
+    queued = verification_queue.queue(pending, epoch, version)
     return ErrorCode(queued.waiting_error), ErrorCode(queued.asker_error), _VERSIONS[queued.version]
 
 
@@ -102,7 +102,7 @@ def _question(name: str, epoch: int, version: int) -> Question:
 
 
 OF_GROUPS: Final = (
-    SideBySide("who may commit", rules.OFFSETS_GENERATION_FENCE, _commits, _is_refused, _refuses),
-    SideBySide("a question is replaced", rules.FENCE_STALE_EPOCH, _questions, _is_dropped, _drops),
+    DecisionComparison("who may commit", rules.OFFSETS_GENERATION_FENCE, _commits, _is_refused, _refuses),
+    DecisionComparison("a question is replaced", rules.FENCE_STALE_EPOCH, _questions, _is_dropped, _drops),
 )
 """What coordinators of groups decide of a commit, and brokers of what they ask coordinators of transactions."""

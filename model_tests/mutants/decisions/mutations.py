@@ -52,7 +52,7 @@ _SIGNS: Final[dict[type[ast.cmpop], int]] = {ast.Lt: -1, ast.LtE: 1, ast.Gt: 1, 
 
 _JOINS: Final = ("all_of", "any_of")
 _LESSER: Final = ("smaller", "larger")
-_LONGEST: Final = 60
+_LONGEST: Final = 60  # letters of an expression in a mutant's name; of a longer one both ends are shown
 
 
 Records: TypeAlias = Mapping[str, Mapping[str, object]]

@@ -5,7 +5,7 @@ from functools import partial
 
 from model_tests.machines.part import COMPARED
 from model_tests.machines.rule_counts import Ledger
-from model_tests.machines.side_by_side import SideBySide
+from model_tests.machines.side_by_side import DecisionComparison
 from model_tests.mutants.decisions.call_sites import JudgedCall
 
 
@@ -15,7 +15,7 @@ def small_inputs() -> Iterator[JudgedCall]:
         yield JudgedCall(f"every small input: {compared.name}", partial(violated, compared))
 
 
-def violated(compared: SideBySide) -> tuple[str, ...]:
+def violated(compared: DecisionComparison) -> tuple[str, ...]:
     """The rule that a difference breaks."""
     ledger = Ledger()
     compared.compare(ledger)
