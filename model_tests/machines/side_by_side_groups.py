@@ -84,16 +84,16 @@ def _questions() -> Iterator[tuple[Any, ...]]:
 def _is_dropped(waiting: str | None, before: int, epoch: int, first: int, version: int) -> object:
     pending = PendingVerification(waiting is not None, first, waiting == _ID, before)
     queued = verification_queue.queue(pending, epoch, version)
-    return ErrorCode(queued.waiting_error), ErrorCode(queued.asker_error), _VERSIONS[queued.version]
+    return ErrorCode(queued.waiting_error), ErrorCode(queued.new_error), _VERSIONS[queued.version]
 
 
 def _drops(waiting: str | None, before: int, epoch: int, first: int, version: int) -> object:
     manager = AddPartitionsToTxnManager[str]()
     if waiting is not None:
         manager.verify(_NODE, _question(waiting, before, first), "waiting")
-    answer = manager.verify(_NODE, _question(_ID, epoch, version), "asker")
+    answer = manager.verify(_NODE, _question(_ID, epoch, version), "new")
     refused = {} if answer is None or answer.refusal is None else {answer.who: answer.refusal.code}
-    errors = [refused.get(who, ErrorCode.NONE) for who in ("waiting", "asker")]
+    errors = [refused.get(who, ErrorCode.NONE) for who in ("waiting", "new")]
     return *errors, manager.waiting[_NODE].supported
 
 
