@@ -208,6 +208,22 @@ def _with_last_epoch(row: Row) -> dict[str, Any]:
     return {"after_txn_last_epoch": row["after_txn_epoch"] - 1 if row["after_txn_epoch"] else 7}
 
 
+def _adds(row: Row, branch: str) -> bool:
+    return bool(row["api"] == Api.ADD_PARTITIONS_TO_TXN and branch == "passed" and row["error"] == 0)
+
+
+def _not_registered(row: Row) -> dict[str, Any]:
+    return {"after_partition_registered": False}
+
+
+def _loads_without_versions(row: Row, branch: str) -> bool:
+    return bool(row["api"] == "CoordinatorLoad" and row["transaction_version"] == 0 and row["after_txn_state"] >= 0)
+
+
+def _of_another_client(row: Row) -> dict[str, Any]:
+    return {"after_txn_client_version": 2}
+
+
 OF_COORDINATORS: Final = (
     StepCorruption(
         "a stale epoch ends a transaction", rules.FENCE_STALE_EPOCH, _of(Api.END_TXN, "epoch_other"), _agreed
@@ -222,6 +238,10 @@ OF_COORDINATORS: Final = (
     StepCorruption("a timeout that does not come", rules.TXN_TIMEOUT, _is_timed_out, _as_before),
     StepCorruption("a completion before its time", rules.TXN_LEGAL_TRANSITION, _completes, _completed_earlier),
     StepCorruption("an id expires in a transaction", rules.TXN_EXPIRY, _expires, _of_an_open_transaction),
+    StepCorruption("a partition is added and not there", rules.TXN_LEGAL_TRANSITION, _adds, _not_registered),
+    StepCorruption(
+        "a client's version is in no record", rules.TXN_FAILOVER, _loads_without_versions, _of_another_client
+    ),
     StepCorruption(
         "memory outlives a failover", rules.TXN_FAILOVER, _of("CoordinatorLoad", "loaded"), _with_last_epoch
     ),

@@ -9,7 +9,7 @@ from typing import Final
 from model_tests.mutants.decisions.audited import audited
 from model_tests.mutants.decisions.call_sites import JudgedCall
 from model_tests.mutants.decisions.own_tests import tested
-from model_tests.mutants.decisions.places import known_bugs, recorded, replicated, searched, staked, traced
+from model_tests.mutants.decisions.places import falsified, known_bugs, recorded, replicated, searched, staked, traced
 from model_tests.mutants.decisions.proved import proved
 from model_tests.mutants.decisions.small_inputs import small_inputs
 from model_tests.verify.results import RunEffort
@@ -33,10 +33,13 @@ REPLICAS: Final = range(60)
 STAKED: Final = range(8)
 """Seeds of traces of which it is asked what is at stake in them."""
 
+FALSIFIED: Final = range(60)
+"""Seeds of traces in which steps are made false: transactions under every profile."""
+
 
 def traces() -> Iterator[JudgedCall]:
     """Steps of the reference's traces, whatever they are about."""
-    return chain(traced(SEEDS), replicated(REPLICAS), staked(STAKED))
+    return chain(traced(SEEDS), replicated(REPLICAS), staked(STAKED), falsified(FALSIFIED))
 
 
 LAYERS: Final[Mapping[str, Callable[[], Iterator[JudgedCall]]]] = MappingProxyType(
