@@ -8,7 +8,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from model_tests.cli import app
-from model_tests.verify import agreement, assumed, liveness_searches, proofs, table
+from model_tests.verify import agreement, assumed, lemma_controls, liveness_searches, proofs, table
 from model_tests.verify.assumed import as_json, places, unshown
 from model_tests.verify.model_checking import controlled
 from model_tests.verify.parts import PARTS
@@ -123,7 +123,7 @@ def test_a_run_that_searches_no_control_fails(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(proofs, "SEARCHES", ())
     monkeypatch.setattr(proofs, "fact_controls", tuple)
     monkeypatch.setattr(proofs, "step_controls", tuple)
-    monkeypatch.setattr(proofs, "lemma_controls", lambda *_: ())
+    monkeypatch.setattr(lemma_controls, "lemma_controls", lambda *_: ())
     monkeypatch.setattr(liveness_searches, "results", lambda _: ())
     monkeypatch.setattr(liveness_searches, "controls", tuple)
     monkeypatch.setattr(agreement, "disagreements", lambda _: ())
