@@ -260,6 +260,7 @@ def evidence(effort: RunEffort) -> PartResult:
             *after_faults.lacking(behind),
             *agreement.disagreements(effort),
             *assumed.unshown(controls),
+            *assumed.unbroken_links(controls),
         ),
         sampled=_compared(effort),
     )
