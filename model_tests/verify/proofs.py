@@ -263,6 +263,7 @@ def evidence(effort: RunEffort) -> PartResult:
             *after_faults.lacking(behind),
             *agreement.disagreements(effort),
             *assumed.unshown(controls),
+            *assumed.unbroken_links(controls),
         ),
         sampled="; ".join(_sampled(effort, of_searches)),
     )
