@@ -92,9 +92,15 @@ def verify_command(
     _judge(run, json_file)
 
 
+THE_CHAIN: Final = "theorem"
+"""What `eos prove` calls the chain from the client's call to the reader's record."""
+
+
 @app.command("prove")
 def prove_command(
-    rule: Annotated[str, typer.Argument(metavar="[RULE]", help="Only this rule's obligations.")] = "",
+    rule: Annotated[
+        str, typer.Argument(metavar="[RULE]", help="Only this rule's obligations; `theorem`: the whole chain.")
+    ] = "",
     tv: Annotated[
         str,
         typer.Option(
@@ -129,9 +135,20 @@ def prove_command(
         if master:
             require_java()
             given["spread"] = import_module("model_tests.spark.proofs_spread").on_spark(master)
+        if rule == THE_CHAIN:
+            return _provided("model_tests.verify.chain")(**_of_the_chain(given))
         return _provided("model_tests.verify.prove")(_catalogue().rule_called(rule) if rule else None, **given)
 
     _judge(run, json_file)
+
+
+def _of_the_chain(given: dict[str, object]) -> dict[str, object]:
+    """Of what was given to `eos prove`, all that the chain takes."""
+    if given.pop("versions") != (2,) or given.pop("controls") or "second" in given:
+        raise BadInput(
+            f"{THE_CHAIN} takes neither --tv nor --controls, --second-solver, --smtlib: give a rule to these"
+        )
+    return given
 
 
 def _versions(text: str) -> tuple[int, ...]:

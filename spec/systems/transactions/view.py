@@ -179,6 +179,10 @@ class TransactionsView:
         refused = all_of(not self.knobs.repeated_marker_accepted, marker.version >= 2, repeated)
         return all_of(negate(refused), self.marker_appended(decision, coordinator, partition).reply.appended)
 
+    def is_of_other_id(self, partition: Term, number: Term) -> Term:
+        """The batch with this number in the partition is of another transactional id."""
+        return self.of_other_id(partition, number) if self.knobs.other_ids else False
+
     # --- the coordinator --------------------------------------------------------------------------------------
 
     def remembers(self) -> TransactionEntry:
