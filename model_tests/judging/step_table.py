@@ -35,7 +35,7 @@ CUT: Final = "steps of the trace are missing: its client events are not judged"
 class StepTable(Protocol):
     """Every step of some files."""
 
-    def said(self, name: str) -> Term:
+    def filled(self, name: str) -> Term:
         """A column, with what is absent where a step leaves it out."""
 
     def among(self, name: str, values: Iterable[Any]) -> Term:
@@ -81,10 +81,10 @@ class PathContents(Generic[Steps]):
 
 def filled(table: pa.Table) -> pa.Table:
     """The table by trace and step; of what a step leaves out, what is absent."""
-    said = {name: table[name] for name in table.column_names}
-    here = (name for name in said if said[name].null_count and name in BY_NAME and name not in MAY_BE_UNSAID)
-    said |= {name: pc.fill_null(said[name], BY_NAME[name].absent) for name in here}
-    return pa.table(said).sort_by([("trace", "ascending"), ("step", "ascending")])
+    filled = {name: table[name] for name in table.column_names}
+    here = (name for name in filled if filled[name].null_count and name in BY_NAME and name not in MAY_BE_UNSAID)
+    filled |= {name: pc.fill_null(filled[name], BY_NAME[name].absent) for name in here}
+    return pa.table(filled).sort_by([("trace", "ascending"), ("step", "ascending")])
 
 
 def rows_in(table: pa.Table) -> list[Row]:
