@@ -98,9 +98,9 @@ class TransactionMachine(TransactionInvariants):
 
     @when(runs.markers_are_owed)
     @rule(number=NUMBER)
-    def coordinator_sends_markers(self, number: int) -> None:
+    def some_coordinator_sends_markers(self, number: int) -> None:
         """A coordinator sends the markers that it owes; a zombie, too."""
-        self.world.coordinator_sends_markers(number)
+        self.world.some_coordinator_sends_markers(number)
 
     @when(runs.is_replicated)
     @rule(number=NUMBER)

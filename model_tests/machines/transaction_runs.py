@@ -84,7 +84,7 @@ ACTIONS: Final = (
     TransactionAction("everything_arrives", 24),
     TransactionAction("request_arrives", 16, requests_are_under_way),
     TransactionAction("reply_arrives", 12, replies_are_under_way),
-    TransactionAction("coordinator_sends_markers", 5, markers_are_owed),
+    TransactionAction("some_coordinator_sends_markers", 5, markers_are_owed),
     TransactionAction("followers_catch_up", 6, is_replicated),
     TransactionAction("consumer_reads", 9),
     TransactionAction("group_looks_up_offsets", 2),

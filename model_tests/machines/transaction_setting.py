@@ -120,7 +120,7 @@ COORDINATOR: Final = frozenset(
         "coordinators_load",
         "zombie_resigns",
         "coordinator_log_refuses",
-        "coordinator_sends_markers",
+        "some_coordinator_sends_markers",
     }
 )
 
