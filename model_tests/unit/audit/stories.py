@@ -45,7 +45,7 @@ class AuditCase:
         version: of transactions.
         recording: the bundled log directory of which parts are copied.
         parts: patterns of its folders and files.
-        doubts: there may be doubts, too.
+        apart: how findings begin that the case is not about.
         change: what is done to the cluster after the story.
         edit: what is done to the directory in which its logs are.
         kept: the records that the cleaner left of the coordinator's log, from its end (-1) or its begin (0) on.
@@ -67,7 +67,7 @@ class AuditCase:
     version: int = 0
     recording: str = ""
     parts: tuple[str, ...] = ()
-    doubts: bool = False
+    apart: str = "-"
     change: Change | None = None
     edit: Callable[[Path], None] | None = None
     kept: tuple[int, ...] | None = None
@@ -89,7 +89,7 @@ def hold(case: AuditCase, directory: Path, recordings: Path = Path()) -> AuditRe
     report = run([copied(case, recordings, directory) if case.recording else written(case, directory)])
     messages = [finding.message for _, finding in report.findings]
     remedies = [finding.remedy for _, finding in report.findings]
-    found = [text for text in described(report) if not (case.doubts and text.startswith("undecided"))]
+    found = [text for text in described(report) if not text.startswith(case.apart)]
     assert sorted(case.findings) == sorted(found), messages
     for word in case.says:
         assert any(word in message for message in messages), (word, messages)
@@ -123,11 +123,16 @@ def _match(expected: tuple[str, ...], lines: list[str]) -> None:
 
 
 def described(report: AuditReport) -> list[str]:
-    """Each finding: how sure, which rule, where, of which id or producer, and the step that failed."""
+    """Each finding: how sure, which rule, where, of which id or producer, and the step that failed.
+
+    Where directories of several brokers were given, the place begins with that of the broker.
+    """
     texts = []
+    several = len({Path(one.path).parent for one in report.audited}) > 1
     for one, finding in report.findings:
         whose = finding.transactional_id or (f"producer {finding.producer_id}" if finding.producer_id >= 0 else "")
-        parts = (f"{finding.severity} {finding.rule.id} {one.topic}-{one.partition}@{finding.offset}", whose)
+        place = f"{Path(one.path).parent.name}/" * several + f"{one.topic}-{one.partition}@{finding.offset}"
+        parts = (f"{finding.severity} {finding.rule.id} {place}", whose)
         texts.append(", ".join((*filter(None, parts), *filter(None, (finding.step,)))))
     return texts
 
@@ -136,10 +141,12 @@ def copied(case: AuditCase, recordings: Path, directory: Path) -> Path:
     """Parts of a recording, edited."""
     source = recordings / case.recording
     for part in sorted({each for pattern in case.parts for each in source.glob(pattern)}):
+        place = directory / part.relative_to(source)
         if part.is_dir():
-            shutil.copytree(part, directory / part.name)
+            shutil.copytree(part, place)
         else:
-            shutil.copy(part, directory)
+            place.parent.mkdir(exist_ok=True)
+            shutil.copy2(part, place)
     if case.edit is not None:
         case.edit(directory)
     return directory

@@ -1,6 +1,5 @@
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -22,8 +21,11 @@ from model_tests.audit.changes import (
 from model_tests.audit.recorded import CLUSTER, CLUSTER_RUNNING, KAFKA_3_9, journal
 from model_tests.audit.report import AuditReport
 from model_tests.audit.run import run
-from model_tests.common.reports import HOLDS, VIOLATED
+from model_tests.common.reports import HOLDS
 from model_tests.histories.severity import Severity
+from model_tests.unit.audit.directory_edits import Edit, edits, gone
+from model_tests.unit.audit.stories import AuditCase, hold
+from spec.vocabulary import Api
 
 ZOMBIE, OFFSETS, UNCLEAN = "zombie-0", "__consumer_offsets-0", "unclean2-2"
 WATERMARKS: Final = "replication-offset-checkpoint"
@@ -111,44 +113,26 @@ def test_a_broker_that_missed_the_end_is_behind(recordings: Path) -> None:
     assert surely(run(brokers)) == []
 
 
-Edit = Callable[[Path], None]
+ELECTIONS: Final = "known repl.committed_survives n1/__cluster_metadata-0"
+"""How the findings begin that report of unclean elections."""
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterCase:
-    """A part of the cluster's directories, edited, and everything but elections that an audit finds in it.
-
-    Attributes:
-        parts: the partitions that are copied.
-        edit: what is done to the copy.
-        findings: severity, rule, broker, partition and offset of each.
-        controlled: the controller's log is copied.
-        says: words of the findings' messages.
-        damage: words of each damage.
-        doubts: there may be doubts, too.
-    """
-
-    name: str
-    parts: tuple[str, ...]
-    edit: Edit
-    findings: tuple[str, ...] = ()
-    controlled: bool = True
-    says: tuple[str, ...] = ()
-    damage: tuple[str, ...] = ()
-    doubts: bool = False
-
-    def __str__(self) -> str:
-        return self.name
-
-
-def edits(*each: Edit) -> Edit:
-    """One after the other."""
-
-    def edit(cluster: Path) -> None:
-        for one in each:
-            one(cluster)
-
-    return edit
+def of_cluster(
+    name: str,
+    edit: Edit,
+    *findings: str,
+    parts: tuple[str, ...] = (ZOMBIE,),
+    controlled: bool = True,
+    says: tuple[str, ...] = (),
+    damage: tuple[str, ...] = (),
+) -> AuditCase:
+    """Partitions of the cluster, with all files beside them and one copy of the controller's log, edited."""
+    files = ("n?/*checkpoint", "n?/*.properties", "n?/.kafka_cleanshutdown")
+    controller = (f"n1/{CONTROLLER_LOG}",) * controlled
+    copied = (*files, *controller, *(f"n?/{part}" for part in parts))
+    return AuditCase(
+        name, "", findings, says, damage=damage, recording=CLUSTER, parts=copied, apart=ELECTIONS, edit=edit
+    )
 
 
 def batch(partition: str, offset: int, change: Callable[[bytearray], None], *nodes: str) -> Edit:
@@ -159,16 +143,6 @@ def batch(partition: str, offset: int, change: Callable[[bytearray], None], *nod
 def shortened(cluster: Path) -> None:
     """The last three batches of a replica are gone."""
     assert cut(cluster, ZOMBIE, "n3", batches=3) == SHORT
-
-
-def without(*names: str) -> Edit:
-    """These files are gone."""
-
-    def edit(cluster: Path) -> None:
-        for name in names:
-            (cluster / name).unlink()
-
-    return edit
 
 
 def watermark(node: str, offset: int) -> Edit:
@@ -188,118 +162,117 @@ def topic_made_anew(cluster: Path) -> None:
     (folder / "partition.metadata").write_text("version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAABw\n")
 
 
-def differs(name: str, partition: str, offset: int, change: Callable[[bytearray], None], node: str) -> ClusterCase:
+def differs(
+    name: str, partition: str, offset: int, change: Callable[[bytearray], None], node: str, step: str = "Fetch"
+) -> AuditCase:
     """One batch of one replica is changed."""
-    finding = f"violation repl.prefix_agreement {node} {partition}@{offset}"
-    return ClusterCase(name, (partition,), batch(partition, offset, change, node), (finding,))
+    finding = f"violation repl.prefix_agreement {node}/{partition}@{offset}, {step}"
+    return of_cluster(name, batch(partition, offset, change, node), finding, parts=(partition,))
 
 
-def everywhere(name: str, partition: str, offset: int, change: Callable[[bytearray], None], rule: str) -> ClusterCase:
+def everywhere(
+    name: str, partition: str, offset: int, change: Callable[[bytearray], None], rule: str, step: str
+) -> AuditCase:
     """One batch of all replicas is changed."""
-    finding = f"violation {rule} n1 {partition}@{offset}"
-    return ClusterCase(name, (partition,), batch(partition, offset, change, *BROKERS), (finding,))
+    finding = f"violation {rule} n1/{partition}@{offset}, {step}"
+    return of_cluster(name, batch(partition, offset, change, *BROKERS), finding, parts=(partition,))
 
 
 CASES: Final = (
     differs("a bit of a record", ZOMBIE, 405, flipped, "n2"),
     differs("a bit on the leader", ZOMBIE, 405, flipped, "n1"),
-    differs("an earlier leader epoch", ZOMBIE, 405, in_leader_epoch(9), "n2"),
-    differs("a later leader epoch", ZOMBIE, 405, in_leader_epoch(11), "n3"),
+    differs("an earlier leader epoch", ZOMBIE, 405, in_leader_epoch(9), "n2", Api.PRODUCE),
+    differs("a later leader epoch", ZOMBIE, 405, in_leader_epoch(11), "n3", Api.PRODUCE),
     differs("the first batch of an epoch, of two replicas", UNCLEAN, 64, in_leader_epoch(1), "n3"),
-    everywhere("a falling leader epoch everywhere", ZOMBIE, 405, in_leader_epoch(9), "repl.prefix_agreement"),
-    everywhere("a leader epoch without a leader", ZOMBIE, 532, in_leader_epoch(40), "repl.prefix_agreement"),
-    everywhere("a coordinator that never was", ZOMBIE, 437, in_coordinator_epoch(99), "fence.coordinator_epoch"),
+    everywhere(
+        "a falling leader epoch everywhere", ZOMBIE, 405, in_leader_epoch(9), "repl.prefix_agreement", Api.PRODUCE
+    ),
+    everywhere(
+        "a leader epoch without a leader", ZOMBIE, 532, in_leader_epoch(40), "repl.prefix_agreement", Api.PRODUCE
+    ),
+    everywhere(
+        "a coordinator that never was",
+        ZOMBIE,
+        437,
+        in_coordinator_epoch(99),
+        "fence.coordinator_epoch",
+        "producer 4, WriteTxnMarkers",
+    ),
     differs("a marker on one replica", ZOMBIE, 409, in_coordinator_epoch(14), "n2"),
-    everywhere("offsets without a transaction", OFFSETS, 104, outside_transactions, "offsets.atomic"),
+    everywhere(
+        "offsets without a transaction",
+        OFFSETS,
+        104,
+        outside_transactions,
+        "offsets.atomic",
+        "producer 2001, TxnOffsetCommit",
+    ),
     differs("offsets of an aborted transaction", OFFSETS, 104, flipped, "n3"),
     differs("a record of the coordinator", "__transaction_state-1", 50, flipped, "n3"),
-    ClusterCase(
+    of_cluster(
         "a marker of a stale coordinator",
-        (ZOMBIE, *COORDINATORS),
         batch(ZOMBIE, 532, in_coordinator_epoch(3)),
-        (f"violation fence.coordinator_epoch n1 {ZOMBIE}@532",),
-        doubts=True,
+        f"violation fence.coordinator_epoch n1/{ZOMBIE}@532, zmb-5, WriteTxnMarkers",
+        parts=(ZOMBIE, *COORDINATORS),
     ),
-    ClusterCase(
+    of_cluster(
         "a marker of another outcome than the coordinator's log has",
-        (OFFSETS, *COORDINATORS),
         batch(OFFSETS, 106, as_commit),
-        (f"violation txn.one_outcome n1 {OFFSETS}@106",),
+        f"violation txn.one_outcome n1/{OFFSETS}@106, ctp-0, WriteTxnMarkers",
         says=("orders-0 = 1667",),
-        doubts=True,
+        parts=(OFFSETS, *COORDINATORS),
     ),
-    ClusterCase(
+    of_cluster(
         "a replica lost committed records, and was stopped",
-        (ZOMBIE,),
         shortened,
-        (f"violation repl.hw_bounds n3 {ZOMBIE}@{SHORT}",),
+        f"violation repl.hw_bounds n3/{ZOMBIE}@{SHORT}",
     ),
-    ClusterCase(
+    of_cluster(
         "a replica lost committed records, or was killed",
-        (ZOMBIE,),
-        edits(shortened, without("n3/.kafka_cleanshutdown")),
-        (f"undecided repl.hw_bounds n3 {ZOMBIE}@{SHORT}",),
+        edits(shortened, gone("n3/.kafka_cleanshutdown")),
+        f"undecided repl.hw_bounds n3/{ZOMBIE}@{SHORT}",
     ),
-    ClusterCase(
+    of_cluster(
         "a replica that was in sync to the end is short, and says otherwise",
-        (ZOMBIE,),
         edits(shortened, watermark("n3", SHORT)),
-        (f"violation repl.hw_bounds n3 {ZOMBIE}@{SHORT}",),
-        doubts=True,
+        f"violation repl.hw_bounds n3/{ZOMBIE}@{SHORT}",
+        f"undecided lso.bounds n3/{ZOMBIE}@515",
     ),
-    ClusterCase(
+    of_cluster(
         "a replica has what the leader before an unclean election appended",
-        (UNCLEAN,),
         batch(UNCLEAN, 252, in_leader_epoch(4), "n3"),
-        (f"known repl.prefix_agreement n3 {UNCLEAN}@252",),
+        f"known repl.prefix_agreement n3/{UNCLEAN}@252, Fetch",
         says=("unclean election of broker 1 for leader epoch 5",),
         damage=("says epoch 5 from offset 252, but the batch at offset 252 has leader epoch 4",),
+        parts=(UNCLEAN,),
     ),
-    ClusterCase(
+    of_cluster(
         "two batches of one leader, after unclean elections: the first replica is held against the others",
-        (UNCLEAN,),
         batch(UNCLEAN, 284, flipped, "n3"),
-        (f"violation repl.prefix_agreement n1 {UNCLEAN}@284",),
+        f"violation repl.prefix_agreement n1/{UNCLEAN}@284, Fetch",
+        parts=(UNCLEAN,),
     ),
-    ClusterCase(
+    of_cluster(
         "no high watermark is known, and two copies differ under one leader",
-        (ZOMBIE,),
-        edits(batch(ZOMBIE, 405, flipped, "n2"), without(*(f"{node}/{WATERMARKS}" for node in BROKERS))),
-        (f"suspicious repl.prefix_agreement n2 {ZOMBIE}@405",),
+        edits(batch(ZOMBIE, 405, flipped, "n2"), gone(*(f"{node}/{WATERMARKS}" for node in BROKERS))),
+        f"suspicious repl.prefix_agreement n2/{ZOMBIE}@405, Fetch",
         controlled=False,
     ),
-    ClusterCase(
+    of_cluster(
         "a folder of an earlier topic of the name has neither its leaders nor its replicas",
-        (ZOMBIE,),
         edits(batch(ZOMBIE, 532, in_leader_epoch(40), "n1"), topic_made_anew),
     ),
-    ClusterCase(
+    of_cluster(
         "what lies above a high watermark differs: it will be truncated",
-        (ZOMBIE,),
         edits(batch(ZOMBIE, 532, flipped, "n2"), watermark("n2", 532)),
     ),
 )
 
 
-def listed(report: AuditReport) -> list[str]:
-    """Severity, rule, broker, partition and offset of every finding, elections apart."""
-    return sorted(f"{kind} {rule} {node} {at}@{n}" for kind in Severity for rule, node, at, n in found(report, kind))
-
-
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_what_differs_among_replicas_is_one_finding(recordings: Path, tmp_path: Path, case: ClusterCase) -> None:
+def test_what_differs_among_replicas_is_one_finding(recordings: Path, tmp_path: Path, case: AuditCase) -> None:
     """At its offset, on the replica that differs or once for all, by its rule, and nothing else."""
-    cluster = copied(recordings, tmp_path / "cluster", *case.parts, controlled=case.controlled)
-    case.edit(cluster)
-
-    report = run([cluster])
-
-    sure = [text for text in listed(report) if not (case.doubts and text.startswith("undecided"))]
-    assert sure == sorted(case.findings)
-    assert all(any(word in finding.message for _, finding in report.findings) for word in case.says)
-    assert [words in bad.message for words, bad in zip(case.damage, report.damage, strict=True)].count(False) == 0
-    violated = bool(case.damage) or any(each.startswith("violation") for each in case.findings)
-    assert report.exit_code == (VIOLATED if violated else HOLDS)
+    hold(case, tmp_path, recordings)
 
 
 def test_replicas_that_were_cleaned_apart_do_not_differ(recordings: Path, tmp_path: Path) -> None:

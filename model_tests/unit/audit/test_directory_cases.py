@@ -1,116 +1,41 @@
 """Log directories of a recording with segments lost, emptied or exchanged, or with folders under other names."""
 
-import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 import pytest
 
 from model_tests.audit.recorded import KAFKA_3_9
+from model_tests.unit.audit.directory_edits import (
+    Edit,
+    copied_over,
+    edits,
+    emptied,
+    exchanged,
+    gone,
+    removed,
+    renamed,
+    segments,
+    text,
+    twin,
+    unmarked,
+)
 from model_tests.unit.audit.stories import AuditCase, copied, hold
 from model_tests.unit.audit.written import data, write_segment
-from model_tests.unit.support.changed_directories import changed, not_marked
 from model_tests.unit.support.divided_logs import Divided
 from reference.log.batch import RecordBatch
 from spec.vocabulary import Epoch, ProducerId
 
-Edit = Callable[[Path], None]
 COORDINATORS: Final = "__transaction_state-*"
 CHECKPOINTS: Final = "*-checkpoint"
 CLEANER: Final = "cleaner-offset-checkpoint"
 WITHOUT_BATCH: Final = "index entry {}: no batch of the segment has {}"
 
 
-def edits(*each: Edit) -> Edit:
-    """One after the other."""
-
-    def edit(directory: Path) -> None:
-        for one in each:
-            one(directory)
-
-    return edit
-
-
-def segments(folder: Path) -> list[Path]:
-    """Of a partition, in order."""
-    return sorted(folder.glob("*.log"))
-
-
-def removed(name: str, *numbers: int) -> Edit:
-    """These segments are gone, with all that is named after them."""
-
-    def edit(directory: Path) -> None:
-        listed = segments(directory / name)
-        for file in (file for number in numbers for file in (directory / name).glob(f"{listed[number].stem}.*")):
-            file.unlink()
-
-    return edit
-
-
-def emptied(name: str, number: int) -> Edit:
-    """Of this segment the copy has the name alone."""
-    return lambda directory: void(segments(directory / name)[number].write_bytes(b""))
-
-
-def void(_: object) -> None:
-    """What is written has no result."""
-
-
-def text(name: str, content: str) -> Edit:
-    """This file has another content."""
-    return lambda directory: void((directory / name).write_text(content))
-
-
-def gone(name: str) -> Edit:
-    """This file is not there."""
-    return lambda directory: (directory / name).unlink()
-
-
-def copied_over(own: str, other: str, number: int) -> Edit:
-    """The segment is one of another partition."""
-
-    def edit(directory: Path) -> None:
-        segments(directory / own)[number].write_bytes(segments(directory / other)[number].read_bytes())
-
-    return edit
-
-
-def unmarked(name: str, *numbers: int) -> Edit:
-    """These markers of the first segment are not marked as such."""
-
-    def edit(directory: Path) -> None:
-        first = segments(directory / name)[0]
-        for number in numbers:
-            first.write_bytes(changed(first.read_bytes(), number, not_marked, control=True))
-
-    return edit
-
-
-def twin(directory: Path) -> None:
-    """A second partition has the same segments."""
-    shutil.copytree(directory / "crash-0", directory / "twin-0")
-
-
-def renamed(*pairs: tuple[str, str]) -> Edit:
-    """Folders have other names, one after the other."""
-
-    def edit(directory: Path) -> None:
-        for old, new in pairs:
-            (directory / old).rename(directory / new)
-
-    return edit
-
-
-def exchanged(left: str, right: str) -> Edit:
-    """Two folders have each other's names."""
-    return renamed((left, "between"), (right, left), ("between", right))
-
-
 def crash(name: str, edit: Edit, *damage: str, checkpoints: str = CHECKPOINTS) -> AuditCase:
     """A partition that was never compacted, with its coordinator's logs."""
     parts = ("crash-0", COORDINATORS, checkpoints)
-    return AuditCase(name, damage=damage, recording=KAFKA_3_9, parts=parts, doubts=True, edit=edit)
+    return AuditCase(name, damage=damage, recording=KAFKA_3_9, parts=parts, apart="undecided", edit=edit)
 
 
 def alone(number: int) -> RecordBatch:
@@ -179,7 +104,7 @@ LOST: Final = (
             f"a segment of a compacted topic is gone; {how}",
             recording=KAFKA_3_9,
             parts=("ledger-0", "crash-0", COORDINATORS, CHECKPOINTS),
-            doubts=True,
+            apart="undecided",
             edit=edit,
         )
         for how, edit in (
@@ -242,7 +167,7 @@ COPIED: Final = (
 def topics(name: str, edit: Edit, *damage: str, counts: str = "aborted=323 committed=789 open=1") -> AuditCase:
     """Two topics of three partitions, and their coordinators' logs."""
     parts = ("orders-*", "payments-*", COORDINATORS, "replication-offset-checkpoint")
-    return AuditCase(name, damage=damage, counts=counts, recording=KAFKA_3_9, parts=parts, doubts=True, edit=edit)
+    return AuditCase(name, damage=damage, counts=counts, recording=KAFKA_3_9, parts=parts, apart="undecided", edit=edit)
 
 
 FOLDERS: Final = (
