@@ -10,6 +10,7 @@ from model_tests.conform.side_by_side import SPECIFICATION, SideBySide
 from model_tests.probe.imagined import IMAGINED, ImaginedBroker
 from model_tests.probe.reducing import closed, reduced
 from model_tests.probe.script import EXHAUST, Action, Script, directed, drawn
+from model_tests.probe.versions import Announced
 from spec.versions import Profile
 
 SEARCHED: Final = ("A", "B", "C", "D", "X")
@@ -33,9 +34,9 @@ class ImaginedSession:
     steps: tuple[SessionStep, ...]
 
 
-def imagined(profile: Profile, script: Script) -> ImaginedSession:
-    """The session that a release gives."""
-    broker = ImaginedBroker(with_few_epochs(profile, script), script)
+def imagined(profile: Profile, script: Script, announced: Announced | None = None) -> ImaginedSession:
+    """The session that a release gives; by default with the newest versions of requests that it takes."""
+    broker = ImaginedBroker(with_few_epochs(profile, script), script, announced=announced)
     played = tuple(broker.steps())
     return ImaginedSession(
         script, broker.partitions, tuple(key for key, _ in played), tuple(step for _, step in played)
@@ -50,9 +51,12 @@ def differs(session: ImaginedSession, profile: Profile) -> int | None:
     return next((place for place, step in enumerate(session.steps) if judge.play(step).disagreed), None)
 
 
-def distinguishes(script: Script, one: Profile, other: Profile) -> bool:
-    """Whether two releases answer a script differently."""
-    return differs(imagined(one, script), other) is not None
+def distinguishes(script: Script, one: Profile, other: Profile, announced: Announced | None = None) -> bool:
+    """Whether two releases answer a script differently; by default with the versions of requests that the first takes.
+
+    A release with one behaviour changed takes what that release takes.
+    """
+    return differs(imagined(one, script, announced), other) is not None
 
 
 def shortened(script: Script, one: Profile, other: Profile) -> Script:

@@ -5,14 +5,16 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
+from model_tests.probe.distinguishing import distinguishes
 from model_tests.probe.script import Action, Script
+from model_tests.probe.versions import taken_by_both
 from spec.versions import KAFKA_3_9, KAFKA_3_9_UNVERIFIED, RELEASES, Profile
 
 FILE: Final = Path(__file__).with_name("probes.json")
@@ -158,13 +160,23 @@ def indistinct(profile: Profile) -> Iterator[str]:
             yield f"no client can distinguish Kafka {neighbour.name} from {profile.name}: {unseen_between(one, other)}"
 
 
-def seen_between(one: Profile, other: Profile) -> Iterator[str]:
-    """The behaviours of two neighbours that a probe distinguishes in one of them."""
-    for name in differing(one, other):
-        values = {one.name: getattr(other, name), other.name: getattr(one, name)}
-        tells = (told for probe in probes() for told in probe.tells if told.behaviour == name)
-        if any(told.release in values and told.other == values[told.release] for told in tells):
-            yield name
+@cache
+def seen_between(one: Profile, other: Profile) -> tuple[str, ...]:
+    """The behaviours of two releases that a probe distinguishes in one of them.
+
+    The probe is sent in the versions of requests that both take: one that is held against the other is asked no more.
+    """
+    announced = taken_by_both(one, other)
+
+    def tells(script: Script, name: str) -> bool:
+        changed = ((each, getattr(another, name)) for each, another in ((one, other), (other, one)))
+        return any(distinguishes(script, each, replace(each, **{name: value}), announced) for each, value in changed)
+
+    return tuple(
+        name
+        for name in differing(one, other)
+        if any(tells(probe.script, name) for probe in probes() if name in {told.behaviour for told in probe.tells})
+    )
 
 
 def _written(action: Action) -> dict[str, Any]:
