@@ -7,11 +7,12 @@ from typing import Final, NamedTuple
 
 from model_tests.bench import serving
 from model_tests.conform.side_by_side import MakeSide
+from model_tests.probe.families import drawn
 from model_tests.probe.judging import LIVE
 from model_tests.probe.observing import level_of
 from model_tests.probe.play import Player
 from model_tests.probe.pool import NamePool
-from model_tests.probe.script import Script, drawn
+from model_tests.probe.script import Script
 from model_tests.probe.target import Pace, Target, addresses
 from spec.versions import NEWEST
 

@@ -7,9 +7,11 @@ from typing import Final
 from model_tests.conform.on_specification import OnSpecification
 from model_tests.conform.sessions import Session, SessionStep
 from model_tests.conform.side_by_side import SPECIFICATION, SideBySide
+from model_tests.probe.directed import directed
+from model_tests.probe.families import drawn
 from model_tests.probe.imagined import IMAGINED, ImaginedBroker
 from model_tests.probe.reducing import closed, reduced
-from model_tests.probe.script import EXHAUST, Action, Script, directed, drawn
+from model_tests.probe.script import EXHAUST, Action, Script
 from model_tests.probe.versions import Announced
 from spec.versions import Profile
 
@@ -59,16 +61,16 @@ def distinguishes(script: Script, one: Profile, other: Profile, announced: Annou
     return differs(imagined(one, script, announced), other) is not None
 
 
-def shortened(script: Script, one: Profile, other: Profile) -> Script:
+def shortened(script: Script, one: Profile, other: Profile, announced: Announced | None = None) -> Script:
     """A script that distinguishes two releases, from which no step can be left out."""
-    session = imagined(one, script)
+    session = imagined(one, script, announced)
     place = differs(session, other)
     if place is None:
         return script
     used = set(session.keys[: place + 1])
 
     def shows(actions: Sequence[Action]) -> bool:
-        return distinguishes(script.keeping(actions), one, other)
+        return distinguishes(script.keeping(actions), one, other, announced)
 
     first = closed([action for action in script.actions if action.key in used])
     return script.keeping(tuple(reduced(first, shows)))
@@ -77,10 +79,10 @@ def shortened(script: Script, one: Profile, other: Profile) -> Script:
 class Candidates:
     """Sessions of each family as a release gives them, each made when it is first asked for."""
 
-    def __init__(self, profile: Profile, seeds: int) -> None:
+    def __init__(self, profile: Profile, seeds: int, announced: Announced | None = None) -> None:
         """None is made yet."""
         self._made: list[ImaginedSession] = []
-        self._others = (imagined(profile, script) for script in scripts(profile, seeds))
+        self._others = (imagined(profile, script, announced) for script in scripts(profile, seeds))
 
     def __iter__(self) -> Iterator[ImaginedSession]:
         """All of them, those that are there first."""
@@ -97,19 +99,26 @@ def scripts(profile: Profile, seeds: int) -> Iterator[Script]:
         yield from (drawn(family, seed, implicit=profile.transaction_version == 2) for seed in range(seeds))
 
 
-def shortest(sessions: Iterable[ImaginedSession], one: Profile, other: Profile, tries: int = 2) -> Script | None:
+def shortest(
+    sessions: Iterable[ImaginedSession],
+    one: Profile,
+    other: Profile,
+    announced: Announced | None = None,
+    tries: int = 2,
+) -> Script | None:
     """The shortest of some scripts that distinguish two releases; None if no session does.
 
     Args:
         sessions: as the first release gives them.
         one: the first release.
         other: the second one.
+        announced: the versions that are sent; None for all that the first one takes.
         tries: how many of those that distinguish are shortened.
     """
     found: list[Script] = []
     for session in sessions:
         if differs(session, other) is not None:
-            found.append(shortened(session.script, one, other))
+            found.append(shortened(session.script, one, other, announced))
             if len(found) == tries:
                 break
     return min(found, key=effort, default=None)

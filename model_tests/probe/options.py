@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from model_tests.common.reports import BadInput
-from model_tests.probe.script import DRAWS
+from model_tests.probe.families import DRAWS
 
 AUTO: Final = "auto"
 """The profile that is found by what the broker does."""

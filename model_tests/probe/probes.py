@@ -5,7 +5,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import astuple, dataclass, fields, replace
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -14,8 +14,8 @@ from typing import Any, Final
 
 from model_tests.probe.distinguishing import distinguishes
 from model_tests.probe.script import Action, Script
-from model_tests.probe.versions import taken_by_both
-from spec.versions import KAFKA_3_9, KAFKA_3_9_UNVERIFIED, RELEASES, Profile
+from model_tests.probe.versions import Announced, taken_by_both
+from spec.versions import KAFKA_3_9, KAFKA_3_9_UNVERIFIED, PROFILES, RELEASES, Profile
 
 FILE: Final = Path(__file__).with_name("probes.json")
 NO_BEHAVIOURS: Final = ("name", "transaction_version")
@@ -68,7 +68,13 @@ UNSEEN: Final[Mapping[str, str]] = MappingProxyType(
         "it shows where a log refuses a write",
     )
     | dict.fromkeys(
-        ("offsets_lag_marker", "pending_checked_first", "marker_keeps_next_guard", "stale_epoch_before_asking"),
+        (
+            "offsets_lag_marker",
+            "pending_checked_first",
+            "marker_keeps_next_guard",
+            "stale_epoch_before_asking",
+            "stale_epoch_before_verification",
+        ),
         "it shows for a moment, while something else is under way",
     )
     | dict.fromkeys(("first_offset_by_sequences",), "it shows after 2^31 records of a producer")
@@ -79,7 +85,7 @@ UNSEEN: Final[Mapping[str, str]] = MappingProxyType(
 
 
 HIDDEN: Final = "another difference hides it, or no session met it"
-"""Of a behaviour that a client may see, and not here."""
+"""Of a behaviour that a client sees between other releases alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +96,34 @@ class Told:
         release: the name of a profile.
         behaviour: a field of it.
         other: the value that the release does not have.
+        under: the transaction version of the cluster.
+        beside: a release that takes all that is sent, too; the release itself where nothing else shows the behaviour.
     """
 
     release: str
     behaviour: str
     other: Any
+    under: int
+    beside: str
+
+    @property
+    def sound(self) -> Profile:
+        """The release as it is."""
+        return PROFILES[self.release].under(self.under)
+
+    @property
+    def changed(self) -> Profile:
+        """The release with the other value."""
+        return replace(self.sound, **{self.behaviour: self.other})
+
+    @property
+    def announced(self) -> Announced:
+        """The versions of requests that are sent."""
+        return taken_by_both(self.sound, PROFILES[self.beside])
+
+    def holds_of(self, script: Script) -> bool:
+        """Whether a script is answered otherwise once the release has the other value."""
+        return distinguishes(script, self.sound, self.changed, self.announced)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +139,7 @@ class Probe:
             "family": self.script.family,
             "legacy": self.script.legacy,
             "actions": [_written(action) for action in self.script.actions],
-            "tells": [[each.release, each.behaviour, each.other] for each in self.tells],
+            "tells": [list(astuple(each)) for each in self.tells],
         }
 
 
@@ -149,7 +178,9 @@ def unseen_between(one: Profile, other: Profile) -> str:
 def unseen_in(one: Profile, other: Profile) -> Iterator[tuple[str, str]]:
     """Each behaviour in which two releases differ and that no probe distinguishes, and why."""
     seen = set(seen_between(one, other))
-    yield from ((name, UNSEEN.get(name, HIDDEN)) for name in differing(one, other) if name not in seen)
+    for name in differing(one, other):
+        if name not in seen:
+            yield name, UNSEEN.get(name) or _hidden(name, one, other)
 
 
 def indistinct(profile: Profile) -> Iterator[str]:
@@ -166,17 +197,30 @@ def seen_between(one: Profile, other: Profile) -> tuple[str, ...]:
 
     The probe is sent in the versions of requests that both take: one that is held against the other is asked no more.
     """
-    announced = taken_by_both(one, other)
 
-    def tells(script: Script, name: str) -> bool:
-        changed = ((each, getattr(another, name)) for each, another in ((one, other), (other, one)))
-        return any(distinguishes(script, each, replace(each, **{name: value}), announced) for each, value in changed)
+    def is_seen(name: str) -> bool:
+        several = [
+            Told(each.name, name, getattr(another, name), each.transaction_version, another.name)
+            for each, another in ((one, other), (other, one))
+        ]
+        return any(told.holds_of(probe.script) for probe in _telling(name) for told in several)
 
-    return tuple(
-        name
-        for name in differing(one, other)
-        if any(tells(probe.script, name) for probe in probes() if name in {told.behaviour for told in probe.tells})
-    )
+    return tuple(name for name in differing(one, other) if is_seen(name))
+
+
+def _telling(name: str) -> Iterator[Probe]:
+    """The probes that tell a behaviour somewhere."""
+    return (probe for probe in probes() if name in {told.behaviour for told in probe.tells})
+
+
+def _hidden(name: str, one: Profile, other: Profile) -> str:
+    """Why a client that may see a behaviour does not see it between two releases."""
+    listed = [told for probe in _telling(name) for told in probe.tells if told.behaviour == name]
+    there = [told for told in listed if told.release in (one.name, other.name)]
+    alone = next((told for told in there if told.under == PROFILES[told.release].transaction_version), None)
+    if alone is not None:
+        return f"{alone.release} shows it in versions of requests that not both take"
+    return next((f"it shows under transaction.version {told.under}" for told in there), HIDDEN)
 
 
 def _written(action: Action) -> dict[str, Any]:

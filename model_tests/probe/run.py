@@ -8,7 +8,9 @@ from typing import Final
 from model_tests.common.reports import BadInput
 from model_tests.probe.connection import BrokerFailure
 from model_tests.probe.covering import reachable
+from model_tests.probe.directed import DIRECTED, directed
 from model_tests.probe.distinguishing import distinguishes, runs_out
+from model_tests.probe.families import DRAWS, drawn
 from model_tests.probe.fingerprint import Fingerprint, fingerprint_of, guessed, held_against, may_be, under_feature
 from model_tests.probe.observing import Level, level_of
 from model_tests.probe.options import AUTO, ProbeOptions
@@ -18,7 +20,7 @@ from model_tests.probe.pool import NamePool
 from model_tests.probe.probes import indistinct, probes
 from model_tests.probe.report import ProbeReport
 from model_tests.probe.results import Results
-from model_tests.probe.script import DIRECTED, DRAWS, Script, directed, drawn
+from model_tests.probe.script import Script
 from model_tests.probe.target import Pace, Target, addresses
 from reference.wire.codec import WireLibraryMissing
 from reference.wire.versions import profile_called

@@ -40,9 +40,16 @@ BY_BROKERS: Final[Mapping[str, tuple[int, int]]] = MappingProxyType({Api.ADD_PAR
 
 
 def taken_by_both(one: Profile, other: Profile) -> Announced:
-    """The versions of each request that two releases take: what a broker of one is sent that is held against the other."""
+    """The versions of each request that two releases take.
+
+    A broker of one of them is sent no others while it is held against the other one.
+    """
     first, second = TAKEN[one.name], TAKEN[other.name]
-    both = {api: (max(low, second[api][0]), min(high, second[api][1])) for api, (low, high) in first.items() if api in second}
+    both = {
+        api: (max(low, second[api][0]), min(high, second[api][1]))
+        for api, (low, high) in first.items()
+        if api in second
+    }
     return {api: (low, high) for api, (low, high) in both.items() if low <= high}
 
 

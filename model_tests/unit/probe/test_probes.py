@@ -8,6 +8,7 @@ from model_tests.conform.on_reference import OnReference
 from model_tests.conform.on_specification import OnSpecification
 from model_tests.conform.side_by_side import MakeSide
 from model_tests.probe.covering import reachable
+from model_tests.probe.directed import directed
 from model_tests.probe.distinguishing import (
     Candidates,
     ImaginedSession,
@@ -17,6 +18,7 @@ from model_tests.probe.distinguishing import (
     shortened,
     shortest,
 )
+from model_tests.probe.families import DRAWS, drawn
 from model_tests.probe.imagined import ImaginedBroker
 from model_tests.probe.probes import (
     UNSEEN,
@@ -29,7 +31,7 @@ from model_tests.probe.probes import (
     seen_between,
     unseen_in,
 )
-from model_tests.probe.script import DRAWS, Action, Script, directed, drawn
+from model_tests.probe.script import Action, Script
 from spec.versions import KAFKA_2_4, KAFKA_2_5, KAFKA_4_3, KAFKA_4_4, PROFILES, RELEASES, Profile
 
 MOST_STEPS = 6
