@@ -257,8 +257,11 @@ def conform_command(
     profile: Annotated[
         str, typer.Option(metavar="NAME", help="The release that the broker is held against, as 4.3; `auto` finds it.")
     ] = "auto",
-    sessions: Annotated[int | None, typer.Option(min=1, help="How many are played; 60 if no --time is given.")] = None,
-    duration: Annotated[str, typer.Option("--time", metavar="5m", help="Play sessions for so long.")] = "",
+    sessions: Annotated[
+        int | None,
+        typer.Option(min=1, help="How many are drawn, beside the directed and probing ones; 60 if no --time is given."),
+    ] = None,
+    duration: Annotated[str, typer.Option("--time", metavar="5m", help="Draw sessions for so long.")] = "",
     seed: Annotated[int, typer.Option(min=0, help="Of the first session; the others count up from it.")] = 0,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Where played sessions are written.")] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Go on where the broker has other topics.")] = False,

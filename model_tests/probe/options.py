@@ -24,7 +24,7 @@ class ProbeOptions:
 
     Attributes:
         families: of sessions.
-        sessions: how many; None for as many as the time allows.
+        sessions: how many are drawn, beside the directed and the probing ones; None for as many as the time allows.
         seconds: after which no further session begins; None for no limit.
         seed: of the first session; the others count up from it.
         out: directory for sessions, None for none.

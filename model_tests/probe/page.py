@@ -7,7 +7,7 @@ from typing import Final
 from jinja2 import Environment
 from markupsafe import Markup
 
-from model_tests.probe.report import ProbeReport, coverage_of
+from model_tests.probe.report import ProbeReport, coverage_of, played_in
 
 TEMPLATE: Final = "page.html.j2"
 
@@ -20,6 +20,7 @@ def page_of(report: ProbeReport) -> str:
         .from_string(template)
         .render(
             report=report,
+            played=played_in(report),
             # made by this project, which escapes what comes from a broker
             pictures={signature: Markup(cause.svg) for signature, cause in report.causes.items()},
             undecided=_most_first(report.undecided),

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
+from model_tests.probe.directed import directed
 from model_tests.probe.distinguishing import distinguishes
 from model_tests.probe.script import Action, Script
 from model_tests.probe.versions import Announced, taken_by_both
@@ -147,6 +148,13 @@ class Probe:
 def probes() -> tuple[Probe, ...]:
     """Every probe."""
     return tuple(_read(number, each) for number, each in enumerate(json.loads(FILE.read_text(encoding="utf-8"))))
+
+
+def origin_of(script: Script) -> str:
+    """Where a script is from: it was searched for, or is directed, or drawn."""
+    if any(script == probe.script for probe in probes()):
+        return "probing"
+    return "directed" if script in directed() else "drawn"
 
 
 def write(found: Iterable[Probe]) -> None:

@@ -102,6 +102,7 @@ class _Run:
         self._level: Level = level_of(target)
         self._pool = NamePool(target)
         self._failed = 0
+        self._fingerprinted: set[Script] = set()
         self._results = Results(report, options, say, self.play)
         report.level = str(self._level)
         self._hold_against(profile)
@@ -133,6 +134,7 @@ class _Run:
         self._report.fingerprint = found
         self._hold_against(found.best)
         for each in (*probing, *others):
+            self._fingerprinted.add(each.script)
             judged = held_against(each, self._profile)
             if judged.disagreed is None:
                 self._results.take(judged)
@@ -205,7 +207,9 @@ class _Run:
             late = self._options.seconds is not None and time.monotonic() - began >= self._options.seconds
             if late or (self._options.sessions is not None and number >= self._options.sessions):
                 return
-            self._play_one(drawn(family, seed, implicit=self._profile.transaction_version == 2))
+            script = drawn(family, seed, implicit=self._profile.transaction_version == 2)
+            if script not in self._fingerprinted:
+                self._play_one(script)
 
     def _scripts(self) -> Iterator[tuple[str, int]]:
         """Families in turn, each with seeds of its own."""
