@@ -29,10 +29,12 @@ def _began(*, epoch: int = 0) -> tuple[Action, ...]:
 
 
 def _marker_again() -> tuple[Action, ...]:
-    """Markers of the epoch that has just ended, of the one after, and of an older coordinator."""
+    """Markers of the epoch that has ended, the one after and the one before, of a newer coordinator and an older."""
     end = Action(0, Api.END_TXN, who="t0")
     marker = Action(0, Api.WRITE_TXN_MARKERS, who="t0")
-    return (*_began(), end, marker, replace(marker, epoch=1), replace(marker, epoch=-1), *_began()[1:], end)
+    epochs = (marker, replace(marker, epoch=1), replace(marker, epoch=-1))
+    older = (replace(marker, epoch=1, marker_epoch=1), replace(marker, epoch=1))
+    return (*_began(), end, *epochs, *_began()[1:], end, *older)
 
 
 def _first_sequence() -> tuple[Action, ...]:

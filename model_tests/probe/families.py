@@ -6,7 +6,18 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final
 
-from model_tests.probe.script import COPY, EXHAUST, IDEMPOTENT, ILL, JOIN, NEWEST, SETTLE, Action, Script
+from model_tests.probe.script import (
+    COPY,
+    EXHAUST,
+    IDEMPOTENT,
+    ILL,
+    ILL_INITIALIZED,
+    JOIN,
+    NEWEST,
+    SETTLE,
+    Action,
+    Script,
+)
 from spec.vocabulary import Api
 
 
@@ -35,6 +46,10 @@ class _Draw:
     def delta(self, chance: float, *deltas: int) -> int:
         """Mostly 0."""
         return self.random.choice(deltas) if self.happens(chance) else 0
+
+    def ill(self, chance: float, kinds: Sequence[str]) -> str:
+        """Mostly nothing that is wrong with the form of a request."""
+        return self.random.choice(kinds) if self.happens(chance) else ""
 
     def partition(self) -> int:
         """One of the topic's partitions."""
@@ -95,7 +110,8 @@ def _appends(draw: _Draw, implicit: bool) -> Iterator[Action]:
         kind = draw.chosen({"produce": 70, "copy": 14, "fetch": 8, "init": 3, "plain": 5, "ill": 6})
         match kind:
             case "produce":
-                found = [draw.produce(IDEMPOTENT, transactional=draw.happens(0.03), wrong=0.3)]
+                batch = draw.produce(IDEMPOTENT, transactional=draw.happens(0.03), wrong=0.3)
+                found = [replace(batch, both=draw.happens(0.15))]
             case "copy":
                 found = list(draw.copy(made))
             case "init":
@@ -119,11 +135,12 @@ def _transaction(draw: _Draw, who: str, implicit: bool) -> Iterator[Action]:
     """A transaction as a client makes it, with something missing or wrong now and then."""
     wrong = 0.08
     for _ in range(draw.random.choice((1, 1, 1, 2, 0))):
-        made = draw.produce(who, transactional=True, wrong=wrong)
+        made = replace(draw.produce(who, transactional=True, wrong=wrong), both=draw.happens(0.15))
         if not (implicit and draw.happens(0.9)) and not draw.happens(0.08):
-            yield draw.action(
+            added = draw.action(
                 Api.ADD_PARTITIONS_TO_TXN, who=who, partition=made.partition, epoch=draw.delta(wrong, -1, 1)
             )
+            yield replace(added, both=made.both != draw.happens(0.1))
         yield made
     if draw.happens(0.06):
         yield _marker(draw, who)
@@ -149,12 +166,28 @@ def _end(draw: _Draw, who: str, wrong: float, *, racy: bool = False) -> Action:
 
 def _init(draw: _Draw, who: str, *, racy: bool = False) -> Action:
     return draw.action(
-        Api.INIT_PRODUCER_ID, who=who, expects=draw.happens(0.35), epoch=draw.delta(0.2, -1, 1), racy=racy
+        Api.INIT_PRODUCER_ID,
+        who=who,
+        expects=draw.happens(0.35),
+        epoch=draw.delta(0.3, -1, 1, -2),
+        ill="" if racy else draw.ill(0.08, ILL_INITIALIZED),
+        racy=racy,
     )
 
 
 ODD: Final = MappingProxyType(
-    {"copy": 30, "end": 15, "init": 15, "add": 12, "produce": 12, "markers": 6, "list": 3, "one": 7, "ill": 3}
+    {
+        "copy": 26,
+        "end": 13,
+        "init": 14,
+        "add": 11,
+        "produce": 12,
+        "other": 9,
+        "markers": 6,
+        "list": 3,
+        "one": 6,
+        "ill": 3,
+    }
 )
 """What happens out of turn, and how often."""
 
@@ -179,12 +212,34 @@ def _odd(draw: _Draw, who: str, made: Sequence[Action]) -> Iterator[Action]:
             yield draw.produce(who, transactional=draw.happens(0.85), wrong=0.3)
         case "ill":
             yield _ill_formed(draw, draw.produce(who, transactional=True))
+        case "other":
+            yield _of_another(draw, who)
         case "markers":
             yield _marker(draw, who)
         case "list":
             yield draw.action(Api.LIST_TRANSACTIONS, who=who)
         case _:
             yield draw.fetch()
+
+
+OTHER: Final = MappingProxyType({"t0": "t1", "t1": "t0", "t2": "t0"})
+"""Another transactional id, which may have been given no identity yet."""
+
+
+def _of_another(draw: _Draw, who: str) -> Action:
+    """A request of one transactional id with the identity of another, either of which may be unknown."""
+    named, of = draw.random.choice(((who, OTHER[who]), (OTHER[who], who)))
+    kind = draw.chosen({"end": 3, "add": 3, "produce": 2, "both": 2, "init": 1})
+    match kind:
+        case "end":
+            return replace(_end(draw, named, 0.0), of=of)
+        case "add":
+            return draw.action(Api.ADD_PARTITIONS_TO_TXN, who=named, of=of, partition=draw.partition())
+        case "produce":
+            return replace(draw.produce(named, transactional=True, wrong=0), of=of)
+        case "both":
+            return replace(draw.produce(named, transactional=True, wrong=0), of=of, both=True)
+    return replace(_init(draw, named), expects=True, of=of)
 
 
 def _transactions(draw: _Draw, implicit: bool) -> Iterator[Action]:
@@ -227,8 +282,13 @@ def _groups(draw: _Draw, implicit: bool) -> Iterator[Action]:
 
 
 def _group_step(draw: _Draw, who: str, implicit: bool, made: Sequence[Action], *, member: bool) -> Iterator[Action]:
-    kind = draw.chosen({"transaction": 50, "commit": 12, "fetch": 12, "copy": 14, "init": 8, "produce": 4})
-    commit = {"partition": draw.partition(), "offset": draw.random.randint(0, 20), **_claim(draw, member=member)}
+    kind = draw.chosen({"transaction": 50, "commit": 12, "fetch": 12, "copy": 12, "init": 7, "produce": 4, "other": 3})
+    commit = {
+        "partition": draw.partition(),
+        "both": draw.happens(0.15),
+        "offset": draw.random.randint(0, 20),
+        **_claim(draw, member=member),
+    }
     match kind:
         case "transaction":
             if not (implicit and draw.happens(0.9)) and not draw.happens(0.1):
@@ -247,6 +307,9 @@ def _group_step(draw: _Draw, who: str, implicit: bool, made: Sequence[Action], *
             yield _init(draw, who)
         case "produce":
             yield from _transaction(draw, who, implicit)
+        case "other":
+            api = draw.random.choice((Api.ADD_OFFSETS_TO_TXN, Api.TXN_OFFSET_COMMIT))
+            yield draw.action(api, who=who, of=OTHER[who], **commit)
         case _:
             yield draw.action(Api.OFFSET_FETCH, committed_only=draw.happens(0.6))
 

@@ -18,7 +18,7 @@ from model_tests.conform.recorded_requests import request_of, resolved
 from model_tests.conform.sessions import DEFAULT_SEGMENT_BYTES, SessionStep, step_of
 from model_tests.conform.side_by_side import MakeSide
 from model_tests.conform.symbols import Symbols
-from model_tests.probe.client import Sent, knowledge_of
+from model_tests.probe.client import Sent, knowledge_of, recorded_api
 from model_tests.probe.names import GROUP, OFFSETS_TOPIC, TOPIC, SessionNames
 from model_tests.probe.observing import STABLE_SINCE, Level
 from model_tests.probe.script import COPY, EXHAUST, JOIN, PARTITIONS, SETTLE, Action, Script
@@ -98,7 +98,9 @@ class ImaginedBroker:
             return Sent(place, action.api, 0, RECORDER[action.api] | instance, {})
         version = version_of(self._announced, self._profile, action, explicit=self._script.legacy)
         request = None if version is None else self._client.request(action, version)
-        return None if version is None or request is None else Sent(place, action.api, version, request, {})
+        if version is None or request is None:
+            return None
+        return Sent(place, recorded_api(action.api, request), version, request, {})
 
     def _done(self, action: Action, sent: Sent) -> SessionStep:
         step: dict[str, Any] = {"api": sent.api, "version": sent.version, "request": sent.request}

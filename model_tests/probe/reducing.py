@@ -91,5 +91,21 @@ def _ordinary(action: Action) -> Action:
     return replace(action, stranger=False, generation=0, instance="", ill="")
 
 
-SIMPLER: Final[tuple[Callable[[Action], Action], ...]] = (_plain, _ordinary, _one_record, _first_partition, _newest)
+def _of_itself(action: Action) -> Action:
+    return replace(action, of="")
+
+
+def _one_partition(action: Action) -> Action:
+    return replace(action, both=False)
+
+
+SIMPLER: Final[tuple[Callable[[Action], Action], ...]] = (
+    _plain,
+    _ordinary,
+    _of_itself,
+    _one_partition,
+    _one_record,
+    _first_partition,
+    _newest,
+)
 """What is not special about an action any more."""

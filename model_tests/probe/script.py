@@ -18,8 +18,14 @@ DOUBLED: Final = "twice in one request"
 UNNUMBERED: Final = "without a sequence"
 LONGER: Final = "said to be one record longer"
 SHORTER: Final = "said to be one record shorter"
-ILL: Final = (MARKER, EMPTY, DOUBLED, UNNUMBERED, LONGER, SHORTER)
-"""What no client's batch is like."""
+ACKS: Final = "with acks=2"
+ILL: Final = (MARKER, EMPTY, DOUBLED, UNNUMBERED, LONGER, SHORTER, ACKS)
+"""What no client's Produce is like."""
+
+NO_TIMEOUT: Final = "with a timeout of 0"
+HALF: Final = "with a producer id and no epoch"
+ILL_INITIALIZED: Final = (NO_TIMEOUT, HALF)
+"""What no client's InitProducerId is like."""
 
 STRANGER: Final = "stranger"
 """A member that no group knows."""
@@ -40,6 +46,8 @@ class Action:
         key: its number in the script as it was drawn, by which a copy names its original; shrinking keeps it.
         api: Kafka's name of the request, or `copy`, `_Settle`, `_JoinSync`.
         who: the transactional id, or the producer without one; empty where nobody is named.
+        of: whose identity the request has, where it is not that of `who`; of the second batch, if there are two.
+        both: both partitions are named: of a Produce there are two batches, one for each.
         partition: of the topic.
         sequence: first sequence number, counted from the one that comes next.
         epoch: producer epoch, counted from the one that was handed out last.
@@ -54,7 +62,7 @@ class Action:
         stranger: it comes from a member that the group does not know.
         generation: that it names, counted from the member's.
         instance: name of the static member that joins, or that a transactional commit names; empty for none.
-        ill: what is wrong with the form of the batch, one of `ILL`; empty for nothing.
+        ill: what is wrong with the form of the request, of `ILL` or `ILL_INITIALIZED`; empty for nothing.
         marker_epoch: coordinator epoch of a marker, counted from that of the markers before.
         version: which of the versions, as a share of those that the broker has.
         by_broker: the request is of the versions that brokers send each other.
@@ -67,6 +75,8 @@ class Action:
     key: int
     api: str
     who: str = ""
+    of: str = ""
+    both: bool = False
     partition: int = 0
     sequence: int = 0
     epoch: int = 0
@@ -106,6 +116,9 @@ class Action:
         }
         said = parts.get(self.api, f"{self.who}: {self.api}" if self.who else self.api)
         special = {
+            "both partitions": self.both,
+            f"identity of {self.of}": self.of and not (self.both and self.api == Api.PRODUCE),
+            f"the second batch of {self.of}": self.of and self.both and self.api == Api.PRODUCE,
             _relative("epoch", self.epoch): self.epoch and self.api != EXHAUST,
             "as a member": self.member,
             "as a stranger": self.stranger,
