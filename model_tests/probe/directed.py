@@ -11,12 +11,11 @@ DIRECTED: Final = "B"
 
 
 def directed() -> tuple[Script, ...]:
-    """Scripts that lead to behaviours which chance meets too seldom."""
+    """Scripts that lead to behaviours which chance meets too seldom; an epoch is raised by old clients, too."""
     listed = (_marker_again(), _first_sequence(), _late_copies(), _next_epoch(), _bumped(), _aborts_nothing())
-    return tuple(
-        Script(DIRECTED, number, tuple(replace(action, key=key) for key, action in enumerate(actions, 1)))
-        for number, actions in enumerate(listed)
-    )
+    numbered = (tuple(replace(action, key=key) for key, action in enumerate(actions, 1)) for actions in listed)
+    scripts = tuple(Script(DIRECTED, number, actions) for number, actions in enumerate(numbered))
+    return (*scripts, replace(scripts[listed.index(_bumped())], seed=len(scripts), legacy=True))
 
 
 def _began(*, epoch: int = 0) -> tuple[Action, ...]:

@@ -7,6 +7,7 @@ import pytest
 from model_tests.conform.on_reference import OnReference
 from model_tests.conform.on_specification import OnSpecification
 from model_tests.conform.side_by_side import MakeSide
+from model_tests.probe import covering
 from model_tests.probe.covering import reachable
 from model_tests.probe.directed import directed
 from model_tests.probe.distinguishing import (
@@ -162,6 +163,13 @@ def test_branches_that_sessions_can_reach_are_known_of_every_release() -> None:
         for version in range(release.transaction_version + 1):
             assert len(reachable(release.under(version))) > 25
     assert not reachable(replace(KAFKA_4_3, name="unheard of"))
+
+
+def test_the_branches_are_those_of_the_scripts_that_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`make tables` renews them; another family, or an action more, makes them stale."""
+    assert not covering.is_stale()
+    monkeypatch.setattr(covering, "scripts", lambda *_: directed()[1:])
+    assert covering.is_stale()
 
 
 def test_a_probe_is_read_as_it_was_written() -> None:
