@@ -5,13 +5,15 @@ two answers otherwise once it has the other's value of that behaviour alone.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from rich.console import Console
 
 from model_tests.probe.distinguishing import Candidates, effort, runs_out, shortest
 from model_tests.probe.probes import UNSEEN, Probe, Told, differing, neighbours, probes, write
-from model_tests.probe.script import Script
+from model_tests.probe.reducing import reduced
+from model_tests.probe.script import Action, Script
 
 SEEDS: Final = 150
 """Of each family that are drawn."""
@@ -70,6 +72,15 @@ def _shortest(
     return min((each for each in (known, another) if each is not None), key=effort, default=None)
 
 
+def shortest_for_all(probe: Probe) -> Probe:
+    """The probe without the steps that none of the behaviours needs which it tells by now."""
+
+    def shows(actions: Sequence[Action]) -> bool:
+        return all(told.holds_of(probe.script.keeping(actions)) for told in probe.tells)
+
+    return replace(probe, script=probe.script.keeping(tuple(reduced(probe.script.actions, shows))))
+
+
 if __name__ == "__main__":
     *_, found = search(SEEDS, probes(), Console(stderr=True, soft_wrap=True).print)
-    write(found)
+    write(map(shortest_for_all, found))
