@@ -95,11 +95,10 @@ def add_partitions(service: Service, call: Call) -> None:
 def _add_of_each(service: Service, call: Call, results: list[Fields], transactions: list[Any]) -> None:
     """One transaction after the other; a record that cannot be written fails the whole request, and ends it there.
 
-    A request without transactions is never answered (`KafkaApis.handleAddPartitionsToTxnRequest`).
+    Kafka never answers a request without transactions (`KafkaApis.handleAddPartitionsToTxnRequest`); here it is.
     """
     if not transactions:
-        if results:
-            call.reply({"error_code": 0, "results_by_transaction": results})
+        call.reply({"error_code": 0, "results_by_transaction": results})
         return
     first, *others = transactions
     producer = _producer(first.producer_id, first.producer_epoch)
