@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 from model_tests.conform.requests import SEVERAL
 from model_tests.probe import script
 from model_tests.probe.names import GROUP, SessionNames
-from model_tests.probe.script import MARKER, STRANGER, UNNUMBERED, Action
+from model_tests.probe.script import MARKER, STRANGER, UNNUMBERED, ScriptAction
 from reference.server.service import Fields
 from spec.versions import Profile
 from spec.vocabulary import MAX_SEQUENCE, Api
@@ -88,7 +88,7 @@ class ClientKnowledge:
     sent: dict[int, Sent] = field(default_factory=dict)
     _next: dict[tuple[str, int, str], int] = field(default_factory=dict)
 
-    def request(self, action: Action, version: int) -> dict[str, Any] | None:
+    def request(self, action: ScriptAction, version: int) -> dict[str, Any] | None:
         """The request of an action as a session records it; None where nothing is known that it could name."""
         match action.api:
             case Api.PRODUCE:
@@ -113,7 +113,7 @@ class ClientKnowledge:
                 return {"state_filters": [], "producer_id_filters": [known.producer_id]} if known else None
         return self._of_transaction(action, version)
 
-    def take(self, action: Action, sent: Sent, response: Mapping[str, Any]) -> None:
+    def take(self, action: ScriptAction, sent: Sent, response: Mapping[str, Any]) -> None:
         """Learn from an answer."""
         self.sent[action.key] = sent
         for batch, answered in _batches(sent, response):
@@ -130,7 +130,7 @@ class ClientKnowledge:
             place = (batch["producer_id"], batch["producer_epoch"], batch["partition"])
             self._next[place] = (batch["base_sequence"] + batch["record_count"]) % (MAX_SEQUENCE + 1)
 
-    def _produce(self, action: Action) -> dict[str, Any] | None:
+    def _produce(self, action: ScriptAction) -> dict[str, Any] | None:
         """A batch, or two for the partitions of one leader."""
         about = {
             "transactional_id": action.who if action.transactional and action.who.startswith("t") else None,
@@ -145,7 +145,7 @@ class ClientKnowledge:
         leaders = {self.names.leader(number) for number in numbers}
         return None if None in batches or len(leaders) > 1 else {"batches": batches, **about}
 
-    def _batch(self, action: Action) -> dict[str, Any] | None:
+    def _batch(self, action: ScriptAction) -> dict[str, Any] | None:
         partition = f"t-{action.partition}"
         batch = {"partition": partition, "record_count": action.records, **self._ill_formed(action)}
         if not action.who:
@@ -164,7 +164,7 @@ class ClientKnowledge:
             "transactional": action.transactional or action.ill == MARKER,
         }
 
-    def _ill_formed(self, action: Action) -> dict[str, Any]:
+    def _ill_formed(self, action: ScriptAction) -> dict[str, Any]:
         """What a batch of the wrong form has otherwise than others."""
         if action.ill not in self.ill_formed:
             return {}
@@ -182,11 +182,11 @@ class ClientKnowledge:
         }
         return forms.get(action.ill, {})
 
-    def _identity(self, action: Action) -> Identity | None:
+    def _identity(self, action: ScriptAction) -> Identity | None:
         known = self.identities.get(action.of or action.who)
         return None if known is None else Identity(known.producer_id, max(known.epoch + action.epoch, 0))
 
-    def _initialize(self, action: Action, version: int) -> dict[str, Any]:
+    def _initialize(self, action: ScriptAction, version: int) -> dict[str, Any]:
         if not action.who.startswith("t"):
             return {"transactional_id": None, "timeout": TIMEOUT_MS}
         known = self._identity(action) if action.expects and version >= EXPECTS_SINCE else None
@@ -198,13 +198,13 @@ class ClientKnowledge:
             "producer_epoch": -1 if action.ill == script.HALF else expected[1],
         }
 
-    def _exhaust(self, action: Action) -> dict[str, Any] | None:
+    def _exhaust(self, action: ScriptAction) -> dict[str, Any] | None:
         """As many bumps as lead to the last epoch of a client, or to one before it."""
         known = self.identities.get(action.who)
         times = 0 if known is None else self.max_epoch - 1 + action.epoch - known.epoch
         return {"transactional_id": action.who, "timeout": TIMEOUT_MS, "times": times} if times > 0 else None
 
-    def _markers(self, action: Action, version: int) -> dict[str, Any] | None:
+    def _markers(self, action: ScriptAction, version: int) -> dict[str, Any] | None:
         """A marker as a coordinator sends it; before the first true one nobody knows a coordinator's epoch."""
         known = self._identity(action)
         if known is None or self.names.number(known.producer_id) not in self.names.coordinator_epochs:
@@ -220,7 +220,7 @@ class ClientKnowledge:
             marker["transaction_version"] = self.transaction_version
         return {"markers": [marker]}
 
-    def _of_transaction(self, action: Action, version: int) -> dict[str, Any] | None:
+    def _of_transaction(self, action: ScriptAction, version: int) -> dict[str, Any] | None:
         known = self._identity(action)
         if known is None:
             return None
@@ -243,7 +243,7 @@ class ClientKnowledge:
         generation, member = self._claim(action)
         return {**commit, "generation": generation, "member": member, "group_instance_id": action.instance or None}
 
-    def _claim(self, action: Action) -> tuple[int, str]:
+    def _claim(self, action: ScriptAction) -> tuple[int, str]:
         """The generation and the member as which offsets are committed."""
         if action.stranger:
             return FIRST_GENERATION + action.generation, STRANGER
@@ -252,7 +252,7 @@ class ClientKnowledge:
         return -1, ""
 
 
-def _named(action: Action) -> list[str]:
+def _named(action: ScriptAction) -> list[str]:
     """The partitions that a request names."""
     numbers = (action.partition, 1 - action.partition) if action.both else (action.partition,)
     return [f"t-{number}" for number in numbers]
@@ -266,7 +266,7 @@ def _batches(sent: Sent, response: Mapping[str, Any]) -> Iterator[tuple[Mapping[
         yield from ((batch, response["partitions"][batch["partition"]]) for batch in sent.request["batches"])
 
 
-def _fetch(action: Action) -> dict[str, Any]:
+def _fetch(action: ScriptAction) -> dict[str, Any]:
     request = {
         "partition": f"t-{action.partition}",
         "offset": action.offset,

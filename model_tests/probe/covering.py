@@ -1,11 +1,12 @@
 """`python -m model_tests.probe.covering`: which branches of the specification sessions can reach, by release.
 
 A branch that no script reaches, of many that are drawn, is taken for one that no client can reach. `branches.json` has
-the others, and what was drawn; a run on a broker is held against them.
+the others, and what was drawn; a run on a broker is compared with them.
 """
 
 import json
 from collections.abc import Collection, Iterator
+from dataclasses import astuple
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -56,7 +57,7 @@ def _written() -> dict[str, list[str]]:
 
 def _drawn() -> str:
     """A digest of the directed scripts, and of some that are drawn, of new clients and of old ones."""
-    listed = [str(script) for release in (RELEASES[0], NEWEST) for script in scripts(release, COMPARED)]
+    listed = [str(astuple(script)) for release in (RELEASES[0], NEWEST) for script in scripts(release, COMPARED)]
     return sha256("\n".join(listed).encode()).hexdigest()
 
 

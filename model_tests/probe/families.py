@@ -15,8 +15,8 @@ from model_tests.probe.script import (
     JOIN,
     NEWEST,
     SETTLE,
-    Action,
     Script,
+    ScriptAction,
 )
 from spec.vocabulary import Api
 
@@ -37,11 +37,11 @@ class _Draw:
         """Whether something happens."""
         return self.random.random() < chance
 
-    def action(self, api: str, **fields: object) -> Action:
+    def action(self, api: str, **fields: object) -> ScriptAction:
         """The next action, of a version that fits the client."""
         self.count += 1
         version = NEWEST if self.style == "newest" else self.random.random()
-        return replace(Action(self.count, api, version=version), **fields)  # type: ignore[arg-type]
+        return replace(ScriptAction(self.count, api, version=version), **fields)  # type: ignore[arg-type]
 
     def delta(self, chance: float, *deltas: int) -> int:
         """Mostly 0."""
@@ -55,7 +55,7 @@ class _Draw:
         """One of the topic's partitions."""
         return int(self.happens(0.3))
 
-    def produce(self, who: str, *, transactional: bool, wrong: float = 0.15, racy: bool = False) -> Action:
+    def produce(self, who: str, *, transactional: bool, wrong: float = 0.15, racy: bool = False) -> ScriptAction:
         """A batch, mostly the one that comes next."""
         return self.action(
             Api.PRODUCE,
@@ -68,7 +68,7 @@ class _Draw:
             racy=racy,
         )
 
-    def fetch(self, *, racy: bool = False) -> Action:
+    def fetch(self, *, racy: bool = False) -> ScriptAction:
         """A read of one partition."""
         return self.action(
             Api.FETCH,
@@ -79,7 +79,7 @@ class _Draw:
             racy=racy,
         )
 
-    def copy(self, of: Sequence[Action]) -> Iterator[Action]:
+    def copy(self, of: Sequence[ScriptAction]) -> Iterator[ScriptAction]:
         """A late copy of one of these."""
         sendable = [each for each in of if each.api not in (COPY, SETTLE, JOIN)]
         if sendable:
@@ -99,9 +99,9 @@ def drawn(family: str, seed: int, *, implicit: bool) -> Script:
     return Script(family, seed, actions, legacy=draw.style == "legacy")
 
 
-def _appends(draw: _Draw, implicit: bool) -> Iterator[Action]:
+def _appends(draw: _Draw, implicit: bool) -> Iterator[ScriptAction]:
     yield draw.action(Api.INIT_PRODUCER_ID, who=IDEMPOTENT)
-    made: list[Action] = []
+    made: list[ScriptAction] = []
     if draw.happens(0.25):  # numbers run out where any first sequence is taken
         wraps = draw.produce(IDEMPOTENT, transactional=False, wrong=0)
         made = [replace(wraps, sequence=-draw.random.randint(1, 6))]
@@ -126,12 +126,12 @@ def _appends(draw: _Draw, implicit: bool) -> Iterator[Action]:
         yield from found
 
 
-def _ill_formed(draw: _Draw, batch: Action) -> Action:
+def _ill_formed(draw: _Draw, batch: ScriptAction) -> ScriptAction:
     """A batch that no client makes."""
     return replace(batch, ill=draw.random.choice(ILL))
 
 
-def _transaction(draw: _Draw, who: str, implicit: bool) -> Iterator[Action]:
+def _transaction(draw: _Draw, who: str, implicit: bool) -> Iterator[ScriptAction]:
     """A transaction as a client makes it, with something missing or wrong now and then."""
     wrong = 0.08
     for _ in range(draw.random.choice((1, 1, 1, 2, 0))):
@@ -148,7 +148,7 @@ def _transaction(draw: _Draw, who: str, implicit: bool) -> Iterator[Action]:
         yield _end(draw, who, wrong)
 
 
-def _marker(draw: _Draw, who: str) -> Action:
+def _marker(draw: _Draw, who: str) -> ScriptAction:
     """A marker as a coordinator writes it, or a coordinator of before."""
     return draw.action(
         Api.WRITE_TXN_MARKERS,
@@ -160,11 +160,11 @@ def _marker(draw: _Draw, who: str) -> Action:
     )
 
 
-def _end(draw: _Draw, who: str, wrong: float, *, racy: bool = False) -> Action:
+def _end(draw: _Draw, who: str, wrong: float, *, racy: bool = False) -> ScriptAction:
     return draw.action(Api.END_TXN, who=who, commits=draw.happens(0.55), epoch=draw.delta(wrong, -1, 1, -2), racy=racy)
 
 
-def _init(draw: _Draw, who: str, *, racy: bool = False) -> Action:
+def _init(draw: _Draw, who: str, *, racy: bool = False) -> ScriptAction:
     return draw.action(
         Api.INIT_PRODUCER_ID,
         who=who,
@@ -192,7 +192,7 @@ ODD: Final = MappingProxyType(
 """What happens out of turn, and how often."""
 
 
-def _odd(draw: _Draw, who: str, made: Sequence[Action]) -> Iterator[Action]:
+def _odd(draw: _Draw, who: str, made: Sequence[ScriptAction]) -> Iterator[ScriptAction]:
     """Something that a client does out of turn, or a network."""
     kind = draw.chosen(ODD)
     match kind:
@@ -226,7 +226,7 @@ OTHER: Final = MappingProxyType({"t0": "t1", "t1": "t0", "t2": "t0"})
 """Another transactional id, which may have been given no identity yet."""
 
 
-def _of_another(draw: _Draw, who: str) -> Action:
+def _of_another(draw: _Draw, who: str) -> ScriptAction:
     """A request of one transactional id with the identity of another, either of which may be unknown."""
     named, of = draw.random.choice(((who, OTHER[who]), (OTHER[who], who)))
     kind = draw.chosen({"end": 3, "add": 3, "produce": 2, "both": 2, "init": 1})
@@ -242,9 +242,9 @@ def _of_another(draw: _Draw, who: str) -> Action:
     return replace(_init(draw, named), expects=True, of=of)
 
 
-def _transactions(draw: _Draw, implicit: bool) -> Iterator[Action]:
+def _transactions(draw: _Draw, implicit: bool) -> Iterator[ScriptAction]:
     ids = ("t0", "t1")[: draw.random.choice((1, 1, 2))]
-    made: list[Action] = [draw.action(Api.INIT_PRODUCER_ID, who=who) for who in ids]
+    made: list[ScriptAction] = [draw.action(Api.INIT_PRODUCER_ID, who=who) for who in ids]
     yield from made
     for _ in range(draw.random.randint(3, 7)):
         who = draw.random.choice(ids)
@@ -254,7 +254,7 @@ def _transactions(draw: _Draw, implicit: bool) -> Iterator[Action]:
     yield draw.action(Api.FETCH, partition=0, committed_only=True)
 
 
-def _reads(draw: _Draw, implicit: bool) -> Iterator[Action]:
+def _reads(draw: _Draw, implicit: bool) -> Iterator[ScriptAction]:
     ids = ("t0", "t1", "t2")[: draw.random.choice((1, 2, 3))]
     yield from (draw.action(Api.INIT_PRODUCER_ID, who=who) for who in ids)
     for _ in range(draw.random.randint(3, 6)):
@@ -268,9 +268,9 @@ def _reads(draw: _Draw, implicit: bool) -> Iterator[Action]:
     yield draw.action(Api.FETCH, partition=1, committed_only=True)
 
 
-def _groups(draw: _Draw, implicit: bool) -> Iterator[Action]:
+def _groups(draw: _Draw, implicit: bool) -> Iterator[ScriptAction]:
     ids = ("t0", "t1")[: draw.random.choice((1, 1, 2))]
-    made: list[Action] = [draw.action(Api.INIT_PRODUCER_ID, who=who) for who in ids]
+    made: list[ScriptAction] = [draw.action(Api.INIT_PRODUCER_ID, who=who) for who in ids]
     yield from made
     member = draw.happens(0.3)
     if member:
@@ -281,7 +281,9 @@ def _groups(draw: _Draw, implicit: bool) -> Iterator[Action]:
         yield from found
 
 
-def _group_step(draw: _Draw, who: str, implicit: bool, made: Sequence[Action], *, member: bool) -> Iterator[Action]:
+def _group_step(
+    draw: _Draw, who: str, implicit: bool, made: Sequence[ScriptAction], *, member: bool
+) -> Iterator[ScriptAction]:
     kind = draw.chosen({"transaction": 50, "commit": 12, "fetch": 12, "copy": 12, "init": 7, "produce": 4, "other": 3})
     commit = {
         "partition": draw.partition(),
@@ -326,7 +328,7 @@ def _claim(draw: _Draw, *, member: bool) -> dict[str, Any]:
     return claim
 
 
-def _exhausted(draw: _Draw, implicit: bool) -> Iterator[Action]:
+def _exhausted(draw: _Draw, implicit: bool) -> Iterator[ScriptAction]:
     """The last epochs of a producer id, and what comes after them; the very last is a coordinator's alone."""
     made = [draw.action(Api.INIT_PRODUCER_ID, who="t0"), draw.action(EXHAUST, who="t0", epoch=draw.delta(0.4, -1, -2))]
     yield from made
@@ -340,13 +342,13 @@ def _exhausted(draw: _Draw, implicit: bool) -> Iterator[Action]:
             ahead = 1
 
 
-def _with_epoch(action: Action, ahead: int) -> Action:
+def _with_epoch(action: ScriptAction, ahead: int) -> ScriptAction:
     """A step of a transaction with an epoch that is so much further."""
     moved = (Api.PRODUCE, Api.ADD_PARTITIONS_TO_TXN, Api.END_TXN)
     return replace(action, epoch=action.epoch + ahead) if action.api in moved else action
 
 
-def _races(draw: _Draw, implicit: bool) -> Iterator[Action]:
+def _races(draw: _Draw, implicit: bool) -> Iterator[ScriptAction]:
     """A client that does not wait for markers, and a second one over another connection."""
     yield draw.action(Api.INIT_PRODUCER_ID, who="t0")
     for _ in range(draw.random.randint(2, 4)):
@@ -365,7 +367,7 @@ def _races(draw: _Draw, implicit: bool) -> Iterator[Action]:
     yield draw.action(Api.FETCH, partition=0, committed_only=True)
 
 
-def _raced(draw: _Draw, *, fetches: bool = True) -> Action:
+def _raced(draw: _Draw, *, fetches: bool = True) -> ScriptAction:
     kind = draw.chosen({"end": 3, "init": 3, "add": 2, "fetch": int(fetches)})
     match kind:
         case "end":

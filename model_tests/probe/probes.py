@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from model_tests.probe.directed import directed
 from model_tests.probe.distinguishing import distinguishes
-from model_tests.probe.script import Action, Script
+from model_tests.probe.script import Script, ScriptAction
 from model_tests.probe.versions import Announced, taken_by_both
 from spec.versions import KAFKA_3_9, KAFKA_3_9_UNVERIFIED, PROFILES, RELEASES, Profile
 
@@ -73,7 +73,7 @@ UNSEEN: Final[Mapping[str, str]] = MappingProxyType(
             "offsets_lag_marker",
             "pending_checked_first",
             "marker_keeps_next_guard",
-            "stale_epoch_before_asking",
+            "stale_epoch_before_coordinator",
             "stale_epoch_before_verification",
         ),
         "it shows for a moment, while something else is under way",
@@ -90,7 +90,7 @@ HIDDEN: Final = "another difference hides it, or no session met it"
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Distinction:
     """Two values of one behaviour, in a release.
 
     Attributes:
@@ -132,7 +132,7 @@ class Probe:
     """A script, and what it distinguishes."""
 
     script: Script
-    tells: tuple[Told, ...]
+    distinctions: tuple[Distinction, ...]
 
     def to_json(self) -> dict[str, Any]:
         """The probe as JSON values; fields of an action that have their default are left out."""
@@ -140,7 +140,7 @@ class Probe:
             "family": self.script.family,
             "legacy": self.script.legacy,
             "actions": [_written(action) for action in self.script.actions],
-            "tells": [list(astuple(each)) for each in self.tells],
+            "distinctions": [list(astuple(each)) for each in self.distinctions],
         }
 
 
@@ -203,44 +203,53 @@ def indistinct(profile: Profile) -> Iterator[str]:
 def seen_between(one: Profile, other: Profile) -> tuple[str, ...]:
     """The behaviours of two releases that a probe distinguishes in one of them.
 
-    The probe is sent in the versions of requests that both take: one that is held against the other is asked no more.
+    The probe is sent in the versions of requests that both take: one that is compared with the other is asked no more.
     """
 
     def is_seen(name: str) -> bool:
         several = [
-            Told(each.name, name, getattr(another, name), each.transaction_version, another.name)
+            Distinction(each.name, name, getattr(another, name), each.transaction_version, another.name)
             for each, another in ((one, other), (other, one))
         ]
-        return any(told.holds_of(probe.script) for probe in _telling(name) for told in several)
+        return any(distinction.holds_of(probe.script) for probe in _telling(name) for distinction in several)
 
     return tuple(name for name in differing(one, other) if is_seen(name))
 
 
 def _telling(name: str) -> Iterator[Probe]:
     """The probes that tell a behaviour somewhere."""
-    return (probe for probe in probes() if name in {told.behaviour for told in probe.tells})
+    return (probe for probe in probes() if name in {distinction.behaviour for distinction in probe.distinctions})
 
 
 def _hidden(name: str, one: Profile, other: Profile) -> str:
     """Why a client that may see a behaviour does not see it between two releases."""
-    listed = [told for probe in _telling(name) for told in probe.tells if told.behaviour == name]
-    there = [told for told in listed if told.release in (one.name, other.name)]
-    alone = next((told for told in there if told.under == PROFILES[told.release].transaction_version), None)
+    listed = [
+        distinction for probe in _telling(name) for distinction in probe.distinctions if distinction.behaviour == name
+    ]
+    there = [distinction for distinction in listed if distinction.release in (one.name, other.name)]
+    alone = next(
+        (
+            distinction
+            for distinction in there
+            if distinction.under == PROFILES[distinction.release].transaction_version
+        ),
+        None,
+    )
     if alone is not None:
         return f"{alone.release} shows it in versions of requests that not both take"
-    return next((f"it shows under transaction.version {told.under}" for told in there), HIDDEN)
+    return next((f"it shows under transaction.version {distinction.under}" for distinction in there), HIDDEN)
 
 
-def _written(action: Action) -> dict[str, Any]:
-    plain = Action(0, "")
+def _written(action: ScriptAction) -> dict[str, Any]:
+    plain = ScriptAction(0, "")
     return {
         part.name: getattr(action, part.name)
-        for part in fields(Action)
+        for part in fields(ScriptAction)
         if getattr(action, part.name) != getattr(plain, part.name)
     }
 
 
 def _read(number: int, written: Mapping[str, Any]) -> Probe:
-    actions = tuple(Action(**each) for each in written["actions"])
-    tells = tuple(Told(*each) for each in written["tells"])
-    return Probe(Script(written["family"], number, actions, written["legacy"]), tells)
+    actions = tuple(ScriptAction(**each) for each in written["actions"])
+    distinctions = tuple(Distinction(*each) for each in written["distinctions"])
+    return Probe(Script(written["family"], number, actions, written["legacy"]), distinctions)

@@ -39,7 +39,7 @@ NEWEST: Final = 0.999
 
 
 @dataclass(frozen=True, slots=True)
-class Action:
+class ScriptAction:
     """One step of a script.
 
     Attributes:
@@ -143,10 +143,10 @@ class Script:
 
     family: str
     seed: int
-    actions: tuple[Action, ...]
+    actions: tuple[ScriptAction, ...]
     legacy: bool = False
 
-    def keeping(self, actions: Sequence[Action]) -> "Script":
+    def keeping(self, actions: Sequence[ScriptAction]) -> "Script":
         """The same with some of its actions."""
         return replace(self, actions=tuple(actions))
 

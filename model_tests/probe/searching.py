@@ -11,15 +11,15 @@ from typing import Final
 from rich.console import Console
 
 from model_tests.probe.distinguishing import Candidates, effort, runs_out, shortest
-from model_tests.probe.probes import UNSEEN, Probe, Told, differing, neighbours, probes, write
+from model_tests.probe.probes import UNSEEN, Distinction, Probe, differing, neighbours, probes, write
 from model_tests.probe.reducing import reduced
-from model_tests.probe.script import Action, Script
+from model_tests.probe.script import Script, ScriptAction
 
 SEEDS: Final = 150
 """Of each family that are drawn."""
 
 
-def wanted() -> Iterator[Sequence[Told]]:
+def wanted() -> Iterator[Sequence[Distinction]]:
     """For each release and each behaviour of a neighbour, what tells the two apart: the first that some session shows.
 
     A session of the versions that both take comes first, then one of all that the release takes, then one under a lower
@@ -31,25 +31,25 @@ def wanted() -> Iterator[Sequence[Told]]:
                 if name not in UNSEEN:
                     version = one.transaction_version
                     contexts = [(version, other.name), *((under, one.name) for under in range(version, -1, -1))]
-                    yield [Told(one.name, name, getattr(other, name), *context) for context in contexts]
+                    yield [Distinction(one.name, name, getattr(other, name), *context) for context in contexts]
 
 
 def search(seeds: int, known: Sequence[Probe], say: Callable[[str], None]) -> Iterator[list[Probe]]:
-    """The probes, each time that one is found: where one tells several behaviours, there is no other for those.
+    """The probes, each time that one is found; a probe that shows several behaviours is the only one for them.
 
     Args:
         seeds: of each family that are drawn.
         known: probes that were found before, whose scripts are tried first.
         say: prints a line.
     """
-    found: dict[Script, list[Told]] = {probe.script: [] for probe in known}
+    found: dict[Script, list[Distinction]] = {probe.script: [] for probe in known}
     pools: dict[tuple[str, str, int], Candidates] = {}
     for contexts in wanted():
-        for told in contexts:
-            script = _shortest(told, found, pools, seeds)
+        for distinction in contexts:
+            script = _shortest(distinction, found, pools, seeds)
             if script is not None:
-                found.setdefault(script, []).append(told)
-                say(f"{told.release}: {told.behaviour} by {len(script.actions)} steps")
+                found.setdefault(script, []).append(distinction)
+                say(f"{distinction.release}: {distinction.behaviour} by {len(script.actions)} steps")
                 yield [Probe(script, tuple(tells)) for script, tells in found.items() if tells]
                 break
         else:
@@ -57,26 +57,26 @@ def search(seeds: int, known: Sequence[Probe], say: Callable[[str], None]) -> It
 
 
 def _shortest(
-    told: Told, found: Iterable[Script], pools: dict[tuple[str, str, int], Candidates], seeds: int
+    distinction: Distinction, found: Iterable[Script], pools: dict[tuple[str, str, int], Candidates], seeds: int
 ) -> Script | None:
     """The shortest script that tells this: one that was found for something else, or a new one."""
-    known = min((each for each in found if told.holds_of(each)), key=effort, default=None)
+    known = min((each for each in found if distinction.holds_of(each)), key=effort, default=None)
     if known is not None and not runs_out(known):
         return known
-    place = (told.release, told.beside, told.under)
+    place = (distinction.release, distinction.beside, distinction.under)
     if place not in pools:
-        for other in [each for each in pools if each[0] != told.release]:
+        for other in [each for each in pools if each[0] != distinction.release]:
             del pools[other]
-        pools[place] = Candidates(told.sound, seeds, told.announced)
-    another = shortest(pools[place], told.sound, told.changed, told.announced)
+        pools[place] = Candidates(distinction.sound, seeds, distinction.announced)
+    another = shortest(pools[place], distinction.sound, distinction.changed, distinction.announced)
     return min((each for each in (known, another) if each is not None), key=effort, default=None)
 
 
 def shortest_for_all(probe: Probe) -> Probe:
     """The probe without the steps that none of the behaviours needs which it tells by now."""
 
-    def shows(actions: Sequence[Action]) -> bool:
-        return all(told.holds_of(probe.script.keeping(actions)) for told in probe.tells)
+    def shows(actions: Sequence[ScriptAction]) -> bool:
+        return all(distinction.holds_of(probe.script.keeping(actions)) for distinction in probe.distinctions)
 
     return replace(probe, script=probe.script.keeping(tuple(reduced(probe.script.actions, shows))))
 

@@ -22,8 +22,8 @@ from model_tests.probe.families import DRAWS, drawn
 from model_tests.probe.imagined import ImaginedBroker
 from model_tests.probe.probes import (
     UNSEEN,
+    Distinction,
     Probe,
-    Told,
     differing,
     indistinct,
     neighbours,
@@ -31,7 +31,7 @@ from model_tests.probe.probes import (
     seen_between,
     unseen_in,
 )
-from model_tests.probe.script import Action
+from model_tests.probe.script import ScriptAction
 from spec import rules
 from spec.algebra import Term, all_of, any_of, implies, negate, same
 from spec.engines.induction import prove_fact
@@ -39,7 +39,7 @@ from spec.engines.verdict import Proved, Refuted
 from spec.judging.judge import entries_agree
 from spec.protocol.append import Append, append
 from spec.protocol.records import AppendRequest, MetVerification, ProducerEntry
-from spec.protocol.verification import ADDS_SINCE, is_asked
+from spec.protocol.verification import ADDS_SINCE, needs_verification
 from spec.systems.decision_lemmas import Fact
 from spec.versions import KAFKA_2_4, KAFKA_2_5, KAFKA_4_1, KAFKA_4_2, KAFKA_4_3, KAFKA_4_4, RELEASES, Profile
 
@@ -54,21 +54,23 @@ def named(value: object) -> str | None:
 def test_a_probe_distinguishes_what_it_says(probe: Probe) -> None:
     """In each release that it names, the one behaviour makes a difference; each step is needed for some of that."""
     assert len(probe.script.actions) <= MOST_STEPS
-    assert probe.tells
-    assert all(told.other != getattr(told.sound, told.behaviour) for told in probe.tells)
-    assert all(told.holds_of(probe.script) for told in probe.tells)
+    assert probe.distinctions
+    assert all(
+        distinction.other != getattr(distinction.sound, distinction.behaviour) for distinction in probe.distinctions
+    )
+    assert all(distinction.holds_of(probe.script) for distinction in probe.distinctions)
     for action in probe.script.actions:
         fewer = [each for each in probe.script.actions if each is not action and each.original != action.key]
-        assert not all(told.holds_of(probe.script.keeping(fewer)) for told in probe.tells), action
+        assert not all(distinction.holds_of(probe.script.keeping(fewer)) for distinction in probe.distinctions), action
 
 
 def test_every_difference_of_neighbours_is_seen_or_has_a_reason() -> None:
     """A behaviour that no probe distinguishes anywhere says where it shows."""
-    told = {each.behaviour for probe in probes() for each in probe.tells}
+    distinction = {each.behaviour for probe in probes() for each in probe.distinctions}
     differences = {name for one, other in neighbours() for name in differing(one, other)}
 
-    assert set() == differences - told - set(UNSEEN)
-    assert set() == told & set(UNSEEN)
+    assert set() == differences - distinction - set(UNSEEN)
+    assert set() == distinction & set(UNSEEN)
     assert set() == set(UNSEEN) - {behaviour.name for behaviour in fields(Profile)}
 
 
@@ -87,12 +89,12 @@ def test_what_no_client_can_distinguish_is_said() -> None:
 
 def test_what_is_sent_between_two_releases_is_what_both_take() -> None:
     """WriteTxnMarkers 2 is sent to 4.2 alone, and so the same script says nothing between 4.1 and 4.2."""
-    told = Told("4.2", "marker_epoch_strict", False, 2, "4.2")
-    scripts = [probe.script for probe in probes() if told in probe.tells]
+    distinction = Distinction("4.2", "marker_epoch_strict", False, 2, "4.2")
+    scripts = [probe.script for probe in probes() if distinction in probe.distinctions]
 
     assert scripts
-    assert all(told.holds_of(script) for script in scripts)
-    assert not any(replace(told, beside="4.1").holds_of(script) for script in scripts)
+    assert all(distinction.holds_of(script) for script in scripts)
+    assert not any(replace(distinction, beside="4.1").holds_of(script) for script in scripts)
 
 
 @pytest.mark.parametrize("guarded", [True, False])
@@ -104,7 +106,7 @@ def test_only_something_under_way_shows_when_a_stale_epoch_is_refused(guarded: b
     profiles = [replace(KAFKA_4_3, stale_epoch_before_verification=value) for value in (True, False)]
 
     def alike(entry: ProducerEntry, request: AppendRequest, seen: MetVerification) -> Term:
-        asked = is_asked(entry, request, ADDS_SINCE, KAFKA_4_3)
+        asked = needs_verification(entry, request, ADDS_SINCE, KAFKA_4_3)
         one, other = (append(entry, request, profile, seen) for profile in profiles)
         met = any_of(negate(asked), same(seen.verification_guarded, guarded))
         written = implies(request.control, request.record_count > 0)  # a coordinator writes no empty marker
@@ -175,5 +177,5 @@ def test_the_branches_are_those_of_the_scripts_that_are_drawn(monkeypatch: pytes
 def test_a_probe_is_read_as_it_was_written() -> None:
     """With the fields of its actions that have no default."""
     for probe in probes():
-        actions = tuple(Action(**written) for written in probe.to_json()["actions"])
+        actions = tuple(ScriptAction(**written) for written in probe.to_json()["actions"])
         assert probe.script.actions == actions
