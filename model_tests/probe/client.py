@@ -184,7 +184,9 @@ class ClientKnowledge:
 
     def _identity(self, action: ScriptAction) -> Identity | None:
         known = self.identities.get(action.of or action.who)
-        return None if known is None else Identity(known.producer_id, max(known.epoch + action.epoch, 0))
+        if known is None:
+            return None
+        return Identity(known.producer_id, min(max(known.epoch + action.epoch, 0), self.max_epoch))
 
     def _initialize(self, action: ScriptAction, version: int) -> dict[str, Any]:
         if not action.who.startswith("t"):
