@@ -279,11 +279,14 @@ class _Sample:
         quoted = bool(often) and all(shape.endswith(re.escape('"')) for shape in often)
         width = max(self.widths, default=0)
         width = width if 2 * self.widths[width] > self.widths.total() else 0
-        suffix, count = (self.suffixes.most_common(1) or [("", 0)])[0]
+        suffix = min(
+            (each for each in self.suffixes if 10 * self.suffixes[each] >= self.suffixes.total()), key=len, default=""
+        )
+        behind = sum(count for each, count in self.suffixes.items() if each.endswith(suffix))
         return Layout(
             re.compile("|".join([*patterns, r"\s*"])),
             re.compile(self._continued(patterns, width)),
-            suffix if 10 * count >= 9 * self.suffixes.total() else "",
+            suffix if 10 * behind >= 9 * self.suffixes.total() else "",
             width,
             quoted,
             2 * self.joined > self.prefixes.total(),
@@ -347,7 +350,7 @@ def entries(lines: Iterable[str], layout: Layout) -> Iterator[Entry]:
 
 def _in_order(lines: Iterable[str], layout: Layout) -> Iterator[tuple[int, str, str, re.Match[str] | None]]:
     """Each line of a tool with its head, and with the line of the text that it is in, and that one's number."""
-    found = ((at, raw, *each) for at, raw in enumerate(lines, 1) for each in layout.lines(raw))
+    found = ((at, raw, text, head) for at, raw in enumerate(lines, 1) for text, head in layout.lines(raw))
     if not layout.falling:
         yield from found
         return

@@ -49,7 +49,9 @@ from spec.vocabulary import (
     Timestamp,
 )
 
-_FILE: Final = re.compile(r"(?:(?P<partition>[\w.-]+-\d+)[/\\])?(?<!\d)(?P<base>\d{20})\.log(?![\w.])", re.ASCII)
+_FILE: Final = re.compile(
+    r"(?:(?P<partition>[\w.-]+?-\d+)(?:\.[0-9a-f]+-\w+)?[/\\])?(?<!\d)(?P<base>\d{20})\.log(?![\w.])", re.ASCII
+)
 _NAMED: Final = re.compile(r"^(?P<partition>[\w.-]*[\w]-\d+)(?=[.]|$)", re.ASCII)
 _LAST: Final = 2**63 - 1
 _CONTROLLERS_TOPIC: Final = "__cluster_metadata"

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from html import unescape
 from tempfile import TemporaryFile
-from typing import Final
+from typing import Any, Final
 
 from model_tests.logs.unpacking import HEAD, TextFile
 
@@ -53,11 +53,11 @@ def lines_of(file: TextFile) -> Iterator[str]:
     """
     with io.BufferedReader(file.stream(), 1 << 16) as source, TemporaryFile() as decoded:
         head = source.peek(HEAD)
-        content: io.BufferedIOBase = source
+        content: Any = source
         if _QUOTED.search(head) and not _NOT_QUOTED.search(head[: head.rfind(b"\n") + 1 or len(head)]):
             quopri.decode(source, decoded)
             decoded.seek(0)
-            content = io.BufferedReader(decoded)  # type: ignore[arg-type]  # it is a file of bytes
+            content = decoded
         encoding = _encoding(head[:HEAD])
         if encoding:
             yield from map(_plain, _pieces(io.TextIOWrapper(content, encoding, errors="replace", newline=None)))

@@ -102,9 +102,15 @@ class Bounded(io.RawIOBase):
         self._file, self._left = file, most
 
     def readable(self) -> bool:
+        """It is."""
         return True
 
     def readinto(self, buffer: Any) -> int:
+        """Read into a buffer what fits in it.
+
+        Raises:
+            OSError: there is more than it may have.
+        """
         content = self._file.read(len(buffer))
         self._left -= len(content)
         if self._left < 0:
@@ -115,7 +121,7 @@ class Bounded(io.RawIOBase):
 
 def texts_at(path: Path) -> list[TextFile]:
     """The file as text; of an archive, those in it. What cannot be opened says so where it is read."""
-    return list(islice(_texts(TextFile(path, "", partial(path.open, "rb")), _DEEPEST), _MOST))
+    return list(islice(_texts(TextFile(path, "", lambda: path.open("rb")), _DEEPEST), _MOST))
 
 
 def in_base64(file: TextFile) -> list[TextFile]:
