@@ -260,16 +260,14 @@ class _Sample:
         self.prefixes[_shape(before)] += 1
         self.before[before] += 1
         if kind in _ENDING:
-            ended = _ENDED.search(line, found.start())
-            behind = line[ended.end() :] if ended else str(_SUFFIX.search(line.rstrip())[0])  # type: ignore[index]  # it matches nothing, too
-            self.suffixes[behind.rstrip()] += 1
+            self.suffixes[_behind(line, found.start())] += 1
 
     def _order(self, line: str) -> None:
         for found in islice(_ORDER.finditer(line), _LEARNT):
-            what, now = str(found.lastgroup), found[2] or found[4]
+            what, now = str(found.lastgroup), int(found[2] or found[4] or -1)
             before = self.newest.get(what, now)
-            if now and before and now != before:
-                self.moved[int(now) > int(before)] += 1
+            if min(now, before) >= 0 and now != before:
+                self.moved[now > before] += 1
             self.newest[what] = now
 
     def layout(self) -> Layout:
@@ -305,6 +303,13 @@ class _Sample:
         own = next((each for each, _ in self.before.most_common(1) if all(one.startswith(each) for one in lines)), "")
         indent = _INDENT.match(commonprefix(lines))  # noqa: RUF071  # of texts
         return re.escape(own or (indent[0] if indent else ""))
+
+
+def _behind(line: str, at: int = 0) -> str:
+    """What is behind a line: behind its last word, where it has that."""
+    found = _ENDED.search(line, at)
+    behind = _SUFFIX.search(line.rstrip())
+    return line[found.end() :].rstrip() if found else behind[0] if behind else ""
 
 
 def layout_of(lines: Iterable[str]) -> Layout:
