@@ -277,6 +277,8 @@ class _Sample:
         quoted = bool(often) and all(shape.endswith(re.escape('"')) for shape in often)
         width = max(self.widths, default=0)
         width = width if 2 * self.widths[width] > self.widths.total() else 0
+        rows = (each for each in self.continuing.get(width, ()) if len(each) == width)
+        self.suffixes.update(map(_behind, rows))
         suffix = min(
             (each for each in self.suffixes if 10 * self.suffixes[each] >= self.suffixes.total()), key=len, default=""
         )
