@@ -46,11 +46,8 @@ _SMALL: Final = 1 << 28
 _COMPRESSED: Final = ((b"\x1f\x8b", gzip.open), (b"\xfd7zXZ\0", lzma.open), (b"BZh", bz2.open))
 _ZIPPED: Final = (b"PK\3\4", b"PK\5\6")
 _TAR: Final = slice(257, 262)
-_MAIL: Final = re.compile(
-    rb"\A(?:From |[A-Z][\w-]*: ).*^(?:content-transfer-encoding: *(?:base64|quoted-printable)|content-type: "
-    rb"*(?:multipart/|.*(?:\n\s.*)*format=\"?flowed))",
-    re.IGNORECASE | re.MULTILINE | re.DOTALL,
-)
+_MAIL: Final = re.compile(rb"From |[A-Z][\w-]{0,60}: ")
+_ENCODINGS: Final = ("base64", "quoted-printable")
 _BASE64: Final = re.compile(
     rb"(?:^[ \t>]*[A-Za-z0-9+/]{40,}={0,2}[ \t\r]*(?:\n|\Z))+(?:^[ \t>]*[\w+/]+={0,2}\s)?", re.M
 )
@@ -172,7 +169,7 @@ def _opened(file: TextFile) -> Iterator[TextFile]:
         with tarfile.open(fileobj=file.open()) as packed:
             names = [each.name for each in islice(packed, _MOST) if each.isfile()]
         yield from (_of(file, name, partial(_in_tar, file.open, name)) for name in names)
-    elif _MAIL.search(head):
+    elif _is_mail(head):
         with file.stream() as raw:
             content = io.BufferedReader(raw).read(_AT_ONCE)
         for number, part in enumerate(_parts(content), 1):
@@ -205,6 +202,19 @@ def _in_tar(opens: Callable[[], IO[bytes]], name: str) -> IO[bytes]:
     return content
 
 
+def _is_mail(head: bytes) -> bool:
+    """Whether it is a mail of which more than its lines is known, or a box of mails."""
+    if not _MAIL.match(head):
+        return False
+    mail = message_from_bytes(head, policy=policy.compat32)
+    encoded = str(mail["content-transfer-encoding"]).strip().lower() in _ENCODINGS
+    return encoded or mail.is_multipart() or _flows(mail) or (head.startswith(b"From ") and len(mail) > 0)
+
+
+def _flows(part: Message) -> bool:
+    return str(part.get_param("format")).lower() == "flowed"
+
+
 def _parts(content: bytes) -> Iterator[Message]:
     """The parts of each mail: a box of them has one after the other."""
     mails = re.split(rb"^From .*\n", content, flags=re.MULTILINE) if content.startswith(b"From ") else [content]
@@ -215,7 +225,7 @@ def _parts(content: bytes) -> Iterator[Message]:
 def _content(part: Message) -> bytes:
     """A part without its transfer encoding; flowing text has its lines whole again (RFC 3676)."""
     content = bytes(part.get_payload(decode=True) or b"")
-    if str(part.get_param("format")).lower() == "flowed":
+    if _flows(part):
         kept = rb"" if str(part.get_param("delsp")).lower() == "yes" else rb" "
         content = re.sub(rb"(?<!^--) \r?\n(?:[ >]*(?<=>) ?)?", kept, content)
     return content
