@@ -1,6 +1,5 @@
 """Directories that nobody wrote: bytes, files and names of small ones changed by a seed, many audits in one process."""
 
-import os
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -80,4 +79,4 @@ def fuzz_directories(whole: Sequence[Path], scratch: Path, seeds: range) -> int:
 
 def sizes(folder: Path) -> int:
     """Bytes of all files below."""
-    return sum(os.stat(path).st_size for path in folder.rglob("*") if path.is_file())
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
