@@ -74,21 +74,20 @@ def test_a_file_is_judged_as_it_is(tmp_path: Path) -> None:
     assert report.violations == run(file, trace=0, step=3).violations
 
 
-@pytest.mark.parametrize("wrong", [60, None], ids=["its first violation", "its end"])
+@pytest.mark.parametrize("wrong", [(65, 74), ()], ids=["its first violation", "its end"])
 def test_of_a_long_trace_the_steps_around_one_are_shown(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wrong: int | None
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wrong: tuple[int, ...]
 ) -> None:
     """The first violation, or the end; how to see others is said, and `--step` shows them."""
     monkeypatch.setattr(replay, "LONGEST", 100)
-    true = trace_of(0, steps=120)
-    wrong = next(row["step"] for row in true[wrong:] if row["origin"] >= 0) if wrong else None
     file = tmp_path / "traces.ndjson"
     with trace_writer(file) as write:
-        write({**row, "error": 999} if row["step"] in (wrong, 110) and wrong else row for row in true)
+        write({**row, "error": 999} if row["step"] in wrong else row for row in trace_of(0, steps=120))
 
     report, other = run(file), run(file, step=20)
 
-    middle = wrong or 119
+    assert [each.step for each in report.violations] == list(wrong)
+    middle = min(wrong, default=119)
     shown = [row["step"] for row in report.shown]
     assert shown == list(range(middle - AROUND, min(middle + AROUND, 119) + 1))
     assert f"shown: steps {shown[0]} to {shown[-1]} of 120; --step shows others" in printed(report)
