@@ -142,5 +142,11 @@ NEW_ID_LINKS: Final = (
 
 OPEN_LINKS: Final = (
     StepLink("open_transaction", rules.TXN_FAILOVER, not_forgotten, "an id that is known: its transaction is open"),
-    StepLink("loaded_record", rules.TXN_FAILOVER, loaded_as_written, "what was last written of it, or what followed"),
+    StepLink(
+        "loaded_record",
+        rules.TXN_FAILOVER,
+        loaded_as_written,
+        "what was last written of it, or what followed",
+        bound=True,
+    ),
 )

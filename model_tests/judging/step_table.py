@@ -100,13 +100,13 @@ def rows_in(table: pa.Table) -> list[Row]:
     """The steps of a table, each by the names of its columns; a row is a copy of one in which most is as everywhere."""
     alike = {name: table[name][0].as_py() for name in table.column_names if _is_alike(table[name])}
     names = [name for name in table.column_names if name not in alike]
-    pattern: Row = {name: alike.get(name) for name in table.column_names}
+    pattern: dict[str, Any] = {name: alike.get(name) for name in table.column_names}
     values = zip(*(_values(table[name]) for name in names), strict=True) if names else repeat((), len(table))
     with _uncollected():
         return [_changed(pattern.copy(), zip(names, of_row, strict=True)) for of_row in values]
 
 
-def _changed(row: Row, values: Iterable[tuple[str, Any]]) -> Row:
+def _changed(row: dict[str, Any], values: Iterable[tuple[str, Any]]) -> Row:
     row.update(values)
     return row
 
@@ -114,7 +114,7 @@ def _changed(row: Row, values: Iterable[tuple[str, Any]]) -> Row:
 def _is_alike(column: pa.ChunkedArray) -> bool:
     """Whether it has one value in all rows."""
     if column.null_count or not len(column):
-        return 0 < len(column) == column.null_count
+        return len(column) > 0 and bool(column.null_count == len(column))
     first = column[0]
     return bool(column[-1] == first and pc.all(pc.equal(column, first)).as_py())
 

@@ -26,7 +26,7 @@ _CELL: Final = r"[\s|]+"
 
 
 @unique
-class Line(StrEnum):
+class DumpLine(StrEnum):
     """A kind of line, by what it begins with."""
 
     FILE = r"Dumping(?: \S|\s*$)"
@@ -63,10 +63,10 @@ class Line(StrEnum):
     )
 
 
-_OF_LINES: Final = (Line.TABLE, Line.KCL)
+_OF_LINES: Final = (DumpLine.TABLE, DumpLine.KCL)
 """What has several lines by itself, whose lengths may be the same."""
 
-_ANYBODY: Final = frozenset((Line.RECORD.name, Line.FAILED.name, Line.REMARK.name))
+_ANYBODY: Final = frozenset((DumpLine.RECORD.name, DumpLine.FAILED.name, DumpLine.REMARK.name))
 """Lines that others print, too: by these no text is recognised."""
 
 _LEARNT: Final = 200
@@ -78,7 +78,7 @@ _FARTHEST: Final = 512
 _MOST_LINES: Final = 10_000
 """Lines of one value that are kept; of what is longer, nothing but the beginning is ever read."""
 
-_HEAD: Final = re.compile("|".join(f"(?P<{kind.name}>{kind.value.replace(' ', chr(92) + 's+')})" for kind in Line))
+_HEAD: Final = re.compile("|".join(f"(?P<{kind.name}>{kind.value.replace(' ', chr(92) + 's+')})" for kind in DumpLine))
 _INNER: Final = re.compile(
     r"(?P<FILE>Dumping\s+\S+?\.(?:log|index|timeindex|txnindex|snapshot|checkpoint)(?![a-z.]))"
     r"|(?P<RECORD>\|\s+offset:\s+-?\d)|(?P<START>(?:Log s|S)tarting\s+offset:)"
@@ -94,7 +94,7 @@ _ESCAPED: Final = re.compile(r'\\+(["/])')
 _SUFFIX: Final = re.compile(r"(?:<[^<>]{0,99}>|\^M|[^\w<>:,.()\[\]-])*$")
 """What may stand behind a line: no word, and nothing that a line may end with where it was cut."""
 
-_ENDING: Final = (Line.BATCH.name, Line.STATE.name, Line.OFFSET.name)
+_ENDING: Final = (DumpLine.BATCH.name, DumpLine.STATE.name, DumpLine.OFFSET.name)
 """Lines that end in a word or a bracket: what is behind that is none of theirs."""
 
 _ENDED: Final = re.compile(r"isvalid:\s+(?:true|false)\b")
@@ -115,7 +115,7 @@ _TOKEN: Final = re.compile(r"(\d+)|([0-9a-f]{12,})|(\s+)|([:-])|(.)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class DumpEntry:
     """A line of a tool, with the lines that continue it.
 
     Attributes:
@@ -124,7 +124,7 @@ class Entry:
     """
 
     line: int
-    kind: Line
+    kind: DumpLine
     text: str
     last: bool = False
 
@@ -178,7 +178,7 @@ class Layout:
 def _file(line: str) -> re.Match[str] | None:
     """The name of a dumped file behind something that stands before it alone."""
     found = _INNER.search(line, 0, _FARTHEST) if "Dumping" in line else None
-    return found if found is not None and found.lastgroup == Line.FILE.name else None
+    return found if found is not None and found.lastgroup == DumpLine.FILE.name else None
 
 
 def _parted(line: str) -> Iterator[str]:
@@ -244,9 +244,9 @@ class _Sample:
             if found is not None:
                 self._head(line, found)
             self.kinds.update(str(each.lastgroup) for each in inner)
-            goes_on = found is None and not inner and bool(line.strip()) and not last.endswith(" ")
-            self.widths[len(last)] += goes_on
-            if goes_on:
+            continues = found is None and not inner and bool(line.strip()) and not last.endswith(" ")
+            self.widths[len(last)] += continues
+            if continues:
                 self.continuing.setdefault(len(last), []).append(line)
             self.joined += len(inner) > 1
             last = line
@@ -335,7 +335,7 @@ def _shape(prefix: str) -> str:
     return r"\s*" + pattern.removeprefix(r"\s+") if not pattern or pattern.startswith((r"\s+", r"\d+")) else pattern
 
 
-def entries(lines: Iterable[str], layout: Layout) -> Iterator[Entry]:
+def entries(lines: Iterable[str], layout: Layout) -> Iterator[DumpEntry]:
     """The lines of tools in a text, in their order; what is none, and continues none, is passed over.
 
     Raises:
@@ -346,13 +346,13 @@ def entries(lines: Iterable[str], layout: Layout) -> Iterator[Entry]:
     for at, raw, text, found in _in_order(lines, layout):
         if found is not None:
             if kind is not None:
-                yield Entry(number, kind, "".join(parts))
-            number, kind, parts = at, Line[str(found.lastgroup)], [text]
+                yield DumpEntry(number, kind, "".join(parts))
+            number, kind, parts = at, DumpLine[str(found.lastgroup)], [text]
         elif len(parts) < _MOST_LINES:
             parts += [text] if cut else ["\n", text]
         cut = bool(layout.width) and len(raw) == layout.width and kind not in _OF_LINES
     if kind is not None:
-        yield Entry(number, kind, "".join(parts), last=True)
+        yield DumpEntry(number, kind, "".join(parts), last=True)
 
 
 def _in_order(lines: Iterable[str], layout: Layout) -> Iterator[tuple[int, str, str, re.Match[str] | None]]:

@@ -14,9 +14,10 @@ from spec.versions import KAFKA_3_9_UNVERIFIED, NEWEST
 NUMBERS: Final = 2**32
 """An event makes its choices with a number below this."""
 
-STEPS: Final = 50
+STEPS: Final = 50  # events of a run, a bound on its time: other seeds make other runs
 
 LONGEST_PAST: Final = 40
+"""Events before a Hypothesis run, at most, drawn by its seed: a long history without examples to shrink."""
 
 
 @dataclass(frozen=True, slots=True)

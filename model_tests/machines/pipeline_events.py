@@ -80,7 +80,7 @@ class PipelineRun(PipelineWorld):
 
     # --- the source -------------------------------------------------------------------------------------------
 
-    def source_goes_on(self, number: int) -> None:
+    def source_continues(self, number: int) -> None:
         """The source writes words, or ends what it has written: in most runs it commits."""
         choose = Choices(number)
         match self.source.instance.producer.state:
@@ -122,7 +122,7 @@ class PipelineRun(PipelineWorld):
         if working:
             worker = Choices(number).pick(working)
             self.happens(f"worker {worker.number} continues from {worker.phase.name}")
-            self.worker_goes_on(worker, number % self.shape.nodes)
+            self.worker_continues(worker, number % self.shape.nodes)
             if worker.works:
                 send_all(self, worker.instance, 0)
 
@@ -171,7 +171,7 @@ class PipelineRun(PipelineWorld):
             worker = choose.pick(paused)
             self.happens(f"worker {worker.number} continues, and does not know that it was suspended")
             self.worker_resumes(worker)
-            self.worker_goes_on(worker)
+            self.worker_continues(worker)
         elif working:
             worker = choose.pick(self._busy() or working)
             self.happens(f"worker {worker.number} is suspended in {worker.phase.name}")
@@ -300,7 +300,7 @@ class PipelineRun(PipelineWorld):
             self._start_missing()
             self._rounds(6)
             if self.source.instance.producer.state is not ClientState.READY:
-                self.source_goes_on(1)
+                self.source_continues(1)
             if catch_up(self, ROUNDS) and not self.seen.undecided():
                 return True
             self.transactions_time_out(1)

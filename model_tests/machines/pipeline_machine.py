@@ -38,9 +38,9 @@ class PipelineMachine(RestingMachine):
         self.world.everything_arrives(number)
 
     @rule(number=NUMBER)
-    def source_goes_on(self, number: int) -> None:
+    def source_continues(self, number: int) -> None:
         """The source writes words, commits or aborts."""
-        self.world.source_goes_on(number)
+        self.world.source_continues(number)
 
     @rule(number=NUMBER)
     def worker_takes_a_step(self, number: int) -> None:

@@ -11,9 +11,10 @@ from model_tests.machines.rule_counts import Ledger
 from reference.tape import Tape
 from reference.world.worker import Order
 
-STEPS: Final = 40
+STEPS: Final = 40  # events of a run, a bound on its time: other seeds make other runs
 
 LONGEST_PAST: Final = 30
+"""Events before a Hypothesis run, at most, drawn by its seed: a long history without examples to shrink."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ def drawn_weights(tape: Tape, actions: Sequence[PipelineAction]) -> list[tuple[P
     return [(a, a.weight * tape.pick((1, 1, 3))) for a in actions if not a.fault or tape.happens(600)]
 
 
-def goes_on(world: PipelineRun, tape: Tape, weights: Sequence[tuple[PipelineAction, int]], steps: int) -> bool:
+def take_steps(world: PipelineRun, tape: Tape, weights: Sequence[tuple[PipelineAction, int]], steps: int) -> bool:
     """So many events; whether no invariant has seen a rule broken.
 
     Args:
@@ -73,7 +74,7 @@ def goes_on(world: PipelineRun, tape: Tape, weights: Sequence[tuple[PipelineActi
 def has_a_past(world: PipelineRun, seed: int) -> None:
     """Some events, drawn from a seed: none of 0."""
     tape = Tape.seeded(seed)
-    goes_on(world, tape, drawn_weights(tape, PIPELINE_ACTIONS), seed % LONGEST_PAST)
+    take_steps(world, tape, drawn_weights(tape, PIPELINE_ACTIONS), seed % LONGEST_PAST)
 
 
 def run_pipeline(
@@ -91,10 +92,10 @@ def run_pipeline(
         ledger: where rules at stake are counted, and violations kept.
         order: when offsets are committed: with the output, before, or after.
         actions: what may happen.
-        ends: whether totals are held against each other in the end.
+        ends: whether totals are compared in the end.
     """
     tape = Tape.seeded(seed)
     world = PipelineRun(drawn_pipeline(Choices(tape.below(NUMBERS)), order), ledger)
-    if goes_on(world, tape, drawn_weights(tape, actions), STEPS) and ends:
+    if take_steps(world, tape, drawn_weights(tape, actions), STEPS) and ends:
         world.ends()
     return world

@@ -59,7 +59,7 @@ class ReplicaRun:
         self.ledger.steps += 1
         self.watch.look()
 
-    def everything_goes_on(self) -> None:
+    def nothing_goes_wrong(self) -> None:
         """Some turns in which nothing goes wrong."""
         for _ in range(1 + self.scheduler.tape.below(12)):
             self.scheduler.turn()

@@ -35,7 +35,7 @@ class ReplicaMachine(RestingMachine):
     # --- what may happen --------------------------------------------------------------------------------------
 
     @rule(number=NUMBER)
-    def everything_goes_on(self, number: int) -> None:
+    def nothing_goes_wrong(self, number: int) -> None:
         """For some turns nothing goes wrong."""
         self.world.happens("everything_goes_on", number)
 

@@ -73,7 +73,7 @@ class TransactionEvents(NetworkEvents):
 
     # --- transaction coordinators -----------------------------------------------------------------------------
 
-    def coordinator_goes_on(self, number: int) -> None:
+    def coordinator_sends_markers(self, number: int) -> None:
         """A coordinator sends the markers that it owes; a zombie, too."""
         node = Choices(number).below(self.shape.nodes)
         self.happens(f"coordinator {node} sends markers")

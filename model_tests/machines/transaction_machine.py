@@ -50,9 +50,9 @@ class TransactionMachine(TransactionInvariants):
 
     @when(runs.anybody_lives)
     @rule(number=NUMBER)
-    def application_goes_on(self, number: int) -> None:
+    def application_continues(self, number: int) -> None:
         """An application does what comes next, and its producer sends what it may."""
-        self.world.application_goes_on(number)
+        self.world.application_continues(number)
 
     @when()
     @rule(number=NUMBER)
@@ -98,9 +98,9 @@ class TransactionMachine(TransactionInvariants):
 
     @when(runs.markers_are_owed)
     @rule(number=NUMBER)
-    def coordinator_goes_on(self, number: int) -> None:
+    def coordinator_sends_markers(self, number: int) -> None:
         """A coordinator sends the markers that it owes; a zombie, too."""
-        self.world.coordinator_goes_on(number)
+        self.world.coordinator_sends_markers(number)
 
     @when(runs.is_replicated)
     @rule(number=NUMBER)

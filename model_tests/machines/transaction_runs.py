@@ -11,9 +11,10 @@ from model_tests.machines.transaction_setting import NUMBERS, STORIES, Story
 from reference.tape import Tape
 from reference.world.messages import Produce
 
-STEPS: Final = 60
+STEPS: Final = 60  # events of a run, a bound on its time: other seeds make other runs
 
 LONGEST_PAST: Final = 60
+"""Events before a Hypothesis run, at most, drawn by its seed: a long history without examples to shrink."""
 
 Ready = Callable[[TransactionRun], bool]
 
@@ -124,7 +125,7 @@ def drawn_weights(tape: Tape, story: Story) -> list[tuple[TransactionAction, int
     return [(a, a.weight * tape.pick((1, 1, 3)) * (2 if a.name in story.often else 1)) for a in enabled]
 
 
-def goes_on(world: TransactionRun, tape: Tape, story: Story, steps: int) -> None:
+def take_steps(world: TransactionRun, tape: Tape, story: Story, steps: int) -> None:
     """So many events, until an invariant sees a rule broken.
 
     Args:
@@ -143,7 +144,7 @@ def goes_on(world: TransactionRun, tape: Tape, story: Story, steps: int) -> None
 
 def has_a_past(world: TransactionRun, story: Story, seed: int) -> None:
     """Some events, drawn from a seed: none of 0."""
-    goes_on(world, Tape.seeded(seed), story, seed % LONGEST_PAST)
+    take_steps(world, Tape.seeded(seed), story, seed % LONGEST_PAST)
 
 
 def run_transactions(seed: int, ledger: Ledger, stories: Sequence[Story] = STORIES) -> None:
@@ -151,6 +152,6 @@ def run_transactions(seed: int, ledger: Ledger, stories: Sequence[Story] = STORI
     tape = Tape.seeded(seed)
     story = stories[seed % len(stories)]
     world = TransactionRun(story.setting(Choices(tape.below(NUMBERS))), ledger)
-    goes_on(world, tape, story, STEPS)
+    take_steps(world, tape, story, STEPS)
     if not ledger.seen_by_invariants():
         world.comes_to_rest()

@@ -110,7 +110,7 @@ class Chains:
         return LinkArguments(row, previous or NOTHING, NOTHING, {"has_previous": previous is not None})
 
     def forget_places(self) -> None:
-        """Let go of the batches that were seen at places in logs; copies that come later are held against nothing."""
+        """Let go of the batches that were seen at places in logs; copies that come later are compared with nothing."""
         self._latest = {key: row for key, row in self._latest.items() if key[0] != PLACE_LINK}
 
     def of_id(self, row: Row) -> LinkArguments | None:

@@ -55,7 +55,7 @@ def places() -> Mapping[Assumption, tuple[str, ...]]:
     """By assumption the systems that are searched under it, and the proofs that take it for granted."""
     searched = {system.name: system for system in searched_alone()}
     proved = {name: build(CLAIMED) for name, build in SYSTEMS.items()}
-    alike = {name: system for name, system in proved.items() if name not in searched}
+    alike = {name: system for name, system in proved.items() if name not in searched and not system.taken}
     lists = {**searched, **alike, **{f"{PROOF_OF}{name}": system for name, system in proved.items()}}
     return MappingProxyType(
         {

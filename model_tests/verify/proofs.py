@@ -39,7 +39,7 @@ from spec import rules
 from spec.engines.induction import Obligation, Prover, prove_fact
 from spec.engines.proof_cache import Entries
 from spec.engines.second_solver import SecondSolver
-from spec.engines.solving import USUAL, Settings
+from spec.engines.solving import USUAL, SolverSettings
 from spec.engines.verdict import Refuted
 from spec.evidence import Layer, evidences
 from spec.rules import Rule
@@ -50,7 +50,11 @@ from spec.systems.decision_lemmas import Fact
 from spec.systems.idempotence.misjudged import misjudged_streams
 from spec.systems.misjudged import Misjudged
 from spec.systems.partition.misjudged import misjudged_partitions
+from spec.systems.partition.undurable import undurable
 from spec.systems.transactions.misjudged import misjudged_transactions
+from spec.systems.transactions.uncompleted import uncompleted
+from spec.systems.transactions.unframed import unframed
+from spec.systems.transactions.unread import unread
 from spec.systems.transition_lemmas import broken_transition_facts
 
 PROVED_HERE: Final = (
@@ -76,6 +80,7 @@ PROVED_HERE: Final = (
     rules.TXN_REGISTERED_BEFORE_DATA,
     rules.TXN_NO_CROSSTALK,
     rules.TXN_CLIENT_VERDICT,
+    rules.TXN_COMPLETES,
     rules.LSO_BOUNDS,
     rules.LSO_DECIDED_BELOW,
     rules.LSO_MONOTONE,
@@ -126,6 +131,7 @@ SEARCHES: Final = (
 @evidences(rules.TXN_REGISTERED_BEFORE_DATA, Layer.PROOF)
 @evidences(rules.TXN_NO_CROSSTALK, Layer.PROOF)
 @evidences(rules.TXN_CLIENT_VERDICT, Layer.PROOF)
+@evidences(rules.TXN_COMPLETES, Layer.PROOF)
 @evidences(rules.LSO_BOUNDS, Layer.PROOF)
 @evidences(rules.LSO_DECIDED_BELOW, Layer.PROOF)
 @evidences(rules.LSO_MONOTONE, Layer.PROOF)
@@ -184,7 +190,7 @@ class ProofAttempt:
 def attempted(
     requested: Iterable[Rule],
     spread: Spread = here,
-    settings: Settings = USUAL,
+    settings: SolverSettings = USUAL,
     entries: Entries | None = None,
     version: int = CLAIMED,
 ) -> ProofAttempt:
@@ -212,9 +218,12 @@ def _of(name: str, done: Mapping[ProofTask, Done]) -> tuple[Obligation, ...]:
 
 
 def systems_of(requested: Iterable[Rule]) -> tuple[str, ...]:
-    """Names of the systems with a theorem of some of these rules."""
+    """Names of the systems with a theorem of some of these rules, and of those whose lemmas these take."""
     wanted = frozenset(requested)
-    return tuple(name for name, build in SYSTEMS.items() if any(one.rule in wanted for one in build(CLAIMED).theorems))
+    built = {name: build(CLAIMED) for name, build in SYSTEMS.items()}
+    due = {name for name, system in built.items() if any(one.rule in wanted for one in system.theorems)}
+    due |= {built[name].taken_from for name in due}
+    return tuple(name for name in SYSTEMS if name in due)
 
 
 def evidence(effort: RunEffort) -> PartResult:
@@ -291,14 +300,15 @@ def _fact_control(fact: Fact) -> Control:
 
 
 def step_controls() -> tuple[Control, ...]:
-    """Steps of systems with a defect, of which some state has to show that no judge agrees with them."""
+    """Steps of systems with a defect, of each of which some state has to show that it breaks its lemma."""
     found = groupby(misjudged(), lambda each: id(each.system))
     return tuple(control for _, some in found for control in _refused(tuple(some)))
 
 
 def misjudged() -> tuple[Misjudged, ...]:
     """Those steps, of every system."""
-    return (*misjudged_streams(), *misjudged_partitions(), *misjudged_transactions())
+    of_judges = (*misjudged_streams(), *misjudged_partitions(), *misjudged_transactions())
+    return (*of_judges, *uncompleted(), *unframed(), *unread(), *undurable())
 
 
 def _refused(some: Sequence[Misjudged]) -> Iterator[Control]:
@@ -309,7 +319,7 @@ def _refused(some: Sequence[Misjudged]) -> Iterator[Control]:
 def _step_control(each: Misjudged, prover: Prover) -> Control:
     verdict = prover.judged(each.lemma).verdict
     got = "violated" if isinstance(verdict, Refuted) else "holds"
-    return Control(each.name, each.lemma.rule, "violated", got, str(verdict))
+    return Control(each.name, each.lemma.rule, "violated", got, str(verdict), each.system.name)
 
 
 def check_quickly(rule: Rule) -> list[Result]:

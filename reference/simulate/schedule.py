@@ -5,7 +5,7 @@ from typing import Final
 
 from reference.faults import FaultRates
 from reference.replication.replicated import ReplicatedPartition
-from reference.simulate.cluster import Cluster
+from reference.simulate.cluster import SimulatedCluster
 from reference.simulate.raw import RawWorld
 from reference.simulate.scheduler import Event, Scheduler, Traffic, WeightedEvents, always, unusual, usual
 from reference.simulate.weights import PRODUCERS, RAW
@@ -19,7 +19,7 @@ LONGEST_QUEUE: Final = 8
 class ProducerScheduler(Scheduler):
     """Picks the events of a world of idempotent producers."""
 
-    def __init__(self, cluster: Cluster, tape: Tape, faults: FaultRates) -> None:
+    def __init__(self, cluster: SimulatedCluster, tape: Tape, faults: FaultRates) -> None:
         """A scheduler of `cluster` that has not made a turn."""
         self.cluster = cluster
         self.faults = faults

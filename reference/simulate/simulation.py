@@ -4,7 +4,7 @@ from typing import Final
 
 from reference.faults import FaultRates
 from reference.recording.recorder import Observer, Row
-from reference.simulate.cluster import Cluster
+from reference.simulate.cluster import SimulatedCluster
 from reference.simulate.raw import RawWorld
 from reference.simulate.schedule import ProducerScheduler, RawScheduler
 from reference.simulate.schedule_raw_coordinator import RawCoordinatorScheduler
@@ -72,7 +72,7 @@ def scheduler_of(
     if workload == "raw":
         return RawScheduler(RawWorld(profile, tape, seed), tape, faults)
     if workload == "producers":
-        return ProducerScheduler(Cluster(profile, shape, ordered=faults.ordered, trace=seed), tape, faults)
+        return ProducerScheduler(SimulatedCluster(profile, shape, ordered=faults.ordered, trace=seed), tape, faults)
     if workload == "transactions":
         return TransactionScheduler(drawn_world(profile, tape, faults, seed), tape, faults)
     if workload == "replicas":

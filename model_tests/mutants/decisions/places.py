@@ -139,7 +139,7 @@ def in_coordinator(row: Row) -> Named:
 
 
 def coordinator_checks(row: Row) -> tuple[RuleCheck, ...]:
-    """What a coordinator's step is held against."""
+    """What a coordinator's step is compared with."""
     profile = as_recorded(PROFILES[row["profile"]], row["transaction_version"])
     _, checks = judge(row["api"], coordinator_step_of(row.__getitem__), profile)
     return checks

@@ -18,7 +18,7 @@ from spec.systems.transactions import sequence_lemmas as of_sequences
 from spec.systems.transactions.claims import Sentence
 from spec.systems.transactions.decisions import ReleaseDecisions, decisions
 from spec.systems.transactions.judged import judged_steps
-from spec.systems.transactions.known import LemmaView
+from spec.systems.transactions.known import TransactionLemmaView
 from spec.systems.transactions.system import transactions
 from spec.systems.transactions.world import (
     BATCH,
@@ -26,6 +26,7 @@ from spec.systems.transactions.world import (
     DECISION,
     EXHAUSTED,
     INSTANCE,
+    NUMBER,
     PARTITION,
     PRODUCER,
     READER,
@@ -39,6 +40,7 @@ UNBOUNDED: Final = TransactionKnobs(
     profile=replace(NEWEST, max_sequence=None),
     compared=frozenset({EXHAUSTED}),
     commits_wait=False,
+    other_ids=True,
     bounds=Bounds(instances=2, coordinators=2, producer_ids=2),
     limited=False,
 )
@@ -93,7 +95,6 @@ PROOF_ASSUMPTIONS: Final = (
     assume.PRODUCER_IDS_ARE_UNIQUE,
     assume.NO_REQUEST_OUTLIVES_A_TURN,
     assume.READERS_KNOW_WHAT_IS_OPEN,
-    assume.ONE_TRANSACTIONAL_ID,
     assume.ONE_GROUP_MEMBER,
     assume.ONE_COORDINATOR_AT_A_TIME,
     assume.BUMPS_OUTSIDE_TRANSACTIONS,
@@ -150,7 +151,7 @@ LEMMAS: Final[tuple[tuple[Sentence, Rule, tuple[Sort, ...]], ...]] = (
     (of_partitions.coordinator_is_the_latest, rules.FENCE_COORDINATOR_EPOCH, (PRODUCER, PARTITION)),
     (of_partitions.open_data_is_of_entry, rules.TXN_ATOMIC, _MESSAGE),
     (of_partitions.consent_is_current, rules.TXN_REGISTERED_BEFORE_DATA, _MESSAGE),
-    (of_partitions.asked_is_known, _CROSSTALK, (PRODUCER, PARTITION)),
+    (of_partitions.queried_is_known, _CROSSTALK, (PRODUCER, PARTITION)),
     (of_partitions.guard_is_asked_for, _CROSSTALK, _MESSAGE),
     (of_partitions.taken_guard_is_stale, _CROSSTALK, _MESSAGE),
     (of_partitions.nobody_is_refused_wrongly, _CROSSTALK, (TRANSACTION,)),
@@ -179,6 +180,11 @@ LEMMAS_OF_READERS: Final[tuple[tuple[Sentence, Rule, tuple[Sort, ...]], ...]] = 
     (of_readers.passed_was_decided, rules.LSO_DECIDED_BELOW, (READER, *_MESSAGE)),
 )
 """Those of a system with readers."""
+
+LEMMAS_OF_OTHERS: Final[tuple[tuple[Sentence, Rule, tuple[Sort, ...]], ...]] = (
+    (of_readers.numbers_are_of_one_id, rules.LSO_READ_COMMITTED, (*_MESSAGE, NUMBER)),
+)
+"""That of a system with other transactional ids."""
 
 
 LEMMAS_OF_GROUPS: Final[tuple[tuple[Sentence, Rule, tuple[Sort, ...]], ...]] = (
@@ -214,7 +220,7 @@ def assumed(knobs: TransactionKnobs = UNBOUNDED) -> tuple[assume.Assumption, ...
 
 def lemmas(knobs: TransactionKnobs, taken: ReleaseDecisions) -> tuple[Claim, ...]:
     """What makes the theorems inductive in a system with these knobs."""
-    of = partial(LemmaView, knobs, taken)
+    of = partial(TransactionLemmaView, knobs, taken)
 
     def claim(sentence: Sentence, rule: Rule, over: tuple[Sort, ...]) -> Claim:
         def holds(state: State, *at: Term) -> Term:
@@ -223,4 +229,5 @@ def lemmas(knobs: TransactionKnobs, taken: ReleaseDecisions) -> tuple[Claim, ...
         return Claim(sentence.__name__, rule, str(sentence.__doc__), over, holds)
 
     of_readers, of_groups = LEMMAS_OF_READERS * knobs.readers, LEMMAS_OF_GROUPS * knobs.groups
-    return tuple(claim(*lemma) for lemma in (*LEMMAS, *of_readers, *of_groups))
+    of_others = LEMMAS_OF_OTHERS * (knobs.numbers and knobs.other_ids)
+    return tuple(claim(*lemma) for lemma in (*LEMMAS, *of_readers, *of_groups, *of_others))

@@ -20,7 +20,7 @@ from spec.protocol.coordinator import BUMPING, TransactionEntry
 from spec.protocol.ending import IdAndEpoch
 from spec.protocol.offsets import NO_OFFSET
 from spec.protocol.records import ProducerEntry
-from spec.protocol.verification import NOTHING_ASKED
+from spec.protocol.verification import NO_VERIFICATION
 from spec.systems.language import Least, Sort, State, Variable
 from spec.versions import NEWEST, Profile
 from spec.vocabulary import ABSENT
@@ -35,6 +35,8 @@ PRODUCER: Final = Sort("producer_id")
 READER: Final = Sort("reader")
 OUTCOME: Final = Sort("outcome")
 FATE: Final = Sort("fate")
+NUMBER: Final = Sort("number")
+KIND: Final = Sort("kind")
 
 ABORT, COMMIT, BUMP = 0, 1, 2
 """A client's requests: an outcome, or, outside transactions, the identity after the one that it expects to have."""
@@ -45,7 +47,7 @@ DURABLE, LOST, UNSURE = 0, 1, 2
 NOT_SENT, SENT, ANSWERED = 0, 1, 2
 """The results of a client's request that adds a partition."""
 
-IDLE, UNASKED, ASKED, CONFIRMED = 0, 1, 2, 3
+IDLE, UNVERIFIED, VERIFYING, CONFIRMED = 0, 1, 2, 3
 """How far a leader is with a batch: it asks no coordinator, it waits for the answer, the answer was yes."""
 
 NOWHERE, OPEN, DECIDED = 0, 1, 2
@@ -110,6 +112,7 @@ class TransactionKnobs:
         readers_wait: a reader of committed data stops at the first open transaction.
         aborted_filtered: its answers list the aborted transactions.
         groups: transactions commit offsets of a group, which may rebalance.
+        other_ids: other transactional ids write to the same partitions, and commit offsets of the same group.
         clients_bump: instances may ask for a bump of the identity that they have.
         first_in_order: no batch overtakes the first one of a producer that the partition does not know.
         times_out: open transactions may time out.
@@ -141,6 +144,7 @@ class TransactionKnobs:
     readers_wait: bool = True
     aborted_filtered: bool = True
     groups: bool = True
+    other_ids: bool = False
     clients_bump: bool = True
     first_in_order: bool = False
     times_out: bool = True
@@ -189,6 +193,8 @@ class TransactionKnobs:
             READER.name: 2,
             OUTCOME.name: 2,
             FATE.name: 3 if self.appends_fail else 1,
+            NUMBER.name: self.bounds.transactions * self.bounds.batches + 1,
+            KIND.name: 3,
         }
 
     def settled(self, entry: TransactionEntry) -> TransactionEntry:
@@ -199,7 +205,7 @@ class TransactionKnobs:
         return replace(fixed, producer_id=0, previous_producer_id=0, next_producer_id=ABSENT)
 
 
-NOBODY: Final = IdAndEpoch(ABSENT, ABSENT)
+NO_IDENTITY: Final = IdAndEpoch(ABSENT, ABSENT)
 
 
 def variables(knobs: TransactionKnobs) -> tuple[Variable, ...]:
@@ -208,26 +214,27 @@ def variables(knobs: TransactionKnobs) -> tuple[Variable, ...]:
     message = (TRANSACTION, PARTITION, BATCH)
     return (
         # instances of the application: the identity each was given, its last transaction, its sequences
-        Variable("given", (INSTANCE,), NOBODY),
+        Variable("given", (INSTANCE,), NO_IDENTITY),
         Variable("current", (INSTANCE,), ABSENT),
         Variable("next_sequence", (INSTANCE, PARTITION), 0),
         # client transactions, and the network: what was sent in each, and what was answered
         Variable("owner", (TRANSACTION,), ABSENT),
-        Variable("identity", (TRANSACTION,), NOBODY),
+        Variable("identity", (TRANSACTION,), NO_IDENTITY),
         Variable("added", (TRANSACTION, PARTITION), NOT_SENT),
         Variable("produced", message, ABSENT),
         Variable("acknowledged", message, initial=False),
         Variable("end_sent", (TRANSACTION,), ABSENT),
         Variable("ended", (TRANSACTION,), initial=False),
-        Variable("next_identity", (TRANSACTION,), NOBODY),
+        Variable("next_identity", (TRANSACTION,), NO_IDENTITY),
         # partitions: what the leader knows of producers, what it asks the coordinator, what is in the log
         Variable("entry", (PRODUCER, PARTITION), ProducerEntry()),
-        Variable("asked", (PRODUCER, PARTITION), NOTHING_ASKED),
+        Variable("query", (PRODUCER, PARTITION), NO_VERIFICATION),
         Variable("phase", message, IDLE),
         Variable("guarded", message, initial=False),
         Variable("data", message, NOWHERE),
         *_of_readers(knobs),
         *_of_groups(knobs),
+        *_of_other_ids(knobs),
         # the coordinator: memory, the transaction that registered each partition, the decision that it carries out
         Variable("coordinator_epoch", (), 0),
         Variable("memory", (), before),
@@ -258,7 +265,7 @@ def variables(knobs: TransactionKnobs) -> tuple[Variable, ...]:
         Variable("ended_by", (DECISION,), ABSENT),
         Variable("effects", (DECISION, PARTITION), 0),
         Variable("copies", message, 0),
-        Variable("newest", (), NOBODY),
+        Variable("newest", (), NO_IDENTITY),
         Variable("decided_before", (INSTANCE,), ABSENT),
         Variable("latest_coordinator", (PRODUCER, PARTITION), ABSENT),
         Variable("appended_last", (PRODUCER, PARTITION), ABSENT),
@@ -285,6 +292,13 @@ def _of_readers(knobs: TransactionKnobs) -> tuple[Variable, ...]:
         Variable("received", (READER, *message), initial=False),
     )
     return (*numbers, *(readers * knobs.readers))
+
+
+def _of_other_ids(knobs: TransactionKnobs) -> tuple[Variable, ...]:
+    """Which batches of a partition are of another transactional id, and which producer ids it has drawn."""
+    batches = (Variable("of_other_id", (PARTITION, NUMBER), initial=False),) * knobs.numbers
+    producers = (Variable("drawn_by_other_id", (PRODUCER,), initial=False),) * knobs.rotates
+    return (*batches, *producers) * knobs.other_ids
 
 
 def _of_groups(knobs: TransactionKnobs) -> tuple[Variable, ...]:
