@@ -111,6 +111,11 @@ def _of_candidate(candidate: Any) -> Iterator[Term]:
     yield implies(candidate.alive, candidate.broker >= 0)
 
 
+def _of_returning_replica(replica: Any) -> Iterator[Term]:
+    """No high watermark is beyond its log: `repl.hw_bounds`, which is proved."""
+    yield all_of(replica.high_watermark >= 0, replica.high_watermark <= replica.log_end)
+
+
 _OF_KIND: Final[Mapping[str, Callable[[Any], Iterator[Term]]]] = MappingProxyType(
     {
         "TransactionEntry": _of_transaction,
@@ -122,6 +127,7 @@ _OF_KIND: Final[Mapping[str, Callable[[Any], Iterator[Term]]]] = MappingProxyTyp
         "VerificationEntry": _of_verification,
         "OffsetEntry": _of_offset,
         "Candidate": _of_candidate,
+        "ReturningReplica": _of_returning_replica,
     }
 )
 """What is true of records, by their names."""
