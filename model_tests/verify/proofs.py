@@ -166,7 +166,7 @@ class ProofAttempt:
         """Facts and theorems of each rule that they do not prove: a line each."""
         counts = Counter(fact.rule for fact in self.proofs.facts if fact.rule not in PROVED_HERE)
         facts = (
-            f"{rule.id}: {count} facts of single decisions are asked for all inputs, which is less than the rule"
+            f"{rule.id}: {count} facts of single decisions are proved for all inputs, which is less than the rule"
             for rule, count in counts.items()
         )
         parts = (
@@ -263,6 +263,7 @@ def evidence(effort: RunEffort) -> PartResult:
             *after_faults.lacking(behind),
             *agreement.disagreements(effort),
             *assumed.unshown(controls),
+            *assumed.unbroken_links(controls),
         ),
         sampled="; ".join(_sampled(effort, of_searches)),
     )

@@ -27,6 +27,7 @@ from spec.engines.induction import Prover
 from spec.engines.verdict import Holds
 from spec.systems import assumptions as assume
 from spec.systems.assumptions import Assumption, ControlOf, ids, in_order, registered
+from spec.systems.chain import LINKS
 from spec.systems.transactions.broken import quiet
 from spec.systems.transactions.controls import CONTROLS
 from spec.systems.transactions.proof import PROOF_ASSUMPTIONS
@@ -131,7 +132,9 @@ def test_a_run_that_searches_no_control_fails(monkeypatch: pytest.MonkeyPatch) -
     found = proofs.evidence(RunEffort.QUICK)
 
     named = [each for each in EVERY for control in each.controls if control.system != assume.BUGS]
-    assert [str(each) for each in named] == [line.partition(": its control")[0] for line in found.failures]
+    links = [f"the link {link.name}" for link in LINKS]
+    failed = [line.partition(": its control")[0] for line in found.failures]
+    assert [*map(str, named), *links] == failed
     assert [each.id for each in EVERY] == [each["id"] for each in found.extra["assumptions"]]  # type: ignore[attr-defined]
     assert len(theorems(rules.RULES.values())) == len(found.extra["theorems"])  # type: ignore[arg-type]
 
