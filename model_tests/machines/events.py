@@ -1,7 +1,7 @@
-"""The events of producers, network and brokers: each takes one number, and makes its choices with it."""
+"""The events of producers, network and brokers."""
 
-from collections.abc import Iterator, Sequence
-from typing import Final, TypeVar
+from collections.abc import Iterator
+from typing import Final
 
 from model_tests.machines.memory import SEQUENCES
 from model_tests.machines.rule_counts import Ledger
@@ -13,32 +13,15 @@ from reference.errors import Impossible
 from reference.log.batch import RecordBatch, blank_batch
 from reference.network import NetworkMessage
 from reference.simulate.cluster import SentProduce, SentReply
+from reference.tape import Tape
 from spec.vocabulary import Sequence as SequenceNumber
 from spec.vocabulary import Timestamp
-
-Choice = TypeVar("Choice")
 
 LONGEST_QUEUE: Final = 5
 """Batches of a stream that wait to be sent, at most."""
 
 LONGEST_ENDING: Final = 300
 """Events after which a world that does not come to rest is left alone."""
-
-
-class Choices:
-    """One number, taken apart into as many small choices as an event needs; 0 is the simplest."""
-
-    def __init__(self, number: int) -> None:
-        self._left = number
-
-    def below(self, bound: int) -> int:
-        """A number in 0 .. bound-1."""
-        self._left, choice = divmod(self._left, bound)
-        return choice
-
-    def pick(self, options: Sequence[Choice]) -> Choice:
-        """One of the options."""
-        return options[self.below(len(options))]
 
 
 class StreamEvents(ObservedCluster):
@@ -62,7 +45,7 @@ class StreamEvents(ObservedCluster):
         queue.adopt(identity_of(self, stream))
         queue.next_sequence, queue.last_acked = SequenceNumber(SEQUENCES - left), SequenceNumber(SEQUENCES - left - 1)
         self.has_numbered(stream, batch)
-        self.followers_catch_up(0)
+        self.followers_catch_up(Tape.of_number(0))
 
     def asks_directly(self, partition: int, batches: tuple[RecordBatch, ...]) -> None:
         """Ask the leader of a partition to append, over no network."""
@@ -71,9 +54,8 @@ class StreamEvents(ObservedCluster):
 
     # --- producers --------------------------------------------------------------------------------------------
 
-    def application_sends(self, number: int) -> None:
+    def application_sends(self, choose: Tape) -> None:
         """An application hands over a batch, which its producer sends at once if it may."""
-        choose = Choices(number)
         stream, records = choose.pick(self.everyone), 1 + choose.below(3)
         self.happens(f"producer {stream.producer} sends {records} records to partition {stream.partition}")
         producer = self.cluster.producers[stream.producer]
@@ -82,15 +64,15 @@ class StreamEvents(ObservedCluster):
         if producer.may_drain(stream.partition):
             self.sends(stream)
 
-    def producer_sends(self, number: int) -> None:
+    def producer_sends(self, choose: Tape) -> None:
         """A producer sends a batch that waits, new or to be sent again."""
-        stream = ProducerStream(*Choices(number).pick(self.cluster.sendable()))
+        stream = ProducerStream(*choose.pick(self.cluster.sendable()))
         self.happens(f"producer {stream.producer} sends what waits for partition {stream.partition}")
         self.sends(stream)
 
-    def producer_hears(self, number: int) -> None:
+    def producer_hears(self, choose: Tape) -> None:
         """An answer reaches its producer."""
-        self.receive(Choices(number).pick(self.cluster.replies.deliverable()))
+        self.receive(choose.pick(self.cluster.replies.deliverable()))
 
     def receive(self, message: NetworkMessage[SentReply]) -> None:
         """This answer reaches its producer."""
@@ -98,27 +80,27 @@ class StreamEvents(ObservedCluster):
         self.happens(f"producer {request.producer} gets {reply.error.name} at {reply.offset}")
         self.cluster.producer_receives(message)
 
-    def producers_hear_everything(self, number: int) -> None:
+    def producers_hear_everything(self, choose: Tape) -> None:
         """All answers under way reach their producers, but for a few."""
-        for _ in range(len(self.cluster.replies.in_transit) - Choices(number).below(3)):
+        for _ in range(len(self.cluster.replies.in_transit) - choose.below(3)):
             self.receive(self.cluster.replies.deliverable()[0])
 
-    def delivery_times_out(self, number: int) -> None:
+    def delivery_times_out(self, choose: Tape) -> None:
         """So much time passes that the producers give up what is not acknowledged, or only what is older."""
         self.happens("time passes for deliveries")
-        self.cluster.clock.advance(DELIVERY_TIMEOUT_MS // (1 + number % 2))
+        self.cluster.clock.advance(DELIVERY_TIMEOUT_MS // (1 + choose.below(2)))
         for producer in range(len(self.cluster.producers)):
             self.cluster.producer_ticks(producer)
 
     # --- the network ------------------------------------------------------------------------------------------
 
-    def network_delivers(self, number: int) -> None:
+    def network_delivers(self, choose: Tape) -> None:
         """A request reaches its node."""
-        self.delivers(Choices(number).pick(self.cluster.requests.deliverable()))
+        self.delivers(choose.pick(self.cluster.requests.deliverable()))
 
-    def network_delivers_everything(self, number: int) -> None:
+    def network_delivers_everything(self, choose: Tape) -> None:
         """All requests under way reach their nodes, but for a few."""
-        for _ in range(len(self.cluster.requests.in_transit) - Choices(number).below(3)):
+        for _ in range(len(self.cluster.requests.in_transit) - choose.below(3)):
             self.delivers(self.cluster.requests.deliverable()[0])
 
     def delivers(self, message: NetworkMessage[SentProduce]) -> None:
@@ -132,26 +114,28 @@ class StreamEvents(ObservedCluster):
         )
         self.watch(partition, request.node, (records,), lambda: self.cluster.broker_receives(message))
 
-    def network_redelivers(self, number: int) -> None:
+    def network_redelivers(self, choose: Tape) -> None:
         """A request that was ever sent arrives once more."""
-        request = Choices(number).pick(self.sent[::-1])
+        request = choose.pick(self.sent[::-1])
         self.faults.reordered = True
         copy = NetworkMessage(-1, (request.producer, request.node), request, copy=True)
         self.cluster.requests.in_transit.append(copy)
         self.delivers(copy)
 
-    def network_loses(self, number: int) -> None:
+    def network_loses(self, choose: Tape) -> None:
         """A connection breaks; where there are none, a request or an answer is lost."""
         if self.setting.ordered:
-            self.connection_breaks(Choices(number))
-        elif self.cluster.replies.in_transit and number % 2:
+            self.connection_breaks(choose)
+            return
+        answer = choose.below(2) == 1
+        if self.cluster.replies.in_transit and answer:
             self.happens("an answer is lost")
-            self.cluster.reply_is_lost(Choices(number // 2).pick(self.cluster.replies.in_transit))
+            self.cluster.reply_is_lost(choose.pick(self.cluster.replies.in_transit))
         elif self.cluster.requests.in_transit:
             self.happens("a request is lost")
-            self.cluster.request_is_lost(Choices(number // 2).pick(self.cluster.requests.in_transit))
+            self.cluster.request_is_lost(choose.pick(self.cluster.requests.in_transit))
 
-    def connection_breaks(self, choose: Choices) -> None:
+    def connection_breaks(self, choose: Tape) -> None:
         """A connection breaks: some of its requests still arrive, no answer does."""
         producer = choose.below(self.setting.producers)
         under_way = [node for node in range(self.setting.nodes) if self.cluster.on_wire(producer, node)]
@@ -162,17 +146,17 @@ class StreamEvents(ObservedCluster):
 
     # --- brokers ----------------------------------------------------------------------------------------------
 
-    def follower_fetches(self, number: int) -> None:
+    def follower_fetches(self, choose: Tape) -> None:
         """A follower copies a batch."""
         behind = [(place, node) for place, partition in enumerate(self.partitions) for node in partition.behind()]
-        partition, node = Choices(number).pick(behind)
+        partition, node = choose.pick(behind)
         self.happens(f"broker {node} fetches partition {partition}")
         self.followers_copy(partition, node)
 
-    def followers_catch_up(self, number: int) -> None:
+    def followers_catch_up(self, choose: Tape) -> None:
         """Followers copy everything, in some runs but one of them."""
         self.happens("followers catch up")
-        spared = Choices(number).below(self.setting.nodes + 1) - 1
+        spared = choose.below(self.setting.nodes + 1) - 1
         for place, partition in enumerate(self.partitions):
             for _ in range(LONGEST_ENDING):
                 behind = [node for node in partition.behind() if node != spared]
@@ -180,9 +164,8 @@ class StreamEvents(ObservedCluster):
                     break
                 self.followers_copy(place, behind[0])
 
-    def leader_fails_over(self, number: int) -> None:
+    def leader_fails_over(self, choose: Tape) -> None:
         """A follower in sync becomes leader."""
-        choose = Choices(number)
         partition = choose.below(self.setting.partitions)
         candidates = self.partitions[partition].candidates()
         if candidates:
@@ -190,15 +173,15 @@ class StreamEvents(ObservedCluster):
             self.happens(f"broker {node} becomes leader of partition {partition}")
             self.changes_leaders(lambda: self.cluster.leader_fails_over(partition, node))
 
-    def broker_restarts(self, number: int) -> None:
+    def broker_restarts(self, choose: Tape) -> None:
         """A node goes down and comes back from disk."""
-        node = Choices(number).below(self.setting.nodes)
+        node = choose.below(self.setting.nodes)
         self.happens(f"broker {node} restarts")
         self.restarts(node)
 
-    def producer_state_expires(self, number: int) -> None:
+    def producer_state_expires(self, choose: Tape) -> None:
         """A day passes, and a node forgets the producers that were silent."""
-        node = Choices(number).below(self.setting.nodes)
+        node = choose.below(self.setting.nodes)
         self.happens(f"broker {node} forgets silent producers")
         self.expires(node)
 
@@ -210,11 +193,11 @@ class StreamEvents(ObservedCluster):
             if self.cluster.requests.in_transit:
                 self.delivers(self.cluster.requests.deliverable()[0])
             elif any(partition.behind() for partition in self.partitions):
-                self.followers_catch_up(0)
+                self.followers_catch_up(Tape.of_number(0))
             elif self.cluster.replies.in_transit:
                 self.receive(self.cluster.replies.deliverable()[0])
             elif self.cluster.sendable():
-                self.producer_sends(0)
+                self.producer_sends(Tape.of_number(0))
             else:
                 return
             yield

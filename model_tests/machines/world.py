@@ -238,7 +238,7 @@ class ObservedCluster:
 
     # --- the log ----------------------------------------------------------------------------------------------
 
-    def look_at_logs(self) -> None:
+    def after_event(self) -> None:
         """Hold every leader's log against the rules of the log, where something has changed."""
         for number, replicated in enumerate(self.partitions):
             reported = self.reported(number)

@@ -110,7 +110,7 @@ def test_a_replay_may_find_a_transaction_again_that_had_been_forgotten(world: Di
 
     world.loses_all_snapshots()
     world.replica_truncates(1)
-    world.looks()
+    world.after_event()
 
     assert (1, 0) == (before, world.partition.last_stable)
     assert (1, 2) == (world.partition.high_watermark, world.partition.log_end)
