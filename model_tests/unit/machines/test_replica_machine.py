@@ -4,7 +4,7 @@ import pytest
 from hypothesis import settings
 
 from model_tests.machines.part import failures_of
-from model_tests.machines.replica_events import ACTIONS, ReplicaRun, run_replicas
+from model_tests.machines.replica_events import ReplicaRun, run_replicas
 from model_tests.machines.replica_machine import ReplicaMachine
 from model_tests.machines.replica_watch import REPLICA_RULES
 from model_tests.machines.rule_counts import Ledger
@@ -48,11 +48,6 @@ def test_a_defect_of_replication_is_caught_by_its_rule(planted: Planted) -> None
 def test_the_true_replicas_survive() -> None:
     """Where the defects are caught, nothing is wrong without them."""
     assert () == true_replicas(15)
-
-
-def test_the_machine_has_every_event() -> None:
-    """What runs from a tape do, Hypothesis does too."""
-    assert all(hasattr(ReplicaMachine, action.name) for action in ACTIONS)
 
 
 def test_a_number_names_its_run() -> None:
