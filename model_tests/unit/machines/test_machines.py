@@ -17,6 +17,9 @@ from model_tests.machines.pipeline_machine import PipelineMachine
 from model_tests.machines.pipeline_runs import PIPELINE_ACTIONS
 from model_tests.machines.pipeline_watch import PIPELINE_RULES
 from model_tests.machines.playing import play
+from model_tests.machines.replica_events import ACTIONS as REPLICA_ACTIONS
+from model_tests.machines.replica_machine import ReplicaMachine
+from model_tests.machines.replica_watch import REPLICA_RULES
 from model_tests.machines.rule_counts import Ledger, RuleViolated
 from model_tests.machines.sending_events import SENDING_RULES
 from model_tests.machines.sending_machine import SendingMachine
@@ -35,6 +38,7 @@ MADE: Final[tuple[tuple[type[AccountedMachine], Sequence[Event[Any]], Sequence[R
     (DiskMachine, DISK_ACTIONS, DISK_RULES),
     (SendingMachine, SENDING_ACTIONS, SENDING_RULES),
     (PipelineMachine, PIPELINE_ACTIONS, PIPELINE_RULES),
+    (ReplicaMachine, REPLICA_ACTIONS, REPLICA_RULES),
     *((machine, TRANSACTION_ACTIONS, TRANSACTION_RULES) for machine in MACHINES),
 )
 
