@@ -42,14 +42,10 @@ class TransactionRun(TransactionEvents):
         self.verdicts.at_rest([written for history in self.histories.values() for written in history.written])
 
     def _faults_stop(self) -> None:
-        for name in self.partitions:
-            self.partition_comes_back(name)
-        self.elect(Tape.of_number(0))
-        for node in range(self.shape.nodes):
-            self.brokers.nodes[node].log.faults.clear()
-            for partition in range(self.shape.log_partitions):
-                self.coordinator_resigns(partition, node)
-        self.coordinators_load(Tape.of_number(0))
+        for node in self.brokers.nodes:
+            node.log.faults.clear()
+        while self.simulated.fault_is_mended(Tape.of_number(0)):
+            pass
 
     @evidences(rules.TXN_COMPLETES, Layer.STATEFUL)
     def _settles(self) -> None:

@@ -7,18 +7,25 @@ from model_tests.machines.rule_counts import Ledger
 from model_tests.machines.transaction_applications import ApplicationPool
 from model_tests.machines.transaction_setting import TransactionSetting
 from reference.client.transaction_states import ClientState, IllegalState
+from reference.faults import NO_FAULTS
 from reference.network import NetworkMessage
+from reference.simulate.schedule_transactions import TransactionScheduler
 from reference.tape import Tape
-from reference.world.messages import BrokerSender, ClientSender, Produce, Request, Response, Sender, Verify, WriteMarker
+from reference.world.messages import Produce, Request, Response, Verify, WriteMarker
 from reference.world.settling import living, play, send_all
 
 
 class NetworkEvents(ApplicationPool):
-    """A network that does what it likes, and senders that lose their patience."""
+    """A network that does what it likes.
+
+    Attributes:
+        simulated: the same world with the events of a simulation.
+    """
 
     def __init__(self, setting: TransactionSetting, ledger: Ledger) -> None:
         """A world in which nothing is held up."""
         super().__init__(setting, ledger)
+        self.simulated = TransactionScheduler(self, Tape.of_number(0), NO_FAULTS)
         self._held: list[NetworkMessage[Request] | NetworkMessage[Response]] = []
 
     def everything_arrives(self, choose: Tape) -> None:
@@ -75,7 +82,7 @@ class NetworkEvents(ApplicationPool):
         self._held += [each for each in self.wires.requests.in_transit if each.payload.number == request.number]
         self._held += [each for each in self.wires.replies.in_transit if each.payload.request.number in waiting]
         self.sender_gives_up(request)
-        self.delivery_times_out(choose)
+        self.simulated.delivery_times_out(choose)
         for instance in living(self):
             if instance.producer.state is ClientState.ABORTABLE_ERROR:
                 with suppress(IllegalState):  # a commit is under way
@@ -115,33 +122,3 @@ class NetworkEvents(ApplicationPool):
         copied = choose.below(6) == 1
         self.happens(f"the answer to request {message.payload.request.number} arrives")
         self.sender_receives(message, leave_copy=copied)
-
-    def network_loses(self, choose: Tape) -> None:
-        """A request, an answer or a whole connection is lost."""
-        chosen = choose.below(3)
-        if chosen == 0 and self.wires.requests.in_transit:
-            self.happens("a request is lost")
-            self.request_is_lost(choose.pick(self.wires.requests.in_transit))
-        elif chosen == 1 and self.wires.replies.in_transit:
-            self.happens("an answer is lost")
-            self.reply_is_lost(choose.pick(self.wires.replies.in_transit))
-        else:
-            senders: list[Sender] = [
-                *(ClientSender(each.number) for each in living(self)),
-                *map(BrokerSender, range(self.shape.nodes)),
-            ]
-            self.happens("a connection breaks")
-            self.connection_breaks(choose.pick(senders), choose.below(self.shape.nodes), choose.below(3))
-
-    def sender_loses_patience(self, choose: Tape) -> None:
-        """A request times out at its sender, and is still under way."""
-        request = choose.pick(list(self.wires.open.values()))
-        self.happens(f"request {request.number} times out at its sender")
-        self.sender_gives_up(request)
-
-    def delivery_times_out(self, choose: Tape) -> None:
-        """Batches of producers take too long."""
-        self.happens("deliveries time out")
-        self.clock.advance(self.shape.delivery_timeout_ms)
-        for instance in living(self):
-            self.producer_ticks(instance)

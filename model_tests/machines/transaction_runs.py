@@ -1,6 +1,7 @@
 """The events of the world of transactions , and runs of its stories from a seeded tape."""
 
 from collections.abc import Sequence
+from functools import wraps
 from typing import Final
 
 from model_tests.machines.playing import NUMBERS, play, weighed
@@ -8,6 +9,7 @@ from model_tests.machines.rule_counts import Ledger
 from model_tests.machines.transaction_ending import TransactionRun
 from model_tests.machines.transaction_setting import STORIES, Story
 from reference.event import Event
+from reference.simulate.schedule_transactions import TRANSACTIONS, TransactionScheduler
 from reference.tape import Tape
 from reference.world.messages import Produce
 
@@ -37,19 +39,9 @@ def replies_are_under_way(world: TransactionRun) -> bool:
     return bool(world.wires.replies.in_transit)
 
 
-def somebody_waits(world: TransactionRun) -> bool:
-    """A sender waits for an answer."""
-    return bool(world.wires.open)
-
-
 def batches_are_under_way(world: TransactionRun) -> bool:
     """A producer waits for the answer about a batch."""
     return any(isinstance(request.body, Produce) for request in world.wires.open.values())
-
-
-def markers_are_owed(world: TransactionRun) -> bool:
-    """A coordinator has markers to send."""
-    return any(world.owes_markers(node) for node in range(world.shape.nodes))
 
 
 def is_replicated(world: TransactionRun) -> bool:
@@ -57,12 +49,34 @@ def is_replicated(world: TransactionRun) -> bool:
     return world.shape.replicas > 1
 
 
+def of_simulation(event: Event[TransactionScheduler]) -> Event[TransactionRun]:
+    """An event of the simulation under watch."""
+
+    @wraps(event.act)
+    def act(run: TransactionRun, choose: Tape) -> bool | None:
+        run.happens(event.name.replace("_", " "))
+        happened = event.act(run.simulated, choose)
+        run.looks()
+        return happened
+
+    return Event(act, event.weight, lambda run: event.ready(run.simulated), event.fault)
+
+
+OTHERWISE: Final = ("application_crashes", "transactions_time_out", "ids_expire", "epochs_are_used_up")
+"""What happens in another way than in a simulation: a crashed application is started again, and time passes or not."""
+
+SIMULATED: Final = tuple(
+    of_simulation(event)
+    for event in TRANSACTIONS
+    if (event.fault and event.name not in OTHERWISE) or event.name in ("fault_is_mended", "coordinator_sends_markers")
+)
+"""What goes wrong and is mended, and what coordinators do, as in a simulation."""
+
 ACTIONS: Final = (
     Event(TransactionRun.application_goes_on, 30, anybody_lives),
     Event(TransactionRun.everything_arrives, 24),
     Event(TransactionRun.request_arrives, 16, requests_are_under_way),
     Event(TransactionRun.reply_arrives, 12, replies_are_under_way),
-    Event(TransactionRun.coordinator_goes_on, 5, markers_are_owed),
     Event(TransactionRun.followers_catch_up, 6, is_replicated),
     Event(TransactionRun.consumer_reads, 9),
     Event(TransactionRun.group_looks_up_offsets, 2),
@@ -75,20 +89,9 @@ ACTIONS: Final = (
     Event(TransactionRun.network_holds_up, 3, fault="late"),
     Event(TransactionRun.request_arrives_twice, 9, requests_are_under_way, fault="duplication"),
     Event(TransactionRun.batch_outlives_its_transaction, 3, batches_are_under_way, fault="abandonment"),
-    Event(TransactionRun.network_loses, 4, fault="loss"),
-    Event(TransactionRun.sender_loses_patience, 4, somebody_waits, fault="abandonment"),
-    Event(TransactionRun.delivery_times_out, 1, fault="late"),
-    Event(TransactionRun.coordinator_is_replaced, 3, fault="coordinator"),
-    Event(TransactionRun.coordinators_load, 3, fault="coordinator"),
-    Event(TransactionRun.zombie_resigns, 2, fault="coordinator"),
-    Event(TransactionRun.coordinator_log_refuses, 3, fault="log"),
     Event(TransactionRun.transactions_time_out, 2, fault="timeout"),
     Event(TransactionRun.transactional_ids_expire, 1, fault="forgetting"),
-    Event(TransactionRun.partition_changes_leader, 3, is_replicated, fault="failover"),
-    Event(TransactionRun.partition_is_unavailable, 2, fault="unavailability"),
-    Event(TransactionRun.node_restarts, 2, fault="restart"),
-    Event(TransactionRun.group_coordinator_is_replaced, 2, fault="coordinator"),
-    Event(TransactionRun.silent_producers_are_forgotten, 1, fault="expiry"),
+    *SIMULATED,
 )
 
 

@@ -109,10 +109,10 @@ class Story:
         )
 
 
-EXPIRY: Final = frozenset({"silent_producers_are_forgotten", "transactional_ids_expire"})
-OFFSETS: Final = frozenset({"worker_takes_over", "group_looks_up_offsets", "group_coordinator_is_replaced"})
+EXPIRY: Final = frozenset({"producer_state_expires", "transactional_ids_expire"})
+OFFSETS: Final = frozenset({"worker_takes_over", "group_looks_up_offsets", "coordinator_fails_over"})
 COORDINATOR: Final = frozenset(
-    {"coordinator_is_replaced", "coordinators_load", "zombie_resigns", "coordinator_log_refuses", "coordinator_goes_on"}
+    {"coordinator_fails_over", "fault_is_mended", "coordinator_log_fails", "coordinator_sends_markers"}
 )
 
 LATE: Final = frozenset({"request_arrives_twice", "batch_outlives_its_transaction", "late_request_arrives"})
