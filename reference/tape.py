@@ -21,7 +21,7 @@ _LANES: Final = Struct("<" + "Q8x" * _BLOCK)
 """So many words in one integer, each in a lane of 128 bits, so that a product with another word stays in its lane."""
 
 _ONES: Final = sum(1 << (128 * lane) for lane in range(_BLOCK))
-_LOW: Final = _ONES * (_WORD - 1)
+_LOW: Final = _ONES * (_WORD - 1)  # the word in each lane, without the upper half of a product
 _STEPS: Final = sum(((lane + 1) * _GAMMA % _WORD) << (128 * lane) for lane in range(_BLOCK))
 
 

@@ -53,7 +53,7 @@ class Profile:
         ongoing_compares_epoch: a transaction is ongoing only for its own epoch (4.0, KAFKA-18575).
         stale_epoch_before_verification: a stale epoch is refused before the verification guard is looked at
             (4.2, and late in the branches of 4.1 and 4.0, KAFKA-19690).
-        stale_epoch_before_asking: a stale epoch is refused before the coordinator is asked (4.1, KAFKA-18042).
+        stale_epoch_before_coordinator: a stale epoch is refused before the coordinator is asked (4.1, KAFKA-18042).
         first_after_bump_is_zero: under version 2 the first sequence of a verified transaction is 0 (4.1, KAFKA-18202).
         marker_epoch_strict: under version 2 a marker must carry a bumped epoch, retries excepted (4.2, KAFKA-19446).
         marker_keeps_next_guard: a marker leaves the guard of the next transaction alone (4.0, KAFKA-18654).
@@ -180,7 +180,7 @@ class Profile:
     commits_verified: bool = True
     ongoing_compares_epoch: bool = True
     stale_epoch_before_verification: bool = True
-    stale_epoch_before_asking: bool = True
+    stale_epoch_before_coordinator: bool = True
     first_after_bump_is_zero: bool = True
     marker_epoch_strict: bool = True
     marker_keeps_next_guard: bool = True
@@ -255,7 +255,7 @@ KAFKA_4_1: Final = replace(KAFKA_4_2, name="4.1", marker_epoch_strict=False)
 KAFKA_4_0: Final = replace(
     KAFKA_4_1,
     name="4.0",
-    stale_epoch_before_asking=False,
+    stale_epoch_before_coordinator=False,
     first_after_bump_is_zero=False,
     eligible_leader_replicas=False,
     previous_id_always_follows=False,

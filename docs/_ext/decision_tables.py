@@ -77,7 +77,7 @@ def first_sentence(of: object) -> str:
 def _appended(profile: Profile) -> tuple[Guard, ...]:
     plain = replace(profile, max_sequence=None, cached_batches=1)
     entry = symbols(ProducerEntry, "entry", cached=(CACHED,) * WINDOW)
-    return append.guards(entry, symbols(AppendRequest, "batch"), plain, symbols(MetVerification, "asked"))
+    return append.guards(entry, symbols(AppendRequest, "batch"), plain, symbols(MetVerification, "verification"))
 
 
 DECISIONS: Final[Mapping[str, ShownDecision]] = {
@@ -149,7 +149,10 @@ DECISIONS: Final[Mapping[str, ShownDecision]] = {
     ),
     "alter-partition": ShownDecision(
         lambda profile: electing.proposal_guards(
-            symbols(electing.Proposal, "asked"), TextFormula("leader_epoch"), TextFormula("partition_epoch"), profile
+            symbols(electing.Proposal, "proposal"),
+            TextFormula("leader_epoch"),
+            TextFormula("partition_epoch"),
+            profile,
         ),
         "the in-sync set is as proposed",
     ),

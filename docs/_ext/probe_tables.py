@@ -55,7 +55,7 @@ class Probes(SphinxDirective):
         rows = [
             (
                 "; ".join(str(action) for action in probe.script.actions),
-                ", ".join(dict.fromkeys(told.behaviour for told in probe.tells)),
+                ", ".join(dict.fromkeys(distinction.behaviour for distinction in probe.distinctions)),
             )
             for probe in probes()
         ]

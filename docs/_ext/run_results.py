@@ -34,7 +34,7 @@ class Unusable(SystemExit):
 
 
 @dataclass(frozen=True)
-class Results:
+class RunResults:
     """What one run found.
 
     Attributes:
@@ -51,12 +51,12 @@ class Results:
 
 
 @lru_cache(maxsize=1)
-def results() -> Results:
+def results() -> RunResults:
     """The results of the last run; nothing if there was none."""
-    return read(REPORT, sources.digest()) if REPORT.is_file() else Results()
+    return read(REPORT, sources.digest()) if REPORT.is_file() else RunResults()
 
 
-def read(path: Path, digest: str) -> Results:
+def read(path: Path, digest: str) -> RunResults:
     """The results in a report.
 
     Args:
@@ -77,7 +77,7 @@ def read(path: Path, digest: str) -> Results:
     for rule in {**evidence, **controls, **mutants}:
         if rule not in RULES:
             raise Unusable(f"{shown(path)} has results of {rule!r}, which is no rule")
-    return Results(f"profile {report['profile']}, commit {commit}", evidence, controls, mutants)
+    return RunResults(f"profile {report['profile']}, commit {commit}", evidence, controls, mutants)
 
 
 def refuse_stale(path: Path, of: str, commit: str, digest: str, command: str) -> None:

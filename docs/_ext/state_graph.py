@@ -164,14 +164,14 @@ def svg_of(found: Sequence[StateChange], at: Mapping[str, int], title: str) -> s
             f"<style>{STYLE}</style>",
             f'<rect class="ground" x="{left:.0f}" width="100%" height="100%"/>',
             *(_line(one) for one in arcs.values()),
-            *(_label(beside(arcs[ends], ends, by), by) for ends, by in joined.items()),
+            *(_label(label_position(arcs[ends], ends, by), by) for ends, by in joined.items()),
             *(_node(name, place) for name, place in places.items()),
             "</svg>\n",
         )
     )
 
 
-def beside(one: Arc, ends: tuple[str, str], by: Sequence[str]) -> NodePosition:
+def label_position(one: Arc, ends: tuple[str, str], by: Sequence[str]) -> NodePosition:
     """Where the label is: on the middle of the curve, or beside a loop."""
     if ends[0] != ends[1]:
         return one.middle

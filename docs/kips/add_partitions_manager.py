@@ -1,10 +1,9 @@
 """A mended AddPartitionsToTxnManager: epochs are compared only of one producer id.
 
-A leader's manager keeps one waiting request for each transactional id. Of another one that comes meanwhile, the newest
-release compares the epoch alone. After a rotation of the producer id the newest producer begins at epoch 0, and is told
-that it is stale while a late request of the producer id before still waits; or the other way round. Here a waiting
-request of another producer id is answered NETWORK_EXCEPTION, as one with the same epoch is, so that its sender tries
-again.
+A leader's manager keeps one waiting request for each transactional id. When another one arrives, the newest release
+compares only their epochs. After a rotation of the producer id, the newest producer begins at epoch 0. It is fenced as
+stale while a late request of the previous producer id still waits; or the other way round. In this variant, a waiting
+request of another producer id is answered NETWORK_EXCEPTION, as one with the same epoch is, so its sender retries.
 """
 
 from collections.abc import Iterator
@@ -14,7 +13,7 @@ from spec import rules
 from spec.algebra import Term, all_of, any_of, choose, negate
 from spec.systems.language import Action, State, System, Variable, rewrite, update
 from spec.systems.transactions.broken import NEAR_THE_END, quiet
-from spec.systems.transactions.known import LemmaView
+from spec.systems.transactions.known import TransactionLemmaView
 from spec.systems.transactions.variant import (
     Variant,
     VariantInstance,
@@ -24,22 +23,22 @@ from spec.systems.transactions.variant import (
     guarded,
     with_more,
 )
-from spec.systems.transactions.world import ASKED, BATCHES, IDLE, PARTITION, TRANSACTION, Bounds
+from spec.systems.transactions.world import BATCHES, IDLE, PARTITION, TRANSACTION, VERIFYING, Bounds
 from spec.versions import NEWEST
 from spec.vocabulary import ABSENT
 
 
-def newest_is_not_told_that_it_is_stale(view: LemmaView, txn: Term) -> Term:
-    """No leader tells the client with the newest identity that its epoch is stale."""
-    return negate(view.told_stale(txn))
+def newest_is_never_fenced_as_stale(view: TransactionLemmaView, txn: Term) -> Term:
+    """No leader fences the client with the newest identity as stale."""
+    return negate(view.fenced_as_stale(txn))
 
 
-def nobody_was_told_wrongly(view: LemmaView, txn: Term) -> Term:
-    """No client with the newest identity was told that it is stale."""
-    return negate(view.told_stale(txn))
+def newest_was_never_fenced_as_stale(view: TransactionLemmaView, txn: Term) -> Term:
+    """No client with the newest identity was fenced as stale."""
+    return negate(view.fenced_as_stale(txn))
 
 
-def waiting_has_begun(view: LemmaView, partition: Term) -> Term:
+def waiting_has_begun(view: TransactionLemmaView, partition: Term) -> Term:
     """The request that waits is of a transaction that has begun."""
     waiting = view.waiting(partition)
     return any_of(waiting == ABSENT, view.owner(waiting) >= 0)
@@ -75,9 +74,9 @@ class Manager:
                 Variable("told_stale", (TRANSACTION,), initial=False),
             ),
             actions=(Action("manager_sends", (PARTITION,), _waits, _sent),),
-            theorems=(claimed(newest_is_not_told_that_it_is_stale, rules.FENCE_STALE_EPOCH, view, TRANSACTION),),
+            theorems=(claimed(newest_is_never_fenced_as_stale, rules.FENCE_STALE_EPOCH, view, TRANSACTION),),
             lemmas=(
-                claimed(nobody_was_told_wrongly, rules.FENCE_STALE_EPOCH, view, TRANSACTION),
+                claimed(newest_was_never_fenced_as_stale, rules.FENCE_STALE_EPOCH, view, TRANSACTION),
                 claimed(waiting_has_begun, rules.FENCE_STALE_EPOCH, view, PARTITION),
             ),
         )
@@ -90,7 +89,7 @@ class Manager:
         view = words(after)
         other, other_batch = before.waiting(partition), before.waiting_batch(partition)
         mine, theirs = view.one_id(view.identity(txn)), view.one_id(view.identity(other))
-        asks = after.phase(*at) == ASKED
+        asks = after.phase(*at) == VERIFYING
         meets = all_of(asks, other >= 0, negate(all_of(other == txn, other_batch == batch)))
         comparable = any_of(not self.compares_ids, mine.producer_id == theirs.producer_id)
         lower = all_of(meets, comparable, mine.producer_epoch < theirs.producer_epoch)
@@ -107,7 +106,7 @@ class Manager:
 
         queued = all_of(asks, negate(lower))
         return after.but(
-            told_stale=rewrite(after.told_stale, stale, lambda _: True),
+            fenced_as_stale=rewrite(after.fenced_as_stale, stale, lambda _: True),
             phase=rewrite(after.phase, answered, lambda *_: IDLE),
             waiting=update(after.waiting, partition, to=choose(queued, txn, other)),
             waiting_batch=update(after.waiting_batch, partition, to=choose(queued, batch, other_batch)),
@@ -146,7 +145,7 @@ VARIANT = Variant(
         VariantInstance(
             "a producer id that runs out",
             replace(_ROTATING, bounds=Bounds(producer_ids=2)),
-            mends="newest_is_not_told_that_it_is_stale",
+            mends="newest_is_never_fenced_as_stale",
         ),
     ),
     before=RELEASE,

@@ -14,7 +14,7 @@ from spec.algebra import Term, all_of, any_of, choose, implies, negate
 from spec.protocol.offsets import NO_OFFSET
 from spec.systems.language import Action, State, System, Variable, pick, rewrite, update
 from spec.systems.transactions.broken import quiet
-from spec.systems.transactions.known import LemmaView
+from spec.systems.transactions.known import TransactionLemmaView
 from spec.systems.transactions.variant import (
     Variant,
     VariantInstance,
@@ -33,14 +33,14 @@ LAST_TOPIC = 1
 """The number of the last topic of a name in an instance; the first is 0."""
 
 
-def read_offset_is_of_its_topic(view: LemmaView, partition: Term) -> Term:
+def read_offset_is_of_its_topic(view: TransactionLemmaView, partition: Term) -> Term:
     """The offset that a group reads was committed for the topic that there is now."""
     taken, now = view.group_offset(partition), view.topic(partition)
     is_read = all_of(taken.present, view.topic_kept(taken.offset, partition) == now)
     return implies(is_read, view.topic_named(taken.offset, partition) == now)
 
 
-def commit_is_for_the_topic_that_it_names(view: LemmaView, txn: Term, partition: Term) -> Term:
+def commit_is_for_the_topic_that_it_names(view: TransactionLemmaView, txn: Term, partition: Term) -> Term:
     """What a commit is kept for is what it names, and no topic is named before it is there."""
     now, named = view.topic(partition), view.topic_named(txn, partition)
     found, kept = view.topic_found(txn, partition), view.topic_kept(txn, partition)
@@ -55,7 +55,7 @@ def commit_is_for_the_topic_that_it_names(view: LemmaView, txn: Term, partition:
 
 
 @dataclass(frozen=True, slots=True)
-class Topics:
+class RecreatedTopics:
     """Topics that are deleted and made again; a partition of offsets holds the group's offset of one.
 
     Attributes:
@@ -145,14 +145,14 @@ BY_NAME = Variant(
     name=f"{NEWEST.name} with topics that are made again",
     sentence="the newest release: a commit names a topic by its name",
     source=("TxnOffsetCommitRequest.json, version 5",),
-    system=Topics(by_id=False).system,
+    system=RecreatedTopics(by_id=False).system,
 )
 
 VARIANT = Variant(
     name="KIP-1319",
     sentence="a TxnOffsetCommit names a topic by its id, so that no offset of a topic before is read",
     source=("KIP-1319", "KAFKA-20444", "TxnOffsetCommitRequest.json, version 6"),
-    system=Topics(by_id=True).system,
+    system=RecreatedTopics(by_id=True).system,
     instances=(
         VariantInstance("a topic that is made again", _COMMITTING, mends="read_offset_is_of_its_topic"),
         VariantInstance("two transactions without a group", quiet(NEWEST)),

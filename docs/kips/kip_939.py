@@ -21,7 +21,7 @@ from spec.protocol.ending import EndRequest, IdAndEpoch
 from spec.systems.language import Action, State, System, Variable, always, either, pick, update
 from spec.systems.transactions.broken import quiet
 from spec.systems.transactions.coordinators import Coordinators
-from spec.systems.transactions.known import LemmaView
+from spec.systems.transactions.known import TransactionLemmaView
 from spec.systems.transactions.variant import (
     Variant,
     VariantInstance,
@@ -45,24 +45,24 @@ from spec.systems.transactions.world import (
 from spec.versions import NEWEST
 from spec.vocabulary import ABSENT, TransactionState
 
-NOBODY, ENDED = -1, -2
+NOT_RECOVERED, ENDED = -1, -2
 """Who recovers a transaction: no instance yet, or one that has ended it."""
 
 
-def prepared_is_ended_by_its_client(view: LemmaView, decision: Term) -> Term:
+def prepared_is_ended_by_its_client(view: TransactionLemmaView, decision: Term) -> Term:
     """Neither a timeout nor an InitProducerId ends a prepared transaction."""
     opened = view.opened_by(decision)
     return implies(all_of(opened >= 0, view.prepared(opened)), view.ended_by(decision) >= 0)
 
 
-def database_agrees(view: LemmaView, decision: Term) -> Term:
+def database_agrees(view: TransactionLemmaView, decision: Term) -> Term:
     """A transaction is committed if the database has committed, and no prepared one is without that."""
     opened = view.opened_by(decision)
     prepared = all_of(opened >= 0, view.prepared(opened))
     return implies(prepared, view.commits(decision) == view.database(opened))
 
 
-class TwoPhases(Coordinators):
+class TwoPhaseCommit(Coordinators):
     """The actions of clients, database and coordinator that the newest release does not have."""
 
     def clients(self) -> tuple[Action, ...]:
@@ -85,7 +85,7 @@ class TwoPhases(Coordinators):
         yield view.is_open(txn)
         yield negate(state.prepared(txn))
         yield view.unanswered(txn) == ABSENT
-        yield state.recovered_by(txn) == NOBODY
+        yield state.recovered_by(txn) == NOT_RECOVERED
 
     def client_prepares(self, state: State, txn: Term) -> State:
         """The producer id and the epoch are in the database's transaction."""
@@ -96,7 +96,7 @@ class TwoPhases(Coordinators):
         yield state.prepared(txn)
         yield negate(state.database(txn))
         yield state.end_sent(txn) == ABSENT
-        yield state.recovered_by(txn) == NOBODY
+        yield state.recovered_by(txn) == NOT_RECOVERED
 
     def database_commits(self, state: State, txn: Term) -> State:
         """The database has the identity of the prepared transaction for ever."""
@@ -152,13 +152,13 @@ class TwoPhases(Coordinators):
 
 def two_phases(system: System, view: VariantView, *, keeps: bool) -> System:
     """The system with clients that prepare; a coordinator that keeps what is prepared, or the newest release's."""
-    actions = TwoPhases(view.knobs, view.taken)
+    actions = TwoPhaseCommit(view.knobs, view.taken)
     more = with_more(
         system,
         variables=(
             Variable("prepared", (TRANSACTION,), initial=False),
             Variable("database", (TRANSACTION,), initial=False),
-            Variable("recovered_by", (TRANSACTION,), NOBODY),
+            Variable("recovered_by", (TRANSACTION,), NOT_RECOVERED),
             Variable("kept_epoch", (), ABSENT),
         ),
         actions=(*actions.clients(), *(actions.recovery() if keeps else ())),
@@ -189,7 +189,7 @@ def _keeping(system: System, view: VariantView) -> System:
         yield state.kept_epoch() == ABSENT
 
     def refused(before: State, after: State, txn: Term, partition: Term, batch: Term, *_: Term) -> State:
-        """The leader is told that the epoch is stale: nothing joins, and nothing is appended."""
+        """The coordinator answers the leader that the epoch is stale: nothing joins, and nothing is appended."""
         stale = before.but(phase=update(before.phase, txn, partition, batch, to=0))
         return either(before.kept_epoch() >= 0, stale, after)
 
@@ -235,9 +235,9 @@ def with_later_guards(system: System, view: VariantView) -> System:
 
     def kept(before: State, after: State, decision: Term, coordinator: Term, partition: Term) -> State:
         marker = view(before).sent_marker(decision, coordinator)
-        waiting = before.asked(marker.producer_id, partition)
+        waiting = before.query(marker.producer_id, partition)
         later = all_of(waiting.pending, waiting.bumps, marker.producer_epoch < waiting.epoch)
-        guards = after.but(asked=before.asked, guarded=before.guarded, guard_taken=before.guard_taken)
+        guards = after.but(query=before.query, guarded=before.guarded, guard_taken=before.guard_taken)
         return either(later, guards, after)
 
     return followed(keeping(system, view), "leader_writes_marker", kept)

@@ -15,7 +15,7 @@ from spec.systems.assumptions import NO_LATE_BUMP, NO_LATE_BUMP_AT_THE_LAST_EPOC
 from spec.systems.language import State, System
 from spec.systems.transactions.broken import NEAR_THE_END, quiet
 from spec.systems.transactions.decisions import ReleaseDecisions
-from spec.systems.transactions.known import LemmaView
+from spec.systems.transactions.known import TransactionLemmaView
 from spec.systems.transactions.variant import (
     Variant,
     VariantInstance,
@@ -55,7 +55,7 @@ def uncompared(knobs: TransactionKnobs) -> TransactionKnobs:
     return replace(knobs, compared=frozenset())
 
 
-def no_bump_fences(view: LemmaView) -> Term:
+def no_bump_fences(view: TransactionLemmaView) -> Term:
     """No bump has ended an open transaction."""
     return view.fenced_by() == ABSENT
 

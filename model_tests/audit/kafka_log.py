@@ -33,6 +33,7 @@ PLAN_OPTION: Final = "plan"
 """The option of the source that has an audit's plan."""
 
 _BYTES_OF_A_TASK: Final = 32 << 20
+"""Segments of a task together have so many bytes: a task's start costs little beside them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,7 +118,7 @@ def _overdue(
     one: JoinedTransaction, coordinator: CoordinatorPlace, check: RuleCheck, until_ms: int, doubt: str
 ) -> Located:
     known = one.known
-    goes_on = (
+    continues = (
         f"its partitions go on until {clock(until_ms)} and later, but {doubt}"
         if doubt
         else (f"{coordinator.place.name} goes on until {clock(until_ms)}")
@@ -128,7 +128,7 @@ def _overdue(
         due = known.started_ms + known.timeout_ms
         message = (
             f"Ongoing since {clock(known.started_ms)} with a timeout of {span(known.timeout_ms)}: its coordinator "
-            f"should have aborted it by {clock(due + REAPER_INTERVAL)}; {goes_on}"
+            f"should have aborted it by {clock(due + REAPER_INTERVAL)}; {continues}"
         )
         place, run = one.open[0] if one.open else (coordinator.place, None)
         offset = run.first_offset if run is not None else known.first_offset
@@ -141,8 +141,8 @@ def _overdue(
         markers = f"no marker in {', '.join(waiting)}" if waiting else f"{len(one.ended)} markers are written"
         state = "PrepareCommit" if outcome_word(known.outcome) == "COMMIT" else "PrepareAbort"
         message = (
-            f"{state} since {clock(known.prepared_ms)} without its Complete record ({markers}); {goes_on}: until it is "
-            "complete, the producer of the id is answered CONCURRENT_TRANSACTIONS"
+            f"{state} since {clock(known.prepared_ms)} without its Complete record ({markers}); {continues}: until it "
+            "is complete, the producer of the id is answered CONCURRENT_TRANSACTIONS"
         )
         step, remedy, epoch = "completion after the markers", _load_again(known, coordinator.place), known.marker_epoch
     if doubt:

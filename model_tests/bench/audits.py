@@ -34,6 +34,8 @@ _HEADER: Final = Struct(">qiiBIhiqqqhii")
 _BEFORE_LENGTH_ENDS: Final = 12
 _CHECKED_FROM: Final = 21
 _CHECKSUM: Final = 4
+"""Bytes that the length does not count, the first byte that the checksum covers, and the place of the checksum in
+`_HEADER`."""
 
 
 def sound_batches(directory: Path) -> int:
@@ -65,7 +67,7 @@ WARMED_UP: Final = 12
 ROUNDS: Final = 3
 """Times that each is measured, after one round that warms up; the fastest counts."""
 
-_TOGETHER: Final = 100
+_TOGETHER: Final = 100  # batches of one write to the file
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from typing import Final
 from model_tests.bench.checking import timed
 from model_tests.bench.trace_batches import simulated, write_batch
 
-STEPS: Final = 100_000_000
+STEPS: Final = 100_000_000  # ten times what `make verify` checks in its deep profile
 DRIVER_MEMORY: Final = "4g"
 
 

@@ -26,7 +26,7 @@ VALUES: Final = (b"v" * 100,) * 4
 TOGETHER: Final = 16
 """Batches of one append, where it has several."""
 
-ROUNDS: Final = 3
+ROUNDS: Final = 3  # times that each is measured; the fastest counts
 CONFIG: Final = LogConfig(segment_bytes=256 << 20)
 
 

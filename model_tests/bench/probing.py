@@ -6,20 +6,21 @@ from statistics import median
 from typing import Final, NamedTuple
 
 from model_tests.bench import serving
+from model_tests.common.addresses import addresses_of
 from model_tests.conform.side_by_side import MakeSide
 from model_tests.probe.judging import LIVE
 from model_tests.probe.observing import level_of
 from model_tests.probe.play import Player
 from model_tests.probe.pool import NamePool
 from model_tests.probe.script import Script, drawn
-from model_tests.probe.target import Pace, Target, addresses
+from model_tests.probe.target import Pace, Target
 from spec.versions import NEWEST
 
 FAMILIES: Final = ("A", "B", "C", "D")
 """Those of one connection."""
 
-NOBODY: Final[Mapping[str, MakeSide]] = {}
-PATIENCE_S: Final = 30.0
+NO_SIDES: Final[Mapping[str, MakeSide]] = {}
+PATIENCE_S: Final = 30.0  # how long the server may take for one answer, in seconds: hundreds of times what it takes
 
 
 class ProbedLoad(NamedTuple):
@@ -37,13 +38,13 @@ class ProbedLoad(NamedTuple):
 def timed(seeds: int, rounds: int) -> ProbedLoad:
     """Sessions of each family and so many seeds, judged and not in turn; the median of some rounds."""
     with serving.served(1, judged=False) as nodes:
-        target = Target(tuple(addresses(nodes.servers)), PATIENCE_S, Pace(0))
+        target = Target(tuple(addresses_of(nodes.servers)), PATIENCE_S, Pace(0))
         target.open()
         pool = NamePool(target)
         scripts = [drawn(family, seed, implicit=True) for seed in range(seeds) for family in FAMILIES]
-        for sides in (NOBODY, LIVE):  # what is made once, as the code of messages, is made now
+        for sides in (NO_SIDES, LIVE):  # what is made once, as the code of messages, is made now
             _seconds(target, pool, scripts[: len(FAMILIES)], sides)
-        runs = [[_seconds(target, pool, scripts, sides) for sides in (NOBODY, LIVE)] for _ in range(rounds)]
+        runs = [[_seconds(target, pool, scripts, sides) for sides in (NO_SIDES, LIVE)] for _ in range(rounds)]
         pool.remove()
         target.close()
     steps = runs[0][0][0]

@@ -14,13 +14,16 @@ from typing import Any, Final
 from model_tests.serve.command import wall
 from model_tests.serve.judging import Judge
 from reference.server.listener import Server
-from reference.server.service import Service, Settings
+from reference.server.service import ServerSettings, Service
 from spec.versions import NEWEST
 
 TOPIC: Final = "load"
+
 PARTITIONS: Final = 4
 MESSAGE: Final = bytes(100)
 PATIENCE_S: Final = 60
+"""The load: small messages, spread over a few partitions; a round that takes longer than so many seconds has failed."""
+
 STATUS: Final = Path("/proc/self/status")
 
 WARM: Final = 200
@@ -73,7 +76,7 @@ class Load:
         return self.computed / self.count * 1e6
 
 
-class Nodes:
+class ServerProcess:
     """Nodes in another process."""
 
     def __init__(self, link: Connection, servers: str) -> None:
@@ -81,9 +84,9 @@ class Nodes:
         self.servers = servers
         self._link = link
 
-    def by_way_of(self, servers: str) -> "Nodes":
+    def by_way_of(self, servers: str) -> "ServerProcess":
         """The same nodes for clients that connect at another address."""
-        return Nodes(self._link, servers)
+        return ServerProcess(self._link, servers)
 
     def usage(self) -> Usage:
         """What they have used so far."""
@@ -93,20 +96,20 @@ class Nodes:
 
 
 @contextmanager
-def served(nodes: int, *, judged: bool) -> Iterator[Nodes]:
+def served(nodes: int, *, judged: bool) -> Iterator[ServerProcess]:
     """Nodes of the newest release in another process, each step judged or none."""
     spawning = get_context("spawn")
     here, there = spawning.Pipe()
     process = spawning.Process(target=_serve, args=(there, nodes, judged), daemon=True)
     process.start()
     try:
-        yield Nodes(here, here.recv())
+        yield ServerProcess(here, here.recv())
     finally:
         here.send("stop")
         process.join(PATIENCE_S)
 
 
-def messages(nodes: Nodes, count: int) -> Load:
+def messages(nodes: ServerProcess, count: int) -> Load:
     """Idempotent messages of 100 bytes, all acknowledged."""
     producer = _producer(nodes, {})
     with _measured(nodes) as measured:
@@ -119,7 +122,7 @@ def messages(nodes: Nodes, count: int) -> Load:
     return measured.load(count)
 
 
-def transactions(nodes: Nodes, count: int) -> Load:
+def transactions(nodes: ServerProcess, count: int) -> Load:
     """Transactions of one record, one after the other, a fourth of them aborted."""
     with _transactions(nodes) as transact:
         for number in range(min(WARM, count)):
@@ -130,7 +133,7 @@ def transactions(nodes: Nodes, count: int) -> Load:
     return measured.load(count)
 
 
-def endless(nodes: Nodes, seconds: float) -> Load:
+def endless(nodes: ServerProcess, seconds: float) -> Load:
     """Such transactions for some time."""
     with _transactions(nodes) as transact:
         for number in range(FILLED):
@@ -144,7 +147,7 @@ def endless(nodes: Nodes, seconds: float) -> Load:
 
 
 @contextmanager
-def _transactions(nodes: Nodes) -> Iterator[Any]:
+def _transactions(nodes: ServerProcess) -> Iterator[Any]:
     producer = _producer(nodes, {"transactional.id": "load", "linger.ms": 0})
     producer.init_transactions(PATIENCE_S)
 
@@ -160,7 +163,7 @@ def _transactions(nodes: Nodes) -> Iterator[Any]:
     yield transact
 
 
-def _producer(nodes: Nodes, settings: dict[str, Any]) -> Any:
+def _producer(nodes: ServerProcess, settings: dict[str, Any]) -> Any:
     most = {"queue.buffering.max.messages": 10_000_000}
     common = {"bootstrap.servers": nodes.servers, "enable.idempotence": True, "log_level": 0}
     return import_module("confluent_kafka").Producer(common | most | settings)
@@ -169,7 +172,7 @@ def _producer(nodes: Nodes, settings: dict[str, Any]) -> Any:
 class _Measuring:
     """The time, and what the server has used, before and after something."""
 
-    def __init__(self, nodes: Nodes) -> None:
+    def __init__(self, nodes: ServerProcess) -> None:
         self._nodes = nodes
         self._before, self._began = nodes.usage(), time.monotonic()
         self._after, self._ended = self._before, self._began
@@ -184,7 +187,7 @@ class _Measuring:
 
 
 @contextmanager
-def _measured(nodes: Nodes) -> Iterator[_Measuring]:
+def _measured(nodes: ServerProcess) -> Iterator[_Measuring]:
     measuring = _Measuring(nodes)
     yield measuring
     measuring.end()
@@ -198,7 +201,7 @@ def _serve(link: Connection, nodes: int, judged: bool) -> None:
 
 
 async def _served(link: Connection, nodes: int, judged: bool) -> None:
-    service = Service(Settings(NEWEST, nodes), wall)
+    service = Service(ServerSettings(NEWEST, nodes), wall)
     server = Server(service)
     if judged:
         judge = Judge(lambda _: None)
@@ -207,13 +210,13 @@ async def _served(link: Connection, nodes: int, judged: bool) -> None:
     service.create_topic(TOPIC, PARTITIONS)
     await server.start("127.0.0.1", 0)
 
-    def asked() -> None:
+    def on_request() -> None:
         if link.recv() == "usage":
             link.send(Usage(time.process_time(), _resident()))
         else:
             server.stop()
 
-    asyncio.get_running_loop().add_reader(link.fileno(), asked)
+    asyncio.get_running_loop().add_reader(link.fileno(), on_request)
     link.send(server.bootstrap_servers)
     await server.wait()
     await server.close()

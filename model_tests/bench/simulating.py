@@ -19,7 +19,7 @@ from model_tests.simulate.trace_directory import Piece
 from reference.errors import Impossible
 
 _MASTER: Final = "local[1]"
-_WARM: Final = 8
+_WARM: Final = 8  # traces that are made before anything is measured: the first ones start Python workers and compile
 
 
 @dataclass(frozen=True, slots=True)

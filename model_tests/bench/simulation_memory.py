@@ -10,7 +10,7 @@ from model_tests.monitor.runs import run_of
 TRACES: Final = 160
 """Traces that are made in turn; workloads and profiles take turns among them."""
 
-MEBIBYTE: Final = 2**20
+MEBIBYTE: Final = 2**20  # bytes
 
 
 @dataclass(frozen=True, slots=True)

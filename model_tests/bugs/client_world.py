@@ -13,7 +13,7 @@ from spec import rules
 from spec.versions import Profile
 from spec.vocabulary import Epoch, ErrorCode, Origin, ProducerId, Timestamp
 
-NOW: Final = Timestamp(0)
+NOW: Final = Timestamp(0)  # time stands still: no bug of the client is about time
 ORIGIN: Final = Origin.CLIENT
 
 

@@ -26,10 +26,13 @@ from spec.vocabulary import NO_SEQUENCE, CoordinatorEpoch, Epoch, Offset, Produc
 
 GROUP: Final = "readers"
 INPUT: Final = TopicPartition("orders", 0)
-PRODUCER: Final = ProducerId(7)
+PRODUCER: Final = ProducerId(7)  # any producer id
+
 COMMIT_VERSION: Final = 3
 MARKERS_VERSION: Final = 2
-ZOMBIES_OFFSET: Final = 9
+"""TxnOffsetCommit has fenced members since version 3; 2 is the newest WriteTxnMarkers."""
+
+ZOMBIES_OFFSET: Final = 9  # the zombie commits this offset; no other member's reach so far
 
 
 class _Group:

@@ -12,8 +12,8 @@ from spec import rules
 from spec.versions import Profile
 from spec.vocabulary import CoordinatorEpoch, Epoch, Origin, ProducerId, Sequence, Timestamp
 
-PRODUCER = ProducerId(0)
-TICK_MS = 100
+PRODUCER = ProducerId(0)  # any producer id
+TICK_MS = 100  # a tick lasts as long as producer state is kept, so that each tick expires what is idle
 
 
 def batch_of(sequence: int, timestamp: int = 0) -> RecordBatch:

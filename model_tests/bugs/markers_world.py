@@ -21,9 +21,9 @@ ID: Final = "payments"
 TIMEOUT_MS: Final = 60_000
 """The clients' default of `transaction.timeout.ms`."""
 
-MARKERS_VERSION: Final = 2
+MARKERS_VERSION: Final = 2  # the newest version of WriteTxnMarkers
 NAMES: Final = (TopicPartition("orders", 0), TopicPartition("orders", 1))
-COMMIT: Final = 0
+COMMIT: Final = 0  # the outcome as `spec.systems.marking` numbers it
 
 
 class MarkersWorld:

@@ -13,8 +13,10 @@ COORDINATOR: Final = "coordinator"
 PARTITIONS: Final = ("partition 0", "partition 1")
 OUTCOMES: Final = ("abort", "commit")
 MARKERS: Final = ("ABORT", "COMMIT")
+
 DURABLE: Final = 0
 OPEN: Final = 1
+"""A record's fate and the state of data as `spec.systems.transactions.world` numbers them."""
 
 
 def state_of(moment: Moment) -> Note:

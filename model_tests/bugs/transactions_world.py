@@ -30,9 +30,11 @@ ID: Final = "payments"
 TIMEOUT_MS: Final = 60_000
 """The clients' default of `transaction.timeout.ms`."""
 
-MARKERS_VERSION: Final = 2
+MARKERS_VERSION: Final = 2  # the newest version of WriteTxnMarkers
+
 DURABLE: Final = 0
 UNSURE: Final = 2
+"""Fates of a record, as `spec.systems.transactions.world` numbers them."""
 
 Batch = tuple[int, int, int]
 """A batch by transaction, partition and number."""
@@ -223,7 +225,7 @@ class TransactionsWorld:
             return
         state, batch = self.leaders[partition].state, sent.records
         current = state.entry(batch.producer_id).epoch
-        if self.profile.stale_epoch_before_asking and batch.producer_epoch < current:
+        if self.profile.stale_epoch_before_coordinator and batch.producer_epoch < current:
             raise InvalidProducerEpoch(current=current, got=batch.producer_epoch)
         bumps = self._version >= BUMPS_EPOCH
         sent.guard = state.start_verification(

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from spec.readings.formulas_on_arrays import Array, ArrayColumns, ArrayProgram
-from spec.readings.row_values import GuardedValue, Integers, NamedValues, RowCases, Those, Value, terms_of
+from spec.readings.row_values import GuardedValue, Integers, NamedValues, PresentRows, RowCases, Value, terms_of
 
 
 class Guarded(NamedTuple):
@@ -55,6 +55,6 @@ def _composed(value: Value, found: Iterator[Array]) -> Any:
             return Guarded(next(found), _composed(inner, found))
         case NamedValues(fields):
             return {name: _composed(inner, found) for name, inner in fields.items()}
-        case Those(members):
+        case PresentRows(members):
             return [Guarded(next(found), _composed(record, found)) for _, record in members]
     return next(found)

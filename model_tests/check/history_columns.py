@@ -18,9 +18,9 @@ from model_tests.judging.verdicts import verdict_columns
 from model_tests.traces.schema import BY_NAME
 from reference.recording.trace import ColumnType
 from spec.algebra import Term, all_of, any_of, choose
-from spec.judging.judge_history import NOBODY, ClientEvent, EventKind
+from spec.judging.judge_history import NO_NAME, ClientEvent, EventKind
 from spec.readings.formulas import Sheet
-from spec.readings.row_values import Element, GuardedValue, Integers, NamedValues, Those, Value
+from spec.readings.row_values import Element, GuardedValue, Integers, NamedValues, PresentRows, Value
 from spec.vocabulary import ABSENT
 
 EVENT: Final = "event"
@@ -31,7 +31,7 @@ FIRST: Final = min(HISTORY_CHAINS)
 
 FIELDS: Final = (EVENT, *COLUMN_OF)
 _OF_NODES: Final = frozenset((EventKind.ANSWERED, EventKind.LISTED))
-_BESIDE: Final = frozenset((EventKind.ASKED, EventKind.FOUND))
+_BESIDE: Final = frozenset((EventKind.HANDLED, EventKind.FOUND))
 """Client events of steps that are on chains of nodes, too."""
 
 _OF_CLIENTS: Final = frozenset(EventKind) - _OF_NODES - _BESIDE
@@ -52,7 +52,7 @@ def event(sheet: Sheet) -> Term:
     }
     found: Term = ABSENT
     for value, names in apis.items():
-        only = sheet.column("transaction") >= 0 if value is EventKind.ASKED else True
+        only = sheet.column("transaction") >= 0 if value is EventKind.HANDLED else True
         only = sheet.given("delivered") if value is EventKind.TAKEN else only
         found = choose(all_of(sheet.among("api", names), only), value.value, found)
     return found
@@ -67,23 +67,23 @@ def reported(sheet: Sheet) -> Value:
 def _integer(sheet: Sheet, name: str) -> Term:
     column = COLUMN_OF[name]
     if name in NAMES:
-        return choose(sheet.column(column) == "", NOBODY, sheet.hashed(sheet.column(column)))
+        return choose(sheet.column(column) == "", NO_NAME, sheet.hashed(sheet.column(column)))
     value = chains.integer(sheet, column)
     if name == "batch_count":  # it is not known whether its batches were given
         return choose(sheet.given("delivered"), value, ABSENT)
     return value
 
 
-def rows_of_step(sheet: Sheet) -> tuple[tuple[Term, Those], tuple[Term, Those], Those]:
+def rows_of_step(sheet: Sheet) -> tuple[tuple[Term, PresentRows], tuple[Term, PresentRows], PresentRows]:
     """The step itself and a row for each chain that it is on: of a client's, of a node's answer to a reader, or else.
 
     A client's step is on no chain of nodes but that of a place in the log, a node's answer to a reader on its log's
     alone.
     """
     itself = (True, chains.itself(sheet))
-    of_clients = Those((itself, chains.row_at_place(sheet), *_rows(sheet, _OF_CLIENTS)))
-    of_readers = Those((itself, chains.row_on_log(sheet), *_rows(sheet, _OF_NODES)))
-    of_nodes = Those((itself, *chains.rows_of_step(sheet), *_rows(sheet, _BESIDE)))
+    of_clients = PresentRows((itself, chains.row_at_place(sheet), *_rows(sheet, _OF_CLIENTS)))
+    of_readers = PresentRows((itself, chains.row_on_log(sheet), *_rows(sheet, _OF_NODES)))
+    of_nodes = PresentRows((itself, *chains.rows_of_step(sheet), *_rows(sheet, _BESIDE)))
     return (_reports(sheet, _OF_CLIENTS), of_clients), (_reports(sheet, _OF_NODES), of_readers), of_nodes
 
 

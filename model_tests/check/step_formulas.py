@@ -10,7 +10,7 @@ from model_tests.judging.step_assumptions import fault_of
 from model_tests.judging.verdicts import KEPT
 from spec.algebra import Term, all_of, any_of, choose, negate
 from spec.readings.formulas import Sheet
-from spec.readings.row_values import Element, GuardedValue, RowCases, Those, Value
+from spec.readings.row_values import Element, GuardedValue, PresentRows, RowCases, Value
 from spec.versions import PROFILES
 
 SHARES: Final = 1024
@@ -44,7 +44,7 @@ def _shown(sheet: Sheet) -> RowCases:
     """What a step shows beside its verdict: whether it is fit, its client event, and the rows of its chains."""
     fit = step_fitness.is_fit(sheet)
     by_clients, by_readers, of_nodes = history_columns.rows_of_step(sheet)
-    alone = Those(((True, chains.itself(sheet)),))
+    alone = PresentRows(((True, chains.itself(sheet)),))
     return RowCases(
         (
             (negate(fit), _with_rows(sheet, alone, fit=False)),
@@ -54,7 +54,7 @@ def _shown(sheet: Sheet) -> RowCases:
     )
 
 
-def _with_rows(sheet: Sheet, rows: Those, *, fit: bool) -> dict[str, Value]:
+def _with_rows(sheet: Sheet, rows: PresentRows, *, fit: bool) -> dict[str, Value]:
     of_no_client = negate(any_of(*(is_on for is_on, _ in rows.members[1:]))) if fit else False
     return {
         **{name: sheet.column(name) for name in KEPT},

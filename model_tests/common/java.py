@@ -9,7 +9,7 @@ from typing import Final
 
 from model_tests.common.reports import BadInput
 
-OLDEST: Final = 17
+OLDEST: Final = 17  # Spark 4 needs Java 17
 
 HOW: Final = (
     "apt-get install openjdk-17-jre-headless, or brew install openjdk@17, "

@@ -10,7 +10,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Final
 
-from model_tests.conform.files import Line, LocatedSession, UnreadableSession, lines, parsed
+from model_tests.conform.files import LocatedSession, SessionLine, UnreadableSession, lines, parsed
 from model_tests.conform.sessions import FAMILIES, Session
 
 RECORDINGS: Final = Path(__file__).parent / "recordings"
@@ -27,18 +27,18 @@ _FAMILY: Final = re.compile(rb'\{"id":"[^"\\]*","family":"(\w+)"')
 class SessionSample:
     """Lines of sessions, and how many sessions they were chosen from."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[SessionLine, ...]
     of: int
 
 
-def bundled(families: Collection[str] = tuple(FAMILIES)) -> Iterator[Line]:
+def bundled(families: Collection[str] = tuple(FAMILIES)) -> Iterator[SessionLine]:
     """The lines of the bundled sessions of some families, in order; and whatever cannot be read."""
     return (line for line in lines([RECORDINGS]) if _family(line) in (*families, ""))
 
 
 def sample(one_in: int, families: Collection[str] = tuple(FAMILIES)) -> SessionSample:
     """One of so many bundled sessions, always the same ones, in order; and whatever cannot be read."""
-    chosen: list[Line] = []
+    chosen: list[SessionLine] = []
     of = 0
     for _, of_file in groupby(bundled(families), key=attrgetter("file")):
         there = list(of_file)
@@ -47,12 +47,12 @@ def sample(one_in: int, families: Collection[str] = tuple(FAMILIES)) -> SessionS
     return SessionSample(tuple(chosen), of)
 
 
-def sessions_in(lines: Iterable[Line]) -> Iterator[Session]:
+def sessions_in(lines: Iterable[SessionLine]) -> Iterator[Session]:
     """The sessions in lines, one after another as they are asked for."""
     return (found.session for found in map(parsed, lines) if isinstance(found, LocatedSession))
 
 
-def _sample(of_file: Sequence[Line], one_in: int) -> Iterator[Line]:
+def _sample(of_file: Sequence[SessionLine], one_in: int) -> Iterator[SessionLine]:
     by_family: defaultdict[str, list[int]] = defaultdict(list)
     for index, line in enumerate(of_file):
         by_family[_family(line)].append(index)
@@ -63,7 +63,7 @@ def _sample(of_file: Sequence[Line], one_in: int) -> Iterator[Line]:
     return (of_file[index] for index in sorted(chosen))
 
 
-def _family(line: Line) -> str:
+def _family(line: SessionLine) -> str:
     """The family of the session in a line, as every bundled line begins with it; empty where it does not."""
     begins = None if isinstance(line.content, UnreadableSession) else _FAMILY.match(line.content)
     return begins[1].decode() if begins else ""

@@ -56,7 +56,7 @@ Read: TypeAlias = LocatedSession | UnreadableSession
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class SessionLine:
     """A line as it stands in its file, or what is in its place where there is none to be read.
 
     Attributes:
@@ -75,19 +75,19 @@ def read(paths: Iterable[Path | str], families: Collection[str] = tuple(FAMILIES
     return settled((line.file, parsed(line, families)) for line in lines(paths))
 
 
-def lines(paths: Iterable[Path | str]) -> Iterator[Line]:
+def lines(paths: Iterable[Path | str]) -> Iterator[SessionLine]:
     """Every line of files and directories that is not empty, in order, each file once."""
     met: set[Path] = set()
     files = (file for given in paths for file in _files(str(given)))
     for number, file in enumerate(files, start=1):
         if isinstance(file, UnreadableSession):
-            yield Line(number, file.path, 0, file)
+            yield SessionLine(number, file.path, 0, file)
         elif file.resolve() not in met:
             met.add(file.resolve())
             yield from _lines(number, file)
 
 
-def parsed(line: Line, families: Collection[str] = tuple(FAMILIES)) -> Read | None:
+def parsed(line: SessionLine, families: Collection[str] = tuple(FAMILIES)) -> Read | None:
     """The session in a line, None if it is of another family."""
     if isinstance(line.content, UnreadableSession):
         return line.content
@@ -162,22 +162,22 @@ def _or_foreign(items: Iterable[Item | UnreadableSession | None]) -> Iterator[It
         yield from damaged
 
 
-def _lines(file_number: int, file: Path) -> Iterator[Line]:
+def _lines(file_number: int, file: Path) -> Iterator[SessionLine]:
     number, empty, path = 0, True, str(file)
     try:
         with _opened(file) as content:
             for number, line in enumerate(content, start=1):
                 if line.strip():
                     empty = False
-                    yield Line(file_number, path, number, line)
+                    yield SessionLine(file_number, path, number, line)
     except (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile) as error:
         damage = UnreadableSession(path, number + 1, f"compressed data is damaged: {error}")
-        yield Line(file_number, path, damage.line, damage)
+        yield SessionLine(file_number, path, damage.line, damage)
     except OSError as error:
-        yield Line(file_number, path, 0, _unreadable(file, error))
+        yield SessionLine(file_number, path, 0, _unreadable(file, error))
     else:
         if empty:
-            yield Line(file_number, path, 0, UnreadableSession(path, 0, "empty"))
+            yield SessionLine(file_number, path, 0, UnreadableSession(path, 0, "empty"))
 
 
 def _opened(file: Path) -> IO[bytes]:

@@ -12,7 +12,7 @@ from model_tests.conform.attribution import Attribution, rules_blamed
 from model_tests.conform.broken_guards import broken_guards
 from model_tests.conform.bundled import bundled, sample, sessions_in
 from model_tests.conform.controls import controls
-from model_tests.conform.files import Line, LocatedSession, UnreadableSession, parsed, settled
+from model_tests.conform.files import LocatedSession, SessionLine, UnreadableSession, parsed, settled
 from model_tests.conform.processes import cores, in_order
 from model_tests.conform.replay import lost, replay
 from model_tests.conform.report import ConformReport
@@ -102,7 +102,7 @@ def evidence(effort: RunEffort) -> PartResult:
     )
 
 
-def judged_line(line: Line) -> ReplayedSession | UnreadableSession | None:
+def judged_line(line: SessionLine) -> ReplayedSession | UnreadableSession | None:
     """What the replay of the session in a line finds."""
     found = parsed(line)
     if not isinstance(found, LocatedSession):
@@ -111,7 +111,7 @@ def judged_line(line: Line) -> ReplayedSession | UnreadableSession | None:
     return ReplayedSession(report, judge_rules([found], report, _attribution()))
 
 
-def lost_line(line: Line) -> ReplayedSession | UnreadableSession | None:
+def lost_line(line: SessionLine) -> ReplayedSession | UnreadableSession | None:
     """What is said of a session at whose replay a process died."""
     said = lost(line)
     return ReplayedSession(said, Evidence()) if isinstance(said, ConformReport) else said

@@ -13,12 +13,12 @@ from itertools import chain, islice
 from typing import Final, TypeAlias, TypeVar
 
 from model_tests.common.processes import started_anew
-from model_tests.conform.files import Line
+from model_tests.conform.files import SessionLine
 
 Made = TypeVar("Made")
 """What is made of a line."""
 
-Work: TypeAlias = Callable[[Line], Made]
+Work: TypeAlias = Callable[[SessionLine], Made]
 """Makes something of a line; a function of a module, so that other processes know it."""
 
 FEW: Final = 300
@@ -36,7 +36,7 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-def in_order(work: Work[Made], lost: Work[Made], lines: Iterable[Line], jobs: int) -> Iterator[tuple[int, Made]]:
+def in_order(work: Work[Made], lost: Work[Made], lines: Iterable[SessionLine], jobs: int) -> Iterator[tuple[int, Made]]:
     """The number of each line's file and what the work makes of the line, in order, by so many processes.
 
     Args:
@@ -53,12 +53,12 @@ def in_order(work: Work[Made], lost: Work[Made], lines: Iterable[Line], jobs: in
     return _spread(work, lost, everything, jobs)
 
 
-def _spread(work: Work[Made], lost: Work[Made], lines: Iterator[Line], jobs: int) -> Iterator[tuple[int, Made]]:
+def _spread(work: Work[Made], lost: Work[Made], lines: Iterator[SessionLine], jobs: int) -> Iterator[tuple[int, Made]]:
     workers = _Workers(jobs)
     if not workers.can_start():
         yield from ((line.file, work(line)) for line in lines)
         return
-    begun: deque[tuple[list[Line], Future[list[Made]]]] = deque()
+    begun: deque[tuple[list[SessionLine], Future[list[Made]]]] = deque()
     try:
         while together := list(islice(lines, TOGETHER)):
             begun.append((together, workers.begin(work, together)))
@@ -85,7 +85,7 @@ class _Workers:
         except BrokenProcessPool:
             return False
 
-    def begin(self, work: Work[Made], lines: list[Line]) -> Future[list[Made]]:
+    def begin(self, work: Work[Made], lines: list[SessionLine]) -> Future[list[Made]]:
         """Have one of them work on lines."""
         try:
             return self._pool.submit(_made, work, lines)
@@ -99,12 +99,12 @@ class _Workers:
         self._pool.shutdown(cancel_futures=True)
 
 
-def _made(work: Work[Made], lines: list[Line]) -> list[Made]:
+def _made(work: Work[Made], lines: list[SessionLine]) -> list[Made]:
     return [work(line) for line in lines]
 
 
 def _finished(
-    work: Work[Made], lost: Work[Made], lines: list[Line], future: Future[list[Made]]
+    work: Work[Made], lost: Work[Made], lines: list[SessionLine], future: Future[list[Made]]
 ) -> Iterator[tuple[int, Made]]:
     try:
         yield from zip((line.file for line in lines), future.result(), strict=True)
@@ -112,7 +112,7 @@ def _finished(
         yield from _one_by_one(work, lost, lines)
 
 
-def _one_by_one(work: Work[Made], lost: Work[Made], lines: list[Line]) -> Iterator[tuple[int, Made]]:
+def _one_by_one(work: Work[Made], lost: Work[Made], lines: list[SessionLine]) -> Iterator[tuple[int, Made]]:
     """The same by a process that has nothing else to do; it may have been another line that killed one."""
     worker = _Workers(1)
     try:

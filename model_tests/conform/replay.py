@@ -9,7 +9,7 @@ from typing import TypeVar
 from rich.console import Console
 from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
-from model_tests.conform.files import Line, LocatedSession, UnreadableSession, lines, parsed, settled
+from model_tests.conform.files import LocatedSession, SessionLine, UnreadableSession, lines, parsed, settled
 from model_tests.conform.processes import cores, in_order
 from model_tests.conform.report import ConformReport, SessionTally, Undecided
 from model_tests.conform.sessions import FAMILIES
@@ -41,7 +41,7 @@ def run(paths: Iterable[Path | str], families: Sequence[str] | None = None, jobs
     return report
 
 
-def replayed(line: Line, families: Collection[str]) -> ConformReport | UnreadableSession | None:
+def replayed(line: SessionLine, families: Collection[str]) -> ConformReport | UnreadableSession | None:
     """A report on the session in a line; None if it is of another family."""
     report, found = ConformReport(), parsed(line, families)
     if not isinstance(found, LocatedSession):
@@ -54,7 +54,7 @@ def replayed(line: Line, families: Collection[str]) -> ConformReport | Unreadabl
     return report
 
 
-def lost(line: Line) -> ConformReport | UnreadableSession | None:
+def lost(line: SessionLine) -> ConformReport | UnreadableSession | None:
     """The report on a session at whose replay a process died."""
     found = parsed(line)
     return _broken(found, "the process that replayed it died") if isinstance(found, LocatedSession) else found

@@ -202,7 +202,7 @@ def _distinct(worlds: tuple[_World, ...]) -> tuple[_World, ...]:
     return worlds if len(worlds) == 1 else tuple({state_of(world): world for world in worlds}.values())
 
 
-class SideBySide:
+class SessionSides:
     """The sides as they go through one session; a side keeps its own state throughout."""
 
     def __init__(self, session: Session, sides: Mapping[str, MakeSide] = SIDES) -> None:
@@ -221,7 +221,7 @@ class SideBySide:
         """The step that was played last, with another state after it: the request is not done again."""
         return self._compared(step, [(player, *player.compare(step)) for player in self._players])
 
-    def copied(self) -> "SideBySide":
+    def copied(self) -> "SessionSides":
         """The same once more: the steps of one are not those of the other."""
         for player in self._players:
             player.outcomes = ()
@@ -242,7 +242,7 @@ class SideBySide:
 
 def outcomes(session: Session, sides: Mapping[str, MakeSide] = SIDES) -> Iterator[StepComparison]:
     """Every step of a session on each side, each from a fresh broker on."""
-    played = SideBySide(session, sides)
+    played = SessionSides(session, sides)
     return (played.play(step) for step in session.steps)
 
 

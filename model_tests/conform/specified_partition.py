@@ -15,7 +15,7 @@ from spec.protocol.completing import MarkerRequest, to_append
 from spec.protocol.lso import LogOffsets
 from spec.protocol.produce import ProduceAdmission
 from spec.protocol.records import AppendRequest, ProducerEntry
-from spec.protocol.verification import NOTHING_ASKED, VerificationEntry
+from spec.protocol.verification import NO_VERIFICATION, VerificationEntry
 from spec.versions import Profile
 from spec.vocabulary import ABSENT
 
@@ -45,16 +45,16 @@ class SpecifiedPartition:
         """Whether the coordinator has to be asked about a batch; then the question is remembered."""
         producer = request.producer_id
         entry = self._entries.get(producer, NOTHING_KNOWN)
-        if not verification.is_asked(entry, request, version, self._profile):
+        if not verification.needs_verification(entry, request, version, self._profile):
             return False
-        known = self._verifications.get(producer, NOTHING_ASKED)
-        self._verifications[producer] = verification.asked(known, request, version)
+        known = self._verifications.get(producer, NO_VERIFICATION)
+        self._verifications[producer] = verification.started(known, request, version)
         return True
 
     def refuses_unasked(self, request: AppendRequest, version: int) -> bool:
         """Whether a batch that the coordinator would be asked about is refused before that."""
         entry = self._entries.get(request.producer_id, NOTHING_KNOWN)
-        would_ask = verification.is_asked(entry, request, version, self._profile)
+        would_ask = verification.needs_verification(entry, request, version, self._profile)
         return bool(would_ask and verification.is_refused_unasked(entry, request, self._profile))
 
     def append(self, name: str, batch: RecordedBatch, *, guarded: bool) -> SpecifiedDecision:
@@ -71,7 +71,7 @@ class SpecifiedPartition:
             guarded: whether the coordinator has agreed to it.
         """
         before = self._entries.get(request.producer_id, NOTHING_KNOWN)
-        met = verification.met(self._verifications.get(request.producer_id, NOTHING_ASKED), guarded)
+        met = verification.met(self._verifications.get(request.producer_id, NO_VERIFICATION), guarded)
         outcome = appending.append(before, request, self._profile, met)
         size = size_of(values)
         if outcome.reply.error != seq.malformed_error(self._profile):

@@ -49,7 +49,7 @@ ANSWERS: Final = frozenset(
 READING: Final = frozenset((ANSWERED, "ConsumerFetchAborted", "ClientFetched"))
 """What a reader is answered, and what it takes of it."""
 
-_COPY: Final = -1
+_COPY: Final = -1  # in place of a row's number: the row was put in by the corruption
 
 BOUNDS: Final = frozenset(("loaded_record",))
 """Checks that allow several states after a step: what it left is bounded by them, and not shown."""

@@ -22,7 +22,7 @@ HEAD: Final = 84
 SHORTEST_TITLE: Final = 60
 """Letters of a line of the title, at least; it is as wide as what is drawn below it."""
 
-TITLE_LETTER: Final = 1.2 * LETTER
+TITLE_LETTER: Final = 1.2 * LETTER  # letters of the title are a fifth larger
 
 STYLE: Final = """
 svg { --ground: #ffffff; --ink: #1b1f24; --faint: #59636e; --line: #8c959f; --box: #eef1f4; --odd: #9a3412; \

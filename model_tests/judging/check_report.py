@@ -54,14 +54,14 @@ class JudgeSample:
 
     Attributes:
         judge: `z3`, which decides on appends, or `reference`, which makes traces again.
-        asked: number that was wanted.
+        requested: number that was wanted.
         put: number that there was.
         differing: on how many of them it does not agree.
         reported: the first of them, and in what they differ.
     """
 
     judge: str
-    asked: int
+    requested: int
     put: int
     differing: int
     reported: tuple[str, ...]
@@ -69,7 +69,7 @@ class JudgeSample:
     def __str__(self) -> str:
         """The sample in a line."""
         what = "traces made again" if self.judge == "reference" else "appends judged by the solver"
-        return f"{what}: {self.put} of {self.asked} requested, {self.differing} differ"
+        return f"{what}: {self.put} of {self.requested} requested, {self.differing} differ"
 
 
 @dataclass(frozen=True, slots=True)

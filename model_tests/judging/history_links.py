@@ -14,7 +14,7 @@ from model_tests.traces.schema import STEP_BITS
 from spec.algebra import Term, all_of, any_of, choose, negate
 from spec.judging import judge_history as history
 from spec.judging.judge import RuleCheck
-from spec.judging.judge_history import NOBODY, ClientEvent, Course, EventKind
+from spec.judging.judge_history import NO_NAME, ClientEvent, Course, EventKind
 from spec.rules import Rule
 from spec.vocabulary import ABSENT, MAX_EPOCH, Api, ErrorCode
 
@@ -37,7 +37,7 @@ EVENT_KINDS: Final[Mapping[str, EventKind]] = MappingProxyType(
         "ClientEndTransaction": EventKind.ENDING,
         "ClientEndTransactionAnswered": EventKind.ENDED,
         RESUMED: EventKind.RESUMED,
-        **dict.fromkeys(OF_TRANSACTIONS, EventKind.ASKED),
+        **dict.fromkeys(OF_TRANSACTIONS, EventKind.HANDLED),
         Api.OFFSET_FETCH: EventKind.FOUND,
         Api.TXN_OFFSET_COMMIT: EventKind.FOUND,
         "ClientCommitOffsets": EventKind.MOVED,
@@ -125,7 +125,7 @@ def _is_placed(of: Of) -> Term:
 
 def _course(of: Of) -> Term:
     ended = choose(of("committed"), Course.COMMIT_REPORTED.value, Course.ABORT_REPORTED.value)
-    request = choose(of("committed"), Course.COMMIT_ASKED.value, Course.ABORT_ASKED.value)
+    request = choose(of("committed"), Course.COMMIT_REQUESTED.value, Course.ABORT_REQUESTED.value)
     return choose(_is(of, EventKind.ENDED), ended, choose(_is(of, EventKind.ENDING), request, Course.BEGUN.value))
 
 
@@ -272,7 +272,7 @@ HISTORY_CHAINS: Final[Mapping[int, HistoryChain]] = MappingProxyType(
         ),
         CALLS: HistoryChain(
             _links(history.acts_on_its_own, history.in_the_begun),
-            _OF_CALLS | {EventKind.ASKED},
+            _OF_CALLS | {EventKind.HANDLED},
             lambda of: all_of(of("transaction") >= 0, any_of(_is(of, *_OF_CALLS), _has_effect(of))),
             ("client",),
             (),
@@ -358,4 +358,4 @@ def check_of_history(link: HistoryLink, scalar: Of) -> RuleCheck:
 
 def number_of(names: dict[str, int], name: Any) -> int:
     """The number of a name, given out as names come."""
-    return names.setdefault(name, len(names) + 1) if name else NOBODY
+    return names.setdefault(name, len(names) + 1) if name else NO_NAME

@@ -25,7 +25,16 @@ from spec.readings.java_source import (
     Kinds,
     source_of,
 )
-from spec.readings.row_values import Element, GuardedValue, Integers, NamedValues, RowCases, Those, Value, terms_of
+from spec.readings.row_values import (
+    Element,
+    GuardedValue,
+    Integers,
+    NamedValues,
+    PresentRows,
+    RowCases,
+    Value,
+    terms_of,
+)
 
 _TYPES: Final = {LONG: T.LongType(), BOOLEAN: T.BooleanType(), TEXT: T.StringType()}
 _KINDS: Final = {"bigint": LONG, "boolean": BOOLEAN, "string": TEXT}
@@ -82,7 +91,7 @@ def _type_of(value: Value, kinds: Kinds) -> T.DataType:
             return _type_of(inner, kinds)
         case NamedValues(fields):
             return _fields(fields, kinds)
-        case Those(members):
+        case PresentRows(members):
             return T.ArrayType(_type_of(members[0][1], kinds), containsNull=False)
     return _TYPES[kinds.of(Sheet().constant(value))]
 
@@ -91,7 +100,7 @@ class _ColumnPlaces(NamedTuple):
     """Where each column stands that is read: the integers, what is beside them, and the place of each."""
 
     integers: list[Column]
-    beside: list[Column]
+    arrays_and_texts: list[Column]
     of: dict[str, ColumnSlot]
 
 
@@ -101,12 +110,12 @@ def _places(table: DataFrame, read: Iterable[str], elements: Mapping[str, Elemen
     for name in read:
         if name in elements:
             array, at, is_fact, absent = elements[name]
-            position = arrays.setdefault(array, len(places.beside))
-            places.beside.extend([F.col(array)] if position == len(places.beside) else [])
+            position = arrays.setdefault(array, len(places.arrays_and_texts))
+            places.arrays_and_texts.extend([F.col(array)] if position == len(places.arrays_and_texts) else [])
             places.of[name] = ColumnSlot(position, BOOLEAN if is_fact else LONG, at, absent)
         else:
             kind = _KINDS[kinds[name]]
-            among = places.beside if kind == TEXT else places.integers
+            among = places.arrays_and_texts if kind == TEXT else places.integers
             places.of[name] = ColumnSlot(len(among), kind)
             among.append(F.col(name) if kind != BOOLEAN else F.col(name).cast("bigint"))
     return places
@@ -117,7 +126,7 @@ def _call(spark: SparkSession, judge: Any, places: _ColumnPlaces, results: T.Str
     jvm = spark.sparkContext._jvm
     expressions = jvm.org.apache.spark.sql.classic.ExpressionUtils  # type: ignore[union-attr]
     integers = F.array(*places.integers).cast("array<bigint>")
-    given = [expressions.expression(column._jc) for column in (integers, F.struct(*places.beside))]
+    given = [expressions.expression(column._jc) for column in (integers, F.struct(*places.arrays_and_texts))]
     call = jvm.org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke(  # type: ignore[union-attr]
         judge,
         jvm.org.apache.spark.sql.types.DataType.fromJson(results.json()),  # type: ignore[union-attr]

@@ -129,11 +129,11 @@ def _of_coordinator(api: str, profile: Profile) -> ReachableDecision:
 def _said_to(profile: Profile, step: CoordinatorStep) -> Term:
     """The request is of a version that the release has, whatever its feature `transaction.version` is set to."""
     has_bumps = PROFILES[profile.name].transaction_version >= BUMPING
-    return True if has_bumps else step.asked.version < BUMPS_SINCE
+    return True if has_bumps else step.inputs.version < BUMPS_SINCE
 
 
 def _formed(step: CoordinatorStep) -> Term:
-    return well_formed({"before": step.before, "after": step.after, "asked": step.asked})
+    return well_formed({"before": step.before, "after": step.after, "inputs": step.inputs})
 
 
 def _is_settled(entry: TransactionEntry) -> Term:

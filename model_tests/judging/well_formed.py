@@ -93,12 +93,12 @@ def _of_append(request: Any) -> Iterator[Term]:
     yield request.base_sequence <= MAX_SEQUENCE
 
 
-def _of_verification(seen: Any) -> Iterator[Term]:
+def _of_met_verification(seen: Any) -> Iterator[Term]:
     nothing = negate(seen.verification_pending)
     yield implies(nothing, all_of(negate(seen.verification_bumps), seen.verification_lowest == ABSENT))
 
 
-def _of_asking(entry: Any) -> Iterator[Term]:
+def _of_verification(entry: Any) -> Iterator[Term]:
     nothing = negate(entry.pending)
     yield implies(nothing, all_of(negate(entry.bumps), entry.lowest == ABSENT, entry.epoch == ABSENT))
 
@@ -118,8 +118,8 @@ _OF_KIND: Final[Mapping[str, Callable[[Any], Iterator[Term]]]] = MappingProxyTyp
         "CachedBatch": _of_batch,
         "ProducerEntry": _of_producer,
         "AppendRequest": _of_append,
-        "Verification": _of_verification,
-        "VerificationEntry": _of_asking,
+        "Verification": _of_met_verification,
+        "VerificationEntry": _of_verification,
         "OffsetEntry": _of_offset,
         "Candidate": _of_candidate,
     }

@@ -59,7 +59,7 @@ def _only_instance(variant: Variant, name: str) -> Variant:
 
 
 def _parts(only: str) -> tuple[str, ...]:
-    asked = tuple(part.strip() for part in only.split(",")) if only else PARTS
-    if strangers := [part for part in asked if part not in PARTS]:
+    requested = tuple(part.strip() for part in only.split(",")) if only else PARTS
+    if strangers := [part for part in requested if part not in PARTS]:
         raise BadInput(f"--only takes {', '.join(PARTS)}; not {strangers[0]!r}")
-    return asked
+    return requested

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from model_tests.logs.dump_grammar import Entry, Line
+from model_tests.logs.dump_grammar import DumpEntry, DumpLine
 from model_tests.logs.dump_text import DumpedRecord
 from model_tests.logs.dump_values import Decoded, DumpedOffset, DumpedState, read_value
 from reference.broker.group_record import OffsetKey
@@ -18,7 +18,7 @@ from reference.broker.transaction_log import PARTITIONS, partition_for
 
 STATES_TOPIC: Final = "__transaction_state"
 OFFSETS_TOPIC: Final = "__consumer_offsets"
-CONSOLE: Final = (Line.STATE, Line.OFFSET, Line.JSON, Line.KCL)
+CONSOLE: Final = (DumpLine.STATE, DumpLine.OFFSET, DumpLine.JSON, DumpLine.KCL)
 
 _KCL_PLACE: Final = re.compile(r"(?P<topic>__\w+) partition (?P<partition>\d+) offset (?P<offset>\d{1,18}) at ")
 _KCL_STATE: Final = re.compile(r"^TxnMetadataKey\(\d+\) (.*)$", re.MULTILINE)
@@ -35,11 +35,11 @@ def partition_of(value: Decoded | None, partitions: int = PARTITIONS) -> str:
     return ""
 
 
-def console_records(lines: Iterable[Entry]) -> Iterator[tuple[str, int, DumpedRecord]]:
+def console_records(lines: Iterable[DumpEntry]) -> Iterator[tuple[str, int, DumpedRecord]]:
     """Each record with its partition and the line that it is from; its offset is its place there, from 1."""
     found: dict[str, int] = {}
     for entry in lines:
-        if entry.kind is Line.KCL:
+        if entry.kind is DumpLine.KCL:
             yield from _of_kcl(entry)
         for key, payload in _printed(entry):
             record = DumpedRecord(0, key, payload)
@@ -49,13 +49,13 @@ def console_records(lines: Iterable[Entry]) -> Iterator[tuple[str, int, DumpedRe
                 yield partition, entry.line, DumpedRecord(offset, key, payload)
 
 
-def _printed(entry: Entry) -> Iterator[tuple[str, str]]:
+def _printed(entry: DumpEntry) -> Iterator[tuple[str, str]]:
     """Key and value of each record of a line."""
-    if entry.kind is Line.JSON:
+    if entry.kind is DumpLine.JSON:
         yield from _objects(entry.text)
-    elif entry.kind in (Line.STATE, Line.OFFSET):
+    elif entry.kind in (DumpLine.STATE, DumpLine.OFFSET):
         key, _, value = entry.text.partition("\n")[0].partition("::")
-        yield f"transactionalId={key}" if entry.kind is Line.STATE else key, value
+        yield f"transactionalId={key}" if entry.kind is DumpLine.STATE else key, value
 
 
 def _objects(text: str) -> Iterator[tuple[str, str]]:
@@ -68,7 +68,7 @@ def _objects(text: str) -> Iterator[tuple[str, str]]:
             at += 1
 
 
-def _of_kcl(entry: Entry) -> Iterator[tuple[str, int, DumpedRecord]]:
+def _of_kcl(entry: DumpEntry) -> Iterator[tuple[str, int, DumpedRecord]]:
     """The record in a paragraph of `kcl`, with its own place; none where it is of another kind."""
     place, named = _KCL_PLACE.match(entry.text), _KCL_STATE.search(entry.text)
     said: dict[str, str] = dict(reversed(_KCL_FIELD.findall(entry.text)))

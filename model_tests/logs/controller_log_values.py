@@ -18,7 +18,7 @@ from spec.vocabulary import ABSENT
 NO_LEADER_CHANGE: Final = -2
 """The leader that a record names which leaves it as it is."""
 
-FRAME: Final = 1
+FRAME: Final = 1  # the only frame version of KRaft's records (MetadataRecordSerde)
 
 A_FRAME: Final = "a record in a frame"
 """What is not read, where the version of the frame is not known."""

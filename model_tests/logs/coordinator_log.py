@@ -19,7 +19,7 @@ TOPIC: Final = "__transaction_state"
 MALFORMED: Final = "damaged value"
 """How the reason begins, where the value of a record does not have the form of one."""
 
-_TIMESTAMP_AT: Final = 27
+_TIMESTAMP_AT: Final = 27  # where a batch has its base timestamp, in bytes from its beginning
 
 
 @dataclass(frozen=True, slots=True)

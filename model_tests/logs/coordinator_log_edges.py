@@ -27,9 +27,12 @@ UNKNOWN: Final = TransactionEntry()
 _RELEASES: Final = (NEWEST, SNAPSHOT_4_0, KAFKA_3_9)
 _PREPARED: Final = (TransactionState.PREPARE_COMMIT.value, TransactionState.PREPARE_ABORT.value)
 _COMPLETED: Final = (TransactionState.COMPLETE_COMMIT.value, TransactionState.COMPLETE_ABORT.value)
-_ANY_TIMEOUT: Final = 1
+_ANY_TIMEOUT: Final = 1  # any valid timeout
+
 _SHIFTED_TO: Final = 100
 _FAR_FROM_LAST: Final = MAX_EPOCH - 1000
+"""Epochs far from both ends are moved to the same small ones, so that steps which differ only in the epoch are decided
+once."""
 
 
 def entry_of(value: StateValue | None) -> TransactionEntry:

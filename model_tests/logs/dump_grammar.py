@@ -26,7 +26,7 @@ _CELL: Final = r"[\s|]+"
 
 
 @unique
-class Line(StrEnum):
+class DumpLine(StrEnum):
     """A kind of line, by what it begins with."""
 
     FILE = r"Dumping(?: \S|\s*$)"
@@ -63,10 +63,10 @@ class Line(StrEnum):
     )
 
 
-_OF_LINES: Final = (Line.TABLE, Line.KCL)
+_OF_LINES: Final = (DumpLine.TABLE, DumpLine.KCL)
 """What has several lines by itself, whose lengths may be the same."""
 
-_ANYBODY: Final = frozenset((Line.RECORD.name, Line.FAILED.name, Line.REMARK.name))
+_ANYBODY: Final = frozenset((DumpLine.RECORD.name, DumpLine.FAILED.name, DumpLine.REMARK.name))
 """Lines that others print, too: by these no text is recognised."""
 
 _LEARNT: Final = 200
@@ -78,7 +78,7 @@ _FARTHEST: Final = 512
 _MOST_LINES: Final = 10_000
 """Lines of one value that are kept; of what is longer, nothing but the beginning is ever read."""
 
-_HEAD: Final = re.compile("|".join(f"(?P<{kind.name}>{kind.value.replace(' ', chr(92) + 's+')})" for kind in Line))
+_HEAD: Final = re.compile("|".join(f"(?P<{kind.name}>{kind.value.replace(' ', chr(92) + 's+')})" for kind in DumpLine))
 _INNER: Final = re.compile(
     r"(?P<FILE>Dumping\s+\S+\.(?:log|index|timeindex|txnindex|snapshot|checkpoint)\b)|(?P<RECORD>\|\s+offset:\s+-?\d)"
     r"|(?P<START>(?:Log s|S)tarting\s+offset:)|(?P<BATCH>baseOffset:\s+-?\d+\s+lastOffset:)"
@@ -99,7 +99,7 @@ _TOKEN: Final = re.compile(r"(\d+)|([0-9a-f]{12,})|(\s+)|([:-])|(.)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class DumpEntry:
     """A line of a tool, with the lines that continue it.
 
     Attributes:
@@ -108,7 +108,7 @@ class Entry:
     """
 
     line: int
-    kind: Line
+    kind: DumpLine
     text: str
     last: bool = False
 
@@ -160,7 +160,7 @@ class Layout:
 def _file(line: str) -> re.Match[str] | None:
     """The name of a dumped file behind something that stands before it alone."""
     found = _INNER.search(line, 0, _FARTHEST) if "Dumping" in line else None
-    return found if found is not None and found.lastgroup == Line.FILE.name else None
+    return found if found is not None and found.lastgroup == DumpLine.FILE.name else None
 
 
 def _parted(line: str) -> Iterator[str]:
@@ -224,9 +224,9 @@ class _Sample:
                 self._head(line, found)
             elif inner:
                 self.kinds.add(str(inner[0].lastgroup))
-            goes_on = found is None and not inner and bool(line.strip()) and not last.endswith(" ")
-            self.widths[len(last)] += goes_on
-            if goes_on:
+            continues = found is None and not inner and bool(line.strip()) and not last.endswith(" ")
+            self.widths[len(last)] += continues
+            if continues:
                 self.continuing.setdefault(len(last), []).append(line)
             self.joined += len(inner) > 1
             last = line
@@ -238,7 +238,7 @@ class _Sample:
         self.kinds.add(kind)
         self.prefixes[_shape(before)] += 1
         self.before[before] += 1
-        if kind == Line.BATCH.name:
+        if kind == DumpLine.BATCH.name:
             self.suffixes[str(_SUFFIX.search(line.rstrip())[0])] += 1  # type: ignore[index]  # it matches nothing, too
 
     def layout(self) -> Layout:
@@ -293,7 +293,7 @@ def _shape(prefix: str) -> str:
     return r"\s*" + pattern.removeprefix(r"\s+") if not pattern or pattern.startswith((r"\s+", r"\d+")) else pattern
 
 
-def entries(lines: Iterable[str], layout: Layout) -> Iterator[Entry]:
+def entries(lines: Iterable[str], layout: Layout) -> Iterator[DumpEntry]:
     """The lines of tools in a text, in order; what is none, and continues none, is passed over."""
     number, kind, parts = 0, None, []
     cut = False
@@ -301,10 +301,10 @@ def entries(lines: Iterable[str], layout: Layout) -> Iterator[Entry]:
         for text, found in layout.lines(raw):
             if found is not None:
                 if kind is not None:
-                    yield Entry(number, kind, "".join(parts))
-                number, kind, parts = at, Line[str(found.lastgroup)], [text]
+                    yield DumpEntry(number, kind, "".join(parts))
+                number, kind, parts = at, DumpLine[str(found.lastgroup)], [text]
             elif len(parts) < _MOST_LINES:
                 parts += [text] if cut else ["\n", text]
         cut = bool(layout.width) and len(raw) == layout.width and kind not in _OF_LINES
     if kind is not None:
-        yield Entry(number, kind, "".join(parts), last=True)
+        yield DumpEntry(number, kind, "".join(parts), last=True)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from model_tests.logs.console_text import OFFSETS_TOPIC, STATES_TOPIC, console_records, partition_of
-from model_tests.logs.dump_grammar import Entry
+from model_tests.logs.dump_grammar import DumpEntry
 from model_tests.logs.dump_text import (
     ENDS,
     Cost,
@@ -51,7 +51,7 @@ from spec.vocabulary import (
 
 _FILE: Final = re.compile(r"(?:(?P<partition>[\w.-]+-\d+)[/\\])?(?<!\d)(?P<base>\d{20})\.log(?![\w.])", re.ASCII)
 _NAMED: Final = re.compile(r"^(?P<partition>[\w.-]*[\w]-\d+)(?=[.]|$)", re.ASCII)
-_LAST: Final = 2**63 - 1
+_LAST: Final = 2**63 - 1  # the largest offset
 _CONTROLLERS_TOPIC: Final = "__cluster_metadata"
 
 UNDECODED_STATES: Final = "states of transactional ids were printed without --transaction-log-decoder"
@@ -151,13 +151,13 @@ class TextReader:
         self._section = Section()
         self._out: BinaryIO | None = None
 
-    def read(self, lines: Iterable[Entry]) -> None:
+    def read(self, lines: Iterable[DumpEntry]) -> None:
         """Everything in a text."""
         for dumped in read_dump(lines):
             self._take(dumped)
         self._close()
 
-    def read_console(self, lines: Iterable[Entry]) -> None:
+    def read_console(self, lines: Iterable[DumpEntry]) -> None:
         """The records that a formatter printed, as a batch each; what is before and after them is not known."""
         found: dict[str, list[DumpedBatch]] = {}
         for partition, line, record in console_records(lines):

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from enum import Enum, unique
 from typing import Final, NamedTuple, TypeAlias
 
-from model_tests.logs.dump_grammar import Entry, Line
+from model_tests.logs.dump_grammar import DumpEntry, DumpLine
 from spec.vocabulary import ABSENT
 
 _FIELD: Final = re.compile(r"\b(\w{1,30}):\s{1,99}([^\s<\"']+)")
@@ -162,23 +162,31 @@ class _Bad(Exception):
         self.why, self.which, self.cost = why, which, cost
 
 
-def read_dump(lines: Iterable[Entry]) -> Iterator[Dumped]:
+def read_dump(lines: Iterable[DumpEntry]) -> Iterator[Dumped]:
     """The files, batches and unread parts of a dump, in order; a batch comes with its records."""
     reader = _Reader()
     for entry in lines:
         if entry.kind in _OF_LOGS:
-            yield from reader.take(_Said(entry, _fields(entry.text)))
+            yield from reader.take(_DumpedLine(entry, _fields(entry.text)))
     yield from reader.end()
 
 
-class _Said(NamedTuple):
+class _DumpedLine(NamedTuple):
     """A line, and its fields."""
 
-    entry: Entry
+    entry: DumpEntry
     fields: Mapping[str, str]
 
 
-_OF_LOGS: Final = (Line.FILE, Line.START, Line.BATCH, Line.RECORD, Line.ALONE, Line.INVALID, Line.FAILED)
+_OF_LOGS: Final = (
+    DumpLine.FILE,
+    DumpLine.START,
+    DumpLine.BATCH,
+    DumpLine.RECORD,
+    DumpLine.ALONE,
+    DumpLine.INVALID,
+    DumpLine.FAILED,
+)
 
 
 class _Reader:
@@ -194,14 +202,14 @@ class _Reader:
     def __init__(self) -> None:
         self.batch: DumpedBatch | None = None
         self.offset, self.position = ABSENT, 0
-        self.waiting: list[_Said] = []
+        self.waiting: list[_DumpedLine] = []
 
-    def take(self, said: _Said) -> Iterator[Dumped]:
+    def take(self, said: _DumpedLine) -> Iterator[Dumped]:
         """The next line, at once or when it is known what it is."""
         if self._continues(said):
             self.waiting.clear()
             yield from self._read(said)
-        elif self.waiting and said.entry.kind is Line.START and self.waiting[-1].entry.kind is Line.FILE:
+        elif self.waiting and said.entry.kind is DumpLine.START and self.waiting[-1].entry.kind is DumpLine.FILE:
             self.waiting.append(said)
             yield from self._believed()
         else:
@@ -219,38 +227,38 @@ class _Reader:
         for said in waiting:
             yield from self._read(said)
 
-    def _continues(self, said: _Said) -> bool:
+    def _continues(self, said: _DumpedLine) -> bool:
         """Whether the line is what follows the last one that was read."""
         open_batch, reported = self.batch, said.fields
         match said.entry.kind:
-            case Line.RECORD:
+            case DumpLine.RECORD:
                 at = _whole(reported, "offset")
                 return open_batch is not None and (open_batch.holds(at) or (at < 0 and not open_batch.complete))
-            case Line.BATCH:
+            case DumpLine.BATCH:
                 begins = self.offset <= _whole(reported, "baseOffset")
                 return begins and self.position in (_whole(reported, "position"), ABSENT)
-            case Line.ALONE:
+            case DumpLine.ALONE:
                 follows = open_batch is None or open_batch.alone
                 return follows and self.offset <= _whole(reported, "offset")
         return self.offset == ABSENT and not self.waiting and open_batch is None
 
-    def _read(self, said: _Said) -> Iterator[Dumped]:
+    def _read(self, said: _DumpedLine) -> Iterator[Dumped]:
         entry, reported = said
         try:
             match entry.kind:
-                case Line.START:
+                case DumpLine.START:
                     self.offset = max(self.offset, _whole(reported, "offset"))
-                case Line.FILE:
+                case DumpLine.FILE:
                     yield from self._begun(entry.line, _name(entry.text))
-                case Line.BATCH:
+                case DumpLine.BATCH:
                     yield from self._next(_batch(said))
-                case Line.ALONE:
+                case DumpLine.ALONE:
                     yield from self._alone(said)
-                case Line.RECORD:
+                case DumpLine.RECORD:
                     self._record(said)
-                case Line.INVALID:
+                case DumpLine.INVALID:
                     yield from self._stopped(entry, "bytes at its end are no batches", ABSENT)
-                case Line.FAILED:
+                case DumpLine.FAILED:
                     yield from self._stopped(entry, "kafka-dump-log stopped here", max(self.offset, 0))
         except _Bad as bad:
             yield from self._ended()
@@ -278,7 +286,7 @@ class _Reader:
             yield UnreadPart(batch.line, Cost.MISSING, LEFT_OUT, which, self.offset, last)
         self.batch, self.offset, self.position = batch, batch.last_offset + 1, batch.next_position
 
-    def _alone(self, said: _Said) -> Iterator[Dumped]:
+    def _alone(self, said: _DumpedLine) -> Iterator[Dumped]:
         own = _batch(said)
         if self.batch is not None and self.batch.alone and self.batch.position == own.position:
             self.batch.last_offset, self.batch.count = own.last_offset, self.batch.count + 1
@@ -287,7 +295,7 @@ class _Reader:
         self.offset = own.last_offset + 1
         self._record(said)
 
-    def _record(self, said: _Said) -> None:
+    def _record(self, said: _DumpedLine) -> None:
         """A record of the batch before it, in whatever spelling; without a batch it is of one that is missing."""
         if self.batch is None:
             return
@@ -299,11 +307,11 @@ class _Reader:
             self.batch.control, self.batch.marker = True, marker
             self.batch.coordinator_epoch = _number(reported, "coordinatorEpoch", ABSENT)
 
-    def _stopped(self, entry: Entry, why: str, offset: int) -> Iterator[Dumped]:
+    def _stopped(self, entry: DumpEntry, why: str, offset: int) -> Iterator[Dumped]:
         yield from self._ended()
         yield UnreadPart(entry.line, Cost.DAMAGE, why, entry.text.partition("\n")[0][:200], offset)
 
-    def _unread(self, said: _Said, bad: _Bad) -> UnreadPart:
+    def _unread(self, said: _DumpedLine, bad: _Bad) -> UnreadPart:
         entry, reported = said
         alone = _whole(reported, "offset")
         first, last = _whole(reported, "baseOffset", alone), _whole(reported, "lastOffset", alone)
@@ -357,14 +365,14 @@ def _number(reported: Mapping[str, str], name: str, otherwise: int | None = None
     return number
 
 
-def _batch(said: _Said) -> DumpedBatch:
+def _batch(said: _DumpedLine) -> DumpedBatch:
     """The batch of a line of its own, or of a record that has its batch's fields.
 
     Raises:
         _Bad: it is of another format, a field is missing, or a number cannot be.
     """
     entry, reported = said
-    alone = entry.kind is Line.ALONE
+    alone = entry.kind is DumpLine.ALONE
     if reported.get("magic", "2") in ("0", "1"):
         raise _Bad("messages before record batches (magic 2) are not judged", cost=Cost.MISSING)
     base = _number(reported, "offset" if alone else "baseOffset")

@@ -210,8 +210,8 @@ def _bumped_by_client(begun: list[int], found: dict[int, Decoded]) -> None:
     bumps = last.status == TransactionState.PREPARE_COMMIT and last.epoch == before.epoch + 1
     rotates = last.status in _COMPLETE and last.producer_id != before.producer_id
     fences = last.status == TransactionState.PREPARE_ABORT and last.epoch == before.epoch + 2
-    goes_on = before.client_version == _BUMPING
-    for offset in begun if bumps or rotates else begun[-1:] if fences or goes_on else ():
+    continues = before.client_version == _BUMPING
+    for offset in begun if bumps or rotates else begun[-1:] if fences or continues else ():
         state, value = found[offset], _value(found, offset)
         if isinstance(state, DumpedState) and value is not None:
             found[offset] = replace(state, value=replace(value, version=1, client_version=_BUMPING))

@@ -40,6 +40,7 @@ TRANSACTIONAL: Final = 0x10
 CONTROL: Final = 0x20
 DELETE_HORIZON: Final = 0x40
 KNOWN_ATTRIBUTES: Final = 0x7F
+"""Bits of a batch's attributes (DefaultRecordBatch), and all of them together."""
 
 
 @dataclass(frozen=True, slots=True)

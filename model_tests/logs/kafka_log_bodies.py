@@ -25,7 +25,7 @@ MOST_OF_A_BODY: Final = 64 << 20
 _TOGETHER: Final = 8 << 20
 """Bytes of plain bodies that are looked at together."""
 
-_BASE_TIMESTAMP_AT: Final = 27
+_BASE_TIMESTAMP_AT: Final = 27  # where a batch has its base timestamp, in bytes from its beginning
 _NOTHING: Final = np.iinfo(np.int64).min
 _PADDED: Final = "a number is written in more bytes than it needs"
 

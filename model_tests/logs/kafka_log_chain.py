@@ -99,10 +99,10 @@ def _in_lanes(content: bytes, lanes: Integers) -> tuple[Integers, Integers]:
         starts.append(at)
         after = at + lengths[at] + BEFORE_LENGTH_COUNTS
         possible = after >= at + HEADER_SIZE
-        goes_on = possible & (after < limits)
+        continues = possible & (after < limits)
         at = after
-        if not goes_on.all():
-            arrives = possible & ~goes_on
+        if not continues.all():
+            arrives = possible & ~continues
             ends[numbers[arrives]] = after[arrives]
-            at, limits, numbers = after[goes_on], limits[goes_on], numbers[goes_on]
+            at, limits, numbers = after[continues], limits[continues], numbers[continues]
     return np.sort(np.concatenate(starts)), ends

@@ -28,7 +28,7 @@ _TOGETHER: Final = 1 << 15
 _FEWEST: Final = 256
 """With fewer batches it costs more to lay them out together than to check one after the other."""
 
-_ALL_ONES: Final = 0xFFFFFFFF
+_ALL_ONES: Final = 0xFFFFFFFF  # initial value and final XOR of CRC-32C
 
 Registers = npt.NDArray[np.uint32]
 Bytes = npt.NDArray[np.uint8]

@@ -9,8 +9,8 @@ from spec.vocabulary import ABSENT, ControlType
 _KEY: Final = struct.Struct(">hh")  # version, type
 _VALUE: Final = struct.Struct(">hi")  # version, coordinator epoch
 _PRODUCER_ID: Final = struct.Struct(">q")
-_PRODUCER_ID_AT: Final = 43
-_LONGEST_VARINT: Final = 10
+_PRODUCER_ID_AT: Final = 43  # where a batch has its producer id, in bytes from its beginning
+_LONGEST_VARINT: Final = 10  # bytes of a varint of 64 bits, at most
 
 
 class Unreadable(Exception):

@@ -48,8 +48,11 @@ EPOCHS: Final = "leader-epoch-checkpoint"
 
 _SNAPSHOT: Final = re.compile(rf"{OFFSET_IN_NAME}\.snapshot")
 _SNAPSHOT_HEAD: Final = np.dtype([("version", ">i2"), ("crc", ">u4"), ("count", ">i4")])
+
 _CRC_COVERS_FROM: Final = 6
 _SNAPSHOT_VERSION: Final = 1
+"""The checksum of a producer snapshot covers what follows version and checksum (ProducerStateManager); there is only
+this version."""
 
 
 @dataclass(frozen=True, slots=True)

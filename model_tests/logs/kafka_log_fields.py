@@ -8,7 +8,7 @@ _BYTE: Final = struct.Struct(">b")
 _SHORT: Final = struct.Struct(">h")
 _INT: Final = struct.Struct(">i")
 _LONG: Final = struct.Struct(">q")
-_UUID_BYTES: Final = 16
+_UUID_BYTES: Final = 16  # of a UUID
 
 
 class UnknownSchema(Exception):

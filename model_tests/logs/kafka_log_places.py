@@ -15,7 +15,7 @@ from reference.log import varint
 AT_ONCE: Final = 1 << 17
 """Records that are read together, so that a batch of any length takes no more memory."""
 
-_ONE_BYTE: Final = 0x80
+_ONE_BYTE: Final = 0x80  # below this a varint takes one byte
 _INT: Final = range(-(1 << 31), 1 << 31)
 
 

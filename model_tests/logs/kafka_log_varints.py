@@ -18,6 +18,7 @@ LONG_BYTES: Final = 10
 _INT_BITS: Final = 32
 _MORE: Final = 0x80
 _BITS: Final = 0x7F
+"""A varint of an int has 32 bits, seven in each byte, whose highest bit says that more bytes follow."""
 
 
 class Varints(NamedTuple):

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from model_tests.logs.console_text import CONSOLE, OFFSETS_TOPIC, STATES_TOPIC
-from model_tests.logs.dump_grammar import Entry, Layout, Line, entries, layout_of
+from model_tests.logs.dump_grammar import DumpEntry, DumpLine, Layout, entries, layout_of
 from model_tests.logs.dump_segments import (
     FORMATTED,
     NO_BATCH,
@@ -59,7 +59,7 @@ _COSTS: Final[Mapping[str, str]] = {
     f"{FORMATTED} {OFFSETS_TOPIC}": f"{_PLACES}, and which of them a transaction had; dump it with --offsets-decoder",
     TWICE: "only the first is judged; name each text like its partition (orders-3.txt), or give it a directory",
 }
-_ELSEWHERE: Final = {Line.CONSUMED: CONSUMED, Line.HISTORY: HISTORY}
+_ELSEWHERE: Final = {DumpLine.CONSUMED: CONSUMED, DumpLine.HISTORY: HISTORY}
 
 _BROKERS: Final = 8
 """Replicas of a partition that may lie in one directory."""
@@ -185,8 +185,8 @@ class _Texts:
             self._ignored += [f"{text.label}: {words}"] if words else []
             return bool(words)
         reader = TextReader(text.name, self._into / "read" / str(len(self._seen)) / str(len(self._made)))
-        kinds: set[Line] = set()
-        tables: list[Entry] = []
+        kinds: set[DumpLine] = set()
+        tables: list[DumpEntry] = []
         try:
             reader.read(_noted(text, layout, kinds, tables))
             if kinds.intersection(CONSOLE):
@@ -236,10 +236,10 @@ class _Texts:
 _ARCHIVES: Final = (".gz", ".xz", ".bz2", ".zip", ".tar", ".tgz")
 
 
-def _noted(text: TextFile, layout: Layout, kinds: set[Line], tables: list[Entry]) -> Iterator[Entry]:
+def _noted(text: TextFile, layout: Layout, kinds: set[DumpLine], tables: list[DumpEntry]) -> Iterator[DumpEntry]:
     for entry in entries(text.lines(), layout):
         kinds.add(entry.kind)
-        if entry.kind is Line.TABLE:
+        if entry.kind is DumpLine.TABLE:
             tables.append(entry)
         yield entry
 

@@ -18,7 +18,7 @@ from spec.vocabulary import ControlType, Offset, Origin, ProducerId, Timestamp
 
 PRODUCERS: Final = (7, 8, 9, 10)
 KEYS: Final = (b"a", b"b", b"c")
-UNLIMITED_BYTES: Final = 2**31 - 1
+UNLIMITED_BYTES: Final = 2**31 - 1  # the largest int: Fetch's max_bytes without a limit
 
 
 class DiskEvents(DiskCleaning):

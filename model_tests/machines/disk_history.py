@@ -8,8 +8,8 @@ from reference.log.batch import RecordBatch
 from reference.log.producer_entry import ProducerEntry
 from spec.vocabulary import ControlType, ProducerId
 
-NOTHING: Final = -1
-WINDOW: Final = 5
+NOTHING: Final = -1  # of an epoch: there is none
+WINDOW: Final = 5  # batches that Kafka caches for each producer (ProducerStateEntry.NUM_BATCHES_TO_RETAIN)
 
 
 class LoggedProducer(NamedTuple):

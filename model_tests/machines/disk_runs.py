@@ -12,9 +12,10 @@ from reference.log.config import UNLIMITED
 from reference.tape import Tape
 from spec.versions import KAFKA_3_9_UNVERIFIED, NEWEST
 
-STEPS: Final = 50
+STEPS: Final = 50  # events of a run, a bound on its time: other seeds make other runs
 
 LONGEST_PAST: Final = 40
+"""Events before a Hypothesis run, at most, drawn by its seed: a long history without examples to shrink."""
 
 
 DISK_ACTIONS: Final = (

@@ -36,7 +36,7 @@ from spec.vocabulary import ErrorCode, Origin, Timestamp
 
 LATEST: Final = 8  # events that a message lists
 MEMORY: Final = Path("/dev/shm")  # a directory in memory, where the system has one
-SEGMENT_BYTES: Final = 500
+SEGMENT_BYTES: Final = 500  # a few batches fill a segment, so that a run has several
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ Owners = Mapping[str, Owner | None]
 """The transactions that a request belongs to, by transactional id: one of a client's, any number of a broker's."""
 
 
-class Cause(NamedTuple):
+class CurrentEvent(NamedTuple):
     """What is happening: an event by name, the request that arrives in it, and the transactions it belongs to."""
 
     name: str
@@ -86,7 +86,7 @@ class LoggedChange(NamedTuple):
 
     transactional_id: str
     metadata: TransactionMetadata | None
-    cause: Cause
+    cause: CurrentEvent
     coordinator_epoch: int
 
     @property

@@ -80,14 +80,14 @@ class Account:
     Attributes:
         rules: that its invariants answer for.
         failures: rules that broke, or what stopped the machine.
-        beside: the account of the same machine in circumstances in which some of the rules are not claimed.
+        unclaimed_ledger: the account of the same machine in circumstances in which some of the rules are not claimed.
     """
 
     rules: Sequence[Rule]
     ledger: Ledger
     failures: tuple[LedgerEntry | str, ...]
     seconds: float
-    beside: Ledger = field(default_factory=Ledger)
+    unclaimed_ledger: Ledger = field(default_factory=Ledger)
 
     def results(self) -> tuple[Result, ...]:
         """What the runs say about each rule, and about others that the monitor has seen broken."""
@@ -99,14 +99,14 @@ class Account:
 
     def known(self, rule: Rule) -> int:
         """Violations of a rule where it is not claimed."""
-        return sum(ledger.known[rule] + ledger.monitored(rule).known for ledger in (self.ledger, self.beside))
+        return sum(ledger.known[rule] + ledger.monitored(rule).known for ledger in (self.ledger, self.unclaimed_ledger))
 
 
 def evidence(effort: RunEffort) -> PartResult:
     """Run the machines, and say of each rule what they found."""
     runs = (on_producers, on_sending, on_disk, on_transactions, on_pipelines, on_replicas, on_producer_ids)
     accounts = (*(run(effort) for run in runs), on_small_inputs())
-    ledgers = [ledger for account in accounts for ledger in (account.ledger, account.beside)]
+    ledgers = [ledger for account in accounts for ledger in (account.ledger, account.unclaimed_ledger)]
     failures = [failure for account in accounts for failure in account.failures]
     return PartResult(
         name="stateful",

@@ -83,7 +83,7 @@ class PipelineRun(PipelineWorld):
 
     # --- the source -------------------------------------------------------------------------------------------
 
-    def source_goes_on(self, choose: Tape) -> None:
+    def source_continues(self, choose: Tape) -> None:
         """The source writes words, or ends what it has written: in most runs it commits."""
         match self.source.instance.producer.state:
             case _ if self.source.is_blocked:
@@ -123,7 +123,7 @@ class PipelineRun(PipelineWorld):
         if working:
             worker = choose.pick(working)
             self.happens(f"worker {worker.number} continues from {worker.phase.name}")
-            self.worker_goes_on(worker, choose.below(self.shape.nodes))
+            self.worker_continues(worker, choose.below(self.shape.nodes))
             if worker.works:
                 send_all(self, worker.instance, 0)
 
@@ -170,7 +170,7 @@ class PipelineRun(PipelineWorld):
             worker = choose.pick(paused)
             self.happens(f"worker {worker.number} continues, and does not know that it was suspended")
             self.worker_resumes(worker)
-            self.worker_goes_on(worker)
+            self.worker_continues(worker)
         elif working:
             worker = choose.pick(self._busy() or working)
             self.happens(f"worker {worker.number} is suspended in {worker.phase.name}")
@@ -293,7 +293,7 @@ class PipelineRun(PipelineWorld):
             self._start_missing()
             self._rounds(6)
             if self.source.instance.producer.state is not ClientState.READY:
-                self.source_goes_on(Tape.of_number(1))
+                self.source_continues(Tape.of_number(1))
             if catch_up(self, ROUNDS) and not self.seen.undecided():
                 return True
             self.transactions_time_out(Tape.of_number(1))

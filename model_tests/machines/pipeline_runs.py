@@ -11,14 +11,15 @@ from reference.event import Event
 from reference.tape import Tape
 from reference.world.worker import Order
 
-STEPS: Final = 40
+STEPS: Final = 40  # events of a run, a bound on its time: other seeds make other runs
 
 LONGEST_PAST: Final = 30
+"""Events before a Hypothesis run, at most, drawn by its seed: a long history without examples to shrink."""
 
 
 PIPELINE_ACTIONS: Final = (
     Event(PipelineRun.everything_arrives, 14),
-    Event(PipelineRun.source_goes_on, 12),
+    Event(PipelineRun.source_continues, 12),
     Event(PipelineRun.worker_takes_a_step, 10),
     Event(PipelineRun.request_arrives, 8),
     Event(PipelineRun.reader_reads, 3),

@@ -14,6 +14,7 @@ SESSION_MS: Final = 6000
 
 HEARTBEAT_MS: Final = 1000
 MAX_POLL_MS: Final = 20_000
+"""A sixth of the session; and longer than three sessions, so that members time out by both."""
 
 
 @dataclass(frozen=True, slots=True)

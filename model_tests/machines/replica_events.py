@@ -56,7 +56,7 @@ class ReplicaRun(ReplicasScheduler):
         self.ledger.steps += 1
         self.watch.look()
 
-    def everything_goes_on(self, choose: Tape) -> None:
+    def nothing_goes_wrong(self, choose: Tape) -> None:
         """Some turns in which nothing goes wrong."""
         self.tape = Tape.seeded(choose.below(NUMBERS))
         for _ in range(1 + self.tape.below(12)):
@@ -90,7 +90,7 @@ OFTEN: Final = {"broker_is_back": 20}
 """Weights that differ from those of a simulation, in which there is more time for what is rare."""
 
 ACTIONS: Final[tuple[Event[ReplicaRun], ...]] = (
-    Event(ReplicaRun.everything_goes_on, 105),
+    Event(ReplicaRun.nothing_goes_wrong, 105),
     Event(ReplicaRun.time_passes, 28),
     *(replace(event, weight=OFTEN.get(event.name, event.weight)) for event in REPLICAS),
 )

@@ -20,6 +20,7 @@ LATEST: Final = 12
 
 DELIVERY_MS: Final = 2_000
 REQUEST_MS: Final = 500
+"""A request may time out four times before its batch does, so that both happen within a run."""
 
 SENDING_RULES: Final = (rules.SEQ_EXACTLY_ONCE, rules.SEQ_ORDER)
 """The rules that a producer of records has invariants for."""

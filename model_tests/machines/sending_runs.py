@@ -8,9 +8,10 @@ from model_tests.machines.sending_events import SendingRun, drawn_sending
 from reference.event import Event
 from reference.tape import Tape
 
-STEPS: Final = 60
+STEPS: Final = 60  # events of a run, a bound on its time: other seeds make other runs
 
 LONGEST_PAST: Final = 40
+"""Events before a Hypothesis run, at most, drawn by its seed: a long history without examples to shrink."""
 
 
 SENDING_ACTIONS: Final = (
@@ -27,20 +28,20 @@ SENDING_ACTIONS: Final = (
 )
 
 
-def goes_on(world: SendingRun, tape: Tape, steps: int) -> bool:
+def take_steps(world: SendingRun, tape: Tape, steps: int) -> bool:
     """So many events; whether no invariant has seen a rule broken."""
     return play(world, tape, weighed(with_faults(SENDING_ACTIONS, tape, 600), tape), steps)
 
 
 def has_a_past(world: SendingRun, seed: int) -> None:
     """Some events, drawn from a seed: none of 0."""
-    goes_on(world, Tape.seeded(seed), seed % LONGEST_PAST)
+    take_steps(world, Tape.seeded(seed), seed % LONGEST_PAST)
 
 
 def run_sending(seed: int, ledger: Ledger) -> SendingRun:
     """One run of a seed, until an invariant sees a rule broken."""
     tape = Tape.seeded(seed)
     world = SendingRun(drawn_sending(Tape.of_number(tape.below(NUMBERS))), ledger)
-    if goes_on(world, tape, STEPS):
+    if take_steps(world, tape, STEPS):
         world.ends()
     return world

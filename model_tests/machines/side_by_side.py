@@ -15,7 +15,7 @@ from spec.versions import PROFILES, Profile
 
 
 @dataclass(frozen=True, slots=True)
-class SideBySide:
+class DecisionComparison:
     """One decision, and the part of the reference that makes it.
 
     Attributes:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Any, Final
 
-from model_tests.machines.side_by_side import SideBySide, differing
+from model_tests.machines.side_by_side import DecisionComparison, differing
 from reference.broker import identity_checks, transaction_timeouts
 from reference.broker.group_offsets import GroupOffsets, RecordedOffset
 from reference.broker.group_record import OffsetKey, OffsetValue
@@ -190,10 +190,12 @@ def _at(place: int) -> RecordedOffset:
 
 
 OF_COORDINATORS: Final = (
-    SideBySide("whose identity is expected", rules.FENCE_STALE_EPOCH, _expected_identities, _is_other, _is_refused),
-    SideBySide("a transaction has timed out", rules.TXN_TIMEOUT, _times, _is_due, _is_timed_out),
-    SideBySide("an id has expired", rules.TXN_EXPIRY, _times, _is_expired, _is_idle),
-    SideBySide("markers are answered", rules.TXN_MARKER_ONCE, _marker_answers, _markers_left, _markers_sent),
-    SideBySide("pending offsets are ended", rules.OFFSETS_ATOMIC, _offsets_ended, _each_applied, _all_applied),
+    DecisionComparison(
+        "whose identity is expected", rules.FENCE_STALE_EPOCH, _expected_identities, _is_other, _is_refused
+    ),
+    DecisionComparison("a transaction has timed out", rules.TXN_TIMEOUT, _times, _is_due, _is_timed_out),
+    DecisionComparison("an id has expired", rules.TXN_EXPIRY, _times, _is_expired, _is_idle),
+    DecisionComparison("markers are answered", rules.TXN_MARKER_ONCE, _marker_answers, _markers_left, _markers_sent),
+    DecisionComparison("pending offsets are ended", rules.OFFSETS_ATOMIC, _offsets_ended, _each_applied, _all_applied),
 )
 """What coordinators decide."""

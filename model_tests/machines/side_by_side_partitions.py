@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Any, Final
 
-from model_tests.machines.side_by_side import SideBySide, differing
+from model_tests.machines.side_by_side import DecisionComparison, differing
 from reference.log.batch import RecordBatch, data_batch, marker_batch
 from reference.log.producer_entry import ProducerEntry, VerificationEntry
 from reference.log.producer_state import ProducerState, UnreplicatedTxn
@@ -14,13 +14,13 @@ from spec.protocol import completing, lso, verification
 from spec.protocol.lso import LogOffsets
 from spec.protocol.records import AppendRequest
 from spec.protocol.records import ProducerEntry as Entry
-from spec.protocol.verification import ADDS_SINCE, NOTHING_ASKED
+from spec.protocol.verification import ADDS_SINCE, NO_VERIFICATION
 from spec.versions import NEWEST, Profile
 from spec.vocabulary import ABSENT, NO_OFFSET, ControlType, Epoch, Offset, Origin, ProducerId, Sequence, Timestamp
 
-_PRODUCER: Final = ProducerId(5)
+_PRODUCER: Final = ProducerId(5)  # any producer id
 _SMALL: Final = (0, 1, 2)
-_EXPIRATION_MS: Final = 3
+_EXPIRATION_MS: Final = 3  # silences from 0 to 5 lie on both sides of it
 
 VerifiedEntry = tuple[int, int, bool] | None
 """A verification under way: the lowest sequence that waits, the epoch, and whether its client bumps epochs."""
@@ -45,7 +45,7 @@ def asked_in(state: ProducerState) -> VerifiedEntry:
 
 def _entry_of(request: VerifiedEntry) -> verification.VerificationEntry:
     if request is None:
-        return NOTHING_ASKED
+        return NO_VERIFICATION
     lowest, epoch, bumps = request
     return verification.VerificationEntry(pending=True, lowest=lowest, epoch=epoch, bumps=bumps)
 
@@ -63,7 +63,7 @@ def _askings() -> Iterator[tuple[Any, ...]]:
 
 def _asks(requested: VerifiedEntry, sequence: int, epoch: int, version: int) -> object:
     request = AppendRequest(0, producer_id=_PRODUCER, producer_epoch=epoch, base_sequence=sequence, transactional=True)
-    return _verified_entry(verification.asked(_entry_of(requested), request, version))
+    return _verified_entry(verification.started(_entry_of(requested), request, version))
 
 
 def _starts(request: VerifiedEntry, sequence: int, epoch: int, version: int) -> object:
@@ -154,9 +154,15 @@ def _first_unstable(ongoing: int, ended: tuple[Ended, ...], watermark: int) -> o
 
 
 OF_PARTITIONS: Final = (
-    SideBySide("a leader asks", rules.TXN_REGISTERED_BEFORE_DATA, _askings, _asks, _starts),
-    SideBySide("an append settles what was asked", rules.TXN_REGISTERED_BEFORE_DATA, _appended, _settles, _clears),
-    SideBySide("a silent producer is forgotten", rules.LSO_DECIDED_BELOW, _silences, _may_be_forgotten, _is_forgotten),
-    SideBySide("a marker is replicated", rules.LSO_DECIDED_BELOW, _watermarks, _first_undecided, _first_unstable),
+    DecisionComparison("a leader asks", rules.TXN_REGISTERED_BEFORE_DATA, _askings, _asks, _starts),
+    DecisionComparison(
+        "an append settles what was asked", rules.TXN_REGISTERED_BEFORE_DATA, _appended, _settles, _clears
+    ),
+    DecisionComparison(
+        "a silent producer is forgotten", rules.LSO_DECIDED_BELOW, _silences, _may_be_forgotten, _is_forgotten
+    ),
+    DecisionComparison(
+        "a marker is replicated", rules.LSO_DECIDED_BELOW, _watermarks, _first_undecided, _first_unstable
+    ),
 )
 """What partitions decide."""

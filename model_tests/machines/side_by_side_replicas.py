@@ -5,10 +5,10 @@ from itertools import product
 from types import SimpleNamespace
 from typing import Any, Final
 
-from model_tests.machines.side_by_side import SideBySide, differing
+from model_tests.machines.side_by_side import DecisionComparison, differing
 from reference.replication import elections
 from reference.replication.controller import Controller, is_ill_formed
-from reference.replication.elections import Candidate
+from reference.replication.elections import ElectionCandidate
 from reference.replication.following import Following
 from reference.replication.messages import UNDEFINED, AlterPartition, EpochEnd
 from spec import rules
@@ -18,7 +18,7 @@ from spec.protocol.repl import ReturningReplica
 from spec.versions import NEWEST, Profile
 from spec.vocabulary import ABSENT, LeaderEpoch, Offset, Timestamp
 
-_END: Final = 4
+_END: Final = 4  # the leader's log end: every end of an epoch up to one beyond it is tried
 _ENDS: Final = (UNDEFINED, *(EpochEnd(LeaderEpoch(e), Offset(end)) for e, end in product((0, 1, 2), range(_END + 2))))
 
 End = tuple[int, int]
@@ -86,7 +86,7 @@ def _elected(both: tuple[Facts, ...], leader: int, prefers: bool, unclean: bool)
 
 
 def _elects(both: tuple[Facts, ...], leader: int, prefers: bool, unclean: bool) -> object:
-    candidates = [Candidate(number, *facts) for number, facts in enumerate(both, start=1)]
+    candidates = [ElectionCandidate(number, *facts) for number, facts in enumerate(both, start=1)]
     found = (
         elections.preferred(candidates, leader) if prefers else elections.present_or_first(candidates, leader, unclean)
     )
@@ -135,9 +135,9 @@ def _blank_proposal() -> dict[str, Any]:
 _SURVIVES: Final = rules.REPL_COMMITTED_SURVIVES
 
 OF_REPLICAS: Final = (
-    SideBySide("a follower cuts its log", rules.REPL_PREFIX_AGREEMENT, _answers, _cut, _cuts),
-    SideBySide("a leader is elected", _SURVIVES, _elections, _elected, _elects),
-    SideBySide("a member may join", _SURVIVES, _members, _is_eligible, _may_join),
-    SideBySide("a proposed set is ill-formed", _SURVIVES, _proposed_sets, _lacks, _is_ill_formed),
+    DecisionComparison("a follower cuts its log", rules.REPL_PREFIX_AGREEMENT, _answers, _cut, _cuts),
+    DecisionComparison("a leader is elected", _SURVIVES, _elections, _elected, _elects),
+    DecisionComparison("a member may join", _SURVIVES, _members, _is_eligible, _may_join),
+    DecisionComparison("a proposed set is ill-formed", _SURVIVES, _proposed_sets, _lacks, _is_ill_formed),
 )
 """What followers and controllers decide."""

@@ -15,6 +15,7 @@ from spec.vocabulary import Sequence as SequenceNumber
 
 FIRST_ID: Final = 900_000
 STRANGERS: Final = 3
+"""Ids that no coordinator has handed out in a run; few, so that they come again."""
 
 
 class Strangers(StreamEvents):

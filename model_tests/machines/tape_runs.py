@@ -20,7 +20,7 @@ SETTINGS: Final[tuple[Profile, ...]] = tuple(PROFILES[name] for name in NAMES)
 NUMBERS: Final = 2**16
 """An event makes its choices with a number below this."""
 
-STEPS: Final = 60
+STEPS: Final = 60  # events of a run, a bound on its time: other seeds make other runs
 
 
 @dataclass(frozen=True, slots=True)

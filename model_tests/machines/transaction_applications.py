@@ -31,6 +31,7 @@ MOST_INSTANCES: Final = 3
 """Of one transactional id, alive at a time."""
 
 REBALANCE_MS: Final = 3000
+"""Kafka's default of group.initial.rebalance.delay.ms; when it has passed, the first members are assigned."""
 
 
 class ApplicationPool(WatchedWorld):
@@ -97,7 +98,7 @@ class ApplicationPool(WatchedWorld):
         self.application_crashes(crashed)
         self._starts(crashed.transactional_id)
 
-    def application_goes_on(self, choose: Tape) -> None:
+    def application_continues(self, choose: Tape) -> None:
         """An application does what comes next, and its producer sends what it may."""
         instance = choose.pick(list(living(self)))
         try:

@@ -4,7 +4,7 @@ from collections.abc import Container, Iterator, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from model_tests.machines.ghost_state import Cause, CoordinatedTransaction, LoggedChange
+from model_tests.machines.ghost_state import CoordinatedTransaction, CurrentEvent, LoggedChange
 from model_tests.machines.transaction_watch import TransactionWatch
 from reference.broker.ids import ProducerIdentity
 from reference.broker.transaction_metadata import TransactionMetadata
@@ -35,7 +35,7 @@ AFTER: Final[Mapping[TransactionState | None, frozenset[TransactionState]]] = Ma
 )
 """What may follow each state in the log; under version 2 an id at rest may be aborted as well."""
 
-LAST_OF_CLIENTS: Final = MAX_EPOCH - 1
+LAST_OF_CLIENTS: Final = MAX_EPOCH - 1  # the last epoch that a client is given; a fence may take one more
 
 
 class IdHistory:
@@ -126,7 +126,7 @@ class CoordinatorLog:
         return None if name is None else self.ids.get(name)
 
     def looks(
-        self, partition: int, log: PartitionLog, cause: Cause, epoch: int, doubtful: Container[tuple[int, int]]
+        self, partition: int, log: PartitionLog, cause: CurrentEvent, epoch: int, doubtful: Container[tuple[int, int]]
     ) -> None:
         """Read what is new in a partition of the log.
 

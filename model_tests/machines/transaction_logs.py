@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
-from model_tests.machines.ghost_state import Cause, CoordinatedTransaction, LoggedBatch, LoggedMarker, Owner
+from model_tests.machines.ghost_state import CoordinatedTransaction, CurrentEvent, LoggedBatch, LoggedMarker, Owner
 from model_tests.machines.transaction_coordinator_log import CoordinatorLog
 from model_tests.machines.transaction_watch import TransactionWatch
 from reference.broker.transaction_api import OFFSETS_TOPIC
@@ -58,7 +58,7 @@ class LoggedPartition:
     # --- what is new ------------------------------------------------------------------------------------------
 
     def looks(
-        self, batches: Sequence[RecordBatch], cause: Cause, decided: CoordinatedTransaction | None
+        self, batches: Sequence[RecordBatch], cause: CurrentEvent, decided: CoordinatedTransaction | None
     ) -> list[LoggedBatch]:
         """Follow the leader's log; what was written now.
 

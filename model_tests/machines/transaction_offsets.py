@@ -95,7 +95,7 @@ class OffsetsPartition:
             self.watch.expect(rules.OFFSETS_GENERATION_FENCE, refused or claim == self.member, said)
 
     @evidences(rules.OFFSETS_ATOMIC, Layer.STATEFUL)
-    def goes_on(self, written: LoggedBatch) -> None:
+    def check_order(self, written: LoggedBatch) -> None:
         """Committed transactions of workers have read every input once: each begins where the one before has ended."""
         passage = None if written.owner is None else self.passages.get(written.owner)
         if passage is None or written.owner is None or not written.is_committed:

@@ -13,9 +13,10 @@ from reference.simulate.schedule_transactions import TRANSACTIONS, TransactionSc
 from reference.tape import Tape
 from reference.world.messages import Produce
 
-STEPS: Final = 60
+STEPS: Final = 60  # events of a run, a bound on its time: other seeds make other runs
 
 LONGEST_PAST: Final = 60
+"""Events before a Hypothesis run, at most, drawn by its seed: a long history without examples to shrink."""
 
 
 def anybody_lives(world: TransactionRun) -> bool:
@@ -72,8 +73,8 @@ SIMULATED: Final = tuple(
 )
 """What goes wrong and is mended, and what coordinators do, as in a simulation."""
 
-ACTIONS: Final = (
-    Event(TransactionRun.application_goes_on, 30, anybody_lives),
+ACTIONS: Final[tuple[Event[TransactionRun], ...]] = (
+    Event(TransactionRun.application_continues, 30, anybody_lives),
     Event(TransactionRun.everything_arrives, 24),
     Event(TransactionRun.request_arrives, 16, requests_are_under_way),
     Event(TransactionRun.reply_arrives, 12, replies_are_under_way),
@@ -101,7 +102,7 @@ def happening(tape: Tape, story: Story) -> list[Event[TransactionRun]]:
     return [each for each in of_story if not each.fault or each.name in story.often or tape.happens(500)]
 
 
-def goes_on(world: TransactionRun, tape: Tape, story: Story, steps: int) -> bool:
+def take_steps(world: TransactionRun, tape: Tape, story: Story, steps: int) -> bool:
     """So many events; whether no invariant has seen a rule broken, which ends it.
 
     Args:
@@ -116,7 +117,7 @@ def goes_on(world: TransactionRun, tape: Tape, story: Story, steps: int) -> bool
 
 def has_a_past(world: TransactionRun, story: Story, seed: int) -> None:
     """Some events, drawn from a seed: none of 0."""
-    goes_on(world, Tape.seeded(seed), story, seed % LONGEST_PAST)
+    take_steps(world, Tape.seeded(seed), story, seed % LONGEST_PAST)
 
 
 def run_transactions(seed: int, ledger: Ledger, stories: Sequence[Story] = STORIES) -> None:
@@ -124,5 +125,5 @@ def run_transactions(seed: int, ledger: Ledger, stories: Sequence[Story] = STORI
     tape = Tape.seeded(seed)
     story = stories[seed % len(stories)]
     world = TransactionRun(story.setting(Tape.of_number(tape.below(NUMBERS))), ledger)
-    if goes_on(world, tape, story, STEPS):
+    if take_steps(world, tape, story, STEPS):
         world.comes_to_rest()

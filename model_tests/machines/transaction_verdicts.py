@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from model_tests.machines.ghost_state import Cause, LoggedBatch, Owner
+from model_tests.machines.ghost_state import CurrentEvent, LoggedBatch, Owner
 from model_tests.machines.transaction_coordinator_log import CoordinatorLog
 from model_tests.machines.transaction_watch import TransactionWatch
 from reference.broker.ids import ProducerIdentity
@@ -69,7 +69,7 @@ class Verdicts:
                     self._reported.add(owner)
                     self.verdict(owner)
 
-    def answered(self, request: CoordinatorRequest, answer: CoordinatorAnswer, cause: Cause) -> None:
+    def answered(self, request: CoordinatorRequest, answer: CoordinatorAnswer, cause: CurrentEvent) -> None:
         """A coordinator hands out an identity."""
         if answer.error is not ErrorCode.NONE or answer.identity.producer_id == NO_PRODUCER_ID:
             return

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from model_tests.machines.ghost_state import Cause, CoordinatedTransaction, LoggedBatch, Owner, Owners
+from model_tests.machines.ghost_state import CoordinatedTransaction, CurrentEvent, LoggedBatch, Owner, Owners
 from model_tests.machines.monitored import judge_steps
 from model_tests.machines.rule_counts import Ledger
 from model_tests.machines.transaction_clients import end_waits, numbers_follow
@@ -32,7 +32,7 @@ from reference.world.transaction_world import TransactionWorld
 from spec import rules
 from spec.evidence import Layer, evidences
 
-BY_ITSELF = Cause("the coordinator")
+BY_ITSELF = CurrentEvent("the coordinator")
 
 
 class WatchedWorld(TransactionWorld):
@@ -66,7 +66,7 @@ class WatchedWorld(TransactionWorld):
     def _marker_ends(self, written: LoggedBatch) -> None:
         self.verdicts.decided(written)
         if written.partition.topic == OFFSETS_TOPIC:
-            self.groups.goes_on(written)
+            self.groups.check_order(written)
 
     # --- events that read or write logs, or put requests on the wire ------------------------------------------
 
@@ -137,7 +137,7 @@ class WatchedWorld(TransactionWorld):
                 said = f"{name} is loaded as {known}, the log says {wanted}"
                 self.watch.expect(rules.TXN_FAILOVER, known == wanted, said)
                 self._goes_on(history, coordinator.markers.owed)
-        self.looks(Cause("loading"))
+        self.looks(CurrentEvent("loading"))
 
     def _goes_on(self, history: IdHistory, owed: list[Any]) -> None:
         if history.state in DECIDED and history.current is not None:
@@ -154,7 +154,7 @@ class WatchedWorld(TransactionWorld):
         befores = {name: history.known for name, history in self._led(node).items()}
         super().coordinator_aborts_timed_out(node)
         failed = faults != self._faults()
-        self.looks(Cause("timeout"))
+        self.looks(CurrentEvent("timeout"))
         for name, before in befores.items():
             after = self.coordinators.of(name).known
             if before is None or after is None or failed or before.state.name != "ONGOING":
@@ -171,7 +171,7 @@ class WatchedWorld(TransactionWorld):
         before = {name: history.known for name, history in self._led(node).items()}
         super().coordinator_expires_ids(node)
         failed = faults != self._faults()
-        self.looks(Cause("expiry"))
+        self.looks(CurrentEvent("expiry"))
         for name, known in before.items():
             if known is not None and not failed:
                 at_rest = known.state.name in ("EMPTY", "COMPLETE_COMMIT", "COMPLETE_ABORT")
@@ -203,7 +203,7 @@ class WatchedWorld(TransactionWorld):
         """Partition and offset of the records that are in the log although their append was refused."""
         return {place for node in self.brokers.nodes for place in node.log.unsure}
 
-    def looks(self, cause: Cause = BY_ITSELF) -> None:
+    def looks(self, cause: CurrentEvent = BY_ITSELF) -> None:
         """Read what is new on the wires and in the logs."""
         self._look_at_requests()
         doubtful = self._doubtful()
@@ -246,9 +246,9 @@ class WatchedWorld(TransactionWorld):
                 return {instance.transactional_id: Owner(number, len(instance.transactions) - 1)}
         return {}
 
-    def _cause(self, request: Request) -> Cause:
+    def _cause(self, request: Request) -> CurrentEvent:
         """That a request arrives, or that its answer does."""
-        return Cause(type(asked_of(request)).__name__, request, self._owners.get(request.number, {}))
+        return CurrentEvent(type(asked_of(request)).__name__, request, self._owners.get(request.number, {}))
 
     def _sent_for(self, request: WriteMarker) -> CoordinatedTransaction | None:
         """The transaction that a marker is about: the newest such one that its coordinator knew of."""
@@ -265,7 +265,7 @@ class WatchedWorld(TransactionWorld):
             self._replies_seen = max(self._replies_seen, message.number)
             request, answer = message.payload
             if isinstance(request.body, CoordinatorCall) and isinstance(answer, CoordinatorAnswer):
-                cause = Cause("answer", request, self._owners.get(request.number, {}))
+                cause = CurrentEvent("answer", request, self._owners.get(request.number, {}))
                 if isinstance(request.body.request, TxnOffsetCommit):
                     self.groups.answered(cause.owner, answer)
                 self.verdicts.answered(request.body.request, answer, cause)

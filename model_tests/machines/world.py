@@ -18,7 +18,7 @@ from reference.log.batch import RecordBatch
 from reference.log.partition import Partition
 from reference.log.producer_entry import UNKNOWN_PRODUCER, ProducerEntry
 from reference.replication.replicated import ReplicatedPartition
-from reference.simulate.cluster import Cluster, SentProduce
+from reference.simulate.cluster import SentProduce, SimulatedCluster
 from reference.simulate.shape import Shape
 from spec import rules
 from spec.evidence import Layer, evidences
@@ -95,7 +95,7 @@ class ObservedCluster:
         self.setting = setting
         self.ledger = ledger
         shape = Shape(setting.producers, setting.partitions, setting.nodes, expiration_ms=EXPIRATION_MS)
-        self.cluster = Cluster(setting.profile, shape, ordered=setting.ordered)
+        self.cluster = SimulatedCluster(setting.profile, shape, ordered=setting.ordered)
         judge_steps(self.cluster.recorder, ledger)
         self.streams = Streams()
         self.faults = FaultsSoFar(reordered=not setting.ordered)

@@ -15,7 +15,7 @@ from model_tests.common.reports import HOLDS, VIOLATED, BadInput
 from model_tests.judging.check_report import RuleCount, StepViolation
 from model_tests.monitor.files import trace_writer
 from model_tests.monitor.monitor import StepFinding, rule_counts
-from model_tests.monitor.runs import Played, run_of
+from model_tests.monitor.runs import MonitoredRun, run_of
 from model_tests.simulate.simulate import STEPS, dealt
 from model_tests.simulate.trace_directory import Seeds
 from model_tests.traces.files_at import NDJSON, PARQUET
@@ -112,7 +112,7 @@ class _Account:
     findings: Counter[StepFinding] = field(default_factory=Counter)
     violations: tuple[StepViolation, ...] = ()
 
-    def add(self, played: Played) -> None:
+    def add(self, played: MonitoredRun) -> None:
         """Count one more trace."""
         self.traces += 1
         self.steps += len(played.rows)

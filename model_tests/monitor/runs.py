@@ -28,7 +28,7 @@ class SeededRun:
     profile: Profile
     steps: int = STEPS
 
-    def play(self, tape: Tape | None = None, *, monitored: bool = True) -> "Played":
+    def play(self, tape: Tape | None = None, *, monitored: bool = True) -> "MonitoredRun":
         """Make the trace, until its end or the first disagreement.
 
         Args:
@@ -48,11 +48,11 @@ class SeededRun:
             simulate(self.seed, self.profile, self.steps, workload=self.workload, tape=tape, observer=observe)
         except DecisionMismatch as found:
             violations = tuple(replace(v, replay=f"{self.command} --step {v.step}") for v in found.violations)
-            return Played(tuple(rows), tuple(tape.drawn), tuple(ends), monitor.findings, violations)
+            return MonitoredRun(tuple(rows), tuple(tape.drawn), tuple(ends), monitor.findings, violations)
         violations = tuple(replace(v, replay=f"{self.command} --step {v.step}") for v in monitor.finish())
-        return Played(tuple(rows[: self.steps]), tuple(tape.drawn), tuple(ends), monitor.findings, violations)
+        return MonitoredRun(tuple(rows[: self.steps]), tuple(tape.drawn), tuple(ends), monitor.findings, violations)
 
-    def shrunk(self, played: "Played", seconds: float = SECONDS) -> "Played":
+    def shrunk(self, played: "MonitoredRun", seconds: float = SECONDS) -> "MonitoredRun":
         """The smallest run found in the time that breaks one of the same rules; the run itself if it breaks none."""
         if not played.violations:
             return played
@@ -83,7 +83,7 @@ class SeededRun:
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
+class MonitoredRun:
     """What a run showed.
 
     Attributes:

@@ -15,7 +15,7 @@ from model_tests.verify.results import PlantedDefect
 GROUPS: Final = ("C", "EC", "FC")
 """Families whose sessions have groups."""
 
-ONE_IN: Final = 3
+ONE_IN: Final = 3  # one session of so many is replayed, since this hunt is part of every `eos verify`
 
 
 @cache

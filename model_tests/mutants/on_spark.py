@@ -106,13 +106,13 @@ def broken_guard(planted: Planted, *, on_spark: bool) -> PlantedDefect:
         on_spark: ask the trace check too.
     """
     started = time.monotonic()
-    asked: dict[str, bool] = {}
+    requested: dict[str, bool] = {}
     if planted not in OF_COORDINATOR:
         with planted.in_place():
-            asked["machine"] = by_machine(planted)
+            requested["machine"] = by_machine(planted)
     if on_spark:
-        asked["traces on Spark"] = planted.rule.id in on_traces(planted)
-    killers = tuple(f"{reading} {planted.rule.id}" for reading in asked) if all(asked.values()) else ()
+        requested["traces on Spark"] = planted.rule.id in on_traces(planted)
+    killers = tuple(f"{reading} {planted.rule.id}" for reading in requested) if all(requested.values()) else ()
     name, seconds = f"specification: {planted.name}", round(time.monotonic() - started, 3)
     return PlantedDefect(name, planted.rule, killers, seconds)
 

@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 
 from model_tests.probe import script
 from model_tests.probe.names import GROUP, SessionNames
-from model_tests.probe.script import MARKER, STRANGER, UNNUMBERED, Action
+from model_tests.probe.script import MARKER, STRANGER, UNNUMBERED, ScriptAction
 from reference.server.service import Fields
 from spec.versions import Profile
 from spec.vocabulary import MAX_SEQUENCE, Api
@@ -73,7 +73,7 @@ class ClientKnowledge:
     sent: dict[int, Sent] = field(default_factory=dict)
     _next: dict[tuple[str, int, str], int] = field(default_factory=dict)
 
-    def request(self, action: Action, version: int) -> dict[str, Any] | None:
+    def request(self, action: ScriptAction, version: int) -> dict[str, Any] | None:
         """The request of an action as a session records it; None where nothing is known that it could name."""
         match action.api:
             case Api.PRODUCE:
@@ -98,7 +98,7 @@ class ClientKnowledge:
                 return {"state_filters": [], "producer_id_filters": [known.producer_id]} if known else None
         return self._of_transaction(action, version)
 
-    def take(self, action: Action, sent: Sent, response: Mapping[str, Any]) -> None:
+    def take(self, action: ScriptAction, sent: Sent, response: Mapping[str, Any]) -> None:
         """Learn from an answer."""
         self.sent[action.key] = sent
         if response["error"] != "NONE":
@@ -114,12 +114,12 @@ class ClientKnowledge:
             place = (request["producer_id"], request["producer_epoch"], request["partition"])
             self._next[place] = (request["base_sequence"] + request["record_count"]) % (MAX_SEQUENCE + 1)
 
-    def _produce(self, action: Action) -> dict[str, Any] | None:
+    def _produce(self, action: ScriptAction) -> dict[str, Any] | None:
         partition = f"t-{action.partition}"
         batch = {"partition": partition, "record_count": action.records, **self._ill_formed(action)}
         if not action.who:
-            nobody = {"producer_id": -1, "producer_epoch": -1, "base_sequence": -1, "transactional": False}
-            return {**batch, **nobody, "transactional_id": None, "acks": -1}
+            no_producer = {"producer_id": -1, "producer_epoch": -1, "base_sequence": -1, "transactional": False}
+            return {**batch, **no_producer, "transactional_id": None, "acks": -1}
         known = self._identity(action)
         if known is None:
             return None
@@ -136,7 +136,7 @@ class ClientKnowledge:
             "acks": -1,
         }
 
-    def _ill_formed(self, action: Action) -> dict[str, Any]:
+    def _ill_formed(self, action: ScriptAction) -> dict[str, Any]:
         """What a batch of the wrong form has otherwise than others."""
         if action.ill not in self.ill_formed:
             return {}
@@ -154,11 +154,11 @@ class ClientKnowledge:
         }
         return forms.get(action.ill, {})
 
-    def _identity(self, action: Action) -> Identity | None:
+    def _identity(self, action: ScriptAction) -> Identity | None:
         known = self.identities.get(action.who)
         return None if known is None else Identity(known.producer_id, max(known.epoch + action.epoch, 0))
 
-    def _initialize(self, action: Action, version: int) -> dict[str, Any]:
+    def _initialize(self, action: ScriptAction, version: int) -> dict[str, Any]:
         if not action.who.startswith("t"):
             return {"transactional_id": None, "timeout": TIMEOUT_MS}
         known = self._identity(action) if action.expects and version >= EXPECTS_SINCE else None
@@ -170,13 +170,13 @@ class ClientKnowledge:
             "producer_epoch": expected[1],
         }
 
-    def _exhaust(self, action: Action) -> dict[str, Any] | None:
+    def _exhaust(self, action: ScriptAction) -> dict[str, Any] | None:
         """As many bumps as lead to the last epoch of a client, or to one before it."""
         known = self.identities.get(action.who)
         times = 0 if known is None else self.max_epoch - 1 + action.epoch - known.epoch
         return {"transactional_id": action.who, "timeout": TIMEOUT_MS, "times": times} if times > 0 else None
 
-    def _markers(self, action: Action, version: int) -> dict[str, Any] | None:
+    def _markers(self, action: ScriptAction, version: int) -> dict[str, Any] | None:
         """A marker as a coordinator sends it; before the first true one nobody knows a coordinator's epoch."""
         known = self._identity(action)
         if known is None or self.names.number(known.producer_id) not in self.names.coordinator_epochs:
@@ -192,7 +192,7 @@ class ClientKnowledge:
             marker["transaction_version"] = self.transaction_version
         return {"markers": [marker]}
 
-    def _of_transaction(self, action: Action, version: int) -> dict[str, Any] | None:
+    def _of_transaction(self, action: ScriptAction, version: int) -> dict[str, Any] | None:
         known = self._identity(action)
         if known is None:
             return None
@@ -203,8 +203,8 @@ class ClientKnowledge:
         }
         match action.api:
             case Api.ADD_PARTITIONS_TO_TXN:
-                asked = {"verify_only": True} if action.verifies else {}
-                return {**request, "partitions": [f"t-{action.partition}"], **asked}
+                requested = {"verify_only": True} if action.verifies else {}
+                return {**request, "partitions": [f"t-{action.partition}"], **requested}
             case Api.END_TXN:
                 return {**request, "committed": action.commits}
             case Api.ADD_OFFSETS_TO_TXN:
@@ -215,7 +215,7 @@ class ClientKnowledge:
         generation, member = self._claim(action)
         return {**commit, "generation": generation, "member": member, "group_instance_id": action.instance or None}
 
-    def _claim(self, action: Action) -> tuple[int, str]:
+    def _claim(self, action: ScriptAction) -> tuple[int, str]:
         """The generation and the member as which offsets are committed."""
         if action.stranger:
             return FIRST_GENERATION + action.generation, STRANGER
@@ -224,7 +224,7 @@ class ClientKnowledge:
         return -1, ""
 
 
-def _fetch(action: Action) -> dict[str, Any]:
+def _fetch(action: ScriptAction) -> dict[str, Any]:
     request = {
         "partition": f"t-{action.partition}",
         "offset": action.offset,

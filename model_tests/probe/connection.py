@@ -6,6 +6,7 @@ from collections import deque
 from types import TracebackType
 from typing import Any, Final, NamedTuple, Self
 
+from model_tests.common.addresses import Address
 from reference.server.service import Fields
 from reference.wire.codec import MalformedRequest, RequestHeader, decode_response, encode_request, key_of
 
@@ -38,17 +39,6 @@ class UnreadableAnswer(BrokerFailure):
     """An answer is not of Kafka's protocol."""
 
 
-class Address(NamedTuple):
-    """Where a broker listens."""
-
-    host: str
-    port: int
-
-    def __str__(self) -> str:
-        """As users write it."""
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
-
-
 class Prepared(NamedTuple):
     """A request in bytes, which may be sent again and again.
 
@@ -76,7 +66,7 @@ class _Waiting(NamedTuple):
     version: int
 
 
-class Connection:
+class BrokerConnection:
     """A connection; requests may be sent before the answers to those before them are there."""
 
     def __init__(self, address: Address, patience_s: float) -> None:
@@ -117,7 +107,7 @@ class Connection:
         """End the connection."""
         self._socket.close()
 
-    def ask(self, api: str, version: int, fields: Fields) -> Any:
+    def request(self, api: str, version: int, fields: Fields) -> Any:
         """The answer to a request.
 
         Raises:

@@ -6,10 +6,10 @@ from typing import Final
 
 from model_tests.conform.on_specification import OnSpecification
 from model_tests.conform.sessions import Session, SessionStep
-from model_tests.conform.side_by_side import SPECIFICATION, SideBySide
+from model_tests.conform.side_by_side import SPECIFICATION, SessionSides
 from model_tests.probe.imagined import IMAGINED, ImaginedBroker
 from model_tests.probe.reducing import closed, reduced
-from model_tests.probe.script import EXHAUST, Action, Script, directed, drawn
+from model_tests.probe.script import EXHAUST, Script, ScriptAction, directed, drawn
 from spec.versions import Profile
 
 SEARCHED: Final = ("A", "B", "C", "D", "X")
@@ -46,7 +46,7 @@ def differs(session: ImaginedSession, profile: Profile) -> int | None:
     """The first step that another release answers otherwise; None if it answers all alike."""
     other = with_few_epochs(profile, session.script)
     empty = Session(IMAGINED, session.script.family, other, session.partitions, ())
-    judge = SideBySide(empty, {SPECIFICATION: OnSpecification})
+    judge = SessionSides(empty, {SPECIFICATION: OnSpecification})
     return next((place for place, step in enumerate(session.steps) if judge.play(step).disagreed), None)
 
 
@@ -63,7 +63,7 @@ def shortened(script: Script, one: Profile, other: Profile) -> Script:
         return script
     used = set(session.keys[: place + 1])
 
-    def shows(actions: Sequence[Action]) -> bool:
+    def shows(actions: Sequence[ScriptAction]) -> bool:
         return distinguishes(script.keeping(actions), one, other)
 
     first = closed([action for action in script.actions if action.key in used])

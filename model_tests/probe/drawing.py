@@ -5,14 +5,14 @@ from typing import Any
 
 from model_tests.diagrams import events
 from model_tests.diagrams.events import DrawnMessage, Ending, Event, Mark, Note
-from model_tests.probe.played import Played
+from model_tests.probe.played import PlayedSession
 from model_tests.probe.script import JOIN, SETTLE
 
 CLIENT = "client"
 BROKER = "broker"
 
 
-def sequence_of(played: Played) -> events.Sequence:
+def sequence_of(played: PlayedSession) -> events.Sequence:
     """The diagram of a session that ends with a disagreement."""
     found = played.disagreed
     listed = played.session["steps"]

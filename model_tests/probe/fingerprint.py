@@ -6,9 +6,9 @@ from typing import Any, Final
 
 from model_tests.conform.api_versions import APIS, TAKEN
 from model_tests.conform.sessions import Session
-from model_tests.conform.side_by_side import SideBySide
+from model_tests.conform.side_by_side import SessionSides
 from model_tests.probe.judging import LIVE
-from model_tests.probe.played import Played
+from model_tests.probe.played import PlayedSession
 from model_tests.probe.probes import NO_BEHAVIOURS, UNSEEN, unseen_between
 from model_tests.probe.target import Target
 from reference.wire.versions import is_since
@@ -25,7 +25,7 @@ class ShownBehaviour:
     Attributes:
         shown: its value, under which some sessions agree that disagree under the other one.
         expected: its value in the release that fits best.
-        sessions: how many tell the two apart.
+        sessions: how many distinguish the two.
     """
 
     name: str
@@ -121,18 +121,18 @@ def under_feature(profile: Profile, transaction_version: int | None) -> Profile:
     return profile.under(min(transaction_version or 0, 2))
 
 
-def agrees(played: Played, profile: Profile) -> bool:
+def agrees(played: PlayedSession, profile: Profile) -> bool:
     """Whether a specification of this profile answers a whole session as the broker did."""
     session = Session(played.session["id"], played.script.family, profile, played.partitions, ())
-    judge = SideBySide(session, LIVE)
+    judge = SessionSides(session, LIVE)
     return not any(judge.play(step).disagreed for step in played.typed)
 
 
-def held_against(played: Played, profile: Profile) -> Played:
+def held_against(played: PlayedSession, profile: Profile) -> PlayedSession:
     """A session that was played to its end, as if it had been held against another release from the beginning."""
     session = {**played.session, "kafka": profile.name, "txn_version": profile.transaction_version}
     judged = replace(played, session=session, comparisons=[])
-    judge = SideBySide(Session(session["id"], played.script.family, profile, played.partitions, ()), LIVE)
+    judge = SessionSides(Session(session["id"], played.script.family, profile, played.partitions, ()), LIVE)
     for step in played.typed:
         judged.comparisons.append(judge.play(step))
         if judged.disagreed is not None:
@@ -141,7 +141,7 @@ def held_against(played: Played, profile: Profile) -> Played:
 
 
 def fingerprint_of(
-    probing: Sequence[Played], drawn: Sequence[Played], transaction_version: int | None, guess: Profile
+    probing: Sequence[PlayedSession], drawn: Sequence[PlayedSession], transaction_version: int | None, guess: Profile
 ) -> Fingerprint:
     """The release that sessions fit best; where several do alike, the guess, or else the newest.
 
@@ -162,7 +162,7 @@ def fingerprint_of(
     return Fingerprint(best, alike, agreeing, len(sessions), tuple(_shown(probing, best)))
 
 
-def _shown(sessions: Sequence[Played], best: Profile) -> Iterator[ShownBehaviour]:
+def _shown(sessions: Sequence[PlayedSession], best: Profile) -> Iterator[ShownBehaviour]:
     """Every behaviour by whose change alone some session agrees or does not."""
     verdicts = [agrees(played, best) for played in sessions]
     for name, changed in changes(best):
@@ -188,6 +188,6 @@ def changes(profile: Profile) -> Iterator[tuple[str, Profile]]:
                 yield name, replace(profile, **{name: other})
 
 
-def explained_by(played: Played, profile: Profile) -> tuple[str, ...]:
+def explained_by(played: PlayedSession, profile: Profile) -> tuple[str, ...]:
     """The behaviours by whose change alone a session agrees that does not: what its broker does otherwise."""
     return tuple(f"{name}={getattr(changed, name)}" for name, changed in changes(profile) if agrees(played, changed))

@@ -21,7 +21,7 @@ from model_tests.conform.symbols import Symbols
 from model_tests.probe.client import Sent, knowledge_of
 from model_tests.probe.names import GROUP, OFFSETS_TOPIC, TOPIC, SessionNames
 from model_tests.probe.observing import STABLE_SINCE, Level
-from model_tests.probe.script import COPY, EXHAUST, JOIN, PARTITIONS, SETTLE, Action, Script
+from model_tests.probe.script import COPY, EXHAUST, JOIN, PARTITIONS, SETTLE, Script, ScriptAction
 from model_tests.probe.target import TopicInfo
 from model_tests.probe.versions import version_of
 from spec.versions import Profile
@@ -71,7 +71,7 @@ class ImaginedBroker:
             if sent is not None:
                 yield action.key, self._done(action, sent)
 
-    def _prepared(self, action: Action) -> Sent | None:
+    def _prepared(self, action: ScriptAction) -> Sent | None:
         """What an action sends; None where it means nothing here."""
         if action.api == COPY:
             return self._client.sent.get(action.original)
@@ -87,13 +87,13 @@ class ImaginedBroker:
         request = None if version is None else self._client.request(action, version)
         return None if version is None or request is None else Sent(place, action.api, version, request, {})
 
-    def _done(self, action: Action, sent: Sent) -> SessionStep:
+    def _done(self, action: ScriptAction, sent: Sent) -> SessionStep:
         step: dict[str, Any] = {"api": sent.api, "version": sent.version, "request": sent.request}
         if action.api == COPY:
             step["replay_of"] = sent.place
         self._origins.append(self._origins[sent.place] if action.api == COPY else len(self._origins))
-        asked = request_of(sent.api, SessionFields(IMAGINED, step), self._origins[-1])
-        answer = self._side.answer(resolved(asked, self._symbols.number, self._symbols.member))
+        requested = request_of(sent.api, SessionFields(IMAGINED, step), self._origins[-1])
+        answer = self._side.answer(resolved(requested, self._symbols.number, self._symbols.member))
         seen = self._side.seen()
         self._meet(answer, seen)
         identified = sent.api == Api.END_TXN and sent.version >= BUMPS_SINCE
@@ -123,14 +123,14 @@ class ImaginedBroker:
         """What of the state a session records, with the names that are asked for."""
         ids = sorted({action.who for action in self._script.actions if action.who.startswith("t")})
         groups = self._script.family == GROUPS
-        asked: dict[str, Any] = {"offsets": {}}
+        requested: dict[str, Any] = {"offsets": {}}
         if groups and TAKEN[self._profile.name][Api.OFFSET_FETCH][1] >= STABLE_SINCE:
-            asked["groups"] = {GROUP: {each: {} for each in self.partitions}}
+            requested["groups"] = {GROUP: {each: {} for each in self.partitions}}
         if level_under(self._profile) is Level.FULL:
-            asked["producers"] = {f"{OFFSETS_TOPIC}[{GROUP}]": {}} if groups else {}
+            requested["producers"] = {f"{OFFSETS_TOPIC}[{GROUP}]": {}} if groups else {}
             if ids:
-                asked["transactions"] = {each: {} for each in ids}
-        return asked
+                requested["transactions"] = {each: {} for each in ids}
+        return requested
 
     def _after(self, seen: ObservableState) -> Json:
         written = state_as_recorded(seen, self._asked, self._symbols.symbol)

@@ -7,9 +7,9 @@ from typing import Any, Final, NamedTuple
 from model_tests.conform.fields import MalformedSession, SessionFields
 from model_tests.conform.on_specification import OnSpecification
 from model_tests.conform.sessions import Session, SessionStep, profile_of, step_of
-from model_tests.conform.side_by_side import SPECIFICATION, MakeSide, SideBySide, StepComparison
+from model_tests.conform.side_by_side import SPECIFICATION, MakeSide, SessionSides, StepComparison
 from model_tests.probe.observing import Level
-from model_tests.probe.played import UNRECORDED, Played, SessionEnded
+from model_tests.probe.played import UNRECORDED, PlayedSession, SessionEnded
 from spec.versions import Profile
 
 LIVE: Final[Mapping[str, MakeSide]] = MappingProxyType({SPECIFICATION: OnSpecification})
@@ -20,13 +20,15 @@ class Saved(NamedTuple):
     """How far a session had come."""
 
     steps: int
-    judge: SideBySide
+    judge: SessionSides
 
 
 class LiveJudge:
     """Records the steps of one session, and judges them."""
 
-    def __init__(self, played: Played, profile: Profile, level: Level, sides: Mapping[str, MakeSide] = LIVE) -> None:
+    def __init__(
+        self, played: PlayedSession, profile: Profile, level: Level, sides: Mapping[str, MakeSide] = LIVE
+    ) -> None:
         """A session without steps, whose header is written.
 
         Args:
@@ -102,10 +104,10 @@ class LiveJudge:
         for listed in (self._steps, self._origins, self._played.keys, self._played.typed, self._played.comparisons):
             del listed[steps:]
 
-    def _fresh(self) -> SideBySide:
+    def _fresh(self) -> SessionSides:
         played = self._played
         profile = profile_of(SessionFields("the session", played.session))
-        return SideBySide(
+        return SessionSides(
             Session(played.session["id"], played.script.family, profile, played.partitions, ()), self._sides
         )
 

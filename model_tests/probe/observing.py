@@ -8,7 +8,7 @@ from typing import Any, Final
 from model_tests.probe.connection import BrokerFailure
 from model_tests.probe.names import GROUP, OFFSETS_TOPIC, SessionNames
 from model_tests.probe.target import GROUP as GROUP_KIND
-from model_tests.probe.target import TRANSACTION, Request, Target, java_hash, list_offsets, name_of
+from model_tests.probe.target import TRANSACTION, NodeRequest, Target, java_hash, list_offsets, name_of
 from spec.vocabulary import Api, ErrorCode
 
 STABLE_SINCE: Final = 7
@@ -55,7 +55,7 @@ class Observer:
     level: Level
     ids: Sequence[str]
     groups: bool = False
-    plan: list[Request] = field(default_factory=list)
+    plan: list[NodeRequest] = field(default_factory=list)
     _offsets_node: tuple[int, int] | None = None
 
     def begin(self) -> None:
@@ -77,7 +77,7 @@ class Observer:
         Raises:
             NotObservable: a node answers for a partition or id that it should have with an error.
         """
-        return self.read(self.target.ask_all(self.plan)) if self.plan else None
+        return self.read(self.target.request_all(self.plan)) if self.plan else None
 
     def read(self, answers: Sequence[Any]) -> dict[str, Any]:
         """The state that the answers to the requests of the plan show.
@@ -100,7 +100,7 @@ class Observer:
 
     # --- requests -------------------------------------------------------------------------------------------------
 
-    def _requests(self) -> Iterator[Request]:
+    def _requests(self) -> Iterator[NodeRequest]:
         if self.sees_transactions:
             yield from self._described_transactions()
         if self.level is Level.NONE:
@@ -112,34 +112,34 @@ class Observer:
         for leader, numbers in by_leader.items():
             if self.level is Level.FULL:
                 topics = [{"name": self.names.topic, "partition_indexes": numbers}]
-                yield Request(leader, Api.DESCRIBE_PRODUCERS, 0, {"topics": topics})
+                yield NodeRequest(leader, Api.DESCRIBE_PRODUCERS, 0, {"topics": topics})
             for committed in (False, True):
-                yield Request(
+                yield NodeRequest(
                     leader, Api.LIST_OFFSETS, version, list_offsets(self.names.topic, numbers, committed=committed)
                 )
         if self._offsets_node is not None:
             leader, number = self._offsets_node
             topics = [{"name": OFFSETS_TOPIC, "partition_indexes": [number]}]
-            yield Request(leader, Api.DESCRIBE_PRODUCERS, 0, {"topics": topics})
+            yield NodeRequest(leader, Api.DESCRIBE_PRODUCERS, 0, {"topics": topics})
         if self.groups and self.target.newest(Api.OFFSET_FETCH, STABLE_SINCE) >= STABLE_SINCE:
             yield from self._group_offsets()
 
-    def _described_transactions(self) -> Iterator[Request]:
+    def _described_transactions(self) -> Iterator[NodeRequest]:
         by_node: dict[int, list[str]] = {}
         for short in self.ids:
             name = self.names.named(short)
             by_node.setdefault(self.target.coordinator(TRANSACTION, name), []).append(name)
         for node, names in by_node.items():
-            yield Request(node, Api.DESCRIBE_TRANSACTIONS, 0, {"transactional_ids": names})
+            yield NodeRequest(node, Api.DESCRIBE_TRANSACTIONS, 0, {"transactional_ids": names})
 
-    def _group_offsets(self) -> Iterator[Request]:
+    def _group_offsets(self) -> Iterator[NodeRequest]:
         group = self.names.named(GROUP)
         numbers = list(range(len(self.names.info.leaders)))
         topics = [{"name": self.names.topic, "partition_indexes": numbers}]
         node = self.target.coordinator(GROUP_KIND, group)
         for stable in (False, True):
             fields = {"group_id": group, "topics": topics, "require_stable": stable}
-            yield Request(node, Api.OFFSET_FETCH, STABLE_SINCE, fields)
+            yield NodeRequest(node, Api.OFFSET_FETCH, STABLE_SINCE, fields)
 
     def _offsets_partition(self) -> tuple[int, int] | None:
         """Leader and number of the partition where the group's offsets are; None where it is not shown."""
@@ -153,7 +153,7 @@ class Observer:
 
     # --- answers --------------------------------------------------------------------------------------------------
 
-    def _take(self, request: Request, answer: Any, found: dict[str, Any]) -> None:
+    def _take(self, request: NodeRequest, answer: Any, found: dict[str, Any]) -> None:
         match request.api:
             case Api.DESCRIBE_TRANSACTIONS:
                 listed = found.setdefault("transactions", {})
@@ -214,7 +214,7 @@ class Observer:
             "current_txn_start_offset": ("open" if start >= 0 else -1) if offsets else start,
         }
 
-    def _take_offsets(self, request: Request, answer: Any, offsets: dict[str, Any]) -> None:
+    def _take_offsets(self, request: NodeRequest, answer: Any, offsets: dict[str, Any]) -> None:
         column = "lso" if request.fields["isolation_level"] else "hw"
         for topic in answer.topics:
             for part in topic.partitions:
@@ -222,7 +222,7 @@ class Observer:
                 name = self.names.recorded_partition(topic.name, int(part.partition_index))
                 offsets.setdefault(name, {})[column] = int(part.offset)
 
-    def _take_group(self, request: Request, answer: Any, group: dict[str, Any]) -> None:
+    def _take_group(self, request: NodeRequest, answer: Any, group: dict[str, Any]) -> None:
         stable = bool(request.fields["require_stable"])
         _check(Api.OFFSET_FETCH, answer.error_code)
         for topic in answer.topics:

@@ -16,6 +16,7 @@ RATE: Final = 2_000.0
 """Requests in a second, at most."""
 
 PATIENCE_S: Final = 30.0
+"""How long the broker may take for one answer, in seconds: the clients' default of request.timeout.ms."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,14 +6,14 @@ from itertools import permutations
 from typing import Any, Final, NamedTuple
 
 from model_tests.conform.side_by_side import MakeSide, StepComparison
-from model_tests.probe.asking import UNREADY_S, Asker
 from model_tests.probe.client import JOINED, Sent
 from model_tests.probe.judging import LIVE, LiveJudge
 from model_tests.probe.names import GROUP, TOPIC, SessionNames
 from model_tests.probe.observing import Level, NotObservable, Observer
-from model_tests.probe.played import COMPLETING, PATIENT, UNREADY, Patience, Played, SessionEnded
-from model_tests.probe.script import COPY, EXHAUST, JOIN, SETTLE, Action, Script
-from model_tests.probe.target import PAUSE_S, TRANSIENT, Request, Target, attempts, name_of
+from model_tests.probe.played import COMPLETING, PATIENT, UNREADY, Patience, PlayedSession, SessionEnded
+from model_tests.probe.script import COPY, EXHAUST, JOIN, SETTLE, Script, ScriptAction
+from model_tests.probe.session_clients import UNREADY_S, SessionClients
+from model_tests.probe.target import PAUSE_S, TRANSIENT, NodeRequest, Target, attempts, name_of
 from spec.versions import Profile
 from spec.vocabulary import Api, ErrorCode
 
@@ -32,7 +32,7 @@ CONCURRENT: Final = ErrorCode.CONCURRENT_TRANSACTIONS.name
 class Raced(NamedTuple):
     """A request that was sent at the same time as others, and its answer."""
 
-    action: Action
+    action: ScriptAction
     sent: Sent
     answer: dict[str, Any]
 
@@ -84,21 +84,21 @@ class Player:
         self._shared = shared
         self._patience = patience
         self._stops = stops
-        self._asker = Asker(target, profile, names, legacy=script.legacy)
+        self._asker = SessionClients(target, profile, names, legacy=script.legacy)
         self._observer = Observer(target, names, level, ids, groups=script.family == "C")
         self._unsettled = False
         self._owing: dict[str, set[str]] = {}
         self._completing: set[str] = set()
         self._offsets: Mapping[str, Any] = {}
 
-    def play(self) -> Played:
+    def play(self) -> PlayedSession:
         """Play the script to its end, or to the first step that differs.
 
         Raises:
             BrokerFailure: the broker does not answer.
         """
         self._observer.begin()
-        played = Played(self._script, self._header(), partitions=self._names.partitions)
+        played = PlayedSession(self._script, self._header(), partitions=self._names.partitions)
         self._played = played
         self._judge = LiveJudge(played, self._profile, self._observer.level, self._sides)
         actions, place = self._script.actions, 0
@@ -131,7 +131,7 @@ class Player:
 
     # --- single steps ---------------------------------------------------------------------------------------------
 
-    def _act(self, action: Action) -> None:
+    def _act(self, action: ScriptAction) -> None:
         """Do one step, if it can be done."""
         if self._unsettled and not action.racy:
             self._settle()
@@ -153,7 +153,7 @@ class Player:
         self._note_end(sent, answer)
         self._finish(action, sent, answer, () if self._completing else seen)  # else seen before its markers came
 
-    def _finish(self, action: Action, sent: Sent, answer: dict[str, Any], seen: Sequence[Any] = ()) -> None:
+    def _finish(self, action: ScriptAction, sent: Sent, answer: dict[str, Any], seen: Sequence[Any] = ()) -> None:
         """Learn from the answer, wait for what it set under way, record and judge."""
         step = self._step(action, sent, answer)
         self._asker.client.take(action, sent, answer)
@@ -163,7 +163,7 @@ class Player:
             return
         self._record(action, step, observed=True, seen=seen)
 
-    def _step(self, action: Action, sent: Sent, answer: dict[str, Any]) -> dict[str, Any]:
+    def _step(self, action: ScriptAction, sent: Sent, answer: dict[str, Any]) -> dict[str, Any]:
         step = {"api": sent.api, "version": sent.version, "request": sent.request, "response": answer}
         if action.api == COPY:
             step["replay_of"] = sent.place
@@ -172,7 +172,7 @@ class Player:
             {**step, "racy_error": "verification_batching", "accept_errors": BATCHED} if asks and self._shared else step
         )
 
-    def _join(self, action: Action) -> None:
+    def _join(self, action: ScriptAction) -> None:
         joined = self._asker.joined(action.instance)
         self._names.members[JOINED] = joined["member"]
         self._asker.client.joined = True
@@ -180,7 +180,7 @@ class Player:
         request = {"group": GROUP, "group_instance_id": action.instance or None}
         self._record(action, {"api": JOIN, "version": 0, "request": request, "response": response}, observed=True)
 
-    def _exhaust(self, action: Action, sent: Sent) -> None:
+    def _exhaust(self, action: ScriptAction, sent: Sent) -> None:
         """Bump the epoch until it is the last one; an answer that is no bump is a step of its own."""
         times, last, odd = self._asker.exhausted(sent)
         if times:
@@ -240,7 +240,7 @@ class Player:
 
     # --- several connections --------------------------------------------------------------------------------------
 
-    def _race(self, actions: Sequence[Action]) -> None:
+    def _race(self, actions: Sequence[ScriptAction]) -> None:
         """Send requests over several connections at once, and find an order that explains the answers.
 
         Raises:
@@ -254,7 +254,7 @@ class Player:
             for action, sent in prepared
         ]
         for _, sent, connection in sendings:
-            self._target.send(connection, [Request(-1, sent.api, sent.version, sent.fields)])
+            self._target.send(connection, [NodeRequest(-1, sent.api, sent.version, sent.fields)])
         raced = [
             Raced(action, sent, self._asker.recorded(sent, connection.receive()))
             for action, sent, connection in sendings
@@ -290,7 +290,7 @@ class Player:
 
     # --- recording ------------------------------------------------------------------------------------------------
 
-    def _record(self, action: Action, step: dict[str, Any], *, observed: bool, seen: Sequence[Any] = ()) -> None:
+    def _record(self, action: ScriptAction, step: dict[str, Any], *, observed: bool, seen: Sequence[Any] = ()) -> None:
         """Write the step down with the state after it, and judge it; a state that differs is looked at again.
 
         Args:
@@ -340,7 +340,7 @@ class Player:
             raise SessionEnded(COMPLETING)
 
 
-def _racing(actions: Sequence[Action]) -> Sequence[Action]:
+def _racing(actions: Sequence[ScriptAction]) -> Sequence[ScriptAction]:
     """The first action, with those after it that are sent at the same time over other connections."""
     lanes = [actions[0].lane]
     for action in actions[1:]:

@@ -37,7 +37,7 @@ class SessionEnded(Exception):
 
 
 @dataclass(slots=True)
-class Played:
+class PlayedSession:
     """A session that was played.
 
     Attributes:

@@ -93,7 +93,7 @@ class NamePool:
         if member:
             node, version = self.target.coordinator(GROUP_KIND, group), self.target.newest(Api.LEAVE_GROUP, 3)
             fields = {"group_id": group, "member_id": member, "members": [{"member_id": member}]}
-            self.target.ask(node, Api.LEAVE_GROUP, version, fields)
+            self.target.request(node, Api.LEAVE_GROUP, version, fields)
         return self.target.delete_group(group)
 
     def _try(self, what: str, remove: object) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
-from model_tests.probe.script import Action, Script
+from model_tests.probe.script import Script, ScriptAction
 from spec.versions import KAFKA_3_9, KAFKA_3_9_UNVERIFIED, RELEASES, Profile
 
 FILE: Final = Path(__file__).with_name("probes.json")
@@ -66,7 +66,7 @@ UNSEEN: Final[Mapping[str, str]] = MappingProxyType(
         "it shows where a log refuses a write",
     )
     | dict.fromkeys(
-        ("offsets_lag_marker", "pending_checked_first", "marker_keeps_next_guard", "stale_epoch_before_asking"),
+        ("offsets_lag_marker", "pending_checked_first", "marker_keeps_next_guard", "stale_epoch_before_coordinator"),
         "it shows for a moment, while something else is under way",
     )
     | dict.fromkeys(("first_offset_by_sequences",), "it shows after 2^31 records of a producer")
@@ -81,7 +81,7 @@ HIDDEN: Final = "another difference hides it, or no session met it"
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Distinction:
     """Two values of one behaviour, in a release.
 
     Attributes:
@@ -100,7 +100,7 @@ class Probe:
     """A script, and what it distinguishes."""
 
     script: Script
-    tells: tuple[Told, ...]
+    distinctions: tuple[Distinction, ...]
 
     def to_json(self) -> dict[str, Any]:
         """The probe as JSON values; fields of an action that have their default are left out."""
@@ -108,7 +108,7 @@ class Probe:
             "family": self.script.family,
             "legacy": self.script.legacy,
             "actions": [_written(action) for action in self.script.actions],
-            "tells": [[each.release, each.behaviour, each.other] for each in self.tells],
+            "distinctions": [[each.release, each.behaviour, each.other] for each in self.distinctions],
         }
 
 
@@ -162,21 +162,26 @@ def seen_between(one: Profile, other: Profile) -> Iterator[str]:
     """The behaviours of two neighbours that a probe distinguishes in one of them."""
     for name in differing(one, other):
         values = {one.name: getattr(other, name), other.name: getattr(one, name)}
-        tells = (told for probe in probes() for told in probe.tells if told.behaviour == name)
-        if any(told.release in values and told.other == values[told.release] for told in tells):
+        distinctions = (
+            distinction for probe in probes() for distinction in probe.distinctions if distinction.behaviour == name
+        )
+        if any(
+            distinction.release in values and distinction.other == values[distinction.release]
+            for distinction in distinctions
+        ):
             yield name
 
 
-def _written(action: Action) -> dict[str, Any]:
-    plain = Action(0, "")
+def _written(action: ScriptAction) -> dict[str, Any]:
+    plain = ScriptAction(0, "")
     return {
         part.name: getattr(action, part.name)
-        for part in fields(Action)
+        for part in fields(ScriptAction)
         if getattr(action, part.name) != getattr(plain, part.name)
     }
 
 
 def _read(number: int, written: Mapping[str, Any]) -> Probe:
-    actions = tuple(Action(**each) for each in written["actions"])
-    tells = tuple(Told(*each) for each in written["tells"])
-    return Probe(Script(written["family"], number, actions, written["legacy"]), tells)
+    actions = tuple(ScriptAction(**each) for each in written["actions"])
+    distinctions = tuple(Distinction(*each) for each in written["distinctions"])
+    return Probe(Script(written["family"], number, actions, written["legacy"]), distinctions)

@@ -4,16 +4,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from model_tests.probe.script import COPY, EXHAUST, NEWEST, Action
+from model_tests.probe.script import COPY, EXHAUST, NEWEST, ScriptAction
 
-Shows = Callable[[Sequence[Action]], bool]
+Shows = Callable[[Sequence[ScriptAction]], bool]
 """Whether these actions still show it."""
 
 Goes = Callable[[], bool]
 """Whether there is time left."""
 
 
-def reduced(actions: Sequence[Action], shows: Shows, has_time: Goes = lambda: True) -> Sequence[Action]:
+def reduced(actions: Sequence[ScriptAction], shows: Shows, has_time: Goes = lambda: True) -> Sequence[ScriptAction]:
     """Take away actions, then what is special about them: none can be left out of what is left.
 
     Args:
@@ -31,10 +31,10 @@ def reduced(actions: Sequence[Action], shows: Shows, has_time: Goes = lambda: Tr
     return actions
 
 
-def closed(actions: Sequence[Action]) -> list[Action]:
+def closed(actions: Sequence[ScriptAction]) -> list[ScriptAction]:
     """Without copies of what is not there."""
     keys: set[int] = set()
-    kept: list[Action] = []
+    kept: list[ScriptAction] = []
     for action in actions:
         if action.api != COPY or action.original in keys:
             keys.add(action.key)
@@ -42,7 +42,7 @@ def closed(actions: Sequence[Action]) -> list[Action]:
     return kept
 
 
-def _without(actions: Sequence[Action], size: int, shows: Shows, has_time: Goes) -> Sequence[Action]:
+def _without(actions: Sequence[ScriptAction], size: int, shows: Shows, has_time: Goes) -> Sequence[ScriptAction]:
     """Leave out so many neighbours, wherever that is possible."""
     listed = actions
     for end in range(len(listed), 0, -size):
@@ -56,8 +56,8 @@ def _without(actions: Sequence[Action], size: int, shows: Shows, has_time: Goes)
 
 
 def _each_simpler(
-    actions: Sequence[Action], simpler: Callable[[Action], Action], shows: Shows, has_time: Goes
-) -> Sequence[Action]:
+    actions: Sequence[ScriptAction], simpler: Callable[[ScriptAction], ScriptAction], shows: Shows, has_time: Goes
+) -> Sequence[ScriptAction]:
     for place in range(len(actions)):
         changed = simpler(actions[place])
         if changed == actions[place]:
@@ -70,26 +70,32 @@ def _each_simpler(
     return actions
 
 
-def _one_record(action: Action) -> Action:
+def _one_record(action: ScriptAction) -> ScriptAction:
     return replace(action, records=1)
 
 
-def _first_partition(action: Action) -> Action:
+def _first_partition(action: ScriptAction) -> ScriptAction:
     return replace(action, partition=0)
 
 
-def _newest(action: Action) -> Action:
+def _newest(action: ScriptAction) -> ScriptAction:
     return replace(action, version=NEWEST)
 
 
-def _plain(action: Action) -> Action:
+def _plain(action: ScriptAction) -> ScriptAction:
     epoch = action.epoch if action.api == EXHAUST else 0
     return replace(action, sequence=0, epoch=epoch, expects=False, limit=0, member=False)
 
 
-def _ordinary(action: Action) -> Action:
+def _ordinary(action: ScriptAction) -> ScriptAction:
     return replace(action, stranger=False, generation=0, instance="", ill="")
 
 
-SIMPLER: Final[tuple[Callable[[Action], Action], ...]] = (_plain, _ordinary, _one_record, _first_partition, _newest)
+SIMPLER: Final[tuple[Callable[[ScriptAction], ScriptAction], ...]] = (
+    _plain,
+    _ordinary,
+    _one_record,
+    _first_partition,
+    _newest,
+)
 """What is not special about an action any more."""

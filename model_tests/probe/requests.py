@@ -75,7 +75,7 @@ def _batch(batch: Json, producer_id: int, place: int, values: str, now: int) -> 
 
 def _fetch(request: Json, names: SessionNames) -> Fields:
     limit = request.get("partition_max_bytes", EVERYTHING)
-    asked = {
+    requested = {
         "partition": number_of(request["partition"]),
         "current_leader_epoch": -1,
         "fetch_offset": request["offset"],
@@ -91,7 +91,7 @@ def _fetch(request: Json, names: SessionNames) -> Fields:
         "isolation_level": int(request["isolation"] == "read_committed"),
         "session_id": 0,
         "session_epoch": -1,
-        "topics": [{"topic": names.topic, "topic_id": names.info.topic_id or None, "partitions": [asked]}],
+        "topics": [{"topic": names.topic, "topic_id": names.info.topic_id or None, "partitions": [requested]}],
         "forgotten_topics_data": [],
         "rack_id": "",
     }

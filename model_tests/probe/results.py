@@ -15,7 +15,7 @@ from model_tests.probe.drawing import sequence_of
 from model_tests.probe.fingerprint import explained_by
 from model_tests.probe.options import ProbeOptions
 from model_tests.probe.page import page_of
-from model_tests.probe.played import MET, Played
+from model_tests.probe.played import MET, PlayedSession
 from model_tests.probe.report import Cause, FamilyTally, ProbeReport
 from model_tests.probe.shrinking import Play, Shrinker, described, differing, signature_of
 from spec.versions import Profile
@@ -27,7 +27,7 @@ SHRINKING_S: Final = 900.0
 """Seconds after which no further cause is shrunk; a broker of another kind may have many."""
 
 
-class Results:
+class ProbeResults:
     """The report of one run while it is made, and the files beside it.
 
     Attributes:
@@ -50,7 +50,7 @@ class Results:
         self._play = play
         self._shrinking_s = 0.0
 
-    def take(self, played: Played) -> None:
+    def take(self, played: PlayedSession) -> None:
         """A session was played and judged."""
         self._count(played)
         if played.disagreed is not None:
@@ -65,7 +65,7 @@ class Results:
         if self._options.out is not None:
             _put(self._options.out / PAGE, page_of(self._report), "w")
 
-    def _count(self, played: Played) -> None:
+    def _count(self, played: PlayedSession) -> None:
         tally = self._report.families.setdefault(played.script.family, FamilyTally())
         tally.sessions += 1
         tally.steps += len(played.comparisons)
@@ -82,7 +82,7 @@ class Results:
             self._report.undecided[MET] += played.met
         self._write("sessions.ndjson", played)
 
-    def _take(self, played: Played) -> None:
+    def _take(self, played: PlayedSession) -> None:
         """Count a disagreement with its cause, which is shrunk when it is first met."""
         signature = signature_of(played)
         if signature is None:
@@ -104,7 +104,7 @@ class Results:
             self._shrinking_s += time.monotonic() - began
         self._describe(cause, played, runs)
 
-    def _describe(self, cause: Cause, played: Played, runs: int) -> None:
+    def _describe(self, cause: Cause, played: PlayedSession, runs: int) -> None:
         comparison = played.disagreed
         if comparison is None:
             return
@@ -120,7 +120,7 @@ class Results:
         number = len(self._report.causes)
         cause.file = self._write(f"disagreed-{number}.ndjson", played)
 
-    def _write(self, name: str, played: Played) -> str:
+    def _write(self, name: str, played: PlayedSession) -> str:
         """Add a session to a file of the directory; the file's name, empty where there is no directory.
 
         Raises:

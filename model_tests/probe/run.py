@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from itertools import count, cycle
 from typing import Final
 
+from model_tests.common.addresses import addresses_of
 from model_tests.common.reports import BadInput
 from model_tests.probe.connection import BrokerFailure
 from model_tests.probe.covering import reachable
@@ -13,13 +14,13 @@ from model_tests.probe.fingerprint import Fingerprint, fingerprint_of, guessed, 
 from model_tests.probe.observing import Level, level_of
 from model_tests.probe.options import AUTO, ProbeOptions
 from model_tests.probe.play import Player
-from model_tests.probe.played import PATIENT, Patience, Played
+from model_tests.probe.played import PATIENT, Patience, PlayedSession
 from model_tests.probe.pool import NamePool
 from model_tests.probe.probes import indistinct, probes
 from model_tests.probe.report import ProbeReport
-from model_tests.probe.results import Results
+from model_tests.probe.results import ProbeResults
 from model_tests.probe.script import DIRECTED, DRAWS, Script, directed, drawn
-from model_tests.probe.target import Pace, Target, addresses
+from model_tests.probe.target import Pace, Target
 from reference.wire.codec import WireLibraryMissing
 from reference.wire.versions import profile_called
 from spec.versions import NEWEST, PROFILES, Profile
@@ -58,7 +59,7 @@ def run(
         BadInput: an option says nothing that can be done, or the person says no.
     """
     try:
-        target = Target(tuple(addresses(bootstrap)), options.patience_s, Pace(options.rate))
+        target = Target(tuple(addresses_of(bootstrap)), options.patience_s, Pace(options.rate))
     except ValueError as wrong:
         raise BadInput(f"--bootstrap-server is HOST:PORT[,HOST:PORT], as localhost:9092; not {wrong}") from wrong
     unknown = [family for family in options.families if family not in DRAWS]
@@ -100,7 +101,7 @@ class _Run:
         self._level: Level = level_of(target)
         self._pool = NamePool(target)
         self._failed = 0
-        self._results = Results(report, options, say, self.play)
+        self._results = ProbeResults(report, options, say, self.play)
         report.level = str(self._level)
         self._hold_against(profile)
 
@@ -137,7 +138,7 @@ class _Run:
             else:
                 self._play_one(each.script)
 
-    def _all_played(self, *scripts: Script) -> Iterator[Played]:
+    def _all_played(self, *scripts: Script) -> Iterator[PlayedSession]:
         """Sessions to their ends, whatever differs."""
         for script in scripts:
             played = self._patiently(script, stops=False)
@@ -156,8 +157,8 @@ class _Run:
         """The directed sessions, and the probing ones: those that take long if they distinguish a neighbour."""
         yield from directed() if DIRECTED in self._options.families else ()
         for probe in probes():
-            tells = any(told.release == self._profile.name for told in probe.tells)
-            if probe.script.family in self._options.families and (tells or not runs_out(probe.script)):
+            distinguishes = any(distinction.release == self._profile.name for distinction in probe.distinctions)
+            if probe.script.family in self._options.families and (distinguishes or not runs_out(probe.script)):
                 yield probe.script
 
     def run(self, confirm: Confirm) -> ProbeReport:
@@ -220,7 +221,7 @@ class _Run:
         if played is not None:
             self._results.take(played)
 
-    def _patiently(self, script: Script, *, stops: bool) -> Played | None:
+    def _patiently(self, script: Script, *, stops: bool) -> PlayedSession | None:
         """Play a script; a session at which the broker fails decides nothing, and is None.
 
         Raises:
@@ -238,7 +239,7 @@ class _Run:
             return None
         return played
 
-    def play(self, script: Script, patience: Patience = PATIENT, *, stops: bool = True) -> Played:
+    def play(self, script: Script, patience: Patience = PATIENT, *, stops: bool = True) -> PlayedSession:
         """A script on fresh names.
 
         Raises:

@@ -35,7 +35,7 @@ NEWEST: Final = 0.999
 
 
 @dataclass(frozen=True, slots=True)
-class Action:
+class ScriptAction:
     """One step of a script.
 
     Attributes:
@@ -132,10 +132,10 @@ class Script:
 
     family: str
     seed: int
-    actions: tuple[Action, ...]
+    actions: tuple[ScriptAction, ...]
     legacy: bool = False
 
-    def keeping(self, actions: Sequence[Action]) -> "Script":
+    def keeping(self, actions: Sequence[ScriptAction]) -> "Script":
         """The same with some of its actions."""
         return replace(self, actions=tuple(actions))
 
@@ -163,11 +163,11 @@ class _Draw:
         """Whether something happens."""
         return self.random.random() < chance
 
-    def action(self, api: str, **fields: object) -> Action:
+    def action(self, api: str, **fields: object) -> ScriptAction:
         """The next action, of a version that fits the client."""
         self.count += 1
         version = NEWEST if self.style == "newest" else self.random.random()
-        return replace(Action(self.count, api, version=version), **fields)  # type: ignore[arg-type]
+        return replace(ScriptAction(self.count, api, version=version), **fields)  # type: ignore[arg-type]
 
     def delta(self, chance: float, *deltas: int) -> int:
         """Mostly 0."""
@@ -177,7 +177,7 @@ class _Draw:
         """One of the topic's partitions."""
         return int(self.happens(0.3))
 
-    def produce(self, who: str, *, transactional: bool, wrong: float = 0.15, racy: bool = False) -> Action:
+    def produce(self, who: str, *, transactional: bool, wrong: float = 0.15, racy: bool = False) -> ScriptAction:
         """A batch, mostly the one that comes next."""
         return self.action(
             Api.PRODUCE,
@@ -190,7 +190,7 @@ class _Draw:
             racy=racy,
         )
 
-    def fetch(self, *, racy: bool = False) -> Action:
+    def fetch(self, *, racy: bool = False) -> ScriptAction:
         """A read of one partition."""
         return self.action(
             Api.FETCH,
@@ -201,7 +201,7 @@ class _Draw:
             racy=racy,
         )
 
-    def copy(self, of: Sequence[Action]) -> Iterator[Action]:
+    def copy(self, of: Sequence[ScriptAction]) -> Iterator[ScriptAction]:
         """A late copy of one of these."""
         sendable = [each for each in of if each.api not in (COPY, SETTLE, JOIN)]
         if sendable:
@@ -221,9 +221,9 @@ def drawn(family: str, seed: int, *, implicit: bool) -> Script:
     return Script(family, seed, actions, legacy=draw.style == "legacy")
 
 
-def _appends(draw: _Draw, implicit: bool) -> Iterator[Action]:
+def _appends(draw: _Draw, implicit: bool) -> Iterator[ScriptAction]:
     yield draw.action(Api.INIT_PRODUCER_ID, who=IDEMPOTENT)
-    made: list[Action] = []
+    made: list[ScriptAction] = []
     if draw.happens(0.25):  # numbers run out where any first sequence is taken
         wraps = draw.produce(IDEMPOTENT, transactional=False, wrong=0)
         made = [replace(wraps, sequence=-draw.random.randint(1, 6))]
@@ -247,12 +247,12 @@ def _appends(draw: _Draw, implicit: bool) -> Iterator[Action]:
         yield from found
 
 
-def _ill_formed(draw: _Draw, batch: Action) -> Action:
+def _ill_formed(draw: _Draw, batch: ScriptAction) -> ScriptAction:
     """A batch that no client makes."""
     return replace(batch, ill=draw.random.choice(ILL))
 
 
-def _transaction(draw: _Draw, who: str, implicit: bool) -> Iterator[Action]:
+def _transaction(draw: _Draw, who: str, implicit: bool) -> Iterator[ScriptAction]:
     """A transaction as a client makes it, with something missing or wrong now and then."""
     wrong = 0.08
     for _ in range(draw.random.choice((1, 1, 1, 2, 0))):
@@ -268,7 +268,7 @@ def _transaction(draw: _Draw, who: str, implicit: bool) -> Iterator[Action]:
         yield _end(draw, who, wrong)
 
 
-def _marker(draw: _Draw, who: str) -> Action:
+def _marker(draw: _Draw, who: str) -> ScriptAction:
     """A marker as a coordinator writes it, or a coordinator of before."""
     return draw.action(
         Api.WRITE_TXN_MARKERS,
@@ -280,11 +280,11 @@ def _marker(draw: _Draw, who: str) -> Action:
     )
 
 
-def _end(draw: _Draw, who: str, wrong: float, *, racy: bool = False) -> Action:
+def _end(draw: _Draw, who: str, wrong: float, *, racy: bool = False) -> ScriptAction:
     return draw.action(Api.END_TXN, who=who, commits=draw.happens(0.55), epoch=draw.delta(wrong, -1, 1, -2), racy=racy)
 
 
-def _init(draw: _Draw, who: str, *, racy: bool = False) -> Action:
+def _init(draw: _Draw, who: str, *, racy: bool = False) -> ScriptAction:
     return draw.action(
         Api.INIT_PRODUCER_ID, who=who, expects=draw.happens(0.35), epoch=draw.delta(0.2, -1, 1), racy=racy
     )
@@ -296,7 +296,7 @@ ODD: Final = MappingProxyType(
 """What happens out of turn, and how often."""
 
 
-def _odd(draw: _Draw, who: str, made: Sequence[Action]) -> Iterator[Action]:
+def _odd(draw: _Draw, who: str, made: Sequence[ScriptAction]) -> Iterator[ScriptAction]:
     """Something that a client does out of turn, or a network."""
     kind = draw.chosen(ODD)
     match kind:
@@ -324,9 +324,9 @@ def _odd(draw: _Draw, who: str, made: Sequence[Action]) -> Iterator[Action]:
             yield draw.fetch()
 
 
-def _transactions(draw: _Draw, implicit: bool) -> Iterator[Action]:
+def _transactions(draw: _Draw, implicit: bool) -> Iterator[ScriptAction]:
     ids = ("t0", "t1")[: draw.random.choice((1, 1, 2))]
-    made: list[Action] = [draw.action(Api.INIT_PRODUCER_ID, who=who) for who in ids]
+    made: list[ScriptAction] = [draw.action(Api.INIT_PRODUCER_ID, who=who) for who in ids]
     yield from made
     for _ in range(draw.random.randint(3, 7)):
         who = draw.random.choice(ids)
@@ -336,7 +336,7 @@ def _transactions(draw: _Draw, implicit: bool) -> Iterator[Action]:
     yield draw.action(Api.FETCH, partition=0, committed_only=True)
 
 
-def _reads(draw: _Draw, implicit: bool) -> Iterator[Action]:
+def _reads(draw: _Draw, implicit: bool) -> Iterator[ScriptAction]:
     ids = ("t0", "t1", "t2")[: draw.random.choice((1, 2, 3))]
     yield from (draw.action(Api.INIT_PRODUCER_ID, who=who) for who in ids)
     for _ in range(draw.random.randint(3, 6)):
@@ -350,9 +350,9 @@ def _reads(draw: _Draw, implicit: bool) -> Iterator[Action]:
     yield draw.action(Api.FETCH, partition=1, committed_only=True)
 
 
-def _groups(draw: _Draw, implicit: bool) -> Iterator[Action]:
+def _groups(draw: _Draw, implicit: bool) -> Iterator[ScriptAction]:
     ids = ("t0", "t1")[: draw.random.choice((1, 1, 2))]
-    made: list[Action] = [draw.action(Api.INIT_PRODUCER_ID, who=who) for who in ids]
+    made: list[ScriptAction] = [draw.action(Api.INIT_PRODUCER_ID, who=who) for who in ids]
     yield from made
     member = draw.happens(0.3)
     if member:
@@ -363,7 +363,9 @@ def _groups(draw: _Draw, implicit: bool) -> Iterator[Action]:
         yield from found
 
 
-def _group_step(draw: _Draw, who: str, implicit: bool, made: Sequence[Action], *, member: bool) -> Iterator[Action]:
+def _group_step(
+    draw: _Draw, who: str, implicit: bool, made: Sequence[ScriptAction], *, member: bool
+) -> Iterator[ScriptAction]:
     kind = draw.chosen({"transaction": 50, "commit": 12, "fetch": 12, "copy": 14, "init": 8, "produce": 4})
     commit = {"partition": draw.partition(), "offset": draw.random.randint(0, 20), **_claim(draw, member=member)}
     match kind:
@@ -400,7 +402,7 @@ def _claim(draw: _Draw, *, member: bool) -> dict[str, Any]:
     return claim
 
 
-def _exhausted(draw: _Draw, implicit: bool) -> Iterator[Action]:
+def _exhausted(draw: _Draw, implicit: bool) -> Iterator[ScriptAction]:
     """The last epochs of a producer id, and what comes after them."""
     made = [draw.action(Api.INIT_PRODUCER_ID, who="t0"), draw.action(EXHAUST, who="t0", epoch=draw.delta(0.4, -1, -2))]
     yield from made
@@ -410,7 +412,7 @@ def _exhausted(draw: _Draw, implicit: bool) -> Iterator[Action]:
         yield from found
 
 
-def _races(draw: _Draw, implicit: bool) -> Iterator[Action]:
+def _races(draw: _Draw, implicit: bool) -> Iterator[ScriptAction]:
     """A client that does not wait for markers, and a second one over another connection."""
     yield draw.action(Api.INIT_PRODUCER_ID, who="t0")
     for _ in range(draw.random.randint(2, 4)):
@@ -429,7 +431,7 @@ def _races(draw: _Draw, implicit: bool) -> Iterator[Action]:
     yield draw.action(Api.FETCH, partition=0, committed_only=True)
 
 
-def _raced(draw: _Draw, *, fetches: bool = True) -> Action:
+def _raced(draw: _Draw, *, fetches: bool = True) -> ScriptAction:
     kind = draw.chosen({"end": 3, "init": 3, "add": 2, "fetch": int(fetches)})
     match kind:
         case "end":
@@ -463,51 +465,65 @@ def directed() -> tuple[Script, ...]:
     )
 
 
-def _began(*, epoch: int = 0) -> tuple[Action, ...]:
+def _began(*, epoch: int = 0) -> tuple[ScriptAction, ...]:
     """A transaction with one batch."""
     return (
-        Action(0, Api.INIT_PRODUCER_ID, who="t0"),
-        Action(0, Api.ADD_PARTITIONS_TO_TXN, who="t0", epoch=epoch),
-        Action(0, Api.PRODUCE, who="t0", transactional=True, epoch=epoch),
+        ScriptAction(0, Api.INIT_PRODUCER_ID, who="t0"),
+        ScriptAction(0, Api.ADD_PARTITIONS_TO_TXN, who="t0", epoch=epoch),
+        ScriptAction(0, Api.PRODUCE, who="t0", transactional=True, epoch=epoch),
     )
 
 
-def _marker_again() -> tuple[Action, ...]:
+def _marker_again() -> tuple[ScriptAction, ...]:
     """Markers of the epoch that has just ended, of the one after, and of an older coordinator."""
-    end = Action(0, Api.END_TXN, who="t0")
-    marker = Action(0, Api.WRITE_TXN_MARKERS, who="t0")
+    end = ScriptAction(0, Api.END_TXN, who="t0")
+    marker = ScriptAction(0, Api.WRITE_TXN_MARKERS, who="t0")
     return (*_began(), end, marker, replace(marker, epoch=1), replace(marker, epoch=-1), *_began()[1:], end)
 
 
-def _first_sequence() -> tuple[Action, ...]:
+def _first_sequence() -> tuple[ScriptAction, ...]:
     """A producer that the partition does not know begins in the middle, and again after a gap."""
-    produce = Action(0, Api.PRODUCE, who=IDEMPOTENT, sequence=5)
-    return (Action(0, Api.INIT_PRODUCER_ID, who=IDEMPOTENT), produce, replace(produce, sequence=0), produce)
+    produce = ScriptAction(0, Api.PRODUCE, who=IDEMPOTENT, sequence=5)
+    return (ScriptAction(0, Api.INIT_PRODUCER_ID, who=IDEMPOTENT), produce, replace(produce, sequence=0), produce)
 
 
-def _late_copies() -> tuple[Action, ...]:
+def _late_copies() -> tuple[ScriptAction, ...]:
     """Copies of each of six batches."""
-    produced = tuple(Action(0, Api.PRODUCE, who=IDEMPOTENT, records=2) for _ in range(6))
-    copies = tuple(Action(0, COPY, original=original) for original in (7, 6, 3, 2))
-    return (Action(0, Api.INIT_PRODUCER_ID, who=IDEMPOTENT), *produced, *copies)
+    produced = tuple(ScriptAction(0, Api.PRODUCE, who=IDEMPOTENT, records=2) for _ in range(6))
+    copies = tuple(ScriptAction(0, COPY, original=original) for original in (7, 6, 3, 2))
+    return (ScriptAction(0, Api.INIT_PRODUCER_ID, who=IDEMPOTENT), *produced, *copies)
 
 
-def _next_epoch() -> tuple[Action, ...]:
+def _next_epoch() -> tuple[ScriptAction, ...]:
     """A client ends a transaction with the epoch after its own, and then begins anew."""
-    end = Action(0, Api.END_TXN, who="t0", epoch=1)
-    return (*_began(), end, replace(end, epoch=0), Action(0, Api.INIT_PRODUCER_ID, who="t0"))
+    end = ScriptAction(0, Api.END_TXN, who="t0", epoch=1)
+    return (*_began(), end, replace(end, epoch=0), ScriptAction(0, Api.INIT_PRODUCER_ID, who="t0"))
 
 
-def _bumped() -> tuple[Action, ...]:
+def _bumped() -> tuple[ScriptAction, ...]:
     """A new epoch begins with another sequence than 0, and an old one writes after it."""
-    initialize = Action(0, Api.INIT_PRODUCER_ID, who="t0", expects=True)
-    produce = Action(0, Api.PRODUCE, who="t0", transactional=True)
-    first = (*_began(), Action(0, Api.END_TXN, who="t0"), initialize)
+    initialize = ScriptAction(0, Api.INIT_PRODUCER_ID, who="t0", expects=True)
+    produce = ScriptAction(0, Api.PRODUCE, who="t0", transactional=True)
+    first = (*_began(), ScriptAction(0, Api.END_TXN, who="t0"), initialize)
     late = replace(produce, epoch=-1)
-    return (*first, late, _began()[1], replace(produce, sequence=3), late, produce, Action(0, Api.END_TXN, who="t0"))
+    return (
+        *first,
+        late,
+        _began()[1],
+        replace(produce, sequence=3),
+        late,
+        produce,
+        ScriptAction(0, Api.END_TXN, who="t0"),
+    )
 
 
-def _aborts_nothing() -> tuple[Action, ...]:
+def _aborts_nothing() -> tuple[ScriptAction, ...]:
     """A client aborts what it has not begun, twice, and begins a transaction after it."""
-    abort = Action(0, Api.END_TXN, who="t0", commits=False)
-    return (Action(0, Api.INIT_PRODUCER_ID, who="t0"), abort, abort, *_began()[1:], Action(0, Api.END_TXN, who="t0"))
+    abort = ScriptAction(0, Api.END_TXN, who="t0", commits=False)
+    return (
+        ScriptAction(0, Api.INIT_PRODUCER_ID, who="t0"),
+        abort,
+        abort,
+        *_began()[1:],
+        ScriptAction(0, Api.END_TXN, who="t0"),
+    )

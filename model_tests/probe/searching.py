@@ -17,7 +17,7 @@ from model_tests.probe.distinguishing import (
     runs_out,
     shortest,
 )
-from model_tests.probe.probes import UNSEEN, Probe, Told, differing, neighbours, probes, write
+from model_tests.probe.probes import UNSEEN, Distinction, Probe, differing, neighbours, probes, write
 from model_tests.probe.script import Script
 from spec.versions import Profile
 
@@ -25,27 +25,27 @@ SEEDS: Final = 150
 """Of each family that are drawn."""
 
 
-def wanted() -> Iterator[tuple[Profile, Profile, Told]]:
+def wanted() -> Iterator[tuple[Profile, Profile, Distinction]]:
     """Each release, itself with one behaviour of a neighbour, and what distinguishes them."""
     for older, newer in neighbours():
         for one, other in ((older, newer), (newer, older)):
             for name in differing(one, other):
                 if name not in UNSEEN:
                     value = getattr(other, name)
-                    yield one, replace(one, **{name: value}), Told(one.name, name, value)
+                    yield one, replace(one, **{name: value}), Distinction(one.name, name, value)
 
 
 def search(seeds: int, known: Sequence[Probe], say: Callable[[str], None]) -> Iterator[list[Probe]]:
-    """The probes, each time that one is found: where one tells several behaviours, there is no other for those.
+    """The probes, each time that one is found; a probe that shows several behaviours is the only one for them.
 
     Args:
         seeds: of each family that are drawn.
         known: probes that were found before, whose scripts are tried first.
         say: prints a line.
     """
-    found: dict[Script, list[Told]] = {probe.script: [] for probe in known}
+    found: dict[Script, list[Distinction]] = {probe.script: [] for probe in known}
     pools: dict[str, Candidates] = {}
-    for one, changed, told in wanted():
+    for one, changed, distinction in wanted():
         several = [each for each in found if distinguishes(each, one, changed)]
         script = min(several, key=effort, default=None)
         if script is None or runs_out(script):
@@ -55,11 +55,11 @@ def search(seeds: int, known: Sequence[Probe], say: Callable[[str], None]) -> It
             another = shortest(pools[one.name], one, changed)
             script = min((each for each in (script, another) if each is not None), key=effort, default=None)
         if script is None:
-            say(f"{told.release}: {told.behaviour} is not seen")
+            say(f"{distinction.release}: {distinction.behaviour} is not seen")
             continue
-        found.setdefault(script, []).append(told)
-        say(f"{told.release}: {told.behaviour} by {len(script.actions)} steps")
-        yield [Probe(script, tuple(tells)) for script, tells in found.items() if tells]
+        found.setdefault(script, []).append(distinction)
+        say(f"{distinction.release}: {distinction.behaviour} by {len(script.actions)} steps")
+        yield [Probe(script, tuple(distinctions)) for script, distinctions in found.items() if distinctions]
 
 
 if __name__ == "__main__":

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from model_tests.conform.report import SessionDisagreement
-from model_tests.probe.played import HASTY, PATIENT, Patience, Played
+from model_tests.probe.played import HASTY, PATIENT, Patience, PlayedSession
 from model_tests.probe.reducing import closed, reduced
-from model_tests.probe.script import Action, Script
+from model_tests.probe.script import Script, ScriptAction
 
 PLACES: Final = re.compile(r"t-\d+")
 SYMBOLS: Final = re.compile(r"pid\d+")
@@ -43,7 +43,7 @@ class Signature(NamedTuple):
         return f"{self.api}: {self.field} is {self.given}, allowed is {self.allowed}"
 
 
-Play = Callable[[Script, Patience], Played]
+Play = Callable[[Script, Patience], PlayedSession]
 """Plays a script on fresh names."""
 
 
@@ -57,12 +57,12 @@ class Shrunk:
         seconds: how long.
     """
 
-    played: Played
+    played: PlayedSession
     runs: int
     seconds: float
 
 
-def signature_of(played: Played) -> Signature | None:
+def signature_of(played: PlayedSession) -> Signature | None:
     """The signature of the disagreement that a session ends with; None where it ends with none."""
     comparison = played.disagreed
     if comparison is None:
@@ -88,7 +88,7 @@ def _shape(value: object) -> str:
 class Shrinker:
     """Shortens one script."""
 
-    def __init__(self, play: Play, found: Played, now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, play: Play, found: PlayedSession, now: Callable[[], float] = time.monotonic) -> None:
         """A script that shows something.
 
         Args:
@@ -116,7 +116,7 @@ class Shrinker:
         reduced(self._best.script.actions, self._keep, self._has_time)
         return Shrunk(self._confirmed(), self._runs, self._now() - self._began)
 
-    def _confirmed(self) -> Played:
+    def _confirmed(self) -> PlayedSession:
         """The shortest script as a patient session shows it; the first one if that does not show the same."""
         if self._best is self._found:
             return self._found
@@ -124,10 +124,10 @@ class Shrinker:
         self._runs += 1
         return played if signature_of(played) == self._signature else self._found
 
-    def _keep(self, actions: Sequence[Action]) -> bool:
+    def _keep(self, actions: Sequence[ScriptAction]) -> bool:
         """Keep these if they show the same in most runs; whether they do."""
         script, shown = self._best.script.keeping(actions), 0
-        last: Played | None = None
+        last: PlayedSession | None = None
         for run in range(RUNS):
             played = self._play(script, HASTY)
             self._runs += 1
@@ -144,7 +144,7 @@ class Shrinker:
         return self._now() - self._began < LONGEST_S
 
 
-def described(played: Played) -> Iterator[str]:
+def described(played: PlayedSession) -> Iterator[str]:
     """The steps of a played session in words, numbered as in its record."""
     actions = {action.key: action for action in played.script.actions}
     for number, (key, step) in enumerate(zip(played.keys, played.session["steps"], strict=False)):

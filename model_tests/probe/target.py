@@ -1,11 +1,12 @@
 """The cluster that is judged: which versions it announces, who leads and coordinates what, and its topics."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from model_tests.probe.connection import Address, BrokerFailure, Connection, Prepared, prepared
+from model_tests.common.addresses import Address
+from model_tests.probe.connection import BrokerConnection, BrokerFailure, Prepared, prepared
 from reference.server.service import Fields
 from reference.wire.codec import known_versions, messages
 from spec.vocabulary import Api, ErrorCode
@@ -82,7 +83,7 @@ class TopicInfo(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class NodeRequest:
     """A request for a node."""
 
     node: int
@@ -120,7 +121,7 @@ class Target:
     controller: int = -1
     topics_there: tuple[str, ...] = ()
     requests: int = 0
-    _connections: dict[tuple[int, int], Connection] = field(default_factory=dict)
+    _connections: dict[tuple[int, int], BrokerConnection] = field(default_factory=dict)
     _coordinators: dict[tuple[int, str], int] = field(default_factory=dict)
 
     def open(self) -> None:
@@ -132,7 +133,7 @@ class Target:
         failures: list[BrokerFailure] = []
         for address in self.bootstrap:
             try:
-                with Connection(address, self.patience_s) as connection:
+                with BrokerConnection(address, self.patience_s) as connection:
                     self._learn(connection)
                 return
             except BrokerFailure as failure:
@@ -164,7 +165,7 @@ class Target:
         """Whether some version of a request is announced."""
         return api in self.announced
 
-    def ask(self, node: int, api: str, version: int, fields: Fields) -> Any:
+    def request(self, node: int, api: str, version: int, fields: Fields) -> Any:
         """The answer of a node to one request.
 
         Args:
@@ -176,9 +177,9 @@ class Target:
         Raises:
             BrokerFailure: there is none.
         """
-        return self.ask_all([Request(node, api, version, fields)])[0]
+        return self.request_all([NodeRequest(node, api, version, fields)])[0]
 
-    def ask_all(self, requests: Sequence[Request]) -> list[Any]:
+    def request_all(self, requests: Sequence[NodeRequest]) -> list[Any]:
         """The answers to several requests, sent before the first answer is waited for; a node has them in order.
 
         Raises:
@@ -189,13 +190,13 @@ class Target:
             self.send(connection, [r for c, r in zip(connections, requests, strict=True) if c is connection])
         return [connection.receive() for connection in connections]
 
-    def send(self, connection: Connection, requests: Sequence[Request]) -> None:
+    def send(self, connection: BrokerConnection, requests: Sequence[NodeRequest]) -> None:
         """Send requests over one connection, at the pace that is allowed."""
         self.pace.wait(len(requests))
         self.requests += len(requests)
         connection.send(*(request.prepared for request in requests))
 
-    def connection(self, node: int, lane: int = 0) -> Connection:
+    def connection(self, node: int, lane: int = 0) -> BrokerConnection:
         """A connection to a node; each lane is one of its own.
 
         Raises:
@@ -204,8 +205,8 @@ class Target:
         known = self._connections.get((node, lane))
         if known is None:
             address = self.nodes.get(node, self.bootstrap[0] if not self.nodes else next(iter(self.nodes.values())))
-            known = self._connections[node, lane] = Connection(address, self.patience_s)
-            known.ask(Api.API_VERSIONS, 0, {})
+            known = self._connections[node, lane] = BrokerConnection(address, self.patience_s)
+            known.request(Api.API_VERSIONS, 0, {})
         return known
 
     def forget_connections(self) -> None:
@@ -232,7 +233,7 @@ class Target:
         several = version >= SEVERAL_KEYS_SINCE
         fields = {"key_type": kind} | ({"coordinator_keys": [key]} if several else {"key": key})
         for _ in attempts():
-            answer = self.ask(-1, Api.FIND_COORDINATOR, version, fields)
+            answer = self.request(-1, Api.FIND_COORDINATOR, version, fields)
             found = answer.coordinators[0] if several else answer
             if not found.error_code:
                 self.nodes.setdefault(int(found.node_id), Address(found.host, found.port))
@@ -245,7 +246,7 @@ class Target:
         """Topics by name, as any node knows them; nothing is created by it from Metadata 4 on."""
         version = self.newest(Api.METADATA, 12)
         fields: dict[str, Any] = {"topics": [{"name": name} for name in names], "allow_auto_topic_creation": False}
-        answer = self.ask(-1, Api.METADATA, version, fields)
+        answer = self.request(-1, Api.METADATA, version, fields)
         self._take_nodes(answer)
         return {each.name: _topic_info(each) for each in answer.topics}
 
@@ -268,7 +269,7 @@ class Target:
         ]
         fields = {"topics": wanted, "timeout_ms": ANSWER_MS, "validate_only": False}
         for _ in attempts():
-            answer = self.ask(self.controller, Api.CREATE_TOPICS, version, fields)
+            answer = self.request(self.controller, Api.CREATE_TOPICS, version, fields)
             errors = {each.error_code: each for each in answer.topics if each.error_code not in (0, TOPIC_EXISTS)}
             if not errors:
                 return self._ready(names, partitions)
@@ -294,12 +295,12 @@ class Target:
     def _all_lead(self, found: Mapping[str, TopicInfo]) -> bool:
         """Whether the leader of every partition answers for it."""
         version = self.newest(Api.LIST_OFFSETS, 5)
-        asked = [
-            Request(leader, Api.LIST_OFFSETS, version, list_offsets(name, [partition], committed=False))
+        requested = [
+            NodeRequest(leader, Api.LIST_OFFSETS, version, list_offsets(name, [partition], committed=False))
             for name, info in found.items()
             for partition, leader in enumerate(info.leaders)
         ]
-        return not any(each.topics[0].partitions[0].error_code for each in self.ask_all(asked))
+        return not any(each.topics[0].partitions[0].error_code for each in self.request_all(requested))
 
     def delete_topics(self, names: Sequence[str]) -> tuple[str, ...]:
         """Remove topics; those that could not be removed.
@@ -313,7 +314,7 @@ class Target:
         left = list(names)
         for _ in attempts():
             fields = {"topic_names": left, "timeout_ms": ANSWER_MS}
-            answer = self.ask(self.controller, Api.DELETE_TOPICS, version, fields)
+            answer = self.request(self.controller, Api.DELETE_TOPICS, version, fields)
             left = [each.name for each in answer.responses if each.error_code in TRANSIENT]
             refused = [each for each in answer.responses if each.error_code not in {0, 3, *TRANSIENT}]
             if refused or not left:
@@ -324,12 +325,12 @@ class Target:
     def delete_group(self, group: str) -> bool:
         """Remove a group; whether it is gone."""
         version = self.newest(Api.DELETE_GROUPS, 2)
-        answer = self.ask(self.coordinator(GROUP, group), Api.DELETE_GROUPS, version, {"groups_names": [group]})
+        answer = self.request(self.coordinator(GROUP, group), Api.DELETE_GROUPS, version, {"groups_names": [group]})
         return answer.results[0].error_code in (0, ErrorCode.GROUP_ID_NOT_FOUND)
 
     # --- the beginning --------------------------------------------------------------------------------------------
 
-    def _learn(self, connection: Connection) -> None:
+    def _learn(self, connection: BrokerConnection) -> None:
         answer = self._versions(connection)
         names = {int(found.API_KEY): name for name, found in messages("request").items()}
         self.announced = {
@@ -343,20 +344,20 @@ class Target:
         if TRANSACTION_VERSION in levels or TRANSACTION_VERSION in supported:
             self.transaction_version = levels.get(TRANSACTION_VERSION, 0)
         version = self.newest(Api.METADATA, 12)
-        everything = connection.ask(Api.METADATA, version, {"topics": None, "allow_auto_topic_creation": False})
+        everything = connection.request(Api.METADATA, version, {"topics": None, "allow_auto_topic_creation": False})
         self._take_nodes(everything)
         self.topics_there = tuple(
             sorted(each.name for each in everything.topics if not (each.is_internal or each.name.startswith("__")))
         )
 
-    def _versions(self, connection: Connection) -> Any:
+    def _versions(self, connection: BrokerConnection) -> Any:
         """The answer to ApiVersions, in the newest version that the broker has.
 
         Raises:
             BrokerFailure: it has none.
         """
         software = {"client_software_name": "eos-conform", "client_software_version": "1.0"}
-        answer = connection.ask(Api.API_VERSIONS, 0, {})
+        answer = connection.request(Api.API_VERSIONS, 0, {})
         own = next((each for each in answer.api_keys if int(each.api_key) == 18), None)
         if answer.error_code or own is None:
             raise BrokerFailure(f"{connection.address} answers ApiVersions with {name_of(answer.error_code)}")
@@ -364,7 +365,7 @@ class Target:
         newest = min(int(own.max_version), 4 if known is None else known[1])
         if newest < 3:
             return answer
-        return connection.ask(Api.API_VERSIONS, newest, software)
+        return connection.request(Api.API_VERSIONS, newest, software)
 
 
 TOPIC_EXISTS: Final = 36
@@ -417,16 +418,3 @@ def java_hash(text: str) -> int:
         value = (31 * value + unit) & 0xFFFFFFFF
     signed = value - 2**32 if value >= 2**31 else value
     return 0 if signed == -(2**31) else abs(signed)
-
-
-def addresses(text: str) -> Iterable[Address]:
-    """Addresses from HOST:PORT[,HOST:PORT].
-
-    Raises:
-        ValueError: one is none.
-    """
-    for each in text.split(","):
-        host, _, port = each.strip().rpartition(":")
-        if not host or not port.isdecimal() or not 0 < int(port) < 2**16:
-            raise ValueError(each.strip())
-        yield Address(host.strip("[]"), int(port))

@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from model_tests.conform.api_versions import TAKEN
-from model_tests.probe.script import Action
+from model_tests.probe.script import ScriptAction
 from reference.wire.codec import known_versions
 from spec.versions import Profile
 from spec.vocabulary import Api
@@ -39,7 +39,7 @@ BY_BROKERS: Final[Mapping[str, tuple[int, int]]] = MappingProxyType({Api.ADD_PAR
 """The versions that brokers send each other, which a client may send, too."""
 
 
-def version_of(announced: Announced, profile: Profile, action: Action, *, explicit: bool) -> int | None:
+def version_of(announced: Announced, profile: Profile, action: ScriptAction, *, explicit: bool) -> int | None:
     """The version that stands at the action's share of those that can be sent, oldest first; None where there is none.
 
     Args:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from reference.wire.codec import key_of, known_versions
 from spec.vocabulary import Api
@@ -19,21 +19,6 @@ HIDDEN: Final = (SHARE_FETCH, SHARE_ACKNOWLEDGE)
 
 COORDINATORS_SINCE: Final = 4
 """First version of FindCoordinator that answers for several keys."""
-
-
-class Address(NamedTuple):
-    """Where a broker listens.
-
-    Attributes:
-        host: its name or address.
-        port: its port.
-    """
-
-    host: str
-    port: int
-
-    def __str__(self) -> str:
-        return f"{self.host}:{self.port}"
 
 
 def has_addresses(api: str, version: int) -> bool:

@@ -12,18 +12,17 @@ import typer
 from rich.console import Console
 from rich.live import Live
 
+from model_tests.common.addresses import Address, address_of
 from model_tests.common.reports import BadInput
-from model_tests.record.addresses import Address
 from model_tests.record.lines import lines_file
 from model_tests.record.proxy import CONNECT_S, Proxy, reason_of
-from model_tests.record.recorder import JOURNAL, Recorder
+from model_tests.record.recorder import JOURNAL, TrafficRecorder
 from model_tests.record.report import RecordReport, shown
 from model_tests.record.sessions import write_sessions
 from model_tests.record.wire_log import WIRE_LOG, RecordedWire, plain
 from model_tests.serve.command import chosen_profile, faults_called, is_loopback, stop_on_signals, wall
 from reference.wire.codec import WireLibraryMissing, messages
 
-LAST_PORT: Final = 65_535
 SHOWN_S: Final = 0.5
 """Between two looks at the counters, and at what is written, in seconds."""
 
@@ -52,7 +51,7 @@ def run(
         BadInput: an option says nothing that can be recorded, nothing listens at the broker's address, or a port or
             file cannot be had.
     """
-    place, broker = address_of("--listen", listen), address_of("--upstream", upstream, least_port=1)
+    place, broker = option_address("--listen", listen, least_port=0), option_address("--upstream", upstream)
     release = chosen_profile(profile, None) if profile else None
     with begun(place, broker, out, faults, seed, _say) as proxy:
         asyncio.run(_watched(proxy, broker, seconds))
@@ -67,16 +66,16 @@ def _say(line: str) -> None:
     typer.echo(line, err=True)
 
 
-def address_of(option: str, text: str, least_port: int = 0) -> Address:
-    """Host and port from HOST:PORT.
+def option_address(option: str, text: str, least_port: int = 1) -> Address:
+    """The address that an option gives.
 
     Raises:
-        BadInput: it is neither.
+        BadInput: it is none.
     """
-    host, _, port = text.rpartition(":")
-    if not host or not port.isdecimal() or not least_port <= int(port) <= LAST_PORT:
-        raise BadInput(f"{option} is HOST:PORT, as 127.0.0.1:9092; not {text!r}")
-    return Address(host.strip("[]"), int(port))
+    try:
+        return address_of(text, least_port)
+    except ValueError as wrong:
+        raise BadInput(f"{option} is HOST:PORT, as 127.0.0.1:9092; not {str(wrong)!r}") from wrong
 
 
 @contextmanager
@@ -106,7 +105,7 @@ def begun(
             stack.enter_context(lines_file(out / name, default))
             for name, default in ((WIRE_LOG, plain), (JOURNAL, None))
         )
-        recorder = Recorder(RecordedWire(wire, wall, broker, faults, seed), journal, say)
+        recorder = TrafficRecorder(RecordedWire(wire, wall, broker, faults, seed), journal, say)
         yield Proxy(place, recorder, drawn, on_port=lambda broker, port: say(f"{broker} at {place.host}:{port}"))
 
 

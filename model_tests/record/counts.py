@@ -77,7 +77,7 @@ class Counts:
     contradicted: int = 0
     contradictions: list[Contradiction] = field(default_factory=list)
 
-    def asked(self, exchange: Exchange) -> None:
+    def requested(self, exchange: Exchange) -> None:
         """A request has come from a client."""
         key = exchange.link.software, exchange.api
         full = len(self.requests) >= MOST_KINDS and key not in self.requests

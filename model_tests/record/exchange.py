@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from model_tests.record.addresses import Address
+from model_tests.common.addresses import Address
 from reference.server.errors import ServerError
 from reference.server.faults import NOTHING, RequestFaults
 from reference.server.listener import UNNAMED

@@ -7,11 +7,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
+from model_tests.common.addresses import Address
 from model_tests.record import addresses
-from model_tests.record.addresses import Address
 from model_tests.record.exchange import Exchange, Link
 from model_tests.record.frames import BrokenConnection, read_answer, read_request
-from model_tests.record.recorder import Recorder
+from model_tests.record.recorder import TrafficRecorder
 from reference.server.faults import NOTHING, Faults, RequestFaults
 from reference.server.listener import SIZE
 from reference.wire.codec import (
@@ -67,7 +67,7 @@ class Passing:
     """
 
     link: Link
-    recorder: Recorder
+    recorder: TrafficRecorder
     faults: Faults | None
     client: Streams
     broker: Streams
@@ -103,7 +103,7 @@ class Passing:
             if exchange.header is not None and self._answers_itself(exchange.header):
                 await self._answer_itself(exchange.header)
                 continue
-            self.recorder.asked(exchange)
+            self.recorder.requested(exchange)
             faults = exchange.faults
             if faults.stray_ms:
                 await self._stray(exchange, frame, faults.stray_ms)
@@ -207,8 +207,8 @@ class Passing:
             self._waiting.popleft()
             self._settled.set()
         if self._waiting and not self._deaf:
-            asked = self._waiting[0].api or "a token of SASL"
-            raise BrokenConnection(f"the broker ends before it has answered {asked}")
+            waiting = self._waiting[0].api or "a token of SASL"
+            raise BrokenConnection(f"the broker ends before it has answered {waiting}")
 
     async def _deliver(self, frame: bytes) -> None:
         if not self._deaf:

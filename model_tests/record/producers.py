@@ -75,7 +75,7 @@ Following = tuple[FollowedProducer, int | None]
 """Whose request it is, and in which of its transactions."""
 
 
-class SentBatch(NamedTuple):
+class UnansweredBatch(NamedTuple):
     """A batch that waits for its answer.
 
     Attributes:
@@ -112,7 +112,7 @@ class Producers:
 
     # --- requests ---------------------------------------------------------------------------------------------
 
-    def asked(self, exchange: Exchange) -> None:
+    def requested(self, exchange: Exchange) -> None:
         """A request is on its way."""
         message, api = exchange.message, exchange.api
         if message is None:
@@ -129,7 +129,7 @@ class Producers:
             producer = self._producer(message.producer_id, message.producer_epoch, message.transactional_id)
             exchange.followed = [(producer, producer.open if api == Api.END_TXN else self._begun(producer))]
 
-    def _sent(self, exchange: Exchange) -> Iterator[tuple[Named, SentBatch]]:
+    def _sent(self, exchange: Exchange) -> Iterator[tuple[Named, UnansweredBatch]]:
         for topic in exchange.message.topic_data:
             name = self._topic_called(topic)
             for part in topic.partition_data:
@@ -141,7 +141,7 @@ class Producers:
                 (head,) = heads.batches
                 producer = self._sender(exchange, head)
                 txn = self._begun(producer) if head.transactional else None
-                yield (name, part.index), SentBatch(producer, txn, head)
+                yield (name, part.index), UnansweredBatch(producer, txn, head)
 
     def _sender(self, exchange: Exchange, head: BatchHead) -> FollowedProducer:
         if head.producer_id == ABSENT:
@@ -248,7 +248,7 @@ class Producers:
                 elif sent is not None and not part.error_code and part.base_offset >= 0:
                     self._acknowledged((name, part.index), sent, part.base_offset, waits_for_all=waits_for_all)
 
-    def _acknowledged(self, partition: Named, sent: SentBatch, offset: int, *, waits_for_all: bool) -> None:
+    def _acknowledged(self, partition: Named, sent: UnansweredBatch, offset: int, *, waits_for_all: bool) -> None:
         head = sent.head
         batch = head.producer_id, head.producer_epoch, head.base_sequence
         if head.producer_id != ABSENT:

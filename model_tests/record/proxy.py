@@ -8,18 +8,17 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
-from model_tests.record.addresses import Address
+from model_tests.common.addresses import LAST_PORT, Address
 from model_tests.record.exchange import Link
 from model_tests.record.frames import BrokenConnection
 from model_tests.record.passing import Passing
-from model_tests.record.recorder import Recorder
+from model_tests.record.recorder import TrafficRecorder
 from reference.server.faults import Faults
 from reference.server.listener import BUFFERED, TICK_S
 
 CONNECT_S: Final = 10.0
 """How long a broker may take to accept a connection, in seconds."""
 
-LAST_PORT: Final = 65_535
 ANY: Final = ("", "0.0.0.0", "::")
 """Hosts that listen at every address: clients are given the one that they came by."""
 
@@ -38,7 +37,7 @@ class Proxy:
     """
 
     listen: Address
-    recorder: Recorder
+    recorder: TrafficRecorder
     faults: Faults | None = None
     on_port: Callable[[Address, int], None] = lambda *_: None
     failure: Exception | None = None

@@ -27,7 +27,7 @@ SAID: Final = (1, 10, 100, 1_000, 10_000)
 """How often the same has happened when it is said again."""
 
 
-class Recorder:
+class TrafficRecorder:
     """One recording.
 
     Attributes:
@@ -78,7 +78,7 @@ class Recorder:
 
     # --- requests and answers ---------------------------------------------------------------------------------
 
-    def asked(self, exchange: Exchange) -> None:
+    def requested(self, exchange: Exchange) -> None:
         """A request is on its way to a broker."""
         header, message, link = exchange.header, exchange.message, exchange.link
         if header is not None:
@@ -91,9 +91,9 @@ class Recorder:
                 self.counts.unread[f"{exchange.api} {header.version}"] += 1
             elif header.api == Api.PRODUCE:
                 shorten(header.api, message)
-            self.counts.asked(exchange)
-        self._wire.asked(exchange)
-        self._producers.asked(exchange)
+            self.counts.requested(exchange)
+        self._wire.requested(exchange)
+        self._producers.requested(exchange)
 
     def answered(self, exchange: Exchange, size: int) -> None:
         """An answer of so many bytes is on its way back."""

@@ -5,9 +5,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from model_tests.common.addresses import Address
 from model_tests.common.threads import LoopThread
-from model_tests.record.addresses import Address
-from model_tests.record.command import address_of, begun, recorded, reported
+from model_tests.record.command import begun, option_address, recorded, reported
 from model_tests.record.proxy import Proxy
 from model_tests.record.report import RecordReport
 from model_tests.serve.cluster_faults import PATIENCE_S
@@ -34,7 +34,7 @@ class Recording:
         self.bootstrap_servers = ""
         self.report: RecordReport | None = None
         self.notices: list[str] = []
-        self._upstream = address_of("upstream", upstream.partition(",")[0], least_port=1)
+        self._upstream = option_address("upstream", upstream.partition(",")[0])
         self._out, self._faults, self._seed = out, faults, seed
         self._thread = LoopThread("the recording", lambda: asyncio.run(self._record()), PATIENCE_S)
         self._proxy: Proxy | None = None

@@ -23,7 +23,7 @@ from spec.vocabulary import Api
 SESSIONS: Final = "sessions.ndjson"
 JUDGED: Final = (Api.PRODUCE, Api.INIT_PRODUCER_ID, Api.ADD_PARTITIONS_TO_TXN, Api.END_TXN)
 OFFSETS: Final = (Api.ADD_OFFSETS_TO_TXN, Api.TXN_OFFSET_COMMIT)
-BY_BROKERS_SINCE: Final = 4
+BY_BROKERS_SINCE: Final = 4  # since this version brokers send AddPartitionsToTxn to each other (KIP-890)
 
 UNANSWERED: Final = "a request has no answer"
 OVERLAPPED: Final = "requests over several connections overlapped"
@@ -45,14 +45,14 @@ class Passed:
     """
 
     at: int
-    asked: Wire
+    request_line: Wire
     until: int | None = None
     answer: Any = None
 
     @property
     def api(self) -> str:
         """Name of the request."""
-        return str(self.asked["api"])
+        return str(self.request_line["api"])
 
 
 @dataclass(slots=True)
@@ -139,7 +139,7 @@ def _components(exchanges: Iterable[Passed], topics: Mapping[str, str]) -> Itera
 
 
 def _keys(passed: Passed, topics: Mapping[str, str]) -> Iterator[str]:
-    request = passed.asked["request"]
+    request = passed.request_line["request"]
     if request is None:
         yield f"unread {passed.at}"
         return
@@ -151,14 +151,14 @@ def _keys(passed: Passed, topics: Mapping[str, str]) -> Iterator[str]:
 
 
 def _producers(passed: Passed) -> Iterator[int]:
-    request, answer = passed.asked["request"], passed.answer or {}
+    request, answer = passed.request_line["request"], passed.answer or {}
     for each in (request, answer):
         yield int(each.get("producer_id", each.get("v3_and_below_producer_id", -1)))
     yield from (batch["producer_id"] for _, _, batch in _batches(request, {}))
 
 
 def _topics(passed: Passed, topics: Mapping[str, str]) -> Iterator[str]:
-    request = passed.asked["request"]
+    request = passed.request_line["request"]
     listed = request.get("topic_data") or request.get("v3_and_below_topics") or ()
     yield from (_name(topic, topics) for topic in listed)
 
@@ -187,7 +187,7 @@ class _Session:
 
     def unjudged(self) -> str:
         """Why it cannot be judged; empty if it can."""
-        if any(each.asked["request"] is None for each in self._passed):
+        if any(each.request_line["request"] is None for each in self._passed):
             return UNREAD
         if any(each.until is None for each in self._passed):
             return UNANSWERED
@@ -217,7 +217,7 @@ class _Session:
     def _partitions(self) -> int:
         numbers = [0]
         for each in self._passed:
-            request = each.asked["request"] or {}
+            request = each.request_line["request"] or {}
             numbers += [number for _, number, _ in _batches(request, {})]
             numbers += [number for topic in request.get("v3_and_below_topics") or () for number in topic["partitions"]]
         return max(numbers) + 1
@@ -243,17 +243,17 @@ class _Session:
             for other in self._passed[place + 1 :]:
                 if each.until is None or other.at > each.until:
                     break
-                yield other.asked["connection"] != each.asked["connection"]
+                yield other.request_line["connection"] != each.request_line["connection"]
 
     def _step(self, passed: Passed) -> dict[str, Any]:
         request = self._request(passed)
-        version = passed.asked["version"]
+        version = passed.request_line["version"]
         api = "ProduceMulti" if "batches" in request else passed.api
         response = recorded(api, version, _attributes(passed.answer), request, self._names)
         return {"api": api, "version": version, "request": request, "response": response, "racy": True}
 
     def _request(self, passed: Passed) -> dict[str, Any]:
-        said = passed.asked["request"]
+        said = passed.request_line["request"]
         match passed.api:
             case Api.PRODUCE:
                 return self._produce(said)
@@ -291,8 +291,8 @@ class _Session:
 
 def _is_unusual(passed: Passed) -> bool:
     """Whether it is between brokers, or nobody waits for all replicas."""
-    between = passed.api == Api.ADD_PARTITIONS_TO_TXN and passed.asked["version"] >= BY_BROKERS_SINCE
-    return between or (passed.api == Api.PRODUCE and passed.asked["request"]["acks"] != -1)
+    between = passed.api == Api.ADD_PARTITIONS_TO_TXN and passed.request_line["version"] >= BY_BROKERS_SINCE
+    return between or (passed.api == Api.PRODUCE and passed.request_line["request"]["acks"] != -1)
 
 
 def _attributes(value: Any) -> Any:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, Final
 from uuid import UUID
 
-from model_tests.record.addresses import Address
+from model_tests.common.addresses import Address
 from model_tests.record.batches import BatchHeads
 from model_tests.record.exchange import Exchange, Link
 from model_tests.record.lines import LinesFile
@@ -53,7 +53,7 @@ class RecordedWire:
         """A connection has ended; why, if it was not its client who ended it."""
         self._write({"connection": link.number, "closed": why})
 
-    def asked(self, exchange: Exchange) -> None:
+    def requested(self, exchange: Exchange) -> None:
         """A request has come."""
         header, link = exchange.header, exchange.link
         line: dict[str, Any] = {"connection": link.number, "broker": str(link.broker)}

@@ -18,7 +18,7 @@ from model_tests.monitor.drawing import sequence_of
 from model_tests.monitor.files import read_trace
 from model_tests.monitor.monitor import Monitor, rule_counts
 from model_tests.monitor.replay_command import in_file
-from model_tests.monitor.runs import Played, SeededRun, run_of
+from model_tests.monitor.runs import MonitoredRun, SeededRun, run_of
 from model_tests.monitor.shrink import SECONDS
 from model_tests.monitor.tapes import read_tape, reported
 from model_tests.simulate.simulate import STEPS
@@ -170,7 +170,7 @@ def _again(run: SeededRun, choices: tuple[int, ...], step: int | None) -> Replay
     return _shown(run, played, played, step)
 
 
-def _shown(run: SeededRun, played: Played, shown: Played, step: int | None) -> ReplayReport:
+def _shown(run: SeededRun, played: MonitoredRun, shown: MonitoredRun, step: int | None) -> ReplayReport:
     name = f"seed {run.seed}: {run.workload} on {run.profile.name}"
     return ReplayReport(
         name=f"{name}, transaction.version {run.profile.transaction_version}",

@@ -10,7 +10,7 @@ from spec.vocabulary import MAX_SEQUENCE, Sequence
 
 PLAIN: Final = OfProducers(shape=replace(ALONE, idempotent=False))
 IDEMPOTENT: Final = OfProducers()
-SIX: Final = 6
+SIX: Final = 6  # one request in flight more than the idempotent producer may have
 
 
 @scenario(

@@ -23,7 +23,7 @@ from spec.vocabulary import ProducerId, Timestamp
 PRODUCER: Final = "producer"
 BROKER: Final = "broker"
 READER: Final = "reader"
-PRODUCER_ID: Final = ProducerId(0)
+PRODUCER_ID: Final = ProducerId(0)  # any producer id
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class DiskStage:
 
     # --- what a scenario does -----------------------------------------------------------------------------------
 
-    def produce(self, value: str, sequence: int, *, heard: bool = True) -> str:
+    def produce(self, value: str, sequence: int, *, answer_arrives: bool = True) -> str:
         """One record, as a batch with this sequence; the broker's answer, whether or not the producer gets it."""
         batch = value_batch(
             [value.encode()], producer_id=PRODUCER_ID, epoch=0, base_sequence=sequence, timestamp=self.now
@@ -102,7 +102,7 @@ class DiskStage:
             done = known if result.duplicate else f"appends it at offset {result.first_offset}"
             self.story.note(BROKER, done)
             answer, mark = f"offset {result.first_offset}", Mark.PLAIN
-        self.story.report(BROKER, PRODUCER, answer, mark if heard else Mark.LOST, requested)
+        self.story.report(BROKER, PRODUCER, answer, mark if answer_arrives else Mark.LOST, requested)
         return answer
 
     def roll(self) -> None:

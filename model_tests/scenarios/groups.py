@@ -87,7 +87,7 @@ def generation_fence(stage: GroupStage) -> Facts:
         zombie = stage.start("worker 1")
         stage.until(lambda: zombie.phase is WorkerPhase.READING and len(zombie.consumer.fetchable) == 2)
         for _ in range(2):  # it reads, and it writes
-            stage.worker_goes_on(zombie)
+            stage.worker_continues(zombie)
     stage.worker_is_suspended(zombie)
     stage.start("worker 2")
     stage.catches_up()

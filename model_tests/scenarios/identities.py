@@ -4,7 +4,7 @@ from model_tests.scenarios.identities_stage import IdentitiesStage, OfIdentities
 from model_tests.scenarios.scenario import Facts, scenario
 from spec.vocabulary import PRODUCER_ID_BLOCK
 
-LAST_BLOCK = 2**63 - 1 - PRODUCER_ID_BLOCK
+LAST_BLOCK = 2**63 - 1 - PRODUCER_ID_BLOCK  # the beginning of the last whole block of producer ids
 
 
 @scenario(

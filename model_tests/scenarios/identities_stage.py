@@ -16,7 +16,7 @@ from reference.world.authorization import Authorizer
 from spec.versions import KAFKA_2_7
 from spec.vocabulary import Api, ErrorCode
 
-BROKERS: Final = 2
+BROKERS: Final = 2  # two are enough to want the same block
 RECORD: Final = "shared record"
 TOPICS: Final = ("orders", "audit")
 USER: Final = "User:worker"

@@ -24,8 +24,10 @@ PRODUCER: Final = "producer"
 LOG: Final = "log of t-0"
 READER: Final = "reader"
 T0: Final = TopicPartition("t", 0)
+
 PRODUCER_ID: Final = ProducerId(0)
 EPOCH: Final = Epoch(0)
+"""Any identity."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from reference.errors import Impossible
 from reference.log.batch import RecordBatch
 from reference.log.producer_state import PRODUCER_EXPIRATION_MS
 from reference.network import NetworkMessage
-from reference.simulate.cluster import Cluster, SentProduce, SentReply
+from reference.simulate.cluster import SentProduce, SentReply, SimulatedCluster
 from reference.simulate.shape import Shape
 from spec.versions import NEWEST, Profile
 from spec.vocabulary import NO_PRODUCER_ID, ErrorCode
@@ -49,7 +49,7 @@ class OfProducers:
         return ProducerStage(self.profile, self.shape)
 
 
-class ProducerStage(Cluster):
+class ProducerStage(SimulatedCluster):
     """A cluster in which every event is noted down; all producers write to partition 0."""
 
     def __init__(self, profile: Profile, shape: Shape) -> None:

@@ -35,7 +35,7 @@ def kept_by_one_range(result: FetchResult) -> Iterator[Record]:
 
 ID: Final = "payments"
 SETTING: Final = OfTransactions()
-RETENTION_MS: Final = 1_000
+RETENTION_MS: Final = 1_000  # short, so that the story need not wait
 
 
 @scenario(

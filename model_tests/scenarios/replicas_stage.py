@@ -17,8 +17,8 @@ from reference.world.replicas_shape import ReplicasShape
 from spec.versions import NEWEST, Profile
 from spec.vocabulary import NO_PRODUCER_ID, ErrorCode
 
-STEP_MS: Final = 500
-ALONE: Final = 1
+STEP_MS: Final = 500  # time passes in steps as long as the interval of heartbeats in the simulation's schedule
+ALONE: Final = 1  # with one producer there is no need to number it
 
 
 @dataclass(frozen=True, slots=True)

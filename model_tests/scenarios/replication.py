@@ -14,7 +14,7 @@ PLAIN: Final = replace(TRIO, writers=(ReplicaProducer(idempotent=False),))
 WITHOUT_ACKS: Final = replace(TRIO, writers=(ReplicaProducer(acks=0, idempotent=False),))
 LEADER_ALONE: Final = replace(TRIO, writers=(ReplicaProducer(acks=1, idempotent=False),))
 LAG_MS: Final = NEWEST.replica_lag_time_max_ms
-FOREVER_MS: Final = 2 * LAG_MS
+FOREVER_MS: Final = 2 * LAG_MS  # twice as long as a follower may lag before it leaves the in-sync set
 
 
 @scenario(

@@ -13,7 +13,7 @@ from spec.versions import KAFKA_2_4, KAFKA_3_6
 
 SMALL: Final = LogConfig(segment_bytes=300, index_interval_bytes=100)
 """Four batches of one record fill a segment, and the index has an entry for every other one."""
-RETENTION_MS: Final = 1_000
+RETENTION_MS: Final = 1_000  # short, so that the story need not wait
 SHORT: Final = LogConfig(retention_ms=RETENTION_MS)
 
 
@@ -63,7 +63,7 @@ def older_snapshot(stage: DiskStage) -> Facts:
     """Two segments are sealed, and the third is empty."""
     with stage.on_disk():
         for sequence, value in enumerate("abcd"):
-            stage.produce(value, sequence, heard=value < "d")
+            stage.produce(value, sequence, answer_arrives=value < "d")
             if sequence % 2:
                 stage.roll()
         before = stage.snapshots
@@ -92,7 +92,7 @@ def window_after_restart(stage: DiskStage) -> Facts:
     """Five batches are written, and the broker is killed."""
     with stage.on_disk():
         for sequence, value in enumerate("abcde"):
-            stage.produce(value, sequence, heard=value < "d")
+            stage.produce(value, sequence, answer_arrives=value < "d")
         stage.crash()
         before = stage.produce("d", 3)
         last = stage.produce("e", 4)
@@ -130,7 +130,7 @@ def no_message_left(stage: DiskStage) -> Facts:
     """The answer to the second record is lost, and all are deleted before its retry comes."""
     with stage.on_disk():
         stage.produce("a", 0)
-        stage.produce("b", 1, heard=False)
+        stage.produce("b", 1, answer_arrives=False)
         stage.retain(RETENTION_MS + 1)
         stage.crash()
         warning = stage.repaired(RepairKind.NO_STATE)

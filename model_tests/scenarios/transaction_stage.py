@@ -26,7 +26,7 @@ from spec.vocabulary import ControlType
 
 T0: Final = TopicPartition(TOPIC, 0)
 T1: Final = TopicPartition(TOPIC, 1)
-DAY_MS: Final = 24 * 60 * 60 * 1000
+DAY_MS: Final = 24 * 60 * 60 * 1000  # milliseconds
 
 
 @dataclass(frozen=True, slots=True)

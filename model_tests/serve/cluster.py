@@ -15,7 +15,7 @@ from model_tests.serve.judging import TRACE_FILE, Judge
 from model_tests.serve.report import ServeReport
 from model_tests.serve.wire_log import WireLog, WireSettings
 from reference.server.listener import Server
-from reference.server.service import Service, Settings
+from reference.server.service import ServerSettings, Service
 from spec.versions import NEWEST
 
 
@@ -68,7 +68,7 @@ class Cluster(ClusterFaults):
         self.bootstrap_servers = ""
         self.report: ServeReport | None = None
         self.notices: list[str] = []
-        self._settings = Settings(
+        self._settings = ServerSettings(
             chosen_profile(profile, transaction_version),
             nodes,
             min_insync=min_insync_replicas,

@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
@@ -16,6 +16,7 @@ from typing import Any, Final, TextIO, cast
 
 import typer
 
+from model_tests.common.addresses import LAST_PORT, Address, address_of
 from model_tests.common.reports import BadInput
 from model_tests.judging.branch_coverage import coverage
 from model_tests.serve.data import create_topics, opened, recovery, temporary_unless
@@ -26,24 +27,15 @@ from model_tests.serve.wire_log import WIRE_LOG, WireLog, WireSettings, logged
 from reference.server.faults import PROFILES as FAULTS
 from reference.server.faults import Faults
 from reference.server.listener import Server
-from reference.server.service import Service, Settings
+from reference.server.service import ServerSettings, Service
 from reference.server.topics import is_legal
 from reference.wire.codec import WireLibraryMissing
 from reference.wire.versions import profile_called
 from spec.versions import PROFILES, Profile
 
 LOCALHOST: Final = "localhost"
-LAST_PORT: Final = 65_535
 FULL: Final = (errno.ENOSPC, errno.EDQUOT)
 NO_FAULTS: Final[Mapping[str, int]] = MappingProxyType({})
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where node 0 listens; port 0 takes any that is free, for each node."""
-
-    host: str
-    port: int
 
 
 def wall() -> int:
@@ -63,8 +55,8 @@ def run(options: ServeOptions = DEFAULTS, **given: Any) -> ServeReport:
     """
     options = replace(options, **given)
     profile = chosen_profile(options.profile, options.transaction_version)
-    settings = Settings(profile, options.nodes, min_insync=options.min_insync_replicas)
-    place, wanted = place_of(options.listen, options.nodes), [topic_of(topic) for topic in options.topics]
+    settings = ServerSettings(profile, options.nodes, min_insync=options.min_insync_replicas)
+    place, wanted = listen_address(options.listen, options.nodes), [topic_of(topic) for topic in options.topics]
     record, feed = options.record, options.feed
     with ExitStack() as stack:
         trace, wire = (None, None) if record is None else stack.enter_context(recording(record))
@@ -105,18 +97,17 @@ def chosen_profile(name: str, transaction_version: int | None) -> Profile:
     return profile if transaction_version is None else profile.under(transaction_version)
 
 
-def place_of(listen: str, nodes: int) -> Place:
-    """Where to listen, from HOST:PORT.
+def listen_address(listen: str, nodes: int) -> Address:
+    """Where node 0 listens, from HOST:PORT; port 0 takes any that is free, for each node.
 
     Raises:
         BadInput: it is no host and port, or there are not as many ports from there on.
     """
-    host, _, port = listen.rpartition(":")
-    if not host or not port.isdecimal() or int(port) + (nodes - 1 if int(port) else 0) > LAST_PORT:
-        raise BadInput(
-            f"--listen is HOST:PORT with a port for each of {nodes} nodes, as 127.0.0.1:9092; not {listen!r}"
-        )
-    return Place(host.strip("[]"), int(port))
+    with suppress(ValueError):
+        found = address_of(listen, least_port=0)
+        if not found.port or found.port + nodes - 1 <= LAST_PORT:
+            return found
+    raise BadInput(f"--listen is HOST:PORT with a port for each of {nodes} nodes, as 127.0.0.1:9092; not {listen!r}")
 
 
 def topic_of(text: str) -> tuple[str, int]:
@@ -192,7 +183,7 @@ def recording(directory: Path) -> Iterator[tuple[TextIO, TextIO]]:
 
 async def _served(
     service: Service,
-    place: Place,
+    place: Address,
     topics: Sequence[tuple[str, int]],
     judge: Judge,
     log: WireLog | None,

@@ -9,7 +9,7 @@ from typing import Final
 
 from model_tests.common.reports import BadInput
 from reference.log.broker_directory import UnusableDirectory
-from reference.server.service import Service, Settings, Wall
+from reference.server.service import ServerSettings, Service, Wall
 
 PREFIX: Final = "eos-serve-"
 """Begins the name of a directory that goes with its server."""
@@ -26,7 +26,7 @@ def temporary_unless(directory: Path | None) -> Iterator[Path]:
 
 
 @contextmanager
-def opened(settings: Settings, wall: Wall, directory: Path | None, *, lasts: bool = True) -> Iterator[Service]:
+def opened(settings: ServerSettings, wall: Wall, directory: Path | None, *, lasts: bool = True) -> Iterator[Service]:
     """The nodes, with what is left in their directory; it is closed cleanly unless something fails.
 
     Args:

@@ -19,7 +19,7 @@ from reference.server.faults import RequestFaults
 from reference.server.handlers import handle
 from reference.server.listener import Server
 from reference.server.nodes import FaultKind, NodeFault
-from reference.server.service import Call, Endpoint, Service, Settings
+from reference.server.service import ClientRequest, Endpoint, ServerSettings, Service
 from reference.wire.codec import MalformedRequest, decode_header, decode_request
 from spec.versions import PROFILES
 
@@ -52,7 +52,7 @@ class WireSettings(NamedTuple):
     in_memory: bool = False
 
 
-SETTINGS: Final = tuple(each.name for each in fields(Settings) if each.name != "profile")
+SETTINGS: Final = tuple(each.name for each in fields(ServerSettings) if each.name != "profile")
 """The settings of a server that are in the first line as they are."""
 
 PLAIN: Final = WireSettings()
@@ -67,7 +67,7 @@ class WireLog:
     def __init__(
         self,
         file: TextIO,
-        settings: Settings,
+        settings: ServerSettings,
         now: int,
         topics: Mapping[str, int],
         wire: WireSettings = PLAIN,
@@ -147,7 +147,7 @@ class LoggedRun:
     """
 
     head: Line
-    settings: Settings
+    settings: ServerSettings
     wire: WireSettings
 
     @classmethod
@@ -158,7 +158,7 @@ class LoggedRun:
             KeyError, TypeError, ValueError, AttributeError: it is no such line.
         """
         profile = PROFILES[head["profile"]].under(head["transaction_version"])
-        settings = Settings(profile, **{name: head[name] for name in SETTINGS})
+        settings = ServerSettings(profile, **{name: head[name] for name in SETTINGS})
         wire = WireSettings(head["defect"], head["faults"], head["seed"], head["recovered"], head["in_memory"])
         run = cls(head, settings, wire)
         run.begin()
@@ -227,7 +227,7 @@ class Repeated:
             self.service.pass_time()
 
 
-def call_in(line: Line) -> Call:
+def call_in(line: Line) -> ClientRequest:
     """The request of a line with a frame; its answer goes nowhere.
 
     Raises:
@@ -235,7 +235,7 @@ def call_in(line: Line) -> Call:
     """
     frame = base64.b64decode(line["bytes"], validate=True)
     header, body = decode_header(frame)
-    return Call(line["connection"], line["node"], header, decode_request(header, frame, body), lambda _: None)
+    return ClientRequest(line["connection"], line["node"], header, decode_request(header, frame, body), lambda _: None)
 
 
 def fault_in(line: Line) -> NodeFault:

@@ -11,7 +11,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 AFTER: Final = 2.0
 """Seconds of which nothing is shown."""
 
-_EVERY: Final = 0.5
+_EVERY: Final = 0.5  # seconds between two looks at the progress
 
 
 @contextmanager

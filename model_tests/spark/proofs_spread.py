@@ -6,7 +6,7 @@ from model_tests.spark.session import session
 from model_tests.verify.proving import Done, ProofTask, ProofWorker
 from model_tests.verify.spreading import Spread
 from spec.engines.proof_cache import Entries
-from spec.engines.solving import Settings
+from spec.engines.solving import SolverSettings
 
 
 def on_spark(master: str) -> Spread:
@@ -16,7 +16,7 @@ def on_spark(master: str) -> Spread:
         master: as `local[*]` or the address of a cluster.
     """
 
-    def spread(tasks: Sequence[ProofTask], settings: Settings, entries: Entries | None) -> list[Done]:
+    def spread(tasks: Sequence[ProofTask], settings: SolverSettings, entries: Entries | None) -> list[Done]:
         context = session(master).sparkContext
         kept = context.broadcast(entries)
 

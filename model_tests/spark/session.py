@@ -39,6 +39,7 @@ _HERE: Final = ("local[", "local\n")
 """How masters begin that run tasks in this process, with the code that is here."""
 
 SHUFFLE_PARTITIONS: Final = 8
+"""A batch of traces is small for Spark's default of 200: each partition costs milliseconds."""
 
 _COMPILE_ALL: Final = "-XX:-DontCompileHugeMethods"
 

@@ -82,7 +82,7 @@ def coordinator_step_of(scalar: Callable[[str], Any]) -> CoordinatorStep:
     """The coordinator's step whose scalars have the values that `scalar` gives for the names of their columns."""
     return CoordinatorStep(
         before=transaction_entry_of("before_", scalar),
-        asked=StepInput(
+        inputs=StepInput(
             version=scalar("api_version"),
             now=scalar("time_ms"),
             producer=IdAndEpoch(scalar("producer_id"), scalar("producer_epoch")),

@@ -11,7 +11,7 @@ from model_tests.verify.model_checking import Instanced
 from spec.engines.bmc import search
 from spec.engines.explore import explore, walked
 from spec.engines.induction import ALWAYS, Obligation, Prover
-from spec.engines.solving import USUAL, Settings
+from spec.engines.solving import USUAL, SolverSettings
 from spec.engines.verdict import Happening, Proved, Refuted, Trace
 from spec.rules import Rule
 from spec.systems.language import State, System
@@ -83,7 +83,9 @@ def run_against(rule: Rule, instance: Instanced, unproved: Iterable[Obligation],
     return ViolatingRun(where, found.claim, found.trace, failing, lost, exploration.states)
 
 
-def open_along(system: System, instance: Instanced, trace: Trace, settings: Settings = USUAL) -> tuple[Obligation, ...]:
+def open_along(
+    system: System, instance: Instanced, trace: Trace, settings: SolverSettings = USUAL
+) -> tuple[Obligation, ...]:
     """The obligations of the lemmas that the steps of a run lose, as the solver leaves them, each once.
 
     Args:

@@ -20,16 +20,16 @@ from spec.systems.replication.lemmas import LEMMAS
 from spec.systems.replication.proof import proved
 
 
-def lemma_controls(asked: Container[Rule]) -> Iterator[Control]:
+def lemma_controls(requested: Container[Rule]) -> Iterator[Control]:
     """The controls that violate a theorem of some rules: each must lose a lemma on the way.
 
     Args:
-        asked: the rules.
+        requested: the rules.
     """
     for change in CONTROLS:
         instance = proved_instance(change)
         rule = instance.system.claim(change.violates).rule
-        if rule in asked:
+        if rule in requested:
             yield _control(change, rule, instance)
 
 

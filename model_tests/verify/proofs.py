@@ -39,7 +39,7 @@ from spec import rules
 from spec.engines.induction import Obligation, Prover, prove_fact
 from spec.engines.proof_cache import Entries
 from spec.engines.second_solver import SecondSolver
-from spec.engines.solving import USUAL, Settings
+from spec.engines.solving import USUAL, SolverSettings
 from spec.engines.verdict import Refuted
 from spec.evidence import Layer, evidences
 from spec.rules import Rule
@@ -184,7 +184,7 @@ class ProofAttempt:
 def attempted(
     requested: Iterable[Rule],
     spread: Spread = here,
-    settings: Settings = USUAL,
+    settings: SolverSettings = USUAL,
     entries: Entries | None = None,
     version: int = CLAIMED,
 ) -> ProofAttempt:

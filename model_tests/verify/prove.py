@@ -21,7 +21,7 @@ from model_tests.verify.theorems import CLAIMED, Theorem, lines, theorems
 from spec.engines.induction import Obligation
 from spec.engines.proof_cache import Entries, read, write
 from spec.engines.second_solver import SecondSolver, is_installed
-from spec.engines.solving import Settings
+from spec.engines.solving import SolverSettings
 from spec.evidence import Layer
 from spec.rules import Rule
 from spec.systems.assumptions import Assumption, ids, in_order
@@ -211,7 +211,7 @@ def run(
     if second is not None and second.asks and not is_installed():
         raise BadInput("a second opinion needs cvc5: pip install cvc5")
     entries, damage = (None, "") if kept is None else read(kept)
-    proving = _Proving(request, Settings(seed=seed, second=second), entries, spread)
+    proving = _Proving(request, SolverSettings(seed=seed, second=second), entries, spread)
     found = proving.newest(rule) if CLAIMED in versions else ProofReport((), ())
     before = tuple(e for version in versions if version != CLAIMED for e in proving.before(version))
     if kept is not None:
@@ -231,7 +231,7 @@ class _Proving:
     """One run of the command, and the answers that it comes by."""
 
     def __init__(
-        self, requested: tuple[Rule, ...], settings: Settings, entries: Entries | None, spread: Spread
+        self, requested: tuple[Rule, ...], settings: SolverSettings, entries: Entries | None, spread: Spread
     ) -> None:
         self._asked = requested
         self._settings = settings

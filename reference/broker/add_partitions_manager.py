@@ -49,7 +49,7 @@ class Question(NamedTuple):
         return self.supported is Supported.ADD_PARTITION
 
 
-class Asker(NamedTuple, Generic[Waits]):
+class PendingQuestion(NamedTuple, Generic[Waits]):
     """A question, and the request that waits for its answer."""
 
     question: Question
@@ -73,7 +73,7 @@ class VerificationRequest(Generic[Waits]):
     """
 
     supported: Supported
-    askers: dict[str, Asker[Waits]] = field(default_factory=dict)
+    askers: dict[str, PendingQuestion[Waits]] = field(default_factory=dict)
 
 
 class AddPartitionsToTxnManager(Generic[Waits]):
@@ -105,7 +105,7 @@ class AddPartitionsToTxnManager(Generic[Waits]):
         batch = self.waiting.setdefault(node, VerificationRequest(question.supported))
         earlier = batch.askers.get(question.transactional_id)
         if earlier is None:
-            batch.askers[question.transactional_id] = Asker(question, who)
+            batch.askers[question.transactional_id] = PendingQuestion(question, who)
             return None
 
         # [fence.stale_epoch] though the two may be epochs of different producer ids
@@ -114,7 +114,7 @@ class AddPartitionsToTxnManager(Generic[Waits]):
             return VerificationAnswer(who, InvalidProducerEpoch(current=known, got=request))
 
         del batch.askers[question.transactional_id]
-        batch.askers[question.transactional_id] = Asker(question, who)
+        batch.askers[question.transactional_id] = PendingQuestion(question, who)
         return VerificationAnswer(
             earlier.who, NetworkException() if request == known else InvalidProducerEpoch(current=request, got=known)
         )

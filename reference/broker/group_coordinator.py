@@ -215,7 +215,7 @@ class GroupCoordinator:
     def _heard_of(self, group: ClassicGroup, claim: MemberClaim) -> None:
         member = group.members.get(claim.member_id)
         if member is not None:
-            member.heard_of(self.clock.now)
+            member.note_heartbeat(self.clock.now)
 
     def fetch_offsets(
         self, group: str, partitions: Iterable[TopicPartition], require_stable: bool

@@ -103,7 +103,7 @@ class Membership:
         self._give_up(replaced, ErrorCode.FENCED_INSTANCE_ID)
         before = replaced.member_id
         group.rename(replaced, member_id)
-        replaced.heard_of(self.clock.now)
+        replaced.note_heartbeat(self.clock.now)
         if group.state is GroupState.STABLE and replaced.protocols == request.protocols:
             try:
                 self.store(group)
@@ -197,7 +197,7 @@ class Membership:
     def _answer_joined(self, group: ClassicGroup, joined: list[Member]) -> None:
         for member in joined:
             reply, member.joining = member.joining, None
-            member.heard_of(self.clock.now)
+            member.note_heartbeat(self.clock.now)
             if reply is not None:
                 reply(self._joined(group, member))
 
@@ -215,7 +215,7 @@ class Membership:
         if group.state is GroupState.PREPARING_REBALANCE:
             raise RebalanceInProgress(group=group.group)
         if group.state is GroupState.STABLE:
-            member.heard_of(self.clock.now)
+            member.note_heartbeat(self.clock.now)
             reply(SyncAnswer(ErrorCode.NONE, member.assignment))
             return
         member.syncing = reply
@@ -243,7 +243,7 @@ class Membership:
         for member in group.members.values():
             reply, member.syncing = member.syncing, None
             if reply is not None:
-                member.heard_of(self.clock.now)
+                member.note_heartbeat(self.clock.now)
                 reply(SyncAnswer(error, member.assignment if error is ErrorCode.NONE else b""))
 
     # --- Heartbeat, LeaveGroup, time --------------------------------------------------------------------------
@@ -257,7 +257,7 @@ class Membership:
         """
         check_alive(group, self.profile)
         member = check_member(group, claim, self.profile)
-        member.heard_of(self.clock.now)
+        member.note_heartbeat(self.clock.now)
         if group.state is GroupState.PREPARING_REBALANCE:
             raise RebalanceInProgress(group=group.group)
 

@@ -56,7 +56,7 @@ class Member:
         """Whether the coordinator owes it an answer, so that its session cannot expire."""
         return self.joining is not None or self.syncing is not None
 
-    def heard_of(self, now: Timestamp) -> None:
+    def note_heartbeat(self, now: Timestamp) -> None:
         """Its session begins anew."""
         self.deadline_ms = now + self.session_timeout_ms
 
@@ -123,7 +123,7 @@ class ClassicGroup:
                 protocols,
                 each.assignment,
             )
-            member.heard_of(now)
+            member.note_heartbeat(now)
             found.members[each.member_id] = member
         found.topics = found.subscribed_topics()
         return found

@@ -13,8 +13,10 @@ from reference.broker.transaction_metadata import TopicPartition
 from spec.vocabulary import ABSENT, NO_TIMESTAMP, Offset, Timestamp
 
 OFFSET_KEYS: Final = (0, 1)
+
 GROUP_KEY: Final = 2
 NEWEST_VALUE: Final = 3
+"""Versions of GroupMetadataKey, and of the newest GroupMetadataValue that the reference writes."""
 
 EXPIRY_IN: Final = 1
 """The one version of an offset's value that holds the time when the offset expires."""
@@ -23,6 +25,7 @@ LEADER_EPOCH_SINCE: Final = 3
 REBALANCE_TIMEOUT_SINCE: Final = 1
 CHANGED_SINCE: Final = 2
 INSTANCE_SINCE: Final = 3
+"""First versions of OffsetCommitValue and GroupMetadataValue that have these fields (Kafka's message schemas)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple, TypeAlias
 from reference.broker.transaction_metadata import TopicPartition
 from spec.vocabulary import ABSENT, NO_OFFSET, ErrorCode, Offset
 
-NO_GENERATION: Final = -1
+NO_GENERATION: Final = -1  # Kafka's number for a commit without a generation
 NO_MEMBER: Final = ""
 
 

@@ -7,9 +7,9 @@ from spec import rules
 from spec.versions import Profile
 from spec.vocabulary import PRODUCER_ID_BLOCK, Epoch, ProducerId
 
-FIRST_EPOCH: Final = Epoch(0)
+FIRST_EPOCH: Final = Epoch(0)  # the epoch of a new producer id
 
-LAST_PRODUCER_ID: Final = 2**63 - 1
+LAST_PRODUCER_ID: Final = 2**63 - 1  # the largest long; a block that would go beyond it is refused
 
 
 class ProducerIdentity(NamedTuple):

@@ -9,7 +9,7 @@ Tagged: TypeAlias = tuple[tuple[int, bytes], ...]
 
 Item = TypeVar("Item")
 
-LONGEST_VARINT: Final = 5
+LONGEST_VARINT: Final = 5  # bytes of a varint of 32 bits, at most
 
 
 class MalformedState(ValueError):

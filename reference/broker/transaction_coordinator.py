@@ -74,7 +74,7 @@ class CoordinatorConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class TwoPhases:
+class TwoPhaseOptions:
     """InitProducerId's options for two-phase commit, where another coordinator decides the transactions (KIP-939).
 
     Attributes:
@@ -86,7 +86,7 @@ class TwoPhases:
     keeps_prepared: bool = False
 
 
-ONE_PHASE: Final = TwoPhases()
+ONE_PHASE: Final = TwoPhaseOptions()
 
 
 class TransactionCoordinator:
@@ -150,7 +150,7 @@ class TransactionCoordinator:
         transactional_id: str | None,
         timeout_ms: int,
         expected: ProducerIdentity | None = None,
-        phases: TwoPhases = ONE_PHASE,
+        phases: TwoPhaseOptions = ONE_PHASE,
     ) -> ProducerIdentity:
         """The producer id and epoch of a producer that starts, or resumes after an error (`expected`, KIP-360).
 
@@ -184,7 +184,7 @@ class TransactionCoordinator:
         self.states.write(entry, change, self.clock.now)
         return identity_of(entry.metadata)
 
-    def _timeout_for(self, transactional_id: str, timeout_ms: int, phases: TwoPhases) -> int:
+    def _timeout_for(self, transactional_id: str, timeout_ms: int, phases: TwoPhaseOptions) -> int:
         """The timeout of the producer's transactions, none (the largest) under two-phase commit."""
         if not transactional_id:
             raise InvalidRequest(transactional_id=transactional_id)

@@ -14,9 +14,11 @@ from reference.broker.transaction_bytes import BytesOut, MalformedState, Reader,
 from reference.broker.transaction_metadata import TopicPartition, TransactionMetadata
 from spec.vocabulary import NO_EPOCH, NO_PRODUCER_ID, Epoch, ProducerId, Timestamp, TransactionState
 
-KEY_VERSION: Final = 0
+KEY_VERSION: Final = 0  # the only version of TransactionLogKey
+
 FIXED: Final = 0
 FLEXIBLE: Final = 1
+"""Versions of TransactionLogValue: 1 has compact lengths and tagged fields (KIP-890)."""
 
 BODY: Final = struct.Struct(">qhib")  # producer id, epoch, timeout, status
 TIMES: Final = struct.Struct(">qq")  # last update, start

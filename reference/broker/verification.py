@@ -120,7 +120,7 @@ class ProduceVerification:
     def _check_epoch(self, partition: Partition, producer: ProducerIdentity) -> None:
         # [fence.stale_epoch]
         current = partition.state.entry(producer.producer_id).epoch
-        if self.profile.stale_epoch_before_asking and producer.epoch < current:
+        if self.profile.stale_epoch_before_coordinator and producer.epoch < current:
             raise InvalidProducerEpoch(current=current, got=producer.epoch)
 
     def _send_question(self, transactional_id: str, number: int, producer: ProducerIdentity) -> None:

@@ -10,7 +10,7 @@ from reference.broker.transaction_metadata import TopicPartition
 VERSION: Final = 0
 """The version written: topics or partitions, and the assignor's own bytes. Later ones only add fields behind these."""
 
-NO_USER_DATA: Final = -1
+NO_USER_DATA: Final = -1  # the length of user data that is null
 
 
 class Subscription(NamedTuple):

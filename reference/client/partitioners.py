@@ -18,7 +18,7 @@ MULTIPLIER: Final = 0x5BD1E995
 SHIFT: Final = 24
 """Seed, multiplier and shift of MurmurHash2 as Kafka's clients apply it to keys (`Utils.murmur2`)."""
 
-_MASK: Final = 2**32 - 1
+_MASK: Final = 2**32 - 1  # the hash is of 32 bits
 
 
 def murmur2(data: bytes) -> int:

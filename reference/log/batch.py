@@ -43,13 +43,14 @@ CHECKED: Final = struct.Struct(">hiqqqhii")  # the rest of the header
 HEADER_SIZE: Final = HEADER.size  # 61
 PREFIX_SIZE: Final = 12  # base offset and length, which the length does not count
 CHECKED_FROM: Final = 21  # first byte that the checksum covers
-MAGIC: Final = 2
+MAGIC: Final = 2  # version of the format since 0.11; older ones have no producer ids
 
 COMPRESSION: Final = 0x07
 APPEND_TIME: Final = 0x08
 TRANSACTIONAL: Final = 0x10
 CONTROL: Final = 0x20
 DELETE_HORIZON: Final = 0x40
+"""Bits of a batch's attributes (DefaultRecordBatch)."""
 
 CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
 

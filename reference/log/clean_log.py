@@ -22,6 +22,7 @@ from spec.versions import NEWEST, Profile
 from spec.vocabulary import Offset, ProducerId
 
 BATCHES_AT_ONCE: Final = 1000
+"""Batches of one write to the cleaned segment, so that a large segment is never in memory as a whole."""
 
 
 class Cleaning(NamedTuple):

@@ -30,6 +30,8 @@ NO_ROOM: Final = "failed to write whole buffer"
 
 LZ4_FLAGS_AT: Final = 4
 LZ4_INDEPENDENT: Final = 0x20
+"""Where an LZ4 frame has its flags, and the flag for blocks that need no other block, the only ones that Kafka
+reads."""
 
 
 @unique

@@ -4,8 +4,8 @@ from typing import Final, NamedTuple
 
 from reference.log import offset_index, time_index
 
-UNLIMITED: Final = -1
-_DAY_MS: Final = 24 * 60 * 60 * 1000
+UNLIMITED: Final = -1  # Kafka's number for no limit, the default of log.retention.bytes
+_DAY_MS: Final = 24 * 60 * 60 * 1000  # milliseconds
 
 
 class LogConfig(NamedTuple):

@@ -30,6 +30,7 @@ from spec.vocabulary import (
 
 READ_UNCOMMITTED: Final = 0
 READ_COMMITTED: Final = 1
+"""Kafka's numbers of the isolation levels (IsolationLevel)."""
 
 
 class AppendResult(NamedTuple):

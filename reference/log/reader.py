@@ -10,7 +10,7 @@ import crc32c
 from reference.log.batch import CHECKED_FROM, HEADER_SIZE, MAGIC, PREFIX_SIZE, RecordBatch, decode_header
 
 SMALLEST_LENGTH: Final = HEADER_SIZE - PREFIX_SIZE
-MAGIC_AT: Final = 16
+MAGIC_AT: Final = 16  # the place of the magic byte is the same in every format
 
 
 @unique

@@ -16,6 +16,7 @@ from reference.log.txn_index import AbortedTxn
 from spec.vocabulary import Offset, Timestamp
 
 LOOKUP_CHUNK: Final = 16 * 1024
+"""Four times Kafka's default of index.interval.bytes: mostly one chunk after the index entry is enough."""
 
 
 class Segment:

@@ -26,8 +26,10 @@ from spec.vocabulary import (
 HEADER: Final = struct.Struct(">hIi")  # version, checksum, count
 ENTRY: Final = struct.Struct(">qhiqiqiq")
 ENTRY_SIZE: Final = ENTRY.size  # 46
+
 CHECKED_FROM: Final = 6
 VERSION: Final = 1
+"""The checksum covers what follows version and checksum (ProducerStateManager); there is only this version."""
 
 SMALLEST_TABLE: Final = 16
 LOAD: Final = 0.75

@@ -10,7 +10,7 @@ from reference.log.txn_index import AbortedTxn
 
 ENTRY: Final = struct.Struct(">hqqqq")  # version, then by the names of AbortedTxn
 ENTRY_SIZE: Final = ENTRY.size  # 34
-VERSION: Final = 0
+VERSION: Final = 0  # the only version of an entry (AbortedTxn)
 
 
 def encode(entries: Iterable[AbortedTxn]) -> bytes:

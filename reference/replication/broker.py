@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from reference.replication.messages import (
     Altered,
     AlterPartition,
-    AskEpochEnd,
     BrokerEpochs,
+    EpochEndRequest,
     FetchRequest,
     FollowerFetchResult,
     LeaderAndIsr,
@@ -118,7 +118,7 @@ class BrokerProcess:
             self.proposals[partition] = proposal
         return answer, proposal
 
-    def next_request(self, partition: int) -> tuple[int, FetchRequest | AskEpochEnd] | None:
+    def next_request(self, partition: int) -> tuple[int, FetchRequest | EpochEndRequest] | None:
         """What it asks the leader of a partition, and whom; None if there is nothing to ask."""
         following = self.replicas[partition].following
         if following is None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from reference.errors import Refusal
 from reference.recording.recorder import Row, Value
 from reference.recording.trace import REPLICAS_SHOWN
-from reference.replication.elections import Candidate, Elected, ElectionReason, candidate_columns, valid_leaders
+from reference.replication.elections import Elected, ElectionCandidate, ElectionReason, candidate_columns, valid_leaders
 from reference.replication.messages import Altered, AlterPartition, LeaderAndIsr, PartitionState
 from reference.replication.metadata import Metadata
 from reference.replication.refusals import (
@@ -165,9 +165,9 @@ class Controller(ABC):
         known = self.metadata.brokers.get(broker)
         return known is not None and known.is_active
 
-    def candidates(self, state: PartitionState, insync: frozenset[int]) -> list[Candidate]:
+    def candidates(self, state: PartitionState, insync: frozenset[int]) -> list[ElectionCandidate]:
         """The replicas of a partition, were an election to start from that in-sync set."""
-        return [Candidate(each, self.is_active(each), each in insync) for each in state.assignment]
+        return [ElectionCandidate(each, self.is_active(each), each in insync) for each in state.assignment]
 
     def keep(self, partition: int, state: PartitionState) -> PartitionState:
         """Write a changed state and announce it to the brokers.
@@ -183,7 +183,7 @@ class Controller(ABC):
         self,
         partition: int,
         election: ElectionReason,
-        candidates: list[Candidate],
+        candidates: list[ElectionCandidate],
         elected: Elected,
         former: PartitionState,
         unclean_allowed: bool,
@@ -225,7 +225,7 @@ class Controller(ABC):
             PreferredLeaderNotAvailable: it is not in sync, or not there.
         """
 
-    def check_preferred(self, state: PartitionState, candidates: list[Candidate]) -> None:
+    def check_preferred(self, state: PartitionState, candidates: list[ElectionCandidate]) -> None:
         """Whether the first replica of the assignment can be given back what it led.
 
         Raises:

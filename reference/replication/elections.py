@@ -22,7 +22,7 @@ class ElectionReason(StrEnum):
     CONTROLLED_SHUTDOWN = "ControlledShutdown"
 
 
-class Candidate(NamedTuple):
+class ElectionCandidate(NamedTuple):
     """A replica, in an election.
 
     Attributes:
@@ -50,7 +50,7 @@ class Elected(NamedTuple):
 NONE_ELECTED = Elected(NO_LEADER)
 
 
-def valid_leaders(candidates: Sequence[Candidate]) -> list[int]:
+def valid_leaders(candidates: Sequence[ElectionCandidate]) -> list[int]:
     """Who may lead and has all that is committed: those in sync; the eligible, where the in-sync set has no member.
 
     A member that is dead is one. It has everything, and is waited for (PartitionChangeBuilder.isValidNewLeader).
@@ -60,7 +60,7 @@ def valid_leaders(candidates: Sequence[Candidate]) -> list[int]:
     return [candidate.broker for candidate in those if candidate.alive]
 
 
-def first_in_sync(candidates: Sequence[Candidate], unclean_allowed: bool) -> Elected:
+def first_in_sync(candidates: Sequence[ElectionCandidate], unclean_allowed: bool) -> Elected:
     """The first that is valid; else the last leader, if it is alive (KAFKA-19522).
 
     With unclean elections, at last the first that is alive.
@@ -74,19 +74,19 @@ def first_in_sync(candidates: Sequence[Candidate], unclean_allowed: bool) -> Ele
     return Elected(alive[0].broker, uncleanly=True) if alive and unclean_allowed else NONE_ELECTED
 
 
-def present_or_first(candidates: Sequence[Candidate], leader: int, unclean_allowed: bool) -> Elected:
+def present_or_first(candidates: Sequence[ElectionCandidate], leader: int, unclean_allowed: bool) -> Elected:
     """The present leader while it is valid; else the first that is."""
     return Elected(leader) if leader in valid_leaders(candidates) else first_in_sync(candidates, unclean_allowed)
 
 
-def preferred(candidates: Sequence[Candidate], leader: int) -> Elected:
+def preferred(candidates: Sequence[ElectionCandidate], leader: int) -> Elected:
     """The first of the assignment if it is valid, else the present leader, else any valid one."""
     first = candidates[0].broker
     wanted = first if first in valid_leaders(candidates) else leader
     return present_or_first(candidates, wanted, unclean_allowed=False)
 
 
-def candidate_columns(candidates: Sequence[Candidate]) -> Row:
+def candidate_columns(candidates: Sequence[ElectionCandidate]) -> Row:
     """The replicas of an election in the columns of the trace."""
     columns: Row = {}
     for place, candidate in enumerate(candidates[:REPLICAS_SHOWN]):

@@ -8,7 +8,7 @@ from reference.log.partition import Partition
 from reference.replication.messages import NO_EPOCH, UNDEFINED, EpochEnd, FetchRequest, FollowerFetchResult
 from spec.vocabulary import ErrorCode, Offset
 
-WITHOUT_LIMIT: Final = 2**31 - 1
+WITHOUT_LIMIT: Final = 2**31 - 1  # the largest int, as a follower's max_bytes that limits nothing
 
 
 def bounds(log: Partition) -> tuple[Offset, Offset, Offset]:

@@ -9,9 +9,9 @@ from reference.recording.recorder import batch_columns, reply_columns
 from reference.replication.messages import (
     NO_EPOCH,
     UNDEFINED,
-    AskEpochEnd,
     EpochEnd,
     EpochEndAnswer,
+    EpochEndRequest,
     FetchRequest,
     FollowerFetchResult,
 )
@@ -85,7 +85,7 @@ class Following:
 
     # --- what it asks -----------------------------------------------------------------------------------------
 
-    def next_request(self, broker_epoch: int) -> FetchRequest | AskEpochEnd | None:
+    def next_request(self, broker_epoch: int) -> FetchRequest | EpochEndRequest | None:
         """The next request to the leader; None while there is nothing to ask. What was asked before is given up."""
         self._request_number = next(self._numbers)
         profile, replica = self._profile, self._replica
@@ -94,12 +94,12 @@ class Following:
             last = replica.epochs.latest if profile.fetch_finds_divergence else NO_EPOCH
             return FetchRequest(self._request_number, self.node, broker_epoch, named, replica.log.log_end, last)
         if self.phase is FollowerPhase.TRUNCATING:
-            return AskEpochEnd(self._request_number, self.node, named, replica.epochs.latest)
+            return EpochEndRequest(self._request_number, self.node, named, replica.epochs.latest)
         return None
 
     # --- what it is answered ----------------------------------------------------------------------------------
 
-    def receive_end(self, request: AskEpochEnd, answer: EpochEndAnswer, now: Timestamp) -> None:
+    def receive_end(self, request: EpochEndRequest, answer: EpochEndAnswer, now: Timestamp) -> None:
         """The leader says where an epoch ends in its log."""
         if request.number != self._request_number or self.phase is not FollowerPhase.TRUNCATING:
             return

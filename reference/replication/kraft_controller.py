@@ -9,7 +9,7 @@ Arguments:
 from dataclasses import replace
 
 from reference.replication.controller import Controller
-from reference.replication.elections import Candidate, Elected, ElectionReason, preferred, present_or_first
+from reference.replication.elections import Elected, ElectionCandidate, ElectionReason, preferred, present_or_first
 from reference.replication.messages import NO_LEADER, AlterPartition, PartitionState
 from reference.replication.metadata import next_leader
 from reference.replication.refusals import InvalidProposal, InvalidUpdateVersion
@@ -175,7 +175,7 @@ class KRaftController(Controller):
 
     def candidates_among(
         self, state: PartitionState, insync: frozenset[int], eligible: frozenset[int], last_known: int = ABSENT
-    ) -> list[Candidate]:
+    ) -> list[ElectionCandidate]:
         """The replicas of an election; the last leader counts where no replica is in sync or eligible.
 
         Args:

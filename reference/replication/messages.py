@@ -66,7 +66,7 @@ class FollowerFetchResult(NamedTuple):
     diverging: EpochEnd = UNDEFINED
 
 
-class AskEpochEnd(NamedTuple):
+class EpochEndRequest(NamedTuple):
     """OffsetsForLeaderEpoch: a follower asks where an epoch ends in the leader's log."""
 
     number: int

@@ -15,10 +15,10 @@ from reference.replication.messages import (
     NO_LEADER,
     UNDEFINED,
     AlterPartition,
-    AskEpochEnd,
     BrokerEpochs,
     EpochEnd,
     EpochEndAnswer,
+    EpochEndRequest,
     FetchRequest,
     FollowerFetchResult,
     LeaderAndIsr,
@@ -214,7 +214,7 @@ class Replica:
             return answer, None
         return leadership.fetch(request, now)
 
-    def epoch_end(self, request: AskEpochEnd) -> EpochEndAnswer:
+    def epoch_end(self, request: EpochEndRequest) -> EpochEndAnswer:
         """Where an epoch ends in the leader's log."""
         end, error = self.replica_log.epoch_end(request.epoch), ErrorCode.NONE
         answered = end if self.profile.truncation_names_epoch else EpochEnd(NO_EPOCH, end.end)

@@ -18,8 +18,8 @@ from reference.replication.leadership import Leadership, ReplicaConfig
 from reference.replication.messages import (
     UNDEFINED,
     Altered,
-    AskEpochEnd,
     EpochEnd,
+    EpochEndRequest,
     FetchRequest,
     FollowerFetchResult,
     LeaderAndIsr,
@@ -165,7 +165,7 @@ class ReplicatedPartition:
         while True:
             check(following)
             request = following.next_request(0)
-            if isinstance(request, AskEpochEnd):
+            if isinstance(request, EpochEndRequest):
                 following.receive_end(request, leader.epoch_end(request), now)
             elif request is None:
                 raise Impossible(f"node {following.node} has nothing to ask")

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from reference.replication.controller import Controller
-from reference.replication.elections import Candidate, Elected, ElectionReason, first_in_sync
+from reference.replication.elections import Elected, ElectionCandidate, ElectionReason, first_in_sync
 from reference.replication.messages import NO_LEADER, AlterPartition, PartitionState
 from reference.replication.metadata import next_leader
 from reference.replication.refusals import InvalidUpdateVersion
@@ -140,7 +140,7 @@ class ZooKeeperController(Controller):
             PreferredLeaderNotAvailable: it is not in sync, or not there.
         """
         former = self.metadata.partitions[partition]
-        candidates: list[Candidate] = self.candidates(former, former.insync)
+        candidates: list[ElectionCandidate] = self.candidates(former, former.insync)
         self.check_preferred(former, candidates)
         elected = Elected(candidates[0].broker)
         self.keep(partition, next_leader(former, elected.broker))

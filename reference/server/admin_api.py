@@ -10,7 +10,7 @@ from reference.broker.transaction_api import STATE_NAMES, list_transactions
 from reference.broker.transaction_metadata import TopicPartition
 from reference.errors import Refusal
 from reference.server.metadata_api import controller, registered
-from reference.server.service import CLUSTER_ID, Call, Fields, Service, by_topic
+from reference.server.service import CLUSTER_ID, ClientRequest, Fields, Service, by_topic
 from spec.vocabulary import ErrorCode, GroupState
 
 NAME_OF: Final = {state: name for name, state in STATE_NAMES.items()}
@@ -26,7 +26,7 @@ MISSING_GROUP_SINCE: Final = 6
 """First version of DescribeGroups that says of a group that it is not there; before, it is dead."""
 
 
-def describe_cluster(service: Service, call: Call) -> None:
+def describe_cluster(service: Service, call: ClientRequest) -> None:
     """The nodes."""
     brokers = [
         {"broker_id": node, "host": host, "port": port, "rack": None} for node, (host, port) in registered(service)
@@ -37,7 +37,7 @@ def describe_cluster(service: Service, call: Call) -> None:
 # --- groups ---------------------------------------------------------------------------------------------------
 
 
-def list_groups(service: Service, call: Call) -> None:
+def list_groups(service: Service, call: ClientRequest) -> None:
     """The groups that a node coordinates, of the states and types that are wanted."""
     groups = service.world.brokers.nodes[call.node].groups
     states = {state.lower() for state in call.message.states_filter}
@@ -59,13 +59,13 @@ def _groups(coordinator: GroupCoordinator) -> Iterator[ClassicGroup]:
     return (group for shard in coordinator.shards.read() for group in shard.groups.values())
 
 
-def describe_groups(service: Service, call: Call) -> None:
+def describe_groups(service: Service, call: ClientRequest) -> None:
     """Groups with their members."""
     coordinator = service.world.brokers.nodes[call.node].groups
     call.reply({"groups": [_described(coordinator, call, name) for name in call.message.groups]})
 
 
-def _described(coordinator: GroupCoordinator, call: Call, name: str) -> Fields:
+def _described(coordinator: GroupCoordinator, call: ClientRequest, name: str) -> Fields:
     nothing = {"group_id": name, "protocol_type": "", "protocol_data": "", "members": []}
     try:
         group = coordinator.shards.of_group(name).groups.get(name)
@@ -101,7 +101,7 @@ def _member(group: ClassicGroup, member_id: str) -> Fields:
 # --- producers and transactions -------------------------------------------------------------------------------
 
 
-def describe_producers(service: Service, call: Call) -> None:
+def describe_producers(service: Service, call: ClientRequest) -> None:
     """The producers that a leader knows."""
     listed = []
     for topic in call.message.topics:
@@ -128,12 +128,12 @@ def _producers(service: Service, node: int, partition: TopicPartition) -> Iterat
         }
 
 
-def describe_transactions(service: Service, call: Call) -> None:
+def describe_transactions(service: Service, call: ClientRequest) -> None:
     """Transactional ids as their coordinator has them."""
     call.reply({"transaction_states": [_transaction(service, call, each) for each in call.message.transactional_ids]})
 
 
-def _transaction(service: Service, call: Call, transactional_id: str) -> Fields:
+def _transaction(service: Service, call: ClientRequest, transactional_id: str) -> Fields:
     try:
         metadata = service.world.brokers.nodes[call.node].transactions.describe(transactional_id)
     except Refusal as refusal:
@@ -153,7 +153,7 @@ def _transaction(service: Service, call: Call, transactional_id: str) -> Fields:
     }
 
 
-def list_all_transactions(service: Service, call: Call) -> None:
+def list_all_transactions(service: Service, call: ClientRequest) -> None:
     """The transactional ids that a node coordinates, of the states and producers that are wanted."""
     message: Any = call.message
     coordinator = service.world.brokers.nodes[call.node].transactions

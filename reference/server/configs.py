@@ -5,7 +5,7 @@ from enum import IntEnum, unique
 from typing import Final, NamedTuple
 
 from reference.broker.group_coordinator import GroupConfig
-from reference.server.service import Settings
+from reference.server.service import ServerSettings
 from reference.wire.versions import is_since
 from spec.versions import Profile
 
@@ -61,14 +61,14 @@ def max_message_bytes(profile: Profile) -> int:
     return (1024 * 1024 if is_since(profile, LARGER_MESSAGES_SINCE) else 1_000_000) + 12
 
 
-def topic_configs(settings: Settings) -> Iterator[Config]:
+def topic_configs(settings: ServerSettings) -> Iterator[Config]:
     """What applies to every topic: none has settings of its own."""
     yield from _log_configs(settings.profile)
     least = str(settings.shape().min_insync)
     yield Config("min.insync.replicas", least, "1", ConfigType.INT, "min.insync.replicas")
 
 
-def broker_configs(settings: Settings, node: int) -> Iterator[Config]:
+def broker_configs(settings: ServerSettings, node: int) -> Iterator[Config]:
     """What applies to a node, those settings among them that topics have from it."""
     profile, config = settings.profile, GroupConfig()
     yield Config("broker.id", str(node), "-1", ConfigType.INT)

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from reference.server.configs import Config, broker_configs, topic_configs
 from reference.server.errors import ServerError
-from reference.server.service import Call, Fields, Service
+from reference.server.service import ClientRequest, Fields, Service
 from reference.server.topics import is_legal
 from reference.wire.versions import is_since
 from spec.vocabulary import ErrorCode
@@ -25,7 +25,7 @@ EMPTY_IS_ALL_SINCE: Final = "2.7"
 """First release of those that are served in which an empty list of settings asks for all of them."""
 
 
-def describe_configs(service: Service, call: Call) -> None:
+def describe_configs(service: Service, call: ClientRequest) -> None:
     """The settings of what is named; a request for anything but topics and nodes is refused as a whole."""
     resources = call.message.resources
     unknown = next((each for each in resources if each.resource_type not in (TOPIC, BROKER)), None)
@@ -41,7 +41,7 @@ def _refused(request: Any, error: int, why: str | None) -> Fields:
     return named | {"error_code": int(error), "error_message": why, "configs": []}
 
 
-def _described(service: Service, call: Call, request: Any) -> Fields:
+def _described(service: Service, call: ClientRequest, request: Any) -> Fields:
     profile, name = service.settings.profile, request.resource_name
     if request.resource_type == TOPIC:
         if not is_legal(name):
@@ -64,7 +64,7 @@ def _is_number(name: str) -> bool:
     return digits.isascii() and digits.isdecimal() and len(digits) <= 10
 
 
-def _answer(service: Service, call: Call, request: Any, configs: Iterable[Config]) -> Fields:
+def _answer(service: Service, call: ClientRequest, request: Any, configs: Iterable[Config]) -> Fields:
     profile, keys = service.settings.profile, request.configuration_keys
     wants_all = keys is None or (not keys and is_since(profile, EMPTY_IS_ALL_SINCE))
     is_topic, synonyms = request.resource_type == TOPIC, bool(call.message.include_synonyms)

@@ -17,7 +17,7 @@ from reference.client.coordinator_requests import (
     InitProducerId,
     TxnOffsetCommit,
 )
-from reference.server.service import Call, Fields, Service, by_topic
+from reference.server.service import ClientRequest, Fields, Service, by_topic
 from reference.world.history import INSTANCE
 from reference.world.messages import Answer, CoordinatorCall
 from spec.vocabulary import Epoch, ErrorCode, Offset, ProducerId
@@ -29,7 +29,7 @@ KEYS_SINCE: Final = 4
 """First version of FindCoordinator that asks for several at once."""
 
 
-def find_coordinator(service: Service, call: Call) -> None:
+def find_coordinator(service: Service, call: ClientRequest) -> None:
     """Who coordinates groups or transactional ids."""
     message = call.message
     if call.version >= KEYS_SINCE:
@@ -39,7 +39,7 @@ def find_coordinator(service: Service, call: Call) -> None:
         call.reply(_coordinator(service, call, message.key_type, message.key))
 
 
-def _coordinator(service: Service, call: Call, kind: int, key: str) -> Fields:
+def _coordinator(service: Service, call: ClientRequest, kind: int, key: str) -> Fields:
     if kind not in KINDS:
         return _no_coordinator(ErrorCode.INVALID_REQUEST, "no coordinator of this kind")
     answer = service.world.brokers.found_coordinator(call.node, KINDS[kind], key)
@@ -56,7 +56,7 @@ def _no_coordinator(error: ErrorCode, why: str | None) -> Fields:
 # --- producers ------------------------------------------------------------------------------------------------
 
 
-def init_producer_id(service: Service, call: Call) -> None:
+def init_producer_id(service: Service, call: ClientRequest) -> None:
     """Give a producer its id and epoch."""
     message = call.message
     identity = _identity(message)
@@ -75,7 +75,7 @@ def _identified(error: ErrorCode, identity: ProducerIdentity) -> Fields:
     return {"error_code": int(error), "producer_id": identity.producer_id, "producer_epoch": identity.epoch}
 
 
-def add_partitions(service: Service, call: Call) -> None:
+def add_partitions(service: Service, call: ClientRequest) -> None:
     """Partitions join a transaction."""
     message = call.message
     named = [
@@ -103,21 +103,21 @@ def add_partitions(service: Service, call: Call) -> None:
         _ask(service, call, AddPartitions(call.version, transactional_id, producer, partitions), answered)
 
 
-def add_offsets(service: Service, call: Call) -> None:
+def add_offsets(service: Service, call: ClientRequest) -> None:
     """The offsets of a group join a transaction."""
     message = call.message
     request = AddOffsets(call.version, message.transactional_id, _identity(message), message.group_id, {})
     _ask(service, call, request, lambda answer: {"error_code": int(answer.error)})
 
 
-def end_txn(service: Service, call: Call) -> None:
+def end_txn(service: Service, call: ClientRequest) -> None:
     """Commit or abort a transaction."""
     message = call.message
     request = EndTxn(call.version, message.transactional_id, _identity(message), message.committed)
     _ask(service, call, request, lambda answer: _identified(answer.error, answer.identity))
 
 
-def txn_offset_commit(service: Service, call: Call) -> None:
+def txn_offset_commit(service: Service, call: ClientRequest) -> None:
     """Commit offsets of a group as part of a transaction."""
     message = call.message
     request = TxnOffsetCommit(
@@ -136,7 +136,7 @@ def _identity(message: Any) -> ProducerIdentity:
 
 
 def _ask(
-    service: Service, call: Call, request: CoordinatorRequest, fields: Callable[[CoordinatorAnswer], Fields]
+    service: Service, call: ClientRequest, request: CoordinatorRequest, fields: Callable[[CoordinatorAnswer], Fields]
 ) -> None:
     def take(answer: Answer) -> None:
         if isinstance(answer, CoordinatorAnswer):

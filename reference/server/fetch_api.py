@@ -9,7 +9,7 @@ from reference.errors import OffsetOutOfRange
 from reference.log.partition import READ_COMMITTED, FetchResult, Partition
 from reference.recording.recorder import Row
 from reference.server.errors import ServerError
-from reference.server.service import Call, Fields, Parked, Service, by_topic
+from reference.server.service import ClientRequest, Fields, Parked, Service, by_topic
 from reference.wire.versions import is_since
 from reference.world.reader_rows import consumer_fetch_columns, readable_end
 from spec.vocabulary import ABSENT, NO_OFFSET, NO_TIMESTAMP, ErrorCode, Offset
@@ -62,7 +62,7 @@ class _FetchedRecords(NamedTuple):
         return sum(batch.size for batch in self.result.batches) if self.result else 0
 
 
-def fetch(service: Service, call: Call) -> None:
+def fetch(service: Service, call: ClientRequest) -> None:
     """Give a reader what it may see; without enough of it the answer waits as long as the reader says."""
     message = call.message
     if message.session_id != NO_SESSION:
@@ -85,7 +85,7 @@ class _WaitingFetch:
     """A Fetch that is not answered yet, and how far its partitions could be read when it was last looked at."""
 
     service: Service
-    call: Call
+    call: ClientRequest
     fetches: list[_PartitionFetch]
     seen: tuple[int, ...] | None = None
 
@@ -186,7 +186,7 @@ class _Place(NamedTuple):
     leader_epoch: int = ABSENT
 
 
-def list_offsets(service: Service, call: Call) -> None:
+def list_offsets(service: Service, call: ClientRequest) -> None:
     """Where partitions begin and end, and where they are at a time."""
     listed = []
     for topic in call.message.topics:
@@ -211,7 +211,7 @@ def list_offsets(service: Service, call: Call) -> None:
     call.reply({"topics": by_topic(listed, "partitions", name="name")})
 
 
-def _is_unknown(service: Service, call: Call, timestamp: int) -> bool:
+def _is_unknown(service: Service, call: ClientRequest, timestamp: int) -> bool:
     """Whether the version does not have what is asked for instead of a time, and the release says so."""
     checked = is_since(service.settings.profile, CHECKED_SINCE)
     return checked and (timestamp not in SINCE or call.version < SINCE[timestamp])

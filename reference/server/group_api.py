@@ -16,7 +16,7 @@ from reference.broker.group_requests import (
 from reference.broker.transaction_metadata import TopicPartition
 from reference.errors import Refusal
 from reference.server.coordinator_api import committed_offsets, errors_by_topic
-from reference.server.service import Call, Fields, Service
+from reference.server.service import ClientRequest, Fields, Service
 from reference.world.readers import note_commit, record_offset_fetch
 from spec.vocabulary import ErrorCode
 
@@ -33,14 +33,14 @@ GROUPS_SINCE: Final = 8
 """First version of OffsetFetch that asks for several groups."""
 
 
-def _groups(service: Service, call: Call) -> GroupCoordinator:
+def _groups(service: Service, call: ClientRequest) -> GroupCoordinator:
     return service.world.brokers.nodes[call.node].groups
 
 
 # --- generations ----------------------------------------------------------------------------------------------
 
 
-def join_group(service: Service, call: Call) -> None:
+def join_group(service: Service, call: ClientRequest) -> None:
     """A member joins; it is answered when the generation is complete."""
     message, version = call.message, call.version
     rebalance_timeout = message.rebalance_timeout_ms if version >= 1 else message.session_timeout_ms
@@ -80,7 +80,7 @@ def _joined(answer: JoinAnswer, protocol_type: str, version: int) -> Fields:
     }
 
 
-def sync_group(service: Service, call: Call) -> None:
+def sync_group(service: Service, call: ClientRequest) -> None:
     """A member asks for its assignment; it is answered when the leader has assigned."""
     message = call.message
     claim = _claim(message)
@@ -100,7 +100,7 @@ def sync_group(service: Service, call: Call) -> None:
     _groups(service, call).sync(SyncRequest(message.group_id, claim, assignments), reply)
 
 
-def heartbeat(service: Service, call: Call) -> None:
+def heartbeat(service: Service, call: ClientRequest) -> None:
     """A member lives."""
     message, error = call.message, ErrorCode.NONE
     try:
@@ -110,7 +110,7 @@ def heartbeat(service: Service, call: Call) -> None:
     call.reply({"error_code": int(error)})
 
 
-def leave_group(service: Service, call: Call) -> None:
+def leave_group(service: Service, call: ClientRequest) -> None:
     """Members leave."""
     message, groups = call.message, _groups(service, call)
     if call.version < MEMBERS_SINCE:
@@ -147,7 +147,7 @@ def _claim(message: Any) -> MemberClaim:
 # --- offsets --------------------------------------------------------------------------------------------------
 
 
-def offset_commit(service: Service, call: Call) -> None:
+def offset_commit(service: Service, call: ClientRequest) -> None:
     """Commit offsets of a group, outside of any transaction."""
     message, world = call.message, service.world
     claim = MemberClaim(message.generation_id_or_member_epoch, message.member_id, message.group_instance_id)
@@ -159,7 +159,7 @@ def offset_commit(service: Service, call: Call) -> None:
     call.reply({"topics": errors_by_topic(message.topics, answers)})
 
 
-def offset_fetch(service: Service, call: Call) -> None:
+def offset_fetch(service: Service, call: ClientRequest) -> None:
     """Answer with the offsets that groups have committed; without a list of topics, all of them."""
     message = call.message
     if call.version < GROUPS_SINCE:
@@ -171,7 +171,7 @@ def offset_fetch(service: Service, call: Call) -> None:
     call.reply({"groups": groups})
 
 
-def _offsets(service: Service, call: Call, group: str, topics: Sequence[Any] | None) -> dict[str, Any]:
+def _offsets(service: Service, call: ClientRequest, group: str, topics: Sequence[Any] | None) -> dict[str, Any]:
     coordinator, stable = _groups(service, call), bool(call.message.require_stable)
     if topics is None:
         partitions = _committed_by(coordinator, group)

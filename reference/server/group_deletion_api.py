@@ -2,11 +2,11 @@
 
 from reference.broker.group_deletion import Deleted, DeletionError, delete_group, delete_group_offsets
 from reference.broker.transaction_metadata import TopicPartition
-from reference.server.service import Call, Service, by_topic
+from reference.server.service import ClientRequest, Service, by_topic
 from spec.vocabulary import ErrorCode
 
 
-def delete_groups(service: Service, call: Call) -> None:
+def delete_groups(service: Service, call: ClientRequest) -> None:
     """Groups without members go, with their offsets."""
     groups = service.world.brokers.nodes[call.node].groups
     results = []
@@ -17,7 +17,7 @@ def delete_groups(service: Service, call: Call) -> None:
     call.reply({"results": results})
 
 
-def offset_delete(service: Service, call: Call) -> None:
+def offset_delete(service: Service, call: ClientRequest) -> None:
     """Offsets of a group go, of partitions that no member reads."""
     message = call.message
     requested = [

@@ -27,11 +27,11 @@ from reference.server.group_api import heartbeat, join_group, leave_group, offse
 from reference.server.group_deletion_api import delete_groups, offset_delete
 from reference.server.metadata_api import api_versions, create_topics, metadata
 from reference.server.records_api import delete_records, offset_for_leader_epoch, write_txn_markers
-from reference.server.service import Call, Service
+from reference.server.service import ClientRequest, Service
 from reference.server.topics_api import create_partitions, delete_topics
 from spec.vocabulary import Api
 
-Handler: TypeAlias = Callable[[Service, Call], None]
+Handler: TypeAlias = Callable[[Service, ClientRequest], None]
 
 HANDLERS: Final[Mapping[str, Handler]] = MappingProxyType(
     {
@@ -82,7 +82,7 @@ def check_readable(service: Service, api: str, message: Any) -> None:
         produce_api.check_readable(service.settings.profile, message)
 
 
-def handle(service: Service, call: Call) -> None:
+def handle(service: Service, call: ClientRequest) -> None:
     """One step: deal with a request of an api that is served, and with all that follows from it."""
     HANDLERS[call.header.api](service, call)
     service.end()

@@ -15,14 +15,14 @@ from reference.server.faults import NOTHING, Faults, RequestFaults
 from reference.server.handlers import check_readable, handle
 from reference.server.metadata_api import unsupported_api_versions
 from reference.server.nodes import NodeFault
-from reference.server.service import Call, Endpoint, Fields, Service
+from reference.server.service import ClientRequest, Endpoint, Fields, Service
 from reference.wire.codec import (
     MalformedRequest,
     decode_header,
     decode_request,
     encode_response,
 )
-from reference.wire.versions import Served, served
+from reference.wire.versions import ServedApi, served
 from spec.vocabulary import Api
 
 SIZE: Final = struct.Struct(">i")
@@ -74,7 +74,7 @@ class RefusedConnection(Exception):
 
 
 @dataclass(slots=True)
-class Connection:
+class ClientConnection:
     """One client's connection to a node.
 
     Attributes:
@@ -125,10 +125,10 @@ class Server:
     requests: Counter[tuple[str, str]] = field(default_factory=Counter)
     closed: int = 0
     failure: Exception | None = None
-    _served: dict[str, Served] = field(default_factory=dict)
+    _served: dict[str, ServedApi] = field(default_factory=dict)
     _listeners: dict[int, asyncio.Server] = field(default_factory=dict)
     _reserved: dict[int, asyncio.Server] = field(default_factory=dict)
-    _open: dict[int, Connection] = field(default_factory=dict)
+    _open: dict[int, ClientConnection] = field(default_factory=dict)
     _waiting: dict[int, tuple[asyncio.StreamReader, asyncio.Future[Fields | None]]] = field(default_factory=dict)
     _resumed: asyncio.Event = field(default_factory=asyncio.Event)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
@@ -300,7 +300,7 @@ class Server:
                 return
             self._connections += 1
             peer = writer.get_extra_info("peername") or ("", 0)
-            connection = Connection(self._connections, node, str(peer[0]))
+            connection = ClientConnection(self._connections, node, str(peer[0]))
             self._open[connection.number] = connection
             task = self._keep(self._serve(connection, reader, writer))
 
@@ -312,7 +312,9 @@ class Server:
 
         return accepted
 
-    async def _serve(self, connection: Connection, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _serve(
+        self, connection: ClientConnection, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         try:
             spared = True
             while frame := await self._frame(reader):
@@ -344,7 +346,7 @@ class Server:
             self._open.pop(connection.number, None)
             writer.close()
 
-    def _faults_of(self, connection: Connection, frame: bytes) -> RequestFaults:
+    def _faults_of(self, connection: ClientConnection, frame: bytes) -> RequestFaults:
         if self.faults is None:
             return NOTHING
         header, _ = decode_header(frame)
@@ -360,7 +362,7 @@ class Server:
         await self._until_it_runs(node)
 
     async def _stray(
-        self, connection: Connection, frame: bytes, reader: asyncio.StreamReader, milliseconds: int
+        self, connection: ClientConnection, frame: bytes, reader: asyncio.StreamReader, milliseconds: int
     ) -> None:
         """A request of a connection that is broken arrives after all, and nobody hears its answer."""
         await asyncio.sleep(milliseconds / 1_000)
@@ -385,7 +387,7 @@ class Server:
         except asyncio.IncompleteReadError as end:
             raise RefusedConnection(f"it ends after {len(end.partial)} of the {size} bytes of a request") from end
 
-    async def _answer(self, connection: Connection, frame: bytes, reader: asyncio.StreamReader) -> bytes | None:
+    async def _answer(self, connection: ClientConnection, frame: bytes, reader: asyncio.StreamReader) -> bytes | None:
         """The answer to a frame, None if it is never answered."""
         header, body = decode_header(frame)
         api = self._served.get(header.api)
@@ -409,7 +411,7 @@ class Server:
             if not answered.done():
                 answered.set_exception(RefusedConnection(why))
 
-        call = Call(connection.number, connection.node, header, message, reply, connection.peer, close)
+        call = ClientRequest(connection.number, connection.node, header, message, reply, connection.peer, close)
         self._guarded(lambda: self._step(call, frame))
         self._waiting[connection.number] = reader, answered
         try:
@@ -424,7 +426,7 @@ class Server:
             return None
         return self._guarded(lambda: encode_response(header.api, header.version, header.correlation, fields))
 
-    def _step(self, call: Call, frame: bytes) -> None:
+    def _step(self, call: ClientRequest, frame: bytes) -> None:
         self.service.begin()
         self.on_frame(self.service.now, call.node, call.connection, frame)
         handle(self.service, call)

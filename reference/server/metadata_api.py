@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from reference.server.errors import ServerError
-from reference.server.service import CLUSTER_ID, Call, Endpoint, Fields, Service
+from reference.server.service import CLUSTER_ID, ClientRequest, Endpoint, Fields, Service
 from reference.server.topics import NO_ROOM, Topic, is_legal
-from reference.wire.versions import Served, is_since, served
+from reference.wire.versions import ServedApi, is_since, served
 from spec.vocabulary import ABSENT, Api, ErrorCode
 
 TRANSACTION_VERSION: Final = "transaction.version"
@@ -43,7 +43,7 @@ def controller(service: Service) -> int:
 # --- ApiVersions ----------------------------------------------------------------------------------------------
 
 
-def api_versions(service: Service, call: Call) -> None:
+def api_versions(service: Service, call: ClientRequest) -> None:
     """What is served, and the level of `transaction.version`."""
     message = call.message
     if call.version >= SOFTWARE_SINCE and not (
@@ -71,14 +71,14 @@ def unsupported_api_versions(service: Service) -> Fields:
     return {"error_code": int(ErrorCode.UNSUPPORTED_VERSION), "api_keys": known}
 
 
-def _range(each: Served) -> Fields:
+def _range(each: ServedApi) -> Fields:
     return {"api_key": each.key, "min_version": each.announced_from, "max_version": each.newest}
 
 
 # --- Metadata -------------------------------------------------------------------------------------------------
 
 
-def metadata(service: Service, call: Call) -> None:
+def metadata(service: Service, call: ClientRequest) -> None:
     """Nodes and topics; a topic that is asked for by name is made if it may be."""
     brokers = [
         {"node_id": node, "host": host, "port": port, "rack": None} for node, (host, port) in registered(service)
@@ -93,7 +93,7 @@ def metadata(service: Service, call: Call) -> None:
     )
 
 
-def _topics(service: Service, call: Call) -> Iterator[Fields]:
+def _topics(service: Service, call: ClientRequest) -> Iterator[Fields]:
     request = call.message.topics
     if request is None or (not request and call.version < ALL_BY_NULL_SINCE):
         yield from (_topic(service, topic) for topic in service.topics.by_name.values())
@@ -148,12 +148,12 @@ def _partition(service: Service, topic: Topic, number: int) -> Fields:
 # --- CreateTopics ---------------------------------------------------------------------------------------------
 
 
-def is_refused_by_node(service: Service, call: Call) -> bool:
+def is_refused_by_node(service: Service, call: ClientRequest) -> bool:
     """Whether the node is not the one that changes topics: before KRaft, only the controller does."""
     return not service.settings.profile.quorum_controller and call.node != controller(service)
 
 
-def create_topics(service: Service, call: Call) -> None:
+def create_topics(service: Service, call: ClientRequest) -> None:
     """Make topics; all of them have the settings of the server."""
     if is_refused_by_node(service, call):
         error = {"error_code": int(ErrorCode.NOT_CONTROLLER), "error_message": None}

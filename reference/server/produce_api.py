@@ -16,9 +16,9 @@ from reference.log.record import MalformedRecords
 from reference.log.validation import ill_formed
 from reference.server.configs import max_message_bytes
 from reference.server.errors import ServerError
-from reference.server.service import Call, Service, by_topic
+from reference.server.service import ClientRequest, Service, by_topic
 from reference.wire.codec import MalformedRequest
-from reference.world.history import NOBODY_ANSWERS
+from reference.world.history import NO_ACKS
 from reference.world.messages import Answer, Produce
 from spec.versions import Profile
 from spec.vocabulary import ABSENT, NO_OFFSET, NO_TIMESTAMP, ErrorCode, Timestamp
@@ -72,7 +72,7 @@ class _Part:
 class _Produced:
     """A Produce of which some partitions are answered."""
 
-    call: Call
+    call: ClientRequest
     parts: list[_Part] = field(default_factory=list)
     waiting: int = 0
 
@@ -80,7 +80,7 @@ class _Produced:
         """Answer the client once every partition has its answer."""
         if self.waiting:
             return
-        if self.call.message.acks == NOBODY_ANSWERS:
+        if self.call.message.acks == NO_ACKS:
             self._end_without_answer()
             return
         listed = [(part.topic, part.fields()) for part in self.parts]
@@ -112,7 +112,7 @@ def check_readable(profile: Profile, message: Any) -> None:
                 raise MalformedRequest(f"Produce has {count} batches for {topic.name}-{each.index}, and must have one")
 
 
-def produce(service: Service, call: Call) -> None:
+def produce(service: Service, call: ClientRequest) -> None:
     """Append a client's batches; with acks=all the answer waits until all are replicated."""
     message = call.message
     produced = _Produced(call)
@@ -129,7 +129,7 @@ def produce(service: Service, call: Call) -> None:
     produced.answer_if_whole()
 
 
-def _missing(service: Service, call: Call, part: _Part) -> int:
+def _missing(service: Service, call: ClientRequest, part: _Part) -> int:
     """Why there is no partition to append to here."""
     if part.partition is None:
         return ServerError.UNKNOWN_TOPIC_ID if call.version >= IDS_SINCE else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

@@ -10,7 +10,7 @@ from reference.broker.transaction_metadata import TopicPartition
 from reference.log.producer_append import UNKNOWN_VERSION
 from reference.replication.messages import UNDEFINED
 from reference.server.errors import ServerError
-from reference.server.service import Call, Parked, Service, by_topic
+from reference.server.service import ClientRequest, Parked, Service, by_topic
 from reference.server.world import TakeAnswer
 from reference.world.messages import Answer, MarkerAnswer, WriteMarker
 from spec.vocabulary import (
@@ -56,7 +56,7 @@ class _WaitingDeletion:
     """A DeleteRecords that is answered when every replica has deleted (`DelayedDeleteRecords`)."""
 
     service: Service
-    call: Call
+    call: ClientRequest
     parts: list[_Deletion] = field(default_factory=list)
 
     def go_on(self, due: bool) -> bool:
@@ -82,7 +82,7 @@ class _WaitingDeletion:
         return min(replica.log_start for replica in replicas)
 
 
-def delete_records(service: Service, call: Call) -> None:
+def delete_records(service: Service, call: ClientRequest) -> None:
     """Let logs begin later, up to their high watermarks; the answer waits for the other replicas."""
     waiting = _WaitingDeletion(service, call)
     for topic in call.message.topics:
@@ -93,7 +93,7 @@ def delete_records(service: Service, call: Call) -> None:
         service.parked.append(Parked(call.node, deadline_ms, waiting.go_on, call.connection))
 
 
-def _deleted(service: Service, call: Call, topic: Any, request: Any) -> _Deletion:
+def _deleted(service: Service, call: ClientRequest, topic: Any, request: Any) -> _Deletion:
     """Delete what is asked of one partition at its leader."""
     partition = service.partition_named(topic, request.partition_index)
     part = _Deletion(topic, request.partition_index, partition)
@@ -111,7 +111,7 @@ def _deleted(service: Service, call: Call, topic: Any, request: Any) -> _Deletio
 # --- OffsetForLeaderEpoch -------------------------------------------------------------------------------------
 
 
-def offset_for_leader_epoch(service: Service, call: Call) -> None:
+def offset_for_leader_epoch(service: Service, call: ClientRequest) -> None:
     """Where leader epochs end, by which consumers find out that a log was truncated (KIP-320)."""
     listed = []
     for topic in call.message.topics:
@@ -138,7 +138,7 @@ class _Marked:
         waiting: markers without an answer.
     """
 
-    call: Call
+    call: ClientRequest
     errors: dict[int, dict[TopicPartition, int]] = field(default_factory=dict)
     waiting: int = 0
 
@@ -163,7 +163,7 @@ def _topics(errors: dict[TopicPartition, int]) -> list[dict[str, Any]]:
     return [{"name": name, "partitions": partitions} for name, partitions in topics.items()]
 
 
-def write_txn_markers(service: Service, call: Call) -> None:
+def write_txn_markers(service: Service, call: ClientRequest) -> None:
     """Write markers as an administrator's tool asks, who aborts a transaction that hangs.
 
     A marker that names no producer fails the request, in which those before it were written all the same

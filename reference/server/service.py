@@ -45,7 +45,7 @@ class Endpoint(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ServerSettings:
     """How a server behaves.
 
     Attributes:
@@ -82,7 +82,7 @@ class Settings:
 
 
 @dataclass(slots=True)
-class Call:
+class ClientRequest:
     """A request of a client at a node.
 
     Attributes:
@@ -136,7 +136,7 @@ class Service:
         directory: where the nodes' data is; None if it is in memory.
     """
 
-    def __init__(self, settings: Settings, wall: Wall, directory: Path | None = None) -> None:
+    def __init__(self, settings: ServerSettings, wall: Wall, directory: Path | None = None) -> None:
         """Nodes with the topics that were left in their directory, if they have one; else without topics.
 
         Args:

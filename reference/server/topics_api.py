@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from reference.server.errors import ServerError
 from reference.server.metadata_api import is_refused_by_node
-from reference.server.service import Call, Fields, Service
+from reference.server.service import ClientRequest, Fields, Service
 from reference.server.topics import NO_ROOM, Topic
 from spec.vocabulary import ErrorCode
 
@@ -24,7 +24,7 @@ NEITHER_NAMED: Final = "Neither topic name nor id were specified."
 # --- DeleteTopics ---------------------------------------------------------------------------------------------
 
 
-def delete_topics(service: Service, call: Call) -> None:
+def delete_topics(service: Service, call: ClientRequest) -> None:
     """Topics go, with all that is in them and what groups have committed of them."""
     if is_refused_by_node(service, call):
         refused = ({"name": name, "error_code": int(ErrorCode.NOT_CONTROLLER)} for name in call.message.topic_names)
@@ -36,7 +36,7 @@ def delete_topics(service: Service, call: Call) -> None:
         call.reply({"responses": [_deleted_by_controller(service, call, name) for name in names]})
 
 
-def _deleted_by_controller(service: Service, call: Call, name: str) -> Fields:
+def _deleted_by_controller(service: Service, call: ClientRequest, name: str) -> Fields:
     """A topic as ZooKeeper's controller deletes it: who has no patience does not hear that it is gone."""
     topic = service.topics.by_name.get(name)
     if topic is None:
@@ -45,12 +45,12 @@ def _deleted_by_controller(service: Service, call: Call, name: str) -> Fields:
     return {"name": name, "error_code": int(timed_out(call))}
 
 
-def timed_out(call: Call) -> ErrorCode:
+def timed_out(call: ClientRequest) -> ErrorCode:
     """The answer of ZooKeeper's controller to what succeeds: without a timeout the client is not to wait for it."""
     return ErrorCode.NONE if call.message.timeout_ms > 0 else ErrorCode.REQUEST_TIMED_OUT
 
 
-def _deleted_by_quorum(service: Service, call: Call) -> Iterator[Fields]:
+def _deleted_by_quorum(service: Service, call: ClientRequest) -> Iterator[Fields]:
     """Topics by name or id; what is named twice, in whichever way, stays."""
     wanted: list[Topic] = []
     for request, named in _named_once(call):
@@ -69,7 +69,7 @@ def _deleted_by_quorum(service: Service, call: Call) -> Iterator[Fields]:
             yield _answer(topic.name, topic.topic_id, ErrorCode.NONE, None)
 
 
-def _named_once(call: Call) -> Iterator[tuple[dict[str, Any], int]]:
+def _named_once(call: ClientRequest) -> Iterator[tuple[dict[str, Any], int]]:
     """Each topic that a request names, once, and how often it names it so."""
     if call.version < STATES_SINCE:
         named = [(name, None) for name in call.message.topic_names]
@@ -101,7 +101,7 @@ def _answer(name: str | None, topic_id: str | None, error: int, why: str | None)
 # --- CreatePartitions -----------------------------------------------------------------------------------------
 
 
-def create_partitions(service: Service, call: Call) -> None:
+def create_partitions(service: Service, call: ClientRequest) -> None:
     """Topics get more partitions."""
     request = call.message.topics
     counts = Counter(each.name for each in request)
@@ -118,7 +118,7 @@ def create_partitions(service: Service, call: Call) -> None:
     call.reply({"results": results})
 
 
-def _grown(service: Service, call: Call, request: Any) -> tuple[int, str | None]:
+def _grown(service: Service, call: ClientRequest, request: Any) -> tuple[int, str | None]:
     """Add the partitions that one topic is to have, or say why not."""
     topic = service.topics.by_name.get(request.name)
     if topic is None:

@@ -24,9 +24,9 @@ from reference.world.replica_rows import TOPIC, ReplicasBefore, follow, node_nam
 from spec.versions import NEWEST, Profile
 from spec.vocabulary import Api, ErrorCode, Offset, Origin
 
-PRODUCE_VERSION: Final = 11
+PRODUCE_VERSION: Final = 11  # the newest version of Produce before partitions join a transaction by it (12)
 
-NOBODY_ANSWERS: Final = 0
+NO_ACKS: Final = 0
 """The acks with which a broker answers nothing."""
 
 
@@ -57,7 +57,7 @@ class DelayedProduce(NamedTuple):
     response: SentReply
 
 
-class Cluster:
+class SimulatedCluster:
     """The world.
 
     Attributes:
@@ -139,7 +139,7 @@ class Cluster:
         node = self._known_leaders[producer][partition]
         self._sent_to[producer][attempt.number] = node
         message = self.requests.send((producer, node), SentProduce(producer, node, attempt))
-        if self.shape.acks == NOBODY_ANSWERS:
+        if self.shape.acks == NO_ACKS:
             self.producers[producer].receive(attempt, AttemptReply(ErrorCode.NONE))
             self._histories.report(producer)
         return message
@@ -309,7 +309,7 @@ class Cluster:
 
     def _answer(self, request: SentProduce, replica: Partition, answer: PartitionAnswer) -> None:
         response = SentReply(request, AttemptReply(answer.error, answer.base_offset, answer.log_start))
-        if self.shape.acks == NOBODY_ANSWERS:
+        if self.shape.acks == NO_ACKS:
             return
         if answer.error == ErrorCode.NONE and self.shape.acks == -1 and replica.high_watermark <= answer.last_offset:
             self._waiting[request.attempt.partition].append(DelayedProduce(answer.last_offset, response))

@@ -50,6 +50,9 @@ from spec.vocabulary import (
 FIRST_PRODUCER_ID: Final = 1000
 PRODUCERS: Final = 3
 EXPIRATION_MS: Final = 60_000
+"""Few producers, so that batches meet earlier ones; a minute instead of Kafka's day, so that state expires within a
+run."""
+
 TRANSACTIONAL_ID: Final = "raw"
 
 ONE_OF_SEVERAL: Final = Weighted((("next", 63), ("zero", 15), ("gap", 8), ("overlap", 8), ("wrap", 6)))

@@ -48,11 +48,11 @@ from spec.vocabulary import (
     TransactionState,
 )
 
-NODE: Final = node_name(0)
+NODE: Final = node_name(0)  # of the only coordinator
 IDS: Final = ("raw-0", "raw-1", "raw-2")
 PARTITIONS: Final = (TopicPartition("t", 0), TopicPartition("t", 1))
 GROUP: Final = "raw"
-OFFSETS_PARTITIONS: Final = 1
+OFFSETS_PARTITIONS: Final = 1  # one group needs no more
 CONFIG: Final = CoordinatorConfig(expiration_ms=600_000)
 
 TIMEOUTS: Final = Weighted(((10_000, 60), (60_000, 20), (0, 3), (-1, 3), (CONFIG.max_timeout_ms + 1, 4)))

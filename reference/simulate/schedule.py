@@ -4,7 +4,7 @@ from typing import Final
 
 from reference.event import Event
 from reference.faults import FaultRates
-from reference.simulate.cluster import Cluster
+from reference.simulate.cluster import SimulatedCluster
 from reference.simulate.scheduler import Scheduler
 from reference.tape import Tape
 
@@ -15,7 +15,7 @@ LONGEST_QUEUE: Final = 8
 class ProducerScheduler(Scheduler):
     """Picks the events of a world of idempotent producers."""
 
-    def __init__(self, cluster: Cluster, tape: Tape, faults: FaultRates) -> None:
+    def __init__(self, cluster: SimulatedCluster, tape: Tape, faults: FaultRates) -> None:
         """A scheduler of `cluster` that has not made a turn."""
         self.cluster = cluster
         self.faults = faults

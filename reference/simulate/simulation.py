@@ -5,7 +5,7 @@ from typing import Final
 from reference.clock import Clock
 from reference.faults import FaultRates
 from reference.recording.recorder import Observer, Recorder, Row
-from reference.simulate.cluster import Cluster
+from reference.simulate.cluster import SimulatedCluster
 from reference.simulate.raw import RAW, RawWorld
 from reference.simulate.raw_coordinator import RAW_COORDINATOR, RawCoordinator
 from reference.simulate.schedule import ProducerScheduler
@@ -73,7 +73,7 @@ def scheduler_of(
     if workload == "raw":
         return raw_partition(profile, tape, faults, seed)
     if workload == "producers":
-        return ProducerScheduler(Cluster(profile, shape, ordered=faults.ordered, trace=seed), tape, faults)
+        return ProducerScheduler(SimulatedCluster(profile, shape, ordered=faults.ordered, trace=seed), tape, faults)
     if workload == "transactions":
         return TransactionScheduler(drawn_world(profile, tape, faults, seed), tape, faults)
     if workload == "replicas":

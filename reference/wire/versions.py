@@ -137,7 +137,7 @@ ANNOUNCED_FROM: Final[Mapping[str, int]] = MappingProxyType({Api.PRODUCE: 0})
 """Older versions that are announced and not served: librdkafka wants to see them (KAFKA-18659)."""
 
 
-class Served(NamedTuple):
+class ServedApi(NamedTuple):
     """One api as ApiVersions names it, and from which version on it is served."""
 
     api: str
@@ -164,7 +164,7 @@ def range_in(ranges: Ranges, release: str) -> tuple[int, int] | None:
     return next((ranges[each] for each in reversed(until) if each in ranges), None)
 
 
-def served(profile: Profile) -> Iterator[Served]:
+def served(profile: Profile) -> Iterator[ServedApi]:
     """What a node of the profile announces, by the number of the api."""
     release = release_of(profile)
     for api in sorted(RANGES, key=key_of):
@@ -174,7 +174,7 @@ def served(profile: Profile) -> Iterator[Served]:
         oldest = max(found[0], known[0])
         newest = min(found[1], known[1], NEWEST_SERVED.get(api, known[1]))
         if oldest <= newest:
-            yield Served(api, key_of(api), ANNOUNCED_FROM.get(api, oldest), oldest, newest)
+            yield ServedApi(api, key_of(api), ANNOUNCED_FROM.get(api, oldest), oldest, newest)
 
 
 def profile_called(name: str) -> Profile | None:

@@ -12,7 +12,7 @@ from reference.errors import NotEnoughReplicas, NotLeaderOrFollower, Refusal, Un
 from reference.log.partition import Partition
 from reference.recording.recorder import observe
 from reference.world.brokers import Brokers
-from reference.world.history import ALL, NOBODY_ANSWERS
+from reference.world.history import ALL, NO_ACKS
 from reference.world.messages import Answer, MarkerAnswer, Produce, Request, WriteMarker
 from reference.world.steps import TraceSteps
 from spec.vocabulary import NO_OFFSET, ErrorCode, Offset
@@ -81,7 +81,7 @@ class Appends:
             self._answer_at_once(request, requested, reply)
 
     def _answer_at_once(self, request: Request, requested: Produce, reply: AttemptReply) -> None:
-        send = self.unanswered if requested.acks == NOBODY_ANSWERS else self._answer
+        send = self.unanswered if requested.acks == NO_ACKS else self._answer
         send(request, reply)
 
     def _produce(self, request: Request, requested: Produce, guard: int) -> PartitionAnswer:

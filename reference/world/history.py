@@ -21,7 +21,7 @@ from spec.vocabulary import ABSENT, NO_OFFSET, ErrorCode
 NO_TRANSACTION: Final = -1
 ALL: Final = -1
 """Acks of all replicas in sync."""
-NOBODY_ANSWERS: Final = 0
+NO_ACKS: Final = 0
 """The acks with which a broker answers nothing, and a batch that is sent is a success."""
 
 INSTANCE: Final = "instance-"
@@ -54,7 +54,7 @@ class SentBatch(NamedTuple):
         return self.batch.outcome is True
 
 
-class Call(NamedTuple):
+class PendingCall(NamedTuple):
     """A call that has not returned: the api of its answer, and the columns that the answer repeats."""
 
     api: str
@@ -67,7 +67,7 @@ class Unreported:
     """Batches and calls whose result a client still awaits."""
 
     batches: list[SentBatch] = field(default_factory=list)
-    calls: list[Call] = field(default_factory=list)
+    calls: list[PendingCall] = field(default_factory=list)
 
     @property
     def is_over(self) -> bool:
@@ -83,7 +83,7 @@ class Unreported:
         self.batches = [sent for sent in self.batches if sent.batch.outcome is None]
         return decided
 
-    def returned_calls(self) -> list[Call]:
+    def returned_calls(self) -> list[PendingCall]:
         """The calls that return now, each once."""
         returned = [call for call in self.calls if call.result.is_done]
         self.calls = [call for call in self.calls if not call.result.is_done]
@@ -143,7 +143,7 @@ class HistoryRows:
         if all(call.result is not result for call in unreported.calls):
             for part in parts or ({},):
                 self.note(api, client, columns | part)
-            unreported.calls.append(Call(f"{api}Answered", result, columns))
+            unreported.calls.append(PendingCall(f"{api}Answered", result, columns))
 
     def reports(self, client: str, unreported: Unreported, columns: Row) -> None:
         """The client gets the results of its batches and calls; `columns` identify them."""

@@ -34,7 +34,7 @@ def play_pipelines(world: PipelineWorld, node: int = 0) -> None:
     world.clock.advance(PAUSE_MS)
     for worker in world.workers:
         if worker.works:
-            world.worker_goes_on(worker, node)
+            world.worker_continues(worker, node)
             world.worker_beats(worker)
     paused = {worker.instance.number for worker in world.workers if worker.paused}
     for instance in world.instances:

@@ -116,7 +116,7 @@ class PipelineWorld(TransactionWorld):
 
     # --- the program of a worker ------------------------------------------------------------------------------
 
-    def worker_goes_on(self, worker: WorkerRun, node: int = 0) -> None:
+    def worker_continues(self, worker: WorkerRun, node: int = 0) -> None:
         """The application's thread: whatever can be done next; it may be nothing but waiting.
 
         Args:

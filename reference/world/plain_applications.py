@@ -13,7 +13,7 @@ from reference.world.applications import STALE_LEADER
 from reference.world.brokers import Brokers
 from reference.world.history import (
     ALL,
-    NOBODY_ANSWERS,
+    NO_ACKS,
     PRODUCER,
     HistoryRows,
     RecordOrigin,
@@ -145,7 +145,7 @@ class PlainApplications:
         version = request_versions(self._profile).produce
         body = Produce(version, "", partition, attempt, application.acks, made_by)
         request = self._wires.send(Plain(application.number), application.known_leaders[partition], body)
-        if application.acks == NOBODY_ANSWERS:
+        if application.acks == NO_ACKS:
             self._wires.give_up(request)
             application.producer.receive(attempt, AttemptReply(ErrorCode.NONE))
             self._report(application)

@@ -12,7 +12,7 @@ from reference.client.producer import Attempt
 from reference.errors import Refusal
 from reference.network import NetworkMessage
 from reference.replication.controller import Controller
-from reference.replication.messages import AlterPartition, AskEpochEnd, FetchRequest, LeaderAndIsr
+from reference.replication.messages import AlterPartition, EpochEndRequest, FetchRequest, LeaderAndIsr
 from reference.world.producer_history import producer_name
 from reference.world.replica_rows import node_name
 from reference.world.replicas_base import ReplicasBase, controller_name
@@ -136,7 +136,7 @@ class ReplicasWorld(ReplicasBase):
                 answer, proposal = broker.answer_fetch(partition, body, node.now)
                 self._send(receiver, sender, partition, FollowerFetchAnswer(body, answer))
                 self._propose(node, partition, proposal)
-            case AskEpochEnd():
+            case EpochEndRequest():
                 end = broker.replicas[partition].epoch_end(body)
                 self._send(receiver, sender, partition, EpochAnswer(body, end))
             case FollowerFetchAnswer() | EpochAnswer():

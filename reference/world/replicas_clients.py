@@ -10,7 +10,7 @@ from reference.world.replicas_shape import ReplicasShape
 from spec.versions import Profile
 from spec.vocabulary import ErrorCode, Timestamp
 
-NOBODY_ANSWERS = 0
+NO_ACKS = 0
 """The acks with which a broker answers nothing."""
 
 
@@ -55,7 +55,7 @@ class ReplicaProducers:
         """A producer sends its next batch: to which broker, and what."""
         attempt = self.producers[producer].drain(partition)
         broker, acks = self.leaders[producer][partition], self._shape.writers[producer].acks
-        if acks == NOBODY_ANSWERS:
+        if acks == NO_ACKS:
             self.producers[producer].receive(attempt, AttemptReply(ErrorCode.NONE))
         else:
             self.sent[producer, attempt.number] = broker, self._clock.now

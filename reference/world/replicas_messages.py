@@ -7,8 +7,8 @@ from reference.client.producer import Attempt, AttemptReply
 from reference.replication.messages import (
     Altered,
     AlterPartition,
-    AskEpochEnd,
     EpochEndAnswer,
+    EpochEndRequest,
     FetchRequest,
     FollowerFetchResult,
     LeaderAndIsr,
@@ -41,7 +41,7 @@ class FollowerFetchAnswer(NamedTuple):
 class EpochAnswer(NamedTuple):
     """The answer to OffsetsForLeaderEpoch."""
 
-    request: AskEpochEnd
+    request: EpochEndRequest
     answer: EpochEndAnswer
 
 
@@ -71,7 +71,7 @@ Body = (
     | BatchAnswer
     | FetchRequest
     | FollowerFetchAnswer
-    | AskEpochEnd
+    | EpochEndRequest
     | EpochAnswer
     | AlterPartition
     | AlterAnswer

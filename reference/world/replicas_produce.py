@@ -14,7 +14,7 @@ from reference.world.replicas_nodes import BrokerNode
 from reference.world.replicas_shape import ACKS_ALL
 from spec.vocabulary import Api, ErrorCode, Offset, Origin, Timestamp
 
-PRODUCE_VERSION: Final = 11
+PRODUCE_VERSION: Final = 11  # the newest version of Produce before partitions join a transaction by it (12)
 
 Send = Callable[[str, str, int, Body], object]
 """Sends a message: from whom, to whom, of which partition, what."""

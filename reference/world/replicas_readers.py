@@ -12,7 +12,7 @@ from reference.world.partition_readers import READERS, PartitionReaders
 from reference.world.replicas_nodes import BrokerNode
 from spec.vocabulary import LeaderEpoch
 
-FIRST_EPOCH: Final = LeaderEpoch(0)
+FIRST_EPOCH: Final = LeaderEpoch(0)  # the leader epoch of a new partition
 
 
 class ReplicaReaders:

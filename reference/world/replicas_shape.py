@@ -6,7 +6,7 @@ from typing import Final
 from reference.client.producer import DELIVERY_TIMEOUT_MS
 from reference.log.producer_state import PRODUCER_EXPIRATION_MS
 
-ACKS_ALL: Final = -1
+ACKS_ALL: Final = -1  # the number of acks=all on the wire
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Final
 from reference.errors import Refusal
 from reference.log.batch import blank_batch
 from reference.recording.recorder import batch_columns, reply_columns
-from reference.replication.messages import NO_EPOCH, AlterPartition, AskEpochEnd, FetchRequest
+from reference.replication.messages import NO_EPOCH, AlterPartition, EpochEndRequest, FetchRequest
 from reference.replication.replica import Replica
 from reference.tape import Tape
 from reference.world.replicas import ReplicasWorld
@@ -68,7 +68,7 @@ def stranger_asks_for_epoch(world: ReplicasWorld, tape: Tape, node: BrokerNode) 
     if world.profile.fetch_names_leader_epoch:
         named = LeaderEpoch(max(0, replica.leader_epoch + tape.pick((0, -1, 1))))
     epoch = LeaderEpoch(max(0, replica.leader_epoch + tape.pick((0, -1, FAR))))
-    replica.epoch_end(AskEpochEnd(NUMBER, tape.pick(others), named, epoch))
+    replica.epoch_end(EpochEndRequest(NUMBER, tape.pick(others), named, epoch))
     return True
 
 

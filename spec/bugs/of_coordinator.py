@@ -41,7 +41,7 @@ _LOCKED: Final = violated("4.3", instance("4.3", _LOWERED), "open_can_time_out")
 _NO_ROTATION: Final = violated("4.2", instance("4.2", _LOSSY), "open_can_be_ended")
 _NOT_IN_LOG: Final = violated("4.2", instance("4.2", _FAILING_OVER), "last_epoch_is_not_handed_out")
 _BURNT: Final = violated("2.5", instance("2.5", _FAILING, last_epoch=4), "epochs_are_not_burnt")
-_GOES_ON: Final = violated(
+_CLIENT_CONTINUES: Final = violated(
     "3.9.0", instance("3.9.0", replace(_TWO, mapping_error_abortable=True), last_epoch=3), "replaced_commits_nothing"
 )
 _HALF: Final = violated(
@@ -83,9 +83,9 @@ OF_COORDINATOR: Final = (
         source=("KAFKA-18019",),
         rule=rules.FENCE_ZOMBIE_CANNOT_COMMIT,
         cases=(
-            _GOES_ON,
-            holds_in(_GOES_ON, "4.0", instance("4.0", _TWO, 3), why="the error is fatal to the client"),
-            holds_in(_GOES_ON, "4.4", instance("4.4", _TWO, 3), why="the error is fatal to the client"),
+            _CLIENT_CONTINUES,
+            holds_in(_CLIENT_CONTINUES, "4.0", instance("4.0", _TWO, 3), why="the error is fatal to the client"),
+            holds_in(_CLIENT_CONTINUES, "4.4", instance("4.4", _TWO, 3), why="the error is fatal to the client"),
         ),
     ),
     Bug(

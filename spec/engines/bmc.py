@@ -98,7 +98,7 @@ class Unrolling:
         self._after = [z3.Const(f"after:{scalar}", scalar.sort()) for scalar in self._relation.before]
         self._step = all_of(self._relation.guard, *_equal(self._after, self._relation.after))
         self._start = all_of(True, *_equal(self._relation.before, self._relation.initial))
-        self.violations = {claim.name: term for claim, term in zip(claims, self._relation.asked, strict=True)}
+        self.violations = {claim.name: term for claim, term in zip(claims, self._relation.claims, strict=True)}
 
     def start(self) -> Term:
         """The state of step 0 is the initial one."""
@@ -162,7 +162,7 @@ class Unrolling:
         violated = all_of(inside, negate(claim.holds(self._before.state, *at)))
         return self._numbers.value(violated) if isinstance(violated, bool) else violated
 
-    def _whole(self, asked: Sequence[Term]) -> Relation:
+    def _whole(self, claims: Sequence[Term]) -> Relation:
         facts: list[Term] = [any_of(*(self._chosen == k for k in range(len(self._system.actions) + 1)))]
         after = self._before.state
         for number, action in enumerate(self._system.actions):
@@ -171,7 +171,7 @@ class Unrolling:
             after = self._chosen_state(self._chosen == number, state, after)
         initial = self._before.values(self._system.initially())
         following = self._before.values(after)
-        guard, *plain = simplified(without_integers([all_of(*facts), *following, *asked]))
+        guard, *plain = simplified(without_integers([all_of(*facts), *following, *claims]))
         count = len(following)
         return Relation(guard, self._before.constants(), initial, plain[:count], plain[count:])
 
@@ -242,21 +242,21 @@ def _strides(depth: int, stride: int) -> Iterator[range]:
 def _shortest(solver: Any, unrolling: Unrolling, depths: range) -> Refuted | Unknown | None:
     """The shortest violation of these depths, if there is one."""
     violations = {(d, name): unrolling.at(term, d) for d in depths for name, term in unrolling.violations.items()}
-    first = _ask(solver, any_of(*violations.values()), f"{depths[0]}..{depths[-1]}")
+    first = _check(solver, any_of(*violations.values()), f"{depths[0]}..{depths[-1]}")
     if first is None or isinstance(first, Unknown):
         return first
     for (number, name), violation in violations.items():
-        answer = _ask(solver, violation, f"{number}?{name}")
+        answer = _check(solver, violation, f"{number}?{name}")
         if answer is not None:
             return answer if isinstance(answer, Unknown) else Refuted(name, unrolling.trace(answer, number))
     return Unknown("bounded search: a violation was found, and then was not")
 
 
-def _ask(solver: Any, violation: Term, label: str) -> Any:
+def _check(solver: Any, violation: Term, label: str) -> Any:
     """A model of the violation, `None` where there is none, or why the solver does not know."""
-    asked = z3.Bool(label)
-    solver.add(implies(asked, violation))
-    answer = solver.check(asked)
+    claims = z3.Bool(label)
+    solver.add(implies(claims, violation))
+    answer = solver.check(claims)
     if answer == z3.sat:
         return solver.model()
     return None if answer == z3.unsat else Unknown(f"bounded search: {solver.reason_unknown()}")

@@ -17,19 +17,19 @@ class Relation:
         before: the scalars, constants of which nothing is known.
         initial: their values at the start.
         after: their values after the step.
-        asked: what is asked of the state before.
+        claims: what is asked of the state before.
     """
 
     guard: Term
     before: Sequence[Term]
     initial: Sequence[Term]
     after: Sequence[Term]
-    asked: Sequence[Term]
+    claims: Sequence[Term]
 
     def given(self, known: Sequence[tuple[Term, Term]]) -> "Relation":
         """The relation where these scalars have these values."""
-        guard, *reported = simplified([self.guard, *self.after, *self.asked], known)
-        return replace(self, guard=guard, after=reported[: len(self.after)], asked=reported[len(self.after) :])
+        guard, *reported = simplified([self.guard, *self.after, *self.claims], known)
+        return replace(self, guard=guard, after=reported[: len(self.after)], claims=reported[len(self.after) :])
 
     def only(self, kept: Sequence[int]) -> "Relation":
         """The relation of the scalars at these places."""
@@ -73,7 +73,7 @@ def _asked_about(relation: Relation) -> set[int]:
     """Places of the scalars that guard or question speak of, or that such a scalar's next value speaks of."""
     place = {scalar.get_id(): k for k, scalar in enumerate(relation.before)}
     found: set[int] = set()
-    waiting = [relation.guard, *relation.asked]
+    waiting = [relation.guard, *relation.claims]
     while waiting:
         new = {place[one] for one in _constants(waiting) if one in place} - found
         found |= new

@@ -78,7 +78,7 @@ class InductionSearch:
         self._derived = derived(system, finite)
         self._solver = z3.SolverFor("QF_FD")
         self._solver.set("random_seed", 0)
-        self._asked = 0
+        self._questions = 0
         self._solver.add(*(_bounded(scalar) for scalar in self._tables.constants() if z3.is_int(scalar)))
         self._wishes = list(self._wished())
         self._solver.add(*self._terms(self._instances(system.lemmas)))
@@ -126,11 +126,11 @@ class InductionSearch:
     ) -> InductionCounterexample | None:
         if broken is False:
             return None
-        self._asked += 1
-        asked = z3.Bool(f"asked {self._asked}")
-        self._solver.add(*self._terms([implies(asked, broken)]))
+        self._questions += 1
+        question = z3.Bool(f"question {self._questions}")
+        self._solver.add(*self._terms([implies(question, broken)]))
         for _ in range(MOST_REFINED):
-            model = self._smallest(asked)
+            model = self._smallest(question)
             if model is None:
                 return None
             found = self._read(model, claim, about, act)
@@ -140,11 +140,11 @@ class InductionSearch:
             self._solver.add(*self._terms(lemmas))
         raise ValueError(f"no counterexample to {claim.name} was found that keeps the lemmas outside the instance")
 
-    def _smallest(self, asked: Term) -> Any:
+    def _smallest(self, question: Term) -> Any:
         """A model with as many numbers as possible as at the start, and the others small."""
-        if not self._sat(asked):
+        if not self._sat(question):
             return None
-        model, fixed = self._solver.model(), [asked]
+        model, fixed = self._solver.model(), [question]
         for label, wish in self._wishes:
             if z3.is_true(model.eval(wish, model_completion=True)):
                 fixed.append(label)

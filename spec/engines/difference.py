@@ -13,7 +13,7 @@ from spec.engines.finite import Finite
 from spec.engines.verdict import Happening, Trace
 from spec.systems.language import System
 
-MOST_STATES: Final = 100_000
+MOST_STATES: Final = 100_000  # states of both systems together, at most: beyond them the comparison ends and says so
 
 Seen = tuple[Any, ...]
 """A state by its values: those of the functions that both systems have, at each point, in order."""

@@ -56,8 +56,8 @@ def explore(
         most_states: where there are more, the verdict is unknown.
         symmetry: count only one of the states that differ in the names of opaque things alone.
     """
-    asked = system.theorems if claims is None else tuple(claims)
-    return narrowest(lambda narrow: _Search(system, finite, asked, symmetry, narrow=narrow).run(depth, most_states))
+    wanted = system.theorems if claims is None else tuple(claims)
+    return narrowest(lambda narrow: _Search(system, finite, wanted, symmetry, narrow=narrow).run(depth, most_states))
 
 
 @dataclass(slots=True)
@@ -103,9 +103,9 @@ class _Search:
         self._moves = MemoizedValues(self._layout, self._steps.remembered)
         alike = Symmetry(system, finite, self._layout) if symmetry else ()
         self._symmetry = alike if isinstance(alike, Symmetry) and len(alike) > 1 else None
-        asked: list[Claim | Goal] = [*system.goals, *claims]
-        self._asked = [(each, at) for each in asked for at in finite.points(each.over)]
-        self._alarms = Alarms(self._layout, [MemoizedValue(self._layout, _expected(*each)) for each in self._asked])
+        wanted: list[Claim | Goal] = [*system.goals, *claims]
+        self._points = [(each, at) for each in wanted for at in finite.points(each.over)]
+        self._alarms = Alarms(self._layout, [MemoizedValue(self._layout, _expected(*each)) for each in self._points])
         self._from: dict[Cells, tuple[Cells, Happening, int] | None] = {}
         self._found = Exploration()
 
@@ -168,12 +168,12 @@ class _Search:
     def _look(self, cells: Cells, unexpected: Sequence[int]) -> Refuted | None:
         """The outcome of reached goals and violated claims in a state."""
         broken = None
-        for asked in [self._asked[number][0] for number in unexpected]:
-            if isinstance(asked, Claim):
-                broken = broken or Refuted(asked.name, self._trace(cells))
-            elif asked.name not in self._found.reached:
-                self._found.reached[asked.name] = self._trace(cells)
-                self._alarms.silence(number for number, (other, _) in enumerate(self._asked) if other is asked)
+        for found in [self._points[number][0] for number in unexpected]:
+            if isinstance(found, Claim):
+                broken = broken or Refuted(found.name, self._trace(cells))
+            elif found.name not in self._found.reached:
+                self._found.reached[found.name] = self._trace(cells)
+                self._alarms.silence(number for number, (other, _) in enumerate(self._points) if other is found)
         return broken
 
     def _trace(self, cells: Cells) -> Trace:
@@ -189,11 +189,11 @@ class _Search:
         return self._symmetry.reported(steps)
 
 
-def _expected(asked: Claim | Goal, at: Point) -> Work:
+def _expected(wanted: Claim | Goal, at: Point) -> Work:
     """That a claim holds, and a goal is not reached."""
-    if isinstance(asked, Claim):
-        return lambda state, _: bool(asked.holds(state, *at))
-    return lambda state, _: not asked.reached(state, *at)
+    if isinstance(wanted, Claim):
+        return lambda state, _: bool(wanted.holds(state, *at))
+    return lambda state, _: not wanted.reached(state, *at)
 
 
 def _may(action: Action, state: State, at: Point) -> bool:

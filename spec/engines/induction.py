@@ -18,7 +18,7 @@ from spec.engines.patterns import functions, in_sight, patterns
 from spec.engines.proof_cache import Digests, ProofCache, key_of
 from spec.engines.reading_z3 import INTEGERS, Numbers, python_value, symbolic
 from spec.engines.second_solver import SecondOpinion
-from spec.engines.solving import USUAL, Answer, Settings, asked
+from spec.engines.solving import USUAL, Answer, SolverSettings, answer_of
 from spec.engines.uninterpreted import arguments, defined, literal, named, sorts_of, uninterpreted
 from spec.engines.verdict import Proved, Refuted, Unknown, Verdict
 from spec.protocol.records import flatten
@@ -67,7 +67,7 @@ class Prover:
         kept: answers of earlier runs, to which those of this one are added; without it everything is solved.
     """
 
-    def __init__(self, system: System, settings: Settings = USUAL, kept: ProofCache | None = None) -> None:
+    def __init__(self, system: System, settings: SolverSettings = USUAL, kept: ProofCache | None = None) -> None:
         self._system = system
         self._settings = settings
         self._answers = kept
@@ -153,7 +153,7 @@ class Prover:
         awake = {action.name: self._happening(action)[0] for action in self._system.actions if not action.dormant}
         given = {claim.name: all_of(self._lemmas[claim.name], self._somewhere(claim)) for claim in self._system.lemmas}
         for name, happens in {"": True, **awake}.items():
-            answer = asked("nothing", [happens], given, self._settings.few, self._settings.seed)
+            answer = answer_of("nothing", [happens], given, self._settings.few, self._settings.seed)
             if isinstance(answer.verdict, Proved):
                 culprits = ", ".join(sorted(answer.needed)) or "nothing at all"
                 with_what = f"{name}, which can never happen" if name else "each other, and anything follows from them"
@@ -220,7 +220,7 @@ class Prover:
         for given in tries:
             last = given is tries[-1]
             effort = self._settings.many if last else self._settings.few
-            answer = asked(claim.name, facts if last else shown, given, effort, self._settings.seed)
+            answer = answer_of(claim.name, facts if last else shown, given, effort, self._settings.seed)
             if isinstance(answer.verdict, Proved):
                 break
         return answer
@@ -242,7 +242,7 @@ def prove(system: System) -> tuple[Obligation, ...]:
 
 
 def prove_fact(
-    fact: Fact, numbers: Numbers = INTEGERS, settings: Settings = USUAL, kept: ProofCache | None = None
+    fact: Fact, numbers: Numbers = INTEGERS, settings: SolverSettings = USUAL, kept: ProofCache | None = None
 ) -> Obligation:
     """A fact of a decision, for all inputs: without quantifiers, so that a refutation is an input that shows it.
 
@@ -267,14 +267,14 @@ def prove_fact(
     return Obligation(fact.rule, fact.name, FOR_ALL, answer.verdict, solved, seconds, kept=not solved, second=second)
 
 
-def _second(name: str, answer: Answer, facts: Sequence[Term], settings: Settings) -> SecondOpinion:
+def _second(name: str, answer: Answer, facts: Sequence[Term], settings: SolverSettings) -> SecondOpinion:
     """What another solver says where this one has found a proof, if it is to be asked."""
     if settings.second is None or not isinstance(answer.verdict, Proved):
         return SecondOpinion.NONE
     return settings.second.on(name, facts)
 
 
-def _decided(fact: Fact, negated: Term, records: Sequence[Any], numbers: Numbers, settings: Settings) -> Verdict:
+def _decided(fact: Fact, negated: Term, records: Sequence[Any], numbers: Numbers, settings: SolverSettings) -> Verdict:
     solver = z3.SolverFor("QF_BV") if numbers.width else z3.Solver()
     solver.set("random_seed", settings.seed)
     solver.set("rlimit", fact.effort)

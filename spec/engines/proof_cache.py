@@ -14,7 +14,7 @@ from typing import Any, Final
 import z3
 
 from spec.algebra import Term
-from spec.engines.solving import Answer, Settings
+from spec.engines.solving import Answer, SolverSettings
 from spec.engines.verdict import Proved, Refuted, Unknown
 
 FORM: Final = 1
@@ -47,7 +47,7 @@ def digest(parts: Iterable[str]) -> str:
     return together.hexdigest()[:32]
 
 
-def key_of(claim: str, facts: Iterable[str], settings: Settings) -> str:
+def key_of(claim: str, facts: Iterable[str], settings: SolverSettings) -> str:
     """The key of a question without its hypotheses."""
     effort = {"seed": settings.seed, "few": settings.few, "many": settings.many}
     how = (z3.get_full_version(), json.dumps(effort, sort_keys=True))

@@ -22,7 +22,7 @@ NOTHING_GIVEN: Final[Mapping[str, Term]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class SolverSettings:
     """How the solver is asked.
 
     Attributes:
@@ -38,7 +38,7 @@ class Settings:
     second: SecondSolver | None = None
 
 
-USUAL: Final = Settings()
+USUAL: Final = SolverSettings()
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Answer:
     needed: frozenset[str] = field(default_factory=frozenset)
 
 
-def asked(
+def answer_of(
     claim: str, facts: Sequence[Term], given: Mapping[str, Term] = NOTHING_GIVEN, effort: int = MANY, seed: int = 0
 ) -> Answer:
     """`Proved` where facts and hypotheses contradict each other.
@@ -89,4 +89,4 @@ def _within(context: z3.Context, term: Term) -> z3.BoolRef:
 
 def contradiction(claim: str, facts: Sequence[Term], effort: int = MANY) -> Verdict:
     """`Proved` where the facts, the claim's negation among them, contradict each other."""
-    return asked(claim, facts, effort=effort).verdict
+    return answer_of(claim, facts, effort=effort).verdict

@@ -14,11 +14,12 @@ from spec.evidence import Layer, evidences
 from spec.judging.judge import RuleCheck
 from spec.vocabulary import ABSENT, NO_OFFSET, ControlType
 
-NOBODY: Final = 0
+NO_NAME: Final = 0
 """The number of the empty name; all other names have numbers of their own."""
 
 READ_UNCOMMITTED: Final = 0
 READ_COMMITTED: Final = 1
+"""Kafka's numbers of the isolation levels (IsolationLevel)."""
 
 
 @unique
@@ -35,7 +36,7 @@ class EventKind(IntEnum):
     ENDING = 7  # it called commit or abort
     ENDED = 8  # the call returned success
     RESUMED = 9  # a reader got the offset that its group has committed
-    ASKED = 10  # a node handled a request of one of a client's transactions
+    HANDLED = 10  # a node handled a request of one of a client's transactions
     FAILED = 11  # the producer gave up on a batch: it will not be written again
     INITIATING = 12  # an application asked for its producer id and epoch
     FOUND = 13  # a group's coordinator returned, or received, an offset of a group
@@ -47,8 +48,8 @@ class Course(IntEnum):
     """An application's knowledge of one of its transactions; the higher, the more is decided."""
 
     BEGUN = 0
-    ABORT_ASKED = 1
-    COMMIT_ASKED = 2
+    ABORT_REQUESTED = 1
+    COMMIT_REQUESTED = 2
     ABORT_REPORTED = 3
     COMMIT_REPORTED = 4
 
@@ -72,9 +73,9 @@ class ClientEvent:
 
     event: Term = ABSENT
     step: Term = ABSENT
-    client: Term = NOBODY
-    name: Term = NOBODY
-    writer: Term = NOBODY
+    client: Term = NO_NAME
+    name: Term = NO_NAME
+    writer: Term = NO_NAME
     transaction: Term = ABSENT
     first_record: Term = ABSENT
     acks: Term = ABSENT
@@ -215,14 +216,16 @@ def in_the_begun(reported: ClientEvent, _previous: ClientEvent, begun: Term) -> 
 def in_its_course(reported: ClientEvent, previous: ClientEvent, _latest: Term) -> RuleCheck:
     """A transaction begins once, has one identity, and ends when its end is answered with the requested outcome."""
     at_stake = _is(reported, EventKind.BEGUN, EventKind.SENT, EventKind.ENDING, EventKind.ENDED)
-    asked = all_of(_is(previous, EventKind.ENDING), same(previous.committed, reported.committed))
+    as_requested = all_of(_is(previous, EventKind.ENDING), same(previous.committed, reported.committed))
     open_ = all_of(_is(previous, EventKind.BEGUN, EventKind.SENT), _is_of_one_identity(reported, previous))
     failed = all_of(_is(previous, EventKind.ENDED), negate(previous.error == 0))
     holds = choose(
         _is(reported, EventKind.BEGUN),
         previous.event == ABSENT,
         choose(
-            _is(reported, EventKind.ENDED), asked, choose(_is(reported, EventKind.SENT), open_, any_of(open_, failed))
+            _is(reported, EventKind.ENDED),
+            as_requested,
+            choose(_is(reported, EventKind.SENT), open_, any_of(open_, failed)),
         ),
     )
     return RuleCheck(rules.TXN_CLIENT_VERDICT, at_stake, holds)
@@ -270,9 +273,9 @@ def as_reported_to_client(reported: ClientEvent, _previous: ClientEvent, course:
 @evidences(rules.TXN_NO_CROSSTALK, Layer.TRACE)
 def as_asked_by_client(reported: ClientEvent, _previous: ClientEvent, course: Term) -> RuleCheck:
     """Records become visible only if the commit of their transaction was called, and are not lost if it was."""
-    asked = any_of(course == Course.COMMIT_ASKED.value, course == Course.COMMIT_REPORTED.value)
+    commits = any_of(course == Course.COMMIT_REQUESTED.value, course == Course.COMMIT_REPORTED.value)
     at_stake = all_of(_is_visible_or_hidden(reported), course >= 0)
-    holds = choose(reported.delivered, asked, negate(course == Course.COMMIT_REPORTED.value))
+    holds = choose(reported.delivered, commits, negate(course == Course.COMMIT_REPORTED.value))
     return RuleCheck(rules.TXN_NO_CROSSTALK, at_stake, holds)
 
 
@@ -285,7 +288,7 @@ def acts_on_its_own(reported: ClientEvent, _previous: ClientEvent, begun: Term) 
         begun: the client's newest transaction, absent before the first.
     """
     return RuleCheck(
-        rules.TXN_NO_CROSSTALK, all_of(_is(reported, EventKind.ASKED), begun >= 0), reported.transaction == begun
+        rules.TXN_NO_CROSSTALK, all_of(_is(reported, EventKind.HANDLED), begun >= 0), reported.transaction == begun
     )
 
 
@@ -293,9 +296,9 @@ def acts_on_its_own(reported: ClientEvent, _previous: ClientEvent, begun: Term) 
 def offsets_with_outputs(reported: ClientEvent, previous: ClientEvent, course: Term) -> RuleCheck:
     """A group resumes from a transaction's offset only if its commit was called, and its outputs are visible."""
     at_stake = all_of(_is(reported, EventKind.RESUMED), reported.error == 0, course >= 0)
-    asked = any_of(course == Course.COMMIT_ASKED.value, course == Course.COMMIT_REPORTED.value)
+    commits = any_of(course == Course.COMMIT_REQUESTED.value, course == Course.COMMIT_REPORTED.value)
     with_outputs = implies(_is_visible_or_hidden(previous), previous.delivered)
-    return RuleCheck(rules.OFFSETS_ATOMIC, at_stake, all_of(asked, with_outputs))
+    return RuleCheck(rules.OFFSETS_ATOMIC, at_stake, all_of(commits, with_outputs))
 
 
 @evidences(rules.OFFSETS_ATOMIC, Layer.TRACE)
@@ -325,18 +328,18 @@ def reads_on(reported: ClientEvent, previous: ClientEvent, answered_end: Term) -
         previous: the batch or answer before.
         answered_end: the offset after the latest answer before, 0 if that is empty; absent where it is not recorded.
     """
-    at_stake, holds = _goes_on(reported, previous, answered_end)
+    at_stake, holds = _position_continues(reported, previous, answered_end)
     return RuleCheck(rules.LSO_READ_COMMITTED, all_of(reported.isolation == READ_COMMITTED, at_stake), holds)
 
 
 @evidences(rules.SEQ_EXACTLY_ONCE, Layer.TRACE)
 def reads_all(reported: ClientEvent, previous: ClientEvent, answered_end: Term) -> RuleCheck:
     """The same of a read_uncommitted reader: every record of the log is read once."""
-    at_stake, holds = _goes_on(reported, previous, answered_end)
+    at_stake, holds = _position_continues(reported, previous, answered_end)
     return RuleCheck(rules.SEQ_EXACTLY_ONCE, all_of(reported.isolation == READ_UNCOMMITTED, at_stake), holds)
 
 
-def _goes_on(reported: ClientEvent, previous: ClientEvent, answered_end: Term) -> tuple[Term, Term]:
+def _position_continues(reported: ClientEvent, previous: ClientEvent, answered_end: Term) -> tuple[Term, Term]:
     """Whether the reader's position matters, and whether it is as it should be."""
     took = _is(previous, EventKind.TAKEN)
     resumed = all_of(_is(previous, EventKind.RESUMED), previous.error == 0, previous.offset >= 0)
@@ -439,7 +442,7 @@ def aborted_is_listed(reported: ClientEvent, _previous: ClientEvent, marker: Ter
 @evidences(rules.TXN_MARKER_ONCE, Layer.TRACE)
 def marked_between(reported: ClientEvent, following: ClientEvent, _marker: Term) -> RuleCheck:
     """Between the records of two transactions of a producer there is a marker."""
-    both = all_of(_is_visible_or_hidden(reported), _is_visible_or_hidden(following), negate(reported.writer == NOBODY))
+    both = all_of(_is_visible_or_hidden(reported), _is_visible_or_hidden(following), negate(reported.writer == NO_NAME))
     one = all_of(reported.writer == following.writer, reported.transaction == following.transaction)
     return RuleCheck(rules.TXN_MARKER_ONCE, both, one)
 
@@ -461,7 +464,7 @@ def in_order_sent(reported: ClientEvent, previous: ClientEvent, _latest: Term) -
 @evidences(rules.IDS_UNIQUE, Layer.TRACE)
 def of_one_name(reported: ClientEvent, previous: ClientEvent, _latest: Term) -> RuleCheck:
     """A producer id belongs to one transactional id, or to one application without."""
-    named = any_of(negate(reported.name == NOBODY), negate(previous.name == NOBODY))
+    named = any_of(negate(reported.name == NO_NAME), negate(previous.name == NO_NAME))
     holds = choose(named, reported.name == previous.name, reported.client == previous.client)
     both = negate(any_of(_is(reported, EventKind.TAKEN), _is(previous, EventKind.TAKEN)))
     return RuleCheck(rules.IDS_UNIQUE, all_of(previous.event >= 0, both), holds)

@@ -39,7 +39,7 @@ class FetchStep:
     """
 
     leading: Leading
-    asked: FollowerFetch
+    request: FollowerFetch
     known: EpochEnd
     error: Term
     answered: EpochEnd
@@ -50,11 +50,11 @@ class FetchStep:
 
 def judge_fetch(step: FetchStep, profile: Profile) -> Judged:
     """The answer, and the leader's state of the follower afterwards."""
-    expected = repl.fetched(step.leading, step.asked, step.known, profile=profile)
+    expected = repl.fetched(step.leading, step.request, step.known, profile=profile)
     end = choose(expected.diverges, step.known.end, ABSENT)
     epoch = choose(expected.diverges, step.known.epoch, ABSENT)
     answers = all_of(expected.error == step.error, step.answered.end == end, step.answered.epoch == epoch)
-    after = electing.progressed(step.before, step.asked.offset, step.leading.log_end, step.now)
+    after = electing.progressed(step.before, step.request.offset, step.leading.log_end, step.now)
     return expected.branch, (
         RuleCheck(AGREEMENT, True, answers),
         RuleCheck(SURVIVES, expected.gives_records, after.caught_up == step.caught_up),
@@ -149,15 +149,15 @@ def judge_follower_watermark(step: FollowerWatermarkStep, _: Profile) -> Judged:
 class ProduceStep:
     """Records arrive at a leader, or at a former one."""
 
-    asked: Produce
+    request: Produce
     leads: Term
     error: Term
 
 
 def judge_produce(step: ProduceStep, _: Profile) -> Judged:
     """The records are refused exactly where too few replicas are in sync; the log's own checks are judged elsewhere."""
-    expected = repl.admitted(step.asked)
-    refusal = any_of(*(step.error == guard.error for guard in repl.append_guards(step.asked)))
+    expected = repl.admitted(step.request)
+    refusal = any_of(*(step.error == guard.error for guard in repl.append_guards(step.request)))
     holds = choose(expected.granted, negate(refusal), step.error == expected.error)
     return expected.branch, (RuleCheck(SURVIVES, step.leads, holds),)
 
@@ -166,7 +166,7 @@ def judge_produce(step: ProduceStep, _: Profile) -> Judged:
 class AcknowledgeStep:
     """A producer that has waited for its records to be replicated is answered; `required` is the offset after them."""
 
-    asked: Produce
+    request: Produce
     leads: Term
     high_watermark: Term
     required: Term
@@ -175,7 +175,7 @@ class AcknowledgeStep:
 
 def judge_acknowledgement(step: AcknowledgeStep, _: Profile) -> Judged:
     """An acknowledgement needs the high watermark and enough replicas; a former leader answers with an error."""
-    expected = repl.acknowledged(step.asked, step.high_watermark, step.required)
+    expected = repl.acknowledged(step.request, step.high_watermark, step.required)
     error = choose(step.leads, expected.error, ErrorCode.NOT_LEADER_OR_FOLLOWER.value)
     return expected.branch, (RuleCheck(SURVIVES, True, error == step.error),)
 
@@ -246,14 +246,14 @@ class ProposalStep:
     """A controller gets a proposal for another in-sync set.
 
     Attributes:
-        asked: the proposal, but for what the controller finds out about the proposed set.
+        request: the proposal, but for what the controller finds out about the proposed set.
         sender: the broker that proposes.
         leader: the leader that the controller knows.
         replicas: of the partition, as far as the step shows them.
         size: brokers in the proposed set, replicas or not.
     """
 
-    asked: Proposal
+    request: Proposal
     sender: Term
     leader: Term
     replicas: Sequence[ProposedReplica]
@@ -272,7 +272,7 @@ class ProposalStep:
         may_be = (proposals.may_be_member(each.alive, each.counted, each.registered, profile) for each in self.replicas)
         barred = (all_of(member, negate(may)) for member, may in zip(members, may_be, strict=True))
         return replace(
-            self.asked,
+            self.request,
             leads=self.leader == self.sender,
             ill_formed=proposals.is_ill_formed([*shown, strangers]),
             ineligible=any_of(*barred),
@@ -284,8 +284,8 @@ def judge_proposal(step: ProposalStep, profile: Profile) -> Judged:
 
     Between 2.7 and KRaft the controller compares sets, which the step does not show either.
     """
-    asked = step.found(profile)
-    expected = electing.altered(asked, step.leader_epoch, step.partition_epoch, profile=profile)
+    request = step.found(profile)
+    expected = electing.altered(request, step.leader_epoch, step.partition_epoch, profile=profile)
     replaced = all_of(step.error == _NOT_CONTROLLER, negate(expected.error == _NOT_CONTROLLER))
     sets = any_of(profile.quorum_controller, negate(profile.insync_set_is_asked_for))
     shown = all_of(sets, any_of(*(each.broker >= 0 for each in step.replicas)))

@@ -13,7 +13,7 @@ from spec import rules
 from spec.algebra import Term, all_of, choose, negate
 from spec.protocol import verification
 from spec.protocol.append import NONE_DROPPED
-from spec.protocol.groups import NOBODY, GroupEntry, KnownClaim, commit_guards
+from spec.protocol.groups import NO_MEMBER, GroupEntry, KnownClaim, commit_guards
 from spec.protocol.guards import Guard, branch, dropped, error_of
 from spec.protocol.records import AppendRequest
 from spec.versions import Profile
@@ -93,7 +93,7 @@ class CommitRequest:
 
     version: Term
     verification_error: Term = ErrorCode.NONE.value
-    claim: KnownClaim = NOBODY
+    claim: KnownClaim = NO_MEMBER
     group_unnamed: Term = False
 
 

@@ -32,7 +32,7 @@ from spec.protocol.registering import AddRequest
 from spec.versions import Profile
 from spec.vocabulary import ABSENT, Api, ErrorCode
 
-NOBODY: Final = IdAndEpoch(ABSENT, ABSENT)
+NO_IDENTITY: Final = IdAndEpoch(ABSENT, ABSENT)
 
 LOGGED_AS: Final = MappingProxyType(
     {
@@ -92,7 +92,7 @@ class CoordinatorStep:
     """One recorded step: the id before and after, how many partitions its transaction has, and the answer."""
 
     before: TransactionEntry
-    asked: StepInput
+    inputs: StepInput
     error: Term
     answered: IdAndEpoch
     after: TransactionEntry
@@ -132,13 +132,13 @@ Decide: TypeAlias = Callable[[CoordinatorStep, Profile], StepResult]
 
 def initialize(step: CoordinatorStep, profile: Profile) -> StepResult:
     """InitProducerId, with the abort of what it finds open."""
-    asked, before = step.asked, step.before
+    inputs, before = step.inputs, step.before
     request = InitRequest(
-        timeout=asked.timeout,
+        timeout=inputs.timeout,
         fresh_producer_id=step.after.producer_id,
-        now=asked.now,
-        producer_id=asked.expected.producer_id,
-        producer_epoch=asked.expected.producer_epoch,
+        now=inputs.now,
+        producer_id=inputs.expected.producer_id,
+        producer_epoch=inputs.expected.producer_epoch,
     )
     transition = ids.initialize(before, request, profile)
     checks = ids.guards(ids.created(before, request), request, profile)
@@ -148,9 +148,9 @@ def initialize(step: CoordinatorStep, profile: Profile) -> StepResult:
     plain = StepResult(
         transition.branch,
         checks,
-        choose(fences, handed, worded(transition.error, asked.version, ids.FENCED_SINCE)),
+        choose(fences, handed, worded(transition.error, inputs.version, ids.FENCED_SINCE)),
         handed_out(transition),
-        choose_entry(fences, decided(aborted, asked.now, profile), durable(transition, profile)),
+        choose_entry(fences, decided(aborted, inputs.now, profile), durable(transition, profile)),
         choose(transition.appends, step.partitions_after == 0, are_partitions_kept(step)),
     )
     rolled_back = choose_entry(
@@ -163,24 +163,24 @@ def initialize(step: CoordinatorStep, profile: Profile) -> StepResult:
 
 def register(step: CoordinatorStep, profile: Profile, *, verifies: bool = False) -> StepResult:
     """AddPartitionsToTxn and AddOffsetsToTxn: partitions are added, or verified."""
-    asked = step.asked
+    inputs = step.inputs
     request = AddRequest(
-        producer_id=asked.producer.producer_id,
-        producer_epoch=asked.producer.producer_epoch,
-        all_registered=asked.registered,
-        now=asked.now,
-        client_version=registering.client_version(asked.version),
+        producer_id=inputs.producer.producer_id,
+        producer_epoch=inputs.producer.producer_epoch,
+        all_registered=inputs.registered,
+        now=inputs.now,
+        client_version=registering.client_version(inputs.version),
         verify_only=verifies,
     )
     transition = registering.register(step.before, request, profile)
-    error = registering.verified(transition, asked.registered, profile) if verifies else transition.error
-    grown = choose(asked.registered, step.partitions_after == step.partitions, step.partitions_after > step.partitions)
+    error = registering.verified(transition, inputs.registered, profile) if verifies else transition.error
+    grown = choose(inputs.registered, step.partitions_after == step.partitions, step.partitions_after > step.partitions)
     joined = all_of(step.registered_after, grown)
     plain = StepResult(
         transition.branch,
         registering.guards(step.before, request, profile),
-        worded(error, asked.version, registering.FENCED_SINCE),
-        NOBODY,
+        worded(error, inputs.version, registering.FENCED_SINCE),
+        NO_IDENTITY,
         durable(transition, profile),
         choose(transition.appends, joined, are_partitions_kept(step)),
     )
@@ -194,28 +194,30 @@ def verify(step: CoordinatorStep, profile: Profile) -> StepResult:
 
 def add_offsets(step: CoordinatorStep, profile: Profile) -> StepResult:
     """AddOffsetsToTxn, which only clients without version 2 send, whatever the request's version."""
-    of_client = replace(step, asked=replace(step.asked, version=choose(step.asked.version >= 2, 2, step.asked.version)))
+    of_client = replace(
+        step, inputs=replace(step.inputs, version=choose(step.inputs.version >= 2, 2, step.inputs.version))
+    )
     return register(of_client, profile)
 
 
 def end(step: CoordinatorStep, profile: Profile) -> StepResult:
     """EndTxn of a client."""
-    asked = step.asked
+    inputs = step.inputs
     request = EndRequest(
-        producer_id=asked.producer.producer_id,
-        producer_epoch=asked.producer.producer_epoch,
-        commits=asked.commits,
-        bumps=asked.version >= ending.BUMPS_SINCE,
+        producer_id=inputs.producer.producer_id,
+        producer_epoch=inputs.producer.producer_epoch,
+        commits=inputs.commits,
+        bumps=inputs.version >= ending.BUMPS_SINCE,
         fresh_producer_id=step.after.next_producer_id,
-        now=asked.now,
+        now=inputs.now,
     )
     transition = ending.end(step.before, request, profile)
     plain = StepResult(
         transition.branch,
         ending.guards(step.before, request, profile),
-        worded(transition.error, asked.version, ending.FENCED_SINCE),
+        worded(transition.error, inputs.version, ending.FENCED_SINCE),
         ending.answered(transition, request, profile),
-        decided(transition, asked.now, profile),
+        decided(transition, inputs.now, profile),
         are_partitions_kept(step),
     )
     return unless_failed(step, plain, transition.appends, append_failed(step.before, transition, profile))
@@ -226,7 +228,7 @@ def end(step: CoordinatorStep, profile: Profile) -> StepResult:
 
 def time_out(step: CoordinatorStep, profile: Profile) -> StepResult:
     """The abort of a transaction past its timeout; a younger one stays as it is."""
-    now, fencing = step.asked.now, completing.fence(step.before)
+    now, fencing = step.inputs.now, completing.fence(step.before)
     due = all_of(completing.is_timed_out(step.before, now), negate(ids.cannot_fence(step.before, profile)))
     aborted = abort(step, fencing, profile)
     logged = all_of(aborted.appends, is_preparing(step.after))
@@ -234,7 +236,7 @@ def time_out(step: CoordinatorStep, profile: Profile) -> StepResult:
     after = choose_entry(logged, decided(aborted, now, profile), unlogged)
     due_guard = Guard("timed_out", rules.TXN_TIMEOUT, True, ErrorCode.NONE.value)
     entry = choose_entry(due, after, step.before)
-    return StepResult(1, (due_guard,), ErrorCode.NONE.value, NOBODY, entry, are_partitions_kept(step))
+    return StepResult(1, (due_guard,), ErrorCode.NONE.value, NO_IDENTITY, entry, are_partitions_kept(step))
 
 
 def marked(step: CoordinatorStep, profile: Profile) -> StepResult:
@@ -249,29 +251,29 @@ def marked(step: CoordinatorStep, profile: Profile) -> StepResult:
     entry, after = step.before, step.after
     target = completing.prepare_complete(entry, after.update_time, profile).target
     is_owed = all_of(is_preparing(entry), entry.pending == target.state)
-    timely = all_of(after.update_time >= 0, after.update_time <= step.asked.now)
+    timely = all_of(after.update_time >= 0, after.update_time <= step.inputs.now)
     written = negate(is_unwritable(target.client_version, profile))
     done = all_of(is_owed, timely, written, is_at_rest(after), step.partitions <= 1)
     ended = choose_entry(done, completed(entry, target, profile), entry)
     partitions = choose(done, step.partitions_after == 0, step.partitions_after < step.partitions)
-    return StepResult(0, (), ErrorCode.NONE.value, NOBODY, ended, partitions)
+    return StepResult(0, (), ErrorCode.NONE.value, NO_IDENTITY, ended, partitions)
 
 
 def expire(step: CoordinatorStep, profile: Profile) -> StepResult:
     """An id at rest is removed; any other stays."""
-    idle = completing.is_expired(step.before, step.asked.now, expiration=0)
+    idle = completing.is_expired(step.before, step.inputs.now, expiration=0)
     guard = Guard("expired", rules.TXN_EXPIRY, True, ErrorCode.NONE.value)
     entry = choose_entry(idle, TransactionEntry(), step.before)
-    return StepResult(1, (guard,), ErrorCode.NONE.value, NOBODY, entry, are_partitions_kept(step))
+    return StepResult(1, (guard,), ErrorCode.NONE.value, NO_IDENTITY, entry, are_partitions_kept(step))
 
 
 def load(step: CoordinatorStep, profile: Profile) -> StepResult:
     """A new coordinator loads a record and completes the transaction whose outcome the record holds."""
     record = loaded(replace(step.after, pending=ABSENT), profile)
-    owing = completing.prepare_complete(record, step.asked.now, profile).entry
+    owing = completing.prepare_complete(record, step.inputs.now, profile).entry
     guard = Guard("loaded", rules.TXN_FAILOVER, True, ErrorCode.NONE.value)
     entry = choose_entry(is_preparing(record), owing, record)
-    return StepResult(1, (guard,), ErrorCode.NONE.value, NOBODY, entry)
+    return StepResult(1, (guard,), ErrorCode.NONE.value, NO_IDENTITY, entry)
 
 
 # --- parts of them --------------------------------------------------------------------------------------------
@@ -279,7 +281,7 @@ def load(step: CoordinatorStep, profile: Profile) -> StepResult:
 
 def abort(step: CoordinatorStep, fencing: TransactionEntry, profile: Profile) -> Transition:
     """The coordinator's own abort of the transaction that the step found open."""
-    now, fresh = step.asked.now, step.after.next_producer_id
+    now, fresh = step.inputs.now, step.after.next_producer_id
     return ending.end(fencing, completing.fencing_abort(step.before, fresh, now, profile), profile)
 
 

@@ -111,7 +111,7 @@ class ProposalDecision:
 
 
 def proposal_guards(
-    asked: Proposal, leader_epoch: Term, partition_epoch: Term, profile: Profile = NEWEST
+    proposal: Proposal, leader_epoch: Term, partition_epoch: Term, profile: Profile = NEWEST
 ) -> tuple[Guard, ...]:
     """What the controller refuses: an older leader, an older in-sync set, an ineligible member.
 
@@ -120,7 +120,7 @@ def proposal_guards(
     yet are those of a newer controller.
 
     Args:
-        asked: the leader's AlterPartition (KIP-497), or its own write before that.
+        proposal: the leader's AlterPartition (KIP-497), or its own write before that.
         leader_epoch: the leader epoch that is in force.
         partition_epoch: of the in-sync set that is in force.
         profile: the release.
@@ -128,28 +128,28 @@ def proposal_guards(
     survives = rules.REPL_COMMITTED_SURVIVES
     stale = ErrorCode.FENCED_LEADER_EPOCH.value
     if not profile.insync_set_is_asked_for:
-        version = negate(asked.partition_epoch == partition_epoch)
+        version = negate(proposal.partition_epoch == partition_epoch)
         return (Guard("stale_in_sync_set", survives, version, ErrorCode.INVALID_UPDATE_VERSION.value),)
-    newer = any_of(asked.leader_epoch > leader_epoch, asked.partition_epoch > partition_epoch)
+    newer = any_of(proposal.leader_epoch > leader_epoch, proposal.partition_epoch > partition_epoch)
     checked = profile.proposal_checked
     return (
-        Guard("stale_registration", survives, negate(asked.registered), ErrorCode.STALE_BROKER_EPOCH.value),
+        Guard("stale_registration", survives, negate(proposal.registered), ErrorCode.STALE_BROKER_EPOCH.value),
         Guard("newer_than_known", survives, all_of(checked, newer), ErrorCode.NOT_CONTROLLER.value),
-        Guard("stale_leader_epoch", survives, asked.leader_epoch < leader_epoch, stale),
-        Guard("not_the_leader", survives, all_of(checked, negate(asked.leads)), ErrorCode.INVALID_REQUEST.value),
+        Guard("stale_leader_epoch", survives, proposal.leader_epoch < leader_epoch, stale),
+        Guard("not_the_leader", survives, all_of(checked, negate(proposal.leads)), ErrorCode.INVALID_REQUEST.value),
         Guard(
             "stale_in_sync_set",
             survives,
-            negate(asked.partition_epoch == partition_epoch),
+            negate(proposal.partition_epoch == partition_epoch),
             ErrorCode.INVALID_UPDATE_VERSION.value,
         ),
-        Guard("ill_formed", survives, all_of(checked, asked.ill_formed), ErrorCode.INVALID_REQUEST.value),
-        Guard("ineligible", survives, all_of(checked, asked.ineligible), ErrorCode.INELIGIBLE_REPLICA.value),
+        Guard("ill_formed", survives, all_of(checked, proposal.ill_formed), ErrorCode.INVALID_REQUEST.value),
+        Guard("ineligible", survives, all_of(checked, proposal.ineligible), ErrorCode.INELIGIBLE_REPLICA.value),
     )
 
 
 def altered(
-    asked: Proposal,
+    proposal: Proposal,
     leader_epoch: Term,
     partition_epoch: Term,
     without: frozenset[str] = frozenset(),
@@ -158,13 +158,13 @@ def altered(
     """The in-sync set changes only by a proposal of the current leader that knows the current set.
 
     Args:
-        asked: the proposal.
+        proposal: the proposal.
         leader_epoch: the present one.
         partition_epoch: of the present in-sync set.
         without: names of guards that never apply.
         profile: the release.
     """
-    checks = dropped(proposal_guards(asked, leader_epoch, partition_epoch, profile), without)
+    checks = dropped(proposal_guards(proposal, leader_epoch, partition_epoch, profile), without)
     decided = branch(checks)
     return ProposalDecision(decided, error_of(checks, decided))
 

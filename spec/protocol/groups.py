@@ -47,7 +47,7 @@ class KnownClaim:
     instance_matches: Term = False
 
 
-NOBODY = KnownClaim()
+NO_MEMBER = KnownClaim()
 """An admin client, or a consumer that assigns its partitions by itself."""
 
 
@@ -279,8 +279,8 @@ def after_commit(entry: GroupEntry, profile: Profile, *, recorded: Term, transac
         recorded: the offsets are in the log.
         transactional: the commit belongs to a transaction.
     """
-    asked = all_of(transactional, profile.commit_creates_group)
-    return replace(entry, known=any_of(entry.known, recorded, asked))
+    creates = all_of(transactional, profile.commit_creates_group)
+    return replace(entry, known=any_of(entry.known, recorded, creates))
 
 
 def reloaded(entry: GroupEntry, has_records: Term) -> GroupEntry:

@@ -80,42 +80,42 @@ class FetchReply:
         return all_of(self.branch == PASSED, negate(self.diverges))
 
 
-def fetch_guards(leading: Leading, asked: FollowerFetch) -> tuple[Guard, ...]:
+def fetch_guards(leading: Leading, request: FollowerFetch) -> tuple[Guard, ...]:
     """The errors of a Fetch before the log is read: another leader epoch, or no leader at all."""
-    names_epoch = negate(asked.epoch == ABSENT)
+    names_epoch = negate(request.epoch == ABSENT)
     agreement = rules.REPL_PREFIX_AGREEMENT
     return (
         Guard(
             "fenced_leader_epoch",
             agreement,
-            all_of(names_epoch, asked.epoch < leading.epoch),
+            all_of(names_epoch, request.epoch < leading.epoch),
             ErrorCode.FENCED_LEADER_EPOCH.value,
         ),
         Guard(
             "unknown_leader_epoch",
             agreement,
-            all_of(names_epoch, asked.epoch > leading.epoch),
+            all_of(names_epoch, request.epoch > leading.epoch),
             ErrorCode.UNKNOWN_LEADER_EPOCH.value,
         ),
         Guard("not_leader", agreement, negate(leading.leads), ErrorCode.NOT_LEADER_OR_FOLLOWER.value),
     )
 
 
-def range_guards(leading: Leading, asked: FollowerFetch, end: EpochEnd) -> tuple[Guard, ...]:
+def range_guards(leading: Leading, request: FollowerFetch, end: EpochEnd) -> tuple[Guard, ...]:
     """A follower fetches within the leader's log, and names an epoch whose end the leader knows."""
-    names = negate(asked.last_epoch == ABSENT)
+    names = negate(request.last_epoch == ABSENT)
     unknown = all_of(names, any_of(end.epoch == ABSENT, end.end == ABSENT))
-    beyond = all_of(negate(diverges(asked, end)), asked.offset > leading.log_end)
+    beyond = all_of(negate(diverges(request, end)), request.offset > leading.log_end)
     agreement = rules.REPL_PREFIX_AGREEMENT
     return (
         Guard("last_epoch_unknown", agreement, unknown, OUT_OF_RANGE),
-        Guard("below_log_start", agreement, asked.offset < leading.log_start, OUT_OF_RANGE),
+        Guard("below_log_start", agreement, request.offset < leading.log_start, OUT_OF_RANGE),
         Guard("beyond_log_end", agreement, beyond, OUT_OF_RANGE),
     )
 
 
 def incarnation_guards(
-    leading: Leading, asked: FollowerFetch, end: EpochEnd, profile: Profile = NEWEST
+    leading: Leading, request: FollowerFetch, end: EpochEnd, profile: Profile = NEWEST
 ) -> tuple[Guard, ...]:
     """A Fetch of a follower's past registration is refused (KIP-903, since 3.7).
 
@@ -123,20 +123,20 @@ def incarnation_guards(
 
     Args:
         leading: what the leader knows of the follower's registration.
-        asked: the Fetch.
+        request: the Fetch.
         end: where the leader's log has the end of the Fetch's last leader epoch.
         profile: the release.
     """
-    names = negate(asked.incarnation == ABSENT)
-    stale = all_of(profile.stale_fetch_refused, names, asked.incarnation < leading.incarnation)
-    counts = all_of(stale, negate(diverges(asked, end)))
+    names = negate(request.incarnation == ABSENT)
+    stale = all_of(profile.stale_fetch_refused, names, request.incarnation < leading.incarnation)
+    counts = all_of(stale, negate(diverges(request, end)))
     not_leader = ErrorCode.NOT_LEADER_OR_FOLLOWER.value
     return (Guard("stale_incarnation", rules.REPL_COMMITTED_SURVIVES, counts, not_leader),)
 
 
 def fetched(
     leading: Leading,
-    asked: FollowerFetch,
+    request: FollowerFetch,
     end: EpochEnd,
     without: frozenset[str] = frozenset(),
     profile: Profile = NEWEST,
@@ -145,25 +145,25 @@ def fetched(
 
     Args:
         leading: the broker that gets the request.
-        asked: the request.
+        request: the request.
         end: where the leader's log has the end of the follower's last epoch.
         without: names of guards that never apply.
         profile: the release.
     """
     checks = (
-        *fetch_guards(leading, asked),
-        *range_guards(leading, asked, end),
-        *incarnation_guards(leading, asked, end, profile),
+        *fetch_guards(leading, request),
+        *range_guards(leading, request, end),
+        *incarnation_guards(leading, request, end, profile),
     )
     kept = dropped(checks, without)
     decided = branch(kept)
-    return FetchReply(decided, error_of(kept, decided), all_of(decided == PASSED, diverges(asked, end)))
+    return FetchReply(decided, error_of(kept, decided), all_of(decided == PASSED, diverges(request, end)))
 
 
-def diverges(asked: FollowerFetch, end: EpochEnd) -> Term:
+def diverges(request: FollowerFetch, end: EpochEnd) -> Term:
     """The follower has records of its last epoch that the leader does not have (KIP-595)."""
-    names = negate(asked.last_epoch == ABSENT)
-    return all_of(names, any_of(end.epoch < asked.last_epoch, end.end < asked.offset))
+    names = negate(request.last_epoch == ABSENT)
+    return all_of(names, any_of(end.epoch < request.last_epoch, end.end < request.offset))
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,45 +263,45 @@ class ReplicatedAdmission:
         return self.branch == PASSED
 
 
-def append_guards(asked: Produce) -> tuple[Guard, ...]:
+def append_guards(request: Produce) -> tuple[Guard, ...]:
     """The errors of a Produce before it is appended."""
-    known = any_of(*(asked.acks == acks for acks in (ACKS_ALL, ACKS_LEADER, ACKS_NONE)))
+    known = any_of(*(request.acks == acks for acks in (ACKS_ALL, ACKS_LEADER, ACKS_NONE)))
     survives = rules.REPL_COMMITTED_SURVIVES
     return (
         Guard("invalid_acks", survives, negate(known), ErrorCode.INVALID_REQUIRED_ACKS.value),
-        Guard("not_enough_replicas", survives, _too_few(asked), ErrorCode.NOT_ENOUGH_REPLICAS.value),
+        Guard("not_enough_replicas", survives, _too_few(request), ErrorCode.NOT_ENOUGH_REPLICAS.value),
     )
 
 
-def admitted(asked: Produce) -> ReplicatedAdmission:
+def admitted(request: Produce) -> ReplicatedAdmission:
     """Records are appended, except with acks=all while too few replicas are in sync."""
-    return _admission(append_guards(asked))
+    return _admission(append_guards(request))
 
 
-def acknowledge_guards(asked: Produce, high_watermark: Term, required: Term) -> tuple[Guard, ...]:
+def acknowledge_guards(request: Produce, high_watermark: Term, required: Term) -> tuple[Guard, ...]:
     """What delays or refuses the acknowledgement of appended records: replication, then a set that has shrunk.
 
     Args:
-        asked: the request, with the in-sync set as it is now.
+        request: the request, with the in-sync set as it is now.
         high_watermark: of the leader.
         required: the offset after the last record.
     """
-    waits = all_of(asked.acks == ACKS_ALL, high_watermark < required)
+    waits = all_of(request.acks == ACKS_ALL, high_watermark < required)
     survives = rules.REPL_COMMITTED_SURVIVES
     return (
         Guard("not_yet_replicated", survives, waits, ErrorCode.REQUEST_TIMED_OUT.value),
         Guard(
             "not_enough_replicas_after_append",
             survives,
-            _too_few(asked),
+            _too_few(request),
             ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND.value,
         ),
     )
 
 
-def acknowledged(asked: Produce, high_watermark: Term, required: Term) -> ReplicatedAdmission:
+def acknowledged(request: Produce, high_watermark: Term, required: Term) -> ReplicatedAdmission:
     """With acks=all records are acknowledged below the high watermark; its error where the request times out."""
-    return _admission(acknowledge_guards(asked, high_watermark, required))
+    return _admission(acknowledge_guards(request, high_watermark, required))
 
 
 def _admission(checks: tuple[Guard, ...]) -> ReplicatedAdmission:
@@ -309,8 +309,8 @@ def _admission(checks: tuple[Guard, ...]) -> ReplicatedAdmission:
     return ReplicatedAdmission(decided, error_of(checks, decided))
 
 
-def _too_few(asked: Produce) -> Term:
-    return all_of(asked.acks == ACKS_ALL, asked.in_sync < asked.min_in_sync)
+def _too_few(request: Produce) -> Term:
+    return all_of(request.acks == ACKS_ALL, request.in_sync < request.min_in_sync)
 
 
 def _smaller(left: Term, right: Term) -> Term:

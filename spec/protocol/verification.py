@@ -39,10 +39,10 @@ class VerificationEntry:
     bumps: Term = False
 
 
-NOTHING_ASKED: Final = VerificationEntry()
+NO_VERIFICATION: Final = VerificationEntry()
 
 
-def is_asked(entry: ProducerEntry, request: AppendRequest, version: Term, profile: Profile) -> Term:
+def needs_verification(entry: ProducerEntry, request: AppendRequest, version: Term, profile: Profile) -> Term:
     """The leader asks the coordinator: the batch would open a transaction on the partition, and verification is on.
 
     A Produce skips batches without a producer id (ReplicaManager.handleProduceAppend). For offsets the coordinator is
@@ -68,10 +68,10 @@ def is_asked(entry: ProducerEntry, request: AppendRequest, version: Term, profil
 
 def is_refused_unasked(entry: ProducerEntry, request: AppendRequest, profile: Profile) -> Term:
     """A stale epoch is refused without verification (KAFKA-18042)."""
-    return all_of(profile.stale_epoch_before_asking, fence.is_stale(entry, request))
+    return all_of(profile.stale_epoch_before_coordinator, fence.is_stale(entry, request))
 
 
-def asked(entry: VerificationEntry, request: AppendRequest, version: Term) -> VerificationEntry:
+def started(entry: VerificationEntry, request: AppendRequest, version: Term) -> VerificationEntry:
     """The entry while a verification runs; a higher epoch replaces it, a lower sequence lowers `lowest`."""
     renewed = any_of(negate(entry.pending), request.producer_epoch > entry.epoch)
     lower = all_of(request.producer_epoch == entry.epoch, request.base_sequence < entry.lowest)

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from spec.algebra import Term
 from spec.readings.formulas import DecisionFormula, Sheet, parts_of, used_again
 from spec.readings.java_class import CLASS, METHOD, PACKAGE
-from spec.readings.row_values import GuardedValue, Integers, NamedValues, RowCases, Those, Value, terms_of
+from spec.readings.row_values import GuardedValue, Integers, NamedValues, PresentRows, RowCases, Value, terms_of
 from spec.vocabulary import ABSENT
 
 LONG: Final = "long"
@@ -249,7 +249,7 @@ class _Values:
             case NamedValues(fields):
                 values = ", ".join(map(self.of, fields.values()))
                 return self._made(f"return new GenericInternalRow(new Object[] {{{values}}});")
-            case Those(members):
+            case PresentRows(members):
                 adds = " ".join(f"if ({self.plain(fact)}) found.add({self.of(record)});" for fact, record in members)
                 found = f"java.util.ArrayList found = new java.util.ArrayList({len(members)});"
                 return self._made(f"{found} {adds} return new GenericArrayData(found.toArray());")

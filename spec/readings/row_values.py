@@ -30,13 +30,13 @@ class NamedValues:
 
 
 @dataclass(frozen=True, slots=True)
-class Those:
+class PresentRows:
     """An array of the records whose facts hold, in this order; there is at least one, and all have the same fields."""
 
     members: tuple[tuple[Term, NamedValues], ...]
 
 
-Value: TypeAlias = Term | Integers | GuardedValue | NamedValues | Those
+Value: TypeAlias = Term | Integers | GuardedValue | NamedValues | PresentRows
 """What a result can be."""
 
 
@@ -64,7 +64,7 @@ def terms_of(value: Value) -> Iterator[Term]:
         case NamedValues(fields):
             for inner in fields.values():
                 yield from terms_of(inner)
-        case Those(members):
+        case PresentRows(members):
             for fact, record in members:
                 yield fact
                 yield from terms_of(record)

@@ -7,7 +7,6 @@ from typing import Any, Final, TypeVar
 
 from spec.protocol import (
     append,
-    asking,
     blocks,
     committing,
     completing,
@@ -22,6 +21,7 @@ from spec.protocol import (
     registering,
     repl,
     verification,
+    verification_queue,
 )
 from spec.protocol.coordinator import TransactionEntry, worded
 from spec.protocol.guards import Guard
@@ -101,7 +101,7 @@ def _replica_fetch(profile: Profile) -> Answers:
 
 def _by_itself(profile: Profile) -> Answers:
     """What a coordinator does without being asked: each step is its own guard."""
-    step = _any(coordinator_steps.CoordinatorStep, before=ENTRY, after=ENTRY, asked=_ASKED, answered=_NOBODY)
+    step = _any(coordinator_steps.CoordinatorStep, before=ENTRY, after=ENTRY, inputs=_INPUTS, answered=_IDENTITY)
     found: dict[str, frozenset[str]] = {}
     for decide in (coordinator_steps.time_out, coordinator_steps.expire, coordinator_steps.load):
         found.update(answers_of(decide(step, profile).checks))
@@ -152,8 +152,8 @@ def _verified(profile: Profile) -> Answers:
     )
 
 
-_NOBODY: Final = _any(ending.IdAndEpoch)
-_ASKED: Final = _any(coordinator_steps.StepInput, producer=_NOBODY, expected=_NOBODY)
+_IDENTITY: Final = _any(ending.IdAndEpoch)
+_INPUTS: Final = _any(coordinator_steps.StepInput, producer=_IDENTITY, expected=_IDENTITY)
 
 DECISIONS: Final[Mapping[str, Decided]] = MappingProxyType(
     {
@@ -161,7 +161,9 @@ DECISIONS: Final[Mapping[str, Decided]] = MappingProxyType(
         "append": lambda profile: answers_of(
             append.guards(PRODUCER, _any(AppendRequest), profile, _any(MetVerification))
         ),
-        "question-to-coordinator": lambda _: answers_of(asking.guards(_any(asking.PendingVerification), ANYTHING)),
+        "question-to-coordinator": lambda _: answers_of(
+            verification_queue.guards(_any(verification_queue.PendingVerification), ANYTHING)
+        ),
         "verification": lambda profile: _renamed(lambda error: verification.reported(error, ANYTHING, profile)),
         "init-producer-id": lambda profile: answers_of(ids.guards(ENTRY, _any(ids.InitRequest), profile)),
         "add-partitions": lambda profile: answers_of(registering.guards(ENTRY, _any(registering.AddRequest), profile)),

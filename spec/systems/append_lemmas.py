@@ -122,7 +122,7 @@ def ended_resend_is_asked_about(
     """
     ended = all_of(request.transactional, request.producer_id >= 0, negate(entry.in_transaction))
     verified = any_of(profile.commits_verified, negate(request.origin == Origin.COORDINATOR.value))
-    return implies(all_of(ended, verified), verification.is_asked(entry, request, ANY_VERSION, profile))
+    return implies(all_of(ended, verified), verification.needs_verification(entry, request, ANY_VERSION, profile))
 
 
 def epochs_never_fall_here(
@@ -256,8 +256,8 @@ _OF_EPOCHS: Final = (
 def append_facts() -> tuple[Fact, ...]:
     """The meaning of sequences, resends and epochs, for every release; to be proved over integers."""
     of_all = [fact for profile in PROFILES.values() for fact in _of_release(profile)]
-    asked = [fact for profile in PROFILES.values() for fact in _of_verifying(profile)]
-    return (*of_all, *asked)
+    of_verifying = [fact for profile in PROFILES.values() for fact in _of_verifying(profile)]
+    return (*of_all, *of_verifying)
 
 
 def append_facts_of(profile: Profile) -> tuple[Fact, ...]:

@@ -212,11 +212,11 @@ class _CleaningActions:
     def is_cleaned(self, state: State) -> State:
         """What need not stay is gone, and its offset stays empty."""
 
-        def goes(position: Term) -> Term:
+        def is_removed(position: Term) -> Term:
             met = self._met(state, position)
             return all_of(_is_stable(state, position), negate(decision.stays(met, self.knobs.profile)))
 
-        return state.but(present=rewrite(state.present, goes, lambda _: False))
+        return state.but(present=rewrite(state.present, is_removed, lambda _: False))
 
     @staticmethod
     def _met(state: State, position: Term) -> CleanedRecord:

@@ -6,7 +6,7 @@ Arguments:
     one: the first replica of the assignment.
     two: the second.
     three: the third.
-    asked: who leads now, whether the first is to, and whether anyone may.
+    inputs: who leads now, whether the first is to, and whether anyone may.
 """
 
 from dataclasses import dataclass
@@ -42,14 +42,14 @@ class ElectionInput:
 
 
 def leader_has_what_is_committed(
-    profile: Profile, one: AssignedReplica, two: AssignedReplica, three: AssignedReplica, asked: ElectionInput
+    profile: Profile, one: AssignedReplica, two: AssignedReplica, three: AssignedReplica, inputs: ElectionInput
 ) -> Term:
     """The leader is alive, and in sync or eligible; any other leader, called unclean, only where none is fit."""
     replicas = (one, two, three)
-    election = _election(replicas, asked, profile)
+    election = _election(replicas, inputs, profile)
     fit = _fit(replicas, profile)
     able = [
-        any_of(clean, _leads_uncleanly(replicas, each, asked, profile))
+        any_of(clean, _leads_uncleanly(replicas, each, inputs, profile))
         for clean, each in zip(fit, replicas, strict=True)
     ]
     leads = [election.leader == broker for broker in range(len(replicas))]
@@ -64,31 +64,31 @@ def leader_has_what_is_committed(
 
 
 def eligible_lead_where_nobody_is_in_sync(
-    one: AssignedReplica, two: AssignedReplica, three: AssignedReplica, asked: ElectionInput
+    one: AssignedReplica, two: AssignedReplica, three: AssignedReplica, inputs: ElectionInput
 ) -> Term:
     """Beside a member of the in-sync set, dead or alive, no eligible replica leads, but in an unclean election.
 
     Not the preferred one, and not the one that leads: what an in-sync set has members for is decided by them.
     """
     replicas = (one, two, three)
-    election = _election(replicas, asked, NEWEST)
+    election = _election(replicas, inputs, NEWEST)
     members = any_of(*(each.in_sync for each in replicas))
     is_member = any_of(*(all_of(election.leader == broker, each.in_sync) for broker, each in enumerate(replicas)))
     return implies(
-        members, any_of(election.leader == ABSENT, is_member, all_of(asked.unclean_allowed, election.unclean))
+        members, any_of(election.leader == ABSENT, is_member, all_of(inputs.unclean_allowed, election.unclean))
     )
 
 
 def last_leader_is_before_anyone(
-    one: AssignedReplica, two: AssignedReplica, three: AssignedReplica, asked: ElectionInput
+    one: AssignedReplica, two: AssignedReplica, three: AssignedReplica, inputs: ElectionInput
 ) -> Term:
     """Where both sets are empty, the last leader leads again if it is there, and no other does while it is."""
     replicas = (one, two, three)
-    election = _election(replicas, asked, NEWEST)
-    nobody = negate(any_of(*(any_of(each.in_sync, each.eligible) for each in replicas)))
+    election = _election(replicas, inputs, NEWEST)
+    none_fit = negate(any_of(*(any_of(each.in_sync, each.eligible) for each in replicas)))
     again = [all_of(each.alive, each.last_known) for each in replicas]
     return implies(
-        nobody,
+        none_fit,
         all_of(
             *(
                 implies(all_of(each, negate(any_of(*again[:broker]))), election.leader == broker)
@@ -100,14 +100,14 @@ def last_leader_is_before_anyone(
 
 
 def leader_stays_or_is_the_first(
-    profile: Profile, one: AssignedReplica, two: AssignedReplica, three: AssignedReplica, asked: ElectionInput
+    profile: Profile, one: AssignedReplica, two: AssignedReplica, three: AssignedReplica, inputs: ElectionInput
 ) -> Term:
     """A leader that is fit stays, unless the first of the assignment is preferred; a new one is the first that is."""
     replicas = (one, two, three)
-    leader = _election(replicas, asked, profile).leader
+    leader = _election(replicas, inputs, profile).leader
     fit = _fit(replicas, profile)
-    to_first = all_of(asked.prefers, fit[0])
-    stays = [all_of(asked.leader == broker, fit[broker]) for broker in range(len(replicas))]
+    to_first = all_of(inputs.prefers, fit[0])
+    stays = [all_of(inputs.leader == broker, fit[broker]) for broker in range(len(replicas))]
     anew = negate(any_of(to_first, *stays))
     return all_of(
         implies(to_first, leader == 0),
@@ -120,14 +120,14 @@ def leader_stays_or_is_the_first(
 
 
 def who_leads_is_electable(
-    one: AssignedReplica, two: AssignedReplica, three: AssignedReplica, asked: ElectionInput
+    one: AssignedReplica, two: AssignedReplica, three: AssignedReplica, inputs: ElectionInput
 ) -> Term:
     """There is a leader exactly where a replica is electable, and it is one of those: systems elect any of them."""
     replicas = (one, two, three)
-    leader = _election(replicas, asked, NEWEST).leader
+    leader = _election(replicas, inputs, NEWEST).leader
     candidates = _candidates(replicas)
     nobody_eligible = negate(any_of(*(each.eligible for each in replicas)))
-    unclean = all_of(asked.unclean_allowed, negate(asked.prefers))
+    unclean = all_of(inputs.unclean_allowed, negate(inputs.prefers))
     able = [electing.is_electable(each, electing.is_empty(candidates), nobody_eligible, unclean) for each in candidates]
     return all_of(
         same(leader == ABSENT, negate(any_of(*able))),
@@ -136,13 +136,13 @@ def who_leads_is_electable(
 
 
 def new_leader_is_in_sync(
-    profile: Profile, one: AssignedReplica, two: AssignedReplica, three: AssignedReplica, asked: ElectionInput
+    profile: Profile, one: AssignedReplica, two: AssignedReplica, three: AssignedReplica, inputs: ElectionInput
 ) -> Term:
     """The in-sync set stays as it is exactly where a new leader is in it; else that leader is all of it."""
     replicas = (one, two, three)
-    election = _election(replicas, asked, profile)
+    election = _election(replicas, inputs, profile)
     is_member = any_of(*(all_of(election.leader == broker, each.in_sync) for broker, each in enumerate(replicas)))
-    changes = negate(any_of(election.leader == ABSENT, election.leader == asked.leader))
+    changes = negate(any_of(election.leader == ABSENT, election.leader == inputs.leader))
     return all_of(implies(changes, same(election.stays_in_sync, is_member)), any_of(changes, election.stays_in_sync))
 
 
@@ -153,8 +153,8 @@ def _candidates(replicas: tuple[AssignedReplica, ...]) -> list[Candidate]:
     ]
 
 
-def _election(replicas: tuple[AssignedReplica, ...], asked: ElectionInput, profile: Profile) -> ElectionOutcome:
-    return electing.chosen(_candidates(replicas), asked.leader, asked.prefers, asked.unclean_allowed, profile)
+def _election(replicas: tuple[AssignedReplica, ...], inputs: ElectionInput, profile: Profile) -> ElectionOutcome:
+    return electing.chosen(_candidates(replicas), inputs.leader, inputs.prefers, inputs.unclean_allowed, profile)
 
 
 def _fit(replicas: tuple[AssignedReplica, ...], profile: Profile) -> list[Term]:
@@ -166,12 +166,12 @@ def _fit(replicas: tuple[AssignedReplica, ...], profile: Profile) -> list[Term]:
 
 
 def _leads_uncleanly(
-    replicas: tuple[AssignedReplica, ...], who: AssignedReplica, asked: ElectionInput, profile: Profile
+    replicas: tuple[AssignedReplica, ...], who: AssignedReplica, inputs: ElectionInput, profile: Profile
 ) -> Term:
     """It is alive, and any replica may lead; or it led last, and both sets are empty."""
     left = [any_of(each.in_sync, each.eligible) for each in replicas]
     again = all_of(profile.eligible_leader_replicas, who.last_known, negate(any_of(*left)))
-    return all_of(who.alive, any_of(again, all_of(asked.unclean_allowed, negate(asked.prefers))))
+    return all_of(who.alive, any_of(again, all_of(inputs.unclean_allowed, negate(inputs.prefers))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,7 +268,7 @@ _ELECTION: Final[About] = (
     ("one", AssignedReplica),
     ("two", AssignedReplica),
     ("three", AssignedReplica),
-    ("asked", ElectionInput),
+    ("inputs", ElectionInput),
 )
 _SURVIVES: Final = rules.REPL_COMMITTED_SURVIVES
 _BEFORE_ELIGIBLE: Final = KAFKA_2_0

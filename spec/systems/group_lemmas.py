@@ -7,7 +7,7 @@ Arguments:
     joining: as whom, or in what, a request comes.
     past: the identity of a member of an earlier generation.
     member: as whom the request comes.
-    said: what else the requests say.
+    context: what else the requests say.
 """
 
 from dataclasses import dataclass, replace
@@ -21,14 +21,14 @@ from spec.protocol.committing import CommitRequest
 from spec.protocol.groups import GroupEntry, KnownClaim
 from spec.protocol.offsets import OffsetEntry
 from spec.protocol.records import MetVerification, ProducerEntry
-from spec.protocol.verification import NOTHING_ASKED
+from spec.protocol.verification import NO_VERIFICATION
 from spec.systems.decision_lemmas import About, Fact, stated
 from spec.versions import KAFKA_3_9, NEWEST, Profile
 from spec.vocabulary import ABSENT, ErrorCode, GroupState
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class RequestContext:
     """Other parts of requests: their versions, and whether they name a group."""
 
     join_version: Term = 0
@@ -38,40 +38,42 @@ class Said:
 
 
 def past_members_are_fenced(
-    profile: Profile, group: GroupEntry, joining: KnownClaim, past: KnownClaim, said: Said
+    profile: Profile, group: GroupEntry, joining: KnownClaim, past: KnownClaim, context: RequestContext
 ) -> Term:
     """Once a member has joined, or the last one has left, no generation from before commits, or brings an assignment.
 
     Only a static member that comes back without its id keeps its membership (KIP-345).
     """
-    joined = groups.join(group, joining, said.join_version, profile)
+    joined = groups.join(group, joining, context.join_version, profile)
     was_let_in = all_of(joined.error == 0, _is_possible(joining))
     comes_back = all_of(joining.instance_known, negate(joining.member_given))
     unchanged = _same_group(joined.entry, group)
-    ended = all_of(_begins(group, joined.entry), _refuses_all(profile, joined.entry, past, said))
+    ended = all_of(_begins(group, joined.entry), _refuses_all(profile, joined.entry, past, context))
     named = all_of(past.generation >= 0, past.generation <= group.generation)
     return all_of(
         implies(all_of(was_let_in, named), any_of(ended, all_of(comes_back, unchanged))),
         implies(negate(joined.error == 0), unchanged),
-        implies(named, _refuses_all(profile, groups.left(group), past, said)),
+        implies(named, _refuses_all(profile, groups.left(group), past, context)),
         _begins(group, groups.left(group)),
     )
 
 
-def members_join_as_themselves(profile: Profile, group: GroupEntry, joining: KnownClaim, said: Said) -> Term:
+def members_join_as_themselves(
+    profile: Profile, group: GroupEntry, joining: KnownClaim, context: RequestContext
+) -> Term:
     """A member id in a request is known to the group, as is the instance id, of this member alone.
 
     A member with neither gets a member id first, since version 4 (KIP-394). A group that is gone accepts no member.
     """
-    joined = groups.join(group, joining, said.join_version, profile)
+    joined = groups.join(group, joining, context.join_version, profile)
     let_in = joined.error == 0
     known = implies(joining.member_given, joining.member_known)
     static = all_of(joining.member_given, joining.instance_given)
     alone = implies(static, all_of(joining.instance_known, joining.instance_matches))
     stranger = negate(any_of(joining.member_given, joining.instance_given))
-    asked_again = all_of(stranger, said.join_version >= 4)
+    repeated = all_of(stranger, context.join_version >= 4)
     dead = group.state == GroupState.DEAD.value
-    return same(let_in, all_of(known, alone, negate(asked_again), negate(dead)))
+    return same(let_in, all_of(known, alone, negate(repeated), negate(dead)))
 
 
 def _begins(before: GroupEntry, after: GroupEntry) -> Term:
@@ -79,41 +81,45 @@ def _begins(before: GroupEntry, after: GroupEntry) -> Term:
     return after.generation == before.generation + 1
 
 
-def present_members_commit(profile: Profile, group: GroupEntry, member: KnownClaim, said: Said) -> Term:
+def present_members_commit(profile: Profile, group: GroupEntry, member: KnownClaim, context: RequestContext) -> Term:
     """A member of the present generation gets its assignment, and from then on commits, in transactions or without."""
     current = all_of(member.member_known, member.generation == group.generation, _is_known(member), group.known)
     awaits = group.state == GroupState.COMPLETING_REBALANCE.value
     synced = groups.sync(group, member, profile)
     stable = synced.entry.state == GroupState.STABLE.value
-    plain, transactional = _commits(profile, synced.entry, member, said)
-    takes = all_of(plain.error == 0, implies(_is_confirmed(said), transactional.error == 0))
+    plain, transactional = _commits(profile, synced.entry, member, context)
+    takes = all_of(plain.error == 0, implies(_is_confirmed(context), transactional.error == 0))
     return implies(
         all_of(current, awaits, group.generation >= 1),
         all_of(synced.error == 0, stable, synced.entry.generation == group.generation, takes),
     )
 
 
-def unconfirmed_offsets_are_refused(profile: Profile, group: GroupEntry, member: KnownClaim, said: Said) -> Term:
+def unconfirmed_offsets_are_refused(
+    profile: Profile, group: GroupEntry, member: KnownClaim, context: RequestContext
+) -> Term:
     """Offsets join a transaction only in a group with a name, and only once the transaction's coordinator agrees.
 
     The error for a group without a name comes before every other.
     """
-    _, decided = _commits(profile, group, member, said)
-    refused = negate(said.refused == 0)
+    _, decided = _commits(profile, group, member, context)
+    refused = negate(context.refused == 0)
     unnamed = decided.error == ErrorCode.INVALID_GROUP_ID.value
     return all_of(
-        implies(said.group_unnamed, unnamed),
+        implies(context.group_unnamed, unnamed),
         implies(refused, negate(decided.error == 0)),
     )
 
 
-def group_outlives_its_coordinator(profile: Profile, group: GroupEntry, past: KnownClaim, said: Said) -> Term:
+def group_outlives_its_coordinator(
+    profile: Profile, group: GroupEntry, past: KnownClaim, context: RequestContext
+) -> Term:
     """A group with offsets in the log has the same state at its next coordinator; else its generations end."""
-    recorded = groups.after_commit(group, profile, recorded=True, transactional=said.group_unnamed)
+    recorded = groups.after_commit(group, profile, recorded=True, transactional=context.group_unnamed)
     unrecorded = groups.after_commit(group, profile, recorded=False, transactional=False)
     kept, gone = groups.reloaded(recorded, has_records=True), groups.reloaded(group, has_records=False)
-    plain, _ = _commits(profile, gone, past, said)
-    simple, _ = _commits(profile, kept, groups.NOBODY, said)
+    plain, _ = _commits(profile, gone, past, context)
+    simple, _ = _commits(profile, kept, groups.NO_MEMBER, context)
     return all_of(
         kept.known,
         _same_group(replace(kept, known=group.known), group),
@@ -125,17 +131,17 @@ def group_outlives_its_coordinator(profile: Profile, group: GroupEntry, past: Kn
 
 
 def _commits(
-    profile: Profile, group: GroupEntry, member: KnownClaim, said: Said
+    profile: Profile, group: GroupEntry, member: KnownClaim, context: RequestContext
 ) -> tuple[committing.CommitDecision, committing.CommitDecision]:
-    request = CommitRequest(said.commit_version, said.refused, member, said.group_unnamed)
+    request = CommitRequest(context.commit_version, context.refused, member, context.group_unnamed)
     return (
         committing.commit(group, request, profile),
         committing.commit_in_transaction(group, request, profile),
     )
 
 
-def _refuses_all(profile: Profile, group: GroupEntry, past: KnownClaim, said: Said) -> Term:
-    plain, transactional = _commits(profile, group, past, said)
+def _refuses_all(profile: Profile, group: GroupEntry, past: KnownClaim, context: RequestContext) -> Term:
+    plain, transactional = _commits(profile, group, past, context)
     synced = groups.sync(group, past, profile)
     return all_of(
         negate(plain.error == 0),
@@ -157,8 +163,8 @@ def _is_known(claim: KnownClaim) -> Term:
     )
 
 
-def _is_confirmed(said: Said) -> Term:
-    return all_of(said.refused == 0, negate(said.group_unnamed))
+def _is_confirmed(context: RequestContext) -> Term:
+    return all_of(context.refused == 0, negate(context.group_unnamed))
 
 
 def _same_group(one: GroupEntry, other: GroupEntry) -> Term:
@@ -226,8 +232,8 @@ def offsets_join_their_transaction(
     """
     batch = committing.to_append(commit.producer_id, commit.producer_epoch, joining.offsets, commit.log_end)
     version = committing.as_produce(joining.version)
-    asks = verification.is_asked(entry, batch, version, profile)
-    adds = verification.asked(NOTHING_ASKED, batch, version).bumps
+    asks = verification.needs_verification(entry, batch, version, profile)
+    adds = verification.started(NO_VERIFICATION, batch, version).bumps
     has_offsets = all_of(entry.in_transaction, entry.epoch == commit.producer_epoch)
     due = any_of(joining.version >= 5, profile.partition_verification)
     return implies(
@@ -261,8 +267,8 @@ def stable_offset_is_decided(committed: OffsetEntry, fetch: OffsetsFetchInput) -
 
 
 _FENCE: Final = rules.OFFSETS_GENERATION_FENCE
-_MEMBER: Final[About] = (("group", GroupEntry), ("member", KnownClaim), ("said", Said))
-_PAST: Final[About] = (("group", GroupEntry), ("past", KnownClaim), ("said", Said))
+_MEMBER: Final[About] = (("group", GroupEntry), ("member", KnownClaim), ("context", RequestContext))
+_PAST: Final[About] = (("group", GroupEntry), ("past", KnownClaim), ("context", RequestContext))
 
 
 def group_facts() -> tuple[Fact, ...]:
@@ -277,7 +283,7 @@ def group_facts() -> tuple[Fact, ...]:
             stated(group_outlives_its_coordinator, _FENCE, _PAST, profile),
         )
     )
-    joining: About = (("group", GroupEntry), ("joining", KnownClaim), ("said", Said))
+    joining: About = (("group", GroupEntry), ("joining", KnownClaim), ("context", RequestContext))
     return (
         *of_releases,
         stated(members_join_as_themselves, _FENCE, joining, NEWEST),

@@ -210,12 +210,12 @@ class _MarkingActions:
         yield coordinator.is_preparing(state.entry())
 
     def _registered(self, state: State) -> Transition:
-        asked = AddRequest(0, 0, all_registered=False, client_version=BUMPING)
-        return registering.register(state.entry(), asked, self.knobs.profile)
+        request = AddRequest(0, 0, all_registered=False, client_version=BUMPING)
+        return registering.register(state.entry(), request, self.knobs.profile)
 
     def _ended(self, state: State, outcome: Term) -> Transition:
-        asked = EndRequest(0, 0, outcome == COMMIT, bumps=True, fresh_producer_id=1)
-        return ending.end(state.entry(), asked, self.knobs.profile)
+        request = EndRequest(0, 0, outcome == COMMIT, bumps=True, fresh_producer_id=1)
+        return ending.end(state.entry(), request, self.knobs.profile)
 
     def _recorded(self, state: State, transition: Transition) -> State:
         """The record of a transition is durable."""

@@ -102,7 +102,7 @@ def membership(knobs: MembershipKnobs) -> System:
         variables=(*VARIABLES, *(GHOSTS_APART * knobs.apart)),
         actions=(
             Action("member_commits", each, actions.is_to_commit, actions.coordinator_is_asked),
-            Action("coordinator_confirms", each, actions.is_asked, actions.is_confirmed),
+            Action("coordinator_confirms", each, actions.needs_verification, actions.is_confirmed),
             Action("group_rebalances", (), actions.may_rebalance, actions.group_rebalances),
             Action("offsets_are_written", each, actions.may_write, actions.are_written),
             *(apart * knobs.apart),
@@ -134,7 +134,7 @@ class _MembershipActions:
         """Whether the offsets partition is in the transaction."""
         return state.but(asking=update(state.asking, generation, to=True))
 
-    def is_asked(self, state: State, generation: Term) -> Iterator[Term]:
+    def needs_verification(self, state: State, generation: Term) -> Iterator[Term]:
         """The coordinator is asked about a commit."""
         yield state.asking(generation)
 

@@ -21,8 +21,10 @@ from spec.vocabulary import ABSENT
 
 TRANSACTION: Final = Sort("transaction")
 OUTCOME: Final = Sort("outcome")
+
 ABORT: Final = 0
 COMMIT: Final = 1
+"""The outcomes of a transaction, as points of `OUTCOME`."""
 
 ASSUMPTIONS: Final = (
     assume.OFFSET_OF_ONE_PRODUCER,

@@ -29,13 +29,13 @@ class RenamedIds:
     held: Term = 0
     previous: Term = 0
     following: Term = 0
-    asked: Term = 0
+    requested: Term = 0
     fresh: Term = 0
 
     @property
     def all(self) -> tuple[Term, ...]:
         """Each of them, in order."""
-        return (self.held, self.previous, self.following, self.asked, self.fresh)
+        return (self.held, self.previous, self.following, self.requested, self.fresh)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,20 +55,22 @@ Decide = Callable[[TransactionEntry, RequestFields, RenamedIds, Profile], Transi
 
 
 def _initialize(entry: TransactionEntry, asking: RequestFields, names: RenamedIds, profile: Profile) -> Transition:
-    request = InitRequest(asking.timeout, names.fresh, producer_id=names.asked, producer_epoch=asking.producer_epoch)
+    request = InitRequest(
+        asking.timeout, names.fresh, producer_id=names.requested, producer_epoch=asking.producer_epoch
+    )
     return ids.initialize(entry, request, profile)
 
 
 def _register(entry: TransactionEntry, asking: RequestFields, names: RenamedIds, profile: Profile) -> Transition:
     request = AddRequest(
-        names.asked, asking.producer_epoch, asking.all_registered, client_version=2, verify_only=asking.verify_only
+        names.requested, asking.producer_epoch, asking.all_registered, client_version=2, verify_only=asking.verify_only
     )
     return registering.register(entry, request, profile)
 
 
 def _end(entry: TransactionEntry, asking: RequestFields, names: RenamedIds, profile: Profile) -> Transition:
     request = EndRequest(
-        names.asked,
+        names.requested,
         asking.producer_epoch,
         asking.commits,
         asking.bumps,

@@ -27,8 +27,8 @@ class ProduceInput:
 
 def acknowledged_is_committed(of: ProduceInput) -> Term:
     """With acks=all the producer gets a success exactly once the records are committed, by enough replicas."""
-    asked = Produce(of.acks, of.in_sync, of.min_in_sync)
-    admitted, reported = repl.admitted(asked), repl.acknowledged(asked, of.high_watermark, of.required)
+    request = Produce(of.acks, of.in_sync, of.min_in_sync)
+    admitted, reported = repl.admitted(request), repl.acknowledged(request, of.high_watermark, of.required)
     waits, enough = of.acks == ACKS_ALL, of.in_sync >= of.min_in_sync
     known = any_of(waits, of.acks == ACKS_LEADER, of.acks == ACKS_NONE)
     committed = all_of(enough, of.high_watermark >= of.required)
@@ -157,8 +157,8 @@ class FollowerFetchInput:
 def records_continue_the_followers_log(of: FollowerFetchInput) -> Term:
     """A leader gives records only to a follower of its own epoch whose log is a part of the leader's."""
     leading = Leading(of.leads, of.epoch, of.log_start, of.log_end, of.registered)
-    asked = FollowerFetch(of.sent_epoch, of.offset, of.last_epoch, of.sent_incarnation)
-    reply = repl.fetched(leading, asked, EpochEnd(of.end_epoch, of.end), profile=NEWEST)
+    request = FollowerFetch(of.sent_epoch, of.offset, of.last_epoch, of.sent_incarnation)
+    reply = repl.fetched(leading, request, EpochEnd(of.end_epoch, of.end), profile=NEWEST)
     names = negate(of.last_epoch == ABSENT)
     known = all_of(of.end_epoch >= 0, of.end >= 0)
     part = implies(names, all_of(known, of.end_epoch >= of.last_epoch, of.end >= of.offset))

@@ -74,8 +74,8 @@ def open_transaction_is_aborted_first(profile: Profile, before: TransactionEntry
 def fenced_clients_know_the_word(profile: Profile, before: TransactionEntry, step: CoordinatorStepInput) -> Term:
     """A client with another epoch is fenced, with an error code that its version of the request knows."""
     fenced, older = ErrorCode.PRODUCER_FENCED.value, ErrorCode.INVALID_PRODUCER_EPOCH.value
-    asked = recorded(before, step)
-    added, ended, handed = (decide(asked, profile).error for decide in (register, end, initialize))
+    recorded_step = recorded(before, step)
+    added, ended, handed = (decide(recorded_step, profile).error for decide in (register, end, initialize))
     reported = negate(is_one_of(step.error, (*UNLOGGED, *ELSEWHERE)))
     stale = all_of(before.known, before.producer_id == step.producer_id, step.producer_epoch < before.producer_epoch)
     at_rest = all_of(before.pending == ABSENT, is_of_somebody(before), reported)

@@ -78,7 +78,7 @@ def recorded(before: TransactionEntry, step: CoordinatorStepInput) -> Coordinato
         client_version=step.client_version_after,
         update_time=step.updated_after,
     )
-    asked = StepInput(
+    inputs = StepInput(
         version=step.version,
         now=step.now,
         producer=IdAndEpoch(step.producer_id, step.producer_epoch),
@@ -87,9 +87,9 @@ def recorded(before: TransactionEntry, step: CoordinatorStepInput) -> Coordinato
         commits=step.commits,
         registered=step.registered,
     )
-    nobody = IdAndEpoch(ABSENT, ABSENT)
+    no_identity = IdAndEpoch(ABSENT, ABSENT)
     return CoordinatorStep(
-        before, asked, step.error, nobody, after, step.partitions, step.partitions_after, step.registered_after
+        before, inputs, step.error, no_identity, after, step.partitions, step.partitions_after, step.registered_after
     )
 
 

@@ -20,9 +20,9 @@ def remembered(decide: Decide) -> Decide:
     answers: dict[tuple[ProducerEntry, AppendRequest], Append] = {}
 
     def once(entry: ProducerEntry, request: AppendRequest) -> Append:
-        asked = (entry, request)
-        if asked not in answers:
-            answers[asked] = decide(entry, request)
-        return answers[asked]
+        arguments = (entry, request)
+        if arguments not in answers:
+            answers[arguments] = decide(entry, request)
+        return answers[arguments]
 
     return once

@@ -14,7 +14,7 @@ from spec.protocol import append as decision
 from spec.protocol import verification
 from spec.protocol.append import Append
 from spec.protocol.records import AppendRequest, ProducerEntry
-from spec.protocol.verification import NOTHING_ASKED
+from spec.protocol.verification import NO_VERIFICATION
 from spec.systems import assumptions as assume
 from spec.systems.language import Action, Claim, Goal, Sort, State, System, Variable, pick, update
 from spec.versions import KAFKA_3_9, Profile
@@ -52,7 +52,7 @@ VARIABLES: Final = (
     Variable("sent", (), 0),
     Variable("asking", (BATCH,), initial=False),
     Variable("confirmed", (BATCH,), initial=False),
-    Variable("waiting", (), NOTHING_ASKED),
+    Variable("waiting", (), NO_VERIFICATION),
     Variable("entry", (), ProducerEntry()),
     Variable("length", (), 0),
     Variable("written", (POSITION,), ABSENT),
@@ -83,8 +83,8 @@ def verifying(knobs: VerificationKnobs) -> System:
         variables=VARIABLES,
         actions=(
             Action("producer_sends", each, actions.is_to_send, actions.partition_asks),
-            Action("coordinator_confirms", each, actions.is_asked, actions.coordinator_confirms),
-            Action("coordinator_is_busy", each, actions.is_asked, actions.coordinator_is_busy),
+            Action("coordinator_confirms", each, actions.needs_verification, actions.coordinator_confirms),
+            Action("coordinator_is_busy", each, actions.needs_verification, actions.coordinator_is_busy),
             Action("leader_appends", each, actions.passes, actions.is_appended),
             Action("leader_refuses", each, actions.fails, actions.is_refused),
         ),
@@ -116,8 +116,8 @@ class _VerificationActions:
     def partition_asks(self, state: State, batch: Term) -> State:
         """The partition asks the coordinator, unless the producer's transaction is open on it already."""
         request, profile, version = self._request(state, batch), self.knobs.profile, self.knobs.version
-        joins = verification.is_asked(state.entry(), request, version, profile)
-        waiting = pick(joins, verification.asked(state.waiting(), request, version), state.waiting())
+        joins = verification.needs_verification(state.entry(), request, version, profile)
+        waiting = pick(joins, verification.started(state.waiting(), request, version), state.waiting())
         return state.but(
             sent=update(state.sent, to=choose(batch == state.sent(), batch + 1, state.sent())),
             asking=update(state.asking, batch, to=joins),
@@ -125,7 +125,7 @@ class _VerificationActions:
             waiting=update(state.waiting, to=waiting),
         )
 
-    def is_asked(self, state: State, batch: Term) -> Iterator[Term]:
+    def needs_verification(self, state: State, batch: Term) -> Iterator[Term]:
         """The coordinator is asked about the batch."""
         yield state.asking(batch)
 
@@ -171,7 +171,7 @@ class _VerificationActions:
     def _decided(self, state: State, batch: Term) -> Append:
         """The leader's decision; a batch that had to ask carries the guard of its asking."""
         profile, request = self.knobs.profile, self._request(state, batch)
-        joins = verification.is_asked(state.entry(), request, self.knobs.version, profile)
+        joins = verification.needs_verification(state.entry(), request, self.knobs.version, profile)
         met = verification.met(state.waiting(), joins)
         return decision.append(state.entry(), request, profile, met, self.knobs.without)
 

@@ -7,7 +7,7 @@ from model_tests.corruption.bad.made import FalseRows
 from model_tests.traces.schema import Row
 from spec.vocabulary import Api, ErrorCode
 
-READ_COMMITTED: Final = 1
+READ_COMMITTED: Final = 1  # Kafka's number of the isolation level
 _OF_BATCH: Final = ("writer", "transaction", "first_record", "record_count")
 _OF_OFFSET: Final = ("group", "topic", "partition")
 _OF_TRANSACTION: Final = ("client", "transaction")

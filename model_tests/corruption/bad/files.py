@@ -17,7 +17,7 @@ EXPECTED: Final = HERE / "expected.json"
 
 FIRST: Final = 900_000
 """Number of the first bad trace; twins are numbered so much further on."""
-TWIN: Final = 1_000
+TWIN: Final = 1_000  # a twin has the number of its bad trace and so much more; there are fewer bad traces
 
 
 @dataclass(frozen=True, slots=True)

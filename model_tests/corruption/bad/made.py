@@ -8,7 +8,7 @@ from model_tests.corruption.catalogue import StepCorruption
 from model_tests.corruption.corrupt import corrupted
 from model_tests.judging.check_report import StepViolation
 from model_tests.monitor.monitor import Monitor
-from model_tests.monitor.runs import Played, SeededRun, run_of
+from model_tests.monitor.runs import MonitoredRun, SeededRun, run_of
 from model_tests.mutants.defects.planted import Planted
 from model_tests.simulate.simulate import WORKLOADS, seeds_of, trace_of
 from model_tests.traces.schema import Row
@@ -72,7 +72,7 @@ def by_defect(planted: Planted) -> Maker:
     return make
 
 
-def _runs() -> Iterable[tuple[SeededRun, Played]]:
+def _runs() -> Iterable[tuple[SeededRun, MonitoredRun]]:
     for seed in SEEDS:
         run = run_of(seed)
         try:

@@ -96,14 +96,16 @@ class Occasions:
                         seen.add(place)
                         yield place
 
-    def otherwise(self, mutant: DecisionMutant, asked: DecisionFunction | None = None) -> Iterator[tuple[Call, object]]:
+    def otherwise(
+        self, mutant: DecisionMutant, requested: DecisionFunction | None = None
+    ) -> Iterator[tuple[Call, object]]:
         """The calls that a decision answers otherwise under the mutant, and what it answers; some at a time.
 
         Args:
             mutant: is planted.
-            asked: the decision whose calls these are; the mutant's own, if not said.
+            requested: the decision whose calls these are; the mutant's own, if not said.
         """
-        of = asked or mutant.of
+        of = requested or mutant.of
         calls = list(self.calls.get(of, {}))
         for start in range(0, len(calls), TOGETHER):
             some = calls[start : start + TOGETHER]

@@ -38,7 +38,7 @@ UNNAMED: Final[Mapping[tuple[str, str], str]] = MappingProxyType(
 
 FEW: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "asking": "unit tests alone: no system, trace or recording has a queue of questions",
+        "verification_queue": "unit tests alone: no system, trace or recording has a queue of questions",
         "cleaning.stays_empty": "unit tests alone: no system of the cleaner has rounds",
         "completing.is_dropped": "only the search for the known bug has partitions without a leader",
         "coordinator_steps.LOGGED_AS": "unit tests alone: no recorded or simulated log refuses a record",

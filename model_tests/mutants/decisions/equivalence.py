@@ -83,8 +83,8 @@ class Sameness:
     questions: int
 
     def __str__(self) -> str:
-        asked = "1 question" if self.questions == 1 else f"{self.questions:,} questions"
-        return f"proved the same: {', '.join(self.at)} ({asked})"
+        requested = "1 question" if self.questions == 1 else f"{self.questions:,} questions"
+        return f"proved the same: {', '.join(self.at)} ({requested})"
 
 
 def equivalent(mutant: DecisionMutant, met: Examples) -> Sameness | None:
@@ -238,10 +238,10 @@ def same_answer(true: Any, mutated: Any, apart: frozenset[str] = frozenset()) ->
 def _said(checks: Sequence[Guard]) -> tuple[Term, Term]:
     """Error and rule of the first guard that applies."""
     numbers = {rule.id: number for number, rule in enumerate(RULES.values())}
-    nobody: tuple[Term, Term] = (ABSENT - 1, ABSENT)
+    none: tuple[Term, Term] = (ABSENT - 1, ABSENT)
 
     def one(after: tuple[Term, Term], guard: Guard) -> tuple[Term, Term]:
         error, rule = after
         return choose(guard.applies, guard.error, error), choose(guard.applies, numbers[guard.rule.id], rule)
 
-    return reduce(one, reversed(checks), nobody)
+    return reduce(one, reversed(checks), none)

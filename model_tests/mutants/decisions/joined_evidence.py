@@ -17,12 +17,15 @@ from model_tests.logs.coordinator_log import TOPIC
 from spec.vocabulary import ABSENT, ControlType, TransactionState
 
 NAME: Final = "payments"
-PRODUCER: Final = 7
+PRODUCER: Final = 7  # any producer id
 A: Final = ("a", 0)
 B: Final = ("b", 0)
 OFFSETS: Final = ("__consumer_offsets", 0)
+
 END: Final = 1_000
 SECOND: Final = 1_000
+"""The log end, beyond all that is written; and milliseconds of a second."""
+
 ABORT: Final = ControlType.ABORT.value
 COMMIT: Final = ControlType.COMMIT.value
 

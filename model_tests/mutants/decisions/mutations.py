@@ -48,7 +48,7 @@ _SIGNS: Final[dict[type[ast.cmpop], int]] = {ast.Lt: -1, ast.LtE: 1, ast.Gt: 1, 
 """What to add to the right side of a comparison, so that it is not the flipped one."""
 
 _JOINS: Final = ("all_of", "any_of")
-_LONGEST: Final = 60
+_LONGEST: Final = 60  # letters of an expression in a mutant's name; of a longer one both ends are shown
 
 
 def edits(tree: ast.FunctionDef) -> Iterator[Edit]:

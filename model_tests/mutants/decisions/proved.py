@@ -40,15 +40,15 @@ def _by_family() -> list[tuple[Fact, Numbers]]:
     return sorted(facts(), key=_family)
 
 
-def _family(asked: tuple[Fact, Numbers]) -> str:
+def _family(requested: tuple[Fact, Numbers]) -> str:
     """What facts are called that differ in their release, or in the width of their numbers."""
-    name, _, _ = asked[0].name.partition("[")
+    name, _, _ = requested[0].name.partition("[")
     return name
 
 
-def of_facts(asked: tuple[tuple[Fact, Numbers], ...]) -> tuple[str, ...]:
+def of_facts(requested: tuple[tuple[Fact, Numbers], ...]) -> tuple[str, ...]:
     """The rule of the first fact that some input refutes; what the solver does not decide names none."""
-    found = (prove_fact(fact, numbers, kept=ANSWERS) for fact, numbers in asked)
+    found = (prove_fact(fact, numbers, kept=ANSWERS) for fact, numbers in requested)
     refuted = next((each for each in found if isinstance(each.verdict, Refuted)), None)
     return () if refuted is None else (refuted.rule.id,)
 

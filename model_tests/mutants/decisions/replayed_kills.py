@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from model_tests.conform.bundled import bundled, sessions_in
-from model_tests.conform.files import Line, UnreadableSession
+from model_tests.conform.files import SessionLine, UnreadableSession
 from model_tests.mutants.decisions.call_sites import JudgedCall
 from model_tests.mutants.decisions.hunting import HuntResult, MutantFate, judged
 from model_tests.mutants.decisions.layers import SESSIONS
@@ -18,7 +18,7 @@ from model_tests.mutants.decisions.places import of_sessions
 from model_tests.verify import results
 from spec.rules import RULES
 
-SEED: Final = 20261121
+SEED: Final = 20261121  # draws the sample; any seed does, and a fixed one repeats it
 
 
 def showable(table: Sequence[HuntResult], known: Mapping[str, DecisionMutant]) -> list[HuntResult]:
@@ -51,6 +51,6 @@ def sessions_named(names: Collection[str]) -> dict[str, JudgedCall]:
     return {place.name: place for place in of_sessions(recorded)}
 
 
-def _id(line: Line) -> str:
+def _id(line: SessionLine) -> str:
     """The id of the session in a line, as every bundled line begins with it."""
     return "" if isinstance(line.content, UnreadableSession) else line.content[7:80].partition(b'"')[0].decode()

@@ -44,7 +44,7 @@ SOME: Final[Made] = MappingProxyType(
 )
 """Places in which every decision that a survivor is of is met."""
 
-SEED: Final = 20261123
+SEED: Final = 20261123  # draws the sample; any seed does, and a fixed one repeats it
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,24 +76,24 @@ def sampled(table: Sequence[HuntResult], size: int, seed: int = SEED) -> list[Hu
 
 
 def explained_again(
-    asked: Sequence[HuntResult], layers: Made = SOME, say: Progress = lambda line: None
+    requested: Sequence[HuntResult], layers: Made = SOME, say: Progress = lambda line: None
 ) -> Iterator[Again]:
     """Each of these survivors, explained by what is met in some layers.
 
     Args:
-        asked: survivors of the table.
+        requested: survivors of the table.
         layers: where arguments are met, and what must not distinguish an unreachable mutant.
         say: called with the progress.
     """
     known = by_name()
-    gone = [each for each in asked if each.mutant not in known]
+    gone = [each for each in requested if each.mutant not in known]
     yield from (Again(each, "", 0.0) for each in gone)
-    left = {each.mutant: known[each.mutant] for each in asked if each.mutant in known}
+    left = {each.mutant: known[each.mutant] for each in requested if each.mutant in known}
     met = _Met(left.values())
     for layer, made in layers.items():
         met.look(layer, watched(made(), met.about, afresh=layer in EXHAUSTIVE))
         say(f"{layer}: looked at")
-    for each in asked:
+    for each in requested:
         if each.mutant in left:
             yield met.explained(each, left[each.mutant])
 

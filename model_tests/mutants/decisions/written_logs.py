@@ -13,10 +13,10 @@ from reference.log.batch import RecordBatch, data_batch, marker_batch
 from reference.log.record import Record
 from spec.vocabulary import ControlType, LeaderEpoch, Offset
 
-NOBODY: Final = 900_000
+UNUSED_PRODUCER: Final = 900_000
 """A producer id that no coordinator has handed out."""
 
-PRODUCER: Final = 9
+PRODUCER: Final = 9  # any producer id
 DELETED: Final = TopicPartition("orders", 0)
 COMMITTED: Final = TopicPartition("orders", 1)
 
@@ -27,7 +27,9 @@ def of_no_client(case: Path, into: Path) -> Path:
     log = next(one for one in list_logs([str(into)]).logs if not one.by_coordinator)
     batches, _ = read_checked(log.segments[-1])
     end, epoch = Offset(int(batches.last_offset[-1]) + 1), LeaderEpoch(int(batches.leader_epoch[-1]))
-    batch = data_batch([Record(0, 0, None, b"v")], producer_id=NOBODY, epoch=0, base_sequence=0, transactional=True)
+    batch = data_batch(
+        [Record(0, 0, None, b"v")], producer_id=UNUSED_PRODUCER, epoch=0, base_sequence=0, transactional=True
+    )
     with Path(log.segments[-1].path).open("ab") as segment:
         segment.write(batch.at(end, epoch).encode())
     return into

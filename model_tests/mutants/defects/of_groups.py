@@ -93,9 +93,9 @@ def anybody_while_empty(group: ClassicGroup, claim: MemberClaim, transactional: 
         _check_commit(group, claim, transactional, profile)
 
 
-def created_for_any(coordinator: GroupCoordinator, shard: Shard, asked: TransactionalCommit) -> ClassicGroup:
+def created_for_any(coordinator: GroupCoordinator, shard: Shard, requested: TransactionalCommit) -> ClassicGroup:
     """A commit of some generation creates the group that it misses."""
-    return shard.create(asked.group)
+    return shard.create(requested.group)
 
 
 def load_as_committed(batch: RecordBatch, loaded: LoadedGroups, profile: Profile) -> None:

@@ -64,10 +64,10 @@ def never_exhausted(metadata: TransactionMetadata) -> bool:
     return False
 
 
-def end_with_old_identity(coordinator: TransactionCoordinator, asked: EndTransaction) -> ProducerIdentity:
+def end_with_old_identity(coordinator: TransactionCoordinator, requested: EndTransaction) -> ProducerIdentity:
     """The end of a transaction returns the identity of the one that has ended."""
-    _end_txn(coordinator, asked)
-    return ProducerIdentity(asked.producer_id, asked.epoch)
+    _end_txn(coordinator, requested)
+    return ProducerIdentity(requested.producer_id, requested.epoch)
 
 
 def complete_without_rotation(metadata: TransactionMetadata, profile: Profile, now: Timestamp) -> TransactionMetadata:
@@ -79,13 +79,13 @@ def any_epoch(metadata: TransactionMetadata, producer: ProducerIdentity) -> None
     """A partition is added for a producer of any epoch."""
 
 
-def any_epoch_ends(entry: TransactionEntry, asked: EndTransaction, profile: Profile) -> None:
+def any_epoch_ends(entry: TransactionEntry, requested: EndTransaction, profile: Profile) -> None:
     """A transaction is ended by a producer of any epoch."""
 
 
-def older_epoch_ends(metadata: TransactionMetadata, asked: EndTransaction, profile: Profile) -> bool:
+def older_epoch_ends(metadata: TransactionMetadata, requested: EndTransaction, profile: Profile) -> bool:
     """Every epoch up to the current one is taken for a repeated wish."""
-    return asked.epoch <= metadata.epoch
+    return requested.epoch <= metadata.epoch
 
 
 def commit_what_is_open(

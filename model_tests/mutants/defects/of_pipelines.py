@@ -98,9 +98,9 @@ def everything_to_everybody(members: Sequence[Subscriber], counts: Counts) -> As
 # --- the coordinator of the group -----------------------------------------------------------------------------
 
 
-def write_outside(coordinator: GroupCoordinator, shard: Shard, asked: TransactionalCommit, guard: int) -> None:
+def write_outside(coordinator: GroupCoordinator, shard: Shard, requested: TransactionalCommit, guard: int) -> None:
     """Offsets are written outside of the transaction that they were sent in."""
-    shard.write(coordinator._records(asked.group, asked.offsets))
+    shard.write(coordinator._records(requested.group, requested.offsets))
 
 
 def same_generation(membership: Membership, group: ClassicGroup) -> None:
@@ -114,11 +114,11 @@ def same_generation(membership: Membership, group: ClassicGroup) -> None:
 # --- markers --------------------------------------------------------------------------------------------------
 
 
-def other_outcome(appends: Appends, request: Request, asked: WriteMarker) -> None:
+def other_outcome(appends: Appends, request: Request, requested: WriteMarker) -> None:
     """The last partition gets the other outcome."""
-    if asked.partition.partition == 1:
-        asked = asked._replace(marker=replace(asked.marker, committed=not asked.marker.committed))
-    _mark(appends, request, asked)
+    if requested.partition.partition == 1:
+        requested = requested._replace(marker=replace(requested.marker, committed=not requested.marker.committed))
+    _mark(appends, request, requested)
 
 
 OF_PIPELINES: Final[tuple[Planted, ...]] = (

@@ -9,7 +9,7 @@ from model_tests.mutants.defects.planted import Patch, Planted, defect
 from model_tests.verify.results import PlantedDefect
 from reference.replication import elections
 from reference.replication.controller import Controller
-from reference.replication.elections import Candidate
+from reference.replication.elections import ElectionCandidate
 from reference.replication.follower_progress import FollowerProgress
 from reference.replication.following import Following
 from reference.replication.kraft_controller import KRaftController
@@ -40,14 +40,14 @@ def return_at_once(_: Leadership, __: FollowerProgress) -> bool:
     return True
 
 
-def read_without_history(leadership: Leadership, asked: FetchRequest, known: EpochEnd) -> FollowerFetchResult:
+def read_without_history(leadership: Leadership, requested: FetchRequest, known: EpochEnd) -> FollowerFetchResult:
     """A leader sends what comes after an offset, whatever the follower has before it."""
     log = leadership.replica.log
-    start = min(asked.offset, log.log_end)
+    start = min(requested.offset, log.log_end)
     return FollowerFetchResult(ErrorCode.NONE, tuple(log.log.walk(start, log.log_end)), *leadership.bounds())
 
 
-def anyone_alive(candidates: Sequence[Candidate]) -> list[int]:
+def anyone_alive(candidates: Sequence[ElectionCandidate]) -> list[int]:
     """Who is alive may lead, in sync or not."""
     return [candidate.broker for candidate in candidates if candidate.alive]
 

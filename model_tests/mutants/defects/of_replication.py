@@ -11,7 +11,7 @@ from reference.log.producer_state import ProducerState, Snapshot
 from reference.replication.leadership import Leadership
 from reference.replication.replica_log import ReplicaLog
 from reference.replication.replicated import ReplicatedPartition
-from reference.simulate.cluster import Cluster, SentProduce, SentReply
+from reference.simulate.cluster import SentProduce, SentReply, SimulatedCluster
 from spec import rules
 from spec.vocabulary import Offset, Timestamp
 
@@ -78,19 +78,21 @@ def count_the_leader_alone(leadership: Leadership, now: Timestamp) -> bool:
     return True
 
 
-def answer_at_once(cluster: Cluster, request: SentProduce, replica: Partition, answer: PartitionAnswer) -> None:
+def answer_at_once(
+    cluster: SimulatedCluster, request: SentProduce, replica: Partition, answer: PartitionAnswer
+) -> None:
     """An answer does not wait until its batch is replicated."""
     cluster._reply(SentReply(request, AttemptReply(answer.error, answer.base_offset, answer.log_start)))
 
 
-def answer_one_early(cluster: Cluster, partition: int) -> None:
+def answer_one_early(cluster: SimulatedCluster, partition: int) -> None:
     """Once anything new is replicated, all that waits is answered."""
     waiting, cluster._waiting[partition] = cluster._waiting[partition], []
     for done in waiting:
         cluster._reply(done.response)
 
 
-def acknowledge_on_failover(cluster: Cluster, partition: int) -> None:
+def acknowledge_on_failover(cluster: SimulatedCluster, partition: int) -> None:
     """What waits at a leader that fails is acknowledged."""
     answer_one_early(cluster, partition)
 
@@ -118,7 +120,7 @@ OF_REPLICATION: Final = (
     _once("replica out of sync becomes leader", ReplicatedPartition, "candidates", anyone),
     _once("new leader drops its last batch", ReplicatedPartition, "fail_over", start_below_the_high_watermark),
     _once("high watermark of the leader alone", Leadership, "raise_high_watermark", count_the_leader_alone),
-    _once("answered before it is replicated", Cluster, "_answer", answer_at_once),
-    _once("answered when something is replicated", Cluster, "_release", answer_one_early),
-    _once("acknowledged by a leader that fails", Cluster, "_turn_away", acknowledge_on_failover),
+    _once("answered before it is replicated", SimulatedCluster, "_answer", answer_at_once),
+    _once("answered when something is replicated", SimulatedCluster, "_release", answer_one_early),
+    _once("acknowledged by a leader that fails", SimulatedCluster, "_turn_away", acknowledge_on_failover),
 )

@@ -21,7 +21,7 @@ from reference.log.producer_entry import ProducerEntry, VerificationEntry
 from reference.log.producer_state import ProducerState
 from reference.replication import elections
 from reference.replication.controller import Controller
-from reference.replication.elections import Candidate
+from reference.replication.elections import ElectionCandidate
 from reference.replication.following import Following
 from reference.replication.messages import EpochEnd
 from spec import rules
@@ -37,7 +37,7 @@ from spec.vocabulary import Epoch, Offset, ProducerId, Timestamp, TransactionSta
 from spec.vocabulary import Sequence as SequenceNumber
 
 _complete = GroupOffsets.complete
-_asked = verification.asked
+_asked = verification.started
 _is_other = ids.is_other
 _is_timed_out = completing.is_timed_out
 _truncated_to = repl.truncated_to
@@ -90,7 +90,7 @@ def any_incarnation(controller: Controller, broker: int, counted: int) -> bool:
     return controller.is_active(broker)
 
 
-def eligible_beside_members(candidates: Sequence[Candidate]) -> list[int]:
+def eligible_beside_members(candidates: Sequence[ElectionCandidate]) -> list[int]:
     """Who is eligible may lead although the in-sync set has members."""
     return [each.broker for each in candidates if each.alive and (each.insync or each.eligible)]
 
@@ -181,7 +181,7 @@ OF_SMALL_INPUTS: Final[tuple[Planted, ...]] = (
         "on_high_watermark",
         replicated_at_the_watermark,
     ),
-    defect("specification: the latest client bumps", _JOINS, verification, "asked", latest_client_bumps),
+    defect("specification: the latest client bumps", _JOINS, verification, "started", latest_client_bumps),
     defect(
         "specification: the next producer id is expected", rules.FENCE_STALE_EPOCH, ids, "is_other", next_for_current
     ),

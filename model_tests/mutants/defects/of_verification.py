@@ -57,7 +57,7 @@ def verify_everything(
     return dict.fromkeys(partitions, ErrorCode.NONE)
 
 
-def agree_to_everything(coordinator: TransactionCoordinator, asked: Verify) -> None:
+def agree_to_everything(coordinator: TransactionCoordinator, requested: Verify) -> None:
     """Nothing is verified, and nothing is added."""
 
 
@@ -98,9 +98,9 @@ def anybody_commits(group: ClassicGroup, claim: MemberClaim, transactional: bool
         _check_commit(group, claim, transactional, profile)
 
 
-def check_before_asking(coordinator: GroupCoordinator, shard: Shard, asked: TransactionalCommit) -> None:
+def check_before_asking(coordinator: GroupCoordinator, shard: Shard, requested: TransactionalCommit) -> None:
     """The group is not checked once the verification is answered (KAFKA-15784)."""
-    shard.create(asked.group)
+    shard.create(requested.group)
 
 
 OF_VERIFICATION: Final = (

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from model_tests.conform import replay
-from model_tests.conform.files import Line, lines
+from model_tests.conform.files import SessionLine, lines
 from model_tests.conform.processes import FEW, TOGETHER, _Workers, in_order
 from model_tests.conform.replay import run
 from model_tests.conform.report import ConformReport
@@ -15,15 +15,15 @@ from model_tests.unit.conform.written import accepted, init, produce, session
 FATAL = FEW // 2
 
 
-def lost(line: Line) -> int:
+def lost(line: SessionLine) -> int:
     return -line.number
 
 
-def never(line: Line) -> tuple[int, int]:
+def never(line: SessionLine) -> tuple[int, int]:
     raise AssertionError(line)
 
 
-def dies_at_one(line: Line) -> int:
+def dies_at_one(line: SessionLine) -> int:
     if line.number == FATAL:
         os._exit(1)
     return line.number
@@ -74,10 +74,10 @@ def test_few_lines_need_no_other_process() -> None:
     """The work is done here, one line after another, as they are needed."""
     requested: list[int] = []
 
-    def few() -> Iterator[Line]:
+    def few() -> Iterator[SessionLine]:
         for number in range(1, 4):
             requested.append(number)
-            yield Line(1, "few", number, b"{}")
+            yield SessionLine(1, "few", number, b"{}")
 
     made = in_order(lambda line: (os.getpid(), line.number), never, few(), jobs=2)
 

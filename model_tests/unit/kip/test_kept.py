@@ -50,8 +50,8 @@ def test_each_rests_on_every_control() -> None:
 def test_the_whole_verdict_is_found_again(name: str) -> None:
     """Facts, proof and controls, too: every part that is kept."""
     parts = {"facts": "facts", "proof": "proof", "instances": "searches", "controls": "controls"}
-    asked = ",".join(part for key, part in parts.items() if kept(name)[key] is not None)
+    requested = ",".join(part for key, part in parts.items() if kept(name)[key] is not None)
 
-    report = run(KIPS / f"{name}.py", only=asked)
+    report = run(KIPS / f"{name}.py", only=requested)
 
     assert kept(name) == json.loads(json.dumps(report.to_json())), RENEW

@@ -21,7 +21,7 @@ MENDING = {
     "late_bump": ("a bump that is late", "bump_ends_no_other", "txn.no_crosstalk"),
     "add_partitions_manager": (
         "a producer id that runs out",
-        "newest_is_not_told_that_it_is_stale",
+        "newest_is_never_fenced_as_stale",
         "fence.stale_epoch",
     ),
     "kip_1319": ("a topic that is made again", "read_offset_is_of_its_topic", "offsets.atomic"),

@@ -4,7 +4,7 @@ import pytest
 
 from model_tests.machines.part import COMPARED, on_small_inputs
 from model_tests.machines.rule_counts import Ledger
-from model_tests.machines.side_by_side import SideBySide
+from model_tests.machines.side_by_side import DecisionComparison
 from model_tests.mutants.defects.of_small_inputs import OF_SMALL_INPUTS, hunt_side_by_side
 from model_tests.mutants.defects.planted import Planted
 from model_tests.mutants.part import caught
@@ -20,7 +20,7 @@ def test_reference_and_decision_agree_on_every_small_input() -> None:
 
 
 @pytest.mark.parametrize("compared", COMPARED, ids=lambda each: each.name)
-def test_small_inputs_lead_to_different_outcomes(compared: SideBySide) -> None:
+def test_small_inputs_lead_to_different_outcomes(compared: DecisionComparison) -> None:
     """A comparison whose outcome is always the same would see nothing."""
     assert len({str(compared.decision(*given)) for given in compared.inputs()}) > 1
 
@@ -38,7 +38,7 @@ def test_reference_that_stops_differs() -> None:
         raise ValueError
 
     ledger = Ledger()
-    SideBySide("nothing", rules.TXN_TIMEOUT, lambda: [(1,)], lambda _: True, stops).compare(ledger)
+    DecisionComparison("nothing", rules.TXN_TIMEOUT, lambda: [(1,)], lambda _: True, stops).compare(ledger)
 
     assert [found.rule for found in ledger.broken] == [rules.TXN_TIMEOUT]
     assert "stops: ValueError" in ledger.broken[0].said

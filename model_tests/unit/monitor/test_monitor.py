@@ -11,7 +11,7 @@ from model_tests.corruption.corrupt import corrupted
 from model_tests.judging.check_report import RuleCount
 from model_tests.judging.verdicts import BITS
 from model_tests.monitor.monitor import DecisionMismatch, Monitor, claimed_among, rule_counts
-from model_tests.monitor.runs import Played, run_of
+from model_tests.monitor.runs import MonitoredRun, run_of
 from model_tests.mutants.defects.planted import Planted
 from model_tests.mutants.in_transactions import OF_TRANSACTIONS
 from model_tests.mutants.reference import PLANTED
@@ -50,7 +50,7 @@ DEFECTS: Final = {planted.name: planted for planted in (*PLANTED, *OF_TRANSACTIO
 
 
 @pytest.fixture(scope="module")
-def true_runs() -> list[Played]:
+def true_runs() -> list[MonitoredRun]:
     """Runs that monitors watched; of some workloads more, of which some kinds of steps are rare."""
     more = {"transactions": 2 * len(PROFILES), "raw": 4 * len(PROFILES)}
     seeds = [*range(TURN), *(seed for workload, count in more.items() for seed in seeds_of(count, TURN, workload))]
@@ -58,7 +58,7 @@ def true_runs() -> list[Played]:
 
 
 @pytest.mark.slow
-def test_true_traces_of_every_profile_hold(true_runs: list[Played]) -> None:
+def test_true_traces_of_every_profile_hold(true_runs: list[MonitoredRun]) -> None:
     """The reference agrees with the specification at every step, and each rule of a corruption is at stake in some."""
     counts = list(rule_counts(sum((run.findings for run in true_runs), Counter())))
 
@@ -68,7 +68,7 @@ def test_true_traces_of_every_profile_hold(true_runs: list[Played]) -> None:
 
 
 @pytest.mark.parametrize("corruption", CORRUPTIONS, ids=[corruption.name for corruption in CORRUPTIONS])
-def test_a_false_step_is_where_the_monitor_stops(corruption: StepCorruption, true_runs: list[Played]) -> None:
+def test_a_false_step_is_where_the_monitor_stops(corruption: StepCorruption, true_runs: list[MonitoredRun]) -> None:
     """It names trace, step, rule and guard, the values that decide, and what was allowed instead."""
     false = corrupted(corruption, [run.rows for run in true_runs if is_claimed(corruption.rule, run)], 10**9)
     monitor = Monitor()
@@ -95,7 +95,7 @@ def test_a_monitor_stops_at_the_first_step_that_is_false() -> None:
     assert stopped.value.rules
 
 
-def is_claimed(rule: Rule, run: Played) -> bool:
+def is_claimed(rule: Rule, run: MonitoredRun) -> bool:
     """Whether the rule is at stake in the run, and claimed there."""
     at_stake = any(finding.judged & BITS[rule] for finding in run.findings)
     return at_stake and rule in claimed_among(BITS[rule], run.rows[0]["profile"], run.rows[0]["transaction_version"])
@@ -117,7 +117,7 @@ def test_a_planted_defect_stops_the_run_with_its_rule(planted: Planted) -> None:
     assert played.violations[0].replay.startswith(f"eos replay --seed {played.rows[0]['trace']}")
 
 
-def test_what_is_not_claimed_is_known_and_stops_nothing(true_runs: list[Played]) -> None:
+def test_what_is_not_claimed_is_known_and_stops_nothing(true_runs: list[MonitoredRun]) -> None:
     """Without verification a transaction may write where it is not registered: counted, and no disagreement."""
     rule = rules.TXN_REGISTERED_BEFORE_DATA
     corruption = next(corruption for corruption in CORRUPTIONS if corruption.rule is rule)
@@ -153,7 +153,7 @@ def test_a_follower_may_take_a_marker_of_a_past_epoch() -> None:
         assert () == run.play().violations, run.seed
 
 
-def test_after_an_unclean_election_what_asks_for_clean_ones_is_known(true_runs: list[Played]) -> None:
+def test_after_an_unclean_election_what_asks_for_clean_ones_is_known(true_runs: list[MonitoredRun]) -> None:
     """The step of the election is in the trace, and narrows the domain from there on."""
     rows = (row for run in true_runs for row in run.rows if row["api"] == "Produce" and row["appended"])
     true = next(row for row in rows if row["before_epoch"] >= 0)

@@ -16,7 +16,7 @@ from model_tests.scenarios.replication import TRIO
 from model_tests.traces.schema import Row, complete
 from model_tests.unit.support.shown_in_runs import runs_with
 from reference.replication import controller, elections
-from reference.replication.elections import Candidate
+from reference.replication.elections import ElectionCandidate
 from reference.simulate.simulation import simulate
 from spec import rules
 from spec.versions import NEWEST, PROFILES, Profile
@@ -146,7 +146,7 @@ def test_rare_events_of_long_runs_violate_nothing(
     assert () == run.play().violations
 
 
-def eligible_beside_the_in_sync(candidates: Sequence[Candidate]) -> list[int]:
+def eligible_beside_the_in_sync(candidates: Sequence[ElectionCandidate]) -> list[int]:
     """Who is alive and in sync or eligible, as if both were one set."""
     return [each.broker for each in candidates if each.alive and (each.insync or each.eligible)]
 
@@ -157,7 +157,7 @@ def eligible_beside_the_in_sync(candidates: Sequence[Candidate]) -> list[int]:
     ids=["true", "broken"],
 )
 def test_an_eligible_leader_beside_one_in_sync_is_named(
-    valid: Callable[[Sequence[Candidate]], list[int]], broken: list[str], monkeypatch: pytest.MonkeyPatch
+    valid: Callable[[Sequence[ElectionCandidate]], list[int]], broken: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The preferred leader has all that is committed, but another is in sync: the election is wrong (KIP-966)."""
     for module in (elections, controller):

@@ -134,11 +134,11 @@ def test_a_place_is_watched_afresh_where_it_is_asked_for() -> None:
     at_rest = StateValue(1, 7, 0, 60_000, TransactionState.EMPTY.value, frozenset(), 0, 0)
     places = [JudgedCall(name, lambda: () if step_between(at_rest, None) else ("",)) for name in ("first", "second")]
 
-    asked = {afresh: list(watched(places, afresh=afresh).calls.values()) for afresh in (True, False)}
+    requested = {afresh: list(watched(places, afresh=afresh).calls.values()) for afresh in (True, False)}
 
-    assert asked[True]
-    assert all(len(at) == 2 for calls in asked[True] for at in calls.values())
-    assert not asked[False]
+    assert requested[True]
+    assert all(len(at) == 2 for calls in requested[True] for at in calls.values())
+    assert not requested[False]
 
 
 @pytest.mark.parametrize(

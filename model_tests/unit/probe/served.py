@@ -17,7 +17,7 @@ LEAN: Final = ProbeOptions(families=("A", "B", "C", "D", "R"), sessions=10, rate
 
 
 @dataclass(slots=True)
-class Served:
+class ServedCluster:
     """A cluster in another process.
 
     Attributes:
@@ -29,13 +29,13 @@ class Served:
 
 
 @contextmanager
-def served(profile: str, defect: str = "") -> Iterator[Served]:
+def served(profile: str, defect: str = "") -> Iterator[ServedCluster]:
     """A cluster of a profile, with a defect or sound."""
     spawning = get_context("spawn")
     here, there = spawning.Pipe()
     process = spawning.Process(target=_serve, args=(there, profile, defect), daemon=True)
     process.start()
-    cluster = Served(here.recv())
+    cluster = ServedCluster(here.recv())
     try:
         yield cluster
     finally:

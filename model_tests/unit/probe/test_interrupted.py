@@ -10,10 +10,11 @@ import pytest
 
 pytest.importorskip("kafka.protocol", reason="the wire protocol needs kafka-python")
 
+from model_tests.common.addresses import addresses_of
 from model_tests.common.reports import HOLDS, VIOLATED
 from model_tests.conform.replay import run as replayed
-from model_tests.probe.connection import Connection
-from model_tests.probe.target import Pace, Target, addresses
+from model_tests.probe.connection import BrokerConnection
+from model_tests.probe.target import Pace, Target
 from model_tests.serve.cluster import Cluster
 from model_tests.unit.probe.served import LEAN, probed
 from spec.vocabulary import Api
@@ -32,15 +33,15 @@ def cluster() -> Iterator[Cluster]:
 
 def at_answer(number: int, happens: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> None:
     """Let something happen while a certain answer is waited for."""
-    receive, received = Connection.receive, [0]
+    receive, received = BrokerConnection.receive, [0]
 
-    def counted(connection: Connection) -> Any:
+    def counted(connection: BrokerConnection) -> Any:
         received[0] += 1
         if received[0] == number:
             happens()
         return receive(connection)
 
-    monkeypatch.setattr(Connection, "receive", counted)
+    monkeypatch.setattr(BrokerConnection, "receive", counted)
 
 
 def test_ctrl_c_removes_what_was_made_and_keeps_what_was_judged(
@@ -56,10 +57,10 @@ def test_ctrl_c_removes_what_was_made_and_keeps_what_was_judged(
     assert report.sessions > 0
     assert report.steps == replayed([tmp_path / "sessions.ndjson"], jobs=1).steps
     assert [] == report.left
-    target = Target(tuple(addresses(cluster.bootstrap_servers)), 20, Pace(0))
+    target = Target(tuple(addresses_of(cluster.bootstrap_servers)), 20, Pace(0))
     target.open()
     assert () == target.topics_there
-    assert [] == target.ask(-1, Api.LIST_GROUPS, 1, {}).groups
+    assert [] == target.request(-1, Api.LIST_GROUPS, 1, {}).groups
     target.close()
 
 

@@ -10,16 +10,17 @@ import pytest
 
 pytest.importorskip("kafka.protocol", reason="the wire protocol needs kafka-python")
 
+from model_tests.common.addresses import addresses_of
 from model_tests.common.reports import HOLDS, VIOLATED, BadInput
 from model_tests.conform.replay import run as replayed
-from model_tests.probe.asking import Asker
 from model_tests.probe.client import Sent
 from model_tests.probe.observing import Level
 from model_tests.probe.play import Player
-from model_tests.probe.played import Played
+from model_tests.probe.played import PlayedSession
 from model_tests.probe.pool import NamePool
-from model_tests.probe.script import Action, Script
-from model_tests.probe.target import Pace, Target, addresses
+from model_tests.probe.script import Script, ScriptAction
+from model_tests.probe.session_clients import SessionClients
+from model_tests.probe.target import Pace, Target
 from model_tests.serve.cluster import Cluster
 from model_tests.unit.probe.served import LEAN, probed, served
 from spec.versions import KAFKA_4_3
@@ -48,7 +49,7 @@ def test_a_sound_broker_agrees_and_is_left_as_it_was(sound: str, tmp_path: Path)
     again = replayed([tmp_path / "sessions.ndjson"], jobs=1)
     assert (report.steps, 0, []) == (again.steps, again.disagreed_steps, again.damage)
     assert "4.3" in (tmp_path / "report.html").read_text()
-    target = Target(tuple(addresses(sound)), 20, Pace(0))
+    target = Target(tuple(addresses_of(sound)), 20, Pace(0))
     target.open()
     assert () == target.topics_there
     target.close()
@@ -93,26 +94,26 @@ def test_a_planted_defect_is_found_and_shrunk(tmp_path: Path) -> None:
 
 def test_answers_that_no_order_explains_are_a_disagreement(sound: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two requests that raced: an answer that is made up fits neither before nor after the other one."""
-    take = Asker.recorded
+    take = SessionClients.recorded
 
-    def made_up(asker: Asker, sent: Sent, answer: Any) -> dict[str, Any]:
+    def made_up(asker: SessionClients, sent: Sent, answer: Any) -> dict[str, Any]:
         found = take(asker, sent, answer)
         raced = sent.api == Api.ADD_PARTITIONS_TO_TXN and sent.request["partitions"] == ["t-1"]
         return {**found, "error": "UNKNOWN_SERVER_ERROR", "error_code": -1} if raced else found
 
-    begins = Action(1, Api.INIT_PRODUCER_ID, who="t0")
-    adds = Action(2, Api.ADD_PARTITIONS_TO_TXN, who="t0")
+    begins = ScriptAction(1, Api.INIT_PRODUCER_ID, who="t0")
+    adds = ScriptAction(2, Api.ADD_PARTITIONS_TO_TXN, who="t0")
     races = (replace(adds, key=3, partition=0), replace(adds, key=4, partition=1, lane=1))
     script = Script("R", 0, (begins, adds, *races))
-    target = Target(tuple(addresses(sound)), 20, Pace(0))
+    target = Target(tuple(addresses_of(sound)), 20, Pace(0))
     target.open()
     pool = NamePool(target)
 
-    def played() -> Played:
+    def played() -> PlayedSession:
         return Player(target, KAFKA_4_3, Level.FULL, pool.take("R"), script, shared=False).play()
 
     agreed = played()
-    monkeypatch.setattr(Asker, "recorded", made_up)
+    monkeypatch.setattr(SessionClients, "recorded", made_up)
     differed = played()
     pool.remove()
     target.close()

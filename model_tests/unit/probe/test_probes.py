@@ -20,8 +20,8 @@ from model_tests.probe.distinguishing import (
 from model_tests.probe.imagined import ImaginedBroker
 from model_tests.probe.probes import (
     UNSEEN,
+    Distinction,
     Probe,
-    Told,
     differing,
     indistinct,
     neighbours,
@@ -29,7 +29,7 @@ from model_tests.probe.probes import (
     seen_between,
     unseen_in,
 )
-from model_tests.probe.script import DRAWS, Action, Script, directed, drawn
+from model_tests.probe.script import DRAWS, Script, ScriptAction, directed, drawn
 from spec.versions import KAFKA_2_4, KAFKA_2_5, KAFKA_4_3, KAFKA_4_4, PROFILES, RELEASES, Profile
 
 MOST_STEPS = 6
@@ -45,26 +45,28 @@ def named(value: object) -> str | None:
 def test_a_probe_distinguishes_what_it_says(probe: Probe) -> None:
     """In each release that it names, the one behaviour makes a difference; each step is needed for some of that."""
     assert len(probe.script.actions) <= MOST_STEPS
-    assert probe.tells
-    assert all(tells(probe.script, told) for told in probe.tells)
+    assert probe.distinctions
+    assert all(shows_distinction(probe.script, distinction) for distinction in probe.distinctions)
     for action in probe.script.actions:
         fewer = [each for each in probe.script.actions if each is not action and each.original != action.key]
-        assert not all(tells(probe.script.keeping(fewer), told) for told in probe.tells), action
+        assert not all(
+            shows_distinction(probe.script.keeping(fewer), distinction) for distinction in probe.distinctions
+        ), action
 
 
-def tells(script: Script, told: Told) -> bool:
-    release = PROFILES[told.release]
-    assert told.other != getattr(release, told.behaviour)
-    return distinguishes(script, release, replace(release, **{told.behaviour: told.other}))
+def shows_distinction(script: Script, distinction: Distinction) -> bool:
+    release = PROFILES[distinction.release]
+    assert distinction.other != getattr(release, distinction.behaviour)
+    return distinguishes(script, release, replace(release, **{distinction.behaviour: distinction.other}))
 
 
 def test_every_difference_of_neighbours_is_seen_or_has_a_reason() -> None:
     """A behaviour that no probe distinguishes anywhere says where it shows."""
-    told = {each.behaviour for probe in probes() for each in probe.tells}
+    distinction = {each.behaviour for probe in probes() for each in probe.distinctions}
     differences = {name for one, other in neighbours() for name in differing(one, other)}
 
-    assert UNMET == differences - told - set(UNSEEN)
-    assert set() == told & set(UNSEEN)
+    assert UNMET == differences - distinction - set(UNSEEN)
+    assert set() == distinction & set(UNSEEN)
     assert set() == set(UNSEEN) - {behaviour.name for behaviour in fields(Profile)}
 
 
@@ -121,5 +123,5 @@ def test_branches_that_sessions_can_reach_are_known_of_every_release() -> None:
 def test_a_probe_is_read_as_it_was_written() -> None:
     """With the fields of its actions that have no default."""
     for probe in probes():
-        actions = tuple(Action(**written) for written in probe.to_json()["actions"])
+        actions = tuple(ScriptAction(**written) for written in probe.to_json()["actions"])
         assert probe.script.actions == actions

@@ -12,7 +12,7 @@ from model_tests.probe.client import Sent
 from model_tests.probe.names import SessionNames
 from model_tests.probe.play import Raced
 from model_tests.probe.requests import fields_of
-from model_tests.probe.script import Action
+from model_tests.probe.script import ScriptAction
 from model_tests.probe.target import TopicInfo
 from model_tests.probe.versions import BY_BROKERS, WRITTEN, version_of
 from reference.wire.codec import (
@@ -126,13 +126,15 @@ def read(api: str, version: int, answer: dict[str, Any], names: SessionNames) ->
 @pytest.mark.parametrize(("by_broker", "versions"), [(False, {0, 1, 2, 3}), (True, {4, 5})])
 def test_brokers_send_versions_of_their_own(by_broker: bool, versions: set[int]) -> None:
     """A share of the versions, oldest first; none where the broker announces none."""
-    action = Action(1, Api.ADD_PARTITIONS_TO_TXN, by_broker=by_broker)
+    action = ScriptAction(1, Api.ADD_PARTITIONS_TO_TXN, by_broker=by_broker)
     shares = [number / 100 for number in range(100)]
 
     def sent(upto: int) -> set[int | None]:
         there: dict[str, tuple[int, int]] = {Api.ADD_PARTITIONS_TO_TXN: (0, upto)}
         return {
-            version_of(there, KAFKA_4_4, Action(1, action.api, by_broker=by_broker, version=share), explicit=False)
+            version_of(
+                there, KAFKA_4_4, ScriptAction(1, action.api, by_broker=by_broker, version=share), explicit=False
+            )
             for share in shares
         }
 
@@ -146,7 +148,7 @@ def test_who_met_another_request_has_had_no_effect() -> None:
 
     def raced(transactional_id: str | None, error: str) -> Raced:
         sent = Sent(0, Api.END_TXN, 5, {"transactional_id": transactional_id}, {})
-        return Raced(Action(1, Api.END_TXN), sent, {"error": error})
+        return Raced(ScriptAction(1, Api.END_TXN), sent, {"error": error})
 
     refused, other = raced("t0", "CONCURRENT_TRANSACTIONS"), raced("t0", "NONE")
 

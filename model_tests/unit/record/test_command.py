@@ -65,8 +65,8 @@ def test_the_command_records_until_it_is_interrupted(tmp_path: Path) -> None:
     assert [{"ev": "producer", "p": producer_name, "tid": None}, acknowledged] == journal_lines(tmp_path / "run")
     lines = wire_lines(tmp_path / "run")
     assert upstream == lines[0]["recorded"]
-    (asked,) = [line["request"] for line in lines if line.get("api") == "Produce" and "request" in line]
-    (sent,) = asked["topic_data"][0]["partition_data"][0]["records"]["batches"]
+    (requested,) = [line["request"] for line in lines if line.get("api") == "Produce" and "request" in line]
+    (sent,) = requested["topic_data"][0]["partition_data"][0]["records"]["batches"]
     assert (0, 1, False) == (sent["base_sequence"], sent["records"], sent["transactional"])
     assert "a value" not in (tmp_path / "run" / "wire.ndjson").read_text()
     opened, closed = ([line["connection"] for line in lines if what in line] for what in ("opened", "closed"))
@@ -76,19 +76,21 @@ def test_the_command_records_until_it_is_interrupted(tmp_path: Path) -> None:
 def test_passwords_are_not_written(tmp_path: Path) -> None:
     """Neither those that sign a client in nor those among settings: such requests are in the log without fields."""
     secret = {"name": "sasl.jaas.config", "config_operation": 0, "value": "password"}
-    asked: dict[str, dict[str, Any]] = {
+    requested: dict[str, dict[str, Any]] = {
         "SaslAuthenticate": {"auth_bytes": b"\0user\0password"},
         "IncrementalAlterConfigs": {"resources": [{"resource_type": 2, "resource_name": "x", "configs": [secret]}]},
     }
     with broker(echoes) as servers, Recording(servers, tmp_path) as recording:
         host, _, port = recording.bootstrap_servers.rpartition(":")
-        for api, fields in asked.items():
+        for api, fields in requested.items():
             with socket.create_connection((host, int(port))) as connection:
                 connection.sendall(framed(encode_request(RequestHeader(key_of(api), api, 1, 7, "test"), fields)))
                 assert frame_of(connection)
 
     assert b"password" not in (tmp_path / "wire.ndjson").read_bytes()
-    assert dict.fromkeys(asked) == {line["api"]: line["request"] for line in wire_lines(tmp_path) if "request" in line}
+    assert dict.fromkeys(requested) == {
+        line["api"]: line["request"] for line in wire_lines(tmp_path) if "request" in line
+    }
 
 
 def test_tokens_without_a_header_pass(tmp_path: Path) -> None:

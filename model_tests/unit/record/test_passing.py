@@ -43,7 +43,7 @@ CASES = [
 ]
 
 
-def asked(api: str, version: int, correlation: int = 7, **fields: Any) -> bytes:
+def requested(api: str, version: int, correlation: int = 7, **fields: Any) -> bytes:
     return framed(encode_request(RequestHeader(key_of(api), api, version, correlation, "test"), fields))
 
 
@@ -71,7 +71,7 @@ def test_every_address_is_that_of_a_port_of_the_recording(tmp_path: Path) -> Non
     with broker(answers) as servers, Recording(servers, tmp_path) as recording, connected(recording) as connection:
         found = set()
         for api, version in CASES:
-            connection.sendall(asked(api, version, **({"acks": -1} if api == "Produce" else {})))
+            connection.sendall(requested(api, version, **({"acks": -1} if api == "Produce" else {})))
             answer = decoded(api, version, frame_of(connection))
             parts = answer.brokers if api in ("Metadata", "DescribeCluster") else None
             if api == "FindCoordinator":
@@ -85,7 +85,7 @@ def test_requests_that_do_not_wait_for_each_other_keep_their_order(tmp_path: Pat
     """Also around a request that is never answered, and an answer that is changed."""
     records = value_batch([b"one"]).encode()
     parts = [{"name": "in", "partition_data": [{"index": 0, "records": records}]}]
-    unanswered = asked("Produce", 9, 2, acks=0, topic_data=parts)
+    unanswered = requested("Produce", 9, 2, acks=0, topic_data=parts)
 
     def answering(connection: socket.socket) -> None:
         for number in range(4):
@@ -98,7 +98,7 @@ def test_requests_that_do_not_wait_for_each_other_keep_their_order(tmp_path: Pat
 
     with broker(answering) as servers, Recording(servers, tmp_path) as recording, connected(recording) as connection:
         connection.sendall(
-            asked("Metadata", 9, 1) + unanswered + asked(Api.API_VERSIONS, 3, 3) + asked("Metadata", 9, 4)
+            requested("Metadata", 9, 1) + unanswered + requested(Api.API_VERSIONS, 3, 3) + requested("Metadata", 9, 4)
         )
         correlations = [int.from_bytes(frame_of(connection)[:4]) for _ in range(3)]
 
@@ -116,10 +116,10 @@ def test_a_version_of_api_versions_to_come_is_answered_as_an_older_broker_does(t
             connection.sendall(framed(encode_response(header.api, header.version, header.correlation, {})))
 
     _, newest = known_versions(Api.API_VERSIONS) or (0, 0)
-    to_come = bytearray(asked(Api.API_VERSIONS, newest, 9))
+    to_come = bytearray(requested(Api.API_VERSIONS, newest, 9))
     to_come[6:8] = (newest + 1).to_bytes(2)
     with broker(answering) as servers, Recording(servers, tmp_path) as recording, connected(recording) as connection:
-        connection.sendall(asked("InitProducerId", 0, 8) + bytes(to_come))
+        connection.sendall(requested("InitProducerId", 0, 8) + bytes(to_come))
         assert 8 == int.from_bytes(frame_of(connection)[:4])
         frame = frame_of(connection)
 
@@ -139,7 +139,7 @@ def test_an_older_broker_s_refusal_of_a_version_passes(tmp_path: Path) -> None:
         silent(connection)
 
     with broker(answering) as servers, Recording(servers, tmp_path) as recording, connected(recording) as connection:
-        connection.sendall(asked(Api.API_VERSIONS, 3))
+        connection.sendall(requested(Api.API_VERSIONS, 3))
         frame = frame_of(connection)
 
     assert encode_response(Api.API_VERSIONS, 0, 7, {"error_code": 35, "api_keys": []}) == frame

@@ -7,8 +7,8 @@ import pytest
 
 pytest.importorskip("kafka.protocol", reason="the wire protocol needs kafka-python")
 
+from model_tests.common.addresses import Address
 from model_tests.record import producers
-from model_tests.record.addresses import Address
 from model_tests.record.batches import shorten
 from model_tests.record.counts import Counts
 from model_tests.record.exchange import Exchange, Link
@@ -35,7 +35,7 @@ class Asking:
         if api == "Produce":
             shorten(api, message)
         exchange = Exchange(self.link, header, 0, message)
-        self.producers.asked(exchange)
+        self.producers.requested(exchange)
         return exchange
 
     def answer(self, exchange: Exchange, fields: dict[str, Any]) -> None:
@@ -45,8 +45,8 @@ class Asking:
         self.producers.answered(exchange)
 
     def initialize(self, identity: tuple[int, int], transactional_id: str | None = "app", before: int = -1) -> None:
-        asked = {"transactional_id": transactional_id, "producer_id": before, "producer_epoch": before}
-        exchange = self.ask("InitProducerId", 4, asked)
+        requested = {"transactional_id": transactional_id, "producer_id": before, "producer_epoch": before}
+        exchange = self.ask("InitProducerId", 4, requested)
         self.answer(exchange, {"error_code": 0, "producer_id": identity[0], "producer_epoch": identity[1]})
 
     def produce(
@@ -68,8 +68,8 @@ class Asking:
         self.answer(exchange, {"responses": [{"name": "in", "partition_responses": [part]}]})
 
     def end(self, identity: tuple[int, int], *, committed: bool, version: int = 3, **answer: int) -> None:
-        asked = {"transactional_id": "app", "producer_id": identity[0], "producer_epoch": identity[1]}
-        self.answer(self.ask("EndTxn", version, {**asked, "committed": committed}), {"error_code": 0, **answer})
+        requested = {"transactional_id": "app", "producer_id": identity[0], "producer_epoch": identity[1]}
+        self.answer(self.ask("EndTxn", version, {**requested, "committed": committed}), {"error_code": 0, **answer})
 
     def journal(self) -> list[tuple[Any, ...]]:
         """The events without the names of producers."""

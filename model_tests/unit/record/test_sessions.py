@@ -116,8 +116,8 @@ def test_what_has_several_topics_is_passed_over(wire: Path, tmp_path: Path) -> N
     """A session has one."""
 
     def renamed(lines: Lines) -> Lines:
-        asked = [each for each in lines if each.get("api") == "Produce" and "request" in each]
-        asked[0]["request"]["topic_data"][0] |= {"name": "another", "topic_id": "ff"}
+        requested = [each for each in lines if each.get("api") == "Produce" and "request" in each]
+        requested[0]["request"]["topic_data"][0] |= {"name": "another", "topic_id": "ff"}
         return lines
 
     assert WIDER in changed(wire, tmp_path, renamed).passed_over

@@ -19,7 +19,7 @@ from reference.log.partition import Partition
 from reference.log.producer_append import ProducerAppend
 from reference.log.producer_entry import ProducerEntry
 from reference.replication import kraft_controller
-from reference.replication.elections import Candidate, Elected
+from reference.replication.elections import Elected, ElectionCandidate
 from reference.replication.kraft_controller import KRaftController
 from reference.replication.leadership import Leadership
 from reference.world.authorization import Authorizer
@@ -68,7 +68,7 @@ def at_once(leadership: Leadership, _: object) -> bool:
     return True
 
 
-def the_first(candidates: Sequence[Candidate], *_: object) -> Elected:
+def the_first(candidates: Sequence[ElectionCandidate], *_: object) -> Elected:
     """The first of the assignment that is there leads, in sync or not."""
     return Elected(next((each.broker for each in candidates if each.alive), -1))
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from model_tests.unit.serve.asking import START_MS, Bench
+from model_tests.unit.serve.api_bench import START_MS, Bench
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.completed_fetch import delivered
 from reference.log.batch import value_batch

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from model_tests.unit.serve.asking import Bench
+from model_tests.unit.serve.api_bench import Bench
 from reference.broker.transaction_metadata import TopicPartition
 from reference.log.batch import blank_batch
 from reference.server.nodes import FaultKind

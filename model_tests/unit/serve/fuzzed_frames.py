@@ -15,7 +15,7 @@ from typing import Final
 from model_tests.serve.cluster import Cluster
 from model_tests.unit.serve.random_messages import random_fields
 from reference.wire.codec import HEAD, RequestHeader, encode_request, key_of
-from reference.wire.versions import Served, served
+from reference.wire.versions import ServedApi, served
 from spec.versions import Profile
 
 PATIENCE_S: Final = 60
@@ -33,7 +33,7 @@ class Frames:
     def __init__(self, profile: Profile, seed: int) -> None:
         """Frames for what a release announces."""
         self._chance = random.Random(seed)
-        self._apis: list[Served] = list(served(profile))
+        self._apis: list[ServedApi] = list(served(profile))
         self._kinds: tuple[Callable[[], bytes], ...] = (
             *(self._damaged,) * 12,
             *(self._valid,) * 4,

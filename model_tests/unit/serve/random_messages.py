@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from reference.wire.codec import messages
-from reference.wire.versions import Served, served
+from reference.wire.versions import ServedApi, served
 from spec.versions import NEWEST
 
-SERVED: Final[tuple[Served, ...]] = tuple(served(NEWEST))
+SERVED: Final[tuple[ServedApi, ...]] = tuple(served(NEWEST))
 """Every api in the versions of the newest release, older ones included."""
 
 VERSIONS: Final = [(each.api, version) for each in SERVED for version in range(each.oldest, each.newest + 1)]

@@ -12,7 +12,7 @@ import confluent_kafka
 import confluent_kafka.admin
 
 from model_tests.serve.cluster import Cluster
-from model_tests.unit.serve.asking import Bench
+from model_tests.unit.serve.api_bench import Bench
 from model_tests.unit.serve.journeys import PATIENCE_S
 from model_tests.unit.support.api_requests import add_partition, batch, initialized, join_fields, produce
 from reference.server.handlers import HANDLERS

@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("kafka.protocol", reason="the wire protocol needs kafka-python")
 
-from model_tests.unit.serve.asking import START_MS, Bench
+from model_tests.unit.serve.api_bench import START_MS, Bench
 from model_tests.unit.support.api_requests import (
     READ_COMMITTED,
     add_partition,
@@ -222,15 +222,15 @@ def test_offsets_are_found_by_their_time(bench: Bench) -> None:
     for minute in range(3):
         produce(bench, batch(b"a", b"b", at=START_MS + 60_000 * minute).encode())
 
-    def asked(timestamp: int) -> tuple[int, int]:
+    def requested(timestamp: int) -> tuple[int, int]:
         found = bench.ask("ListOffsets", 7, latest(timestamp)).topics[0].partitions[0]
         return found.offset, found.timestamp
 
-    assert (2, START_MS + 60_000) == asked(START_MS + 1)
-    assert (-1, -1) == asked(START_MS + 10**7)
-    assert (0, -1) == asked(-2)
-    assert (6, -1) == asked(-1)
-    assert (4, START_MS + 120_000) == asked(-3)
+    assert (2, START_MS + 60_000) == requested(START_MS + 1)
+    assert (-1, -1) == requested(START_MS + 10**7)
+    assert (0, -1) == requested(-2)
+    assert (6, -1) == requested(-1)
+    assert (4, START_MS + 120_000) == requested(-3)
 
 
 # --- transactions and time ------------------------------------------------------------------------------------
@@ -326,13 +326,13 @@ def test_topics_that_cannot_be_made(bench: Bench, name: str, more: Any, error: i
 def test_metadata_makes_a_topic_only_if_it_may(bench: Bench) -> None:
     """The client says whether, and a name that no topic may have is never taken."""
 
-    def asked(name: str, may: bool) -> int:
+    def requested(name: str, may: bool) -> int:
         answer = bench.ask("Metadata", 9, {"topics": [{"name": name}], "allow_auto_topic_creation": may})
         return int(answer.topics[0].error_code)
 
-    assert ErrorCode.UNKNOWN_TOPIC_OR_PARTITION == asked("new", may=False)
-    assert 0 == asked("new", may=True)
-    assert ServerError.INVALID_TOPIC_EXCEPTION == asked("a b", may=True)
+    assert ErrorCode.UNKNOWN_TOPIC_OR_PARTITION == requested("new", may=False)
+    assert 0 == requested("new", may=True)
+    assert ServerError.INVALID_TOPIC_EXCEPTION == requested("a b", may=True)
     assert ["orders", "new"] == list(bench.service.topics.by_name)
 
 

@@ -12,12 +12,13 @@ from rich.console import Console
 
 pytest.importorskip("kafka.protocol", reason="the wire protocol needs kafka-python")
 
+from model_tests.common.addresses import Address
 from model_tests.common.reports import HOLDS, NOTHING_JUDGED, VIOLATED, BadInput
 from model_tests.serve import command
-from model_tests.serve.command import Place, chosen_profile, is_loopback, place_of, topic_of
+from model_tests.serve.command import chosen_profile, is_loopback, listen_address, topic_of
 from model_tests.serve.judging import Judge
 from model_tests.serve.report import ServeReport
-from model_tests.unit.serve.asking import Bench
+from model_tests.unit.serve.api_bench import Bench
 from model_tests.unit.source_files import ROOT
 from spec.versions import PROFILES
 
@@ -32,11 +33,11 @@ def test_a_release_is_named_as_people_name_it() -> None:
 
 def test_where_to_listen_is_a_host_and_a_port_for_each_node() -> None:
     """Also an address with colons in it."""
-    assert Place("127.0.0.1", 9092) == place_of("127.0.0.1:9092", 3)
-    assert Place("::1", 0) == place_of("[::1]:0", 3)
+    assert Address("127.0.0.1", 9092) == listen_address("127.0.0.1:9092", 3)
+    assert Address("::1", 0) == listen_address("[::1]:0", 3)
     for wrong in ("9092", "host:", "host:http", "host:65534"):
         with pytest.raises(BadInput, match="--listen is HOST:PORT"):
-            place_of(wrong, 3)
+            listen_address(wrong, 3)
 
 
 def test_a_topic_is_a_name_and_a_number_of_partitions() -> None:

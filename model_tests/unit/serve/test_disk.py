@@ -13,7 +13,7 @@ pytest.importorskip("kafka.protocol", reason="the wire protocol needs kafka-pyth
 
 from model_tests.audit import run as audit
 from model_tests.common.reports import VIOLATED
-from model_tests.unit.serve.asking import START_MS, Bench
+from model_tests.unit.serve.api_bench import START_MS, Bench
 from model_tests.unit.serve.disk_session import TOPIC, DiskSession, opened
 from reference.broker.transaction_metadata import TopicPartition
 from reference.log.batch import value_batch

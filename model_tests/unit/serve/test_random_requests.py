@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("kafka.protocol", reason="the wire protocol needs kafka-python")
 
-from model_tests.unit.serve.asking import Bench
+from model_tests.unit.serve.api_bench import Bench
 from model_tests.unit.serve.random_messages import VERSIONS, random_fields
 from reference.server.nodes import FaultKind
 from reference.wire.codec import MalformedRequest

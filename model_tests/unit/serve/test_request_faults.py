@@ -13,7 +13,7 @@ from model_tests.serve.command import wall
 from reference.server.faults import PROFILES, Faults, RequestFaults
 from reference.server.listener import Server
 from reference.server.nodes import NodeFault, Nodes
-from reference.server.service import Service, Settings
+from reference.server.service import ServerSettings, Service
 from reference.wire.codec import RequestHeader, encode_request, key_of
 from spec.versions import NEWEST
 
@@ -45,7 +45,7 @@ def request(api: str, version: int, **fields: object) -> bytes:
 
 async def outcome(faults: RequestFaults) -> tuple[bool, int]:
     """Whether a client's InitProducerId is answered, and how many were carried out in the end."""
-    service = Service(Settings(NEWEST, 1), wall)
+    service = Service(ServerSettings(NEWEST, 1), wall)
     server = Server(service, faults=OneRequest(faults))
     await server.start("127.0.0.1", 0)
     host, _, port = server.bootstrap_servers.rpartition(":")

@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("kafka.protocol", reason="the wire protocol needs kafka-python")
 
-from model_tests.unit.serve.asking import Bench
+from model_tests.unit.serve.api_bench import Bench
 from model_tests.unit.support.api_requests import (
     add_partition,
     batch,

@@ -10,11 +10,11 @@ import pytest
 pytest.importorskip("kafka.protocol", reason="the wire protocol needs kafka-python")
 
 from model_tests.serve.wire_log import LoggedRun, WireLog, WireSettings
-from reference.server.service import Settings
+from reference.server.service import ServerSettings
 from spec.versions import NEWEST, PROFILES
 
 OLDER = PROFILES["3.6"]
-DEFAULTS = Settings(NEWEST)
+DEFAULTS = ServerSettings(NEWEST)
 
 
 def other(name: str) -> Any:
@@ -25,7 +25,7 @@ def other(name: str) -> Any:
     return not value if isinstance(value, bool) else 2 + (value or 0)
 
 
-@pytest.mark.parametrize("name", [each.name for each in fields(Settings)])
+@pytest.mark.parametrize("name", [each.name for each in fields(ServerSettings)])
 def test_each_setting_is_in_the_first_line(name: str) -> None:
     """A run that is made again has the setting, not the default."""
     settings = replace(DEFAULTS, **{name: other(name)})

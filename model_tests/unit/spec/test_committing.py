@@ -19,8 +19,7 @@ from spec.protocol.committing import (
 from spec.protocol.coordinator import names_of
 from spec.protocol.groups import GroupEntry, KnownClaim
 from spec.protocol.records import ProducerEntry
-from spec.protocol.verification import NOTHING_ASKED, is_asked, met
-from spec.protocol.verification import asked as asking
+from spec.protocol.verification import NO_VERIFICATION, met, needs_verification, started
 from spec.versions import KAFKA_3_6, KAFKA_3_9, KAFKA_3_9_UNVERIFIED, NEWEST, SNAPSHOT_4_0, Profile
 from spec.vocabulary import ErrorCode, GroupState, Origin
 
@@ -176,8 +175,8 @@ def test_the_coordinator_of_the_transaction_is_asked_as_by_produce(
     """Where verification is on, and always in a version that adds the partition."""
     question = to_append(7, 2, offsets=1, log_end=0)
 
-    assert requested == is_asked(ProducerEntry(), question, as_produce(version), profile)
-    assert not is_asked(ProducerEntry(epoch=2, txn_first_offset=0), question, as_produce(version), profile)
+    assert requested == needs_verification(ProducerEntry(), question, as_produce(version), profile)
+    assert not needs_verification(ProducerEntry(epoch=2, txn_first_offset=0), question, as_produce(version), profile)
 
 
 @pytest.mark.parametrize(
@@ -193,7 +192,7 @@ def test_the_coordinator_of_the_transaction_is_asked_as_by_produce(
 def test_the_append_decides_as_for_any_coordinator(entry: ProducerEntry, guarded: bool, guard: str) -> None:
     """Epoch and verification are looked at, sequences are not: a repeated commit is appended again."""
     batch = to_append(7, 2, offsets=2, log_end=20)
-    pending = asking(NOTHING_ASKED, batch, as_produce(4))
+    pending = started(NO_VERIFICATION, batch, as_produce(4))
     outcome = append(entry, batch, NEWEST, met(pending, guarded))
 
     assert guard == append_names(NEWEST)[outcome.branch]

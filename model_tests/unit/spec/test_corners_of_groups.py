@@ -8,7 +8,7 @@ import pytest
 from spec.protocol import committing, offsets
 from spec.protocol.committing import ADDS_SINCE, CommitDecision, CommitRequest, commit, commit_in_transaction
 from spec.protocol.coordinator import names_of
-from spec.protocol.groups import NOBODY, GroupEntry, KnownClaim, commit_guards, join, join_guards, sync, sync_guards
+from spec.protocol.groups import NO_MEMBER, GroupEntry, KnownClaim, commit_guards, join, join_guards, sync, sync_guards
 from spec.protocol.guards import branch
 from spec.protocol.offsets import NO_OFFSET, OffsetEntry, apply
 from spec.versions import KAFKA_3_6, NEWEST
@@ -30,7 +30,7 @@ def group(state: GroupState = STABLE) -> GroupEntry:
     ("entry", "claim", "transactional", "first"),
     [
         (group(DEAD), STRANGER, True, "group_dead"),
-        (group(AWAITING), NOBODY, False, "members_only"),
+        (group(AWAITING), NO_MEMBER, False, "members_only"),
         (group(AWAITING), CURRENT, False, "assignment_awaited"),
         (group(), replace(STRANGER, generation=2), True, "member_unknown"),
         (GroupEntry(), replace(STRANGER, generation=0), True, "group_unknown"),
@@ -80,12 +80,12 @@ def test_of_two_checks_of_a_sync_the_first_decides(entry: GroupEntry, claim: Kno
 @pytest.mark.parametrize(("version", "error"), [(3, ErrorCode.NONE), (4, ErrorCode.MEMBER_ID_REQUIRED)])
 def test_since_version_4_a_newcomer_comes_again_with_an_id(version: int, error: ErrorCode) -> None:
     """Of a static member no id is required."""
-    assert join(group(), NOBODY, version, NEWEST).error == error
+    assert join(group(), NO_MEMBER, version, NEWEST).error == error
 
 
 @pytest.mark.parametrize(
     ("claim", "generation"),
-    [(NOBODY, 4), (STATIC, 4), (replace(STATIC, member_given=False), 3)],
+    [(NO_MEMBER, 4), (STATIC, 4), (replace(STATIC, member_given=False), 3)],
     ids=["newcomer", "static, with its id", "static, back without its id"],
 )
 def test_only_a_static_member_that_comes_back_keeps_the_generation(claim: KnownClaim, generation: int) -> None:

@@ -13,12 +13,12 @@ from spec.protocol.produce import names as admissions
 from spec.protocol.records import AppendReply, AppendRequest, CachedBatch, MetVerification, ProducerEntry
 from spec.protocol.verification import (
     ADDS_SINCE,
-    NOTHING_ASKED,
+    NO_VERIFICATION,
     VerificationEntry,
     after_append,
-    asked,
     is_refused_unasked,
     reported,
+    started,
 )
 from spec.versions import KAFKA_2_0, KAFKA_3_9_UNVERIFIED, KAFKA_4_0, NEWEST, SPLIT_OUT_OF_ORDER, Profile
 from spec.vocabulary import MAX_SEQUENCE, ErrorCode, Origin
@@ -166,8 +166,8 @@ def test_what_is_not_stale_is_asked_about() -> None:
     ("known", "version", "expected"),
     [
         (VerificationEntry(True, 11, 3), ADDS_SINCE, VerificationEntry(True, 10, 3)),
-        (NOTHING_ASKED, ADDS_SINCE, VerificationEntry(True, 10, 3, bumps=True)),
-        (NOTHING_ASKED, ADDS_SINCE - 1, VerificationEntry(True, 10, 3)),
+        (NO_VERIFICATION, ADDS_SINCE, VerificationEntry(True, 10, 3, bumps=True)),
+        (NO_VERIFICATION, ADDS_SINCE - 1, VerificationEntry(True, 10, 3)),
         (VerificationEntry(True, 2, 3, bumps=True), ADDS_SINCE - 1, VerificationEntry(True, 2, 3, bumps=True)),
     ],
 )
@@ -175,17 +175,17 @@ def test_who_asked_first_says_the_clients_version(
     known: VerificationEntry, version: int, expected: VerificationEntry
 ) -> None:
     """A lower sequence is kept in mind, be it lower by one."""
-    assert asked(known, DATA, version) == expected
+    assert started(known, DATA, version) == expected
 
 
 def test_a_marker_settles_what_an_older_client_has_asked() -> None:
     """Its next transaction has the same epoch, so that the guard cannot be distinguished from the one before."""
-    assert after_append(VerificationEntry(True, 4, 3), MARKER, True, NEWEST) == NOTHING_ASKED
+    assert after_append(VerificationEntry(True, 4, 3), MARKER, True, NEWEST) == NO_VERIFICATION
 
 
 def test_nothing_asked_stays_so() -> None:
     """Whatever is appended."""
-    assert after_append(NOTHING_ASKED, DATA, True, NEWEST) == NOTHING_ASKED
+    assert after_append(NO_VERIFICATION, DATA, True, NEWEST) == NO_VERIFICATION
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ def relation(request: object) -> Relation:
         before=[STILL, COUNTED, COPIED, UNASKED],
         initial=[NUMBER[1], NUMBER[0], NUMBER[0], NUMBER[0]],
         after=[STILL + STILL - 1, COUNTED + STILL, COUNTED, UNASKED + COPIED],
-        asked=[request],
+        claims=[request],
     )
 
 
@@ -31,7 +31,7 @@ def test_what_is_asked_about_keeps_what_it_depends_on() -> None:
     seen = narrowed(relation(z3.And(UNASKED == 7, STILL == 1)))
 
     assert [COUNTED, COPIED, UNASKED] == list(seen.before)
-    assert seen.asked[0].eq(z3.simplify(UNASKED == 7))
+    assert seen.claims[0].eq(z3.simplify(UNASKED == 7))
 
 
 def test_terms_are_simplified_together() -> None:

@@ -6,7 +6,7 @@ import pytest
 from spec import rules
 from spec.protocol.coordinator import names_of
 from spec.protocol.groups import (
-    NOBODY,
+    NO_MEMBER,
     GroupEntry,
     KnownClaim,
     after_commit,
@@ -55,8 +55,8 @@ def decided(
         (group(), CURRENT, "passed", ErrorCode.NONE),
         (group(), STATIC, "passed", ErrorCode.NONE),
         (group(GroupState.PREPARING_REBALANCE), CURRENT, "passed", ErrorCode.NONE),
-        (SIMPLE, NOBODY, "passed", ErrorCode.NONE),
-        (NO_GROUP, NOBODY, "passed", ErrorCode.NONE),
+        (SIMPLE, NO_MEMBER, "passed", ErrorCode.NONE),
+        (NO_GROUP, NO_MEMBER, "passed", ErrorCode.NONE),
         (SIMPLE, replace(STRANGER, generation=-1), "passed", ErrorCode.NONE),
         (SIMPLE, KnownClaim(instance_given=True), "passed", ErrorCode.NONE),
         (NO_GROUP, STRANGER, "group_unknown", ErrorCode.ILLEGAL_GENERATION),
@@ -85,8 +85,8 @@ def test_who_may_commit(entry: GroupEntry, claim: KnownClaim, name: str, error: 
 
 def test_only_a_transactional_commit_may_leave_out_the_member_in_a_group_with_members() -> None:
     """The oldest versions of TxnOffsetCommit cannot name a member; OffsetCommit always could."""
-    assert ("passed", ErrorCode.NONE) == decided(group(), NOBODY)
-    assert ("members_only", ErrorCode.UNKNOWN_MEMBER_ID) == decided(group(), NOBODY, transactional=False)
+    assert ("passed", ErrorCode.NONE) == decided(group(), NO_MEMBER)
+    assert ("members_only", ErrorCode.UNKNOWN_MEMBER_ID) == decided(group(), NO_MEMBER, transactional=False)
 
 
 def test_a_group_that_awaits_its_assignment_takes_transactional_commits_alone() -> None:
@@ -129,14 +129,14 @@ def test_before_2_5_a_transactional_commit_is_not_held_against_the_group() -> No
 
 def test_every_refusal_is_of_the_generation_fence() -> None:
     """Whichever check it is."""
-    checks = commit_guards(SIMPLE, NOBODY, NEWEST, transactional=False)
+    checks = commit_guards(SIMPLE, NO_MEMBER, NEWEST, transactional=False)
 
     assert {rules.OFFSETS_GENERATION_FENCE} == {check.rule for check in checks}
 
 
 def test_who_names_no_member_is_not_checked() -> None:
     """Nor who names one without a generation, in a group that has none."""
-    assert [is_checked(SIMPLE, claim) for claim in (NOBODY, STRANGER, replace(STRANGER, generation=-1))] == [
+    assert [is_checked(SIMPLE, claim) for claim in (NO_MEMBER, STRANGER, replace(STRANGER, generation=-1))] == [
         False,
         True,
         False,

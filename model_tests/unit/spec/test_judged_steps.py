@@ -68,11 +68,11 @@ def test_the_appends_of_the_other_systems_are_as_judged(name: str) -> None:
 
 def test_every_kind_of_recorded_step_is_judged(monkeypatch: pytest.MonkeyPatch, provers: dict[int, Prover]) -> None:
     """By the decision that the lemmas ask of it; what none asks for is said with its reason."""
-    asked: set[str] = set()
+    requested: set[str] = set()
 
     class Asked(dict[str, Any]):
         def __getitem__(self, api: str) -> Any:
-            asked.add(api)
+            requested.add(api)
             return DECISIONS[api]
 
     for module in (judged_memory, judged_steps):
@@ -80,7 +80,7 @@ def test_every_kind_of_recorded_step_is_judged(monkeypatch: pytest.MonkeyPatch, 
     for prover in provers.values():
         list(prover.steps())
 
-    assert asked == set(DECISIONS) - set(LEFT_OUT)
+    assert requested == set(DECISIONS) - set(LEFT_OUT)
 
 
 def test_each_lemma_has_a_control_that_the_judge_refuses() -> None:

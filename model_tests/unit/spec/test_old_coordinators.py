@@ -13,7 +13,7 @@ from spec.protocol.completing import fence, fencing_abort
 from spec.protocol.coordinator import TransactionEntry, append_failed, names_of
 from spec.protocol.coordinator_steps import DECISIONS
 from spec.protocol.ending import IdAndEpoch, end, guards
-from spec.protocol.groups import NOBODY, GroupEntry, KnownClaim, commit_guards, join_guards, sync_guards
+from spec.protocol.groups import NO_MEMBER, GroupEntry, KnownClaim, commit_guards, join_guards, sync_guards
 from spec.protocol.guards import branch, error_of
 from spec.protocol.ids import fencing_epoch
 from spec.protocol.offsets import NO_OFFSET, OffsetEntry, pending_after_tombstone
@@ -178,7 +178,7 @@ def test_offsets_are_asked_about_since_3_7(profile: Profile, offsets: bool, data
     batch = AppendRequest(base_offset=0, producer_id=PRODUCER, producer_epoch=EPOCH, transactional=True)
     of_offsets = committing.to_append(PRODUCER, EPOCH, offsets=1, log_end=0)
 
-    requested = [verification.is_asked(ProducerEntry(), each, 0, profile) for each in (of_offsets, batch)]
+    requested = [verification.needs_verification(ProducerEntry(), each, 0, profile) for each in (of_offsets, batch)]
 
     assert requested == [offsets, data]
 
@@ -240,7 +240,7 @@ def test_a_dead_group_is_unavailable_since_2_4(profile: Profile) -> None:
     found = (
         *(commit_guards(dead, CURRENT, profile, transactional=each) for each in (False, True)),
         join_guards(dead, CURRENT, 3, profile),
-        join_guards(dead, NOBODY, 3, profile),
+        join_guards(dead, NO_MEMBER, 3, profile),
         sync_guards(dead, CURRENT, profile),
     )
 
@@ -267,7 +267,7 @@ def test_a_rebalance_is_reported_to_members_alone_since_2_4(profile: Profile) ->
     awaiting = group(GroupState.COMPLETING_REBALANCE)
     last = since(KAFKA_2_4)[profile.name]
 
-    answered = [of_commit(awaiting, claim, profile, transactional=False)[0] for claim in (PAST, NOBODY, CURRENT)]
+    answered = [of_commit(awaiting, claim, profile, transactional=False)[0] for claim in (PAST, NO_MEMBER, CURRENT)]
 
     if last:
         assert answered == ["generation_other", "members_only", "assignment_awaited"]
@@ -315,7 +315,7 @@ BY_PART = [
     ("an unknown member", group(), KnownClaim(member_given=True), UNKNOWN_MEMBER, UNKNOWN_MEMBER),
     ("an instance", group(), KnownClaim(instance_given=True), NONE, UNKNOWN_MEMBER),
     ("both", group(), CURRENT, NONE, NONE),
-    ("nobody", group(), NOBODY, NONE, NONE),
+    ("nobody", group(), NO_MEMBER, NONE, NONE),
 ]
 
 

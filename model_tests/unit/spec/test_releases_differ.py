@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 
 from model_tests.unit.spec.transactional import EPOCH, FRESH, LAST, PRODUCER, ended, ending, entry
-from spec.protocol import asking, cleaning, committing, completing, groups, registering, verification
-from spec.protocol.asking import PendingVerification, queue
+from spec.protocol import cleaning, committing, completing, groups, registering, verification, verification_queue
 from spec.protocol.cleaning import MetBatch
 from spec.protocol.coordinator import TransactionEntry, completed, names_of
 from spec.protocol.coordinator_steps import not_logged
@@ -18,6 +17,7 @@ from spec.protocol.ids import WITHOUT_LIMIT, InitRequest, initialize
 from spec.protocol.ids import guards as init_guards
 from spec.protocol.records import AppendRequest, ProducerEntry
 from spec.protocol.registering import AddRequest, register
+from spec.protocol.verification_queue import PendingVerification, queue
 from spec.versions import (
     KAFKA_2_5,
     KAFKA_2_7,
@@ -179,8 +179,8 @@ def test_offsets_of_no_producer_are_asked_about() -> None:
     offsets = committing.to_append(-1, -1, offsets=1, log_end=0)
     batch = AppendRequest(base_offset=0, transactional=True)
 
-    request = verification.is_asked(ProducerEntry(), offsets, committing.as_produce(3), KAFKA_3_9)
-    assert (True, False) == (request, verification.is_asked(ProducerEntry(), batch, 9, KAFKA_3_9))
+    request = verification.needs_verification(ProducerEntry(), offsets, committing.as_produce(3), KAFKA_3_9)
+    assert (True, False) == (request, verification.needs_verification(ProducerEntry(), batch, 9, KAFKA_3_9))
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,7 @@ def test_the_same_epoch_asks_again_and_the_one_before_is_reported_to() -> None:
     """A client that retries is verified once; the copy that waited comes back with an error to retry."""
     queued = queue(PendingVerification(any_request=True, version=12, same_id=True, producer_epoch=3), 3, 12)
 
-    assert (ErrorCode.NETWORK_EXCEPTION, ErrorCode.NONE) == (queued.waiting_error, queued.asker_error)
+    assert (ErrorCode.NETWORK_EXCEPTION, ErrorCode.NONE) == (queued.waiting_error, queued.new_error)
 
 
 def test_a_rotated_producer_is_reported_that_it_is_fenced() -> None:
@@ -217,9 +217,9 @@ def test_a_rotated_producer_is_reported_that_it_is_fenced() -> None:
 
     queued = queue(old, new, 12)
 
-    assert (ErrorCode.NONE, ErrorCode.INVALID_PRODUCER_EPOCH) == (queued.waiting_error, queued.asker_error)
+    assert (ErrorCode.NONE, ErrorCode.INVALID_PRODUCER_EPOCH) == (queued.waiting_error, queued.new_error)
     risen = queue(replace(old, producer_epoch=0), 1, 12)
-    assert (ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.NONE) == (risen.waiting_error, risen.asker_error)
+    assert (ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.NONE) == (risen.waiting_error, risen.new_error)
 
 
 def test_all_in_a_request_are_answered_as_the_first_one() -> None:
@@ -229,9 +229,11 @@ def test_all_in_a_request_are_answered_as_the_first_one() -> None:
     abortable = ErrorCode.TRANSACTION_ABORTABLE.value
 
     assert (0, 10, 11) == (pending.branch, pending.version, alone.version)
-    assert ErrorCode.INVALID_TXN_STATE == asking.reported(abortable, pending)
-    assert ErrorCode.TRANSACTION_ABORTABLE == asking.reported(abortable, alone)
-    assert ErrorCode.CONCURRENT_TRANSACTIONS == asking.reported(ErrorCode.CONCURRENT_TRANSACTIONS.value, pending)
+    assert ErrorCode.INVALID_TXN_STATE == verification_queue.reported(abortable, pending)
+    assert ErrorCode.TRANSACTION_ABORTABLE == verification_queue.reported(abortable, alone)
+    assert ErrorCode.CONCURRENT_TRANSACTIONS == verification_queue.reported(
+        ErrorCode.CONCURRENT_TRANSACTIONS.value, pending
+    )
 
 
 # --- members of consumer groups -------------------------------------------------------------------------------

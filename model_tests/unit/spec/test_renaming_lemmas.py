@@ -39,7 +39,7 @@ def test_older_releases_do_not_compare_ids_either(release: str) -> None:
 def by_order(entry: TransactionEntry, asking: RequestFields, names: RenamedIds, profile: Profile) -> Transition:
     """A coordinator that takes a request with a larger id for that of a successor."""
     decided = DECISIONS["ending"](entry, asking, names, profile)
-    return replace(decided, error=choose(names.asked > names.held, 0, decided.error))
+    return replace(decided, error=choose(names.requested > names.held, 0, decided.error))
 
 
 def test_a_decision_that_asks_which_id_is_larger_is_found() -> None:
@@ -62,7 +62,7 @@ def test_ids_that_become_one_are_found(name: str, monkeypatch: pytest.MonkeyPatc
 
 def test_a_renaming_keeps_absent_ids_absent() -> None:
     """And different ids stay different."""
-    names = RenamedIds(held=5, previous=-1, following=-1, asked=5, fresh=7)
+    names = RenamedIds(held=5, previous=-1, following=-1, requested=5, fresh=7)
 
     assert is_renaming(names, RenamedIds(9, -1, -1, 9, 2)) is True
     assert is_renaming(names, RenamedIds(9, 3, 3, 9, 2)) is False

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from model_tests.unit.serve.asking import START_MS, Bench
+from model_tests.unit.serve.api_bench import START_MS, Bench
 from reference.log.batch import RecordBatch, value_batch
 
 READ_COMMITTED = 1

@@ -6,7 +6,7 @@ from typing import Any
 from model_tests.unit.spec.transactional import EPOCH, FRESH, PRODUCER, entry
 from spec.judging.judge_coordinator import judge
 from spec.protocol.coordinator import TransactionEntry
-from spec.protocol.coordinator_steps import DECISIONS, NOBODY, CoordinatorStep, StepInput
+from spec.protocol.coordinator_steps import DECISIONS, NO_IDENTITY, CoordinatorStep, StepInput
 from spec.protocol.ending import IdAndEpoch
 from spec.versions import NEWEST, Profile
 from spec.vocabulary import TransactionState
@@ -20,7 +20,7 @@ COMMITTED = entry(TransactionState.COMPLETE_COMMIT)
 COMMITTING = entry(TransactionState.PREPARE_COMMIT, pending=TransactionState.COMPLETE_COMMIT.value)
 
 
-ASKED = StepInput(5, 200, IdAndEpoch(PRODUCER, EPOCH), NOBODY, 1000, commits=True, registered=False)
+ASKED = StepInput(5, 200, IdAndEpoch(PRODUCER, EPOCH), NO_IDENTITY, 1000, commits=True, registered=False)
 
 
 ADDED = replace(ASKED, version=4)
@@ -31,7 +31,7 @@ LATE = replace(ASKED, now=2000)
 
 def step(before: TransactionEntry, request: StepInput, **fields: Any) -> CoordinatorStep:
     """A step of one partition, answered NONE without an identity, after which the id is as before."""
-    plain = CoordinatorStep(before, request, 0, NOBODY, before, 1, 1, registered_after=True)
+    plain = CoordinatorStep(before, request, 0, NO_IDENTITY, before, 1, 1, registered_after=True)
     return replace(plain, **fields)
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from model_tests.unit.serve.asking import Bench
+from model_tests.unit.serve.api_bench import Bench
 
 
 def deleted(bench: Bench, *named: dict[str, Any], node: int = 0) -> list[tuple[Any, Any, int]]:

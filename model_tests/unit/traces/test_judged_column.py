@@ -13,7 +13,7 @@ from model_tests.judging.judged_column import evaluate
 from model_tests.spark.session import session
 from spec.algebra import Term, all_of, any_of, choose, negate
 from spec.readings.formulas import Sheet
-from spec.readings.row_values import Element, GuardedValue, Integers, NamedValues, RowCases, Those
+from spec.readings.row_values import Element, GuardedValue, Integers, NamedValues, PresentRows, RowCases
 
 pytestmark = pytest.mark.xdist_group("spark")
 
@@ -200,7 +200,10 @@ def test_results_are_arrays_and_records_too(spark: SparkSession) -> None:
         {"is": text, "twice": Integers((number, number + number)), "last": GuardedValue(negate(fact), number)}
     )
     other = NamedValues({"is": "é", "twice": Integers(()), "last": GuardedValue(False, 0)})
-    results = {"maybe": GuardedValue(fact, Integers((number, 7))), "some": Those(((fact, record), (number < 3, other)))}
+    results = {
+        "maybe": GuardedValue(fact, Integers((number, 7))),
+        "some": PresentRows(((fact, record), (number < 3, other))),
+    }
     rows = [{"n0": 2, "t0": "a", "f0": True}, {"n0": 5, "t0": "b", "f0": False}]
 
     first, second = values(table_of(spark, rows), results)

@@ -6,7 +6,7 @@ from model_tests.spark.proofs_spread import on_spark
 from model_tests.spark.session import LOCAL
 from model_tests.verify.proving import tasks
 from model_tests.verify.spreading import here
-from spec.engines.solving import Settings
+from spec.engines.solving import SolverSettings
 
 pytestmark = pytest.mark.xdist_group("spark")
 
@@ -14,10 +14,10 @@ pytestmark = pytest.mark.xdist_group("spark")
 def test_executors_give_the_answers_of_this_process() -> None:
     """Rules are the registered ones, and what was kept is used where the tasks are done."""
     due = tasks(("ids",))
-    reported = here(due, Settings(), {})
+    reported = here(due, SolverSettings(), {})
     entries = {key: entry for done in reported for key, entry in done.answers.items()}
 
-    apart = on_spark(LOCAL)(due, Settings(), entries)
+    apart = on_spark(LOCAL)(due, SolverSettings(), entries)
 
     assert [[(o.rule, str(o), o.verdict, o.needs) for o in done.obligations] for done in reported] == [
         [(o.rule, str(o), o.verdict, o.needs) for o in done.obligations] for done in apart

@@ -15,7 +15,7 @@ from model_tests.verify.theorems import SYSTEMS
 from spec import rules
 from spec.algebra import any_of, negate
 from spec.engines.finite import instance_of
-from spec.engines.solving import Settings
+from spec.engines.solving import SolverSettings
 from spec.systems.ids.system import ids
 from spec.systems.language import System
 
@@ -44,7 +44,7 @@ def test_the_true_system_passes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_an_unknown_answer_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the solver may not work at all, it is no success, and the obligations are named."""
-    monkeypatch.setattr(prove, "Settings", partial(Settings, few=1, many=1))
+    monkeypatch.setattr(prove, "Settings", partial(SolverSettings, few=1, many=1))
 
     found = proved(ids(), monkeypatch)
 

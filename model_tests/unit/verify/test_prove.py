@@ -22,7 +22,7 @@ from spec import rules
 from spec.algebra import any_of, negate
 from spec.engines.induction import ALWAYS, Obligation, Prover, prove, prove_fact
 from spec.engines.proof_cache import Entries, ProofCache, read, write
-from spec.engines.solving import Settings
+from spec.engines.solving import SolverSettings
 from spec.engines.verdict import Proved, Refuted, Unknown, passed
 from spec.systems.decision_lemmas import arithmetic_fact
 from spec.systems.idempotence.system import idempotence
@@ -34,9 +34,9 @@ ALL_RULES = frozenset(rules.RULES.values())
 ALL = frozenset(str(o) for o in prove(ids()))
 
 
-def solved(system: System, kept: ProofCache, settings: Settings | None = None) -> set[str]:
+def solved(system: System, kept: ProofCache, settings: SolverSettings | None = None) -> set[str]:
     """The obligations that went to the solver; all are proved."""
-    found = list(Prover(system, settings or Settings(), kept).obligations())
+    found = list(Prover(system, settings or SolverSettings(), kept).obligations())
     assert all(passed(o.verdict) for o in found)
     return {str(o) for o in found if o.solved}
 
@@ -83,13 +83,15 @@ def test_a_changed_lemma_has_its_own_obligations_solved_again(
 
 def test_another_seed_or_effort_is_another_question(answers: Entries) -> None:
     """What is kept does not contain them."""
-    assert solved(ids(), ProofCache(answers), Settings(seed=1)) == solved(ids(), ProofCache(), Settings(many=9_999_999))
+    assert solved(ids(), ProofCache(answers), SolverSettings(seed=1)) == solved(
+        ids(), ProofCache(), SolverSettings(many=9_999_999)
+    )
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_no_verdict_depends_on_chance(seed: int) -> None:
     """Five seeds; that of all systems is measured by hand."""
-    chance = Settings(seed=seed)
+    chance = SolverSettings(seed=seed)
     found = [*Prover(ids(), chance).obligations(), *Prover(partition(), chance).at_the_start()]
 
     assert {Proved()} == {o.verdict for o in found}
@@ -154,7 +156,7 @@ def test_processes_give_the_answers_of_this_one() -> None:
     due = tasks(("ids", "partition"))
     assert len(due) >= FEW
 
-    apart, together = (spread(due, Settings(), None) for spread in (on_cores, here))
+    apart, together = (spread(due, SolverSettings(), None) for spread in (on_cores, here))
 
     assert [[(o.rule, str(o), o.verdict) for o in done.obligations] for done in apart] == [
         [(o.rule, str(o), o.verdict) for o in done.obligations] for done in together
@@ -163,7 +165,7 @@ def test_processes_give_the_answers_of_this_one() -> None:
 
 def test_tasks_are_everything() -> None:
     """Every obligation of a system is in one task, and every fact."""
-    assert frozenset(str(o) for done in here(tasks(("ids",)), Settings(), None) for o in done.obligations) == ALL
+    assert frozenset(str(o) for done in here(tasks(("ids",)), SolverSettings(), None) for o in done.obligations) == ALL
     assert set(SYSTEMS) == {task.of for task in tasks(SYSTEMS)}
     assert {fact.name.partition("[")[0] for fact, _ in facts()} == {each.what for each in tasks_of_facts(ALL_RULES, ())}
 
@@ -241,7 +243,7 @@ def test_a_lemma_that_is_false_at_the_start_fails_by_name() -> None:
 
 def test_an_unknown_answer_fails_and_names_its_obligation() -> None:
     """The solver may not work at all: then nothing is proved."""
-    idle = Settings(few=1, many=1)
+    idle = SolverSettings(few=1, many=1)
     found = attempted((rules.IDS_UNIQUE,), settings=idle).proofs.result(rules.IDS_UNIQUE)
     report = ProofReport((), (found,))
 

@@ -18,11 +18,11 @@ from spec import rules
 from spec.engines import induction, second_solver
 from spec.engines.induction import Obligation, Prover
 from spec.engines.second_solver import SecondOpinion, SecondSolver, decided, script
-from spec.engines.solving import Answer, Settings
+from spec.engines.solving import Answer, SolverSettings
 from spec.engines.verdict import Proved
 from spec.systems.ids.system import ids
 
-ASKED = Settings(second=SecondSolver())
+ASKED = SolverSettings(second=SecondSolver())
 NUMBER = z3.Int("number")
 OF = z3.Function("of", z3.IntSort(), z3.IntSort())
 HARD = [z3.ForAll([NUMBER], OF(NUMBER) * OF(NUMBER) == NUMBER * NUMBER * NUMBER + 7), OF(3) > 5]
@@ -65,7 +65,7 @@ def test_every_proof_of_a_system_is_confirmed(tmp_path: Path) -> None:
 
 def test_a_false_proof_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     """A first solver that calls everything proved is contradicted, obligation by obligation, and the run fails."""
-    monkeypatch.setattr(induction, "asked", lambda *_: Answer(Proved()))
+    monkeypatch.setattr(induction, "answer_of", lambda *_: Answer(Proved()))
     report = run(rules.IDS_UNIQUE, kept=None, spread=here, second=SecondSolver())
 
     wrong = [line for line in report.vacuous if "cvc5 finds a model" in line]

@@ -268,7 +268,7 @@ class CoordinatorActions:
     def _answered(self, state: State, instance: Term, outcome: Term) -> State:
         """EndTxn is answered: an instance that is refused is closed by its application."""
         commits = outcome == COMMIT
-        asked = self.of(state).end_request(instance, commits)
+        request = self.of(state).end_request(instance, commits)
         transition = self.of(state).ended(instance, commits)
         reported = transition.error == NONE
         reported_commit = all_of(reported, commits)
@@ -283,7 +283,7 @@ class CoordinatorActions:
             ),
             torn=update(state.torn, instance, to=False),
         )
-        next_one = ending.answered(transition, asked, self.knobs.profile)
+        next_one = ending.answered(transition, request, self.knobs.profile)
         bumped = next_one.producer_id >= 0
         return after.but(
             **self._given(after, instance, next_one, reported=bumped),

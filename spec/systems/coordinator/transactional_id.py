@@ -22,8 +22,10 @@ from spec.vocabulary import ABSENT, ErrorCode, TransactionState
 
 INSTANCE: Final = Sort("instance")
 OUTCOME: Final = Sort("outcome")
+
 ABORT: Final = 0
 COMMIT: Final = 1
+"""The outcomes of a transaction, as points of `OUTCOME`."""
 
 TIMEOUT: Final = 1
 """Of a transaction; when it has passed is free."""
@@ -134,24 +136,24 @@ class TransactionalId:
     def initialised(self, instance: Term, *, expects: bool = False) -> Transition:
         """InitProducerId, with the identity that a client expects when it resumes after an error."""
         identity = self.of(instance)
-        asked = InitRequest(
+        request = InitRequest(
             timeout=TIMEOUT,
             fresh_producer_id=self.state.fresh(),
             producer_id=identity.producer_id() if expects else ABSENT,
             producer_epoch=identity.producer_epoch() if expects else ABSENT,
         )
-        return self._by_version(partial(ids.initialize, self.entry, asked))
+        return self._by_version(partial(ids.initialize, self.entry, request))
 
     def registered(self, instance: Term) -> Transition:
         """AddPartitionsToTxn of a partition that is new to the transaction."""
         identity = self.of(instance)
-        asked = AddRequest(
+        request = AddRequest(
             identity.producer_id(),
             identity.producer_epoch(),
             all_registered=False,
             client_version=BUMPING if self.knobs.bumps else 0,
         )
-        return self._by_version(partial(registering.register, self.entry, asked))
+        return self._by_version(partial(registering.register, self.entry, request))
 
     def end_request(self, instance: Term, commits: Term) -> EndRequest:
         """EndTxn of an instance."""
@@ -173,10 +175,10 @@ class TransactionalId:
         return self._by_version(partial(self._fenced, raises))
 
     def _fenced(self, raises: bool, profile: Profile) -> Transition:
-        asked = completing.fencing_abort(self.entry, self.state.fresh(), 0, profile)
+        request = completing.fencing_abort(self.entry, self.state.fresh(), 0, profile)
         if raises:
-            return ending.end(self.fencing(), asked, profile)
-        return ending.end(self.entry, replace(asked, producer_epoch=self.entry.producer_epoch), profile)
+            return ending.end(self.fencing(), request, profile)
+        return ending.end(self.entry, replace(request, producer_epoch=self.entry.producer_epoch), profile)
 
     def completes(self) -> Transition:
         """The decision on a transaction that has all its markers."""

@@ -47,8 +47,8 @@ class ControllerActions(ReplicationActionBase):
         yield self.of(state).leads(leader)
         yield view.proposed >= 0
         known = choose(view.outdated, 0, 1)
-        asked = Proposal(state.leader() == leader, view.epoch, known, ineligible=False)
-        yield electing.altered(asked, state.epoch(), 1, self.knobs.without).granted
+        request = Proposal(state.leader() == leader, view.epoch, known, ineligible=False)
+        yield electing.altered(request, state.epoch(), 1, self.knobs.without).granted
 
     def controller_lets_return(self, state: State, leader: Term) -> State:
         """The follower is in sync; the leader does not know it yet."""

@@ -1,36 +1,36 @@
 """Lemmas about elections and in-sync sets: whom a leader counts, and who may lead after it."""
 
 from spec.algebra import Term, all_of, any_of, choose, implies, negate
-from spec.systems.replication.lemma_view import LemmaView
+from spec.systems.replication.lemma_view import ReplicationLemmaView
 from spec.vocabulary import ABSENT
 
 
-def leader_is_in_sync(world: LemmaView) -> Term:
+def leader_is_in_sync(world: ReplicationLemmaView) -> Term:
     """The leader that the controller elected is in the in-sync set."""
     leader = world.state.leader()
     return implies(leader >= 0, world.state.in_sync(leader))
 
 
-def elected_was_in_sync(world: LemmaView, epoch: Term) -> Term:
+def elected_was_in_sync(world: ReplicationLemmaView, epoch: Term) -> Term:
     """So was the leader of each election."""
     elected = world.state.elected(epoch)
     return all_of(elected.leader >= 0, world.state.in_sync_then(epoch, elected.leader))
 
 
-def present_leader_was_elected(world: LemmaView) -> Term:
+def present_leader_was_elected(world: ReplicationLemmaView) -> Term:
     """The present leader is that of the last election."""
     state = world.state
     leader = state.leader()
     return all_of(state.epoch() >= 0, any_of(leader == ABSENT, leader == state.elected(state.epoch()).leader))
 
 
-def keeper_may_be_elected(world: LemmaView) -> Term:
+def keeper_may_be_elected(world: ReplicationLemmaView) -> Term:
     """Somebody may be elected."""
     keeper = world.state.keeper()
     return all_of(keeper >= 0, world.is_candidate(keeper))
 
 
-def view_is_of_an_election(world: LemmaView, replica: Term) -> Term:
+def view_is_of_an_election(world: ReplicationLemmaView, replica: Term) -> Term:
     """A replica knows an election that was, and takes its leader for the leader, or none; so does that leader."""
     state = world.state
     view = state.view(replica)
@@ -39,7 +39,7 @@ def view_is_of_an_election(world: LemmaView, replica: Term) -> Term:
     return implies(replica >= 0, all_of(view.epoch >= 0, view.epoch <= state.epoch(), known))
 
 
-def elections_are_remembered(world: LemmaView, epoch: Term) -> Term:
+def elections_are_remembered(world: ReplicationLemmaView, epoch: Term) -> Term:
     """Whoever was elected was so last in that epoch or in a later one."""
     state = world.state
     last = state.last_elected(state.elected(epoch).leader)
@@ -47,7 +47,7 @@ def elections_are_remembered(world: LemmaView, epoch: Term) -> Term:
     return implies(was, all_of(last >= epoch, last <= state.epoch()))
 
 
-def last_election_was_its_own(world: LemmaView, replica: Term) -> Term:
+def last_election_was_its_own(world: ReplicationLemmaView, replica: Term) -> Term:
     """The last election of a replica elected it."""
     state = world.state
     last = state.last_elected(replica)
@@ -55,7 +55,7 @@ def last_election_was_its_own(world: LemmaView, replica: Term) -> Term:
     return implies(replica >= 0, any_of(last == ABSENT, was))
 
 
-def informed_leader_leads(world: LemmaView, leader: Term) -> Term:
+def informed_leader_leads(world: ReplicationLemmaView, leader: Term) -> Term:
     """A leader since whose last message nothing was decided is the present one."""
     state = world.state
     view = state.view(leader)
@@ -64,7 +64,7 @@ def informed_leader_leads(world: LemmaView, leader: Term) -> Term:
     return implies(informed, present)
 
 
-def informed_leader_knows_the_set(world: LemmaView, leader: Term, replica: Term) -> Term:
+def informed_leader_knows_the_set(world: ReplicationLemmaView, leader: Term, replica: Term) -> Term:
     """It knows the present in-sync set."""
     state = world.state
     informed = all_of(world.leads_now(leader), negate(state.view(leader).outdated))
@@ -72,12 +72,12 @@ def informed_leader_knows_the_set(world: LemmaView, leader: Term, replica: Term)
     return implies(informed, both)
 
 
-def eligible_while_few_are_in_sync(world: LemmaView, replica: Term) -> Term:
+def eligible_while_few_are_in_sync(world: ReplicationLemmaView, replica: Term) -> Term:
     """A replica is eligible only while the in-sync set is too small for anything to be committed."""
     return implies(world.state.eligible(replica), negate(world.commits_with(world.state.members())))
 
 
-def leader_counts_itself(world: LemmaView, leader: Term) -> Term:
+def leader_counts_itself(world: ReplicationLemmaView, leader: Term) -> Term:
     """A replica that takes itself for the leader counts itself in sync, and its own log end as one of the set's."""
     counts = all_of(
         world.state.in_sync_seen(leader, leader),
@@ -86,12 +86,12 @@ def leader_counts_itself(world: LemmaView, leader: Term) -> Term:
     return implies(world.leads_now(leader), counts)
 
 
-def leader_awaits_no_reply(world: LemmaView, leader: Term) -> Term:
+def leader_awaits_no_reply(world: ReplicationLemmaView, leader: Term) -> Term:
     """No answer to a Fetch is on its way to a leader, nor to one that restarted and will lead on."""
     return implies(world.is_in_office(leader), world.state.reply(leader).high_watermark < 0)
 
 
-def heard_follower_has_the_epoch(world: LemmaView, leader: Term, follower: Term) -> Term:
+def heard_follower_has_the_epoch(world: ReplicationLemmaView, leader: Term, follower: Term) -> Term:
     """Who has fetched from a leader is in its epoch, or in a later one; of who has not, the leader knows no end."""
     state = world.state
     known, epoch = state.known(leader, follower), state.view(leader).epoch
@@ -100,7 +100,7 @@ def heard_follower_has_the_epoch(world: LemmaView, leader: Term, follower: Term)
     return implies(both, all_of(known.end >= 0, any_of(reached, all_of(known.end == 0, negate(known.heard)))))
 
 
-def known_end_is_shared(world: LemmaView, leader: Term, follower: Term) -> Term:
+def known_end_is_shared(world: ReplicationLemmaView, leader: Term, follower: Term) -> Term:
     """What a leader knows a replica of its epoch to have, that replica shares with the epoch."""
     state = world.state
     known, epoch = state.known(leader, follower), state.view(leader).epoch
@@ -110,7 +110,7 @@ def known_end_is_shared(world: LemmaView, leader: Term, follower: Term) -> Term:
     return implies(here, known.end <= state.shared(epoch, follower))
 
 
-def proposed_has_caught_up(world: LemmaView, leader: Term) -> Term:
+def proposed_has_caught_up(world: ReplicationLemmaView, leader: Term) -> Term:
     """Whom an informed leader has proposed has what the leader began with, and what is below its high watermark."""
     state = world.state
     view = state.view(leader)
@@ -120,7 +120,7 @@ def proposed_has_caught_up(world: LemmaView, leader: Term) -> Term:
     return implies(proposes, all_of(negate(view.proposed == leader), caught_up))
 
 
-def heir_is_counted(world: LemmaView, leader: Term, replica: Term) -> Term:
+def heir_is_counted(world: ReplicationLemmaView, leader: Term, replica: Term) -> Term:
     """A leader counts every heir of its epoch that has heard of no later one."""
     state = world.state
     epoch = state.view(leader).epoch
@@ -128,7 +128,7 @@ def heir_is_counted(world: LemmaView, leader: Term, replica: Term) -> Term:
     return implies(there, world.counts(leader, replica))
 
 
-def slowest_is_counted(world: LemmaView, leader: Term, replica: Term) -> Term:
+def slowest_is_counted(world: ReplicationLemmaView, leader: Term, replica: Term) -> Term:
     """Of an heir that has gone on, a leader counts somebody who has gone on with no more than the heir has."""
     state = world.state
     epoch = state.view(leader).epoch
@@ -143,7 +143,7 @@ def slowest_is_counted(world: LemmaView, leader: Term, replica: Term) -> Term:
     return implies(there, held)
 
 
-def slowest_will_be_counted(world: LemmaView, epoch: Term, replica: Term) -> Term:
+def slowest_will_be_counted(world: ReplicationLemmaView, epoch: Term, replica: Term) -> Term:
     """A leader that learns late of its election will count them: they were in sync then."""
     state = world.state
     early = any_of(state.view(replica).epoch < epoch, negate(world.has_begun(epoch)))
@@ -154,7 +154,7 @@ def slowest_will_be_counted(world: LemmaView, epoch: Term, replica: Term) -> Ter
     return implies(all_of(world.is_heir(replica, epoch), early), any_of(too_few, held))
 
 
-def shared_was_there_at_the_start(world: LemmaView, leader: Term, epoch: Term) -> Term:
+def shared_was_there_at_the_start(world: ReplicationLemmaView, leader: Term, epoch: Term) -> Term:
     """What a leader shares with an earlier epoch it had when it began to lead."""
     state = world.state
     view = state.view(leader)

@@ -1,6 +1,6 @@
 """What has happened to the replicas so far, as functions of the state that no decision reads.
 
-A proof by induction sees one state. These ghosts tell it what a run has left behind: the log of each leader epoch,
+A proof by induction sees one state. These ghosts keep what a run has left behind: the log of each leader epoch,
 which epoch committed what, and how far a replica's log is known to be that of an earlier epoch.
 """
 

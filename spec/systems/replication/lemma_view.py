@@ -2,11 +2,11 @@
 
 from spec.algebra import Term, all_of, any_of, negate
 from spec.systems.replication import history
-from spec.systems.replication.world import Entry, ReplicationView
+from spec.systems.replication.world import LogEntry, ReplicationView
 from spec.vocabulary import ABSENT
 
 
-class LemmaView(ReplicationView):
+class ReplicationLemmaView(ReplicationView):
     """The words of the lemmas about one state with its history."""
 
     def leads_now(self, replica: Term) -> Term:
@@ -55,9 +55,9 @@ class LemmaView(ReplicationView):
         """Some leader's high watermark was above it."""
         return negate(self.state.committed(position) == ABSENT)
 
-    def committed_entry(self, position: Term) -> Entry:
+    def committed_entry(self, position: Term) -> LogEntry:
         """What was committed there."""
-        return Entry(self.state.committed(position), self.state.committed_batch_epoch(position))
+        return LogEntry(self.state.committed(position), self.state.committed_batch_epoch(position))
 
     def has_committed(self, replica: Term, position: Term) -> Term:
         """A replica's log has what was committed there."""
@@ -72,6 +72,6 @@ class LemmaView(ReplicationView):
         return all_of(position >= 0, position < end)
 
 
-def same_entry(one: Entry, other: Entry) -> Term:
+def same_entry(one: LogEntry, other: LogEntry) -> Term:
     """The same batch of the same epoch, or none."""
     return all_of(one.batch == other.batch, one.epoch == other.epoch)

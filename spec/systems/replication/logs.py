@@ -5,7 +5,7 @@ from spec.protocol import repl
 from spec.protocol.repl import ACKS_ALL
 from spec.systems.language import Action, State, pick, rewrite, update
 from spec.systems.replication.action_base import Guard, ReplicationActionBase, cut
-from spec.systems.replication.world import NO_REPLY, REPLICA, Entry, FetchReplyView, Position
+from spec.systems.replication.world import NO_REPLY, REPLICA, FetchReplyView, LogEntry, Position
 from spec.vocabulary import ABSENT
 
 
@@ -32,7 +32,7 @@ class Logs(ReplicationActionBase):
     def producer_appends(self, state: State, leader: Term) -> State:
         """The batch has the leader's epoch."""
         end, number = state.length(leader), state.sent()
-        entry = Entry(number, state.view(leader).epoch)
+        entry = LogEntry(number, state.view(leader).epoch)
         after = state.but(
             log=update(state.log, leader, end, to=entry),
             length=update(state.length, leader, to=end + 1),
@@ -68,7 +68,7 @@ class Logs(ReplicationActionBase):
         reply, end = state.reply(follower), state.length(follower)
         there = reply.batch >= 0
         after = choose(there, end + 1, end)
-        entry = pick(there, Entry(reply.batch, reply.epoch), state.log(follower, end))
+        entry = pick(there, LogEntry(reply.batch, reply.epoch), state.log(follower, end))
         return state.but(
             log=update(state.log, follower, end, to=entry) if self._fits(end) else state.log,
             length=update(state.length, follower, to=after),

@@ -12,7 +12,7 @@ from typing import Final
 from spec.algebra import Term, all_of
 from spec.systems.language import Claim, Guard, State, System, given
 from spec.systems.replication.history import ONE_LOG_IS_KEPT, with_history
-from spec.systems.replication.lemma_view import LemmaView
+from spec.systems.replication.lemma_view import ReplicationLemmaView
 from spec.systems.replication.lemmas import LEMMAS, RESTS_ON, Lemma
 from spec.systems.replication.system import replication
 from spec.systems.replication.world import ReplicationKnobs
@@ -36,7 +36,7 @@ def proved(knobs: ReplicationKnobs = UNBOUNDED, assumed: Mapping[str, Guard] = O
 
     def claim(lemma: Lemma) -> Claim:
         def holds(state: State, *at: Term) -> Term:
-            return lemma.sentence(LemmaView(knobs, state), *at)
+            return lemma.sentence(ReplicationLemmaView(knobs, state), *at)
 
         names = frozenset(one.__name__ for one in lemma.rests_on)
         return Claim(lemma.name, lemma.rule, str(lemma.sentence.__doc__), lemma.over, holds, names, lemma.at_sight_of)

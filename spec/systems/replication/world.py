@@ -31,14 +31,14 @@ EPOCH: Final = Sort("leader_epoch")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LogEntry:
     """A batch in a log, by its number (a ghost), and the epoch of the leader that appended it; -1 where none is."""
 
     batch: Term = ABSENT
     epoch: Term = ABSENT
 
 
-NOTHING: Final = Entry()
+NOTHING: Final = LogEntry()
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,18 +209,18 @@ class ReplicationView:
 
     def end_for(self, leader: Term, follower: Term) -> EpochEnd:
         """What a leader says of the epoch of a follower's last batch."""
-        asked = self.last_epoch(follower)
-        answer = self.epoch_end(leader, asked)
-        return answer if self.knobs.profile.truncation_names_epoch else replace(answer, epoch=asked)
+        request = self.last_epoch(follower)
+        answer = self.epoch_end(leader, request)
+        return answer if self.knobs.profile.truncation_names_epoch else replace(answer, epoch=request)
 
     def fetched(self, leader: Term, follower: Term) -> FetchReply:
         """The leader's decision on a Fetch of the follower."""
         state, profile = self.state, self.knobs.profile
         epoch = state.view(follower).epoch if profile.fetch_names_leader_epoch else ABSENT
         last = self.last_epoch(follower) if profile.truncates_by_leader_epoch else ABSENT
-        asked = FollowerFetch(epoch, state.length(follower), last)
+        request = FollowerFetch(epoch, state.length(follower), last)
         leading = Leading(self.leads(leader), state.view(leader).epoch, 0, state.length(leader))
-        return repl.fetched(leading, asked, self.end_for(leader, follower), self.knobs.without, profile)
+        return repl.fetched(leading, request, self.end_for(leader, follower), self.knobs.without, profile)
 
     def truncated(self, leader: Term, follower: Term) -> Term:
         """The follower's log end after a round of truncation."""

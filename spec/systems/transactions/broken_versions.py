@@ -10,7 +10,7 @@ from spec.versions import KAFKA_3_9, KAFKA_3_9_UNVERIFIED, KAFKA_4_1, KAFKA_4_2,
 _THREE_DECISIONS: Final = Bounds(decisions=3)
 _REBALANCING: Final = Bounds(transactions=1, generations=2)
 _ROTATING: Final = Bounds(producer_ids=2)
-_LAST: Final = NEAR_THE_END - 1
+_LAST: Final = NEAR_THE_END - 1  # the first epoch, so that the next one is the last
 
 OF_VERSIONS: Final = (
     broken(

@@ -3,14 +3,14 @@
 from spec.algebra import Term, all_of, any_of, choose, implies, negate
 from spec.protocol.coordinator import BUMPING, is_at_rest, is_exhausted, is_fencing, is_in, is_preparing
 from spec.protocol.ending import IdAndEpoch
-from spec.systems.transactions.known import COMPLETE, LemmaView, earlier, not_later, same
+from spec.systems.transactions.known import COMPLETE, TransactionLemmaView, earlier, not_later, same
 from spec.systems.transactions.world import ABORT, COMMIT
 from spec.vocabulary import ABSENT, TransactionState
 
 # --- memory and log -------------------------------------------------------------------------------------------
 
 
-def memory_is_of_a_state(view: LemmaView) -> Term:
+def memory_is_of_a_state(view: TransactionLemmaView) -> Term:
     """Only a fence is pending while a transaction is open, and Complete from Prepare on."""
     memory = view.remembers()
     aborting = is_in(memory, TransactionState.PREPARE_ABORT)
@@ -26,7 +26,7 @@ def memory_is_of_a_state(view: LemmaView) -> Term:
     )
 
 
-def identity_is_in_range(view: LemmaView) -> Term:
+def identity_is_in_range(view: TransactionLemmaView) -> Term:
     """The last epoch is only a fence's, and its transaction rotates; producer ids are drawn in order."""
     memory, last = view.remembers(), view.knobs.profile.max_epoch
     epoch, next_one = memory.producer_epoch, memory.next_producer_id
@@ -44,14 +44,14 @@ def identity_is_in_range(view: LemmaView) -> Term:
     )
 
 
-def carries_out_its_decision(view: LemmaView) -> Term:
+def carries_out_its_decision(view: TransactionLemmaView) -> Term:
     """From Prepare on the coordinator carries out the last decision, and at no other time any."""
     decision = view.decision()
     last = all_of(decision >= 0, decision == view.decisions() - 1)
     return choose(is_preparing(view.remembers()), last, decision == ABSENT)
 
 
-def last_decision_is_remembered(view: LemmaView) -> Term:
+def last_decision_is_remembered(view: TransactionLemmaView) -> Term:
     """Until something new begins, memory has the outcome and the identity of the last decision."""
     memory, decision = view.remembers(), view.decisions() - 1
     commits = is_in(memory, TransactionState.PREPARE_COMMIT, TransactionState.COMPLETE_COMMIT)
@@ -65,7 +65,7 @@ def last_decision_is_remembered(view: LemmaView) -> Term:
     return all_of(view.decisions() >= 0, implies(view.ends(), remembered))
 
 
-def log_is_memory_or_ahead(view: LemmaView) -> Term:
+def log_is_memory_or_ahead(view: TransactionLemmaView) -> Term:
     """The last record is what memory says, or one more that the coordinator takes for lost."""
     memory = view.remembers()
     quiet = negate(is_preparing(memory))
@@ -73,7 +73,7 @@ def log_is_memory_or_ahead(view: LemmaView) -> Term:
     return any_of(_log_is_memory(view), all_of(quiet, view.record_decision() == ABSENT, ahead))
 
 
-def _log_is_memory(view: LemmaView) -> Term:
+def _log_is_memory(view: TransactionLemmaView) -> Term:
     memory, record = view.remembers(), view.recorded_entry()
     opener = choose(is_preparing(memory), view.opened_by(view.decision()), view.opened())
     return all_of(
@@ -87,7 +87,7 @@ def _log_is_memory(view: LemmaView) -> Term:
     )
 
 
-def _identity_ahead(view: LemmaView) -> Term:
+def _identity_ahead(view: TransactionLemmaView) -> Term:
     memory, record = view.remembers(), view.recorded_entry()
     exhausted = is_exhausted(memory.producer_epoch, view.knobs.profile)
     next_id = all_of(
@@ -105,7 +105,7 @@ def _identity_ahead(view: LemmaView) -> Term:
     )
 
 
-def _repeated_ahead(view: LemmaView) -> Term:
+def _repeated_ahead(view: TransactionLemmaView) -> Term:
     record = view.recorded_entry()
     return all_of(
         is_in(view.remembers(), TransactionState.EMPTY),
@@ -117,7 +117,7 @@ def _repeated_ahead(view: LemmaView) -> Term:
     )
 
 
-def _partition_ahead(view: LemmaView) -> Term:
+def _partition_ahead(view: TransactionLemmaView) -> Term:
     return all_of(
         is_in(view.recorded_entry(), TransactionState.ONGOING),
         same(view.logged(), view.held()),
@@ -126,29 +126,29 @@ def _partition_ahead(view: LemmaView) -> Term:
     )
 
 
-def _decision_ahead(view: LemmaView) -> Term:
+def _decision_ahead(view: TransactionLemmaView) -> Term:
     record, held, last = view.recorded_entry(), view.held(), view.knobs.profile.max_epoch
     next_one = record.next_producer_id
     rotates = all_of(next_one > record.producer_id, next_one < view.drawn())
     by = view.record_ended()
-    asked = all_of(by == view.record_opened(), view.end_sent(by) >= 0)
+    end_sent = all_of(by == view.record_opened(), view.end_sent(by) >= 0)
     return all_of(
         is_preparing(record),
         same(view.logged(), IdAndEpoch(held.producer_id, held.producer_epoch + 1)),
         _carries_over(view),
         choose(record.producer_epoch == last, rotates, next_one == ABSENT) if view.knobs.rotates else True,
         record.client_version == BUMPING,
-        choose(by == ABSENT, view.newest().producer_epoch == ABSENT, asked),
+        choose(by == ABSENT, view.newest().producer_epoch == ABSENT, end_sent),
     )
 
 
-def _carries_over(view: LemmaView) -> Term:
+def _carries_over(view: TransactionLemmaView) -> Term:
     owner = view.record_opened()
     mine = all_of(owner >= 0, view.owner(owner) >= 0, same(view.who(owner), view.held()))
     return all_of(mine, view.recorded_entry().previous_producer_id == view.remembers().producer_id)
 
 
-def log_has_the_partitions(view: LemmaView, partition: Term) -> Term:
+def log_has_the_partitions(view: TransactionLemmaView, partition: Term) -> Term:
     """The log has every partition that memory has, and none but those of the transaction it opened."""
     recorded, registered = view.recorded(partition), view.registered(partition)
     open_ = negate(is_at_rest(view.recorded_entry()))
@@ -156,23 +156,23 @@ def log_has_the_partitions(view: LemmaView, partition: Term) -> Term:
     return all_of(of_open, implies(registered >= 0, recorded == registered))
 
 
-def complete_is_always_awaited(view: LemmaView) -> Term:
+def complete_is_always_awaited(view: TransactionLemmaView) -> Term:
     """The coordinator never forgets that it waits for markers."""
     return view.awaited()
 
 
-def coordinators_are_numbered(view: LemmaView) -> Term:
+def coordinators_are_numbered(view: TransactionLemmaView) -> Term:
     """Coordinators have epochs from 0 on."""
     return view.coordinator_epoch() >= 0
 
 
-def senders_are_coordinators(view: LemmaView, decision: Term, coordinator: Term) -> Term:
+def senders_are_coordinators(view: TransactionLemmaView, decision: Term, coordinator: Term) -> Term:
     """Markers are sent by coordinators that there were, of decisions that were made."""
     there = all_of(coordinator >= 0, coordinator <= view.coordinator_epoch(), view.is_made(decision))
     return implies(view.sent_by(decision, coordinator), there)
 
 
-def open_has_its_identity(view: LemmaView) -> Term:
+def open_has_its_identity(view: TransactionLemmaView) -> Term:
     """The coordinator's open transaction has the identity of the client transaction that opened it."""
     owner = view.opened()
     mine = all_of(owner >= 0, view.owner(owner) >= 0, same(view.who(owner), view.held()))
@@ -182,21 +182,21 @@ def open_has_its_identity(view: LemmaView) -> Term:
     )
 
 
-def no_bump_is_open(view: LemmaView) -> Term:
+def no_bump_is_open(view: TransactionLemmaView) -> Term:
     """What is open for the coordinator, or for its log, has begun and is no client's bump."""
     return all_of(*(_is_begun(view, txn) for txn in (view.opened(), view.record_opened())))
 
 
-def _is_begun(view: LemmaView, txn: Term) -> Term:
+def _is_begun(view: TransactionLemmaView, txn: Term) -> Term:
     return implies(txn >= 0, all_of(view.owner(txn) >= 0, negate(view.is_bump(txn))))
 
 
-def no_bump_is_decided(view: LemmaView, decision: Term) -> Term:
+def no_bump_is_decided(view: TransactionLemmaView, decision: Term) -> Term:
     """What was decided is no client's bump."""
     return implies(view.is_made(decision), negate(view.is_bump(view.opened_by(decision))))
 
 
-def registered_is_of_open(view: LemmaView, partition: Term) -> Term:
+def registered_is_of_open(view: TransactionLemmaView, partition: Term) -> Term:
     """Partitions are registered by the transaction that is open or being ended."""
     registered = view.registered(partition)
     of_open = all_of(registered == view.opened(), negate(is_at_rest(view.remembers())))
@@ -206,7 +206,7 @@ def registered_is_of_open(view: LemmaView, partition: Term) -> Term:
 # --- decisions ------------------------------------------------------------------------------------------------
 
 
-def decisions_are_numbered(view: LemmaView, decision: Term) -> Term:
+def decisions_are_numbered(view: TransactionLemmaView, decision: Term) -> Term:
     """Every decision has an outcome, a version and an epoch for its markers; nothing else has."""
     epoch = view.mark(decision).producer_epoch
     made = all_of(
@@ -218,13 +218,13 @@ def decisions_are_numbered(view: LemmaView, decision: Term) -> Term:
     return choose(view.is_made(decision), made, view.outcome(decision) == ABSENT)
 
 
-def unmade_is_unmarked(view: LemmaView, decision: Term, partition: Term) -> Term:
+def unmade_is_unmarked(view: TransactionLemmaView, decision: Term, partition: Term) -> Term:
     """No partition has a marker of a decision that is not made."""
     blank = all_of(view.marked(decision, partition) == ABSENT, view.effects(decision, partition) == 0)
     return any_of(view.is_made(decision), blank)
 
 
-def decision_is_of_its_opener(view: LemmaView, decision: Term) -> Term:
+def decision_is_of_its_opener(view: TransactionLemmaView, decision: Term) -> Term:
     """A decision's markers have the identity after that of the client transaction that it ends."""
     owner, mark = view.opened_by(decision), view.mark(decision)
     before = IdAndEpoch(mark.producer_id, mark.producer_epoch - 1)
@@ -232,18 +232,18 @@ def decision_is_of_its_opener(view: LemmaView, decision: Term) -> Term:
     return implies(view.is_made(decision), opened)
 
 
-def markers_rise(view: LemmaView, one: Term, other: Term) -> Term:
+def markers_rise(view: TransactionLemmaView, one: Term, other: Term) -> Term:
     """A later decision's markers have a later identity."""
     both = all_of(one >= 0, one < other, other < view.decisions())
     return implies(both, earlier(view.mark(one), view.mark(other)))
 
 
-def markers_are_known(view: LemmaView, decision: Term) -> Term:
+def markers_are_known(view: TransactionLemmaView, decision: Term) -> Term:
     """No marker has an identity later than the newest; after the last epoch of a producer id another one follows."""
     return implies(view.is_made(decision), not_later(view.mark(decision), view.frontier()))
 
 
-def marker_has_effect_only_first(view: LemmaView, decision: Term, partition: Term) -> Term:
+def marker_has_effect_only_first(view: TransactionLemmaView, decision: Term, partition: Term) -> Term:
     """A marker that had an effect was written."""
     effects, marked = view.effects(decision, partition), view.marked(decision, partition)
     return any_of(effects == 0, all_of(effects == 1, marked >= 0))

@@ -17,12 +17,11 @@ from spec.protocol.coordinator import (
 from spec.protocol.ending import IdAndEpoch
 from spec.systems.language import Action, State, always, either, pick, rewrite, update
 from spec.systems.transactions.action_base import Guard
-from spec.systems.transactions.recording import NONE, Recording
+from spec.systems.transactions.recording import NONE, CoordinatorRecords
 from spec.systems.transactions.view import TransactionsView
 from spec.systems.transactions.world import (
     ADDS,
     ANSWERED,
-    ASKED,
     BATCH,
     BUMPS,
     CONFIRMED,
@@ -34,10 +33,11 @@ from spec.systems.transactions.world import (
     IDLE,
     INSTANCE,
     LOST,
-    NOBODY,
+    NO_IDENTITY,
     NOT_SENT,
     PARTITION,
     TRANSACTION,
+    VERIFYING,
 )
 from spec.vocabulary import ABSENT, ErrorCode, TransactionState
 
@@ -45,7 +45,7 @@ LATER = 2
 """A time after the timeout of every transaction."""
 
 
-class Coordinators(Recording):
+class Coordinators(CoordinatorRecords):
     """The actions of the transactional id's coordinators, one after the other; each record has its fate."""
 
     def all(self) -> tuple[Action, ...]:
@@ -88,7 +88,7 @@ class Coordinators(Recording):
         return self._emptied(view, transition, fate).but(
             given=update(state.given, instance, to=pick(durable, identity, state.given(instance))),
             decided_before=update(state.decided_before, instance, to=choose(durable, state.decisions(), before)),
-            newest=always(pick(durable, identity, NOBODY)),
+            newest=always(pick(durable, identity, NO_IDENTITY)),
         )
 
     def coordinator_bumps_if(self, state: State, txn: Term, fate: Term) -> Guard:
@@ -108,7 +108,7 @@ class Coordinators(Recording):
         return self._emptied(view, transition, fate).but(
             ended=update(state.ended, txn, to=any_of(durable, state.ended(txn))),
             next_identity=update(state.next_identity, txn, to=pick(reported, identity, state.next_identity(txn))),
-            newest=always(pick(reported, identity, pick(unsure, NOBODY, state.newest()))),
+            newest=always(pick(reported, identity, pick(unsure, NO_IDENTITY, state.newest()))),
             bumped_by=always(choose(reported, txn, state.bumped_by())),
         )
 
@@ -171,7 +171,7 @@ class Coordinators(Recording):
     def coordinator_verifies_if(self, state: State, txn: Term, partition: Term, batch: Term, fate: Term) -> Guard:
         """A leader verifies a partition; under version 2 it asks again while a transition is under way."""
         view = self.of(state)
-        yield view.phase(txn, partition, batch) == ASKED
+        yield view.phase(txn, partition, batch) == VERIFYING
         if self.knobs.bumps:
             yield negate(view.added_to(txn, partition).error == ErrorCode.CONCURRENT_TRANSACTIONS.value)
         else:
@@ -224,7 +224,7 @@ class Coordinators(Recording):
         transition = view.own_abort(view.remembers())
         decided = self._decided(view, transition, fate, state.opened(), ABSENT)
         refused = self._remembers(state, replace(transition.entry, pending=ABSENT))
-        return either(transition.appends, decided, refused).but(newest=always(NOBODY))
+        return either(transition.appends, decided, refused).but(newest=always(NO_IDENTITY))
 
     def coordinator_completes_if(self, state: State) -> Guard:
         """Every partition has answered the markers of this coordinator."""
@@ -288,7 +288,7 @@ class Coordinators(Recording):
         """A leader asks the coordinator before the last failover, which needs no append for its answer."""
         view = self.of(state)
         yield view.coordinator_epoch() > 0
-        yield view.phase(txn, partition, batch) == ASKED
+        yield view.phase(txn, partition, batch) == VERIFYING
         answer = view.added_by_deposed(txn, partition)
         yield negate(answer.appends)
         yield negate(answer.error == ErrorCode.CONCURRENT_TRANSACTIONS.value)

@@ -47,9 +47,9 @@ def remembered(taken: ReleaseDecisions) -> ReleaseDecisions:
 def _once(decide: Decision[Answer]) -> Decision[Answer]:
     answers: dict[tuple[object, ...], Answer] = {}
 
-    def once(*asked: object) -> Answer:
-        if asked not in answers:
-            answers[asked] = decide(*asked)
-        return answers[asked]
+    def once(*arguments: object) -> Answer:
+        if arguments not in answers:
+            answers[arguments] = decide(*arguments)
+        return answers[arguments]
 
     return once

@@ -11,7 +11,7 @@ from spec.protocol.offsets import OffsetEntry
 from spec.systems.language import Action, State, always, pick, update
 from spec.systems.transactions.action_base import Guard
 from spec.systems.transactions.leaders import Leaders
-from spec.systems.transactions.world import BATCHES, CONFIRMED, IDLE, OFFSETS, PARTITION, TRANSACTION, UNASKED
+from spec.systems.transactions.world import BATCHES, CONFIRMED, IDLE, OFFSETS, PARTITION, TRANSACTION, UNVERIFIED
 
 
 class GroupActions(Leaders):
@@ -46,7 +46,7 @@ class GroupActions(Leaders):
         """The commit needs no consent, or has it."""
         yield state.kind(partition) == OFFSETS
         phase = state.phase(txn, partition, 0)
-        yield any_of(phase == UNASKED, phase == CONFIRMED)
+        yield any_of(phase == UNVERIFIED, phase == CONFIRMED)
 
     def group_appends_commit(self, state: State, txn: Term, partition: Term) -> State:
         """The offset is in the log and pending, or refused by the group or by the log."""

@@ -76,7 +76,7 @@ class JudgedAppends(JudgedActions):
         view = self.of(before)
         sent = view.sent_marker(decision, coordinator)
         request = completing.to_append(sent, 0)
-        seen = verification.met(before.asked(sent.producer_id, partition), guarded=False)
+        seen = verification.met(before.query(sent.producer_id, partition), guarded=False)
         known, knows = before.entry(sent.producer_id, partition), after.entry(sent.producer_id, partition)
         return all_of(
             is_as_judged(known, request, knows, self.knobs.profile, seen),
@@ -98,7 +98,7 @@ class JudgedAppends(JudgedActions):
         view = self.of(before)
         producer, partition = view.producer(view.who(at[0])), at[1]
         guarded = all_of(before.phase(*at) == CONFIRMED, before.guarded(*at))
-        seen = verification.met(before.asked(producer, partition), guarded)
+        seen = verification.met(before.query(producer, partition), guarded)
         known, knows = before.entry(producer, partition), after.entry(producer, partition)
         reply = append(known, request, self.knobs.profile, seen).reply
         acknowledged = any_of(before.acknowledged(*at), reply.appended, reply.duplicate)

@@ -16,7 +16,7 @@ from spec.protocol.ending import IdAndEpoch
 from spec.systems.language import Sort, State, pick
 from spec.systems.transactions.judged_base import JudgedActions, unbroken
 from spec.systems.transactions.recording import NONE
-from spec.systems.transactions.world import NOBODY
+from spec.systems.transactions.world import NO_IDENTITY
 from spec.vocabulary import ABSENT
 
 NOW: Final = Sort("now")
@@ -25,16 +25,16 @@ VERSION: Final = Sort("version")
 REFUSAL: Final = Sort("refusal")
 COUNT: Final = Sort("partitions")
 
-NO_INPUT: Final = StepInput(0, 0, NOBODY, NOBODY, ABSENT, commits=False, registered=False)
+NO_INPUT: Final = StepInput(0, 0, NO_IDENTITY, NO_IDENTITY, ABSENT, commits=False, registered=False)
 """The step of a coordinator that acts by itself, to begin with."""
 
 
 class JudgedMemory(JudgedActions):
     """Steps of the coordinators, made of the memory before and after."""
 
-    def _may_ask(self, asked: StepInput) -> Term:
+    def _may_ask(self, inputs: StepInput) -> Term:
         """The timeout of the request is one that a broker accepts."""
-        return all_of(asked.timeout > 0, asked.timeout <= ids.LARGEST_TIMEOUT)
+        return all_of(inputs.timeout > 0, inputs.timeout <= ids.LARGEST_TIMEOUT)
 
     def _timed(self, state: State) -> TransactionEntry:
         """The coordinator's memory, with any times."""
@@ -46,7 +46,7 @@ class JudgedMemory(JudgedActions):
         before: State,
         after: State,
         api: str,
-        asked: StepInput,
+        inputs: StepInput,
         error: Term,
         answered: IdAndEpoch,
         count: Term,
@@ -54,14 +54,14 @@ class JudgedMemory(JudgedActions):
     ) -> Term:
         """The step is judged to be right, and no partition joins or leaves."""
         kept = after.registered(partition) == before.registered(partition)
-        return all_of(kept, self._judged(before, after, api, asked, error, answered, count=count, count_after=count))
+        return all_of(kept, self._judged(before, after, api, inputs, error, answered, count=count, count_after=count))
 
     def _judged(
         self,
         before: State,
         after: State,
         api: str,
-        asked: StepInput,
+        inputs: StepInput,
         error: Term,
         answered: IdAndEpoch,
         *,
@@ -72,18 +72,18 @@ class JudgedMemory(JudgedActions):
     ) -> Term:
         """The judge expects this step, and none of its rules is broken; an answer that nobody hears is any."""
         profile = self.knobs.profile
-        memory = replace(self.knobs.settled(after.memory()), update_time=asked.now)
-        step = self._step(self._timed(before), memory, asked, error, count, count_after, registered_after)
+        memory = replace(self.knobs.settled(after.memory()), update_time=inputs.now)
+        step = self._step(self._timed(before), memory, inputs, error, count, count_after, registered_after)
         first = DECISIONS[api](step, profile)
         known: IdAndEpoch = pick(heard, answered, first.answered)
         recorded = replace(step, answered=known, after=_with_times(memory, first.entry))
         expected, checks = judge(api, recorded, profile)
         return all_of(agrees(expected, recorded), unbroken(checks))
 
-    def _refused(self, before: State, after: State, api: str, asked: StepInput) -> Term:
+    def _refused(self, before: State, after: State, api: str, inputs: StepInput) -> Term:
         """The judge expects this step, which nothing is written for; the answer is the judge's."""
         memory, profile = self._timed(before), self.knobs.profile
-        step = self._step(memory, _with_times(self.knobs.settled(after.memory()), memory), asked, NONE)
+        step = self._step(memory, _with_times(self.knobs.settled(after.memory()), memory), inputs, NONE)
         first = DECISIONS[api](step, profile)
         recorded = replace(step, error=first.error, answered=first.answered)
         expected, checks = judge(api, recorded, profile)
@@ -93,13 +93,13 @@ class JudgedMemory(JudgedActions):
         self,
         before: TransactionEntry,
         after: TransactionEntry,
-        asked: StepInput,
+        inputs: StepInput,
         error: Term,
         count: Term = 0,
         count_after: Term = 0,
         registered_after: Term = False,
     ) -> CoordinatorStep:
-        return CoordinatorStep(before, asked, error, NOBODY, after, count, count_after, registered_after)
+        return CoordinatorStep(before, inputs, error, NO_IDENTITY, after, count, count_after, registered_after)
 
 
 def _with_times(entry: TransactionEntry, times: TransactionEntry) -> TransactionEntry:

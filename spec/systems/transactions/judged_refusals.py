@@ -20,7 +20,6 @@ from spec.systems.transactions.decisions import ReleaseDecisions
 from spec.systems.transactions.judged_base import Sentence, judged
 from spec.systems.transactions.judged_memory import NO_INPUT, NOW, TIMEOUT, VERSION, JudgedMemory
 from spec.systems.transactions.world import (
-    ASKED,
     BATCH,
     COMMIT,
     DURABLE,
@@ -28,6 +27,7 @@ from spec.systems.transactions.world import (
     NOT_SENT,
     PARTITION,
     TRANSACTION,
+    VERIFYING,
     TransactionKnobs,
 )
 from spec.vocabulary import Api
@@ -46,16 +46,18 @@ class JudgedRefusals(JudgedMemory):
 
     def all(self) -> tuple[StepLemma, ...]:
         """The lemmas of the requests whose actions the knobs leave in the system."""
-        asked, message = (NOW, TIMEOUT, VERSION), (TRANSACTION, PARTITION, BATCH)
+        inputs, message = (NOW, TIMEOUT, VERSION), (TRANSACTION, PARTITION, BATCH)
         starts = ("coordinator_initializes", "coordinator_fences")
         bumps = ("coordinator_bumps", "bump_meets_open_transaction")
         lemmas = (
-            self._otherwise(self.start_refused, rules.IDS_IDENTITY_NEVER_REPEATS, starts, (INSTANCE,), asked),
-            self._otherwise(self.bump_refused, rules.FENCE_STALE_EPOCH, bumps, (TRANSACTION,), asked),
+            self._otherwise(self.start_refused, rules.IDS_IDENTITY_NEVER_REPEATS, starts, (INSTANCE,), inputs),
+            self._otherwise(self.bump_refused, rules.FENCE_STALE_EPOCH, bumps, (TRANSACTION,), inputs),
             self._otherwise(self.too_young, rules.TXN_TIMEOUT, (), (), (NOW,)),
             self._otherwise(self.add_refused, _LEGAL, ("coordinator_adds",), message[:2], (NOW, VERSION)),
             self._otherwise(self.verifying_refused, _LEGAL, ("coordinator_verifies",), message, (NOW, VERSION)),
-            self._otherwise(self.end_refused, rules.TXN_ONE_OUTCOME, ("coordinator_ends",), (TRANSACTION,), asked[::2]),
+            self._otherwise(
+                self.end_refused, rules.TXN_ONE_OUTCOME, ("coordinator_ends",), (TRANSACTION,), inputs[::2]
+            ),
         )
         return tuple(lemma for lemma in lemmas if lemma is not None)
 
@@ -78,21 +80,21 @@ class JudgedRefusals(JudgedMemory):
     def _start_refused_if(self, state: State, instance: Term) -> Guard:
         yield from self._coordinators.next_instance(self.of(state), instance)
 
-    def start_refused(self, before: State, after: State, instance: Term, *asked: Term) -> Term:
+    def start_refused(self, before: State, after: State, instance: Term, *inputs: Term) -> Term:
         """An InitProducerId without an identity that no action takes changes nothing, says the judge."""
-        return self._not_handed_out(before, after, _asks(*asked))
+        return self._not_handed_out(before, after, _asks(*inputs))
 
     def _bump_refused_if(self, state: State, txn: Term) -> Guard:
         yield from self._coordinators.bump_arrives(self.of(state), txn)
 
-    def bump_refused(self, before: State, after: State, txn: Term, *asked: Term) -> Term:
+    def bump_refused(self, before: State, after: State, txn: Term, *inputs: Term) -> Term:
         """An InitProducerId that expects an identity and that no action takes changes nothing, says the judge."""
-        return self._not_handed_out(before, after, replace(_asks(*asked), expected=self.of(before).who(txn)))
+        return self._not_handed_out(before, after, replace(_asks(*inputs), expected=self.of(before).who(txn)))
 
-    def _not_handed_out(self, before: State, after: State, asked: StepInput) -> Term:
+    def _not_handed_out(self, before: State, after: State, inputs: StepInput) -> Term:
         """Where a record can be written: a cluster goes back to version 0 in no run of the system."""
         written = negate(is_unwritable(self._timed(before).client_version, self.knobs.profile))
-        return given(written, lambda: self._refused(before, after, Api.INIT_PRODUCER_ID, asked))
+        return given(written, lambda: self._refused(before, after, Api.INIT_PRODUCER_ID, inputs))
 
     def _too_young_if(self, _: State) -> Guard:
         yield from ()
@@ -115,7 +117,7 @@ class JudgedRefusals(JudgedMemory):
         )
 
     def _verifying_refused_if(self, state: State, txn: Term, partition: Term, batch: Term) -> Guard:
-        yield state.phase(txn, partition, batch) == ASKED
+        yield state.phase(txn, partition, batch) == VERIFYING
 
     def verifying_refused(
         self, before: State, after: State, txn: Term, partition: Term, batch: Term, now: Term, version: Term
@@ -128,8 +130,8 @@ class JudgedRefusals(JudgedMemory):
 
     def _not_joined(self, before: State, after: State, txn: Term, partition: Term, now: Term, version: Term) -> Term:
         there = before.registered(partition) >= 0
-        asked = replace(NO_INPUT, version=version, now=now, producer=self.of(before).who(txn), registered=there)
-        return self._refused(before, after, Api.ADD_PARTITIONS_TO_TXN, asked)
+        inputs = replace(NO_INPUT, version=version, now=now, producer=self.of(before).who(txn), registered=there)
+        return self._refused(before, after, Api.ADD_PARTITIONS_TO_TXN, inputs)
 
     def _end_refused_if(self, state: State, txn: Term) -> Guard:
         yield self.of(state).asked_for_end(txn)
@@ -137,9 +139,9 @@ class JudgedRefusals(JudgedMemory):
     def end_refused(self, before: State, after: State, txn: Term, now: Term, version: Term) -> Term:
         """A client's EndTxn that no action takes changes nothing, says the judge."""
         producer, commits = self.of(before).who(txn), before.end_sent(txn) == COMMIT
-        asked = replace(NO_INPUT, version=version, now=now, producer=producer, commits=commits)
+        inputs = replace(NO_INPUT, version=version, now=now, producer=producer, commits=commits)
         of_client = (version >= ending.BUMPS_SINCE) if self.knobs.bumps else (version < ending.BUMPS_SINCE)
-        return given(of_client, lambda: self._refused(before, after, Api.END_TXN, asked))
+        return given(of_client, lambda: self._refused(before, after, Api.END_TXN, inputs))
 
 
 def _asks(now: Term, timeout: Term, version: Term) -> StepInput:

@@ -27,7 +27,7 @@ from spec.systems.transactions.world import (
     CONFIRMED,
     DURABLE,
     IDLE,
-    NOBODY,
+    NO_IDENTITY,
     PARTITION,
     SENT,
     TransactionKnobs,
@@ -53,15 +53,15 @@ class JudgedCoordinators(JudgedMemory):
         new, fence = rules.IDS_IDENTITY_NEVER_REPEATS, rules.FENCE_ZOMBIE_CANNOT_COMMIT
         joined = rules.TXN_REGISTERED_BEFORE_DATA
         logged, aborts = (REFUSAL, COUNT, PARTITION), "coordinator_aborts"
-        asked, sent = (NOW, TIMEOUT, VERSION, *logged), (NOW, VERSION, *logged)
+        inputs, sent = (NOW, TIMEOUT, VERSION, *logged), (NOW, VERSION, *logged)
         nothing_joined: Given = (("registered_is_of_open", (-1,)),)
         complete_awaited: Given = (("memory_is_of_a_state", ()),) * self.knobs.bumps
         verifies = self.verifies if self.knobs.bumps else self.verifies_only
         return self._lemmas(
-            (self.initializes, new, ("coordinator_initializes",), asked, nothing_joined),
-            (self.bumps, new, ("coordinator_bumps",), asked, nothing_joined),
-            (self.fences, fence, ("coordinator_fences", aborts), asked, ()),
-            (self.bump_fences, fence, ("bump_meets_open_transaction", aborts), asked, ()),
+            (self.initializes, new, ("coordinator_initializes",), inputs, nothing_joined),
+            (self.bumps, new, ("coordinator_bumps",), inputs, nothing_joined),
+            (self.fences, fence, ("coordinator_fences", aborts), inputs, ()),
+            (self.bump_fences, fence, ("bump_meets_open_transaction", aborts), inputs, ()),
             (self.times_out, rules.TXN_TIMEOUT, ("transaction_times_out", aborts), (NOW, *logged), ()),
             (self.adds, joined, ("coordinator_adds",), sent, ()),
             (self.adds_offsets, joined, ("coordinator_adds",), sent, ()),
@@ -85,23 +85,23 @@ class JudgedCoordinators(JudgedMemory):
         *logged: Term,
     ) -> Term:
         """An InitProducerId without an identity is judged as the system decides it, whatever becomes of its record."""
-        asked = replace(NO_INPUT, version=version, now=now, timeout=timeout)
-        answered = pick(fate == DURABLE, after.given(instance), NOBODY)
-        return self._handed_out(before, after, asked, fate, answered, True, *logged)
+        inputs = replace(NO_INPUT, version=version, now=now, timeout=timeout)
+        answered = pick(fate == DURABLE, after.given(instance), NO_IDENTITY)
+        return self._handed_out(before, after, inputs, fate, answered, True, *logged)
 
     def bumps(
         self, before: State, after: State, txn: Term, fate: Term, now: Term, timeout: Term, version: Term, *logged: Term
     ) -> Term:
         """An InitProducerId that expects an identity is judged as the system decides it."""
-        asked = replace(NO_INPUT, version=version, now=now, timeout=timeout, expected=self.of(before).who(txn))
-        answered = pick(fate == DURABLE, after.next_identity(txn), NOBODY)
-        return self._handed_out(before, after, asked, fate, answered, negate(before.ended(txn)), *logged)
+        inputs = replace(NO_INPUT, version=version, now=now, timeout=timeout, expected=self.of(before).who(txn))
+        answered = pick(fate == DURABLE, after.next_identity(txn), NO_IDENTITY)
+        return self._handed_out(before, after, inputs, fate, answered, negate(before.ended(txn)), *logged)
 
     def _handed_out(
         self,
         before: State,
         after: State,
-        asked: StepInput,
+        inputs: StepInput,
         fate: Term,
         answered: IdAndEpoch,
         heard: Term,
@@ -113,9 +113,9 @@ class JudgedCoordinators(JudgedMemory):
         error = choose(fate == DURABLE, NONE, refusal)
         none = all_of(before.registered(partition) == ABSENT, after.registered(partition) == ABSENT)
         return given(
-            all_of(self._may_ask(asked), is_one_of(refusal, NOT_LOGGED), count == 0),
+            all_of(self._may_ask(inputs), is_one_of(refusal, NOT_LOGGED), count == 0),
             lambda: all_of(
-                none, self._judged(before, after, Api.INIT_PRODUCER_ID, asked, error, answered, heard=heard)
+                none, self._judged(before, after, Api.INIT_PRODUCER_ID, inputs, error, answered, heard=heard)
             ),
         )
 
@@ -123,34 +123,34 @@ class JudgedCoordinators(JudgedMemory):
         self, before: State, after: State, _: Term, fate: Term, now: Term, timeout: Term, version: Term, *logged: Term
     ) -> Term:
         """An InitProducerId without an identity that meets an open transaction: fence and abort are judged as one."""
-        asked = replace(NO_INPUT, version=version, now=now, timeout=timeout)
-        return self._fenced(before, after, asked, fate, *logged)
+        inputs = replace(NO_INPUT, version=version, now=now, timeout=timeout)
+        return self._fenced(before, after, inputs, fate, *logged)
 
     def bump_fences(
         self, before: State, after: State, txn: Term, fate: Term, now: Term, timeout: Term, version: Term, *logged: Term
     ) -> Term:
         """An InitProducerId that expects an identity, and an open transaction: fence and abort are judged as one."""
-        asked = replace(NO_INPUT, version=version, now=now, timeout=timeout, expected=self.of(before).who(txn))
-        return self._fenced(before, after, asked, fate, *logged)
+        inputs = replace(NO_INPUT, version=version, now=now, timeout=timeout, expected=self.of(before).who(txn))
+        return self._fenced(before, after, inputs, fate, *logged)
 
     def _fenced(
-        self, before: State, after: State, asked: StepInput, fate: Term, refusal: Term, count: Term, partition: Term
+        self, before: State, after: State, inputs: StepInput, fate: Term, refusal: Term, count: Term, partition: Term
     ) -> Term:
         error = choose(fate == DURABLE, CONCURRENT, refusal)
         first = negate(is_fencing(before.memory()))  # a further request waits for the fence, and changes nothing
         return given(
-            all_of(first, self._may_ask(asked), is_one_of(refusal, NOT_LOGGED)),
-            lambda: self._keeping(before, after, Api.INIT_PRODUCER_ID, asked, error, NOBODY, count, partition),
+            all_of(first, self._may_ask(inputs), is_one_of(refusal, NOT_LOGGED)),
+            lambda: self._keeping(before, after, Api.INIT_PRODUCER_ID, inputs, error, NO_IDENTITY, count, partition),
         )
 
     def times_out(
         self, before: State, after: State, fate: Term, now: Term, refusal: Term, count: Term, partition: Term
     ) -> Term:
         """The coordinator's own abort of a transaction past its timeout is judged as the system decides it."""
-        asked = replace(NO_INPUT, now=now)
+        inputs = replace(NO_INPUT, now=now)
         return given(
             completing.is_timed_out(self._timed(before), now),
-            lambda: self._keeping(before, after, "TransactionTimeout", asked, NONE, NOBODY, count, partition),
+            lambda: self._keeping(before, after, "TransactionTimeout", inputs, NONE, NO_IDENTITY, count, partition),
         )
 
     # --- the transaction --------------------------------------------------------------------------------------
@@ -232,7 +232,7 @@ class JudgedCoordinators(JudgedMemory):
         """A partition joins or is refused; it is asked for whatever succeeds, and no other partition joins."""
         transition = self.of(before).added_to(txn, partition)
         there = before.registered(partition) >= 0
-        asked = replace(NO_INPUT, version=version, now=now, producer=self.of(before).who(txn), registered=there)
+        inputs = replace(NO_INPUT, version=version, now=now, producer=self.of(before).who(txn), registered=there)
         failed = all_of(transition.appends, negate(fate == DURABLE))
         error = choose(failed, refusal, worded(transition.error, version, registering.FENCED_SINCE))
         joins = all_of(negate(there), after.registered(partition) >= 0)
@@ -246,9 +246,9 @@ class JudgedCoordinators(JudgedMemory):
                     before,
                     after,
                     api,
-                    asked,
+                    inputs,
                     error,
-                    NOBODY,
+                    NO_IDENTITY,
                     count=count,
                     count_after=choose(joins, count + 1, count),
                     registered_after=after.registered(partition) >= 0,
@@ -271,14 +271,14 @@ class JudgedCoordinators(JudgedMemory):
         """A leader's question whether a partition was added is judged as the system decides it."""
         view, (_, count, other) = self.of(before), logged
         there = before.registered(partition) >= 0
-        asked = replace(NO_INPUT, version=version, now=now, producer=view.who(txn), registered=there)
+        inputs = replace(NO_INPUT, version=version, now=now, producer=view.who(txn), registered=there)
         error = view.verified(txn, partition)
         phase = choose(error == NONE, CONFIRMED, IDLE)
         return given(
             version >= registering.BY_BROKERS_SINCE,
             lambda: all_of(
                 after.phase(txn, partition, batch) == phase,
-                self._keeping(before, after, "VerifyPartitions", asked, error, NOBODY, count, other),
+                self._keeping(before, after, "VerifyPartitions", inputs, error, NO_IDENTITY, count, other),
             ),
         )
 
@@ -296,19 +296,19 @@ class JudgedCoordinators(JudgedMemory):
     ) -> Term:
         """A client's EndTxn that is not refused is judged as the system decides it, and answered so."""
         view = self.of(before)
-        asked = replace(
+        inputs = replace(
             NO_INPUT, version=version, now=now, producer=view.who(txn), commits=before.end_sent(txn) == COMMIT
         )
         failed = all_of(view.end_decided(txn).appends, negate(fate == DURABLE))
         bumps = self.knobs.bumps
-        answered = pick(all_of(bumps, negate(failed)), after.next_identity(txn), NOBODY)
+        answered = pick(all_of(bumps, negate(failed)), after.next_identity(txn), NO_IDENTITY)
         of_client = version >= ending.BUMPS_SINCE if bumps else version < ending.BUMPS_SINCE
         error = choose(failed, refusal, NONE)
         return given(
             all_of(of_client, is_one_of(refusal, NOT_LOGGED), view.who(txn).producer_epoch >= 0),
             lambda: all_of(
                 any_of(failed, after.ended(txn)),
-                self._keeping(before, after, Api.END_TXN, asked, error, answered, count, partition),
+                self._keeping(before, after, Api.END_TXN, inputs, error, answered, count, partition),
             ),
         )
 
@@ -318,12 +318,12 @@ class JudgedCoordinators(JudgedMemory):
         awaited = completing.prepare_complete(memory, now, profile)
         due = all_of(known_alike(awaited.entry, memory), negate(is_unwritable(awaited.target.client_version, profile)))
         timely = all_of(now >= 0, count <= 1, self.knobs.bumps or due)
-        asked = replace(NO_INPUT, now=now)
+        inputs = replace(NO_INPUT, now=now)
         return given(
             timely,
             lambda: all_of(
                 after.registered(partition) == ABSENT,
-                self._judged(before, after, "MarkersSent", asked, NONE, NOBODY, count=count, count_after=0),
+                self._judged(before, after, "MarkersSent", inputs, NONE, NO_IDENTITY, count=count, count_after=0),
             ),
         )
 

@@ -35,7 +35,7 @@ def not_later(one: IdAndEpoch, other: IdAndEpoch) -> Term:
     return any_of(one.producer_id < other.producer_id, lower)
 
 
-class LemmaView(TransactionsView):
+class TransactionLemmaView(TransactionsView):
     """A state in the words of the lemmas."""
 
     def one_id(self, identity: IdAndEpoch | MarkerRequest) -> IdAndEpoch:

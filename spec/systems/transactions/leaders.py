@@ -8,12 +8,11 @@ from spec.protocol.append import Append
 from spec.protocol.ending import IdAndEpoch
 from spec.protocol.offsets import NO_OFFSET
 from spec.protocol.records import AppendRequest, ProducerEntry
-from spec.protocol.verification import NOTHING_ASKED
+from spec.protocol.verification import NO_VERIFICATION
 from spec.systems.language import Action, State, both, pick, rewrite, update
 from spec.systems.transactions.action_base import Guard, TransactionActionBase
 from spec.systems.transactions.view import TransactionsView
 from spec.systems.transactions.world import (
-    ASKED,
     BATCH,
     BATCHES,
     CONFIRMED,
@@ -26,7 +25,8 @@ from spec.systems.transactions.world import (
     PARTITION,
     PRODUCER,
     TRANSACTION,
-    UNASKED,
+    UNVERIFIED,
+    VERIFYING,
 )
 from spec.vocabulary import ErrorCode
 
@@ -73,10 +73,10 @@ class Leaders(TransactionActionBase):
         state, (txn, partition, _) = view.state, at
         identity, asks = view.who(txn), view.is_asked_about(txn, partition, request)
         before = view.verifying(identity, partition)
-        after = verification.asked(before, request, view.produce_version)
+        after = verification.started(before, request, view.produce_version)
         return state.but(
-            asked=update(state.asked, view.producer(identity), partition, to=pick(asks, after, before)),
-            phase=update(state.phase, *at, to=choose(asks, ASKED, UNASKED)),
+            query=update(state.query, view.producer(identity), partition, to=pick(asks, after, before)),
+            phase=update(state.phase, *at, to=choose(asks, VERIFYING, UNVERIFIED)),
             guarded=update(state.guarded, *at, to=asks),
             guard_taken=update(state.guard_taken, *at, to=False),
         )
@@ -85,7 +85,7 @@ class Leaders(TransactionActionBase):
         """The batch needs no consent, or has it."""
         yield self.of(state).is_of_data(partition)
         phase = state.phase(txn, partition, batch)
-        yield any_of(phase == UNASKED, phase == CONFIRMED)
+        yield any_of(phase == UNVERIFIED, phase == CONFIRMED)
 
     def leader_appends(self, state: State, txn: Term, partition: Term, batch: Term) -> State:
         """The batch is appended, recognised as a resend, or refused; the answer is on the network."""
@@ -177,7 +177,7 @@ class Leaders(TransactionActionBase):
             return at[1] == partition
 
         return state.but(
-            asked=rewrite(state.asked, there, lambda *_: NOTHING_ASKED),
+            query=rewrite(state.query, there, lambda *_: NO_VERIFICATION),
             phase=rewrite(state.phase, there, lambda *_: IDLE),
             guarded=rewrite(state.guarded, there, lambda *_: False),
         )
@@ -226,6 +226,6 @@ class Leaders(TransactionActionBase):
             return both(all_of(gone, p == partition), lambda: view.who(txn).producer_id == producer)
 
         return state.but(
-            asked=update(state.asked, producer, partition, to=after),
+            query=update(state.query, producer, partition, to=after),
             guarded=rewrite(state.guarded, stale, lambda *_: False),
         )

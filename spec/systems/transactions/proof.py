@@ -18,7 +18,7 @@ from spec.systems.transactions import sequence_lemmas as of_sequences
 from spec.systems.transactions.claims import Sentence
 from spec.systems.transactions.decisions import ReleaseDecisions, decisions
 from spec.systems.transactions.judged import judged_steps
-from spec.systems.transactions.known import LemmaView
+from spec.systems.transactions.known import TransactionLemmaView
 from spec.systems.transactions.system import transactions
 from spec.systems.transactions.world import (
     BATCH,
@@ -150,7 +150,7 @@ LEMMAS: Final[tuple[tuple[Sentence, Rule, tuple[Sort, ...]], ...]] = (
     (of_partitions.coordinator_is_the_latest, rules.FENCE_COORDINATOR_EPOCH, (PRODUCER, PARTITION)),
     (of_partitions.open_data_is_of_entry, rules.TXN_ATOMIC, _MESSAGE),
     (of_partitions.consent_is_current, rules.TXN_REGISTERED_BEFORE_DATA, _MESSAGE),
-    (of_partitions.asked_is_known, _CROSSTALK, (PRODUCER, PARTITION)),
+    (of_partitions.queried_is_known, _CROSSTALK, (PRODUCER, PARTITION)),
     (of_partitions.guard_is_asked_for, _CROSSTALK, _MESSAGE),
     (of_partitions.taken_guard_is_stale, _CROSSTALK, _MESSAGE),
     (of_partitions.nobody_is_refused_wrongly, _CROSSTALK, (TRANSACTION,)),
@@ -214,7 +214,7 @@ def assumed(knobs: TransactionKnobs = UNBOUNDED) -> tuple[assume.Assumption, ...
 
 def lemmas(knobs: TransactionKnobs, taken: ReleaseDecisions) -> tuple[Claim, ...]:
     """What makes the theorems inductive in a system with these knobs."""
-    of = partial(LemmaView, knobs, taken)
+    of = partial(TransactionLemmaView, knobs, taken)
 
     def claim(sentence: Sentence, rule: Rule, over: tuple[Sort, ...]) -> Claim:
         def holds(state: State, *at: Term) -> Term:

@@ -1,20 +1,22 @@
 """Lemmas about readers: batches in the order of the log, and how far each reader is."""
 
 from spec.algebra import Term, all_of, choose, implies
-from spec.systems.transactions.known import LemmaView
+from spec.systems.transactions.known import TransactionLemmaView
 from spec.systems.transactions.reader_claims import nothing_committed_is_passed_over, received_is_committed
 from spec.systems.transactions.world import OPEN
 from spec.vocabulary import ABSENT
 
 
-def log_is_numbered(view: LemmaView, txn: Term, partition: Term, batch: Term) -> Term:
+def log_is_numbered(view: TransactionLemmaView, txn: Term, partition: Term, batch: Term) -> Term:
     """Every batch in the log has a number below the end of its partition, and no other batch has one."""
     offset, end = view.offset(txn, partition, batch), view.log_end(partition)
     numbered = all_of(offset >= 0, offset < end)
     return all_of(end >= 0, choose(view.data(txn, partition, batch) >= OPEN, numbered, offset == ABSENT))
 
 
-def numbers_differ(view: LemmaView, txn: Term, batch: Term, other: Term, another: Term, partition: Term) -> Term:
+def numbers_differ(
+    view: TransactionLemmaView, txn: Term, batch: Term, other: Term, another: Term, partition: Term
+) -> Term:
     """No two batches of a partition have the same number.
 
     Args:
@@ -29,17 +31,17 @@ def numbers_differ(view: LemmaView, txn: Term, batch: Term, other: Term, another
     return implies(all_of(one >= 0, one == two), all_of(txn == other, batch == another))
 
 
-def readers_are_within(view: LemmaView, reader: Term, partition: Term) -> Term:
+def readers_are_within(view: TransactionLemmaView, reader: Term, partition: Term) -> Term:
     """No reader is beyond the end of a partition."""
     position = view.position(reader, partition)
     return all_of(position >= 0, position <= view.log_end(partition))
 
 
-def received_was_committed(view: LemmaView, reader: Term, txn: Term, partition: Term, batch: Term) -> Term:
+def received_was_committed(view: TransactionLemmaView, reader: Term, txn: Term, partition: Term, batch: Term) -> Term:
     """What a reader of committed data has received was committed when it was given, and nothing undoes that."""
     return received_is_committed(view, reader, txn, partition, batch)
 
 
-def passed_was_decided(view: LemmaView, reader: Term, txn: Term, partition: Term, batch: Term) -> Term:
+def passed_was_decided(view: TransactionLemmaView, reader: Term, txn: Term, partition: Term, batch: Term) -> Term:
     """What a reader of committed data has passed was decided by then, and was given to it if it was committed."""
     return nothing_committed_is_passed_over(view, reader, txn, partition, batch)

@@ -22,7 +22,7 @@ from spec.vocabulary import ABSENT, ErrorCode, TransactionState
 NONE: Final = ErrorCode.NONE.value
 
 
-class Recording(TransactionActionBase):
+class CoordinatorRecords(TransactionActionBase):
     """Memory and log after each kind of record, whatever its fate."""
 
     def _remembers(self, state: State, entry: TransactionEntry) -> State:

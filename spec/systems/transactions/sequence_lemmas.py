@@ -2,23 +2,23 @@
 
 from spec.algebra import Term, all_of, any_of, choose, implies, negate, same
 from spec.protocol.seq import is_unknown
-from spec.systems.transactions.known import LemmaView
+from spec.systems.transactions.known import TransactionLemmaView
 from spec.systems.transactions.world import NOWHERE, OPEN
 from spec.vocabulary import ABSENT
 
 
-def unended_is_current(view: LemmaView, txn: Term) -> Term:
+def unended_is_current(view: TransactionLemmaView, txn: Term) -> Term:
     """A transaction whose end was not answered is the last one of its instance."""
     return implies(view.owner(txn) >= 0, any_of(view.ended(txn), view.current(view.owner(txn)) == txn))
 
 
-def sequence_is_of_batch(view: LemmaView, txn: Term, partition: Term, batch: Term) -> Term:
+def sequence_is_of_batch(view: TransactionLemmaView, txn: Term, partition: Term, batch: Term) -> Term:
     """A transaction's batches are numbered from 0, and so are their sequences."""
     sequence = view.produced(txn, partition, batch)
     return any_of(sequence == ABSENT, all_of(sequence == batch, batch >= 0))
 
 
-def sequence_is_next(view: LemmaView, instance: Term, partition: Term, batch: Term) -> Term:
+def sequence_is_next(view: TransactionLemmaView, instance: Term, partition: Term, batch: Term) -> Term:
     """In its open transaction an instance has sent what is below its next sequence."""
     last, following = view.current(instance), view.next_sequence(instance, partition)
     sent = all_of(batch >= 0, batch < following)
@@ -26,7 +26,7 @@ def sequence_is_next(view: LemmaView, instance: Term, partition: Term, batch: Te
     return implies(sends, all_of(following >= 0, same(view.produced(last, partition, batch) >= 0, sent)))
 
 
-def log_has_the_sequences(view: LemmaView, txn: Term, partition: Term, batch: Term) -> Term:
+def log_has_the_sequences(view: TransactionLemmaView, txn: Term, partition: Term, batch: Term) -> Term:
     """A partition of data has, of the epoch that it knows, the batches up to the last sequence; of later ones none."""
     identity = view.who(txn)
     entry = view.known(identity, partition)
@@ -38,20 +38,20 @@ def log_has_the_sequences(view: LemmaView, txn: Term, partition: Term, batch: Te
     return implies(of_data, all_of(current, later))
 
 
-def log_has_no_gap(view: LemmaView, txn: Term, partition: Term, batch: Term) -> Term:
+def log_has_no_gap(view: TransactionLemmaView, txn: Term, partition: Term, batch: Term) -> Term:
     """A batch is in the log only after those that its client sent before it."""
     here = view.data(txn, partition, batch) >= OPEN
     return implies(all_of(here, batch > 0), view.data(txn, partition, batch - 1) > NOWHERE)
 
 
-def log_has_one_copy(view: LemmaView, txn: Term, partition: Term, batch: Term) -> Term:
+def log_has_one_copy(view: TransactionLemmaView, txn: Term, partition: Term, batch: Term) -> Term:
     """A batch in the log of data was appended once; one that is not there, never, and nobody got an answer to it."""
     there, copies = view.data(txn, partition, batch) >= OPEN, view.copies(txn, partition, batch)
     absent = all_of(copies == 0, negate(view.acknowledged(txn, partition, batch)))
     return implies(view.is_of_data(partition), choose(there, copies == 1, absent))
 
 
-def window_is_of_the_log(view: LemmaView, producer: Term, partition: Term) -> Term:
+def window_is_of_the_log(view: TransactionLemmaView, producer: Term, partition: Term) -> Term:
     """A partition of data remembers of a producer no sequence above the last one."""
     window = view.entry(producer, partition).cached[: view.knobs.profile.cached_batches]
     last = window[0].last_sequence
@@ -59,7 +59,7 @@ def window_is_of_the_log(view: LemmaView, producer: Term, partition: Term) -> Te
     return implies(view.is_of_data(partition), all_of(*within))
 
 
-def sequence_is_of_appended(view: LemmaView, producer: Term, partition: Term) -> Term:
+def sequence_is_of_appended(view: TransactionLemmaView, producer: Term, partition: Term) -> Term:
     """The last sequence that a partition knows is of the transaction that appended last, of the epoch that it knows."""
     entry, last = view.entry(producer, partition), view.appended_last(producer, partition)
     newest = entry.cached[0]

@@ -15,7 +15,7 @@ from spec.systems.assumptions import Assumption
 from spec.systems.language import Action, Claim, Effect, Function, Guard, Sort, State, System, Variable
 from spec.systems.transactions.broken import quiet
 from spec.systems.transactions.decisions import ReleaseDecisions, decisions
-from spec.systems.transactions.known import LemmaView
+from spec.systems.transactions.known import TransactionLemmaView
 from spec.systems.transactions.proof import UNBOUNDED, lemmas, proved
 from spec.systems.transactions.system import transactions
 from spec.systems.transactions.world import Bounds, TransactionKnobs
@@ -34,9 +34,9 @@ class VariantView:
     knobs: TransactionKnobs
     taken: ReleaseDecisions
 
-    def __call__(self, state: State) -> LemmaView:
+    def __call__(self, state: State) -> TransactionLemmaView:
         """The state in these words."""
-        return LemmaView(self.knobs, self.taken, state)
+        return TransactionLemmaView(self.knobs, self.taken, state)
 
 
 def same_knobs(knobs: TransactionKnobs) -> TransactionKnobs:

@@ -63,19 +63,19 @@ def _any(_: TransactionEntry) -> Term:
 def _moves(taken: ReleaseDecisions) -> dict[str, Move]:
     def initializing(entry: TransactionEntry, asking: RequestFields, names: RenamedIds, _: Profile) -> Transition:
         request = InitRequest(
-            asking.timeout, names.fresh, producer_id=names.asked, producer_epoch=asking.producer_epoch
+            asking.timeout, names.fresh, producer_id=names.requested, producer_epoch=asking.producer_epoch
         )
         return taken.initialize(entry, request)
 
     def registering(entry: TransactionEntry, asking: RequestFields, names: RenamedIds, _: Profile) -> Transition:
         joined, epoch = asking.all_registered, asking.producer_epoch
-        request = AddRequest(names.asked, epoch, joined, client_version=2, verify_only=asking.verify_only)
+        request = AddRequest(names.requested, epoch, joined, client_version=2, verify_only=asking.verify_only)
         return taken.register(entry, request)
 
     def ending(entry: TransactionEntry, asking: RequestFields, names: RenamedIds, profile: Profile) -> Transition:
         bumps = asking.bumps if profile.transaction_version >= NEWEST.transaction_version else False
         request = EndRequest(
-            names.asked, asking.producer_epoch, asking.commits, bumps, names.fresh, by_client=asking.by_client
+            names.requested, asking.producer_epoch, asking.commits, bumps, names.fresh, by_client=asking.by_client
         )
         return taken.end(entry, request)
 

@@ -103,7 +103,7 @@ class TransactionsView:
 
     def verifying(self, identity: IdAndEpoch, partition: Term) -> VerificationEntry:
         """The partition's verification state of a producer."""
-        entry: VerificationEntry = self.asked(self.producer(identity), partition)
+        entry: VerificationEntry = self.query(self.producer(identity), partition)
         return entry
 
     def batch(self, txn: Term, partition: Term, batch: Term) -> AppendRequest:
@@ -125,7 +125,7 @@ class TransactionsView:
     def is_asked_about(self, txn: Term, partition: Term, request: AppendRequest) -> Term:
         """The leader asks the coordinator before it lets a batch of the transaction in."""
         known = self.known(self.who(txn), partition)
-        return verification.is_asked(known, request, self.produce_version, self.knobs.profile)
+        return verification.needs_verification(known, request, self.produce_version, self.knobs.profile)
 
     def appended(self, txn: Term, partition: Term, batch: Term, request: AppendRequest) -> Append:
         """The leader's decision on a batch, verified or not.
@@ -170,7 +170,7 @@ class TransactionsView:
         """The leader's decision on a marker."""
         marker = self.sent_marker(decision, coordinator)
         known = self.entry(marker.producer_id, partition)
-        seen = verification.met(self.asked(marker.producer_id, partition), guarded=False)
+        seen = verification.met(self.query(marker.producer_id, partition), guarded=False)
         return self.taken.append(known, completing.to_append(marker, 0), seen)
 
     def marker_accepted(self, decision: Term, coordinator: Term, partition: Term) -> Term:

@@ -20,7 +20,7 @@ from spec.protocol.coordinator import BUMPING, TransactionEntry
 from spec.protocol.ending import IdAndEpoch
 from spec.protocol.offsets import NO_OFFSET
 from spec.protocol.records import ProducerEntry
-from spec.protocol.verification import NOTHING_ASKED
+from spec.protocol.verification import NO_VERIFICATION
 from spec.systems.language import Least, Sort, State, Variable
 from spec.versions import NEWEST, Profile
 from spec.vocabulary import ABSENT
@@ -45,7 +45,7 @@ DURABLE, LOST, UNSURE = 0, 1, 2
 NOT_SENT, SENT, ANSWERED = 0, 1, 2
 """The results of a client's request that adds a partition."""
 
-IDLE, UNASKED, ASKED, CONFIRMED = 0, 1, 2, 3
+IDLE, UNVERIFIED, VERIFYING, CONFIRMED = 0, 1, 2, 3
 """How far a leader is with a batch: it asks no coordinator, it waits for the answer, the answer was yes."""
 
 NOWHERE, OPEN, DECIDED = 0, 1, 2
@@ -199,7 +199,7 @@ class TransactionKnobs:
         return replace(fixed, producer_id=0, previous_producer_id=0, next_producer_id=ABSENT)
 
 
-NOBODY: Final = IdAndEpoch(ABSENT, ABSENT)
+NO_IDENTITY: Final = IdAndEpoch(ABSENT, ABSENT)
 
 
 def variables(knobs: TransactionKnobs) -> tuple[Variable, ...]:
@@ -208,21 +208,21 @@ def variables(knobs: TransactionKnobs) -> tuple[Variable, ...]:
     message = (TRANSACTION, PARTITION, BATCH)
     return (
         # instances of the application: the identity each was given, its last transaction, its sequences
-        Variable("given", (INSTANCE,), NOBODY),
+        Variable("given", (INSTANCE,), NO_IDENTITY),
         Variable("current", (INSTANCE,), ABSENT),
         Variable("next_sequence", (INSTANCE, PARTITION), 0),
         # client transactions, and the network: what was sent in each, and what was answered
         Variable("owner", (TRANSACTION,), ABSENT),
-        Variable("identity", (TRANSACTION,), NOBODY),
+        Variable("identity", (TRANSACTION,), NO_IDENTITY),
         Variable("added", (TRANSACTION, PARTITION), NOT_SENT),
         Variable("produced", message, ABSENT),
         Variable("acknowledged", message, initial=False),
         Variable("end_sent", (TRANSACTION,), ABSENT),
         Variable("ended", (TRANSACTION,), initial=False),
-        Variable("next_identity", (TRANSACTION,), NOBODY),
+        Variable("next_identity", (TRANSACTION,), NO_IDENTITY),
         # partitions: what the leader knows of producers, what it asks the coordinator, what is in the log
         Variable("entry", (PRODUCER, PARTITION), ProducerEntry()),
-        Variable("asked", (PRODUCER, PARTITION), NOTHING_ASKED),
+        Variable("query", (PRODUCER, PARTITION), NO_VERIFICATION),
         Variable("phase", message, IDLE),
         Variable("guarded", message, initial=False),
         Variable("data", message, NOWHERE),
@@ -258,7 +258,7 @@ def variables(knobs: TransactionKnobs) -> tuple[Variable, ...]:
         Variable("ended_by", (DECISION,), ABSENT),
         Variable("effects", (DECISION, PARTITION), 0),
         Variable("copies", message, 0),
-        Variable("newest", (), NOBODY),
+        Variable("newest", (), NO_IDENTITY),
         Variable("decided_before", (INSTANCE,), ABSENT),
         Variable("latest_coordinator", (PRODUCER, PARTITION), ABSENT),
         Variable("appended_last", (PRODUCER, PARTITION), ABSENT),

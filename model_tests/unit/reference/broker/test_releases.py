@@ -12,7 +12,7 @@ from reference.broker.transaction_api import (
     handle_end_txn,
     handle_init_producer_id,
 )
-from reference.broker.transaction_coordinator import CoordinatorConfig, TransactionCoordinator, TwoPhases
+from reference.broker.transaction_coordinator import CoordinatorConfig, TransactionCoordinator, TwoPhaseOptions
 from reference.broker.transaction_metadata import NO_TIMEOUT_MS
 from reference.broker.transaction_timeouts import abort_timed_out
 from reference.broker.verification import ProduceVerification
@@ -338,14 +338,14 @@ def test_whether_a_verification_bumps_is_what_the_first_asker_said() -> None:
 @pytest.mark.parametrize(
     ("allowed", "phases", "error"),
     [
-        (False, TwoPhases(enabled=True), ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
-        (False, TwoPhases(enabled=True, keeps_prepared=True), ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
-        (False, TwoPhases(keeps_prepared=True), ErrorCode.UNSUPPORTED_VERSION),
-        (True, TwoPhases(enabled=True, keeps_prepared=True), ErrorCode.UNSUPPORTED_VERSION),
+        (False, TwoPhaseOptions(enabled=True), ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
+        (False, TwoPhaseOptions(enabled=True, keeps_prepared=True), ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
+        (False, TwoPhaseOptions(keeps_prepared=True), ErrorCode.UNSUPPORTED_VERSION),
+        (True, TwoPhaseOptions(enabled=True, keeps_prepared=True), ErrorCode.UNSUPPORTED_VERSION),
     ],
     ids=["not-allowed", "not-allowed-first", "keeps", "allowed-and-keeps"],
 )
-def test_two_phases_that_are_refused(allowed: bool, phases: TwoPhases, error: ErrorCode) -> None:
+def test_two_phases_that_are_refused(allowed: bool, phases: TwoPhaseOptions, error: ErrorCode) -> None:
     """The broker must allow them, and no prepared transaction can be kept."""
     world = CoordinatedBroker()
     world.coordinator.config = CoordinatorConfig(two_phase_commit=allowed)
@@ -361,7 +361,7 @@ def test_a_transaction_of_two_phases_has_no_timeout() -> None:
     """Whatever timeout the client names; its transactions are not aborted for their age."""
     world = CoordinatedBroker()
     world.coordinator.config = CoordinatorConfig(two_phase_commit=True)
-    world.begin(world.coordinator.init_producer_id(ID, -5, None, TwoPhases(enabled=True)))
+    world.begin(world.coordinator.init_producer_id(ID, -5, None, TwoPhaseOptions(enabled=True)))
     world.clock.advance(2**31 + 1)
 
     abort_timed_out(world.coordinator)

@@ -6,14 +6,14 @@ import pytest
 
 from reference.client.plain_producer import PlainProducer
 from reference.errors import Impossible
-from reference.simulate.cluster import Cluster
+from reference.simulate.cluster import SimulatedCluster
 from reference.simulate.shape import Shape
 from spec.vocabulary import NO_PRODUCER_ID, NO_SEQUENCE
 
 PLAIN = Shape(producers=1, nodes=1, idempotent=False)
 
 
-def sent(cluster: Cluster, batches: int) -> None:
+def sent(cluster: SimulatedCluster, batches: int) -> None:
     """As many batches of one record are handed over and sent."""
     for _ in range(batches):
         cluster.application_makes(0, 0, 1)
@@ -21,14 +21,14 @@ def sent(cluster: Cluster, batches: int) -> None:
         cluster.producer_sends(0, 0)
 
 
-def batches_of(cluster: Cluster) -> list[tuple[int, int]]:
+def batches_of(cluster: SimulatedCluster) -> list[tuple[int, int]]:
     """Producer id and sequence of each batch in the log."""
     return [(batch.producer_id, batch.base_sequence) for batch in cluster.partitions[0].leader.log]
 
 
 def test_nothing_reports_its_batches_apart() -> None:
     """It needs no producer id, and a batch whose answer is lost is appended again."""
-    cluster = Cluster(shape=PLAIN, ordered=False)
+    cluster = SimulatedCluster(shape=PLAIN, ordered=False)
     sent(cluster, 1)
     cluster.broker_receives(cluster.requests.in_transit[0])
     cluster.reply_is_lost(cluster.replies.in_transit[0])
@@ -43,7 +43,7 @@ def test_nothing_reports_its_batches_apart() -> None:
 
 def test_no_more_than_five_are_in_flight() -> None:
     """The sixth waits, and asking for it all the same is a mistake."""
-    cluster = Cluster(shape=PLAIN, ordered=False)
+    cluster = SimulatedCluster(shape=PLAIN, ordered=False)
 
     sent(cluster, 6)
 
@@ -54,7 +54,7 @@ def test_no_more_than_five_are_in_flight() -> None:
 
 def test_a_batch_that_takes_too_long_delays_no_other() -> None:
     """Nothing is unresolved: the next batch is sent at once."""
-    cluster = Cluster(shape=PLAIN, ordered=False)
+    cluster = SimulatedCluster(shape=PLAIN, ordered=False)
     sent(cluster, 1)
     cluster.clock.advance(PLAIN.delivery_timeout_ms)
 
@@ -67,7 +67,7 @@ def test_a_batch_that_takes_too_long_delays_no_other() -> None:
 
 def test_an_error_that_no_retry_can_help_is_reported() -> None:
     """Acks of 2 are refused for good."""
-    cluster = Cluster(shape=replace(PLAIN, acks=2), ordered=False)
+    cluster = SimulatedCluster(shape=replace(PLAIN, acks=2), ordered=False)
     sent(cluster, 1)
     cluster.broker_receives(cluster.requests.in_transit[0])
     cluster.producer_receives(cluster.replies.in_transit[0])
@@ -80,7 +80,7 @@ def test_an_error_that_no_retry_can_help_is_reported() -> None:
 
 def test_with_acks_0_what_is_sent_is_written() -> None:
     """The broker answers nothing, and a lost request is not sent again."""
-    cluster = Cluster(shape=replace(PLAIN, acks=0), ordered=False)
+    cluster = SimulatedCluster(shape=replace(PLAIN, acks=0), ordered=False)
     sent(cluster, 2)
     cluster.request_is_lost(cluster.requests.in_transit[0])
     cluster.broker_receives(cluster.requests.in_transit[0])

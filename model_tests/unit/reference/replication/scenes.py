@@ -8,7 +8,7 @@ from reference.replication.following import Following
 from reference.replication.leadership import ReplicaConfig
 from reference.replication.messages import (
     UNDEFINED,
-    AskEpochEnd,
+    EpochEndRequest,
     FetchRequest,
     FollowerFetchResult,
     LeaderAndIsr,
@@ -84,7 +84,7 @@ def catch_up(follower: Replica, from_leader: Replica, now: Timestamp = NOW, roun
         if following is None or request is None:
             break
         requested.append(type(request).__name__)
-        if isinstance(request, AskEpochEnd):
+        if isinstance(request, EpochEndRequest):
             following.receive_end(request, from_leader.epoch_end(request), now)
             continue
         answer: FollowerFetchResult = from_leader.fetch(request, now)[0]

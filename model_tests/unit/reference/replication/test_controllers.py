@@ -7,7 +7,14 @@ import pytest
 from reference.errors import Refusal
 from reference.recording.recorder import Row
 from reference.replication.controller import Controller, ControllerConfig
-from reference.replication.elections import NONE_ELECTED, Candidate, Elected, first_in_sync, preferred, present_or_first
+from reference.replication.elections import (
+    NONE_ELECTED,
+    Elected,
+    ElectionCandidate,
+    first_in_sync,
+    preferred,
+    present_or_first,
+)
 from reference.replication.kraft_controller import KRaftController
 from reference.replication.messages import NO_LEADER, AlterPartition
 from reference.replication.metadata import Metadata
@@ -86,10 +93,13 @@ def test_the_first_to_come_leads(profile: Profile) -> None:
 
 def test_an_eligible_replica_leads_only_where_none_is_in_sync() -> None:
     """Whatever the order of the assignment, and whichever broker led: a member that is dead is waited for (KIP-966)."""
-    eligible, in_sync = Candidate(2, alive=True, insync=False, eligible=True), Candidate(0, alive=True, insync=True)
+    eligible, in_sync = (
+        ElectionCandidate(2, alive=True, insync=False, eligible=True),
+        ElectionCandidate(0, alive=True, insync=True),
+    )
     dead, empty = in_sync._replace(alive=False), in_sync._replace(alive=False, insync=False)
 
-    def leaders(*candidates: Candidate) -> set[Elected]:
+    def leaders(*candidates: ElectionCandidate) -> set[Elected]:
         return {
             first_in_sync(candidates, unclean_allowed=False),
             present_or_first(candidates, eligible.broker, unclean_allowed=False),

@@ -18,7 +18,7 @@ from model_tests.unit.reference.replication.scenes import (
     write,
 )
 from reference.log.batch import blank_batch, marker_batch
-from reference.replication.messages import AskEpochEnd, FollowerFetchResult
+from reference.replication.messages import EpochEndRequest, FollowerFetchResult
 from reference.replication.replica import Replica
 from spec.versions import KAFKA_0_11, KAFKA_2_0, KAFKA_2_5, KAFKA_2_7, NEWEST, Profile
 from spec.vocabulary import ControlType, ErrorCode, LeaderEpoch, Offset
@@ -96,7 +96,7 @@ def test_what_is_acknowledged_is_cut_by_the_high_watermark_alone(profile: Profil
     behind.take_over(word(0, 1), NOW)
     if left == 2:
         request = followed(behind).next_request(1)
-        assert isinstance(request, AskEpochEnd)
+        assert isinstance(request, EpochEndRequest)
         followed(behind).receive_end(request, ahead.epoch_end(request), NOW)
 
     assert left == behind.log.log_end

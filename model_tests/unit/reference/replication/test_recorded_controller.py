@@ -24,7 +24,7 @@ from model_tests.logs.kafka_log_folders import list_logs
 from reference.errors import Refusal
 from reference.replication import kraft_controller
 from reference.replication.controller import ControllerConfig
-from reference.replication.elections import Candidate, Elected, ElectionReason, present_or_first, valid_leaders
+from reference.replication.elections import Elected, ElectionCandidate, ElectionReason, present_or_first, valid_leaders
 from reference.replication.kraft_controller import KRaftController
 from reference.replication.messages import PartitionState
 from reference.replication.metadata import BrokerRegistration, Metadata
@@ -151,12 +151,12 @@ def test_the_reference_decides_as_the_recorded_controller(recorded: ControllerLo
     assert {"a broker": 593, "a proposal": 812, "preference": 68} == causes
 
 
-def the_last(candidates: Sequence[Candidate], *_: object) -> Elected:
+def the_last(candidates: Sequence[ElectionCandidate], *_: object) -> Elected:
     """The last of the assignment that may lead does."""
     return Elected((-1, *valid_leaders(candidates))[-1])
 
 
-def never_unclean(candidates: Sequence[Candidate], leader: int, _: bool) -> Elected:
+def never_unclean(candidates: Sequence[ElectionCandidate], leader: int, _: bool) -> Elected:
     """A broker out of sync never leads, whatever the topic allows."""
     return present_or_first(candidates, leader, unclean_allowed=False)
 

@@ -3,7 +3,7 @@ from collections import defaultdict
 import pytest
 
 from reference.faults import STATE_RETAINED
-from reference.simulate.cluster import Cluster
+from reference.simulate.cluster import SimulatedCluster
 from reference.simulate.schedule import ProducerScheduler
 from reference.simulate.shape import Shape
 from reference.tape import Tape
@@ -11,7 +11,7 @@ from reference.world.producer_history import producer_name
 from spec.versions import KAFKA_0_11, KAFKA_2_4, NEWEST, Profile
 
 
-def logged(cluster: Cluster) -> dict[str, list[object]]:
+def logged(cluster: SimulatedCluster) -> dict[str, list[object]]:
     """Ordinals of the batches in the leader's log, in log order, by producer."""
     appended = {
         (row["producer_id"], row["producer_epoch"], row["base_sequence"]): (str(row["client"]), row["batch"])
@@ -29,7 +29,7 @@ def logged(cluster: Cluster) -> dict[str, list[object]]:
 @pytest.mark.parametrize("seed", range(6))
 def test_while_state_is_retained_every_batch_is_there_once_and_in_order(seed: int, profile: Profile) -> None:
     """Breaks, copies and failovers: what was acknowledged is in the log exactly once, in the order of sending."""
-    cluster = Cluster(profile, trace=seed)
+    cluster = SimulatedCluster(profile, trace=seed)
     scheduler = ProducerScheduler(cluster, Tape.seeded(seed), STATE_RETAINED)
     for _ in range(800):
         scheduler.turn()
@@ -44,14 +44,14 @@ def test_while_state_is_retained_every_batch_is_there_once_and_in_order(seed: in
         assert acknowledged == found[producer_name(number)]
 
 
-def acknowledged(cluster: Cluster) -> bool | None:
+def acknowledged(cluster: SimulatedCluster) -> bool | None:
     """The answer that the first producer's application got for its newest batch, with every answer delivered."""
     for message in tuple(cluster.replies.in_transit):
         cluster.producer_receives(message)
     return cluster.producers[0].history[-1][1].outcome
 
 
-def appended(cluster: Cluster) -> None:
+def appended(cluster: SimulatedCluster) -> None:
     """One batch is in the leader's log, and on no follower."""
     if cluster.producers[0].needs_producer_id:
         cluster.producer_asks_for_id(0)
@@ -61,7 +61,7 @@ def appended(cluster: Cluster) -> None:
 
 def test_a_follower_out_of_sync_causes_no_delay_and_may_return() -> None:
     """The answer goes out when the last follower that lacks the batch leaves; who has caught up is in sync."""
-    cluster = Cluster(shape=Shape(producers=1, nodes=2))
+    cluster = SimulatedCluster(shape=Shape(producers=1, nodes=2))
     appended(cluster)
     waiting = acknowledged(cluster)
     cluster.follower_leaves_insync(0, 1)
@@ -75,7 +75,7 @@ def test_a_follower_out_of_sync_causes_no_delay_and_may_return() -> None:
 
 def test_an_unclean_election_loses_what_the_new_leader_lacks() -> None:
     """The old leader drops it when it comes back, and the new one is alone in the in-sync set until it is followed."""
-    cluster = Cluster(shape=Shape(producers=1, nodes=2))
+    cluster = SimulatedCluster(shape=Shape(producers=1, nodes=2))
     appended(cluster)
     cluster.follower_leaves_insync(0, 1)
     reported = acknowledged(cluster)

@@ -106,7 +106,7 @@ def crash_between(world: PipelineWorld, worker: WorkerRun) -> None:
     """One of offsets and output is committed, the other one is not."""
     until(world, lambda: worker.phase in (WorkerPhase.COMMITTING_FIRST, WorkerPhase.COMMITTING_LAST))
     if worker.order is Order.OFFSETS_FIRST:
-        world.worker_goes_on(worker)
+        world.worker_continues(worker)
         deliver_to_nodes(world)
     world.worker_crashes(worker)
 
@@ -144,7 +144,7 @@ def test_a_zombie(version: int) -> None:
     zombie = start(world, "one")
     until(world, lambda: zombie.phase is WorkerPhase.READING and bool(zombie.consumer.fetchable))
     for _ in range(2):
-        world.worker_goes_on(zombie)
+        world.worker_continues(zombie)
     written = zombie.phase
     world.worker_is_suspended(zombie)
     start(world, "two")

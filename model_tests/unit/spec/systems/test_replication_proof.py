@@ -12,7 +12,7 @@ from spec.algebra import Term, implies
 from spec.engines.explore import explore
 from spec.engines.finite import instance_of
 from spec.engines.induction import Obligation, Prover
-from spec.engines.solving import FEW, Settings
+from spec.engines.solving import FEW, SolverSettings
 from spec.engines.verdict import Holds, passed
 from spec.systems.language import Claim, State
 from spec.systems.replication.controls import CONTROLS, BrokenReplication
@@ -22,7 +22,7 @@ from spec.systems.replication.proof import UNBOUNDED, proved
 from spec.systems.replication.system import replication
 from spec.systems.replication.world import REPLICA, ReplicationKnobs
 
-SHORT = Settings(few=FEW // 4, many=FEW // 4)
+SHORT = SolverSettings(few=FEW // 4, many=FEW // 4)
 """Enough for what is refuted at once, and to see that the solver does not find a proof of what is false."""
 
 RULES = frozenset({rules.REPL_HW_BOUNDS, rules.REPL_COMMITTED_SURVIVES, rules.REPL_PREFIX_AGREEMENT})

@@ -8,7 +8,7 @@ from model_tests.judging.check_report import StepViolation
 from model_tests.monitor.monitor import Monitor
 from reference.server.handlers import check_readable, handle
 from reference.server.nodes import FaultKind, NodeFault
-from reference.server.service import Call, Endpoint, Fields, Service, Settings
+from reference.server.service import ClientRequest, Endpoint, Fields, ServerSettings, Service
 from reference.wire.codec import RequestHeader, decode_body, decode_request, encode_body, encode_response, key_of
 from spec.versions import NEWEST, Profile
 
@@ -29,7 +29,7 @@ class Bench:
     closed: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        settings = Settings(
+        settings = ServerSettings(
             self.profile,
             self.nodes,
             coordinator_partitions=self.coordinator_partitions,
@@ -56,7 +56,7 @@ class Bench:
         message = decode_request(header, frame, 0)
         check_readable(self.service, api, message)
         self.service.begin()
-        handle(self.service, Call(1, node, header, message, reply, "127.0.0.1", self.closed.append))
+        handle(self.service, ClientRequest(1, node, header, message, reply, "127.0.0.1", self.closed.append))
         return answers
 
     def ask(self, api: str, version: int, fields: Fields, node: int = 0) -> Any:

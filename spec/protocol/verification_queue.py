@@ -36,13 +36,13 @@ class Queued:
     Attributes:
         branch: number of the guard that decided, 0 where the question waits and none had waited for its id.
         waiting_error: the answer to the question that had waited; none where it still waits or there was none.
-        asker_error: the immediate answer to the new question; none where it waits.
+        new_error: the immediate answer to the new question; none where it waits.
         version: the version of Produce by which every error of the request is encoded.
     """
 
     branch: Term
     waiting_error: Term
-    asker_error: Term
+    new_error: Term
     version: Term
 
 
@@ -64,7 +64,7 @@ def queue(waiting: PendingVerification, producer_epoch: Term, version: Term) -> 
     return Queued(
         decided,
         waiting_error=choose(refused, none, error),
-        asker_error=choose(refused, error, none),
+        new_error=choose(refused, error, none),
         version=choose(waiting.any_request, waiting.version, version),
     )
 
@@ -74,10 +74,10 @@ def guards(waiting: PendingVerification, producer_epoch: Term) -> tuple[Guard, .
     fenced = ErrorCode.INVALID_PRODUCER_EPOCH.value
     rule, both = rules.FENCE_STALE_EPOCH, waiting.same_id
     return (
-        Guard("asker_fenced", rule, all_of(both, producer_epoch < waiting.producer_epoch), fenced),
+        Guard("new_fenced", rule, all_of(both, producer_epoch < waiting.producer_epoch), fenced),
         Guard("waiting_fenced", rule, all_of(both, producer_epoch > waiting.producer_epoch), fenced),
         Guard(
-            "asked_again",
+            "repeated",
             rules.TXN_REGISTERED_BEFORE_DATA,
             all_of(both, producer_epoch == waiting.producer_epoch),
             ErrorCode.NETWORK_EXCEPTION.value,

@@ -9,9 +9,9 @@ from model_tests.probe.client import TIMEOUT_MS, Sent, knowledge_of
 from model_tests.probe.names import GROUP, SessionNames
 from model_tests.probe.played import FORBIDDEN, SLOW_EPOCHS, UNREADY, UNRECORDED, SessionEnded
 from model_tests.probe.requests import fields_of
-from model_tests.probe.script import COPY, EXHAUST, Action
+from model_tests.probe.script import COPY, EXHAUST, ScriptAction
 from model_tests.probe.target import GROUP as GROUP_KIND
-from model_tests.probe.target import TRANSACTION, TRANSIENT, Request, Target, attempts, name_of
+from model_tests.probe.target import TRANSACTION, TRANSIENT, NodeRequest, Target, attempts, name_of
 from model_tests.probe.versions import version_of
 from spec.versions import Profile
 from spec.vocabulary import Api, ErrorCode
@@ -42,7 +42,7 @@ STATIC_SINCE: Final = 5
 """First version of JoinGroup that names an instance."""
 
 
-class Asker:
+class SessionClients:
     """The clients of one session, and the broker."""
 
     def __init__(self, target: Target, profile: Profile, names: SessionNames, *, legacy: bool) -> None:
@@ -60,7 +60,7 @@ class Asker:
         self._names = names
         self._legacy = legacy
 
-    def prepared(self, action: Action, place: int) -> Sent | None:
+    def prepared(self, action: ScriptAction, place: int) -> Sent | None:
         """The request of an action that is step number `place`; None where it means nothing here."""
         if action.api == COPY:
             return self.client.sent.get(action.original)
@@ -76,7 +76,7 @@ class Asker:
         return Sent(place, action.api, version, request, fields)
 
     def answered(
-        self, sent: Sent, looks: Sequence[Request], *, completing: bool
+        self, sent: Sent, looks: Sequence[NodeRequest], *, completing: bool
     ) -> tuple[dict[str, Any], Sequence[Any]]:
         """The answer as it is recorded, once the node that should give it is ready to, and what is seen after it.
 
@@ -95,8 +95,8 @@ class Asker:
         for number in attempts(UNREADY_S):
             node = self.node(sent, anew=number > 0)
             following = looks if all(each.node == node for each in looks) else ()
-            asked = Request(node, sent.api, sent.version, sent.fields)
-            given, *seen = self._target.ask_all([asked, *following])
+            requested = NodeRequest(node, sent.api, sent.version, sent.fields)
+            given, *seen = self._target.request_all([requested, *following])
             answer = self.recorded(sent, given)
             if is_forbidden(sent, answer):
                 raise SessionEnded(f"{FORBIDDEN} {sent.api}")
@@ -155,9 +155,9 @@ class Asker:
         last: dict[str, Any] = {"error": "NONE", "producer_id": known.producer_id, "producer_epoch": known.epoch}
         done, until = 0, time.monotonic() + EPOCHS_S
         while done < sent.request["times"]:
-            asked = Request(self.node(one, anew=False), one.api, one.version, one.fields)
-            several = [asked] * min(AT_ONCE, sent.request["times"] - done)
-            for answer in self._target.ask_all(several):
+            requested = NodeRequest(self.node(one, anew=False), one.api, one.version, one.fields)
+            several = [requested] * min(AT_ONCE, sent.request["times"] - done)
+            for answer in self._target.request_all(several):
                 found = self.recorded(one, answer)
                 if found != {**last, "error_code": 0, "producer_epoch": last["producer_epoch"] + 1}:
                     return done, last, found
@@ -193,16 +193,16 @@ class Asker:
             "protocol_type": "consumer",
             "protocols": [{"name": "range", "metadata": b""}],
         }
-        joined = self._target.ask(node, Api.JOIN_GROUP, version, fields)
+        joined = self._target.request(node, Api.JOIN_GROUP, version, fields)
         if joined.error_code == ErrorCode.MEMBER_ID_REQUIRED:
-            joined = self._target.ask(node, Api.JOIN_GROUP, version, {**fields, "member_id": joined.member_id})
+            joined = self._target.request(node, Api.JOIN_GROUP, version, {**fields, "member_id": joined.member_id})
         if joined.error_code:
             raise SessionEnded(f"{UNREADY}: JoinGroup is answered {name_of(joined.error_code)}")
         claim = {"generation_id": int(joined.generation_id), "member_id": joined.member_id, "group_instance_id": static}
         assignments = [{"member_id": joined.member_id, "assignment": b""}]
         version = self._target.newest(Api.SYNC_GROUP, 3)
-        asked = {"group_id": group, **claim, "assignments": assignments}
-        synced = self._target.ask(node, Api.SYNC_GROUP, version, asked)
+        requested = {"group_id": group, **claim, "assignments": assignments}
+        synced = self._target.request(node, Api.SYNC_GROUP, version, requested)
         return {"error_code": int(synced.error_code), "member": joined.member_id, "generation": claim["generation_id"]}
 
 
