@@ -83,10 +83,10 @@ def test_a_client_stays_in_the_transaction_that_the_partition_forgot(world: Disk
     world.appends(in_transaction(7))
     world.partition.advance_high_watermark(1)
     world.partition.disk.advance_start(1)
-    world.broker_crashes(0)
+    world.broker_crashes(Tape.of_number(0))
 
-    world.producer_appends(0)
-    world.broker_crashes(0)
+    world.producer_appends(Tape.of_number(0))
+    world.broker_crashes(Tape.of_number(0))
 
     assert ({}, 1) == (world.known, world.partition.log_end)
     assert world.has_forgotten_transaction(7)
@@ -107,7 +107,7 @@ def test_a_replay_may_find_a_transaction_again_that_had_been_forgotten(world: Di
     before = world.partition.last_stable
 
     world.loses_all_snapshots()
-    world.replica_truncates(1)
+    world.replica_truncates(Tape.of_number(1))
     world.after_event()
 
     assert (1, 0) == (before, world.partition.last_stable)

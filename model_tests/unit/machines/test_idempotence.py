@@ -6,8 +6,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 from model_tests.machines import part
-from model_tests.machines.idempotence import ForgetfulMachine, IdempotenceMachine
-from model_tests.machines.part import IDEMPOTENCE_RULES, failures_of
+from model_tests.machines.idempotence import IDEMPOTENCE_RULES, ForgetfulMachine, IdempotenceMachine
+from model_tests.machines.part import failures_of
 from model_tests.machines.rule_counts import Ledger, LedgerEntry
 from model_tests.mutants.reference import PLANTED
 from model_tests.verify.results import RuleVerdict
