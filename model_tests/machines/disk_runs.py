@@ -1,4 +1,4 @@
-"""The events of the disk log , and runs of them from a seeded tape."""
+"""The events of the disk log, and runs of them from a seeded tape."""
 
 from collections.abc import Sequence
 from typing import Final

@@ -1,4 +1,4 @@
-"""The events of pipelines , and runs of them from a seeded tape."""
+"""The events of pipelines, and runs of them from a seeded tape."""
 
 from collections.abc import Sequence
 from typing import Final

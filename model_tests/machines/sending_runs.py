@@ -1,4 +1,4 @@
-"""The events of a producer of records , and runs of them from a seeded tape."""
+"""The events of a producer of records, and runs of them from a seeded tape."""
 
 from typing import Final
 

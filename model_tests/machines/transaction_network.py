@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
+from typing import Final
 
 from model_tests.machines.rule_counts import Ledger
 from model_tests.machines.transaction_applications import ApplicationPool
@@ -14,6 +16,9 @@ from reference.tape import Tape
 from reference.world.messages import Produce, Request, Response, Verify, WriteMarker
 from reference.world.settling import living, play, send_all
 
+COPYING: Final = replace(NO_FAULTS, duplication=200)
+"""Nothing goes wrong by itself, but messages may come twice."""
+
 
 class NetworkEvents(ApplicationPool):
     """A network that does what it likes.
@@ -25,7 +30,7 @@ class NetworkEvents(ApplicationPool):
     def __init__(self, setting: TransactionSetting, ledger: Ledger) -> None:
         """A world in which nothing is held up."""
         super().__init__(setting, ledger)
-        self.simulated = TransactionScheduler(self, Tape.of_number(0), NO_FAULTS)
+        self.simulated = TransactionScheduler(self, Tape.of_number(0), COPYING)
         self._held: list[NetworkMessage[Request] | NetworkMessage[Response]] = []
 
     def everything_arrives(self, choose: Tape) -> None:
@@ -108,17 +113,3 @@ class NetworkEvents(ApplicationPool):
         message = choose.pick([each for each in self.wires.requests.in_transit if self._is_late(each)])
         self.happens(f"request {message.payload.number} arrives late")
         self.broker_receives(message)
-
-    def request_arrives(self, choose: Tape) -> None:
-        """One request reaches its node; a copy may come later."""
-        message = choose.pick(self.wires.requests.deliverable())
-        copied = choose.below(5) == 1
-        self.happens(f"request {message.payload.number} arrives{', and will once more' if copied else ''}")
-        self.broker_receives(message, leave_copy=copied)
-
-    def reply_arrives(self, choose: Tape) -> None:
-        """One answer reaches its sender; a copy may come later."""
-        message = choose.pick(self.wires.replies.deliverable())
-        copied = choose.below(6) == 1
-        self.happens(f"the answer to request {message.payload.request.number} arrives")
-        self.sender_receives(message, leave_copy=copied)

@@ -1,6 +1,7 @@
-"""The events of the world of transactions , and runs of its stories from a seeded tape."""
+"""The events of the world of transactions, and runs of its stories from a seeded tape."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import wraps
 from typing import Final
 
@@ -35,11 +36,6 @@ def requests_are_late(world: TransactionRun) -> bool:
     return any(message.copy or message.payload.number not in waiting for message in world.wires.requests.in_transit)
 
 
-def replies_are_under_way(world: TransactionRun) -> bool:
-    """An answer may arrive."""
-    return bool(world.wires.replies.in_transit)
-
-
 def batches_are_under_way(world: TransactionRun) -> bool:
     """A producer waits for the answer about a batch."""
     return any(isinstance(request.body, Produce) for request in world.wires.open.values())
@@ -66,18 +62,19 @@ def of_simulation(event: Event[TransactionScheduler]) -> Event[TransactionRun]:
 OTHERWISE: Final = ("application_crashes", "transactions_time_out", "ids_expire", "epochs_are_used_up")
 """What happens in another way than in a simulation: a crashed application is started again, and time passes or not."""
 
+USUAL: Final = {"broker_receives": 16, "sender_receives": 12, "coordinator_sends_markers": 8, "fault_is_mended": 8}
+"""What usually happens as in a simulation, with its weights beside what applications do."""
+
 SIMULATED: Final = tuple(
-    of_simulation(event)
+    of_simulation(replace(event, weight=USUAL.get(event.name, event.weight)))
     for event in TRANSACTIONS
-    if (event.fault and event.name not in OTHERWISE) or event.name in ("fault_is_mended", "coordinator_sends_markers")
+    if event.name in USUAL or (event.fault and event.name not in OTHERWISE)
 )
-"""What goes wrong and is mended, and what coordinators do, as in a simulation."""
+"""What goes wrong and is mended, what the network delivers and what coordinators do."""
 
 ACTIONS: Final[tuple[Event[TransactionRun], ...]] = (
     Event(TransactionRun.application_continues, 30, anybody_lives),
     Event(TransactionRun.everything_arrives, 24),
-    Event(TransactionRun.request_arrives, 16, requests_are_under_way),
-    Event(TransactionRun.reply_arrives, 12, replies_are_under_way),
     Event(TransactionRun.followers_catch_up, 6, is_replicated),
     Event(TransactionRun.consumer_reads, 9),
     Event(TransactionRun.group_looks_up_offsets, 2),
