@@ -1,7 +1,6 @@
 """The events of the world of transactions, and runs of its stories from a seeded tape."""
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Final
 
@@ -36,6 +35,11 @@ def requests_are_late(world: TransactionRun) -> bool:
     return any(message.copy or message.payload.number not in waiting for message in world.wires.requests.in_transit)
 
 
+def replies_are_under_way(world: TransactionRun) -> bool:
+    """An answer may arrive."""
+    return bool(world.wires.replies.in_transit)
+
+
 def batches_are_under_way(world: TransactionRun) -> bool:
     """A producer waits for the answer about a batch."""
     return any(isinstance(request.body, Produce) for request in world.wires.open.values())
@@ -44,6 +48,16 @@ def batches_are_under_way(world: TransactionRun) -> bool:
 def is_replicated(world: TransactionRun) -> bool:
     """Partitions have followers."""
     return world.shape.replicas > 1
+
+
+def markers_are_owed(world: TransactionRun) -> bool:
+    """A coordinator has markers to send."""
+    return any(world.owes_markers(node) for node in range(world.shape.nodes))
+
+
+def something_is_broken(world: TransactionRun) -> bool:
+    """A fault can be mended."""
+    return bool(world.simulated.mendable())
 
 
 def of_simulation(event: Event[TransactionScheduler]) -> Event[TransactionRun]:
@@ -56,17 +70,23 @@ def of_simulation(event: Event[TransactionScheduler]) -> Event[TransactionRun]:
         run.looks()
         return happened
 
-    return Event(act, event.weight, lambda run: event.ready(run.simulated), event.fault)
+    weight, ready = USUAL.get(event.name, (event.weight, lambda run: event.ready(run.simulated)))
+    return Event(act, weight, ready, event.fault)
 
 
 OTHERWISE: Final = ("application_crashes", "transactions_time_out", "ids_expire", "epochs_are_used_up")
 """What happens in another way than in a simulation: a crashed application is started again, and time passes or not."""
 
-USUAL: Final = {"broker_receives": 16, "sender_receives": 12, "coordinator_sends_markers": 8, "fault_is_mended": 8}
-"""What usually happens as in a simulation, with its weights beside what applications do."""
+USUAL: Final[dict[str, tuple[int, Callable[[TransactionRun], bool]]]] = {
+    "broker_receives": (16, requests_are_under_way),
+    "sender_receives": (12, replies_are_under_way),
+    "coordinator_sends_markers": (5, markers_are_owed),
+    "fault_is_mended": (10, something_is_broken),
+}
+"""What usually happens as in a simulation, with its weight beside what applications do, and when it can happen."""
 
 SIMULATED: Final = tuple(
-    of_simulation(replace(event, weight=USUAL.get(event.name, event.weight)))
+    of_simulation(event)
     for event in TRANSACTIONS
     if event.name in USUAL or (event.fault and event.name not in OTHERWISE)
 )
@@ -79,7 +99,7 @@ ACTIONS: Final[tuple[Event[TransactionRun], ...]] = (
     Event(TransactionRun.consumer_reads, 9),
     Event(TransactionRun.group_looks_up_offsets, 2),
     Event(TransactionRun.consumer_commits, 2),
-    Event(TransactionRun.worker_takes_over, 3, anybody_lives),
+    Event(TransactionRun.worker_takes_over, 4, anybody_lives),
     Event(TransactionRun.producer_starts_without_id, 1),
     Event(TransactionRun.instance_starts, 3, fault="zombie"),
     Event(TransactionRun.instance_crashes, 3, anybody_lives, fault="crash"),

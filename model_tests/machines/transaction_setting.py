@@ -110,7 +110,7 @@ class Story:
 
 
 EXPIRY: Final = frozenset({"producer_state_expires", "transactional_ids_expire"})
-OFFSETS: Final = frozenset({"worker_takes_over", "group_looks_up_offsets", "coordinator_fails_over"})
+OFFSETS: Final = frozenset({"worker_takes_over", "group_looks_up_offsets"})
 COORDINATOR: Final = frozenset(
     {"coordinator_fails_over", "fault_is_mended", "coordinator_log_fails", "coordinator_sends_markers"}
 )
