@@ -93,8 +93,8 @@ SIMULATED: Final = tuple(
 """What goes wrong and is mended, what the network delivers and what coordinators do."""
 
 ACTIONS: Final[tuple[Event[TransactionRun], ...]] = (
-    Event(TransactionRun.application_continues, 30, anybody_lives),
-    Event(TransactionRun.everything_arrives, 24),
+    Event(TransactionRun.application_continues, 40, anybody_lives),
+    Event(TransactionRun.everything_arrives, 32),
     Event(TransactionRun.followers_catch_up, 6, is_replicated),
     Event(TransactionRun.consumer_reads, 9),
     Event(TransactionRun.group_looks_up_offsets, 2),
