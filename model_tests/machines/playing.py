@@ -1,10 +1,11 @@
 """Runs from a seeded tape: the same world, events and invariants as a machine's, fast, the same everywhere."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Final, Protocol, TypeVar
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from functools import wraps
+from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
 from model_tests.machines.rule_counts import Ledger
-from reference.event import Event
+from reference.event import Event, always
 from reference.tape import Tape
 
 NUMBERS: Final = 2**32
@@ -32,6 +33,32 @@ def with_faults(events: Iterable[Event[Run]], tape: Tape, per_thousand: int) -> 
 def weighed(events: Iterable[Event[Run]], tape: Tape) -> list[tuple[Event[Run], int]]:
     """Events with their weights in one run, in which some happen more often than in others."""
     return [(event, event.weight * tape.pick((1, 1, 3))) for event in events]
+
+
+Ready: TypeAlias = Callable[[Any], bool]
+
+
+def of_simulation(
+    events: Iterable[Event[Any]], usual: Mapping[str, tuple[int, Ready]], never: Container[str] = ()
+) -> tuple[Event[Any], ...]:
+    """The events of a simulation for a world under watch, whose attribute `simulated` is its scheduler.
+
+    Args:
+        events: of the scheduler.
+        usual: names of those that are wanted whether they are faults or not, with weight and when they can happen.
+        never: names of the faults that are not wanted.
+    """
+    wanted = [event for event in events if event.name in usual or (event.fault and event.name not in never)]
+    return tuple(_noted(event, *usual.get(event.name, (event.weight, always))) for event in wanted)
+
+
+def _noted(event: Event[Any], weight: int, ready: Ready) -> Event[Any]:
+    @wraps(event.act)
+    def act(run: Any, choose: Tape) -> bool | None:
+        run.happens(event.name.replace("_", " "))
+        return event.act(run.simulated, choose)
+
+    return Event(act, weight, ready, event.fault)
 
 
 def play(world: Run, tape: Tape, weights: Sequence[tuple[Event[Run], int]], steps: int, numbers: int = NUMBERS) -> bool:

@@ -1,15 +1,14 @@
 """The events of the world of transactions, and runs of its stories from a seeded tape."""
 
 from collections.abc import Callable, Sequence
-from functools import wraps
 from typing import Final
 
-from model_tests.machines.playing import NUMBERS, play, weighed
+from model_tests.machines.playing import NUMBERS, of_simulation, play, weighed
 from model_tests.machines.rule_counts import Ledger
 from model_tests.machines.transaction_ending import TransactionRun
 from model_tests.machines.transaction_setting import STORIES, Story
 from reference.event import Event
-from reference.simulate.schedule_transactions import TRANSACTIONS, TransactionScheduler
+from reference.simulate.schedule_transactions import TRANSACTIONS
 from reference.tape import Tape
 from reference.world.messages import Produce
 
@@ -60,20 +59,6 @@ def something_is_broken(world: TransactionRun) -> bool:
     return bool(world.simulated.mendable())
 
 
-def of_simulation(event: Event[TransactionScheduler]) -> Event[TransactionRun]:
-    """An event of the simulation under watch."""
-
-    @wraps(event.act)
-    def act(run: TransactionRun, choose: Tape) -> bool | None:
-        run.happens(event.name.replace("_", " "))
-        happened = event.act(run.simulated, choose)
-        run.looks()
-        return happened
-
-    weight, ready = USUAL.get(event.name, (event.weight, lambda run: event.ready(run.simulated)))
-    return Event(act, weight, ready, event.fault)
-
-
 OTHERWISE: Final = ("application_crashes", "transactions_time_out", "ids_expire", "epochs_are_used_up")
 """What happens in another way than in a simulation: a crashed application is started again, and time passes or not."""
 
@@ -84,13 +69,6 @@ USUAL: Final[dict[str, tuple[int, Callable[[TransactionRun], bool]]]] = {
     "fault_is_mended": (10, something_is_broken),
 }
 """What usually happens as in a simulation, with its weight beside what applications do, and when it can happen."""
-
-SIMULATED: Final = tuple(
-    of_simulation(event)
-    for event in TRANSACTIONS
-    if event.name in USUAL or (event.fault and event.name not in OTHERWISE)
-)
-"""What goes wrong and is mended, what the network delivers and what coordinators do."""
 
 ACTIONS: Final[tuple[Event[TransactionRun], ...]] = (
     Event(TransactionRun.application_continues, 40, anybody_lives),
@@ -109,7 +87,7 @@ ACTIONS: Final[tuple[Event[TransactionRun], ...]] = (
     Event(TransactionRun.batch_outlives_its_transaction, 3, batches_are_under_way, fault="abandonment"),
     Event(TransactionRun.transactions_time_out, 2, fault="timeout"),
     Event(TransactionRun.transactional_ids_expire, 1, fault="forgetting"),
-    *SIMULATED,
+    *of_simulation(TRANSACTIONS, USUAL, OTHERWISE),
 )
 
 
