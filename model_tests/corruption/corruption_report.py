@@ -14,9 +14,8 @@ from rich.console import Console
 from rich.table import Table
 
 from model_tests.common.reports import HOLDS, NOTHING_JUDGED, VIOLATED, BadInput
-from model_tests.corruption.equivalent_traces import Reason, harmless
 from model_tests.corruption.random_corruption import CorruptionKind, RandomlyCorruptedTrace, corrupted
-from model_tests.corruption.undetected_reasons import MissingEvidence, why_unseen
+from model_tests.corruption.undetected_reasons import MissingEvidence, Reason, is_unread, why_unseen
 from model_tests.monitor.files import rows_of
 from model_tests.monitor.monitor import Monitor
 from model_tests.simulate.simulate import WORKLOADS
@@ -231,11 +230,11 @@ def _drawn(rows: Sequence[Row], kind: CorruptionKind, chance: Random) -> Randoml
 def _outcome(true: Sequence[Row], made: RandomlyCorruptedTrace) -> tuple[str, str]:
     """What a corruption comes to, and why it should not if it contradicts what was shown."""
     broken, known = judged(made.rows)
-    reason = harmless(true, made)
+    unread = is_unread(true, made)
     if broken:
-        return REPORTED, f"reported, but {reason.value}" if reason is not None else ""
-    if reason is not None:
-        return reason.value, ""
+        return REPORTED, f"reported, but {Reason.UNREAD.value}" if unread else ""
+    if unread:
+        return Reason.UNREAD.value, ""
     if any(map(is_late, made.rows, made.rows[1:])):
         return SET_ASIDE, ""
     if known - judged(true)[1]:

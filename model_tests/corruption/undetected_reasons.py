@@ -1,8 +1,8 @@
-"""Why no rule detects a corrupted trace: it leads to the same judgements of every step, or the trace lacks evidence.
+"""Why no rule detects a corrupted trace: each step is judged as before, or the trace lacks the evidence.
 
 The decisions and rules judge every step of the corrupted trace again. Where all inputs and results are as before, the
-corruption is harmless. Where they are not, and no rule is broken, evidence that would have shown it is missing; a
-criterion of its own gives the kind. What fits none of them is a hole in the rules.
+corruption is harmless. Where they are not, and no rule is broken, evidence that would have shown it is missing. What
+fits none of the kinds of evidence is a hole in the rules. No kind names a request: links say themselves what they show.
 """
 
 from collections import Counter
@@ -11,48 +11,45 @@ from enum import StrEnum, unique
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from model_tests.corruption.equivalent_traces import Reason, changed_epochs, leaves_as_found, shows_no_change
 from model_tests.corruption.judged_facts import Facts, facts_of
 from model_tests.corruption.random_corruption import CorruptionKind, RandomlyCorruptedTrace
 from model_tests.judging.chains import CHAINS, of_kind
+from model_tests.judging.columns_judged import columns_judged
 from model_tests.judging.explain import KEYS, is_on, is_same_key
+from model_tests.judging.follower_links import is_on_follower, progress, progress_after
 from model_tests.judging.histories import NOTHING_REPORTED, Histories
-from model_tests.judging.history_links import ANSWERED, HISTORY_CHAINS, begins_anew
-from model_tests.judging.log_links import LOG_LINK
+from model_tests.judging.history_links import EVENT_KINDS, HISTORY_CHAINS
+from model_tests.judging.step_link import StepLink
 from model_tests.traces.schema import Row
 from reference.recording.trace import STATE
-from spec.vocabulary import Api
+from spec.judging.judge_history import EventKind
+
+
+@unique
+class Reason(StrEnum):
+    """Why a corrupted trace may be true."""
+
+    UNREAD = "no rule reads what was changed"
+    SAME = "put to every decision and rule again, each step has the same answer, and no other step is asked otherwise"
 
 
 @unique
 class MissingEvidence(StrEnum):
     """What a trace would have to contain for the corruption to be seen."""
 
-    ARRIVAL = "whether an answer has reached its application: it may be lost, or still be on its way"
     BEGINNING = "what was before the first step on a key: a trace may begin anywhere"
+    CLIENT_EVENT = (
+        "a client's event: an answer may be lost, and a client may stop anywhere; fewer checks apply without it"
+    )
     UNSHOWN = "what the step left: no later step shows it"
-    TURN = "what a reader did before it began anew, or after its last row: nothing follows from there"
-    LAST_SENT = "what an application handed over last: no number follows, and no row reports on it"
-    UNANSWERED = "an application's request without effect: it was not answered, and no coordinator carried it out"
-    WATERMARK = "by which step a watermark moved: it may move between steps that show no leader epochs"
     NEIGHBOUR = "which step came directly before: with another one, each rule checks as many steps, and holds"
 
 
-SENT: Final = "ClientSend"
-ENDING: Final = "ClientEndTransaction"
-
-ANSWERS: Final = frozenset(
-    ("ClientAcknowledged", "ClientSendFailed", "ClientInitTransactionsAnswered", "ClientEndTransactionAnswered")
-)
-"""Answers that an application gets; nothing shows when an answer arrives."""
-
-READING: Final = frozenset((ANSWERED, "ConsumerFetchAborted", "ClientFetched"))
-"""What a reader is answered, and what it takes of it."""
-
 _COPY: Final = -1  # in place of a row's number: the row was put in by the corruption
-
-BOUNDS: Final = frozenset(("loaded_record",))
-"""Checks that allow several states after a step: what it left is bounded by them, and not shown."""
+_CLIENT: Final = "Client"
+_EPOCHS: Final = ("leader_epoch", "partition_epoch", "controller_epoch")
+_ALL_OF_NODE: Final = ("Failover", "Election", "Restart", "Expiry", "Resignation", "Load", "Sessions", "Become")
+"""What is in the name of a step that changes more at its node than it shows."""
 
 
 class RuleInputDifference(NamedTuple):
@@ -70,6 +67,39 @@ class RuleInputDifference(NamedTuple):
     gained: frozenset[str]
     lost: frozenset[str]
     fewer: frozenset[str]
+
+
+def is_unread(true: Sequence[Row], found: RandomlyCorruptedTrace) -> bool:
+    """Whether no rule reads what was changed: not the column, or nothing of the step that is left out or repeated."""
+    read = columns_judged(true[found.place])
+    if found.kind in (CorruptionKind.DROP, CorruptionKind.DUPLICATE):
+        return not read
+    if found.kind is CorruptionKind.RELABEL:
+        read |= columns_judged(found.rows[found.place])
+    return found.kind is not CorruptionKind.SWAP and found.column not in read
+
+
+def why_unseen(true: Sequence[Row], found: RandomlyCorruptedTrace) -> Reason | MissingEvidence | None:
+    """Why a corruption that breaks no rule is none to be seen; None where it should have been.
+
+    Args:
+        true: the steps of the true trace, in order.
+        found: what was made of it.
+    """
+    if is_unread(true, found):
+        return Reason.UNREAD
+    row, differs = true[found.place], difference(true, found)
+    once_more_or_less = found.kind in (CorruptionKind.DROP, CorruptionKind.DUPLICATE)
+    leaves_more = once_more_or_less and not leaves_as_found(row)
+    if not (differs.gained or differs.lost):
+        return MissingEvidence.UNSHOWN if leaves_more else Reason.SAME
+    if not differs.gained:
+        return MissingEvidence.BEGINNING
+    if leaves_more and (shows_no_change(row) or not shown_by(differs.gained, row)):
+        return MissingEvidence.UNSHOWN
+    if found.kind is CorruptionKind.DROP and _is_client_event(row) and differs.fewer:
+        return MissingEvidence.CLIENT_EVENT
+    return None if leaves_more or differs.fewer else MissingEvidence.NEIGHBOUR
 
 
 def difference(true: Sequence[Row], found: RandomlyCorruptedTrace) -> RuleInputDifference:
@@ -108,101 +138,39 @@ def _as_first(rows: Sequence[Row], place: int) -> set[str]:
     return names
 
 
-def why_unseen(true: Sequence[Row], found: RandomlyCorruptedTrace) -> Reason | MissingEvidence | None:
-    """Why a corruption that breaks no rule is none to be seen; None where it should have been.
-
-    Args:
-        true: the steps of the true trace, in order.
-        found: what was made of it.
-    """
-    row, differs = true[found.place], difference(true, found)
-    same_elsewhere = not (differs.gained or differs.lost)
-    unchanged, left_as_found = shows_no_change(row), leaves_as_found(row)
-    if found.kind is CorruptionKind.DROP and row["api"] in ANSWERS:
-        return MissingEvidence.ARRIVAL
-    if same_elsewhere:
-        if found.kind in (CorruptionKind.SWAP, CorruptionKind.RETIME, CorruptionKind.RELABEL):
-            return Reason.AGAIN
-        return _NOT_CHANGING[found.kind] if left_as_found else MissingEvidence.UNSHOWN
-    if found.kind is CorruptionKind.DROP and _at_a_turn(true, found.place):
-        return MissingEvidence.TURN
-    if found.kind is CorruptionKind.DROP and row["api"] == SENT and not _is_reported_of(true, row):
-        first, last = (_sent(true, row)[place]["step"] == row["step"] for place in (0, -1))
-        if first or last:
-            return MissingEvidence.LAST_SENT if last else MissingEvidence.BEGINNING
-    if found.kind is CorruptionKind.DROP and row["api"] == ENDING and not _is_carried_out(true, row):
-        return MissingEvidence.UNANSWERED
-    if not differs.gained:
-        return MissingEvidence.BEGINNING
-    if _moves_watermarks_alone(true, row):
-        return MissingEvidence.WATERMARK
-    if found.kind in (CorruptionKind.DROP, CorruptionKind.DUPLICATE) and not left_as_found:
-        return MissingEvidence.UNSHOWN if unchanged or not _shown_by(differs.gained, row) else None
-    if found.kind is CorruptionKind.RELABEL and differs.fewer and differs.fewer <= _as_first(true, found.place):
-        return MissingEvidence.BEGINNING  # what comes after it on its key is the first there now
-    return None if differs.fewer else MissingEvidence.NEIGHBOUR
+def leaves_as_found(row: Row) -> bool:
+    """Whether a node leaves all that it knows as it found it, and an application gets no answer."""
+    return shows_no_change(row) and not any(part in row["api"] for part in _ALL_OF_NODE)
 
 
-def _is_carried_out(true: Sequence[Row], row: Row) -> bool:
-    """Whether the application that ends its transaction got an answer, or a coordinator ended it."""
-    of_transaction = (
-        other for other in true if (other["client"], other["transaction"]) == (row["client"], row["transaction"])
-    )
-    return any(
-        other["api"] == "ClientEndTransactionAnswered" or (other["api"] == Api.END_TXN and other["error"] == 0)
-        for other in of_transaction
-    )
+def shows_no_change(row: Row) -> bool:
+    """Whether all that a node's step shows is after it as before, and it is no event of a client."""
+    learns = is_on_follower(row) and progress_after(row.__getitem__) != progress(row.__getitem__)
+    empty = EVENT_KINDS.get(row["api"]) is EventKind.ANSWERED and max(row["batch_count"], row["aborted_count"]) <= 0
+    return not (row["appended"] or _moved(row) or learns) and (empty or not _is_client_event(row))
+
+
+def _is_client_event(row: Row) -> bool:
+    """Whether a client does something or gets an answer; a coordinator's step for its transaction is none."""
+    return row["api"].startswith(_CLIENT) or EVENT_KINDS.get(row["api"], EventKind.HANDLED) is not EventKind.HANDLED
 
 
 def _moved(row: Row) -> set[str]:
-    """What of the touched state a step changes, by the names of the schema."""
-    return {column.name for column in STATE if row[f"before_{column.name}"] != row[f"after_{column.name}"]}
+    """The columns before and after a step of the touched state and of epochs that it changes."""
+    pairs = [(f"before_{column.name}", f"after_{column.name}") for column in STATE]
+    epochs = [(name, f"{name}_after") for name in _EPOCHS if row[f"{name}_after"] >= 0]
+    return {name for pair in (*pairs, *epochs) if row[pair[0]] != row[pair[1]] for name in pair}
 
 
-def _shown_by(checks: frozenset[str], row: Row) -> bool:
-    """Whether one of these checks reads something that the step has changed."""
+def shown_by(checks: frozenset[str], row: Row) -> bool:
+    """Whether one of these checks shows something that the step has changed: a link that only bounds it does not."""
     links = {link.name: link for chain in CHAINS.values() for link in chain.links}
-    checks -= BOUNDS
-    columns = {f"{moment}_{name}" for name in _moved(row) for moment in ("before", "after")}
-    columns |= {column for name in changed_epochs(row) for column in (name, f"{name}_after")}
-    if not columns or checks - links.keys():
+    bounds = {name for name, link in links.items() if isinstance(link, StepLink) and link.bound}
+    moved, shown = _moved(row), checks - bounds
+    if not moved or shown - links.keys():
         return True
-    read = {column.removeprefix("previous_") for name in checks for column in links[name].columns}
-    return not columns.isdisjoint(read)
-
-
-def _sent(true: Sequence[Row], row: Row) -> list[Row]:
-    """What the application hands over, in order."""
-    return [other for other in true if other["api"] == SENT and other["writer"] == row["writer"]]
-
-
-def _is_reported_of(true: Sequence[Row], row: Row) -> bool:
-    """Whether a client gets to know later what has become of what was handed over, or takes it."""
-    later = (other for other in true[row["step"] + 1 :] if other["writer"] == row["writer"] and not other["node"])
-    return any(other["first_record"] == row["first_record"] for other in later)
-
-
-def _moves_watermarks_alone(true: Sequence[Row], row: Row) -> bool:
-    """The step, or the next on its log, shows no leader epoch, and nothing but watermarks moves."""
-    if not _moved(row) or _moved(row) - {"high_watermark", "last_stable"}:
-        return False
-    following = next((other for other in true[row["step"] + 1 :] if is_same_key(LOG_LINK, row, other)), row)
-    return bool(row["leader_epoch"] < 0 or max(following["leader_epoch"], following["leader_epoch_after"]) < 0)
-
-
-def _at_a_turn(true: Sequence[Row], place: int) -> bool:
-    """Whether a reader's row is the first or the last of the rows between which it read without a break."""
-    row = true[place]
-    if row["api"] not in READING:
-        return begins_anew(row.__getitem__) is True
-    reader = [other for other in true if other["api"] in READING or begins_anew(other.__getitem__)]
-    mine = [other for other in reader if all(other[name] == row[name] for name in ("client", "topic", "partition"))]
-    at = next(number for number, other in enumerate(mine) if other["step"] == row["step"])
-    neighbours = (mine[at - 1] if at else None, mine[at + 1] if at + 1 < len(mine) else None)
-    return any(other is None or begins_anew(other.__getitem__) for other in neighbours)
-
-
-_NOT_CHANGING: Final = {CorruptionKind.DROP: Reason.OBSERVED, CorruptionKind.DUPLICATE: Reason.REPEATED}
+    read = {column.removeprefix("previous_") for name in shown for column in links[name].columns}
+    return not moved.isdisjoint(read)
 
 
 def _reported_in_place(true: Sequence[Row], found: RandomlyCorruptedTrace) -> list[tuple[int, Row]]:

@@ -126,7 +126,13 @@ def _is_known(scalar: Scalar) -> Term:
 
 LOG_LINKS: Final = (
     StepLink("previous_log", rules.SEQ_STATE_RECOVERABLE, same_log, "the start and the end that the step before left"),
-    StepLink("stable_between", rules.LSO_MONOTONE, stable_between, "no offset below the one that the step before left"),
+    StepLink(
+        "stable_between",
+        rules.LSO_MONOTONE,
+        stable_between,
+        "no offset below the one that the step before left",
+        bound=True,
+    ),
     StepLink("watermarks", rules.REPL_HW_BOUNDS, watermarks_between, "the watermarks that the step before left"),
     StepLink(
         "leader_epoch", rules.REPL_PREFIX_AGREEMENT, same_leader_epoch, "the leader epoch that the step before left"

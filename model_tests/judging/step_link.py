@@ -19,12 +19,14 @@ class StepLink:
     Attributes:
         check: of the scalars of a step and of the one before it on the key.
         statement: what it allows, in a sentence.
+        bound: it allows several states after a step: what the step left is bounded by it, and not shown.
     """
 
     name: str
     rule: Rule
     check: Callable[[Scalar], RuleCheck]
     statement: str
+    bound: bool = False
 
     @property
     def columns(self) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""The domain in which a mutant is held against its decision: records as they are met, and nothing else."""
+"""The domain in which a mutant is compared with its decision: records as they are met, and nothing else."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass

@@ -63,7 +63,7 @@ def run_pipeline(
         ledger: where rules at stake are counted, and violations kept.
         order: when offsets are committed: with the output, before, or after.
         events: what may happen.
-        ends: whether totals are held against each other in the end.
+        ends: whether totals are compared in the end.
     """
     tape = Tape.seeded(seed)
     world = PipelineRun(drawn_pipeline(Tape.of_number(tape.below(NUMBERS)), order), ledger)

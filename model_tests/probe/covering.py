@@ -1,7 +1,7 @@
 """`python -m model_tests.probe.covering`: which branches of the specification sessions can reach, by release.
 
 A branch that no script reaches, of many that are drawn, is taken for one that no client can reach. `branches.json` has
-the others; a run on a broker is held against them.
+the others; a run on a broker is compared with them.
 """
 
 import json

@@ -66,7 +66,7 @@ class Player:
 
         Args:
             target: the broker.
-            profile: that it is held against.
+            profile: that it is compared with.
             level: how much of its state can be asked for.
             names: of the session, fresh.
             script: what to do.

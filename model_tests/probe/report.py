@@ -103,7 +103,7 @@ class ProbeReport:
 
     Attributes:
         broker: where it was asked.
-        profile: the release that it was held against.
+        profile: the release that it was compared with.
         level: how much of its state it shows.
         seed: of the scripts.
         undecided: steps and ends of sessions that decide nothing, by reason.
@@ -163,8 +163,8 @@ class ProbeReport:
 
         Fields:
             broker: where it was asked
-            profile: the release that it was held against
-            transaction_version: the transaction version that it was held against
+            profile: the release that it was compared with
+            transaction_version: the transaction version that it was compared with
             observed: how much of its state it shows: `full`, `offsets` or `none`
             seed: of the scripts
             sessions: sessions that were played
@@ -231,7 +231,7 @@ class ProbeReport:
             console.print(line, markup=False, highlight=False, soft_wrap=True)
 
     def _table(self) -> Table:
-        title = f"{self.broker} held against Kafka {self.profile}, transaction.version {self.transaction_version}"
+        title = f"{self.broker} compared with Kafka {self.profile}, transaction.version {self.transaction_version}"
         table = Table(title=title, box=None)
         table.add_column("family")
         for heading in ("sessions", "steps", "undecided", "disagreed"):

@@ -50,7 +50,7 @@ def run(
 
     Args:
         bootstrap: HOST:PORT[,HOST:PORT].
-        profile: name of the release that it is held against.
+        profile: name of the release that it is compared with.
         options: what to do.
         say: prints a line.
         confirm: asks whether to go on.
@@ -113,7 +113,7 @@ class _Run:
         self._report.reachable = reachable(self._profile)
 
     def _find_profile(self) -> None:
-        """Find the release that the broker behaves most like; its sessions count as held against that one.
+        """Find the release that the broker behaves most like; its sessions count as compared with that one.
 
         Raises:
             BrokerFailure: the broker has failed several times in a row.
@@ -122,7 +122,7 @@ class _Run:
         drawings = [drawn(f, seed, implicit=implicit) for seed in range(FINGERPRINTS) for f in FINGERPRINTED]
         lean = [probe.script for probe in probes() if not runs_out(probe.script)]
         probing, others = list(self._all_played(*directed(), *lean)), list(self._all_played(*drawings))
-        self._say(f"{len(probing) + len(others)} sessions played, now held against every release")
+        self._say(f"{len(probing) + len(others)} sessions played, now compared with every release")
         found = fingerprint_of(probing, others, self._target.transaction_version, self._profile)
         longer = list(self._longer(found))
         if longer:
@@ -169,7 +169,7 @@ class _Run:
         if others and not self._options.yes:
             listed = ", ".join(others[:5]) + (" ..." if len(others) > 5 else "")
             if not confirm(f"{self._report.broker} has {len(others)} other topics ({listed}). Go on?"):
-                raise BadInput("the broker has other topics; --yes goes on all the same")
+                raise BadInput("the broker has other topics; --yes continues all the same")
         began = time.monotonic()
         try:
             self._play_all(began)

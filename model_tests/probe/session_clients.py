@@ -50,7 +50,7 @@ class SessionClients:
 
         Args:
             target: the broker.
-            profile: that it is held against.
+            profile: that it is compared with.
             names: of the session, fresh.
             legacy: its clients know no transactions of version 2.
         """

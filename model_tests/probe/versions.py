@@ -44,7 +44,7 @@ def version_of(announced: Announced, profile: Profile, action: ScriptAction, *, 
 
     Args:
         announced: by the broker.
-        profile: the release that it is held against.
+        profile: the release that it is compared with.
         action: what is done.
         explicit: the client knows no transactions of version 2, or the cluster has none.
     """

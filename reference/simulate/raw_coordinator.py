@@ -22,10 +22,12 @@ from reference.event import Event
 from reference.recording.recorder import Recorder, Row
 from reference.tape import Tape, Weighted
 from reference.world.coordinator_rows import (
+    Memory,
     answer_columns,
     changed,
     known_columns,
     known_of,
+    looked_at,
     memory_of,
     request_columns,
     touched_by,
@@ -34,6 +36,7 @@ from reference.world.coordinator_rows import (
 from reference.world.messages import Verify
 from reference.world.node import TransactionRequest, agree, ask_transactions
 from reference.world.replica_rows import node_name
+from reference.world.steps import TIMEOUT
 from spec.versions import Profile
 from spec.vocabulary import (
     MAX_EPOCH,
@@ -185,7 +188,7 @@ class RawCoordinator:
     def transactions_time_out(self, tape: Tape) -> None:
         """Time passes, and transactions that are open for too long are aborted."""
         self.clock.advance(tape.pick((2_000, 61_000)))
-        self._by_itself("TransactionTimeout", lambda: abort_timed_out(self.coordinator))
+        self._by_itself(TIMEOUT, lambda: abort_timed_out(self.coordinator), looked_at)
 
     def ids_expire(self, _: Tape) -> None:
         """Much time passes, and ids at rest are forgotten."""
@@ -227,11 +230,13 @@ class RawCoordinator:
             client_version=BUMPS_EPOCH if bumps else 0,
         )
 
-    def _by_itself(self, api: str, happens: Callable[[], object]) -> None:
+    def _by_itself(
+        self, api: str, happens: Callable[[], object], about: Callable[[Memory, Memory], list[str]] = changed
+    ) -> None:
         before = memory_of(self.coordinator)
         happens()
         after = memory_of(self.coordinator)
-        for key in changed(before, after):
+        for key in about(before, after):
             columns: Row = {"transactional_id": key, "error": 0}
             columns |= known_columns("before_", before.get(key)) | known_columns("after_", after.get(key))
             self._record(api, columns, client=NODE)

@@ -21,7 +21,6 @@ _init = PartitionQueue.__init__
 _drain = PartitionQueue.drain
 _hold = PartitionQueue.hold
 _start_at_beginning = PartitionQueue.start_at_beginning
-_acknowledge = PartitionQueue.acknowledge
 _can_retry = IdempotentProducer.can_retry
 _succeed = IdempotentProducer.succeed
 

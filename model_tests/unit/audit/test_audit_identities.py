@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from model_tests.audit.findings import Finding
 from model_tests.audit.run import run
+from model_tests.unit.audit.stories import cluster_of
 from model_tests.unit.audit.written_cluster import WrittenCluster
 from model_tests.unit.support.misplaced_findings import all_known
-from model_tests.unit.support.one_cause import A, B, found, identified, record
+from model_tests.unit.support.one_cause import found, identified, record
 from spec.vocabulary import ProducerId
 
 
@@ -29,28 +29,9 @@ def test_a_producer_id_that_is_given_to_an_idle_id_too_is_one_finding(tmp_path: 
     assert finding.remedy
 
 
-def one_after_the_other(second: int) -> WrittenCluster:
-    """Two transactional ids, which write to different partitions."""
-    cluster = WrittenCluster(0)
-    cluster.init("first", 7)
-    cluster.transaction("first", [A])
-    cluster.init("second", second)
-    cluster.transaction("second", [B])
-    return cluster
-
-
-def test_two_ids_that_have_one_producer_id_are_named_where_the_second_gets_it(tmp_path: Path) -> None:
-    """Nothing else of them is at odds."""
-    finding: Finding
-    (finding,) = found(one_after_the_other(7), tmp_path / "same")
-
-    assert (finding.rule.id, finding.offset, finding.transactional_id) == ("ids.unique", 4, "second")
-    assert found(one_after_the_other(8), tmp_path / "other") == []
-
-
 def test_ids_of_two_coordinators_are_held_against_each_other(tmp_path: Path) -> None:
     """Each of them claimed a block, and the blocks overlap."""
-    cluster = one_after_the_other(7)
+    cluster = cluster_of("first: init first 7; first: txn a; second: init second 7; second: txn b")
     records, cluster.coordinator = cluster.coordinator, cluster.coordinator[:4]
     cluster.write(tmp_path)
     WrittenCluster(coordinator=records[4:]).write(tmp_path / "second", closed=False)

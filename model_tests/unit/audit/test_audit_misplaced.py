@@ -20,27 +20,6 @@ from reference.log.record import Record
 from spec.vocabulary import ProducerId, TransactionState
 
 
-@pytest.mark.parametrize("version", [0, 2])
-@pytest.mark.parametrize("key", ["the other id's", "a new one"])
-def test_a_coordinators_record_under_the_key_of_another_id_is_one_finding(
-    tmp_path: Path, version: int, key: str
-) -> None:
-    """Whichever record it is: it breaks the one history, and that of its own id lacks it."""
-    named = 0
-    for at, batch in enumerate(two_producers(version).coordinator):
-        cluster = two_producers(version)
-        name, value = identified(batch)
-        other = {"tx": "other", "other": "tx"}[name] if key == "the other id's" else "fresh"
-        cluster.coordinator[at] = record(other, value, batch)
-
-        findings = found(cluster, tmp_path / str(at))
-
-        assert len(findings) == 1, (at, name, findings)
-        assert findings[0].offset == at
-        named += f"the key of {other} and the producer id of {name}" in findings[0].message
-    assert named > 20
-
-
 def test_after_a_record_under_another_key_both_histories_are_reported_as_they_were(tmp_path: Path) -> None:
     """Nothing of their transactions is in doubt."""
     cluster = two_producers(2)
@@ -96,23 +75,6 @@ def test_a_broken_record_does_not_give_its_id_the_producer_of_another(tmp_path: 
     assert report.transactions.identities == {"tx": {7}, "other": {8}}
 
 
-@pytest.mark.parametrize("version", [0, 2])
-def test_a_marker_that_is_not_marked_as_one_is_one_finding(tmp_path: Path, version: int) -> None:
-    """It seems to be data without a sequence, and its transaction to go on to the next marker."""
-    lacking = 0
-    for number, batch in enumerate(two_producers(version).logs[A]):
-        if not batch.is_control:
-            continue
-        cluster = two_producers(version)
-        cluster.logs[A][number] = batch._replace(attributes=TRANSACTIONAL)
-
-        (finding,) = found(cluster, tmp_path / str(number))
-
-        assert (finding.rule.id, finding.producer_id) == ("seq.well_formed", batch.producer_id)
-        lacking += "marker" in finding.message
-    assert lacking > 2
-
-
 def test_one_that_leaves_its_transaction_open_reports_the_command_that_ends_it(tmp_path: Path) -> None:
     """Where readers of committed records wait, too."""
     cluster = two_producers(0)
@@ -145,26 +107,6 @@ def test_an_entry_of_the_aborted_index_for_such_a_marker_is_part_of_it(recording
 
     assert finding.rule.id == "seq.well_formed"
     assert "txnindex" in finding.message
-
-
-@pytest.mark.parametrize("version", [0, 2])
-@pytest.mark.parametrize(("producer_id", "least"), [(7, 0), (8, 3), (10, 3), (99, 3)])
-def test_a_marker_under_another_producer_id_is_one_finding(
-    tmp_path: Path, version: int, producer_id: int, least: int
-) -> None:
-    """One that another id has, one that has no transaction, or one that was never given out, all coordinators known."""
-    named = 0
-    for number, batch in enumerate(all_known(version).logs[A]):
-        if not batch.is_control or batch.producer_id == producer_id:
-            continue
-        cluster = all_known(version)
-        cluster.logs[A][number] = batch._replace(producer_id=ProducerId(producer_id))
-
-        findings = found(cluster, tmp_path / str(number))
-
-        assert len(findings) == 1, (number, findings)
-        named += f"marker has producer id {producer_id}, for which nothing asks" in findings[0].message
-    assert named >= least
 
 
 @pytest.mark.parametrize("producer_id", [7, 8, 9])
@@ -205,27 +147,6 @@ def test_a_batch_of_a_transaction_under_another_producer_id_is_one_finding(tmp_p
 
     assert (finding.producer_id, finding.rule.id) == (producer_id, "seq.successor")
     assert ("does not register" in finding.message) == (producer_id != 8)
-
-
-@pytest.mark.parametrize("version", [0, 2])
-@pytest.mark.parametrize("producer_id", [7, 8, 10, 99])
-def test_any_batch_of_a_transaction_under_another_producer_id_is_one_finding(
-    tmp_path: Path, version: int, producer_id: int
-) -> None:
-    """The first of its epoch, which the next one lacks, and the last, which nothing lacks, too."""
-    lacking, unusual = 0, 0
-    for number, batch in enumerate(all_known(version).logs[A]):
-        if batch.is_control or batch.producer_id == producer_id:
-            continue
-        cluster = all_known(version)
-        cluster.logs[A][number] = batch._replace(producer_id=ProducerId(producer_id))
-
-        (finding,) = found(cluster, tmp_path / str(number))
-
-        assert finding.severity == "violation"
-        lacking += f"producer id {batch.producer_id} lacks its sequences" in finding.message
-        unusual += "first batch in the log has sequence" in finding.message
-    assert producer_id < 10 or (lacking > 0 and unusual > 0)
 
 
 def test_a_lost_batch_is_lost_though_another_producer_has_the_same_sequences() -> None:

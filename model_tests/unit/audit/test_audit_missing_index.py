@@ -1,4 +1,5 @@
 import os
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -9,8 +10,7 @@ from model_tests.audit.run import run
 from model_tests.histories.severity import Severity
 from model_tests.logs.kafka_log_derived import ABORTED_ENTRY
 from model_tests.unit.audit.written import data, marker, placed
-from model_tests.unit.audit.written_world import run_world, write_log, write_world
-from reference.faults import NO_FAULTS
+from model_tests.unit.audit.written_world import write_log, written_where
 from spec import rules
 from spec.versions import NEWEST
 from spec.vocabulary import ABSENT, ControlType
@@ -82,43 +82,53 @@ def test_a_segment_without_any_index_is_recovered_whole(broker: Path) -> None:
 
 
 @pytest.mark.parametrize("left", [1, 33, 35])
-def test_what_an_index_lost_with_its_end_its_damage_reports(tmp_path: Path, left: int) -> None:
+def test_what_an_index_lost_with_its_end_its_damage_reports(three_entries: Path, tmp_path: Path, left: int) -> None:
     """A copy that ended within an entry: those behind are no violation."""
-    index = cut_index(tmp_path, left)
+    index = of_three(three_entries, tmp_path)
+    os.truncate(index, left)
 
-    report = run([tmp_path / "broker-0"])
+    report = run([tmp_path])
 
     assert report.findings == ()
     (bad,) = report.damage
     assert (bad.path, bad.position) == (str(index), left - left % ENTRY)
 
 
-def test_an_entry_that_a_cut_index_lacks_before_its_end_is_a_violation(tmp_path: Path) -> None:
+def test_an_entry_that_a_cut_index_lacks_before_its_end_is_a_violation(three_entries: Path, tmp_path: Path) -> None:
     """Those that are left come after it."""
-    index = cut_index(tmp_path, 2 * ENTRY + 1)
-    index.write_bytes(index.read_bytes()[ENTRY:])
+    index = of_three(three_entries, tmp_path)
+    index.write_bytes(index.read_bytes()[ENTRY : 2 * ENTRY + 1])
 
-    ((_, finding),) = run([tmp_path / "broker-0"]).findings
+    ((_, finding),) = run([tmp_path]).findings
 
     assert finding.rule.id == "lso.aborted_index"
 
 
-def cut_index(directory: Path, left: int) -> Path:
-    """An aborted index of three entries, of which so many bytes are left."""
-    write_world(run_world(9, NEWEST, 300, NO_FAULTS), directory)
-    (index,) = (path for path in (directory / "broker-0").rglob("*.txnindex") if path.stat().st_size == 3 * ENTRY)
-    os.truncate(index, left)
+def indexes_of_three(broker: Path) -> list[Path]:
+    """An aborted index of three entries."""
+    return [path for path in broker.rglob("*.txnindex") if path.stat().st_size == 3 * ENTRY]
+
+
+@pytest.fixture(scope="module")
+def three_entries(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A broker's directory with one such index."""
+    return written_where(lambda broker: len(indexes_of_three(broker)) == 1, tmp_path_factory.mktemp("worlds"))
+
+
+def of_three(broker: Path, copy: Path) -> Path:
+    """The index of three entries in a copy of the directory."""
+    shutil.copytree(broker, copy, dirs_exist_ok=True)
+    (index,) = indexes_of_three(copy)
     return index
 
 
-def test_a_missing_index_is_one_finding_however_much_it_should_list(tmp_path: Path) -> None:
+def test_a_missing_index_is_one_finding_however_much_it_should_list(three_entries: Path, tmp_path: Path) -> None:
     """It has the number of transactions, and no producer where they are of several."""
-    write_world(run_world(9, NEWEST, 300, NO_FAULTS), tmp_path)
-    (index,) = (path for path in (tmp_path / "broker-0").rglob("*.txnindex") if path.stat().st_size == 3 * ENTRY)
+    index = of_three(three_entries, tmp_path)
     producers = {int(one) for one in np.frombuffer(index.read_bytes(), ABORTED_ENTRY)["producer_id"]}
     index.unlink()
 
-    ((_, finding),) = run([tmp_path / "broker-0"]).findings
+    ((_, finding),) = run([tmp_path]).findings
 
     assert finding.rule is rules.LSO_ABORTED_INDEX
     assert f"{index.name} is missing, with 3 aborted transactions that it should list" in finding.message

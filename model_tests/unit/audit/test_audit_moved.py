@@ -1,16 +1,10 @@
 """Batches and markers away from their place among those of their producer: one finding, with what it leads to."""
 
-from pathlib import Path
-
 import pytest
 
 from model_tests.audit.findings import Finding
 from model_tests.audit.partition import audit_batches
-from model_tests.audit.run import run
-from model_tests.histories.severity import Severity
 from model_tests.unit.audit.written import data, log_of, marker
-from model_tests.unit.audit.written_cluster import COMMIT, WrittenCluster
-from model_tests.unit.support.one_cause import A, B, found, two_producers
 from reference.log.batch import RecordBatch
 from spec.vocabulary import ProducerId, Sequence
 
@@ -80,54 +74,6 @@ def test_two_wrong_sequences_are_two_findings(number: int, after: int) -> None:
     assert [finding.offset for finding in findings] == [2 * number, 2 * (number + after)]
 
 
-@pytest.mark.parametrize("version", [0, 2])
-@pytest.mark.parametrize("name", [A, B])
-def test_what_is_moved_behind_others_is_at_most_one_finding(
-    tmp_path: Path, version: int, name: tuple[str, int]
-) -> None:
-    """Whichever batch or marker it is; nothing is wrong where no batch of its producer is in between."""
-    violations = 0
-    for number in range(len(two_producers(version).logs[name])):
-        cluster = two_producers(version)
-        moved = cluster.logs[name].pop(number)
-        cluster.logs[name].insert(number + 3, moved)
-
-        findings = found(cluster, tmp_path / str(number))
-
-        assert len(findings) <= 1, (number, moved, findings)
-        violations += any(one.severity is Severity.VIOLATION for one in findings)
-    assert violations > 2
-
-
-def with_marker_behind(*, copied: bool) -> WrittenCluster:
-    """The first transaction's marker behind the second's."""
-    cluster = WrittenCluster(2)
-    cluster.init("tx", 7)
-    for _ in range(3):
-        cluster.transaction("tx", [A, B])
-    log = cluster.logs[B]
-    log.insert(4 if copied else 3, log[1] if copied else log.pop(1))
-    return cluster
-
-
-def test_a_moved_marker_names_what_lacks_it_and_what_it_ends(tmp_path: Path) -> None:
-    """It stands where it ends nothing: its own data was ended by the next marker."""
-    (finding,) = found(with_marker_behind(copied=False), tmp_path)
-
-    assert (finding.rule.id, finding.offset) == ("fence.stale_epoch", 3)
-    assert "stands behind later ones" in finding.message
-    assert "data from offset 0 on has no COMMIT marker of its own" in finding.message
-
-
-def test_a_marker_that_was_written_once_more_names_the_first(tmp_path: Path) -> None:
-    """None of its findings is that the partition was not registered, which it is."""
-    (finding,) = found(with_marker_behind(copied=True), tmp_path)
-
-    assert finding.offset == 4
-    assert "that has its marker at offset 1 already" in finding.message
-    assert "registered" not in finding.message
-
-
 def test_where_what_is_missing_comes_goes_with_the_finding() -> None:
     """And which batches of others have just that."""
     moved, named = stream(), stream()
@@ -137,24 +83,3 @@ def test_where_what_is_missing_comes_goes_with_the_finding() -> None:
 
     assert of_moved.findings[0].late == (8,)
     assert of_named.findings[0].elsewhere == (2 * NEXT_EPOCH,)
-
-
-def test_a_late_batch_that_hangs_has_the_remedy(tmp_path: Path) -> None:
-    """The join's finding about it is part of the one at the place where it is missing."""
-    cluster = WrittenCluster(0)
-    cluster.init("tx", 7)
-    for records in (1, 2):
-        cluster.add("tx", A)
-        cluster.send("tx", A, records)
-        cluster.send("tx", A)
-        cluster.prepare("tx", COMMIT)
-        cluster.mark("tx", A)
-        cluster.complete("tx")
-    log = cluster.logs[A]
-    log.append(log.pop(3))
-
-    (finding,) = [one for _, one in run([cluster.write(tmp_path)]).findings]
-
-    assert finding.rule.id == "seq.successor"
-    assert "it hangs and holds the last stable offset" in finding.message
-    assert finding.remedy.startswith("kafka-transactions.sh")

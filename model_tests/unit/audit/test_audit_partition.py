@@ -279,3 +279,11 @@ def test_a_malformed_batch_is_reported_by_its_values(changed: dict[str, int], ex
     findings = audit_batches(batches).findings
 
     assert [(one.rule.id, one.offset, one.message) for one in findings] == [("seq.well_formed", 1, expected)]
+
+
+def test_a_log_start_above_the_end_is_a_doubt_where_nothing_could_be_read() -> None:
+    """Its segments are there, and its end is not known."""
+    (finding,) = audit_batches(log_of(), Surroundings(log_start=8)).findings
+
+    assert (finding.rule.id, finding.severity) == ("lso.bounds", "undecided")
+    assert "the end of the log is missing" in finding.message

@@ -1,3 +1,4 @@
+import re
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -8,7 +9,7 @@ from model_tests.audit.findings import Finding
 from model_tests.audit.report import AuditReport
 from model_tests.audit.run import run
 from model_tests.histories.severity import Severity
-from model_tests.unit.audit.written_world import clean_worlds, upgraded, write_world
+from model_tests.unit.audit.written_world import clean_worlds, upgraded_worlds, write_world
 from model_tests.unit.support.world_faults import FAULTS
 from spec import rules
 from spec.versions import KAFKA_0_11, KAFKA_2_5, KAFKA_3_9, NEWEST, PROFILES, Profile
@@ -29,7 +30,7 @@ def violations(report: AuditReport, profile: Profile) -> list[tuple[str, Finding
 def test_the_logs_of_random_worlds_are_never_blamed(tmp_path: Path, profile: Profile, worlds: int) -> None:
     """Crashes, failovers, timeouts, deleted records, refused appends, skewed clocks: nothing above a doubt."""
     batches = 0
-    for number, world in enumerate(islice(clean_worlds(profile, FAULTS, 400, 0), worlds)):
+    for number, world in enumerate(islice(clean_worlds(profile, FAULTS, 400), worlds)):
         brokers = write_world(world, tmp_path / str(number))
 
         report = run(brokers, profile=profile, producer_expiry_ms=world.shape.producer_expiration_ms)
@@ -40,16 +41,12 @@ def test_the_logs_of_random_worlds_are_never_blamed(tmp_path: Path, profile: Pro
     assert batches > 20 * worlds
 
 
-@pytest.mark.parametrize(
-    ("profile", "first", "worlds"), [(PROFILES["4.3"], 105, 4), (KAFKA_3_9, 34, 3), (KAFKA_2_5, 35, 2)]
-)
+@pytest.mark.parametrize(("profile", "worlds"), [(PROFILES["4.3"], 4), (KAFKA_3_9, 3), (KAFKA_2_5, 2)])
 @pytest.mark.parametrize("known", [True, False], ids=["checkpoint", "no checkpoint"])
-def test_compacted_logs_are_never_blamed(
-    tmp_path: Path, profile: Profile, first: int, worlds: int, known: bool
-) -> None:
+def test_compacted_logs_are_never_blamed(tmp_path: Path, profile: Profile, worlds: int, known: bool) -> None:
     """The cleaner was everywhere, in the coordinators' logs too; its checkpoint may be missing from the copy."""
     cleaned = 0
-    for number, world in enumerate(islice(clean_worlds(profile, FAULTS, 400, first), worlds)):
+    for number, world in enumerate(islice(clean_worlds(profile, FAULTS, 400), worlds)):
         brokers = write_world(world, tmp_path / str(number), cleaned=True)
         for broker in brokers if not known else ():
             (broker / "cleaner-offset-checkpoint").unlink()
@@ -63,31 +60,29 @@ def test_compacted_logs_are_never_blamed(
     assert cleaned >= worlds - 1
 
 
-@pytest.mark.parametrize(("old", "seeds"), [(KAFKA_3_9, range(20, 24)), (KAFKA_2_5, range(3, 6))])
-def test_logs_that_several_releases_wrote_are_never_blamed(tmp_path: Path, old: Profile, seeds: range) -> None:
+@pytest.mark.parametrize("old", [KAFKA_3_9, KAFKA_2_5])
+def test_logs_that_several_releases_wrote_are_never_blamed(tmp_path: Path, old: Profile) -> None:
     """All brokers and clients come to the newest release in the middle: two regimes of epochs in one log."""
-    regimes, worlds = set[int](), 0
-    for seed in seeds:
-        world = upgraded(seed, old, NEWEST, 300, FAULTS)
-        if world is None:
-            continue
-        worlds += 1
-        report = run(write_world(world, tmp_path / str(seed)), producer_expiry_ms=world.shape.producer_expiration_ms)
+    regimes = set[int]()
+    for number, world in enumerate(islice(upgraded_worlds(old, NEWEST, 300, FAULTS), 3)):
+        report = run(write_world(world, tmp_path / str(number)), producer_expiry_ms=world.shape.producer_expiration_ms)
 
         assert violations(report, old) == []
         assert report.damage == ()
         regimes |= {one.one.known.client_version for one in report.transactions.judged if one.one.known.decided}
-    assert worlds > 1
     assert regimes == {0, 2}
 
 
 def test_a_snapshot_of_a_marker_that_the_cleaner_took_is_in_doubt(tmp_path: Path) -> None:
     """The marker raised the epoch, so that the snapshot knows no sequence: the log has the data before it alone."""
-    world = upgraded(9000, KAFKA_3_9, NEWEST, 300, FAULTS)
-    assert world is not None
+    without_sequence = re.compile(r"\d+\.snapshot, producer \d+; the log cleaner may have removed")
+    for number, world in enumerate(islice(upgraded_worlds(KAFKA_3_9, NEWEST, 300, FAULTS), 30)):
+        brokers = write_world(world, tmp_path / str(number), cleaned=True)
 
-    report = run(write_world(world, tmp_path, cleaned=True), producer_expiry_ms=world.shape.producer_expiration_ms)
+        report = run(brokers, producer_expiry_ms=world.shape.producer_expiration_ms)
 
-    assert violations(report, KAFKA_3_9) == []
-    doubts = [finding.message for _, finding in report.findings if finding.rule is rules.SEQ_STATE_RECOVERABLE]
-    assert any("00000000000000000006.snapshot, producer 1000; the log cleaner" in message for message in doubts)
+        assert violations(report, KAFKA_3_9) == []
+        doubts = [finding.message for _, finding in report.findings if finding.rule is rules.SEQ_STATE_RECOVERABLE]
+        if any(map(without_sequence.search, doubts)):
+            return
+    pytest.fail("no cleaner took a marker that a snapshot knows")

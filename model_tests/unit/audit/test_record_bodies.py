@@ -238,7 +238,7 @@ def test_real_brokers_write_what_their_headers_say(recordings: Path) -> None:
 
 def test_random_worlds_write_what_their_headers_say(tmp_path: Path) -> None:
     """Every log of every broker of some random worlds."""
-    for number, world in enumerate(islice(clean_worlds(NEWEST, FAULTS, 300, 20), 3)):
+    for number, world in enumerate(islice(clean_worlds(NEWEST, FAULTS, 300), 3)):
         report = run(write_world(world, tmp_path / str(number)), deep=True)
 
         assert [one for _, one in report.findings if one.rule is rules.SEQ_WELL_FORMED] == []

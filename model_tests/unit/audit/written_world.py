@@ -1,12 +1,12 @@
 """The log directories that the brokers of a simulated world leave behind, written with the reference's files."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import count
 from pathlib import Path
 from typing import Final
 
 from reference.broker.transaction_api import OFFSETS_TOPIC
-from reference.faults import FaultRates
+from reference.faults import NO_FAULTS, FaultRates
 from reference.log.batch import RecordBatch
 from reference.log.checkpoint_file import CLEANED, HIGH_WATERMARKS, LOG_STARTS, PartitionOffset, encode_offsets
 from reference.log.config import LogConfig
@@ -17,7 +17,7 @@ from reference.simulate.schedule_transactions import TransactionScheduler, drawn
 from reference.tape import Tape
 from reference.world.steps import ADMIN
 from reference.world.transaction_world import TransactionWorld
-from spec.versions import Profile
+from spec.versions import NEWEST, Profile
 from spec.vocabulary import Offset, Timestamp
 
 SEGMENT_BYTES: Final = 700
@@ -28,9 +28,9 @@ TRANSACTIONS_TOPIC: Final = "__transaction_state"
 Name = tuple[str, int]
 
 
-def clean_worlds(profile: Profile, faults: FaultRates, turns: int, first: int) -> Iterator[TransactionWorld]:
+def clean_worlds(profile: Profile, faults: FaultRates, turns: int) -> Iterator[TransactionWorld]:
     """Worlds in which no operator ended a transaction by hand and no election was unclean, by rising seeds."""
-    for seed in count(first):
+    for seed in count():
         world = run_world(seed, profile, turns, faults)
         if is_clean(world):
             yield world
@@ -53,17 +53,32 @@ def run_world(seed: int, profile: Profile, turns: int, faults: FaultRates) -> Tr
     return world
 
 
-def upgraded(seed: int, old: Profile, new: Profile, turns: int, faults: FaultRates) -> TransactionWorld | None:
-    """A world whose brokers and clients all come to another release in the middle; none where it is not a clean one."""
-    tape = Tape.seeded(seed)
-    world = drawn_world(old, tape, faults, seed)
-    scheduler = TransactionScheduler(world, tape, faults)
-    for profile in (old, new):
-        _run_as(world, profile)
-        _run_as(scheduler, profile)
-        for _ in range(turns):
-            scheduler.turn()
-    return world if is_clean(world) else None
+def written_where(shows: Callable[[Path], bool], directory: Path) -> Path:
+    """The first broker of the first world, by rising seeds, whose directory shows something.
+
+    Raises:
+        LookupError: none of a hundred worlds does.
+    """
+    for seed in range(100):
+        broker = write_world(run_world(seed, NEWEST, 300, NO_FAULTS), directory / str(seed))[0]
+        if shows(broker):
+            return broker
+    raise LookupError(shows.__doc__ or shows)
+
+
+def upgraded_worlds(old: Profile, new: Profile, turns: int, faults: FaultRates) -> Iterator[TransactionWorld]:
+    """Clean worlds whose brokers and clients all come to another release in the middle, by rising seeds."""
+    for seed in count():
+        tape = Tape.seeded(seed)
+        world = drawn_world(old, tape, faults, seed)
+        scheduler = TransactionScheduler(world, tape, faults)
+        for profile in (old, new):
+            _run_as(world, profile)
+            _run_as(scheduler, profile)
+            for _ in range(turns):
+                scheduler.turn()
+        if is_clean(world):
+            yield world
 
 
 def _run_as(whole: object, profile: Profile) -> None:

@@ -63,7 +63,7 @@ def test_a_broker_with_other_topics_is_asked_about() -> None:
 
 
 def test_another_release_is_told_apart_by_its_behaviours() -> None:
-    """A broker of 2.5 that is held against 2.4 differs; each difference is short and names what explains it."""
+    """A broker of 2.5 that is compared with 2.4 differs; each difference is short and names what explains it."""
     cluster = Cluster("2.5")
     with cluster:
         report = probed(cluster.bootstrap_servers, "2.4", replace(LEAN, families=("A",), sessions=3))

@@ -44,7 +44,7 @@ def test_every_release_agrees_with_itself(release: Profile) -> None:
 
 @pytest.mark.parametrize(("held", "shown"), BOTH_WAYS, ids=named)
 def test_a_neighbour_is_found_by_its_behaviours(held: Profile, shown: Profile) -> None:
-    """A release that is held against its neighbour differs in what the two differ in, in a few steps each."""
+    """A release that is compared with its neighbour differs in what the two differ in, in a few steps each."""
     with served(shown.name) as cluster:
         report = probed(cluster.bootstrap, held.name, ALL_FAMILIES)
 

@@ -22,8 +22,8 @@ from model_tests.corruption.corruption_report import (
     judged,
     run,
 )
-from model_tests.corruption.equivalent_traces import Reason, harmless
 from model_tests.corruption.random_corruption import CorruptionKind, RandomlyCorruptedTrace, corrupted
+from model_tests.corruption.undetected_reasons import Reason, is_unread
 from model_tests.judging.columns_judged import columns_judged
 from model_tests.monitor.local import run as simulate_here
 from model_tests.simulate.simulate import WORKLOADS, trace_of
@@ -88,7 +88,7 @@ def test_a_batch_that_an_application_handed_over_is_missed() -> None:
     found = _dropped(rows, places[len(places) // 2])
 
     assert judged(found.rows)[0]
-    assert harmless(rows, found) is None
+    assert not is_unread(rows, found)
 
 
 def test_what_no_formula_reads_may_be_anything() -> None:

@@ -1,0 +1,276 @@
+"""Audit cases as rows: what a broker's logs contain, written as a story, and everything that an audit finds in them."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final, TypeAlias
+
+from model_tests.audit.report import AuditReport
+from model_tests.audit.run import run
+from model_tests.common.reports import HOLDS, VIOLATED
+from model_tests.unit.audit.written_cluster import ABORT, COMMIT, Name, WrittenCluster
+from reference.broker.transaction_metadata import TopicPartition
+from reference.broker.transaction_record import by_topic
+from reference.log.batch import blank_batch, marker_batch
+from reference.log.checkpoint_file import PartitionOffset, encode_offsets
+from spec.vocabulary import Epoch, Offset, TransactionState
+
+OFFSETS: Final = "__consumer_offsets"
+OUTCOMES: Final = MappingProxyType({"commit": COMMIT, "abort": ABORT})
+BEGUN: Final = "init tx 7; txn a b c; txn a b c abort;"
+"""A producer that has done two transactions over three partitions already."""
+
+Change: TypeAlias = Callable[[WrittenCluster], None]
+"""What is done to a written cluster, or to its logs."""
+
+
+@dataclass(frozen=True, slots=True)
+class AuditCase:
+    """Logs, and what the audit says of them: all of its findings, and nothing else.
+
+    Attributes:
+        name: what is the matter with the logs.
+        story: the logs, in the language of `StoryWriter`.
+        findings: one text for each, as `described` writes them.
+        says: words of the findings' messages.
+        not_said: words that no message has.
+        remedy: words of the findings' remedies.
+        damage: words for each damage, in order; here and below, " ... " is between words of one line.
+        counts: the transactions by status, as "committed=1 open=1"; empty where the case is not about them.
+        missing: how often the join misses which evidence, as "2 x why"; None where the case is not about that.
+        held: words of the line of each partition that is held back; None where the case is not about that.
+        version: of transactions.
+        change: what is done to the cluster after the story.
+        edit: what is done to the directory in which its logs are.
+        kept: the records that the cleaner left of the coordinator's log, from its end (-1) or its begin (0) on.
+        starts: where retention has left the begin of a partition's log.
+        closed: the logs of partitions were flushed up to their ends.
+        flushed: offsets up to which logs were flushed, instead of their ends; the coordinator's log is "state".
+    """
+
+    name: str
+    story: str
+    findings: tuple[str, ...] = ()
+    says: tuple[str, ...] = ()
+    not_said: tuple[str, ...] = ()
+    remedy: tuple[str, ...] = ()
+    damage: tuple[str, ...] = ()
+    counts: str = ""
+    missing: tuple[str, ...] | None = None
+    held: tuple[str, ...] | None = None
+    version: int = 0
+    change: Change | None = None
+    edit: Callable[[Path], None] | None = None
+    kept: tuple[int, ...] | None = None
+    starts: Mapping[str, int] = field(default_factory=dict)
+    closed: bool = True
+    flushed: Mapping[str, int] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return f"{self.name}, version {self.version}"
+
+
+def each_version(*cases: AuditCase) -> tuple[AuditCase, ...]:
+    """The cases under versions 0 and 2, which say the same of them."""
+    return tuple(replace(case, version=version) for case in cases for version in (0, 2))
+
+
+def hold(case: AuditCase, directory: Path) -> AuditReport:
+    """Write the logs of a case, audit them, and compare what is found with what is expected."""
+    report = run([written(case, directory)])
+    messages = [finding.message for _, finding in report.findings]
+    remedies = [finding.remedy for _, finding in report.findings]
+    assert sorted(case.findings) == sorted(described(report)), messages
+    for word in case.says:
+        assert any(word in message for message in messages), (word, messages)
+    for word in case.not_said:
+        assert not any(word in message for message in messages), (word, messages)
+    for word in case.remedy:
+        assert any(word in remedy for remedy in remedies), (word, remedies)
+    _match(case.damage, [bad.message for bad in report.damage])
+    if case.counts:
+        assert case.counts == " ".join(f"{name}={count}" for name, count in sorted(report.transactions.counts.items()))
+    if case.missing is not None:
+        _match(case.missing, [f"{count} x {why}" for why, count in report.transactions.missing.items()])
+    if case.held is not None:
+        _match(case.held, [held.in_one_line() for held in report.held_back])
+    violated = bool(case.damage) or any(each.startswith("violation") for each in case.findings)
+    assert report.exit_code == (VIOLATED if violated else HOLDS)
+    return report
+
+
+def hold_but_for_doubts(case: AuditCase, directory: Path) -> None:
+    """Write the logs of a case, audit them, and find nothing that is more than a doubt."""
+    report = run([written(case, directory)])
+    assert [each for each in described(report) if each.startswith(("violation", "suspicious"))] == []
+    assert report.exit_code == HOLDS
+
+
+def _match(expected: tuple[str, ...], lines: list[str]) -> None:
+    assert len(expected) == len(lines), lines
+    for words, line in zip(expected, lines, strict=True):
+        assert all(word in line for word in words.split(" ... ")), (words, line)
+
+
+def described(report: AuditReport) -> list[str]:
+    """Each finding: how sure, which rule, where, of which id or producer, and the step that failed."""
+    texts = []
+    for one, finding in report.findings:
+        whose = finding.transactional_id or (f"producer {finding.producer_id}" if finding.producer_id >= 0 else "")
+        parts = (f"{finding.severity} {finding.rule.id} {one.topic}-{one.partition}@{finding.offset}", whose)
+        texts.append(", ".join((*filter(None, parts), *filter(None, (finding.step,)))))
+    return texts
+
+
+def written(case: AuditCase, directory: Path) -> Path:
+    """The directory of the case's broker."""
+    cluster = cluster_of(case.story, case.version)
+    if case.change is not None:
+        case.change(cluster)
+    if case.kept is None:
+        starts = {(topic, 0): start for topic, start in case.starts.items()}
+        cluster.write(directory, starts, closed=case.closed)
+    else:
+        end = len(cluster.coordinator)
+        cluster.write_cleaned(directory, sorted(number % end for number in case.kept), closed=case.closed)
+    if case.flushed:
+        lines = [
+            PartitionOffset("__transaction_state" if topic == "state" else topic, 0, Offset(end))
+            for topic, end in case.flushed.items()
+        ]
+        (directory / "recovery-point-offset-checkpoint").write_bytes(encode_offsets(lines))
+    if case.edit is not None:
+        case.edit(directory)
+    return directory
+
+
+def cluster_of(story: str, version: int = 0) -> WrittenCluster:
+    """The logs that a story writes."""
+    return StoryWriter(WrittenCluster(version)).write(story)
+
+
+class StoryWriter:
+    """Writes logs from a text: steps between semicolons, each a verb and its words; `other: ...` is another id's step.
+
+    The id is `tx` where none is named; partitions are a, b, c and `offsets`; a step has no effect on other logs.
+
+        init ID PRODUCER [epoch=N]   InitProducerId; without a producer, the next epoch of the one it has
+        add P...                     AddPartitionsToTxn
+        send P... [xN] [epoch=E]     a batch of N records to each
+        prepare OUTCOME [fenced]     EndTxn, or with `fenced` the coordinator's own abort
+        mark P... [OUTCOME] [epoch=E]
+        complete | again             all markers are written; the Complete record once more
+        txn P... [OUTCOME] [fenced]  a whole transaction
+        record STATE [epoch=N] [P...]  a record of another state; the partitions, where named, are all it has
+        tombstone | value HEX        a record without a value, or with these bytes
+        foreign P PRODUCER OUTCOME   a marker of another producer id
+        blank P...                   a batch of no producer
+        ids COUNT                    as many ids more, which hash to all partitions of the coordinator's log
+        wait MS | hour | minutes N   time passes
+        note NAME                    the id's epoch, for `epoch=NAME`
+        copied [P...]                the copy of these logs, or of the coordinator's, ends here
+        clock NAME | clock =NAME     the time is noted, or set
+        upgrade N                    from here on the coordinator has another version
+    """
+
+    def __init__(self, cluster: WrittenCluster) -> None:
+        self.cluster = cluster
+        self.notes: dict[str, int] = {}
+        self.ends: dict[Name | None, int] = {}
+
+    def write(self, story: str) -> WrittenCluster:
+        """Write all steps; then cut the logs that were copied earlier."""
+        for step in filter(None, (each.strip() for each in story.split(";"))):
+            who, colon, rest = step.partition(": ")
+            verb, *words = (rest if colon else step).split()
+            self._step(verb, who if colon else "tx", words)
+        for name, end in self.ends.items():
+            del (self.cluster.coordinator if name is None else self.cluster.logs.setdefault(name, []))[end:]
+        return self.cluster
+
+    def _step(self, verb: str, who: str, words: list[str]) -> None:
+        cluster = self.cluster
+        outcome = next((OUTCOMES[word] for word in words if word in OUTCOMES), None)
+        kind = COMMIT if outcome is None else outcome
+        places = [_place(word) for word in words if word in ("a", "b", "c", "offsets")]
+        epoch = next((self._epoch(who, word[6:]) for word in words if word.startswith("epoch=")), None)
+        fenced = "fenced" in words
+        match verb:
+            case "init":
+                self._init(*words[:2], epoch=epoch)
+            case "add":
+                cluster.add(who, *places)
+            case "send":
+                records = next((int(word[1:]) for word in words if word.startswith("x")), 1)
+                for place in places:
+                    cluster.send(who, place, records, epoch=epoch)
+            case "prepare":
+                cluster.prepare(who, kind, fenced=fenced)
+            case "mark":
+                cluster.mark(who, *places, outcome=outcome, epoch=epoch)
+            case "complete":
+                cluster.complete(who)
+            case "again":
+                cluster.complete_again(who)
+            case "txn":
+                cluster.transaction(who, places, kind, fenced=fenced)
+            case "record":
+                value = replace(cluster.values[who], status=int(TransactionState[words[0].upper()]))
+                value = value if epoch is None else replace(value, epoch=Epoch(epoch))
+                only = by_topic({TopicPartition(*place) for place in places})
+                cluster.record(who, replace(value, partitions=only) if places else value)
+            case "tombstone":
+                cluster.record(who, None)
+            case "value":
+                cluster.record(who, None, content=bytes.fromhex(words[0]))
+            case "foreign":
+                cluster.logs[places[0]].append(marker_batch(int(words[1]), 0, kind, 0, cluster.now))
+            case "blank":
+                for place in places:
+                    cluster.logs.setdefault(place, []).append(blank_batch(1, timestamp=cluster.now))
+            case "ids":
+                for number in range(int(words[0])):
+                    cluster.init(f"id-{number}", 100 + number)
+            case _:
+                self._aside(verb, who, words, places)
+
+    def _aside(self, verb: str, who: str, words: list[str], places: list[Name]) -> None:
+        """What no broker writes: time, notes, and where copies end."""
+        cluster = self.cluster
+        match verb:
+            case "wait":
+                cluster.now += int(words[0])
+            case "minutes":
+                cluster.now += 60_000 * int(words[0])
+            case "hour":
+                cluster.now += 3_600_000
+            case "note":
+                self.notes[words[0]] = cluster.values[who].epoch
+            case "clock" if words[0].startswith("="):
+                cluster.now = self.notes[words[0][1:]]
+            case "clock":
+                self.notes[words[0]] = cluster.now
+            case "copied":
+                self.ends |= {place: len(cluster.logs.get(place, ())) for place in places}
+                self.ends |= {} if places else {None: len(cluster.coordinator)}
+            case "upgrade":
+                cluster.version = int(words[0])
+            case _:
+                raise ValueError(verb)
+
+    def _init(self, who: str, producer: str = "", *, epoch: int | None) -> None:
+        known = self.cluster.values.get(who)
+        if producer.isdigit():
+            self.cluster.init(who, int(producer), epoch or 0)
+        elif known is not None:
+            self.cluster.init(who, known.producer_id, known.epoch + 1)
+
+    def _epoch(self, who: str, text: str) -> int:
+        if text.startswith(("+", "-")):
+            return self.cluster.values[who].epoch + int(text)
+        return int(text) if text.isdigit() else self.notes[text]
+
+
+def _place(word: str) -> Name:
+    return (OFFSETS if word == "offsets" else word, 0)

@@ -1,0 +1,267 @@
+"""What a coordinator's log shows of transactional ids: broken, doubtful, damaged, cleaned, of another cluster."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from model_tests.unit.audit.stories import BEGUN, AuditCase, cluster_of, each_version, hold
+from model_tests.unit.audit.written_cluster import ABORT, COMMIT, WrittenCluster
+from model_tests.unit.support.one_cause import A, B, identified, record
+from reference.broker.transaction_record import encode_key
+from reference.log.batch import data_batch, marker_batch
+from reference.log.record import Record
+from spec.vocabulary import Epoch
+
+HISTORIES: Final = (
+    AuditCase(
+        "Complete without Prepare",
+        BEGUN + "add a; record complete_commit",
+        ("violation txn.legal_transition __transaction_state-0@8, tx, completion after the markers",),
+    ),
+    AuditCase(
+        "Complete of the other outcome",
+        BEGUN + "add a; prepare abort; record complete_commit",
+        ("violation txn.one_outcome __transaction_state-0@9, tx, completion after the markers",),
+    ),
+    AuditCase(
+        "the epoch falls",
+        BEGUN + "init tx 7 epoch=1; record empty epoch=0",
+        ("violation fence.epoch_monotone __transaction_state-0@8, tx, InitProducerId",),
+    ),
+    AuditCase(
+        "a commit raises the epoch under version 0",
+        BEGUN + "add a; record prepare_commit epoch=1",
+        ("violation txn.legal_transition __transaction_state-0@8, tx, EndTxn",),
+    ),
+    AuditCase(
+        "a partition is dropped",
+        BEGUN + "add a b; record prepare_commit a",
+        ("violation txn.legal_transition __transaction_state-0@8, tx, EndTxn",),
+    ),
+    AuditCase(
+        "prepared twice, unless the first append was refused",
+        BEGUN + "add a; prepare commit; record prepare_abort",
+        ("undecided txn.one_outcome __transaction_state-0@9, tx, EndTxn",),
+        says=("refused",),
+    ),
+    AuditCase(
+        "expired while open, unless an append was refused",
+        BEGUN + "add a; tombstone",
+        ("undecided txn.legal_transition __transaction_state-0@8, tx, expiration of the id",),
+        says=("refused",),
+    ),
+    AuditCase(
+        "expired twice, unless an append was refused",
+        BEGUN + "tombstone; tombstone",
+        ("undecided txn.legal_transition __transaction_state-0@8, tx, expiration of the id",),
+        says=("refused",),
+    ),
+    AuditCase(
+        "expired without a record before it, unless an append was refused",
+        BEGUN + "other: tombstone",
+        ("undecided txn.legal_transition __transaction_state-0@7, other, expiration of the id",),
+        says=("refused",),
+    ),
+    AuditCase(
+        "completed twice, the first append refused: one transaction",
+        BEGUN + "txn a; again; add b",
+        counts="aborted=1 committed=2 open=1",
+    ),
+    AuditCase(
+        "a value of an unknown version",
+        BEGUN + "add a; send a; value 000772657374",
+        ("undecided txn.legal_transition __transaction_state-0@8",),
+        says=("value of version 7",),
+    ),
+    AuditCase(
+        "a damaged value",
+        BEGUN + "value 000072657374",
+        damage=("damaged value",),
+        counts="aborted=1 committed=1",
+    ),
+    *(
+        AuditCase(
+            f"a marker, {outcome}, of an id that never had a transaction",
+            f"init tx 7; mark a {outcome}; wait 1000; other: init other 8",
+            (f"{severity} txn.marker_once a-0@0, tx, WriteTxnMarkers",),
+            version=2,
+        )
+        for outcome, severity in (("commit", "violation"), ("abort", "suspicious"))
+    ),
+    AuditCase(
+        "two transactional ids have one producer id",
+        "first: init first 7; first: txn a; second: init second 7; second: txn b",
+        ("violation ids.unique __transaction_state-0@4, second, InitProducerId",),
+    ),
+    AuditCase(
+        "two transactional ids have two producer ids",
+        "first: init first 7; first: txn a; second: init second 8; second: txn b",
+    ),
+)
+
+
+def unreadable_before_a_repeated_record(cluster: WrittenCluster) -> None:
+    """A coordinator that gave up waiting for an append continues from the state before it, which is unreadable here."""
+    cluster.coordinator[-4] = data_batch([Record(0, 0, encode_key("tx"), b"\x00\x00rest")])
+
+
+def turned(cluster: WrittenCluster) -> None:
+    """The last marker of the second partition has the other outcome."""
+    last = cluster.logs[B][-1]
+    marker = last.marker()
+    assert marker is not None
+    kind = ABORT if marker.control_type == COMMIT else COMMIT
+    cluster.logs[B][-1] = marker_batch(last.producer_id, last.producer_epoch, kind, 0, last.max_timestamp)
+
+
+TORN: Final = "init tx 7; txn a b c; txn a b c "
+THREE: Final = "init tx 7; txn a b; txn a b abort; txn a b"
+
+CLEANED: Final = (
+    AuditCase(
+        "a record is appended twice after one that is damaged",
+        BEGUN + "add a; send a; prepare abort fenced; record prepare_abort; mark a; complete",
+        damage=("damaged value",),
+        change=unreadable_before_a_repeated_record,
+    ),
+    *(
+        AuditCase(
+            f"the Complete record of an epoch, {outcome}, is left, and a marker is otherwise",
+            TORN + outcome,
+            ("violation txn.one_outcome b-0@3, tx, WriteTxnMarkers",),
+            version=2,
+            change=turned,
+            kept=(-1,),
+        )
+        for outcome in ("commit", "abort")
+    ),
+    *(
+        AuditCase(
+            f"{left} is left of an id, and two markers contradict a third",
+            TORN + "commit; init tx",
+            ("violation txn.atomic b-0@3, producer 7",),
+            says=("2 others of the same epoch say COMMIT",),
+            version=2,
+            change=turned,
+            kept=kept,
+        )
+        for left, kept in (("InitProducerId", (-1,)), ("nothing", ()))
+    ),
+    AuditCase("under version 0 one epoch has many outcomes", TORN + "commit", change=turned, kept=()),
+    *each_version(
+        AuditCase("the last record of right transactions is left", THREE, kept=(-1,)),
+        AuditCase("the last four records of right transactions are left", THREE, kept=(-4, -3, -2, -1)),
+        AuditCase(
+            "the history begins with InitProducerId, and markers are from before it",
+            "init tx 7; txn a b; txn a c; txn b c; init tx; txn a b",
+            kept=(-4, -3, -2, -1),
+        ),
+        AuditCase(
+            "the history continues behind unreadable bytes with InitProducerId",
+            "init tx 7; txn a b; txn a c; txn b c; init tx",
+            kept=(0, 1, 2, 3, -1),
+        ),
+    ),
+)
+
+
+def doubtful(stray: str, where: str, findings: tuple[str, ...]) -> AuditCase:
+    """A transaction of which a record is wrong, among others; somewhere a marker that matches no transaction."""
+    places = {"before": "", "beside": "", "between": "", "after": ""} | {stray: f"wait 1000; {where}; wait 1000;"}
+    story = (
+        f"init tx 7; txn a b; {places['before']} hour; txn a b; hour; txn a b abort; {places['beside']} hour; txn a b; "
+        f"{places['between']} minutes 2; {places['after']} txn a b"
+    )
+    return AuditCase(f"an orphan marker {stray} a doubtful transaction", story, findings, change=seventh_of_next_epoch)
+
+
+def seventh_of_next_epoch(cluster: WrittenCluster) -> None:
+    """The Ongoing record of the third transaction has the next epoch."""
+    name, value = identified(cluster.coordinator[7])
+    wrong = replace(value, epoch=Epoch(value.epoch + 1))
+    cluster.coordinator[7] = record(name, wrong, cluster.coordinator[7])
+
+
+WRONG_RECORD: Final = "violation txn.legal_transition __transaction_state-0@7, tx, AddPartitionsToTxn"
+STRAY: Final = "mark c commit"
+
+DOUBTS: Final = (
+    doubtful("before", STRAY, (WRONG_RECORD, "violation txn.marker_once c-0@0, tx, WriteTxnMarkers")),
+    doubtful(
+        "between",
+        "send a; wait 1000; mark a commit",
+        (WRONG_RECORD, "violation txn.registered_before_data a-0@8, tx, AddPartitionsToTxn"),
+    ),
+    doubtful("after", STRAY, (WRONG_RECORD, "violation txn.marker_once c-0@0, tx, WriteTxnMarkers")),
+    doubtful("beside", STRAY, (WRONG_RECORD,)),
+)
+
+
+def turns(aborted: int) -> Iterator[str]:
+    """Two ids with twenty transactions in turns, of which every so-maniest is aborted."""
+    yield "init tx 7; other: init other 8"
+    for number in range(20):
+        yield f"{'tx' if number % 2 else 'other'}: txn a b {'commit' if number % aborted else 'abort'}"
+
+
+def coordinator_of_another(own: int, other: int) -> AuditCase:
+    """The partitions of one cluster with the coordinator's log of another, which began an hour later."""
+
+    def exchanged(cluster: WrittenCluster) -> None:
+        cluster.coordinator = cluster_of("; ".join(("hour", *turns(other)))).coordinator
+
+    return AuditCase(
+        f"the log of another cluster: every {own}th is aborted, every {other}th by that",
+        "; ".join(turns(own)),
+        damage=("the folder is of another cluster",),
+        change=exchanged,
+    )
+
+
+FOREIGN: Final = (
+    coordinator_of_another(2, 3),
+    coordinator_of_another(2, 5),
+    replace(
+        coordinator_of_another(3, 3),
+        name="a coordinator whose clock is wrong by an hour",
+        damage=(),
+        counts="aborted=7 committed=13",
+    ),
+)
+
+CASES: Final = (*HISTORIES, *CLEANED, *DOUBTS, *FOREIGN)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_the_log_of_a_coordinator_is_judged(tmp_path: Path, case: AuditCase) -> None:
+    """Each change of state is compared with the coordinator's decisions; what is lost makes doubts, not findings."""
+    hold(case, tmp_path)
+
+
+def test_a_log_of_another_cluster_is_named_by_its_folder(tmp_path: Path) -> None:
+    """The damage is that of the folder, not of a batch in it."""
+    report = hold(coordinator_of_another(2, 5), tmp_path)
+
+    assert [bad.path for bad in report.damage] == [str(tmp_path / "__transaction_state-0")]
+
+
+def test_where_much_is_broken_otherwise_the_log_is_of_this_cluster(tmp_path: Path) -> None:
+    """Every marker of the one partition has the other outcome, and those of the other agree with the coordinator."""
+
+    def all_turned(cluster: WrittenCluster) -> None:
+        for number, batch in enumerate(cluster.logs[A]):
+            marker = batch.marker() if batch.is_control else None
+            if marker is not None:
+                kind = ABORT if marker.control_type == COMMIT else COMMIT
+                turned_batch = marker_batch(batch.producer_id, batch.producer_epoch, kind, 0, batch.max_timestamp)
+                cluster.logs[A][number] = turned_batch
+
+    whose = ("other", "tx")
+    expected = tuple(
+        f"violation txn.atomic a-0@{2 * number + 1}, {whose[number % 2]}, WriteTxnMarkers" for number in range(20)
+    )
+
+    hold(AuditCase("all turned", "; ".join(turns(3)), expected, change=all_turned), tmp_path)

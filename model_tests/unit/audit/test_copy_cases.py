@@ -1,0 +1,275 @@
+"""Logs copied one after the other, cleaned, shortened, or with batches of other places: what is right is no finding."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from model_tests.audit.orphan_markers import LATER
+from model_tests.audit.transactions_gaps import EXCUSED_BY
+from model_tests.unit.audit.stories import AuditCase, cluster_of, each_version, hold, hold_but_for_doubts
+from model_tests.unit.audit.written_cluster import WrittenCluster
+from model_tests.unit.support.misplaced_findings import spans_of
+from spec.judging.judge_join import Excuse
+
+A, B = ("a", 0), ("b", 0)
+
+UNREGISTERED: Final = "Produce without AddPartitionsToTxn, or after EndTxn"
+PREPARED: Final = "init tx 7; txn a; add a; prepare commit; copied; mark a; complete; "
+AT_THE_END: Final = "init tx 7; txn a b; add a b; send b; copied a b; prepare commit; complete; "
+ONE_TAKEN: Final = "init tx 7; txn a b {}; add a b; send a"
+
+OFFSETS_OF_THREE: Final = "init tx 7; txn a offsets; txn a offsets; txn a offsets"
+
+
+def flipped(directory: Path) -> None:
+    """A bit in the header of the first batch of A."""
+    (segment,) = (directory / "a-0").glob("*.log")
+    content = bytearray(segment.read_bytes())
+    content[40] ^= 1
+    segment.write_bytes(content)
+
+
+def last_of_b_again(cluster: WrittenCluster) -> None:
+    """The last marker of B stands at the end of A, too."""
+    cluster.logs[A].append(cluster.logs[B][-1])
+
+
+def without_offsets(*gone: int) -> Callable[[Path], None]:
+    """These batches of the offsets' log, of one record each, are not there."""
+
+    def edit(directory: Path) -> None:
+        path = directory / "__consumer_offsets-0" / f"{0:020}.log"
+        content = bytearray(path.read_bytes())
+        kept = (content[start:end] for number, (start, end) in enumerate(spans_of(content)) if number not in gone)
+        path.write_bytes(b"".join(kept))
+
+    return edit
+
+
+COPIES: Final = (
+    *each_version(
+        AuditCase("markers after a Prepare record at the end of a copy", PREPARED + "txn b; txn c"),
+        AuditCase(
+            "the same of transactions without data",
+            PREPARED + "add b; prepare commit; mark b; complete; add c; prepare commit; mark c; complete",
+        ),
+    ),
+    *(
+        AuditCase(
+            f"retention took the data and the marker ({outcome}) of another transaction of the epoch",
+            ONE_TAKEN.format(outcome),
+            counts=f"{'committed=1 open=1' if outcome == 'commit' else 'aborted=1 open=1'}",
+            starts={"a": 2},
+        )
+        for outcome in ("commit", "abort")
+    ),
+    *(
+        AuditCase(
+            f"data, of which the cleaner took the end; {next_step} follows; the partition is closed: {closed}",
+            AT_THE_END + next_step,
+            (f"{severity} txn.registered_before_data b-0@2, {whose}, {UNREGISTERED}",),
+            remedy=remedy,
+            version=version,
+            kept=(-1,),
+            closed=closed,
+        )
+        for closed, severity, remedy in ((True, "violation", ()), (False, "undecided", ("copy the log again",)))
+        for next_step, whose in (("add a", "tx"), ("init tx", "producer 7"))
+        for version in (0, 2)
+    ),
+    AuditCase(
+        "a marker before a hole is not that of a transaction under way",
+        "init tx 7; txn a b; txn b abort; add a b; send a; prepare commit",
+        kept=(-3, -2, -1),
+    ),
+    AuditCase(
+        "data may hang, or its transaction is newer than the coordinator's log",
+        "init tx 7; txn a; wait 1000; send a",
+        (f"undecided txn.registered_before_data a-0@2, tx, {UNREGISTERED}",),
+        remedy=("copy the coordinators' logs again", "--topic a --partition 0 --start-offset 2"),
+    ),
+    AuditCase(
+        "markers that are newer than the coordinator's log",
+        "init tx 7; txn a; wait 1000; mark a commit epoch=0; send a; mark a commit",
+        missing=(LATER,),
+    ),
+    AuditCase(
+        "the same where that log was flushed up to its end",
+        "init tx 7; txn a; wait 1000; mark a commit epoch=0; send a; mark a commit",
+        ("violation txn.registered_before_data a-0@3, tx, AddPartitionsToTxn",),
+        flushed={"state": 4},
+    ),
+    *(
+        AuditCase(
+            f"a marker, {outcome}, of a producer id that was never given out",
+            f"ids 30; init tx 70; txn a; foreign a 99 {outcome}; txn a",
+            (f"{severity} txn.marker_once a-0@2, producer 99, WriteTxnMarkers",),
+        )
+        for outcome, severity in (("commit", "violation"), ("abort", "suspicious"))
+    ),
+    AuditCase(
+        "it is the last of its log",
+        "ids 30; init tx 70; txn a; foreign a 99 commit",
+        ("violation txn.marker_once a-0@2, producer 99, WriteTxnMarkers",),
+    ),
+    AuditCase(
+        "it is later than all coordinators' logs",
+        "ids 30; init tx 70; txn a; wait 1000; foreign a 99 commit",
+    ),
+    AuditCase(
+        "it may be of an id before it that cannot be read",
+        "ids 30; init tx 70; txn a; foreign a 99 commit",
+        damage=("CRC",),
+        edit=flipped,
+    ),
+    *(
+        AuditCase(
+            f"a marker of another log repeats what was marked {later} ms ago",
+            f"init tx 7; other: init other 8; txn a b; wait {later}; other: txn a",
+            findings,
+            counts="committed=2",
+            change=last_of_b_again,
+        )
+        for later, findings in ((30_000, ("suspicious txn.marker_once a-0@4, tx, WriteTxnMarkers",)), (5_000, ()))
+    ),
+    *(
+        AuditCase(
+            f"the cleaner took batches {gone} of the offsets",
+            OFFSETS_OF_THREE,
+            damage=tuple(f"the record at offset {left}: no key" for left in range(0, 6, 2) if left not in gone),
+            missing=(f"1 x the log cleaner {how}",),
+            edit=without_offsets(*gone),
+        )
+        for gone, how in (((0, 1), "was there"), ((2, 3), "may have been there"))
+    ),
+    AuditCase(
+        "a marker is gone before its data, which the cleaner does not do",
+        OFFSETS_OF_THREE,
+        ("violation offsets.atomic __consumer_offsets-0@2, tx, WriteTxnMarkers",),
+        damage=tuple(f"the record at offset {left}: no key" for left in range(0, 6, 2)),
+        edit=without_offsets(3),
+    ),
+)
+
+BUSY: Final = (
+    "init tx 7; other: init other 8; txn a b; other: txn a; txn a b abort; other: txn a abort; txn a b; other: txn a; "
+    "add a; send a; prepare abort fenced; mark a; complete; "
+)
+MEANWHILE: Final = BUSY + "init tx; hour; add a b; send a; prepare commit; complete; "
+"""The markers of the last transaction, and of one partition its data too, came after the copy."""
+
+COMPLETED: Final = (
+    AuditCase(
+        "what is missing of a completed transaction may come yet",
+        MEANWHILE,
+        missing=(f"2 x {EXCUSED_BY[Excuse.COPIED_EARLIER]}",),
+        version=2,
+        closed=False,
+    ),
+    *(
+        AuditCase(
+            f"what is missing does not come any more: {why} later",
+            MEANWHILE + later,
+            tuple(f"violation txn.marker_once {at}, tx, WriteTxnMarkers" for at in ("a-0@14", place)),
+            version=2,
+            closed=False,
+        )
+        for why, later, place in (
+            ("a transaction is decided", "other: txn a b", "b-0@7"),
+            ("a batch is an hour", "hour; blank a b", "b-0@6"),
+        )
+    ),
+)
+
+
+def moved(topic: str, number: int, to: int) -> Callable[[WrittenCluster], None]:
+    """A batch of a partition stands at another place of it."""
+
+    def change(cluster: WrittenCluster) -> None:
+        log = cluster.logs[topic, 0]
+        log.insert(to, log.pop(number))
+
+    return change
+
+
+def repeated(cluster: WrittenCluster) -> None:
+    """The first marker of B stands once more behind the second."""
+    cluster.logs[B].insert(4, cluster.logs[B][1])
+
+
+def copied_from_b(cluster: WrittenCluster) -> None:
+    """The second marker of tx in B stands in A, too, in the middle of an open transaction."""
+    own = [batch for batch in cluster.logs[B] if batch.is_control and batch.producer_id == 7]
+    cluster.logs[A].insert(9, own[1])
+
+
+THREE: Final = "init tx 7; txn a b; txn a b; txn a b"
+
+MOVED: Final = (
+    AuditCase(
+        "a marker stands behind the next",
+        THREE,
+        ("violation fence.stale_epoch b-0@3, tx, WriteTxnMarkers",),
+        says=("stands behind later ones", "data from offset 0 on has no COMMIT marker of its own"),
+        version=2,
+        change=moved("b", 1, 3),
+    ),
+    AuditCase(
+        "a marker was written once more",
+        THREE,
+        ("violation fence.stale_epoch b-0@4, tx, WriteTxnMarkers",),
+        says=("that has its marker at offset 1 already",),
+        not_said=("registered",),
+        version=2,
+        change=repeated,
+    ),
+    AuditCase(
+        "a batch that comes late hangs",
+        "init tx 7; add a; send a; send a; prepare commit; mark a; complete; "
+        "add a; send a x2; send a; prepare commit; mark a; complete",
+        (f"violation seq.successor a-0@3, tx, {UNREGISTERED}",),
+        says=("it hangs and holds the last stable offset",),
+        remedy=("kafka-transactions.sh",),
+        change=moved("a", 3, 5),
+    ),
+    AuditCase(
+        "a marker of another log ends data of an open transaction that is registered",
+        "init tx 7; other: init other 8; txn a b; other: txn a b; txn b; other: txn a; txn a b abort; txn a b; "
+        "other: txn a b; txn a b",
+        ("violation txn.marker_once a-0@9, tx, WriteTxnMarkers",),
+        says=("ended the data from offset 8 on while its transaction was open, registered here",),
+        change=copied_from_b,
+    ),
+)
+
+CASES: Final = (*COPIES, *COMPLETED, *MOVED)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_copies_are_judged_by_what_they_have(tmp_path: Path, case: AuditCase) -> None:
+    """What may have come after a copy, or may have been removed from it, is a doubt; what cannot, is a finding."""
+    hold(case, tmp_path)
+
+
+@pytest.mark.parametrize("version", [0, 2])
+def test_wherever_the_copy_of_a_coordinators_log_ends_nothing_is_blamed(tmp_path: Path, version: int) -> None:
+    """A live broker's partitions go on: of markers and data that came later the copy has no record yet."""
+    for kept in range(1, len(cluster_of(BUSY, version).coordinator) + 1):
+
+        def shortened(cluster: WrittenCluster, kept: int = kept) -> None:
+            del cluster.coordinator[kept:]
+
+        hold_but_for_doubts(AuditCase("", BUSY, version=version, change=shortened), tmp_path / str(kept))
+
+
+def test_wherever_the_copies_of_partitions_end_nothing_is_blamed(tmp_path: Path) -> None:
+    """What is missing of a completed transaction may come yet."""
+    for kept in range(1, 8):
+
+        def shortened(cluster: WrittenCluster, kept: int = kept) -> None:
+            for partition in (A, B):
+                del cluster.logs[partition][-kept:]
+
+        hold_but_for_doubts(AuditCase("", BUSY, version=2, change=shortened, closed=False), tmp_path / str(kept))

@@ -1,0 +1,226 @@
+"""What the join of transactions with their partitions finds: each row is logs, and all that an audit says of them."""
+
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from model_tests.unit.audit.stories import BEGUN, AuditCase, each_version, hold
+
+UNREGISTERED: Final = "Produce without AddPartitionsToTxn, or after EndTxn"
+ENDED: Final = BEGUN + "add a b c; send a b c; prepare commit; "
+
+SOUND: Final = each_version(
+    AuditCase("a fence, after which the next instance goes on", BEGUN + "txn a abort fenced; init tx; txn a b"),
+    AuditCase("partitions are registered and never written to", BEGUN + "add a b; prepare commit; mark a b; complete"),
+    AuditCase("a marker is sent again", BEGUN + "add a; send a; prepare commit; mark a a; complete"),
+    AuditCase("one marker is on its way", BEGUN + "add a b; send a b; prepare commit; mark a"),
+    AuditCase("a transaction is open", BEGUN + "add a b; send a"),
+    AuditCase("the epoch rises from here on", BEGUN + "upgrade 2; init tx; txn a b c; txn a c abort"),
+)
+
+BROKEN: Final = (
+    *each_version(
+        AuditCase(
+            "one partition has another outcome",
+            ENDED + "mark a c; mark b abort; complete",
+            ("violation txn.atomic b-0@5, tx, WriteTxnMarkers",),
+        ),
+        AuditCase(
+            "one partition has no marker",
+            ENDED + "mark a c; complete",
+            ("violation txn.marker_once b-0@4, tx, WriteTxnMarkers",),
+            remedy=("kafka-transactions.sh", "abort --topic b --partition 0 --start-offset 4"),
+        ),
+        AuditCase(
+            "one partition has no marker, and the next transaction is whole",
+            ENDED + "mark a c; complete; txn a b c",
+            ("violation txn.marker_once b-0@4, tx, WriteTxnMarkers",),
+        ),
+        AuditCase(
+            "a second marker has another outcome",
+            BEGUN + "add b; send b; prepare commit; mark b; mark b abort; complete",
+            ("violation txn.one_outcome b-0@6, tx, WriteTxnMarkers",),
+        ),
+        AuditCase(
+            "data comes outside of any transaction",
+            BEGUN + "send b",
+            (f"violation txn.registered_before_data b-0@4, tx, {UNREGISTERED}",),
+            remedy=("kafka-transactions.sh", "abort --topic b --partition 0 --start-offset 4"),
+        ),
+        AuditCase(
+            "data comes to a partition that is not registered",
+            BEGUN + "add a; send a b; prepare commit; mark a b; complete",
+            ("violation txn.registered_before_data b-0@4, tx, AddPartitionsToTxn",),
+        ),
+        AuditCase(
+            "a marker has the epoch of the other version",
+            BEGUN + "add b; send b; prepare commit; mark b epoch=+1; complete",
+            ("violation txn.marker_once b-0@5, tx, WriteTxnMarkers",),
+        ),
+    ),
+    AuditCase(
+        "the only marker has not the outcome of the coordinator's log",
+        BEGUN + "add b; send b; prepare commit; mark b abort; complete",
+        ("violation txn.one_outcome b-0@5, tx, WriteTxnMarkers",),
+    ),
+    AuditCase(
+        "a marker that commits has no transaction",
+        BEGUN + "wait 1000; mark b commit; init later 9",
+        ("violation txn.marker_once b-0@4, tx, WriteTxnMarkers",),
+    ),
+    AuditCase(
+        "a fenced producer goes on",
+        BEGUN + "note old; txn a abort fenced; init tx; txn a b; send b epoch=old",
+        (f"violation fence.stale_epoch b-0@6, tx, {UNREGISTERED}",),
+    ),
+    AuditCase(
+        "offsets have no marker, and the outputs do",
+        BEGUN + "add a offsets; send a offsets; prepare commit; mark a; complete",
+        ("violation offsets.atomic __consumer_offsets-0@0, tx, WriteTxnMarkers",),
+        damage=("the record at offset 0: no key",),
+    ),
+    AuditCase(
+        "offsets never joined the transaction of the outputs",
+        BEGUN + "add a; send a offsets; prepare commit; mark a; complete",
+        (f"violation offsets.atomic __consumer_offsets-0@0, tx, {UNREGISTERED}",),
+        damage=("the record at offset 0: no key",),
+    ),
+    AuditCase(
+        "an epoch that was raised once has two outcomes, and the coordinator's log is not there",
+        "copied; " + ENDED + "mark a c; mark b abort; complete",
+        ("violation txn.atomic b-0@5, producer 7",),
+        version=2,
+    ),
+)
+
+DOUBTED: Final = (
+    AuditCase(
+        "the end of the log is lost, by its recovery point, with the marker that is missing",
+        ENDED + "mark a c; complete",
+        ("undecided lso.bounds b-0@4",),
+        missing=("the end of its log is missing",),
+        flushed={"b": 9},
+    ),
+    AuditCase(
+        "data with old timestamps, after a marker below the log start",
+        BEGUN + "add b; send b; clock sent; wait 60000; prepare commit; mark b; complete; add b; "
+        "clock now; clock =sent; send b; clock =now; prepare commit; mark b; complete",
+        starts={"b": 6},
+    ),
+    AuditCase(
+        "a marker of a broker whose clock is behind is paired by its outcome",
+        BEGUN + "txn b; wait -9; clock committed; wait 9; add b; prepare abort; clock now; clock =committed; mark b; "
+        "clock =now; complete",
+    ),
+    AuditCase(
+        "an abort marker without data matches no transaction",
+        BEGUN + "txn b; wait 1000; mark b abort; init later 9",
+        ("suspicious txn.marker_once b-0@6, tx, WriteTxnMarkers",),
+        says=("by hand",),
+    ),
+    AuditCase(
+        "an abort marker ends data that matches no transaction",
+        BEGUN + "txn b; wait 1000; send b; mark b abort; init later 9",
+        ("suspicious txn.registered_before_data b-0@6, tx, AddPartitionsToTxn",),
+        says=("by hand",),
+    ),
+)
+
+LATE: Final = (
+    "init tx 7; txn a b {0}; note late; add a b; send a b; mark b {0} epoch=late; prepare {1}; mark a b; complete"
+)
+"""A copy of the first transaction's marker comes while the second is open and registered at the partition."""
+
+LATE_MARKERS: Final = (
+    *(
+        AuditCase(
+            f"a COMMIT of the transaction before comes late; {then} follows",
+            LATE.format("commit", then),
+            ("violation txn.marker_once b-0@3, tx, WriteTxnMarkers",),
+            says=(
+                "a COMMIT marker of epoch 1 ended the data from offset 2 on while its transaction was open",
+                "a late copy of the marker of an earlier transaction",
+                "KAFKA-19446",
+            ),
+            not_said=("not registered",),
+            remedy=(f"was decided to {then.upper()} afterwards",),
+            version=2,
+        )
+        for then in ("commit", "abort")
+    ),
+    AuditCase(
+        "an ABORT of the transaction before comes late, or was written by hand",
+        LATE.format("abort", "commit"),
+        ("suspicious txn.marker_once b-0@3, tx, WriteTxnMarkers",),
+        says=("by hand",),
+        version=2,
+    ),
+    AuditCase(
+        "the same marker on a partition that the second transaction does not have",
+        "init tx 7; txn a b; note late; add a; send a b; mark b commit epoch=late; prepare commit; mark a; complete",
+        ("violation txn.registered_before_data b-0@2, tx, AddPartitionsToTxn",),
+        says=("not registered",),
+        version=2,
+    ),
+)
+
+OVERDUE: Final = (
+    AuditCase(
+        "a transaction is past its timeout",
+        "late: init late 7; late: add a b; late: send a b; minutes 2; other: init other 8; other: txn a",
+        ("suspicious txn.timeout a-0@0, late, abort of timed out transactions",),
+        says=("a-0 offset 0, b-0 offset 0",),
+        counts="committed=1 overdue=1",
+        held=(
+            "a-0 at offset 0, 3 offsets before its end, by producer 7 epoch 0 (late), since 1970-01-01 00:16:40.010: "
+            "1 committed record waits; its coordinator should have aborted it by itself at 1970-01-01 00:17:40.010",
+            "b-0 at offset 0, 1 offsets before its end, by producer 7 epoch 0 (late), since 1970-01-01 00:16:40.010: "
+            "0 committed records wait",
+        ),
+    ),
+    AuditCase(
+        "a transaction is within its timeout",
+        "late: init late 7; late: add a; late: send a; wait 30000; other: init other 8; other: txn a",
+        held=("its coordinator aborts it by itself at 1970-01-01 00:17: ... nothing here shows that it hangs",),
+    ),
+    AuditCase(
+        "only a partition goes on past the timeout: the coordinator's log may have been copied before it",
+        "late: init late 7; late: add a; late: send a; hour; foreign a 9 commit",
+        ("undecided txn.timeout a-0@0, late, abort of timed out transactions",),
+        says=("copied before",),
+        remedy=("copy __transaction_state-0 again",),
+    ),
+    AuditCase(
+        "a decided transaction with all markers is not completed for an hour",
+        "late: init late 7; late: add b; late: send b; late: prepare abort; late: mark b; hour; "
+        "other: init other 8; other: txn a",
+        ("suspicious txn.completes __transaction_state-0@2, late, completion after the markers",),
+        says=("1 markers are written",),
+        held=(),
+    ),
+    AuditCase(
+        "a decided transaction without its marker is not completed for an hour",
+        "late: init late 7; late: add b; late: send b; late: prepare abort; hour; other: init other 8; other: txn a",
+        ("suspicious txn.completes __transaction_state-0@2, late, completion after the markers",),
+        says=("no marker in b-0",),
+        held=("(late)",),
+    ),
+    AuditCase(
+        "an end is on its way for some seconds",
+        "late: init late 7; late: add b; late: send b; late: prepare abort; wait 10000; "
+        "other: init other 8; other: txn a",
+        counts="committed=1 completing=1",
+    ),
+)
+
+CASES: Final = (*SOUND, *BROKEN, *DOUBTED, *LATE_MARKERS, *OVERDUE)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_transactions_are_joined_with_their_partitions(tmp_path: Path, case: AuditCase) -> None:
+    """One cause, one finding: the rule, the partition, the first offset that shows it; what may be is none."""
+    report = hold(case, tmp_path)
+
+    if case in SOUND:
+        assert report.transactions.missing == {}

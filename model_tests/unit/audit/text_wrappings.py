@@ -1,0 +1,213 @@
+"""What people and tools put around a dump before they post it."""
+
+import bz2
+import csv
+import gzip
+import html
+import io
+import json
+import lzma
+import tarfile
+import textwrap
+import zipfile
+from collections.abc import Callable, Iterator
+from typing import Final
+
+
+def lines(change: Callable[[int, str], str]) -> Callable[[str], bytes]:
+    """Change each line, by its number and what is in it."""
+    return lambda text: "".join(change(n, line) + "\n" for n, line in enumerate(text.splitlines(), 1)).encode()
+
+
+def cut(width: int, before: str = "") -> Callable[[str], bytes]:
+    """Cut lines after so many characters."""
+    return lines(lambda _, line: "\n".join(before + line[at : at + width] for at in range(0, len(line), width)))
+
+
+def folded(text: str) -> bytes:
+    """Wrap lines between words."""
+    filled = (textwrap.wrap(line, 100, break_on_hyphens=False, break_long_words=False) for line in text.splitlines())
+    return "\n".join("\n".join(pieces) for pieces in filled).encode()
+
+
+def folded_behind_spaces(text: str) -> bytes:
+    """As `fold -s` does, which leaves the spaces and cuts long words."""
+
+    def pieces(line: str) -> Iterator[str]:
+        while len(line) > 100:
+            end = line.rfind(" ", 0, 100) + 1 or 100
+            yield line[:end]
+            line = line[end:]
+        yield line
+
+    return "\n".join("\n".join(pieces(line)) for line in text.splitlines()).encode()
+
+
+def zipped(text: str) -> bytes:
+    """The text in an archive, in a folder."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("dumps/", "")
+        archive.writestr("dumps/one.txt", text)
+    return out.getvalue()
+
+
+def tarred(text: str) -> bytes:
+    """The text in a compressed archive."""
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w:gz") as archive:
+        info = tarfile.TarInfo("dumps/one.txt")
+        info.size = len(text)
+        archive.addfile(info, io.BytesIO(text.encode()))
+    return out.getvalue()
+
+
+def on_a_page(text: str) -> bytes:
+    """Between tags, in a page."""
+    return f"<html><body><pre><code>{html.escape(text)}</code></pre></body></html>".encode()
+
+
+def as_document(text: str) -> bytes:
+    """A document of a word processor: markup without line ends, in an archive."""
+    paragraphs = "".join(f"<w:p><w:t>{html.escape(line)}</w:t></w:p>" for line in text.splitlines())
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("[Content_Types].xml", "<x/>")
+        archive.writestr("word/document.xml", f"<w:document>{paragraphs}</w:document>")
+    return out.getvalue()
+
+
+def as_table(text: str) -> bytes:
+    """Lines as rows of a table whose cells are quoted."""
+    out = io.StringIO()
+    rows = csv.writer(out, quoting=csv.QUOTE_ALL)
+    rows.writerows((f"2024-03-01T12:00:{n:02}Z", line) for n, line in enumerate(text.splitlines()))
+    return out.getvalue().encode()
+
+
+def as_message(text: str, indent: int | None = None) -> bytes:
+    """A message of a chat, with others, as a tool exports them."""
+    said = [{"type": "message", "text": words} for words in ("look:", f"```{html.escape(text, quote=False)}```", "?")]
+    return json.dumps(said, indent=indent).encode()
+
+
+def hung(width: int, indent: str, before: str = "") -> Callable[[str], bytes]:
+    """Cut lines after so many characters, and indent what continues them."""
+
+    def pieces(line: str) -> Iterator[str]:
+        yield before + line[: width - len(before)]
+        step = width - len(indent)
+        yield from (indent + line[at : at + step] for at in range(width - len(before), len(line), step))
+
+    return lines(lambda _, line: "\n".join(pieces(line)))
+
+
+AROUND: Final[dict[str, Callable[[str], bytes]]] = {
+    "journald": lines(lambda n, line: f"Mar 01 12:00:{n:02} host-1 kafka-dump-log[{1000 + n}]: {line}"),
+    "journald as JSON": lines(lambda n, line: json.dumps({"__REALTIME_TIMESTAMP": str(n), "MESSAGE": line, "_PID": 1})),
+    "syslog": lines(lambda n, line: f"<134>1 2024-03-01T12:00:{n:02}Z host app {n} ID47 - {line}"),
+    "kubectl with times": lines(lambda n, line: f"[pod/kafka-0/kafka] 2024-03-01T12:00:{n:02}.{n * 7919:09}Z {line}"),
+    "docker compose in colours": lines(lambda _, line: f"\x1b[36mkafka-1  |\x1b[0m {line}"),
+    "a field of JSON behind others": lines(lambda _, line: json.dumps({"pod": "kafka-0", "message": line})),
+    "a field of JSON before others": lines(lambda n, line: json.dumps({"message": line, "stream": "stdout", "n": n})),
+    "a chat": as_message,
+    "a chat, indented": lambda text: as_message(text, 1),
+    "an issue": lambda text: json.dumps({"body": f"I saw\r\n```\r\n{text}```", "user": {"login": "a"}}).encode(),
+    "JSON in JSON": lambda text: json.dumps({"log": json.dumps({"message": text})}).encode(),
+    "a table of CSV": as_table,
+    "a table of Markdown": lines(lambda n, line: f"| {n} | {line} |"),
+    "Jira": lambda text: f"h2. Dump\n{{noformat:title=x}}\n{text}{{noformat}}\nwhy?\n".encode(),
+    "a page with its tags": on_a_page,
+    "a page of one line": lambda text: f"<p>{'<br/>'.join(map(html.escape, text.splitlines()))}</p>".encode(),
+    "numbered on a page": lines(lambda n, line: f'<td id="L{n}">{n}</td><td>{html.escape(line)}</td></tr>'),
+    "a document": as_document,
+    "cat -A": lines(lambda _, line: f"{line}$"),
+    "cat -A of Windows": lines(lambda _, line: f"{line}^M$"),
+    "a list of Python": lambda text: repr(text.splitlines()).encode(),
+    "a string of Python": lambda text: repr(text).encode(),
+    "a list of YAML": lines(lambda _, line: f"  - {json.dumps(line)}"),
+    "Ansible": lambda text: (
+        'ok: [kafka-1] => {\n  "out": [\n' + ",\n".join(map(json.dumps, text.splitlines())) + "\n]\n}"
+    ).encode(),
+    "joined by spaces": lambda text: text.replace("\n", " ").encode(),
+    "line ends in letters": lambda text: text.replace("\n", "\\n").encode(),
+    "a comment of Java": lambda text: ("/*\n" + "".join(f" * {line}\n" for line in text.splitlines()) + " */").encode(),
+    "a prompt": lambda text: f"[kafka@host ~]$ {text}".encode(),
+    "script": lambda text: (
+        "Script started\r\n\x1b[?2004h$ x\r\n" + text.replace("\n", "\r\n") + "$ exit\r\n"
+    ).encode(),
+    "head of a file": lambda text: f"==> broker-1/dump.txt <==\n{text}\n".encode(),
+    "a patch with context": lines(lambda n, line: (" " if n % 2 else "+") + line),
+    "soft hyphens": lambda text: text.replace("Offset", "Off\u00adset").encode(),
+    "minus signs": lambda text: text.replace("-1", "\u22121").encode(),
+    "dashes": lambda text: text.replace("-1", "\u20131").encode(),
+    "cut at 80 with a prefix": lambda text: cut(80)("".join(f"kafka-0 | {line}\n" for line in text.splitlines())),
+    "cut at 120 with numbers": lambda text: cut(120)(
+        "".join(f"{n:5}  {line}\n" for n, line in enumerate(text.splitlines()))
+    ),
+    "cut and indented": cut(80, "    "),
+    "cut in a frame": lines(lambda _, line: "\n".join(f"| {line[at : at + 76]} |" for at in range(0, len(line), 76))),
+    "cut with backslashes": lines(lambda _, line: "\\\n".join(line[at : at + 79] for at in range(0, len(line), 79))),
+    "continued with arrows": hung(80, "\u21aa "),
+    "continued with an indent": hung(100, " " * 8),
+    "continued below numbers": hung(100, " " * 7, "  12   "),
+    "continued below a prefix": hung(120, " " * 8 + "| ", "kafka-0 | "),
+    "wrapped at 60 between words": lambda text: "\n".join(
+        textwrap.fill(line, 60, break_long_words=False, break_on_hyphens=False) for line in text.splitlines()
+    ).encode(),
+}
+"""What stands around lines, and how they are put together or apart."""
+
+WRAPPINGS: Final[dict[str, Callable[[str], bytes]]] = {
+    **AROUND,
+    "utf-8 with a mark": lambda text: text.encode("utf-8-sig"),
+    "utf-16": lambda text: text.replace("\n", "\r\n").encode("utf-16"),
+    "utf-16 without a mark": lambda text: text.encode("utf-16-le"),
+    "utf-16 the other way": lambda text: text.encode("utf-16-be"),
+    "utf-32": lambda text: text.encode("utf-32"),
+    "latin-1 before it": lambda text: "Größe\n".encode("latin-1") + text.encode(),
+    "lines of Windows": lambda text: text.replace("\n", "\r\n").encode(),
+    "lines of old Macs": lambda text: text.replace("\n", "\r").encode(),
+    "without its last line end": lambda text: text.strip().encode(),
+    ".gz": lambda text: gzip.compress(text.encode()),
+    ".xz": lambda text: lzma.compress(text.encode()),
+    ".bz2": lambda text: bz2.compress(text.encode()),
+    ".zip": zipped,
+    ".tar.gz": tarred,
+    "quoted": lines(lambda _, line: f"> {line}"),
+    "quoted twice": lines(lambda _, line: f">> {line}"),
+    "quoted without space": lines(lambda _, line: f">{line}"),
+    "quoted as markup": lines(lambda _, line: f"&gt; {line}"),
+    "partly quoted": lambda text: ("> " + text.replace("\n", "\n> ", 8)).encode(),
+    "indented": lines(lambda _, line: f"    {line}"),
+    "numbered": lines(lambda n, line: f"{n:4} {line}"),
+    "numbered with colons": lines(lambda n, line: f"{n}: {line}"),
+    "cat -n": lines(lambda n, line: f"{n:6}\t{line}"),
+    "grep -n": lines(lambda n, line: f"out/payments.txt:{n}:{line}"),
+    "grep -C": lines(lambda n, line: "out.txt{0}{1}{0}{2}".format(":" if "base" in line else "-", n, line)),
+    "docker compose": lines(lambda _, line: f"kafka-1  | {line}"),
+    "kubectl": lines(lambda _, line: f"[pod/kafka-0/kafka] {line}"),
+    "timestamps": lines(lambda n, line: f"2024-03-01T12:00:{n:02}.{n * 7919}Z {line}"),
+    "log4j": lines(lambda n, line: f"[2024-03-01 12:00:{n:02},123] INFO {line} (kafka)"),
+    "docker's files": lines(lambda n, line: json.dumps({"log": f"{line}\n", "time": f"2024-03-01T12:00:{n:02}Z"})),
+    "an array of JSON": lines(lambda _, line: f"  {json.dumps(line)},"),
+    "one string of JSON": lambda text: json.dumps({"dump": text}).encode(),
+    "quotation marks": lines(lambda _, line: f"'{line}'"),
+    "a patch": lines(lambda _, line: f"+{line}"),
+    "a page": lines(lambda _, line: f'<div class="line">{line}</div>'),
+    "coloured": lines(lambda _, line: f"\x1b[32m{line}\x1b[0m"),
+    "grep --color": lambda text: text.replace("isControl: true", "\x1b[01;31m\x1b[KisControl: true\x1b[m").encode(),
+    "backticks": lambda text: text.replace("isControl: true", "`isControl: true`").encode(),
+    "fenced": lambda text: f"# what I saw\n```log\n{text}```\nwhy?\n".encode(),
+    "a shell": lambda text: f"$ kafka-dump-log --files x\n{text}$ \n".encode(),
+    "space at the end": lines(lambda _, line: f"{line}   "),
+    "blank lines": lines(lambda _, line: f"{line}\n"),
+    "hard spaces": lambda text: text.replace(" ", "\xa0").encode(),
+    "tabs": lambda text: text.replace(" ", "\t").encode(),
+    **{f"cut at {width}": cut(width) for width in (40, 60, 72, 80, 100, 132, 200)},
+    "cut and quoted": cut(76, "> "),
+    "wrapped between words": folded,
+    "fold -s": folded_behind_spaces,
+    "pasted twice": lambda text: (text + text).encode(),
+    "pasted with an overlap": lambda text: (text[: text.rfind("baseOffset")] + text.partition("\n")[2]).encode(),
+}
