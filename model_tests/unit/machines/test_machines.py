@@ -24,13 +24,20 @@ from model_tests.machines.rule_counts import Ledger, RuleViolated
 from model_tests.machines.sending_events import SENDING_RULES
 from model_tests.machines.sending_machine import SendingMachine
 from model_tests.machines.sending_runs import SENDING_ACTIONS
+from model_tests.machines.strangers import Strangers
 from model_tests.machines.transaction_machine import MACHINES, TRANSACTION_RULES, TransactionMachine
 from model_tests.machines.transaction_runs import ACTIONS as TRANSACTION_ACTIONS
+from model_tests.machines.transaction_runs import OTHERWISE
 from model_tests.machines.transaction_setting import STORIES
+from model_tests.machines.world import WorldSize
 from reference.event import Event
+from reference.simulate.schedule import PRODUCERS
+from reference.simulate.schedule_replicas import REPLICAS
+from reference.simulate.schedule_transactions import TRANSACTIONS
 from reference.tape import Tape
 from spec import rules
 from spec.rules import Rule
+from spec.versions import NEWEST
 
 MADE: Final[tuple[tuple[type[AccountedMachine], Sequence[Event[Any]], Sequence[Rule]], ...]] = (
     (IdempotenceMachine, ACTIONS, IDEMPOTENCE_RULES),
@@ -72,13 +79,15 @@ class Counter:
     def __init__(self) -> None:
         self.ledger = Ledger()
         self.number = 0
+        self.fallen: list[int] = []
 
     def rises(self, choose: Tape) -> None:
         """It rises."""
         self.number += 1 + choose.below(3)
 
     def falls(self, _: Tape) -> None:
-        """It falls below a hundred."""
+        """It falls to zero."""
+        self.fallen.append(self.number)
         self.number = 0
 
     def after_event(self) -> None:
@@ -97,7 +106,8 @@ def test_what_is_not_ready_does_not_happen() -> None:
     broken = play(steep, Tape.seeded(1), [(EVENTS[0], 1)], 2_000)
 
     assert (True, False) == (kept, broken)
-    assert calm.ledger.steps == steep.ledger.steps == 0
+    assert len(calm.fallen) > 5
+    assert min(calm.fallen) > 200
     assert 1 == len(steep.ledger.broken)
     assert 300 < steep.number <= 303
 
@@ -131,3 +141,35 @@ def test_transaction_machines_leave_out_what_their_story_excludes() -> None:
 
     assert (True, True) == (machine.may_happen(always), never.ready(machine.world))
     assert not machine.may_happen(never)
+
+
+FROM_SIMULATIONS: Final[tuple[tuple[Sequence[Event[Any]], Sequence[Event[Any]], set[str]], ...]] = (
+    (PRODUCERS, (*ACTIONS, EXPIRY), set()),
+    (TRANSACTIONS, TRANSACTION_ACTIONS, set(OTHERWISE)),
+    (REPLICAS, REPLICA_ACTIONS, set()),
+)
+"""A simulation's events, the machine's, and the faults that it replaces by its own."""
+
+
+@pytest.mark.parametrize(("simulated", "played", "replaced"), FROM_SIMULATIONS)
+def test_machines_read_the_list_of_the_simulation(
+    simulated: Sequence[Event[Any]], played: Sequence[Event[Any]], replaced: set[str]
+) -> None:
+    """Whatever goes wrong in a simulation goes wrong in the machine of the same world, under the same name and rate."""
+    faults = {event.name: event.fault for event in simulated if event.fault}
+    known = {event.name: event.fault for event in played}
+
+    assert replaced <= faults.keys()
+    assert {name: rate for name, rate in faults.items() if name not in replaced}.items() <= known.items()
+
+
+def test_an_event_of_a_simulation_is_noted_and_acts_on_the_scheduler() -> None:
+    """The report has its name, and what it does is done to the world under watch."""
+    world = Strangers(WorldSize(NEWEST), Ledger())
+    restarts = next(event for event in ACTIONS if event.name == "broker_restarts")
+
+    restarts.act(world, Tape.of_number(0))
+
+    assert "broker restarts" == world.doing[-1]
+    assert world.faults.restarted
+    assert {"BrokerRestart"} == {row["api"] for row in world.recorder.rows[-1:]}
