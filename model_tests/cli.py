@@ -328,7 +328,7 @@ def _say_aside(line: str) -> None:
 
 
 def _confirmed(question: str) -> bool:
-    """Whether a person says yes; nobody does where there is no terminal."""
+    """Whether the user agrees; false without a terminal."""
     return sys.stdin.isatty() and typer.confirm(question)
 
 
@@ -472,7 +472,7 @@ def check_command(
 
 
 def _provided(module: str) -> Callable[..., Report]:
-    """The `run` of a module, imported only when its command is asked for."""
+    """The `run` of a module, imported only when its command is run."""
     return cast(Callable[..., Report], import_module(module).run)
 
 

@@ -85,7 +85,7 @@ _INNER: Final = re.compile(
     r"|(?P<BATCH>baseOffset:\s+-?\d+\s+lastOffset:)|(?P<STATE>(?<![^\s|>\"(),=\\])[^\s|>\"(),=\\]+::TransactionMetadata\()"
     r"|(?P<OFFSET>\[[^\[\]\s]{1,600},\d+\]::(?:OffsetAndMetadata\(|\[OffsetMetadata\[))"
 )
-"""Heads within a line: of a listing that somebody made one line of."""
+"""Headings within a line, of a listing whose line breaks are lost."""
 
 _BEHIND: Final = re.compile(r"(?:\s+|(?:\\+[nrt]|<[^<>]{0,200}>)\W*)$")
 """What separated lines of which one was made."""

@@ -31,7 +31,7 @@ REPLICAS: Final = range(60)
 
 
 STAKED: Final = range(8)
-"""Seeds of traces of which it is asked what is at stake in them."""
+"""Seeds of traces whose rules at stake are computed."""
 
 FALSIFIED: Final = range(60)
 """Seeds of traces in which steps are made false: transactions under every profile."""
