@@ -10,12 +10,12 @@ from typing import Final, TypeAlias
 from model_tests.audit.report import AuditReport
 from model_tests.audit.run import run
 from model_tests.common.reports import HOLDS, VIOLATED
-from model_tests.unit.audit.written_cluster import ABORT, COMMIT, STATES, Name, WrittenCluster
+from model_tests.unit.audit.written_cluster import ABORT, COMMIT, Name, WrittenCluster
 from reference.broker.transaction_metadata import TopicPartition
 from reference.broker.transaction_record import by_topic
 from reference.log.batch import blank_batch, marker_batch
 from reference.log.checkpoint_file import PartitionOffset, encode_offsets
-from spec.vocabulary import Epoch, Offset
+from spec.vocabulary import Epoch, Offset, TransactionState
 
 OFFSETS: Final = "__consumer_offsets"
 OUTCOMES: Final = MappingProxyType({"commit": COMMIT, "abort": ABORT})
@@ -245,7 +245,7 @@ class StoryWriter:
             case "txn":
                 cluster.transaction(who, places, kind, fenced=fenced)
             case "record":
-                value = replace(cluster.values[who], status=STATES[words[0].upper()].value)
+                value = replace(cluster.values[who], status=TransactionState[words[0].upper()].value)
                 value = value if epoch is None else replace(value, epoch=Epoch(epoch))
                 only = by_topic({TopicPartition(*place) for place in places})
                 cluster.record(who, replace(value, partitions=only) if places else value)
