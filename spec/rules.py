@@ -324,7 +324,7 @@ TXN_COMPLETES: Final = Rule(
     "txn.completes",
     "A prepared transaction completes once its partitions are available.",
     ("KIP-98", "KAFKA-16352", "KAFKA-19999"),
-    "EHL",
+    "PEHL",
 )
 TXN_FAILOVER: Final = Rule(
     "txn.failover",

@@ -86,7 +86,7 @@ class Profile:
         empty_clears_start: a transition to Empty clears the start time of the transaction before in memory too (4.1,
             KAFKA-15370); before, in the record alone.
         rotation_persisted: previous and next producer id are in the coordinator's log (4.3, KAFKA-20310).
-        commits_fenced_by_generation: a transactional commit of offsets that names a member is held against the group's
+        commits_fenced_by_generation: a transactional commit of offsets that names a member is compared with the group's
             members and generation (2.5, KIP-447); before, only the transactional id fences.
         empty_group_id_refused: a group with an empty id is answered INVALID_GROUP_ID where it would be coordinated, as
             by a transactional commit (2.0); before, by JoinGroup alone.
@@ -94,10 +94,10 @@ class Profile:
             by the newer versions of its request (4.0); before, ILLEGAL_GENERATION by every version.
         dead_group_is_unavailable: a group that is dead on this coordinator is answered COORDINATOR_NOT_AVAILABLE before
             anything else (2.3); before, UNKNOWN_MEMBER_ID, to a SyncGroup after member and generation.
-        rebalance_checked_last: a commit during a rebalance is held against member and generation first (2.4); before,
+        rebalance_checked_last: a commit during a rebalance is compared with member and generation first (2.4); before,
             it is answered REBALANCE_IN_PROGRESS before these are looked at.
         current_member_validated: an instance that the group does not know is refused as such, not by JoinGroup alone;
-            and a transactional commit that names an instance, a member or a generation is held against all three (3.0);
+            and a transactional commit that names an instance, a member or a generation is compared with all (3.0);
             before, a member is looked for and a generation compared only where the commit names one, in an empty group
             too.
         proposal_checked: the controller compares the sender of a proposed in-sync set with the leader, the set with the
@@ -105,7 +105,7 @@ class Profile:
             it does not.
         stale_fetch_refused: a leader refuses the fetch of a follower's past incarnation (3.7); in 3.6 it takes the
             broker epoch over, and finds out where a set is proposed.
-        offsets_verified_first: a transactional commit of offsets is held against the group after the coordinator
+        offsets_verified_first: a transactional commit of offsets is compared with the group after the coordinator
             of its transaction was asked (KAFKA-15784); otherwise, a rebalance in between lets a past member in. No
             release has that window: up to 3.6 no commit of offsets is verified, and 3.7 has the fix.
         old_member_epoch_commits: a member of a consumer group (KIP-848) may commit with an older member epoch, where it

@@ -61,29 +61,29 @@ def named_clusters(given: Iterable[str]) -> dict[str, tuple[str, ...]]:
 
 @dataclass(frozen=True, slots=True)
 class AuditOptions:
-    """How logs are audited, and what is reported of them. Everything is judged, whatever is reported.
+    """How logs are audited, and which findings are reported. Everything is judged, whatever is reported.
 
     Attributes:
-        master: where Spark runs; not given, small logs are read in this process.
+        master: where Spark runs. By default, small logs are read in this process.
         crc: check each batch's CRC-32C.
-        deep: decode every batch's body, too, and hold its records against its header.
+        deep: decode every batch's body, too, and compare its records with its header.
         checkpointed_watermark: take the high watermark from the broker's checkpoint.
         producer_expiry_ms: the brokers' producer.id.expiration.ms.
-        profile: the release whose decisions judge, the newest if not given.
+        profile: the release whose decisions judge; the newest by default.
         transactions: list every transaction, not only those open or in doubt.
         transactional_id: list the transactions of this transactional id, and only those.
         topics: only this topic, partition or pattern; may be repeated.
         producer_id: only what is found about this producer.
         since: only findings and transactions from then on: ISO 8601, or milliseconds.
-        until: only those up to then. All is judged all the same.
+        until: only those up to then. The whole log is judged all the same.
         history: client histories: a journal, Jepsen's EDN, or what Kafka's system tests print (a file, or a directory
             of them; also .gz, .xz).
-        history_form: of the history: journal, edn or tools; found out if not given.
-        read_committed: of the history's readers: read_committed or read_uncommitted.
+        history_form: format of the history: journal, edn or tools; detected by default.
+        read_committed: isolation level of the history's readers: read_committed or read_uncommitted.
         received: what a read_committed reader received: lines of JSON, or of the console consumer.
         work: keep the results of each log there; a stopped audit resumes from them.
-        clusters: audit PATH, too, as of a cluster of this name; once for each path of it. Directories of brokers
-            without meta.properties that are given otherwise are of one cluster.
+        clusters: audit PATH, too, as part of the cluster NAME; repeat for each of its paths. Other directories without
+            meta.properties count as one cluster.
         pictured: keep what a page draws of each log.
     """
 

@@ -274,7 +274,7 @@ class Settle:
 
 @dataclass(frozen=True, slots=True)
 class UnsupportedRequest:
-    """A request that neither side is held against yet; `what` names it."""
+    """A request that neither side can judge yet; `what` names it."""
 
     what: str
 

@@ -143,7 +143,7 @@ class Session:
 
     @property
     def unsupported(self) -> tuple[str, ...]:
-        """What in it neither side is held against yet; empty if it can be judged."""
+        """What in it neither side can judge yet; empty if it can be judged."""
         wanting = (step.request.what for step in self.steps if isinstance(step.request, UnsupportedRequest))
         return tuple(dict.fromkeys(wanting))
 

@@ -1,4 +1,4 @@
-"""A variant searched in its instances and held against what was before; and everything that must still break it."""
+"""A variant searched in its instances and compared with what was before; and everything that must still break it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

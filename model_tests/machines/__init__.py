@@ -1,4 +1,4 @@
-"""Machines: the reference driven from Hypothesis or from a seeded tape, each step held against the specification.
+"""Machines: the reference driven from Hypothesis or from a seeded tape, each step compared with the specification.
 
 Arguments:
     batch: as it was sent.

@@ -3,18 +3,17 @@
 from model_tests.machines import disk_invariants as invariants
 from model_tests.machines.disk_history import Header, header_of, is_abort
 from model_tests.machines.disk_world import DiskWorld
-from model_tests.machines.events import Choices
+from reference.tape import Tape
 from spec.vocabulary import Timestamp
 
 
 class DiskCleaning(DiskWorld):
     """A partition on disk that may be compacted."""
 
-    def cleaner_compacts(self, number: int) -> None:
+    def cleaner_compacts(self, choose: Tape) -> None:
         """A pass of the cleaner, from where the last one ended or from the start."""
         if not self.setting.compacts:
             return
-        choose = Choices(number)
         self.now = Timestamp(self.now + choose.pick((30, 1)))
         first_dirty = choose.pick((self.cleaned, 0))
         self.happens(f"cleaning from {first_dirty}")

@@ -233,7 +233,7 @@ class DiskWorld:
 
     # --- looking ----------------------------------------------------------------------------------------------
 
-    def looks(self) -> None:
+    def after_event(self) -> None:
         """Hold offsets, producers and snapshots against what is remembered."""
         seen = self.offsets()
         for check in (invariants.lso_bounds, invariants.lso_monotone, invariants.lso_decided_below):

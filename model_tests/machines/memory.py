@@ -1,6 +1,6 @@
 """The expected producer state of a replica: what its log implies, less what restarts and expiry remove.
 
-Written from the log's side alone, so that it can be held against what the replica really knows.
+Written from the log's side alone, so that it can be compared with what the replica really knows.
 """
 
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""The coordinators seen through their log: every record of `__transaction_state` is held against the rules of ids."""
+"""The coordinators seen through their log: every record of `__transaction_state` is compared with the rules of ids."""
 
 from collections.abc import Container, Iterator, Mapping
 from types import MappingProxyType

@@ -130,7 +130,8 @@ class Verdicts:
     @evidences(rules.TXN_CLIENT_VERDICT, Layer.STATEFUL)
     def verdict(self, owner: Owner) -> None:
         """After commit said OK nothing acknowledged is aborted; after abort said OK nothing is committed."""
-        reported, ended = self.transaction(owner), self.outcomes.get(owner, [])
+        reported = self.transaction(owner)
+        ended = [each for each in self.outcomes.get(owner, []) if each.ended_by is not None]  # a marker may be lost
         if not ended or not (reported.is_committed or reported.is_aborted):
             return
         wrong = [each for each in ended if each.is_committed != reported.is_committed and self._counts(reported, each)]

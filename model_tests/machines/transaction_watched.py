@@ -189,6 +189,16 @@ class WatchedWorld(TransactionWorld):
             name: h for name, h in self.coordinators.ids.items() if name in known and leaders.get(number(name)) == node
         }
 
+    def leader_fails_over(self, partition: TopicPartition, node: int) -> None:
+        """As ever; what the new leader has not copied is gone."""
+        super().leader_fails_over(partition, node)
+        self.looks()
+
+    def producer_state_expires(self, node: int) -> None:
+        """As ever; what a node has forgotten is no violation from now on."""
+        self.watch.forgotten = True
+        super().producer_state_expires(node)
+
     # --- what the onlooker does -------------------------------------------------------------------------------
 
     def _faults(self) -> list[tuple[Any, ...]]:

@@ -70,7 +70,7 @@ class Fingerprint:
             best: the release under which most sessions agree
             alike[]: releases that no session distinguishes from it
             agreeing.*: sessions that agree, by release
-            sessions: sessions that were held against every release
+            sessions: sessions that were compared with every release
         """
         return {
             "best": self.best.name,
@@ -129,7 +129,7 @@ def agrees(played: PlayedSession, profile: Profile) -> bool:
 
 
 def held_against(played: PlayedSession, profile: Profile) -> PlayedSession:
-    """A session that was played to its end, as if it had been held against another release from the beginning."""
+    """A session that was played to its end, as if it had been compared with another release from the beginning."""
     session = {**played.session, "kafka": profile.name, "txn_version": profile.transaction_version}
     judged = replace(played, session=session, comparisons=[])
     judge = SessionSides(Session(session["id"], played.script.family, profile, played.partitions, ()), LIVE)

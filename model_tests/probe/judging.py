@@ -33,7 +33,7 @@ class LiveJudge:
 
         Args:
             played: what it is written to.
-            profile: that the broker is held against.
+            profile: that the broker is compared with.
             level: how much of its state is observed.
             sides: that answer beside it.
         """

@@ -66,7 +66,7 @@ class Player:
 
         Args:
             target: the broker.
-            profile: that it is held against.
+            profile: that it is compared with.
             level: how much of its state can be asked for.
             names: of the session, fresh.
             script: what to do.
@@ -167,7 +167,7 @@ class Player:
         step = {"api": sent.api, "version": sent.version, "request": sent.request, "response": answer}
         if action.api == COPY:
             step["replay_of"] = sent.place
-        asks = sent.api in (Api.PRODUCE, Api.TXN_OFFSET_COMMIT) and answer["error"] in BATCHED
+        asks = sent.sent_api in (Api.PRODUCE, Api.TXN_OFFSET_COMMIT) and answer["error"] in BATCHED
         return (
             {**step, "racy_error": "verification_batching", "accept_errors": BATCHED} if asks and self._shared else step
         )

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from model_tests.common.reports import BadInput
+from model_tests.common.reports import writing
 from model_tests.conform.decision_log import branch_name
 from model_tests.diagrams.sequence import text_of
 from model_tests.diagrams.sequence_svg import svg_of
@@ -16,6 +16,7 @@ from model_tests.probe.fingerprint import explained_by
 from model_tests.probe.options import ProbeOptions
 from model_tests.probe.page import page_of
 from model_tests.probe.played import MET, PlayedSession
+from model_tests.probe.probes import origin_of
 from model_tests.probe.report import Cause, FamilyTally, ProbeReport
 from model_tests.probe.shrinking import Play, Shrinker, described, differing, signature_of
 from spec.versions import Profile
@@ -31,7 +32,7 @@ class ProbeResults:
     """The report of one run while it is made, and the files beside it.
 
     Attributes:
-        profile: that sessions are held against from now on.
+        profile: that sessions are compared with from now on.
     """
 
     def __init__(self, report: ProbeReport, options: ProbeOptions, say: Callable[[str], None], play: Play) -> None:
@@ -68,6 +69,7 @@ class ProbeResults:
     def _count(self, played: PlayedSession) -> None:
         tally = self._report.families.setdefault(played.script.family, FamilyTally())
         tally.sessions += 1
+        self._report.origins[origin_of(played.script)] += 1
         tally.steps += len(played.comparisons)
         for comparison in played.comparisons:
             if comparison.disagreed:
@@ -139,9 +141,7 @@ def _put(file: Path, text: str, mode: str) -> None:
     Raises:
         BadInput: it cannot be written.
     """
-    try:
+    with writing(file):
         file.parent.mkdir(parents=True, exist_ok=True)
         with file.open(mode) as lines:
             lines.write(text)
-    except OSError as error:
-        raise BadInput(f"{file} cannot be written: {error.strerror}") from error

@@ -39,12 +39,26 @@ BY_BROKERS: Final[Mapping[str, tuple[int, int]]] = MappingProxyType({Api.ADD_PAR
 """The versions that brokers send each other, which a client may send, too."""
 
 
+def taken_by_both(one: Profile, other: Profile) -> Announced:
+    """The versions of each request that two releases take.
+
+    A broker of one of them is sent no others while it is compared with the other one.
+    """
+    first, second = TAKEN[one.name], TAKEN[other.name]
+    both = {
+        api: (max(low, second[api][0]), min(high, second[api][1]))
+        for api, (low, high) in first.items()
+        if api in second
+    }
+    return {api: (low, high) for api, (low, high) in both.items() if low <= high}
+
+
 def version_of(announced: Announced, profile: Profile, action: ScriptAction, *, explicit: bool) -> int | None:
     """The version that stands at the action's share of those that can be sent, oldest first; None where there is none.
 
     Args:
         announced: by the broker.
-        profile: the release that it is held against.
+        profile: the release that it is compared with.
         action: what is done.
         explicit: the client knows no transactions of version 2, or the cluster has none.
     """

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Final
 
-from model_tests.common.reports import BadInput
+from model_tests.common.reports import writing
 from model_tests.probe.answers import recorded
 from model_tests.probe.names import TOPIC, SessionNames
 from model_tests.probe.target import TopicInfo
@@ -76,10 +76,8 @@ def write_sessions(directory: Path, profile: Profile) -> Sessions:
     """
     sessions = sessions_of(directory / WIRE_LOG, profile)
     file = directory / SESSIONS
-    try:
+    with writing(file):
         file.write_text("".join(f"{json.dumps(session)}\n" for session in sessions.found), encoding="utf-8")
-    except OSError as error:
-        raise BadInput(f"{file} cannot be written: {error.strerror}") from error
     return sessions
 
 

@@ -13,19 +13,19 @@ class ServeOptions:
     """What is served, for how long, and what is kept of it.
 
     Attributes:
-        listen: of node 0; the others listen on the ports after it.
+        listen: address of node 0; the others listen on the ports after it.
         nodes: how many nodes.
-        profile: the release that they are, as 4.3 or 2.7.
-        transaction_version: the feature transaction.version; that of the release if not given.
-        topics: a topic that is there; may be repeated.
-        record: write the steps (for eos check) and what arrives there.
-        seconds: stop by itself after so long; at Ctrl-C if not given.
-        defect: be wrong in this way, as any-epoch-ends-a-transaction.
-        faults: of connections, leaders, coordinators and nodes: gentle or harsh.
-        seed: of --faults.
-        directory: keep the nodes' log directories there, and go on with those left.
-        min_insync_replicas: of every topic.
-        feed: instead: make the run of a recorded wire.ndjson again.
+        profile: the release of the nodes, as 4.3 or 2.7.
+        transaction_version: the feature transaction.version; by default that of the release.
+        topics: a topic that exists from the start; may be repeated.
+        record: write the steps (for eos check) and the requests there.
+        seconds: stop after so many seconds; by default at Ctrl-C.
+        defect: plant this known defect, as any-epoch-ends-a-transaction.
+        faults: faults of connections, leaders, coordinators and nodes: gentle or harsh.
+        seed: seed of --faults.
+        directory: keep the nodes' log directories there, and continue with existing ones.
+        min_insync_replicas: min.insync.replicas of every topic.
+        feed: instead: repeat the run of a recorded wire.ndjson.
     """
 
     listen: str = field(default="127.0.0.1:9092", metadata=offered(metavar="HOST:PORT"))

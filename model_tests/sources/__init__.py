@@ -1,1 +1,1 @@
-"""The table of sources held against Kafka's sources: `python -m model_tests.sources APACHE [LATER]`."""
+"""The table of sources compared with Kafka's sources: `python -m model_tests.sources APACHE [LATER]`."""

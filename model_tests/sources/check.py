@@ -1,4 +1,4 @@
-"""Every row of the table of sources held against the releases that it names, in clones of Kafka."""
+"""Every row of the table of sources compared with the releases that it names, in clones of Kafka."""
 
 import re
 import subprocess
@@ -129,7 +129,7 @@ def _git(folder: Path, *command: str) -> str | None:
 
 
 def check(clones: Clones) -> Iterator[UnsupportedRow]:
-    """Every row that some release does not bear out; rows without a place have nothing to be held against."""
+    """Every row that some release does not bear out; rows without a place have nothing to be compared with."""
     for row in rows():
         if row.at:
             for profile in row.releases:

@@ -13,13 +13,13 @@ from model_tests.verify import (
     cleaning_searches,
     idempotence_searches,
     ids_searches,
+    lemma_controls,
     liveness_searches,
     offsets_searches,
     partition_searches,
     replication_searches,
     transactions_searches,
 )
-from model_tests.verify.lemma_controls import lemma_controls
 from model_tests.verify.proved import Proofs, ProvedSystem, SecondOpinions, open_among, why_open
 from model_tests.verify.proving import (
     CONSISTENCY,
@@ -39,7 +39,7 @@ from spec import rules
 from spec.engines.induction import Obligation, Prover, prove_fact
 from spec.engines.proof_cache import Entries
 from spec.engines.second_solver import SecondSolver
-from spec.engines.solving import USUAL, SolverSettings
+from spec.engines.solving import FEW, GLANCE, USUAL, SolverSettings
 from spec.engines.verdict import Refuted
 from spec.evidence import Layer, evidences
 from spec.rules import Rule
@@ -50,7 +50,11 @@ from spec.systems.decision_lemmas import Fact
 from spec.systems.idempotence.misjudged import misjudged_streams
 from spec.systems.misjudged import Misjudged
 from spec.systems.partition.misjudged import misjudged_partitions
+from spec.systems.partition.undurable import undurable
 from spec.systems.transactions.misjudged import misjudged_transactions
+from spec.systems.transactions.uncompleted import uncompleted
+from spec.systems.transactions.unframed import unframed
+from spec.systems.transactions.unread import unread
 from spec.systems.transition_lemmas import broken_transition_facts
 
 PROVED_HERE: Final = (
@@ -76,6 +80,7 @@ PROVED_HERE: Final = (
     rules.TXN_REGISTERED_BEFORE_DATA,
     rules.TXN_NO_CROSSTALK,
     rules.TXN_CLIENT_VERDICT,
+    rules.TXN_COMPLETES,
     rules.LSO_BOUNDS,
     rules.LSO_DECIDED_BELOW,
     rules.LSO_MONOTONE,
@@ -126,6 +131,7 @@ SEARCHES: Final = (
 @evidences(rules.TXN_REGISTERED_BEFORE_DATA, Layer.PROOF)
 @evidences(rules.TXN_NO_CROSSTALK, Layer.PROOF)
 @evidences(rules.TXN_CLIENT_VERDICT, Layer.PROOF)
+@evidences(rules.TXN_COMPLETES, Layer.PROOF)
 @evidences(rules.LSO_BOUNDS, Layer.PROOF)
 @evidences(rules.LSO_DECIDED_BELOW, Layer.PROOF)
 @evidences(rules.LSO_MONOTONE, Layer.PROOF)
@@ -160,7 +166,7 @@ class ProofAttempt:
         """Facts and theorems of each rule that they do not prove: a line each."""
         counts = Counter(fact.rule for fact in self.proofs.facts if fact.rule not in PROVED_HERE)
         facts = (
-            f"{rule.id}: {count} facts of single decisions are asked for all inputs, which is less than the rule"
+            f"{rule.id}: {count} facts of single decisions are proved for all inputs, which is less than the rule"
             for rule, count in counts.items()
         )
         parts = (
@@ -212,23 +218,28 @@ def _of(name: str, done: Mapping[ProofTask, Done]) -> tuple[Obligation, ...]:
 
 
 def systems_of(requested: Iterable[Rule]) -> tuple[str, ...]:
-    """Names of the systems with a theorem of some of these rules."""
+    """Names of the systems with a theorem of some of these rules, and of those whose lemmas these take."""
     wanted = frozenset(requested)
-    return tuple(name for name, build in SYSTEMS.items() if any(one.rule in wanted for one in build(CLAIMED).theorems))
+    built = {name: build(CLAIMED) for name, build in SYSTEMS.items()}
+    due = {name for name, system in built.items() if any(one.rule in wanted for one in system.theorems)}
+    due |= {built[name].taken_from for name in due}
+    return tuple(name for name in SYSTEMS if name in due)
 
 
 def evidence(effort: RunEffort) -> PartResult:
     """Proofs, searches within bounds, and controls."""
     second = SecondSolver() if effort is RunEffort.DEEP else None
-    attempt = attempted(rules.RULES.values(), settings=replace(USUAL, second=second))
+    glance = FEW if effort is RunEffort.DEEP else GLANCE
+    attempt = attempted(rules.RULES.values(), settings=replace(USUAL, second=second, glance=glance))
     proved = attempt.proofs
     opinions = SecondOpinions.of((*proved.system, *proved.facts))
     results, vacuous = searched(effort, rules.RULES.values())
     behind = after_faults.table()
+    of_searches = tuple(control for each in SEARCHES for control in each.controls(effort))
     controls = (
-        *(control for each in SEARCHES for control in each.controls(effort)),
+        *of_searches,
         *liveness_searches.controls(),
-        *lemma_controls(frozenset(rules.RULES.values())),
+        *lemma_controls.lemma_controls(frozenset(rules.RULES.values())),
         *fact_controls(),
         *step_controls(),
     )
@@ -248,17 +259,23 @@ def evidence(effort: RunEffort) -> PartResult:
             *attempt.unproved,
             *opinions.wrong(),
             *vacuous,
+            *lemma_controls.lacking(),
             *after_faults.lacking(behind),
             *agreement.disagreements(effort),
             *assumed.unshown(controls),
+            *assumed.unbroken_links(controls),
         ),
-        sampled=_compared(effort),
+        sampled="; ".join(_sampled(effort, of_searches)),
     )
 
 
-def _compared(effort: RunEffort) -> str:
+def _sampled(effort: RunEffort, of_searches: Sequence[Control]) -> Iterator[str]:
     some, most = agreement.COMPARED[effort], agreement.COMPARED[RunEffort.DEEP]
-    return "" if some == most else f"both searches: ran {some} of {most} generated configurations"
+    if some != most:
+        yield f"both searches: ran {some} of {most} generated configurations"
+    confirmed = sum(control.confirmed for control in of_searches)
+    if confirmed != len(of_searches):
+        yield f"bounded search of controls: ran {confirmed} of {len(of_searches)}, and explicit search all"
 
 
 def searched(effort: RunEffort, requested: Iterable[Rule]) -> Found:
@@ -276,7 +293,11 @@ def controls_of(requested: Iterable[Rule]) -> tuple[Control, ...]:
     due = frozenset(requested)
     of_searches = (control for each in SEARCHES for control in each.controls(RunEffort.DEFAULT, due))
     of_proofs = (*fact_controls(), *step_controls())
-    return (*of_searches, *lemma_controls(due), *(control for control in of_proofs if control.rule in due))
+    return (
+        *of_searches,
+        *lemma_controls.lemma_controls(due),
+        *(control for control in of_proofs if control.rule in due),
+    )
 
 
 def fact_controls() -> tuple[Control, ...]:
@@ -291,14 +312,15 @@ def _fact_control(fact: Fact) -> Control:
 
 
 def step_controls() -> tuple[Control, ...]:
-    """Steps of systems with a defect, of which some state has to show that no judge agrees with them."""
+    """Steps of systems with a defect, of each of which some state has to show that it breaks its lemma."""
     found = groupby(misjudged(), lambda each: id(each.system))
     return tuple(control for _, some in found for control in _refused(tuple(some)))
 
 
 def misjudged() -> tuple[Misjudged, ...]:
     """Those steps, of every system."""
-    return (*misjudged_streams(), *misjudged_partitions(), *misjudged_transactions())
+    of_judges = (*misjudged_streams(), *misjudged_partitions(), *misjudged_transactions())
+    return (*of_judges, *uncompleted(), *unframed(), *unread(), *undurable())
 
 
 def _refused(some: Sequence[Misjudged]) -> Iterator[Control]:
@@ -309,7 +331,7 @@ def _refused(some: Sequence[Misjudged]) -> Iterator[Control]:
 def _step_control(each: Misjudged, prover: Prover) -> Control:
     verdict = prover.judged(each.lemma).verdict
     got = "violated" if isinstance(verdict, Refuted) else "holds"
-    return Control(each.name, each.lemma.rule, "violated", got, str(verdict))
+    return Control(each.name, each.lemma.rule, "violated", got, str(verdict), each.system.name)
 
 
 def check_quickly(rule: Rule) -> list[Result]:

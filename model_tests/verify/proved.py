@@ -33,12 +33,16 @@ class ProvedSystem:
         """Names of its theorems of one rule, those of its bundle included."""
         return tuple(claim.name for claim in self.system.theorems if is_theorem_of(claim, rule))
 
-    def beneath(self, rule: Rule) -> tuple[Obligation, ...]:
+    def beneath(self, rule: Rule, lent: Iterable[str] = ()) -> tuple[Obligation, ...]:
         """What must be proved for one rule: its theorems here, and every lemma that they need, directly or not.
 
-        Beneath all of them is that a dormant action never happens, and that the steps are those that are judged.
+        Beneath all of them is that a dormant action never happens, and what is said of single steps.
+
+        Args:
+            rule: which one.
+            lent: names of lemmas that another system takes for granted.
         """
-        theorems = self.theorems(rule)
+        theorems = (*self.theorems(rule), *lent)
         asleep = (f"{action.name}_never_happens" for action in self.system.actions if action.dormant)
         judged = (lemma.name for lemma in self.system.steps)
         return beneath(self.obligations, (*theorems, *asleep, *judged)) if theorems else ()
@@ -81,8 +85,13 @@ class Proofs:
         """What must be proved for one rule: its theorems and facts, and every lemma and fact that these need."""
         systems = self.about(rule)
         taken = {name for proved in systems for name in proved.facts}
-        needed = tuple(o for proved in systems for o in proved.beneath(rule))
+        needed = tuple(o for proved in self.systems for o in proved.beneath(rule, self._lent(proved, systems)))
         return (*needed, *(o for o in self.facts if o.rule == rule or o.claim in taken))
+
+    def _lent(self, proved: ProvedSystem, systems: Iterable[ProvedSystem]) -> set[str]:
+        """Names of the lemmas of a system that some others take for granted."""
+        name = proved.system.name
+        return {claim.name for each in systems if each.system.taken_from == name for claim in each.system.taken}
 
     def result(self, rule: Rule) -> Result:
         """The rule's proof as one result; it names the first obligation that is not proved."""

@@ -37,6 +37,13 @@ def producer_ids(_: int = CLAIMED) -> "System":
     return system()
 
 
+def new_ids(_: int = CLAIMED) -> "System":
+    """What blocks of producer ids give to the transactions."""
+    from spec.systems.ids.new_ids import new_ids as system
+
+    return system()
+
+
 def transactions(version: int) -> "System":
     """The newest release under a transaction version, with the lemmas of version 2."""
     from spec.systems.transactions.proof import UNBOUNDED, proved
@@ -51,13 +58,58 @@ def replicas(_: int = CLAIMED) -> "System":
     return proved()
 
 
+def completion(version: int = CLAIMED) -> "System":
+    """Prepared transactions, under fairness; before version 2 nothing is claimed."""
+    from spec.systems.transactions.completion import completion as system
+
+    return _of_version_2(system(), version)
+
+
+def frame(version: int = CLAIMED) -> "System":
+    """Several transactional ids beside each other; before version 2 nothing is claimed."""
+    from spec.systems.transactions.frame import frame as system
+
+    return _of_version_2(system(), version)
+
+
+def reading(version: int = CLAIMED) -> "System":
+    """Readers of what clients were answered is committed; before version 2 nothing is claimed."""
+    from spec.systems.transactions.reading import reading as system
+
+    return _of_version_2(system(), version)
+
+
+def durable(_: int = CLAIMED) -> "System":
+    """What is committed of one partition."""
+    from spec.systems.partition.durable import durable as system
+
+    return system()
+
+
+def kept(_: int = CLAIMED) -> "System":
+    """What replicas give to the partition."""
+    from spec.systems.replication.kept import kept as system
+
+    return system()
+
+
+def _of_version_2(system: "System", version: int) -> "System":
+    return system if version == CLAIMED else replace(system, theorems=(), lemmas=(), steps=())
+
+
 SYSTEMS: Final[Mapping[str, Callable[[int], "System"]]] = MappingProxyType(
     {
         "idempotence": idempotence,
         "partition": partition,
         "ids": producer_ids,
+        "new_ids": new_ids,
         "transactions": transactions,
+        "completion": completion,
+        "frame": frame,
+        "reading": reading,
         "replication": replicas,
+        "kept": kept,
+        "durable": durable,
     }
 )
 """How each system is made under a transaction version, of which all but the transactions know nothing.
@@ -70,8 +122,14 @@ FAMILIES: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
         "idempotence": frozenset({"seq", "fence"}),
         "partition": frozenset({"fence", "lso"}),
         "ids": frozenset({"ids"}),
+        "new_ids": frozenset({"ids"}),
         "transactions": frozenset({"ids", "seq", "fence", "txn", "lso", "offsets"}),
+        "completion": frozenset({"txn"}),
+        "frame": frozenset({"txn"}),
+        "reading": frozenset({"seq", "lso"}),
         "replication": frozenset({"repl"}),
+        "kept": frozenset({"repl"}),
+        "durable": frozenset({"repl"}),
     }
 )
 """The rules that each system has theorems of, by family."""

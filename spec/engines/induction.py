@@ -75,11 +75,11 @@ class Prover:
         own = {variable.name: uninterpreted(variable) for variable in system.variables}
         self._before = State(own, {least.name: self._only_before(least) for least in system.derived})
         self._derived = {least.name: defined(least, self._before) for least in system.derived}
-        self._happenings: dict[str, tuple[Term, State]] = {}
+        self._happenings: dict[Action, tuple[Term, State]] = {}
 
     @cached_property
     def _lemmas(self) -> Mapping[str, Term]:
-        return {claim.name: self._for_all(claim) for claim in self._system.lemmas}
+        return {claim.name: self._for_all(claim) for claim in (*self._system.taken, *self._system.lemmas)}
 
     @cached_property
     def _theorems(self) -> Mapping[str, Term]:
@@ -137,15 +137,18 @@ class Prover:
 
     def judged(self, lemma: StepLemma) -> Obligation:
         """That a lemma of steps holds of its action, in whatever state that happens: without quantifiers."""
-        chosen, more = arguments(lemma.action.over, "for"), arguments(lemma.over, "any")
-        at = (*chosen, *more)
-        happens, after = lemma.action.enabled(self._before, *chosen), lemma.action.effect(self._before, *chosen)
-        given = {
-            name: self._system.claim(name).holds(self._before, *(at[place] for place in where))
+        at = (*arguments(lemma.action.over, "for"), *arguments(lemma.over, "any"))
+        happens, after = self._happening(lemma.action)
+        goal = lemma.holds(self._before, after, *at)
+        terms = [
+            (name, self._system.claim(name).holds(self._before, *(at[place] for place in where)))
             for name, where in lemma.given
-        }
+        ]
+        given = {name: all_of(*(term for of, term in terms if of == name)) for name, _ in terms}
+        if _says_nothing(goal) or any(_identical(goal, term) for _, term in terms):
+            return Obligation(lemma.rule, lemma.name, lemma.action.name, Proved(), solved=False, seconds=0.0)
         claim = Claim(lemma.name, lemma.rule, lemma.sentence, (), lemma.holds)
-        facts = [happens, negate(lemma.holds(self._before, after, *at))]
+        facts = [happens, negate(goal)]
         return self._obligation(claim, lemma.action.name, facts, [given], derived=False)
 
     def contradictions(self) -> Iterator[str]:
@@ -153,7 +156,7 @@ class Prover:
         awake = {action.name: self._happening(action)[0] for action in self._system.actions if not action.dormant}
         given = {claim.name: all_of(self._lemmas[claim.name], self._somewhere(claim)) for claim in self._system.lemmas}
         for name, happens in {"": True, **awake}.items():
-            answer = answer_of("nothing", [happens], given, self._settings.few, self._settings.seed)
+            answer = answer_of("nothing", [happens], given, self._settings.glance, self._settings.seed)
             if isinstance(answer.verdict, Proved):
                 culprits = ", ".join(sorted(answer.needed)) or "nothing at all"
                 with_what = f"{name}, which can never happen" if name else "each other, and anything follows from them"
@@ -178,11 +181,11 @@ class Prover:
 
     def _happening(self, action: Action) -> tuple[Term, State]:
         """That the action happens, and the state after it: worked out once for all lemmas."""
-        if action.name not in self._happenings:
+        if action not in self._happenings:
             chosen = arguments(action.over, "for")
             happens, after = action.enabled(self._before, *chosen), action.effect(self._before, *chosen)
-            self._happenings[action.name] = happens, after
-        return self._happenings[action.name]
+            self._happenings[action] = happens, after
+        return self._happenings[action]
 
     def _obligation(
         self,
@@ -194,7 +197,8 @@ class Prover:
         derived: bool = True,
     ) -> Obligation:
         started = perf_counter()
-        known = {name: self._derived[name] for name in functions(facts) if derived and name in self._derived}
+        shown = functions(facts) if derived and self._derived else ()
+        known = {name: self._derived[name] for name in shown if name in self._derived}
         tries = [{**known, **given} for given in hypotheses]
         content = {name: self._digests.of(term) for name, term in tries[-1].items()} if self._answers else {}
         key = key_of(str(claim.name), map(self._digests.of, facts), self._settings) if self._answers else ""
@@ -204,7 +208,7 @@ class Prover:
             answer = self._solved(claim, facts, tries)
             if self._answers:
                 self._answers.keep(key, content, answer)
-        needs = answer.needed - self._derived.keys()
+        needs = answer.needed.difference(self._derived)
         seconds = perf_counter() - started
         contradict = [*facts, *(tries[-1][name] for name in sorted(answer.needed))]
         second = _second(f"{self._system.name}.{claim.name}.{action}", answer, contradict, self._settings)
@@ -290,6 +294,11 @@ def _decided(fact: Fact, negated: Term, records: Sequence[Any], numbers: Numbers
 def _shown(model: Any, records: Sequence[Any]) -> str:
     scalars = [term for record in records for _, term in flatten(record) if model[term] is not None]
     return ", ".join(f"{term}={python_value(model[term])}" for term in scalars)
+
+
+def _says_nothing(goal: Term) -> bool:
+    """The sentence is of the form that holds of everything."""
+    return bool(z3.is_true(z3.simplify(goal))) if z3.is_expr(goal) else goal is True
 
 
 def _identical(left: Term, right: Term) -> bool:

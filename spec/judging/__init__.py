@@ -1,1 +1,1 @@
-"""Rules over recorded steps: a step is held against its decision, its client and its history."""
+"""Rules over recorded steps: a step is compared with its decision, its client and its history."""

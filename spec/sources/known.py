@@ -50,7 +50,7 @@ def cells() -> Iterator[AnswerCell]:
 
 @cache
 def known() -> SourcedCells:
-    """The table held against the decisions."""
+    """The table compared with the decisions."""
     there = dict.fromkeys(cells(), ())
     by_cell: dict[AnswerCell, tuple[SourceRow, ...]] = dict(there)
     superfluous = []

@@ -186,13 +186,13 @@ ONE_TRANSACTIONAL_ID: Final = Assumption(
     14,
     "one_transactional_id",
     "one transactional id, with any number of instances one after the other or side by side",
-    no_control="coordinators keep their state by transactional id, and partitions by producer id, which no two have in"
-    " common (A10): a second one would meet nothing of the first; that readers wait for all is shown of one partition",
+    no_control="a second one meets nothing of the first, which is proved; what they share is in the proof",
 )
 ONE_GROUP_MEMBER: Final = Assumption(
     15,
     "one_group_member",
-    "a group has one offset, and one member, which comes back in each generation and names it in each commit (KIP-447)",
+    "a group has one offset, and of each transactional id one member, which comes back in each generation and names it"
+    " in each commit (KIP-447)",
     no_control="a group refuses a member that it does not know as it refuses a past generation, and keeps offsets by"
     " partition: a second member or offset would meet nothing of the first",
 )
@@ -480,4 +480,31 @@ MARKED_WHEN_ASKED: Final = Assumption(
     "marked_when_asked",
     "a leader that is asked answers, and refuses nothing",
     no_control="a marker that is refused or not answered is sent again, which is in the system of transactions",
+)
+
+# --- what has to happen in the end ----------------------------------------------------------------------------
+
+COORDINATORS_STAY_IN_THE_END: Final = Assumption(
+    61,
+    "coordinators_stay_in_the_end",
+    "while a transaction is prepared its coordinators fail finitely often",
+    (ControlOf("completion", "coordinators fail for ever: rank_never_rises under coordinator_fails_over"),),
+)
+MARKERS_ARE_FAIR: Final = Assumption(
+    62,
+    "markers_are_fair",
+    "weak fairness: a marker that can be written for ever is written and answered in the end (so a partition has a"
+    " leader again and again, and the coordinator sends again), and so is Complete; nothing else has to happen",
+    (
+        ControlOf(
+            "completion", "a new coordinator sends no marker: present_coordinator_sends under coordinator_fails_over"
+        ),
+    ),
+)
+ANSWERED_IS_COMMITTED: Final = Assumption(
+    63,
+    "answered_is_committed",
+    "acks=all, and unclean.leader.election.enable is false: what is answered is below a high watermark, and a leader is"
+    " elected among those that have all of this",
+    (ControlOf("replication", "acks 1"), ControlOf("replication", "unclean election")),
 )

@@ -230,7 +230,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class StepLemma:
-    """A sentence about every step of one action, from any state, reachable or not: how such a step is judged.
+    """A sentence about every step of one action, from any state, reachable or not.
 
     Attributes:
         name: what it is called in reports.
@@ -292,7 +292,10 @@ class System:
         goals: states that must be reachable.
         assumptions: what is taken for granted.
         derived: functions that every state has besides those of its variables; no lemma speaks of them.
-        steps: that its steps are those which recorded steps are judged by.
+        steps: lemmas of single steps: that they are those which recorded steps are judged by, or what a rule of
+            liveness, of independence or of refinement asks of them.
+        taken: claims about the same state that another system's proof has shown, as hypotheses.
+        taken_from: name of that system.
     """
 
     name: str
@@ -304,6 +307,8 @@ class System:
     assumptions: tuple[Assumption, ...]
     derived: tuple[Least, ...] = ()
     steps: tuple[StepLemma, ...] = ()
+    taken: tuple[Claim, ...] = ()
+    taken_from: str = ""
 
     @property
     def claims(self) -> tuple[Claim, ...]:
@@ -312,7 +317,7 @@ class System:
 
     def claim(self, name: str) -> Claim:
         """The claim with this name."""
-        return _by_name({claim.name: claim for claim in self.claims}, name)
+        return _by_name({claim.name: claim for claim in (*self.taken, *self.claims)}, name)
 
     def action(self, name: str) -> Action:
         """The action with this name."""

@@ -1,4 +1,4 @@
-"""Controls of what ties proved systems to the judges: steps of systems with a defect, which no judge agrees with."""
+"""Controls of lemmas about single steps: steps of systems with a defect, each of which breaks its lemma."""
 
 from dataclasses import dataclass
 
@@ -23,6 +23,22 @@ class Misjudged:
     def name(self) -> str:
         """What is wrong, in which step, by its lemma."""
         return f"{self.what}: {self.lemma.name} under {self.lemma.action.name}"
+
+
+def step_with(what: str, system: System, lemma: str, action: str = "") -> Misjudged:
+    """The control by a lemma of a system that has a defect.
+
+    Args:
+        what: what is wrong.
+        system: the one with the defect.
+        lemma: name of the lemma that is lost.
+        action: that loses it; without it the first that the lemma speaks of.
+
+    Raises:
+        StopIteration: the system has no such lemma.
+    """
+    found = (each for each in system.steps if each.name == lemma and action in ("", each.action.name))
+    return Misjudged(what, system, next(found))
 
 
 def step_of(system: System, name: str) -> StepLemma:

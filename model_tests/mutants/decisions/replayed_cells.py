@@ -29,7 +29,7 @@ LONGEST: Final = 10.0
 """Of a sample, seconds in which a cell was found; a deep run shows the others too."""
 
 REMEMBER: Final = (SEARCHES, AUDIT)
-"""Layers whose places are held against what they said with nothing broken."""
+"""Layers whose places are compared with what they said with nothing broken."""
 
 
 def showable(cells: Sequence[CrossingCell], layer: str, known: Mapping[str, DecisionMutant]) -> list[CrossingCell]:

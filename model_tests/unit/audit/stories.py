@@ -245,7 +245,7 @@ class StoryWriter:
             case "txn":
                 cluster.transaction(who, places, kind, fenced=fenced)
             case "record":
-                value = replace(cluster.values[who], status=TransactionState[words[0].upper()].value)
+                value = replace(cluster.values[who], status=int(TransactionState[words[0].upper()]))
                 value = value if epoch is None else replace(value, epoch=Epoch(epoch))
                 only = by_topic({TopicPartition(*place) for place in places})
                 cluster.record(who, replace(value, partitions=only) if places else value)

@@ -8,9 +8,9 @@ import pytest
 pytest.importorskip("kafka.protocol", reason="the wire protocol needs kafka-python")
 
 from model_tests.common.reports import HOLDS, VIOLATED
+from model_tests.probe.families import DRAWS
 from model_tests.probe.options import AUTO
 from model_tests.probe.probes import differing, neighbours, seen_between
-from model_tests.probe.script import DRAWS
 from model_tests.serve.defects import DEFECTS
 from model_tests.unit.probe.served import LEAN, probed, served
 from spec.versions import RELEASES, Profile
@@ -44,7 +44,7 @@ def test_every_release_agrees_with_itself(release: Profile) -> None:
 
 @pytest.mark.parametrize(("held", "shown"), BOTH_WAYS, ids=named)
 def test_a_neighbour_is_found_by_its_behaviours(held: Profile, shown: Profile) -> None:
-    """A release that is held against its neighbour differs in what the two differ in, in a few steps each."""
+    """A release that is compared with its neighbour differs in what the two differ in, in a few steps each."""
     with served(shown.name) as cluster:
         report = probed(cluster.bootstrap, held.name, ALL_FAMILIES)
 

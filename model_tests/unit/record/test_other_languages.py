@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 
 
 def test_a_journey_of_kafkajs_by_way_of_the_recording(tmp_path: Path) -> None:
-    """Its ledger, the cluster's judge, and the recording's journal held against the logs."""
+    """Its ledger, the cluster's judge, and the recording's journal compared with the logs."""
     program = [*node("kafkajs", 14), str(CLIENTS / "kafkajs_client.mjs")]
     cluster = Cluster("4.3", 3, topics=TOPICS, dir=tmp_path / "data")
     with recorded(cluster, tmp_path / "recording") as recording:

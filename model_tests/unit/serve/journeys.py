@@ -1,4 +1,4 @@
-"""What each client library does against a cluster, and what it says it saw: the ledger that is held against the log."""
+"""What each client library does against a cluster, and what it says it saw: the ledger compared with the log."""
 
 import json
 from collections.abc import Iterator

@@ -166,7 +166,7 @@ def outcome(markers: Any) -> list[tuple[str, int, int]]:
 def test_an_administrator_aborts_a_transaction_that_hangs(profile: str, version: int) -> None:
     """Under the producer's own epoch: readers go on, each step is judged, and the answer names the partition.
 
-    From 4.2 on such a marker, which says no transaction version, is held against the epoch as those of old clients.
+    From 4.2 on such a marker, which says no transaction version, is compared with the epoch as those of old clients.
     """
     bench = made(PROFILES[profile])
     identity = initialized(bench, "app", version=0)

@@ -23,23 +23,27 @@ def is_committed(view: TransactionsView, txn: Term, partition: Term, batch: Term
     return all_of(where >= DECIDED, view.commits(where - DECIDED))
 
 
+def is_own_offset(view: TransactionsView, partition: Term) -> Term:
+    """The group has an offset, and it is of this transactional id."""
+    visible = view.group_offset(partition)
+    return all_of(visible.present, negate(view.is_of_other_id(partition, visible.recorded_at)))
+
+
 def offset_is_of_committed(view: TransactionsView, partition: Term) -> Term:
     """The group's offset is of a committed transaction, and of none whose client got an abort as its outcome."""
-    visible = view.group_offset(partition)
-    txn = visible.offset
+    txn = view.group_offset(partition).offset
 
     def committed() -> Term:
         reported = all_of(view.ended(txn), view.end_sent(txn) == ABORT)
         return all_of(is_committed(view, txn, partition, 0), negate(reported))
 
-    return given(visible.present, committed)
+    return given(is_own_offset(view, partition), committed)
 
 
 def offsets_come_with_outputs(view: TransactionsView, partition: Term, other: Term, batch: Term) -> Term:
     """Of the transaction whose offset is the group's, nothing is aborted on any partition."""
-    visible = view.group_offset(partition)
-    where = view.data(visible.offset, other, batch)
-    return given(all_of(visible.present, where >= DECIDED), lambda: view.commits(where - DECIDED))
+    where = view.data(view.group_offset(partition).offset, other, batch)
+    return given(all_of(is_own_offset(view, partition), where >= DECIDED), lambda: view.commits(where - DECIDED))
 
 
 def outputs_come_with_offsets(view: TransactionsView, txn: Term, partition: Term, other: Term, batch: Term) -> Term:

@@ -1,7 +1,7 @@
 """Lemmas about the offsets that transactions commit: what is pending, and what has become the group's."""
 
 from spec.algebra import Term, all_of, any_of, choose, implies
-from spec.systems.transactions.group_claims import commit_is_of_its_generation, is_committed
+from spec.systems.transactions.group_claims import commit_is_of_its_generation, is_committed, is_own_offset
 from spec.systems.transactions.known import TransactionLemmaView
 from spec.systems.transactions.world import DATA, DECIDED, OFFSETS, OPEN, UNUSED
 from spec.vocabulary import ABSENT
@@ -38,10 +38,9 @@ def open_is_pending(view: TransactionLemmaView, txn: Term, partition: Term, batc
 
 def visible_was_committed(view: TransactionLemmaView, partition: Term) -> Term:
     """The group's offset is of a transaction whose commit is in the log, and nothing undoes that."""
-    visible = view.group_offset(partition)
-    txn = visible.offset
+    txn = view.group_offset(partition).offset
     begun = all_of(txn >= 0, view.owner(txn) >= 0)
-    return implies(visible.present, all_of(begun, is_committed(view, txn, partition, 0)))
+    return implies(is_own_offset(view, partition), all_of(begun, is_committed(view, txn, partition, 0)))
 
 
 def committed_was_visible(view: TransactionLemmaView, txn: Term, partition: Term, batch: Term) -> Term:

@@ -13,6 +13,7 @@ from spec.systems.transactions.world import TransactionKnobs
 
 _CALL: Final = "a call of an application, which the rules of histories judge"
 _QUESTION: Final = "a leader's question, of which the coordinator's answer is recorded"
+_OTHER: Final = "a step of another transactional id, which is judged as one of that id"
 
 UNJUDGED: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -25,6 +26,11 @@ UNJUDGED: Final[Mapping[str, str]] = MappingProxyType(
         "group_receives_commit": _QUESTION,
         "leader_fails_over": "no step of a coordinator or of a log: links hold a new leader's entries to its log",
         "group_rebalances": "no step of its own: each commit is recorded with the generation that the group then has",
+        "other_id_begins_to_use": _OTHER,
+        "other_id_appends": _OTHER,
+        "other_id_offset_is_committed": _OTHER,
+        "other_id_draws_producer_id": _OTHER,
+        "reader_passes_other_id": "a read, which the rules of histories judge",
         "reader_fetches": "a read, which the rules of histories judge",
     }
 )

@@ -26,6 +26,7 @@ from spec.systems.transactions.world import (
     DECISION,
     EXHAUSTED,
     INSTANCE,
+    NUMBER,
     PARTITION,
     PRODUCER,
     READER,
@@ -39,10 +40,14 @@ UNBOUNDED: Final = TransactionKnobs(
     profile=replace(NEWEST, max_sequence=None),
     compared=frozenset({EXHAUSTED}),
     commits_wait=False,
+    other_ids=True,
     bounds=Bounds(instances=2, coordinators=2, producer_ids=2),
     limited=False,
 )
-"""The newest release with every fault: one transactional id, and any number of everything that it meets."""
+"""The newest release with every fault: any number of transactional ids, and of everything that one of them meets."""
+
+ONE_ID: Final = replace(UNBOUNDED, other_ids=False)
+"""The same of one transactional id alone."""
 
 PROVED: Final = (
     "ends_its_own",
@@ -93,7 +98,6 @@ PROOF_ASSUMPTIONS: Final = (
     assume.PRODUCER_IDS_ARE_UNIQUE,
     assume.NO_REQUEST_OUTLIVES_A_TURN,
     assume.READERS_KNOW_WHAT_IS_OPEN,
-    assume.ONE_TRANSACTIONAL_ID,
     assume.ONE_GROUP_MEMBER,
     assume.ONE_COORDINATOR_AT_A_TIME,
     assume.BUMPS_OUTSIDE_TRANSACTIONS,
@@ -180,6 +184,11 @@ LEMMAS_OF_READERS: Final[tuple[tuple[Sentence, Rule, tuple[Sort, ...]], ...]] = 
 )
 """Those of a system with readers."""
 
+LEMMAS_OF_OTHERS: Final[tuple[tuple[Sentence, Rule, tuple[Sort, ...]], ...]] = (
+    (of_readers.numbers_are_of_one_id, rules.LSO_READ_COMMITTED, (*_MESSAGE, NUMBER)),
+)
+"""That of a system with other transactional ids."""
+
 
 LEMMAS_OF_GROUPS: Final[tuple[tuple[Sentence, Rule, tuple[Sort, ...]], ...]] = (
     (of_groups.kind_is_of_what_was_sent, rules.OFFSETS_ATOMIC, _MESSAGE),
@@ -209,7 +218,9 @@ def proved(knobs: TransactionKnobs = UNBOUNDED, taken: ReleaseDecisions | None =
 def assumed(knobs: TransactionKnobs = UNBOUNDED) -> tuple[assume.Assumption, ...]:
     """What the proof takes for granted; under an earlier transaction version it is tried without this one."""
     newest = knobs.profile.transaction_version == NEWEST.transaction_version
-    return tuple(each for each in PROOF_ASSUMPTIONS if newest or each is not assume.NEWEST_RELEASE)
+    alone = () if knobs.other_ids else (assume.ONE_TRANSACTIONAL_ID,)
+    taken = (each for each in PROOF_ASSUMPTIONS if newest or each is not assume.NEWEST_RELEASE)
+    return assume.in_order((*taken, *alone))
 
 
 def lemmas(knobs: TransactionKnobs, taken: ReleaseDecisions) -> tuple[Claim, ...]:
@@ -223,4 +234,5 @@ def lemmas(knobs: TransactionKnobs, taken: ReleaseDecisions) -> tuple[Claim, ...
         return Claim(sentence.__name__, rule, str(sentence.__doc__), over, holds)
 
     of_readers, of_groups = LEMMAS_OF_READERS * knobs.readers, LEMMAS_OF_GROUPS * knobs.groups
-    return tuple(claim(*lemma) for lemma in (*LEMMAS, *of_readers, *of_groups))
+    of_others = LEMMAS_OF_OTHERS * (knobs.numbers and knobs.other_ids)
+    return tuple(claim(*lemma) for lemma in (*LEMMAS, *of_readers, *of_groups, *of_others))

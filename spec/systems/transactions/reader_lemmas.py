@@ -1,6 +1,6 @@
 """Lemmas about readers: batches in the order of the log, and how far each reader is."""
 
-from spec.algebra import Term, all_of, choose, implies
+from spec.algebra import Term, all_of, choose, implies, negate
 from spec.systems.transactions.known import TransactionLemmaView
 from spec.systems.transactions.reader_claims import nothing_committed_is_passed_over, received_is_committed
 from spec.systems.transactions.world import OPEN
@@ -29,6 +29,20 @@ def numbers_differ(
     """
     one, two = view.offset(txn, partition, batch), view.offset(other, partition, another)
     return implies(all_of(one >= 0, one == two), all_of(txn == other, batch == another))
+
+
+def numbers_are_of_one_id(view: TransactionLemmaView, txn: Term, partition: Term, batch: Term, number: Term) -> Term:
+    """Numbers of other ids are below the end of their partition, and no batch of this id has one of them.
+
+    Args:
+        view: the state of the system, and what is asked of it.
+        txn: a client's transaction, by its number, or a bump that it has asked for.
+        partition: which one.
+        batch: its number among those of the transaction to the partition, from 0.
+        number: that of a batch of another id in the partition.
+    """
+    apart = all_of(number < view.log_end(partition), negate(view.offset(txn, partition, batch) == number))
+    return implies(view.is_of_other_id(partition, number), apart)
 
 
 def readers_are_within(view: TransactionLemmaView, reader: Term, partition: Term) -> Term:

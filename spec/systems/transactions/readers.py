@@ -28,7 +28,7 @@ class ReaderActions(TransactionActionBase):
         view = self.of(state)
         position = view.position(reader, partition)
         yield view.offset(txn, partition, batch) == position
-        yield position < self._bound(view, reader, partition)
+        yield position < self.bound(view, reader, partition)
 
     def reader_fetches(self, state: State, reader: Term, txn: Term, partition: Term, batch: Term) -> State:
         """It is given to the application or filtered out, and the reader continues."""
@@ -39,7 +39,7 @@ class ReaderActions(TransactionActionBase):
             received=update(state.received, *at, to=given),
         )
 
-    def _bound(self, view: TransactionsView, reader: Term, partition: Term) -> Term:
+    def bound(self, view: TransactionsView, reader: Term, partition: Term) -> Term:
         """Where the reader's fetch ends."""
         end = view.log_end(partition)
         offsets = LogOffsets(

@@ -12,6 +12,7 @@ from spec.systems.transactions.coordinators import Coordinators
 from spec.systems.transactions.decisions import ReleaseDecisions, decisions
 from spec.systems.transactions.groups import GroupActions
 from spec.systems.transactions.leaders import Leaders
+from spec.systems.transactions.other_ids import OtherIds
 from spec.systems.transactions.reader_claims import has_passed
 from spec.systems.transactions.readers import ReaderActions
 from spec.systems.transactions.view import TransactionsView
@@ -108,7 +109,7 @@ def transactions(knobs: TransactionKnobs = TRUE_SYSTEM, taken: ReleaseDecisions 
         variables=variables(knobs),
         actions=tuple(
             action
-            for party in (ClientInstances, Leaders, GroupActions, ReaderActions, Coordinators)
+            for party in (ClientInstances, Leaders, GroupActions, ReaderActions, Coordinators, OtherIds)
             for action in party(knobs, of).all()
         ),
         theorems=TransactionClaims(knobs, of).theorems(),

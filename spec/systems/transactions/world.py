@@ -35,6 +35,8 @@ PRODUCER: Final = Sort("producer_id")
 READER: Final = Sort("reader")
 OUTCOME: Final = Sort("outcome")
 FATE: Final = Sort("fate")
+NUMBER: Final = Sort("number")
+KIND: Final = Sort("kind")
 
 ABORT, COMMIT, BUMP = 0, 1, 2
 """A client's requests: an outcome, or, outside transactions, the identity after the one that it expects to have."""
@@ -110,6 +112,7 @@ class TransactionKnobs:
         readers_wait: a reader of committed data stops at the first open transaction.
         aborted_filtered: its answers list the aborted transactions.
         groups: transactions commit offsets of a group, which may rebalance.
+        other_ids: other transactional ids write to the same partitions, and commit offsets of the same group.
         clients_bump: instances may ask for a bump of the identity that they have.
         first_in_order: no batch overtakes the first one of a producer that the partition does not know.
         times_out: open transactions may time out.
@@ -141,6 +144,7 @@ class TransactionKnobs:
     readers_wait: bool = True
     aborted_filtered: bool = True
     groups: bool = True
+    other_ids: bool = False
     clients_bump: bool = True
     first_in_order: bool = False
     times_out: bool = True
@@ -189,6 +193,8 @@ class TransactionKnobs:
             READER.name: 2,
             OUTCOME.name: 2,
             FATE.name: 3 if self.appends_fail else 1,
+            NUMBER.name: self.bounds.transactions * self.bounds.batches + 1,
+            KIND.name: 3,
         }
 
     def settled(self, entry: TransactionEntry) -> TransactionEntry:
@@ -228,6 +234,7 @@ def variables(knobs: TransactionKnobs) -> tuple[Variable, ...]:
         Variable("data", message, NOWHERE),
         *_of_readers(knobs),
         *_of_groups(knobs),
+        *_of_other_ids(knobs),
         # the coordinator: memory, the transaction that registered each partition, the decision that it carries out
         Variable("coordinator_epoch", (), 0),
         Variable("memory", (), before),
@@ -285,6 +292,13 @@ def _of_readers(knobs: TransactionKnobs) -> tuple[Variable, ...]:
         Variable("received", (READER, *message), initial=False),
     )
     return (*numbers, *(readers * knobs.readers))
+
+
+def _of_other_ids(knobs: TransactionKnobs) -> tuple[Variable, ...]:
+    """Which batches of a partition are of another transactional id, and which producer ids it has drawn."""
+    batches = (Variable("of_other_id", (PARTITION, NUMBER), initial=False),) * knobs.numbers
+    producers = (Variable("drawn_by_other_id", (PRODUCER,), initial=False),) * knobs.rotates
+    return (*batches, *producers) * knobs.other_ids
 
 
 def _of_groups(knobs: TransactionKnobs) -> tuple[Variable, ...]:
