@@ -17,7 +17,7 @@ from rich.console import Console
 from model_tests.audit.options import AuditOptions
 from model_tests.common.command_options import with_options
 from model_tests.common.java import require_java
-from model_tests.common.reports import NOTHING_JUDGED, BadInput, Report, full_disk, lacking_on_executors
+from model_tests.common.reports import NOTHING_JUDGED, BadInput, Report, full_disk, lacking_on_executors, writing
 from model_tests.serve.options import ServeOptions
 from model_tests.verify.results import DIRECTORY, RunEffort
 
@@ -518,7 +518,5 @@ def _require_writable(json_file: Path | None) -> None:
 def _write(report: Report, json_file: Path | None) -> None:
     if json_file is None:
         return
-    try:
+    with writing(json_file):
         json_file.write_text(json.dumps(report.to_json(), indent=1) + "\n")
-    except OSError as error:
-        raise BadInput(f"{json_file} cannot be written: {error.strerror}") from error

@@ -304,7 +304,7 @@ class AuditReport:
             return "Nothing could be judged: no readable batch."
         counts = ", ".join(f"{self.count(severity)} {severity}" for severity in Severity)
         unjudged = sum(one.verdict.unjudged for one in self.audited)
-        unjudged_text = f" ({unjudged} batches beside it not judged by sequence)" if unjudged else ""
+        unjudged_text = f" ({unjudged} batches next to it not judged by sequence)" if unjudged else ""
         return (
             f"{len(self.audited)} partitions, {self.batches} batches in {self.seconds:.1f} s: "
             f"{counts}; {len(self.damage)} damaged{unjudged_text}"

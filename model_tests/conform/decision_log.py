@@ -42,7 +42,7 @@ class SpecifiedDecision:
             ValueError: the log was not asked.
         """
         if self.outcome is None:
-            raise ValueError("the log was not asked")
+            raise ValueError("the log has decided nothing")
         return self.outcome.reply
 
 

@@ -1,32 +1,24 @@
 """The report as one HTML page, without anything from outside."""
 
 from collections.abc import Mapping
-from importlib.resources import files
-from typing import Final
 
-from jinja2 import Environment
 from markupsafe import Markup
 
+from model_tests.common.html_page import html_page
 from model_tests.probe.report import ProbeReport, coverage_of, played_in
-
-TEMPLATE: Final = "page.html.j2"
 
 
 def page_of(report: ProbeReport) -> str:
     """The page."""
-    template = files("model_tests.probe").joinpath(TEMPLATE).read_text(encoding="utf-8")
-    return (
-        Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-        .from_string(template)
-        .render(
-            report=report,
-            played=played_in(report),
-            # made by this project, which escapes what comes from a broker
-            pictures={signature: Markup(cause.svg) for signature, cause in report.causes.items()},
-            undecided=_most_first(report.undecided),
-            branches=_most_first(report.branches),
-            coverage=coverage_of(report),
-        )
+    return html_page(
+        "model_tests.probe",
+        report=report,
+        played=played_in(report),
+        # made by this project, which escapes what comes from a broker
+        pictures={signature: Markup(cause.svg) for signature, cause in report.causes.items()},
+        undecided=_most_first(report.undecided),
+        branches=_most_first(report.branches),
+        coverage=coverage_of(report),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from model_tests.common.reports import BadInput
+from model_tests.common.reports import writing
 from model_tests.conform.decision_log import branch_name
 from model_tests.diagrams.sequence import text_of
 from model_tests.diagrams.sequence_svg import svg_of
@@ -141,9 +141,7 @@ def _put(file: Path, text: str, mode: str) -> None:
     Raises:
         BadInput: it cannot be written.
     """
-    try:
+    with writing(file):
         file.parent.mkdir(parents=True, exist_ok=True)
         with file.open(mode) as lines:
             lines.write(text)
-    except OSError as error:
-        raise BadInput(f"{file} cannot be written: {error.strerror}") from error

@@ -173,7 +173,7 @@ class _Run:
         if others and not self._options.yes:
             listed = ", ".join(others[:5]) + (" ..." if len(others) > 5 else "")
             if not confirm(f"{self._report.broker} has {len(others)} other topics ({listed}). Go on?"):
-                raise BadInput("the broker has other topics; --yes goes on all the same")
+                raise BadInput("the broker has other topics; --yes continues all the same")
         began = time.monotonic()
         try:
             self._play_all(began)

@@ -193,7 +193,7 @@ class Passing:
     async def _answers(self, open_port: OpenPort) -> None:
         while frame := await read_answer(self.broker[0]):
             if not self._waiting:
-                raise BrokenConnection("the broker answers what nobody has asked")
+                raise BrokenConnection("the broker has sent an answer without a request")
             exchange = self._waiting[0]
             passed = await self._answered(exchange, frame, open_port)
             self.recorder.answered(exchange, len(frame))

@@ -65,7 +65,7 @@ def create_topics(service: Service, topics: dict[str, int]) -> None:
         if found is None:
             service.create_topic(name, partitions)
         elif found.partitions != partitions:
-            raise BadInput(f"topic {name} is there with {found.partitions} partitions, not {partitions}")
+            raise BadInput(f"topic {name} exists with {found.partitions} partitions, not {partitions}")
 
 
 def recovery(service: Service) -> list[str]:

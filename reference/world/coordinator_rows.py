@@ -50,6 +50,15 @@ def changed(before: Memory, after: Memory) -> list[str]:
     return sorted(key for key in before.keys() | after.keys() if before.get(key) != after.get(key))
 
 
+def looked_at(before: Memory, after: Memory) -> list[str]:
+    """The transactional ids that a search for timeouts is about: those that were open, and those that it changed.
+
+    An id that stays open is among them: that nothing happened to it in time can be wrong.
+    """
+    opened = (key for key, known in before.items() if known.metadata.state == TransactionState.ONGOING)
+    return sorted({*opened, *changed(before, after)})
+
+
 def known_columns(prefix: str, known: CoordinatorState | None, touched: Collection[TopicPartition] = ()) -> Row:
     """The state columns of a transactional id, named with `prefix`; absent where it is unknown."""
     if known is None:

@@ -29,6 +29,7 @@ from reference.world.coordinator_rows import (
     changed,
     known_columns,
     known_of,
+    looked_at,
     memory_of,
     request_columns,
     touched_by,
@@ -52,6 +53,9 @@ from reference.world.node import TransactionRequest
 from reference.world.reader_rows import record_fetch
 from reference.world.replica_rows import node_name
 from spec.vocabulary import Api, ErrorCode, Origin
+
+TIMEOUT: Final = "TransactionTimeout"
+"""The step of a coordinator that looks for transactions past their timeout."""
 
 ADMIN: Final = "admin"
 """The name of administrators in rows."""
@@ -293,7 +297,21 @@ class TraceSteps:
             coordinator: as it is now.
         """
         after = memory_of(coordinator)
-        for key in changed(before, after):
+        self._by_itself(api, node, before, after, changed(before, after))
+
+    def looked_for_timeouts(self, node: int, before: Memory, coordinator: TransactionCoordinator) -> None:
+        """A coordinator looked for transactions past their timeout: also a row for each that is still open.
+
+        Args:
+            node: of the coordinator.
+            before: all ids, as it knew them.
+            coordinator: as it is now.
+        """
+        after = memory_of(coordinator)
+        self._by_itself(TIMEOUT, node, before, after, looked_at(before, after))
+
+    def _by_itself(self, api: str, node: int, before: Memory, after: Memory, about: Sequence[str]) -> None:
+        for key in about:
             columns: Row = {"client": node_name(node), "transactional_id": key, "error": 0}
             columns |= known_columns("before_", before.get(key)) | known_columns("after_", after.get(key))
             self._record(api, node, columns)

@@ -14,6 +14,7 @@ from spec.algebra import Term
 from spec.engines.second_solver import SecondSolver
 from spec.engines.verdict import Proved, Refuted, Unknown, Verdict
 
+GLANCE: Final = 200_000
 FEW: Final = 1_000_000
 MANY: Final = 10_000_000
 """How much the solver may work on one question, in its own units: the same on every machine."""
@@ -27,12 +28,14 @@ class SolverSettings:
 
     Attributes:
         seed: of its chance; no verdict may depend on it.
+        glance: effort for the question whether hypotheses contradict each other, which mostly has no answer.
         few: effort for a question with one hypothesis.
         many: effort for a question with all of them.
         second: gives a second opinion on what is proved.
     """
 
     seed: int = 0
+    glance: int = GLANCE
     few: int = FEW
     many: int = MANY
     second: SecondSolver | None = None

@@ -1,5 +1,6 @@
 """The places where mutants are tried: recorded sessions, steps of the reference's traces, and small systems."""
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Final, TypeAlias
@@ -9,6 +10,8 @@ from model_tests.conform.bundled import bundled, sample, sessions_in
 from model_tests.conform.on_specification import OnSpecification
 from model_tests.conform.sessions import Session
 from model_tests.conform.side_by_side import SPECIFICATION, disagreements
+from model_tests.corruption.catalogue import OF_COORDINATORS
+from model_tests.corruption.corrupt import fits
 from model_tests.judging.coordinator_verdicts import as_recorded, is_coordinators
 from model_tests.judging.log_links import LOG_LINKS
 from model_tests.judging.replication_verdicts import is_of_replication
@@ -147,6 +150,32 @@ def coordinator_checks(row: Row) -> tuple[RuleCheck, ...]:
 
 def _violated(checks: Sequence[RuleCheck]) -> Named:
     return tuple(dict.fromkeys(check.rule.id for check in checks if check.at_stake and not check.holds))
+
+
+# --- steps made false -----------------------------------------------------------------------------------------
+
+
+def falsified(seeds: Iterable[int]) -> Iterator[JudgedCall]:
+    """Steps of coordinators that are made false, the first few in each way: a judge has to name what is wrong."""
+    found: Counter[str] = Counter()
+    for seed in seeds:
+        for row in filter(is_coordinators, trace_of(seed)):
+            for corruption in OF_COORDINATORS:
+                if found[corruption.name] < MADE_FALSE and fits(corruption, row):
+                    false = {**row, **corruption.change(row)}
+                    if corruption.rule.id in in_coordinator(false):
+                        found[corruption.name] += 1
+                        name = f"seed {seed} step {row['step']}, made false: {corruption.name}"
+                        yield JudgedCall(name, partial(in_false_step, corruption.rule, false))
+
+
+def in_false_step(rule: Rule, row: Row) -> Named:
+    """The rule, where the step is no longer said to break it."""
+    return () if rule.id in in_coordinator(row) else (rule.id,)
+
+
+MADE_FALSE: Final = 4
+"""Steps that are made false in each way."""
 
 
 # --- known bugs -----------------------------------------------------------------------------------------------
