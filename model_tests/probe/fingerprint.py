@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from itertools import combinations
 from typing import Any, Final
 
 from model_tests.conform.api_versions import APIS, TAKEN
@@ -9,7 +10,7 @@ from model_tests.conform.sessions import Session
 from model_tests.conform.side_by_side import SessionSides
 from model_tests.probe.judging import LIVE
 from model_tests.probe.played import PlayedSession
-from model_tests.probe.probes import NO_BEHAVIOURS, UNSEEN, unseen_between
+from model_tests.probe.probes import NO_BEHAVIOURS, UNSEEN, differing, neighbours, unseen_between
 from model_tests.probe.target import Target
 from reference.wire.versions import is_since
 from spec.versions import PROFILES, RELEASES, Profile
@@ -189,5 +190,25 @@ def changes(profile: Profile) -> Iterator[tuple[str, Profile]]:
 
 
 def explained_by(played: PlayedSession, profile: Profile) -> tuple[str, ...]:
-    """The behaviours by whose change alone a session agrees that does not: what its broker does otherwise."""
-    return tuple(f"{name}={getattr(changed, name)}" for name, changed in changes(profile) if agrees(played, changed))
+    """The behaviours by whose change alone a session agrees that does not: what its broker does otherwise.
+
+    Where none does so alone, two of a neighbouring release that do together.
+    """
+    alone = [(name, getattr(changed, name)) for name, changed in changes(profile) if agrees(played, changed)]
+    if alone:
+        return tuple(f"{name}={value}" for name, value in alone)
+    return tuple(
+        " and ".join(f"{name}={value}" for name, value in two.items())
+        for two in _pairs_of_neighbours(profile)
+        if agrees(played, replace(profile, **two))
+    )
+
+
+def _pairs_of_neighbours(profile: Profile) -> Iterator[dict[str, Any]]:
+    """Each two behaviours in which a release differs from one beside it, with the values there."""
+    for pair in neighbours():
+        names = [each.name for each in pair]
+        if profile.name in names:
+            other = pair[1 - names.index(profile.name)]
+            seen = [name for name in differing(profile, other) if name not in UNSEEN]
+            yield from ({name: getattr(other, name) for name in two} for two in combinations(seen, 2))

@@ -33,7 +33,7 @@ class Cause:
         guard: of the specification, which decided, and on which values.
         rules: at stake, each with its source.
         runs: sessions that shrinking took.
-        behaviours: each of which alone explains it, with the value that does.
+        behaviours: each of which alone explains it, with the value that does; two that do together if none does alone.
         file: that the session was written to, empty where it was not.
     """
 
@@ -66,7 +66,7 @@ class Cause:
             rules[].rule: a rule at stake
             rules[].source: where it is from
             runs: sessions that shrinking took
-            behaviours[]: behaviour and value, each of which alone explains it
+            behaviours[]: behaviour and value, each of which alone explains it, or two of them that do together
             file: file of the session; empty if it was not written
             session.*: the session, in the format of recordings
         """
