@@ -2,9 +2,11 @@
 
 import errno
 import re
+from collections.abc import Iterable
 from typing import Final, Protocol
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 
 HOLDS: Final = 0
 """Exit code: everything that was judged holds; suspicious, known and undecided findings alone included."""
@@ -32,6 +34,18 @@ class Report(Protocol):
 
     def print(self, console: Console) -> None:
         """Write the report for a person to read."""
+
+
+class PlainConsole(Console):
+    """A console that shows control characters, which names of files and ids may have, instead of obeying them."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """The segments, in which a control character has the picture that Unicode has for it."""
+        for text, style, control in super().render(renderable, options):
+            yield Segment(text if control else text.translate(_PICTURES), style, control)
+
+
+_PICTURES: Final = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n"} | {127: 0x2421}
 
 
 class BadInput(Exception):
