@@ -257,7 +257,8 @@ class _Sample:
                 self.continuing.setdefault(len(last), []).append(line)
             self.joined += len(inner) > 1
             last = line
-            self._order(line)
+            if found is not None or inner:
+                self._order(line)
             if self.prefixes.total() >= _LEARNT and self.kinds - _ANYBODY:
                 return
 

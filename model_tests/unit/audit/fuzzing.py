@@ -75,8 +75,3 @@ def fuzz_directories(whole: Sequence[Path], scratch: Path, seeds: range) -> int:
         said += bool(report.batches or report.damage) and report.exit_code in (0, VIOLATED, NOTHING_JUDGED)
         shutil.rmtree(copy)
     return said
-
-
-def sizes(folder: Path) -> int:
-    """Bytes of all files below."""
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
