@@ -29,7 +29,7 @@ from model_tests.audit.transactions_report import (
     whose_coordinator,
 )
 from model_tests.audit.transactions_summary import PartitionTransactions
-from model_tests.common.reports import HOLDS, NOTHING_JUDGED, VIOLATED
+from model_tests.common.reports import HOLDS, NOTHING_JUDGED, VIOLATED, counted
 from model_tests.histories.report import STYLES, ClientsReport
 from model_tests.histories.severity import Severity
 from model_tests.logs.kafka_log_segment import SegmentDamage
@@ -243,7 +243,9 @@ class AuditReport:
             self.groups.print(console, self.transactions.owners)
         for path in (path for path in self.given if path.used):
             console.print(Text(path.in_one_line(), style="dim"), soft_wrap=True)
-        for line in _some_of_each_folder(self.ignored):
+        known = {path.path for path in self.given if not path.used}
+        rest = [line for line in self.ignored if line.partition(": ")[0] not in known]
+        for line in _some_of_each_folder(rest):
             console.print(Text(f"ignored: {line}", style="dim"), soft_wrap=True)
         for choice in self.chosen:
             console.print(Text(f"shown: {choice}", style="dim"), soft_wrap=True)
@@ -307,11 +309,9 @@ class AuditReport:
             return "Nothing could be judged: no readable batch."
         counts = ", ".join(f"{self.count(severity)} {severity}" for severity in Severity)
         unjudged = sum(one.verdict.unjudged for one in self.audited)
-        unjudged_text = f" ({unjudged} batches beside it not judged by sequence)" if unjudged else ""
-        return (
-            f"{len(self.audited)} partitions, {self.batches} batches in {self.seconds:.1f} s: "
-            f"{counts}; {len(self.damage)} damaged{unjudged_text}"
-        )
+        beside = f" ({counted(unjudged, 'batch', 'es')} beside it not judged by sequence)" if unjudged else ""
+        read = f"{counted(len(self.audited), 'partition')}, {counted(self.batches, 'batch', 'es')}"
+        return f"{read} in {self.seconds:.1f} s: {counts}; {len(self.damage)} damaged{beside}"
 
 
 def _reported(finding: Finding) -> str:

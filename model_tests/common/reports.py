@@ -22,6 +22,11 @@ WIDE: Final = 120
 """Columns of text that the widest table needs."""
 
 
+def counted(number: int, name: str, plural: str = "s") -> str:
+    """A number and what it counts, in the singular or the plural."""
+    return f"{number:,} {name}{plural if number != 1 else ''}"
+
+
 class Report(Protocol):
     """The outcome of one command, for people, for programs and for the shell."""
 

@@ -161,7 +161,7 @@ def _look_at(path: Location, listing: Listing) -> None:
     elif path.name.endswith(".log") and path.is_file():
         _add_log(path.parent, [path.name], _names_in(path.parent, listing), listing)
     else:
-        _bad(listing, str(path), "neither a directory, nor a segment (.log), nor what a tool prints of one")
+        _bad(listing, str(path), "no directory, no segment (.log), and no text of Kafka's tools")
 
 
 def _look_into(folder: Location, listing: Listing) -> None:

@@ -56,7 +56,7 @@ def test_folders_and_files_without_a_log_are_named(tmp_path: Path) -> None:
     assert [list_logs([str(tmp_path / name)]).damage[0].message[:12] for name in ("empty", "topic-0", "notes.txt")] == [
         "no log in it",
         "a partition'",
-        "neither a di",
+        "no directory",
     ]
 
 
