@@ -30,12 +30,12 @@ from spec.vocabulary import ABSENT
 
 def newest_is_never_fenced_as_stale(view: TransactionLemmaView, txn: Term) -> Term:
     """No leader fences the client with the newest identity as stale."""
-    return negate(view.fenced_as_stale(txn))
+    return negate(view.was_fenced(txn))
 
 
 def newest_was_never_fenced_as_stale(view: TransactionLemmaView, txn: Term) -> Term:
     """No client with the newest identity was fenced as stale."""
-    return negate(view.fenced_as_stale(txn))
+    return negate(view.was_fenced(txn))
 
 
 def waiting_has_begun(view: TransactionLemmaView, partition: Term) -> Term:
@@ -71,7 +71,7 @@ class Manager:
             variables=(
                 Variable("waiting", (PARTITION,), ABSENT),
                 Variable("waiting_batch", (PARTITION,), ABSENT),
-                Variable("told_stale", (TRANSACTION,), initial=False),
+                Variable("was_fenced", (TRANSACTION,), initial=False),
             ),
             actions=(Action("manager_sends", (PARTITION,), _waits, _sent),),
             theorems=(claimed(newest_is_never_fenced_as_stale, rules.FENCE_STALE_EPOCH, view, TRANSACTION),),
@@ -106,7 +106,7 @@ class Manager:
 
         queued = all_of(asks, negate(lower))
         return after.but(
-            fenced_as_stale=rewrite(after.fenced_as_stale, stale, lambda _: True),
+            was_fenced=rewrite(after.was_fenced, stale, lambda _: True),
             phase=rewrite(after.phase, answered, lambda *_: IDLE),
             waiting=update(after.waiting, partition, to=choose(queued, txn, other)),
             waiting_batch=update(after.waiting_batch, partition, to=choose(queued, batch, other_batch)),

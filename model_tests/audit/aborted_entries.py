@@ -92,10 +92,10 @@ def without_file(segment: int, unlisted: Sequence[Unlisted], *, made_anew: bool)
     if len(unlisted) > 1:
         what = f"{len(unlisted)} aborted transactions that it should list, the first at offsets {first}"
     severity, given = Severity.UNDECIDED, ""
-    why = "it lies above the recovery point after a crash, so that the next start makes it anew"
+    why = "it lies above the recovery point after a crash, so the next start rebuilds it"
     if not made_anew:
         severity, given = Severity.VIOLATION, f"; {GIVEN if len(unlisted) == 1 else GIVEN.replace('its', 'their')}"
-        why = "a broker takes it for one without entries, and while there is an .index does not make it anew"
+        why = "a broker takes it for one without entries, and while there is an .index does not rebuild it"
     return _finding(segment, severity, unlisted, f"{segment:020}.txnindex is missing, with {what}: {why}{given}")
 
 

@@ -129,7 +129,7 @@ def _out_of_sequence(broken: Break) -> str:
     newest = broken.before.cached[0]
     if not newest.present:
         return f"{message}: epoch {broken.before.epoch} has no earlier data in the log"
-    return f"{message} after offset {newest.last_offset}: what is in between is not in the log"
+    return f"{message} after offset {newest.last_offset}: what was in between is missing in the log"
 
 
 def _other(rule: Rule, broken: Break) -> str:

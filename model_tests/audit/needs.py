@@ -46,7 +46,7 @@ def headline(report: "AuditReport") -> str:
     return f"{count} {'thing needs' if count == 1 else 'things need'} you: {listed}."
 
 
-_NOT_ALL: Final = "Nothing here is shown to be wrong, but not all could be examined: what that is, is said below."
+_NOT_ALL: Final = "Nothing here is shown to be wrong, but not all could be examined; the list is below."
 
 
 def fine_of(report: "AuditReport") -> Iterator[str]:
@@ -77,4 +77,4 @@ def unexamined_of(report: "AuditReport") -> Iterator[str]:
     yield from (path.in_one_line() for path in report.given if not path.used)
     unjudged = sum(one.verdict.unjudged for one in report.audited)
     if unjudged:
-        yield f"{counted(unjudged, 'batch', 'es')} beside damage: sequences are not judged there."
+        yield f"{counted(unjudged, 'batch', 'es')} next to damage: sequences are not judged there."

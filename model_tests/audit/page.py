@@ -3,11 +3,9 @@
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
-from jinja2 import Environment
 from markupsafe import Markup
 
 from model_tests.audit.findings import Finding
@@ -17,7 +15,8 @@ from model_tests.audit.story import story
 from model_tests.audit.timeline import svg_of_timeline, timeline
 from model_tests.audit.transactions_report import transactions_json
 from model_tests.audit.transactions_summary import PartitionTransactions
-from model_tests.common.reports import BadInput
+from model_tests.common.html_page import html_page
+from model_tests.common.reports import writing
 from model_tests.diagrams.sequence_svg import svg_of
 from model_tests.histories.anomalies import MEANINGS, Anomaly, AnomalyMeaning
 from model_tests.histories.report import ClientsReport
@@ -25,7 +24,6 @@ from model_tests.histories.severity import Severity
 from spec.rules import RULES
 from spec.vocabulary import ABSENT
 
-TEMPLATE: Final = "page.html.j2"
 NOTHING_HERE: Final = PartitionTransactions()
 
 MOST_STORIES: Final = 100
@@ -72,35 +70,29 @@ def write_page(report: AuditReport, file: Path) -> None:
     Raises:
         BadInput: the file cannot be written.
     """
-    try:
+    with writing(file):
         file.write_text(page(report), encoding="utf-8")
-    except OSError as error:
-        raise BadInput(f"{file} cannot be written: {error.strerror}") from error
 
 
 def page(report: AuditReport) -> str:
     """The page as text."""
     findings = tuple(_reported(report))
-    template = files("model_tests.audit").joinpath(TEMPLATE).read_text(encoding="utf-8")
-    return (
-        Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-        .from_string(template)
-        .render(
-            report=report,
-            headline=headline(report),
-            needed=[one for one in findings if one.finding.severity in NEEDED],
-            others=[one for one in findings if one.finding.severity not in NEEDED],
-            fine=list(fine_of(report)),
-            unexamined=list(unexamined_of(report)),
-            clients=report.clients,
-            cases=tuple(_cases(report.clients)),
-            classes=tuple((one, MEANINGS[one.kind]) for one in report.clients.classes if any(one.counts.values())),
-            partitions=tuple(_pictured(report)),
-            transactions=transactions_json(report.transactions, report.shown),
-            counts={each.value: report.count(each) + report.clients.count(each) for each in Severity},
-            judged=sorted(report.judged().items()),
-            statement={rule.id: rule.statement for rule in RULES.values()},
-        )
+    return html_page(
+        "model_tests.audit",
+        report=report,
+        headline=headline(report),
+        needed=[one for one in findings if one.finding.severity in NEEDED],
+        others=[one for one in findings if one.finding.severity not in NEEDED],
+        fine=list(fine_of(report)),
+        unexamined=list(unexamined_of(report)),
+        clients=report.clients,
+        cases=tuple(_cases(report.clients)),
+        classes=tuple((one, MEANINGS[one.kind]) for one in report.clients.classes if any(one.counts.values())),
+        partitions=tuple(_pictured(report)),
+        transactions=transactions_json(report.transactions, report.shown),
+        counts={each.value: report.count(each) + report.clients.count(each) for each in Severity},
+        judged=sorted(report.judged().items()),
+        statement={rule.id: rule.statement for rule in RULES.values()},
     )
 
 

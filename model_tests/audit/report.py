@@ -309,7 +309,7 @@ class AuditReport:
             return "Nothing could be judged: no readable batch."
         counts = ", ".join(f"{self.count(severity)} {severity}" for severity in Severity)
         unjudged = sum(one.verdict.unjudged for one in self.audited)
-        beside = f" ({counted(unjudged, 'batch', 'es')} beside it not judged by sequence)" if unjudged else ""
+        beside = f" ({counted(unjudged, 'batch', 'es')} next to it not judged by sequence)" if unjudged else ""
         read = f"{counted(len(self.audited), 'partition')}, {counted(self.batches, 'batch', 'es')}"
         return f"{read} in {self.seconds:.1f} s: {counts}; {len(self.damage)} damaged{beside}"
 

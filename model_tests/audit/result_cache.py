@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from model_tests.common.digests import digest_of
-from model_tests.common.reports import BadInput
+from model_tests.common.reports import writing
 from model_tests.logs.kafka_log_folders import LogFolder
 from model_tests.logs.locations import located, names_in, size_and_time
 
@@ -59,13 +59,11 @@ def directory_for(given: Path) -> Path:
     Raises:
         BadInput: nothing can be written there.
     """
-    try:
+    with writing(given):
         given.mkdir(parents=True, exist_ok=True)
         probe = given / f".{os.getpid()}"
         probe.write_bytes(b"")
         probe.unlink()
-    except OSError as error:
-        raise BadInput(f"{given} cannot be written: {error.strerror}") from error
     return given.resolve()
 
 

@@ -119,9 +119,9 @@ def _overdue(
 ) -> Located:
     known = one.known
     continues = (
-        f"its partitions go on until {clock(until_ms)} and later, but {doubt}"
+        f"its partitions continue until {clock(until_ms)} and later, but {doubt}"
         if doubt
-        else (f"{coordinator.place.name} goes on until {clock(until_ms)}")
+        else (f"{coordinator.place.name} continues until {clock(until_ms)}")
     )
     severity = Severity.UNDECIDED if doubt else Severity.SUSPICIOUS
     if known.state == TransactionState.ONGOING.value:
@@ -203,7 +203,7 @@ def times_of(summary: PartitionTransactions, run: DataRun) -> tuple[int, int, st
 
 def _overdue_data(check: RuleCheck, run: DataRun, since: int, until: int, whose: str, where: str) -> Finding:
     message = (
-        f"transactional data without a marker since {clock(since)}, and the partition goes on until {clock(until)} "
+        f"transactional data without a marker since {clock(since)}, and the partition continues until {clock(until)} "
         f"({whose}): {span(until - since)}, while no transaction may take longer than {span(LARGEST_TIMEOUT)} "
         "(transaction.max.timeout.ms, if it is the default): it may hang"
     )

@@ -1,7 +1,7 @@
 """The transactions of one partition, small enough to be sent: data by producer, epoch and marker, and the markers."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
@@ -89,10 +89,6 @@ class TransactionEvidence:
 
     here: PartitionTransactions = field(default_factory=PartitionTransactions)
     coordinated: CoordinatorHistory | None = None
-
-
-RUN_FIELDS: Final = tuple(part.name for part in fields(DataRun))
-MARKER_FIELDS: Final = tuple(part.name for part in fields(AuditedMarker))
 
 
 def summarized(log: Condensed, missing: Holes, around: Surroundings, log_end: int) -> PartitionTransactions:

@@ -26,6 +26,9 @@ from model_tests.verify import sources
 from model_tests.verify.effort import effort_from_environment
 from model_tests.verify.results import RunEffort
 
+MOST_COMPUTED_MS: Final = 2 * 1_000 / 300
+"""Of client, judge and nodes for a judged step, so that 300 of them fit in a second of two cores."""
+
 ROWS: Final = {RunEffort.QUICK: 500_000, RunEffort.DEFAULT: 3_000_000, RunEffort.DEEP: 10_000_000}
 BATCHES: Final = {RunEffort.QUICK: 20_000, RunEffort.DEFAULT: 100_000, RunEffort.DEEP: 300_000}
 SIMULATED: Final = {RunEffort.QUICK: 15, RunEffort.DEFAULT: 45, RunEffort.DEEP: 300}
@@ -255,6 +258,10 @@ def _probing(effort: RunEffort, _scratch: Path) -> Iterator[Measured]:
     met = load.judged >= 300
     yield Measured("probe: judged steps over one connection", load.judged, "/s", "at least 300", met=met)
     yield Measured("probe: requests judged / not", load.ratio, "x", "at most 1.5", met=load.ratio <= 1.5)
+    met = load.computed <= MOST_COMPUTED_MS
+    yield Measured("probe: CPU time of a judged step", load.computed, "ms", "at most 6.7, 300/s of two cores", met=met)
+    met = load.computed_ratio <= 1.5
+    yield Measured("probe: CPU time of requests judged / not", load.computed_ratio, "x", "at most 1.5", met=met)
 
 
 PARTS: Final[Mapping[str, Part]] = {
@@ -271,7 +278,7 @@ PARTS: Final[Mapping[str, Part]] = {
     "spread": _spread,
     "checks": _checks,
 }
-"""What is measured, by the name that it is asked for with, in order."""
+"""What is measured, by the name on the command line, in order."""
 
 
 def table_of(measured: list[Measured]) -> Table:

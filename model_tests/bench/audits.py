@@ -8,13 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from struct import Struct
 from time import perf_counter
 from typing import Final
 
-from crc32c import crc32c
-
-from model_tests.audit.checksums import Checksums
+from model_tests.audit.checksums import Checksums, sound_batches
 from model_tests.audit.kafka_log import KafkaLog, verdict_options
 from model_tests.audit.log import audit_log, surroundings
 from model_tests.audit.options import DEFAULTS
@@ -27,31 +24,6 @@ from model_tests.spark.session import session
 from reference.errors import Impossible
 from reference.log.config import LogConfig
 from reference.log.disk_log import DiskLog
-
-_HEADER: Final = Struct(">qiiBIhiqqqhii")
-"""Of record batches of version 2: base offset, length, leader epoch, magic, checksum, and what follows it."""
-
-_BEFORE_LENGTH_ENDS: Final = 12
-_CHECKED_FROM: Final = 21
-_CHECKSUM: Final = 4
-"""Bytes that the length does not count, the first byte that the checksum covers, and the place of the checksum in
-`_HEADER`."""
-
-
-def sound_batches(directory: Path) -> int:
-    """How many batches of the segments in a directory, and in those in it, have the checksum that they say."""
-    return sum(_sound_in(path.read_bytes()) for path in sorted(directory.rglob("*.log")))
-
-
-def _sound_in(content: bytes) -> int:
-    view, at, sound = memoryview(content), 0, 0
-    while at + _HEADER.size <= len(content):
-        header = _HEADER.unpack_from(content, at)
-        end = at + _BEFORE_LENGTH_ENDS + header[1]
-        sound += crc32c(view[at + _CHECKED_FROM : end]) == header[_CHECKSUM]
-        at = end
-    return sound
-
 
 CORES: Final = 2
 _MASTER: Final = f"local[{CORES}]"

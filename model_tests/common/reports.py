@@ -2,7 +2,9 @@
 
 import errno
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Final, Protocol
 
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -55,6 +57,19 @@ _PICTURES: Final = {code: 0x2400 + code for code in range(32) if chr(code) not i
 
 class BadInput(Exception):
     """Input that cannot be judged, in one line: what it is, what is wrong with it, what to do instead."""
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """While a file or directory is written: an error of the system is bad input.
+
+    Raises:
+        BadInput: it cannot be written.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise BadInput(f"{path} cannot be written: {error.strerror}") from error
 
 
 _NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from model_tests.traces.schema import OF_ID, Row, columns_of
+from reference.world.steps import TIMEOUT
 from spec import rules
 from spec.protocol.records import ProducerEntry
 from spec.rules import Rule
@@ -183,6 +184,18 @@ def _left_open(row: Row) -> dict[str, Any]:
     return {name: row[name.replace("after_", "before_")] for name in _AFTER}
 
 
+def _is_timed_out(row: Row, branch: str) -> bool:
+    return bool(row["api"] == TIMEOUT and row["after_txn_state"] == TransactionState.PREPARE_ABORT)
+
+
+def _as_before(row: Row) -> dict[str, Any]:
+    return {name: row[name.replace("after_", "before_", 1)] for name in (*_AFTER, "after_txn_partitions")}
+
+
+def _completed_earlier(row: Row) -> dict[str, Any]:
+    return {"after_txn_updated_ms": row["after_txn_updated_ms"] - 1}
+
+
 def _within_its_timeout(row: Row) -> dict[str, Any]:
     return {"time_ms": row["before_txn_started_ms"]}
 
@@ -195,6 +208,26 @@ def _with_last_epoch(row: Row) -> dict[str, Any]:
     return {"after_txn_last_epoch": row["after_txn_epoch"] - 1 if row["after_txn_epoch"] else 7}
 
 
+def _adds(row: Row, branch: str) -> bool:
+    return bool(row["api"] == Api.ADD_PARTITIONS_TO_TXN and branch == "passed" and row["error"] == 0)
+
+
+def _with_a_partition(row: Row) -> dict[str, Any]:
+    return {"after_txn_partitions": 1}
+
+
+def _not_registered(row: Row) -> dict[str, Any]:
+    return {"after_partition_registered": False}
+
+
+def _loads_without_versions(row: Row, branch: str) -> bool:
+    return bool(row["api"] == "CoordinatorLoad" and row["transaction_version"] == 0 and row["after_txn_state"] >= 0)
+
+
+def _of_another_client(row: Row) -> dict[str, Any]:
+    return {"after_txn_client_version": 2}
+
+
 OF_COORDINATORS: Final = (
     StepCorruption(
         "a stale epoch ends a transaction", rules.FENCE_STALE_EPOCH, _of(Api.END_TXN, "epoch_other"), _agreed
@@ -205,10 +238,18 @@ OF_COORDINATORS: Final = (
     StepCorruption("an identity is repeated", rules.IDS_IDENTITY_NEVER_REPEATS, _hands_out("bumps"), _counted_on(0)),
     StepCorruption("a new instance does not fence", rules.FENCE_ZOMBIE_CANNOT_COMMIT, _fences, _left_open),
     StepCorruption("a verification is contradicted", rules.TXN_REGISTERED_BEFORE_DATA, _is_verified, _contradicted),
-    StepCorruption(
-        "an abort before its time", rules.TXN_TIMEOUT, _of("TransactionTimeout", "timed_out"), _within_its_timeout
-    ),
+    StepCorruption("an abort before its time", rules.TXN_TIMEOUT, _is_timed_out, _within_its_timeout),
+    StepCorruption("a timeout that does not come", rules.TXN_TIMEOUT, _is_timed_out, _as_before),
+    StepCorruption("a completion before its time", rules.TXN_LEGAL_TRANSITION, _completes, _completed_earlier),
     StepCorruption("an id expires in a transaction", rules.TXN_EXPIRY, _expires, _of_an_open_transaction),
+    StepCorruption(
+        "partitions outlive an identity", rules.IDS_IDENTITY_NEVER_REPEATS, _hands_out("bumps"), _with_a_partition
+    ),
+    StepCorruption("a completion leaves a partition", rules.TXN_LEGAL_TRANSITION, _completes, _with_a_partition),
+    StepCorruption("a partition is added and not there", rules.TXN_LEGAL_TRANSITION, _adds, _not_registered),
+    StepCorruption(
+        "a client's version is in no record", rules.TXN_FAILOVER, _loads_without_versions, _of_another_client
+    ),
     StepCorruption(
         "memory outlives a failover", rules.TXN_FAILOVER, _of("CoordinatorLoad", "loaded"), _with_last_epoch
     ),

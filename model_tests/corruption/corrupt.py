@@ -44,7 +44,7 @@ def corrupted(corruption: StepCorruption, traces: Iterable[Sequence[Row]], numbe
     """
     for rows in traces:
         for row in rows:
-            if _fits(corruption, row):
+            if fits(corruption, row):
                 changed = [_renumbered(other, number, corruption, row) for other in rows]
                 if not corruption.drops:
                     return CorruptedTrace(corruption, changed, number, row["step"])
@@ -55,7 +55,8 @@ def corrupted(corruption: StepCorruption, traces: Iterable[Sequence[Row]], numbe
     raise LookupError(f"no step of these traces fits {corruption.name!r}")
 
 
-def _fits(corruption: StepCorruption, row: Row) -> bool:
+def fits(corruption: StepCorruption, row: Row) -> bool:
+    """Whether a step can be made false this way: the rule is claimed there, at stake, and holds."""
     found = _judged(row)
     if found is None:
         return False

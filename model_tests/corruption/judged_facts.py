@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from model_tests.judging.chains import AnyLink, check_of, of_kind
 from model_tests.judging.columns_judged import columns_of_step
 from model_tests.judging.compiled import Compiled, Place, compiled
-from model_tests.judging.coordinator_links import ID_LINK, NEW_ID_LINK, OPEN_LINK
+from model_tests.judging.coordinator_links import COMPLETING_LINK, ID_LINK, NEW_ID_LINK, OPEN_LINK
 from model_tests.judging.follower_links import FOLLOWER_LINK
 from model_tests.judging.histories import Histories, JudgedEvent
 from model_tests.judging.history_links import HISTORY_CHAINS, NAMES, HistoryLink, check_of_history
@@ -66,6 +66,7 @@ def _of_links(chains: Chains, row: Row) -> Iterator[Fact]:
         ID_LINK: chains.of_id(row),
         NEW_ID_LINK: chains.of_new_id(row),
         OPEN_LINK: chains.of_open(row),
+        COMPLETING_LINK: chains.of_completing(row),
     }
     for kind, step in steps.items():
         if step is None:

@@ -152,7 +152,7 @@ def shows_no_change(row: Row) -> bool:
 
 def _is_client_event(row: Row) -> bool:
     """Whether a client does something or gets an answer; a coordinator's step for its transaction is none."""
-    return row["api"].startswith(_CLIENT) or EVENT_KINDS.get(row["api"], EventKind.ASKED) is not EventKind.ASKED
+    return row["api"].startswith(_CLIENT) or EVENT_KINDS.get(row["api"], EventKind.HANDLED) is not EventKind.HANDLED
 
 
 def _moved(row: Row) -> set[str]:

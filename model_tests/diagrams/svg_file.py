@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from model_tests.common.reports import BadInput
+from model_tests.common.reports import writing
 from model_tests.diagrams.events import Sequence
 from model_tests.diagrams.sequence_svg import svg_of
 
@@ -13,7 +13,5 @@ def draw(sequence: Sequence, svg: Path) -> None:
     Raises:
         BadInput: the file cannot be written.
     """
-    try:
+    with writing(svg):
         svg.write_text(svg_of(sequence))
-    except OSError as error:
-        raise BadInput(f"{svg} cannot be written: {error.strerror}") from error

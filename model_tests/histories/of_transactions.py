@@ -66,7 +66,7 @@ def _parted(order: LogOrder, reported: Severity, operation: int, seen: Integers,
     words, sent = Describing(order), order.sent.reported
     (writer,) = words.called(operation)
     aborted = "" if order.took_effect[operation] else ", which is aborted,"
-    behind = ", though readers went on behind it" if order.took_effect[operation] else ""
+    behind = ", though readers continued after it" if order.took_effect[operation] else ""
     message = (
         f"of {writer}{aborted} {_at(order, words, seen[0])} was read, and {_at(order, words, missed[0])} "
         f"was not{behind} ({len(seen)} records read, {len(missed)} not)"

@@ -11,6 +11,8 @@ from typing import Any, Final, TypeAlias
 
 from model_tests.judging import coordinator_links, follower_links, links, log_links, place_links
 from model_tests.judging.coordinator_links import (
+    COMPLETING_LINK,
+    COMPLETING_LINKS,
     ID_LINK,
     ID_LINKS,
     NEW_ID_LINK,
@@ -84,6 +86,7 @@ class Chain:
         members: whether a step is on such a key.
         texts: columns of the key that hold text, after the trace.
         numbers: columns of the key that hold integers.
+        drawn: an integer of the key that is worked out of columns, where there is one.
         leaves: whether a step leaves anything to the next; after one that does not, the chain begins anew.
     """
 
@@ -92,6 +95,7 @@ class Chain:
     members: Callable[[Scalar], Term]
     texts: tuple[str, ...]
     numbers: tuple[str, ...]
+    drawn: Callable[[Scalar], Term] | None = None
     leaves: Callable[[Scalar], Term] = lambda _: True
 
     @property
@@ -125,7 +129,7 @@ def _is_batch_or_break(of: Scalar) -> Term:
     return all_of(links.on_key(of), any_of(batch, links.breaks_sequences(of)))
 
 
-_STATE, _BATCHES, _LOG, _ID, _IDENTITY, _FOLLOWER, _PLACE, _NEW_ID, _OPEN = range(1, 10)
+_STATE, _BATCHES, _LOG, _ID, _IDENTITY, _FOLLOWER, _PLACE, _NEW_ID, _OPEN, _COMPLETING = range(1, 11)
 
 CHAINS: Final[Mapping[int, Chain]] = {
     _STATE: Chain(LINK, LINKS[1:], links.on_key, ("node", "topic"), ("partition", "producer_id")),
@@ -157,9 +161,10 @@ CHAINS: Final[Mapping[int, Chain]] = {
     _NEW_ID: Chain(
         NEW_ID_LINK,
         NEW_ID_LINKS,
-        coordinator_links.hands_out_new_id,
+        coordinator_links.draws_id,
         (),
-        ("reply_producer_id",),
+        (),
+        drawn=coordinator_links.drawn_id,
     ),
     _OPEN: Chain(
         OPEN_LINK,
@@ -167,6 +172,14 @@ CHAINS: Final[Mapping[int, Chain]] = {
         coordinator_links.changes_id,
         ("transactional_id",),
         (),
+    ),
+    _COMPLETING: Chain(
+        COMPLETING_LINK,
+        COMPLETING_LINKS,
+        lambda of: any_of(coordinator_links.begins_completing(of), coordinator_links.completes(of)),
+        ("node", "transactional_id"),
+        (),
+        leaves=coordinator_links.begins_completing,
     ),
 }
 """Every chain by its number."""
@@ -196,7 +209,8 @@ def row_at_place(sheet: Sheet) -> tuple[Term, NamedValues]:
 
 def _row_on(number: int, sheet: Sheet) -> tuple[Term, NamedValues]:
     chain, of = CHAINS[number], sheet.column
-    key = sheet.hashed(of("trace"), number, *map(of, (*chain.texts, *chain.numbers)))
+    drawn = () if chain.drawn is None else (chain.drawn(of),)
+    key = sheet.hashed(of("trace"), number, *map(of, (*chain.texts, *chain.numbers)), *drawn)
     left = GuardedValue(chain.leaves(of), _integers(sheet, map(_bare, chain.left)))
     return chain.members(of), row_of_chain(number, key, of("step"), left=left, found=_integers(sheet, chain.found))
 

@@ -16,14 +16,18 @@ from model_tests.judging import (
 )
 from model_tests.judging.chains import of_kind
 from model_tests.judging.coordinator_links import (
+    AT_NODE,
     BY_ID,
+    COMPLETING_LINK,
     ID_LINK,
-    NEW_ID,
     NEW_ID_LINK,
     OPEN_LINK,
+    begins_completing,
     changes_id,
+    completes,
+    drawn_id,
+    draws_id,
     hands_out,
-    hands_out_new_id,
     is_change_of_id,
 )
 from model_tests.judging.coordinator_verdicts import as_recorded, is_coordinators
@@ -86,8 +90,11 @@ def _read(row: Row) -> Iterator[frozenset[str]]:
         yield _of_links(PLACE_LINK) | frozenset(place_links.KEY)
     if coordinator_links.is_on_id(row):
         yield _of_links(ID_LINK) | frozenset((*coordinator_links.AT_NODE, *coordinator_links.IDENTITY))
-    if hands_out_new_id(row.__getitem__):
-        yield _of_links(NEW_ID_LINK) | columns_read(hands_out_new_id(Sheet().column)) | frozenset(NEW_ID)
+    of = Sheet().column
+    if draws_id(row.__getitem__):
+        yield _of_links(NEW_ID_LINK) | columns_read(draws_id(of), drawn_id(of)) | {"trace"}
+    if begins_completing(row.__getitem__) or completes(row.__getitem__):
+        yield _of_links(COMPLETING_LINK) | columns_read(begins_completing(of), completes(of)) | frozenset(AT_NODE)
     if is_change_of_id(row):
         yield _of_links(OPEN_LINK) | columns_read(changes_id(Sheet().column)) | frozenset(BY_ID)
     event = EVENT_KINDS.get(row["api"])

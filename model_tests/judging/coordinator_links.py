@@ -2,22 +2,24 @@
 
 At one node an id is before a step what the step before left: elections, resignations and restarts leave steps too.
 An identity that was handed out once is not handed out again, by whichever node. Nor is a producer id: to no other id,
-and to no producer without one. The next coordinator of an id knows it while its transaction is open, and loads what was
-written of it.
+and to no producer without one; those that a coordinator draws for an id whose epochs are used up are among them. The
+next coordinator of an id knows it while its transaction is open, and loads what was written of it. A transaction is
+complete as of the time at which its coordinator began to complete it.
 """
 
 from typing import Any, Final
 
-from model_tests.judging.compiled import holds
+from model_tests.judging.compiled import compiled, holds
 from model_tests.judging.step_link import Scalar, StepLink
 from model_tests.traces.schema import transaction_entry_of
 from spec import rules
-from spec.algebra import all_of, any_of, implies, negate
+from spec.algebra import Term, all_of, any_of, choose, implies, negate
 from spec.evidence import Layer, evidences
 from spec.judging.judge import RuleCheck
 from spec.protocol.coordinator import is_at_rest, is_in, is_preparing
 from spec.protocol.ending import keeps_outcome
 from spec.protocol.records import flatten
+from spec.readings.formulas import Sheet
 from spec.vocabulary import ABSENT, Api, TransactionState
 
 ID_LINK: Final = "id_link"
@@ -27,7 +29,7 @@ IDENTITY: Final = ("trace", "transactional_id", "reply_producer_id", "reply_epoc
 
 NEW_ID_LINK: Final = "new_id_link"
 
-NEW_ID: Final = ("trace", "reply_producer_id")
+COMPLETING_LINK: Final = "completing_link"
 
 OPEN_LINK: Final = "open_transaction_link"
 
@@ -57,8 +59,9 @@ def new_identity(scalar: Scalar) -> RuleCheck:
 
 @evidences(rules.IDS_UNIQUE, Layer.TRACE)
 def new_producer_id(scalar: Scalar) -> RuleCheck:
-    """A producer id that a step hands out was never handed out before."""
-    return RuleCheck(rules.IDS_UNIQUE, scalar("reply_producer_id") >= 0, negate(scalar(_REPEATED)))
+    """A producer id that a step draws was never drawn before."""
+    draws = any_of(scalar("reply_producer_id") >= 0, scalar("after_txn_next_producer_id") >= 0)
+    return RuleCheck(rules.IDS_UNIQUE, draws, negate(scalar(_REPEATED)))
 
 
 @evidences(rules.TXN_FAILOVER, Layer.TRACE)
@@ -95,6 +98,17 @@ def loaded_as_written(scalar: Scalar) -> RuleCheck:
     return RuleCheck(rules.TXN_FAILOVER, at_stake, holds)
 
 
+@evidences(rules.TXN_LEGAL_TRANSITION, Layer.TRACE)
+def completed_as_begun(scalar: Scalar) -> RuleCheck:
+    """The time of a completion is that at which its coordinator began to complete the transaction, by its own clock.
+
+    Source: TransactionMetadata.prepareComplete, which takes the time before the markers go.
+    """
+    at_stake = all_of(scalar("has_previous"), _reaches_target(scalar))
+    holds = scalar("after_txn_updated_ms") == scalar("previous_time_ms")
+    return RuleCheck(rules.TXN_LEGAL_TRANSITION, at_stake, holds)
+
+
 def on_id(scalar: Scalar) -> Any:
     """A step is a transactional id's at a node; an answer that an application got is at none."""
     return all_of(negate(scalar("transactional_id") == ""), negate(scalar("node") == ""), scalar("origin") < 0)
@@ -110,6 +124,45 @@ def hands_out_new_id(scalar: Scalar) -> Any:
     same = any_of(*(scalar("reply_producer_id") == scalar(name) for name in known))
     request = all_of(any_of(*(scalar("api") == api for api in HANDING_OUT)), negate(scalar("node") == ""))
     return all_of(request, scalar("error") == 0, scalar("reply_producer_id") >= 0, negate(same))
+
+
+def draws_for_the_end(scalar: Scalar) -> Any:
+    """A coordinator draws the producer id that an id is to have after its transaction, which may be its own abort."""
+    drawn = scalar("after_txn_next_producer_id")
+    known = all_of(on_id(scalar), scalar("before_txn_state") >= 0)
+    return all_of(known, drawn >= 0, negate(drawn == scalar("before_txn_next_producer_id")))
+
+
+def draws_id(scalar: Scalar) -> Any:
+    """A node draws a producer id: it hands one out, or is going to."""
+    return any_of(hands_out_new_id(scalar), draws_for_the_end(scalar))
+
+
+def drawn_id(scalar: Scalar) -> Any:
+    """The producer id that a step draws."""
+    return choose(hands_out_new_id(scalar), scalar("reply_producer_id"), scalar("after_txn_next_producer_id"))
+
+
+def begins_completing(scalar: Scalar) -> Any:
+    """A coordinator has decided a transaction, or loaded one that is decided, and begins to complete it."""
+    begun = negate(scalar("before_txn_pending") == scalar("after_txn_pending"))
+    return all_of(on_id(scalar), begun, _is_complete(scalar("after_txn_pending")))
+
+
+def completes(scalar: Scalar) -> Any:
+    """A transaction that was to be completed is complete."""
+    return all_of(on_id(scalar), _reaches_target(scalar))
+
+
+def _reaches_target(scalar: Scalar) -> Term:
+    target = scalar("before_txn_pending")
+    return all_of(_is_complete(target), scalar("after_txn_state") == target)
+
+
+def _is_complete(state: Term) -> Term:
+    return any_of(
+        *(state == each.value for each in (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT))
+    )
 
 
 def changes_id(scalar: Scalar) -> Any:
@@ -128,6 +181,9 @@ def hands_out(scalar: Scalar) -> Any:
     return all_of(scalar("error") == 0, scalar("reply_producer_id") >= 0, changed)
 
 
+is_completing: Final = compiled({"begins": begins_completing(Sheet().column), "completes": completes(Sheet().column)})
+"""Whether a step begins to complete a transaction, and whether it completes one; it takes a row."""
+
 is_change_of_id: Final = holds(changes_id)
 """The same as `changes_id`, of a row."""
 
@@ -137,7 +193,13 @@ ID_LINKS: Final = (
 )
 
 NEW_ID_LINKS: Final = (
-    StepLink("producer_id", rules.IDS_UNIQUE, new_producer_id, "a producer id that was never handed out"),
+    StepLink("producer_id", rules.IDS_UNIQUE, new_producer_id, "a producer id that was never drawn"),
+)
+
+COMPLETING_LINKS: Final = (
+    StepLink(
+        "completion_time", rules.TXN_LEGAL_TRANSITION, completed_as_begun, "the time at which its completion began"
+    ),
 )
 
 OPEN_LINKS: Final = (

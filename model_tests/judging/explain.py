@@ -10,13 +10,16 @@ from model_tests.judging.check_report import StepViolation
 from model_tests.judging.coordinator_links import (
     AT_NODE,
     BY_ID,
+    COMPLETING_LINK,
     ID_LINK,
     IDENTITY,
-    NEW_ID,
     NEW_ID_LINK,
     OPEN_LINK,
+    begins_completing,
+    completes,
+    drawn_id,
+    draws_id,
     hands_out,
-    hands_out_new_id,
     is_change_of_id,
     is_on_id,
 )
@@ -90,7 +93,12 @@ def _was_handed_out(row: Row, rows: Sequence[Row]) -> bool:
 
 def is_same_key(kind: str, row: Row, other: Row) -> bool:
     """Whether another step is on the key of its own values that a step is on."""
-    return is_on(kind, other) and itemgetter(*KEYS[kind])(other) == itemgetter(*KEYS[kind])(row)
+    return is_on(kind, other) and _key(kind, other) == _key(kind, row)
+
+
+def _key(kind: str, row: Row) -> tuple[Any, ...]:
+    drawn = (drawn_id(row.__getitem__),) if kind == NEW_ID_LINK else ()
+    return (*(row[name] for name in KEYS[kind]), *drawn)
 
 
 def is_on(kind: str, row: Row) -> bool:
@@ -98,7 +106,9 @@ def is_on(kind: str, row: Row) -> bool:
     if kind == ID_LINK:
         return is_on_id(row)
     if kind == NEW_ID_LINK:
-        return bool(hands_out_new_id(row.__getitem__))
+        return bool(draws_id(row.__getitem__))
+    if kind == COMPLETING_LINK:
+        return bool(begins_completing(row.__getitem__) or completes(row.__getitem__))
     if kind == OPEN_LINK:
         return is_change_of_id(row)
     if kind == FOLLOWER_LINK:
@@ -115,7 +125,8 @@ KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     FOLLOWER_LINK: follower_links.KEY,
     PLACE_LINK: place_links.KEY,
     ID_LINK: AT_NODE,
-    NEW_ID_LINK: NEW_ID,
+    NEW_ID_LINK: ("trace",),
+    COMPLETING_LINK: AT_NODE,
     OPEN_LINK: BY_ID,
 }
 

@@ -5,7 +5,7 @@ from typing import Final
 
 from model_tests.judging.chains import check_of, of_kind
 from model_tests.judging.compiled import Compiled, Place, compiled
-from model_tests.judging.coordinator_links import hands_out, hands_out_new_id
+from model_tests.judging.coordinator_links import drawn_id, draws_id, hands_out
 from model_tests.judging.coordinator_verdicts import as_recorded
 from model_tests.judging.history_links import HISTORY_CHAINS, check_of_history
 from model_tests.judging.replication_verdicts import judged as of_replication
@@ -89,8 +89,9 @@ def identity_judge() -> Compiled:
 
 @cache
 def new_id_judge() -> Compiled:
-    """Whether a step hands out a producer id that is new; it takes a row."""
-    return compiled({"hands_out": hands_out_new_id(Sheet().column)})
+    """Whether a step draws a producer id, and which; it takes a row."""
+    sheet = Sheet()
+    return compiled({"draws": draws_id(sheet.column), "drawn": drawn_id(sheet.column)})
 
 
 @cache

@@ -36,7 +36,7 @@ CUT: Final = "steps of the trace are missing: its client events are not judged"
 class StepTable(Protocol):
     """Every step of some files."""
 
-    def said(self, name: str) -> Term:
+    def filled(self, name: str) -> Term:
         """A column, with what is absent where a step leaves it out."""
 
     def among(self, name: str, values: Iterable[Any]) -> Term:
@@ -82,10 +82,10 @@ class PathContents(Generic[Steps]):
 
 def filled(table: pa.Table) -> pa.Table:
     """The table by trace and step; of what a step leaves out, what is absent."""
-    said = {name: table[name] for name in table.column_names}
-    here = (name for name in said if said[name].null_count and name in BY_NAME and name not in MAY_BE_UNSAID)
-    said |= {name: pc.fill_null(said[name], BY_NAME[name].absent) for name in here}
-    whole = pa.table(said)
+    columns = {name: table[name] for name in table.column_names}
+    here = (name for name in columns if columns[name].null_count and name in BY_NAME and name not in MAY_BE_UNSAID)
+    columns |= {name: pc.fill_null(columns[name], BY_NAME[name].absent) for name in here}
+    whole = pa.table(columns)
     return whole if _is_in_order(whole) else whole.sort_by([("trace", "ascending"), ("step", "ascending")])
 
 

@@ -4,12 +4,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from model_tests.common.reports import BadInput
+from markupsafe import Markup
+
+from model_tests.common.html_page import html_page
+from model_tests.common.reports import BadInput, writing
+from model_tests.diagrams.sequence_svg import svg_of
 from model_tests.kip.loading import loaded, said_of
-from model_tests.kip.page import write_page
 from model_tests.kip.proving import proved_facts, proved_variant
-from model_tests.kip.report import KipReport
-from model_tests.kip.searching import controls, searched
+from model_tests.kip.report import KipReport, heading
+from model_tests.kip.searching import DrawnRun, controls, searched
 from model_tests.verify.prove import ANSWERS
 from spec.systems.transactions.variant import Variant
 
@@ -63,3 +66,22 @@ def _parts(only: str) -> tuple[str, ...]:
     if strangers := [part for part in requested if part not in PARTS]:
         raise BadInput(f"--only takes {', '.join(PARTS)}; not {strangers[0]!r}")
     return requested
+
+
+def write_page(report: KipReport, file: Path) -> None:
+    """Write the page of a report.
+
+    Raises:
+        BadInput: the file cannot be written.
+    """
+    with writing(file):
+        file.write_text(page(report), encoding="utf-8")
+
+
+def page(report: KipReport) -> str:
+    """The page as text."""
+    return html_page("model_tests.kip", report=report, plain=report.to_json(), heading=heading, drawn=_drawn)
+
+
+def _drawn(run: DrawnRun) -> Markup:
+    return Markup(svg_of(run.picture))

@@ -17,7 +17,7 @@ from spec.engines.proof_cache import Entries, ProofCache, read, write
 from spec.systems.assumptions import Assumption
 from spec.systems.language import System
 from spec.systems.transactions.broken import NEAR_THE_END
-from spec.systems.transactions.proof import UNBOUNDED
+from spec.systems.transactions.proof import ONE_ID
 from spec.systems.transactions.variant import Variant
 from spec.systems.transactions.variant_facts import facts_of
 from spec.systems.transactions.world import Bounds, finite
@@ -38,12 +38,12 @@ class OpenObligation:
 
     Attributes:
         found: a state in which every lemma holds, and an action that breaks the claim; None if there is none.
-        said: why there is none.
+        reason: why there is none.
     """
 
     obligation: Obligation
     found: InductionCounterexample | None
-    said: str = ""
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ def drawn(variant: Variant, failing: Sequence[Obligation]) -> tuple[OpenObligati
     """Each obligation that is not proved, the first of them with a counterexample to induction, if there is one."""
     if not failing:
         return ()
-    knobs = replace(UNBOUNDED, profile=finite(UNBOUNDED.profile, NEAR_THE_END))
+    knobs = replace(ONE_ID, profile=finite(ONE_ID.profile, NEAR_THE_END))
     system = variant.proved(knobs)
     sizes = replace(variant.under(knobs), bounds=DRAWN_IN).sizes()
     search = InductionSearch(system, instance_of(system, sizes))

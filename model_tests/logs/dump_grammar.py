@@ -85,7 +85,7 @@ _INNER: Final = re.compile(
     r"|(?P<BATCH>baseOffset:\s+-?\d+\s+lastOffset:)|(?P<STATE>(?<![^\s|>\"(),=\\])[^\s|>\"(),=\\]+::TransactionMetadata\()"
     r"|(?P<OFFSET>\[[^\[\]\s]{1,600},\d+\]::(?:OffsetAndMetadata\(|\[OffsetMetadata\[))"
 )
-"""Heads within a line: of a listing that somebody made one line of."""
+"""Headings within a line, of a listing whose line breaks are lost."""
 
 _IN_INNER: Final = ("ffset:", "Dumping", "::")
 """One of these is in each of them: to look for it takes a hundredth of the time."""

@@ -51,7 +51,7 @@ _USES: Final = tuple(
         ),
         (
             r"\b(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b.*(?:\(kafka\.|kafka|transactionalId|clientId=|coordinator)",
-            f"the log of a broker or of a client, which says what they did and not what is in a partition; {_DUMP}",
+            f"the log of a broker or of a client, which reports what they did, not what is in a partition; {_DUMP}",
         ),
         (r"\borg\.apache\.kafka\.common\.errors\.\w+", f"an error of a client; {_DUMP}"),
     )

@@ -1,22 +1,26 @@
 """Side by side: what followers and controllers decide."""
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import product
 from types import SimpleNamespace
 from typing import Any, Final
 
 from model_tests.machines.side_by_side import DecisionComparison, differing
+from reference.errors import Refusal
 from reference.replication import elections
 from reference.replication.controller import Controller, is_ill_formed
 from reference.replication.elections import ElectionCandidate
 from reference.replication.following import Following
+from reference.replication.kraft_controller import KRaftController
 from reference.replication.messages import UNDEFINED, AlterPartition, EpochEnd
 from spec import rules
 from spec.judging import proposals
 from spec.protocol import electing, repl
+from spec.protocol.guards import branch, error_of
 from spec.protocol.repl import ReturningReplica
 from spec.versions import NEWEST, Profile
-from spec.vocabulary import ABSENT, LeaderEpoch, Offset, Timestamp
+from spec.vocabulary import ABSENT, ErrorCode, LeaderEpoch, Offset, Timestamp
 
 _END: Final = 4  # the leader's log end: every end of an epoch up to one beyond it is tried
 _ENDS: Final = (UNDEFINED, *(EpochEnd(LeaderEpoch(e), Offset(end)) for e, end in product((0, 1, 2), range(_END + 2))))
@@ -132,11 +136,41 @@ def _blank_proposal() -> dict[str, Any]:
     return {name: 0 for name in AlterPartition._fields if name != "insync"}
 
 
+def _proposals() -> Iterator[tuple[Any, ...]]:
+    epochs = (0, 1, 2, 3)
+    yield from product((True, False), epochs, epochs, (1, 2), (1, 2))
+
+
+def _is_granted(leads: bool, leader_epoch: int, partition_epoch: int, led: int, changed: int) -> object:
+    proposal = electing.Proposal(leads, leader_epoch, partition_epoch, ineligible=False)
+    checks = electing.proposal_guards(proposal, led, changed, NEWEST)
+    return ErrorCode(error_of(checks, branch(checks)))
+
+
+def _grants(leads: bool, leader_epoch: int, partition_epoch: int, led: int, changed: int) -> object:
+    there = SimpleNamespace(
+        profile=NEWEST,
+        epoch=0,
+        metadata=SimpleNamespace(check_controller=lambda _: None),
+        check_session_of=lambda *_: None,
+        check_members=lambda *_: None,
+    )
+    there.check_epochs = partial(Controller.check_epochs, there)  # type: ignore[arg-type]
+    state = SimpleNamespace(leader=1 if leads else 2, leader_epoch=led, partition_epoch=changed)
+    request = AlterPartition(1, 0, LeaderEpoch(leader_epoch), partition_epoch, {})
+    try:
+        KRaftController.check_proposal(there, state, request)  # type: ignore[arg-type]
+    except Refusal as refusal:
+        return refusal.code
+    return ErrorCode.NONE
+
+
 _SURVIVES: Final = rules.REPL_COMMITTED_SURVIVES
 
 OF_REPLICAS: Final = (
     DecisionComparison("a follower cuts its log", rules.REPL_PREFIX_AGREEMENT, _answers, _cut, _cuts),
     DecisionComparison("a leader is elected", _SURVIVES, _elections, _elected, _elects),
+    DecisionComparison("a proposal is granted", _SURVIVES, _proposals, _is_granted, _grants),
     DecisionComparison("a member may join", _SURVIVES, _members, _is_eligible, _may_join),
     DecisionComparison("a proposed set is ill-formed", _SURVIVES, _proposed_sets, _lacks, _is_ill_formed),
 )

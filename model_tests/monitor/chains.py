@@ -9,12 +9,12 @@ from model_tests.judging import follower_links, links, log_links, place_links
 from model_tests.judging.coordinator_links import (
     AT_NODE,
     BY_ID,
-    HANDING_OUT,
+    COMPLETING_LINK,
     IDENTITY,
-    NEW_ID,
     NEW_ID_LINK,
     OPEN_LINK,
     is_change_of_id,
+    is_completing,
 )
 from model_tests.judging.follower_links import FOLLOWER_LINK
 from model_tests.judging.judges import identity_judge, new_id_judge
@@ -32,7 +32,6 @@ _follower_of: Final = itemgetter(*follower_links.KEY)
 _place_of: Final = itemgetter(*place_links.KEY)
 _id_of: Final = itemgetter(*AT_NODE)
 _identity_of: Final = itemgetter(*IDENTITY)
-_new_id_of: Final = itemgetter(*NEW_ID)
 _open_of: Final = itemgetter(*BY_ID)
 
 
@@ -126,11 +125,25 @@ class Chains:
         return LinkArguments(row, previous or NOTHING, NOTHING, reported)
 
     def of_new_id(self, row: Row) -> LinkArguments | None:
-        """A step that hands out a new producer id with the one before it that handed out the same; none of others."""
-        if row["api"] not in HANDING_OUT or not new_id_judge()(row)[0]:
+        """A step that draws a producer id with the one before it that drew the same; none of others."""
+        if row["reply_producer_id"] < 0 and row["after_txn_next_producer_id"] < 0:
             return None
-        step = self._after_previous(row, NEW_ID_LINK, _new_id_of(row))
+        draws, drawn = new_id_judge()(row)
+        if not draws:
+            return None
+        step = self._after_previous(row, NEW_ID_LINK, (row["trace"], drawn))
         return step._replace(chain={"handed_out_before": step.chain["has_previous"]})
+
+    def of_completing(self, row: Row) -> LinkArguments | None:
+        """A step that begins to complete a transaction, or completes one, with the one that began; none of others."""
+        begins, completes = is_completing(row)
+        if not begins and not completes:
+            return None
+        key = COMPLETING_LINK, _id_of(row)
+        previous = self._latest.pop(key, None)
+        if begins:
+            self._latest[key] = row
+        return LinkArguments(row, previous or NOTHING, NOTHING, {"has_previous": previous is not None})
 
     def of_open(self, row: Row) -> LinkArguments | None:
         """A step that changes what is known of an id with the one before it, at whichever node; none of others."""

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from model_tests.common.reports import BadInput
+from model_tests.common.reports import BadInput, writing
 from model_tests.judging.coordinator_verdicts import NEEDED as NEEDED_OF_COORDINATORS
 from model_tests.judging.history_links import EVENT_KINDS
 from model_tests.judging.local_files import UNREADABLE, steps_in
@@ -141,7 +141,7 @@ def _read_parquet(path: Path, trace: int | None) -> Iterator[dict[str, Any]]:
             table = pa.Table.from_batches([batch]).select(here).cast(pa.schema([schema.field(name) for name in here]))
             empty = [name for name in here if name in NEEDED and table[name].null_count]
             if empty:
-                raise BadInput(f"{path}: {_some(empty)} null; what does not apply is said as absent")
+                raise BadInput(f"{path}: {_some(empty)} null; a value that does not apply is absent")
             yield from (table if trace is None else table.filter(pc.field("trace") == trace)).to_pylist()
 
 
@@ -195,7 +195,7 @@ def _require_whole(rows: Sequence[Row], path: Path) -> None:
     for expected, row in enumerate(rows):
         if row["step"] != expected:
             wrong = f"step {expected} is missing" if row["step"] > expected else f"step {row['step']} comes twice"
-            raise BadInput(f"{path}: of trace {row['trace']} {wrong}, so that nothing can be said of the others")
+            raise BadInput(f"{path}: of trace {row['trace']} {wrong}, so the others cannot be judged")
 
 
 def _some(names: Iterable[object]) -> str:
@@ -218,11 +218,9 @@ def trace_writer(path: Path) -> Iterator[Write]:
     """
     if not path.name.endswith((*NDJSON, *PARQUET)):
         raise BadInput(f"{path}: the name of a trace file ends in {', '.join((*PARQUET, *NDJSON))}")
-    try:
-        with _ndjson_writer(path) if path.name.endswith(NDJSON) else _parquet_writer(path) as write:
-            yield write
-    except OSError as error:
-        raise BadInput(f"{path} cannot be written: {error.strerror}") from error
+    writer = _ndjson_writer(path) if path.name.endswith(NDJSON) else _parquet_writer(path)
+    with writing(path), writer as write:
+        yield write
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from model_tests.judging.chains import check_of, of_kind
 from model_tests.judging.check_report import RuleCount, StepViolation
-from model_tests.judging.coordinator_links import ID_LINK, NEW_ID_LINK, OPEN_LINK
+from model_tests.judging.coordinator_links import COMPLETING_LINK, ID_LINK, NEW_ID_LINK, OPEN_LINK
 from model_tests.judging.coordinator_verdicts import is_coordinators
 from model_tests.judging.explain import explain_coordinator, explain_link, explain_step
 from model_tests.judging.explain_history import explain_judged
@@ -91,6 +91,7 @@ class Monitor:
             (ID_LINK, chains.of_id),
             (NEW_ID_LINK, chains.of_new_id),
             (OPEN_LINK, chains.of_open),
+            (COMPLETING_LINK, chains.of_completing),
         )
         self._histories: defaultdict[int, Histories] = defaultdict(Histories)
 

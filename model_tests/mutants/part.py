@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from model_tests.common.derived import complaints
+from model_tests.machines.disk_runs import run_on_disk
+from model_tests.machines.pipeline_runs import run_pipeline
 from model_tests.machines.rule_counts import Ledger
 from model_tests.machines.tape_runs import ANYWHERE
 from model_tests.mutants.decisions.crossing_table import CROSSING, read_cells
@@ -17,6 +19,7 @@ from model_tests.mutants.decisions.replayed_kills import showable, shown
 from model_tests.mutants.decisions.survivors import explained_again, survivors
 from model_tests.mutants.decisions.table import TABLE as DECISIONS
 from model_tests.mutants.decisions.table import counted, not_hunted, read
+from model_tests.mutants.defects.hunting import hunted, without_defect
 from model_tests.mutants.defects.of_disk import OF_DISK
 from model_tests.mutants.defects.of_groups import OF_GROUPS
 from model_tests.mutants.defects.of_pipelines import OF_PIPELINES
@@ -24,10 +27,8 @@ from model_tests.mutants.defects.of_replicas import OF_REPLICAS, hunt_in_replica
 from model_tests.mutants.defects.of_sending import OF_SENDING, hunt_in_sending, true_sending
 from model_tests.mutants.defects.of_small_inputs import OF_SMALL_INPUTS, hunt_side_by_side
 from model_tests.mutants.defects.planted import Planted
-from model_tests.mutants.in_pipelines import hunt_in_pipelines, true_pipelines
 from model_tests.mutants.in_sessions import hunt_in_sessions
 from model_tests.mutants.in_transactions import OF_TRANSACTIONS, hunt_in_transactions, true_transactions
-from model_tests.mutants.on_disk import hunt_on_disk, true_disk
 from model_tests.mutants.on_spark import BROKEN, OF_THE_LOG, broken_guard
 from model_tests.mutants.reference import PLANTED, hunt, run_once
 from model_tests.mutants.states import TABLE as STATES
@@ -76,18 +77,18 @@ def evidence(effort: RunEffort) -> PartResult:
     of_replicas = sampled(OF_REPLICAS, effort, REPLICAS_SAMPLE)
     mutants = (
         *(hunt_in_replicas(planted) for planted in of_replicas),
-        *(hunt_in_pipelines(planted) for planted in of_pipelines),
+        *(hunted(planted, run_pipeline) for planted in of_pipelines),
         *(hunt_in_transactions(planted) for planted in of_transactions),
         *(hunt(planted) for planted in of_append),
         *(hunt_in_sending(planted) for planted in OF_SENDING),
-        *(hunt_on_disk(planted) for planted in of_disk),
+        *(hunted(planted, run_on_disk) for planted in of_disk),
         *(hunt_in_sessions(planted) for planted in OF_GROUPS),
         *(hunt_side_by_side(planted) for planted in OF_SMALL_INPUTS),
     )
     runs, failures = true_reference(CONTROL[effort])
-    failures += true_disk(CONTROL[effort])
+    failures += without_defect(run_on_disk, CONTROL[effort], "log on disk")
     failures += true_transactions(CONTROL[effort])
-    failures += true_pipelines(PIPELINE_RUNS[effort])
+    failures += without_defect(run_pipeline, PIPELINE_RUNS[effort], "pipelines")
     failures += true_sending(CONTROL[effort])
     failures += true_replicas(REPLICA_RUNS[effort])
     deep = effort is RunEffort.DEEP

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
-from model_tests.common.reports import BadInput
+from model_tests.common.reports import writing
 
 
 class LinesFile:
@@ -25,7 +25,7 @@ class LinesFile:
             BadInput: there is no room for it.
         """
         line = json.dumps(said, default=self._default)
-        with said_in_one_line(self._path):
+        with writing(self._path):
             self._file.write(line + "\n")
 
     def flush(self) -> None:
@@ -34,21 +34,8 @@ class LinesFile:
         Raises:
             BadInput: there is no room for it.
         """
-        with said_in_one_line(self._path):
+        with writing(self._path):
             self._file.flush()
-
-
-@contextmanager
-def said_in_one_line(path: Path) -> Iterator[None]:
-    """What the system says of a file is bad input.
-
-    Raises:
-        BadInput: the file cannot be written.
-    """
-    try:
-        yield
-    except OSError as error:
-        raise BadInput(f"{path} cannot be written: {error.strerror}") from error
 
 
 @contextmanager
@@ -58,11 +45,11 @@ def lines_file(path: Path, default: Callable[[Any], Any] | None = None) -> Itera
     Raises:
         BadInput: it cannot be made.
     """
-    with said_in_one_line(path):
+    with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         file = path.open("w", encoding="utf-8")
     try:
         yield LinesFile(path, file, default)
     finally:
-        with said_in_one_line(path):
+        with writing(path):
             file.close()

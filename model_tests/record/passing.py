@@ -122,7 +122,7 @@ class Passing:
         await self.broker[1].drain()
 
     async def _stray(self, exchange: Exchange, frame: bytes, milliseconds: int) -> None:
-        """The client's connection breaks; the request arrives after all, and nobody hears the answer."""
+        """The client's connection breaks; the request arrives all the same, and its answer is lost."""
         self._deaf = True
         self.client[1].transport.abort()
         await asyncio.sleep(milliseconds / 1_000)
@@ -193,7 +193,7 @@ class Passing:
     async def _answers(self, open_port: OpenPort) -> None:
         while frame := await read_answer(self.broker[0]):
             if not self._waiting:
-                raise BrokenConnection("the broker answers what nobody has asked")
+                raise BrokenConnection("the broker has sent an answer without a request")
             exchange = self._waiting[0]
             passed = await self._answered(exchange, frame, open_port)
             self.recorder.answered(exchange, len(frame))

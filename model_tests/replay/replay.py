@@ -1,9 +1,10 @@
 """One trace made again from its seed, or read from a file: judged step by step, shrunk if it fails, and drawn."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from rich.console import Console
 
@@ -20,7 +21,6 @@ from model_tests.monitor.monitor import Monitor, rule_counts
 from model_tests.monitor.replay_command import in_file
 from model_tests.monitor.runs import MonitoredRun, SeededRun, run_of
 from model_tests.monitor.shrink import SECONDS
-from model_tests.monitor.tapes import read_tape, reported
 from model_tests.simulate.simulate import STEPS
 from model_tests.traces.schema import Row
 from reference.tape import Tape
@@ -30,6 +30,17 @@ AROUND: Final = 8
 
 LONGEST: Final = 1000
 """Steps that are shown whole; of a longer trace those around its first violation are, or its last ones."""
+
+
+_KINDS: Final = {
+    "seed": int,
+    "workload": str,
+    "profile": str,
+    "transaction_version": int,
+    "steps": int,
+    "tape": list,
+}
+"""What a report has of its run, by type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +84,7 @@ class ReplayReport:
             "known": {count.rule: count.known for count in self.rules if count.known},
             "violations": [str(violation) for violation in self.violations],
             "passed_over": dict(self.passed_over),
-            "run": None if self.run is None else reported(self.run, self.tape),
+            "run": None if self.run is None else tape_json(self.run, self.tape),
             "rows": [dict(row) for row in self.shown],
         }
 
@@ -198,3 +209,41 @@ def _existing(step: int | None, rows: Sequence[Row], name: str) -> int | None:
     if step is not None and not 0 <= step < len(rows):
         raise BadInput(f"{name} has {len(rows)} steps, and none numbered {step}")
     return step
+
+
+def tape_json(run: SeededRun, choices: Sequence[int]) -> dict[str, object]:
+    """The run and its choices as plain JSON values."""
+    return {
+        "seed": run.seed,
+        "workload": run.workload,
+        "profile": run.profile.name,
+        "transaction_version": run.profile.transaction_version,
+        "steps": run.steps,
+        "tape": list(choices),
+    }
+
+
+def read_tape(path: Path) -> tuple[SeededRun, tuple[int, ...]]:
+    """The run and the choices in a report.
+
+    Raises:
+        BadInput: there is no such file, or it has no run.
+    """
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be read: {error.strerror}") from None
+    except ValueError:
+        raise BadInput(f"{path}: not JSON; `eos replay --json FILE` writes the tape of a run") from None
+    values = _values(found.get("run") if isinstance(found, dict) else None, path)
+    run = run_of(*(values[name] for name in ("seed", "steps", "workload", "profile", "transaction_version")))
+    return run, tuple(values["tape"])
+
+
+def _values(found: Any, path: Path) -> Mapping[str, Any]:
+    if not isinstance(found, dict):
+        raise BadInput(f"{path}: has no run; `eos replay --json FILE` writes the tape of a run")
+    wrong = [name for name, kind in _KINDS.items() if type(found.get(name)) is not kind]
+    if wrong or any(type(choice) is not int or choice < 0 for choice in found["tape"]):
+        raise BadInput(f"{path}: of its run, {wrong[0] if wrong else 'the tape'} is not what it should be")
+    return found

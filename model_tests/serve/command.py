@@ -17,7 +17,7 @@ from typing import Any, Final, TextIO, cast
 import typer
 
 from model_tests.common.addresses import LAST_PORT, Address, address_of
-from model_tests.common.reports import BadInput
+from model_tests.common.reports import BadInput, writing
 from model_tests.judging.branch_coverage import coverage
 from model_tests.serve.data import create_topics, opened, recovery, temporary_unless
 from model_tests.serve.judging import TRACE_FILE, Judge
@@ -168,11 +168,9 @@ def recording(directory: Path) -> Iterator[tuple[TextIO, TextIO]]:
         BadInput: they cannot be made, or the disk is full; other errors of the run stay what they are.
     """
     with ExitStack() as files:
-        try:
+        with writing(directory):
             directory.mkdir(parents=True, exist_ok=True)
             trace, wire = (files.enter_context((directory / name).open("w")) for name in (TRACE_FILE, WIRE_LOG))
-        except OSError as error:
-            raise BadInput(f"{directory} cannot be written: {error.strerror}") from error
         try:
             yield trace, wire
         except OSError as error:
@@ -206,7 +204,7 @@ async def _served(
     for line in recovery(service):
         _say(line)
     if not is_loopback(place.host):
-        _say(f"warning: other machines can reach {place.host}, and without authentication anybody can read and write")
+        _say(f"warning: other machines can reach {place.host}, and without authentication anyone can read and write")
     try:
         with suppress(TimeoutError):
             await asyncio.wait_for(server.wait(), seconds)

@@ -33,7 +33,7 @@ def opened(settings: ServerSettings, wall: Wall, directory: Path | None, *, last
         settings: how they behave.
         wall: the time.
         directory: for their data, which is in memory if it is not given.
-        lasts: whether anybody may start on the directory again.
+        lasts: whether a later server may use the directory again.
 
     Raises:
         BadInput: no such nodes can start on the directory.
@@ -65,7 +65,7 @@ def create_topics(service: Service, topics: dict[str, int]) -> None:
         if found is None:
             service.create_topic(name, partitions)
         elif found.partitions != partitions:
-            raise BadInput(f"topic {name} is there with {found.partitions} partitions, not {partitions}")
+            raise BadInput(f"topic {name} exists with {found.partitions} partitions, not {partitions}")
 
 
 def recovery(service: Service) -> list[str]:

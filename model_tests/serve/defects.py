@@ -40,7 +40,7 @@ def _served(name: str, rule: Rule) -> ServedDefect:
 DEFECTS: Final[Mapping[str, ServedDefect]] = {
     "-".join(defect.planted.name.split()): defect
     for defect in (
-        _served("new epoch must go on", rules.SEQ_EPOCH_RESET),
+        _served("new epoch must continue", rules.SEQ_EPOCH_RESET),
         _served("duplicate of another epoch", rules.SEQ_DUPLICATE_WINDOW),
         _served("a commit is decided as an abort", rules.TXN_LEGAL_TRANSITION),
         _served("a partition that is added replaces the others", rules.TXN_LEGAL_TRANSITION),

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 
 from rich.console import Console
 
-from model_tests.common.reports import HOLDS, NOTHING_JUDGED, VIOLATED, BadInput
+from model_tests.common.reports import HOLDS, NOTHING_JUDGED, VIOLATED, BadInput, writing
 from model_tests.diagrams.events import Ending
 from model_tests.diagrams.events import Sequence as Diagram
 from model_tests.diagrams.sequence import text_of
@@ -148,10 +148,8 @@ def run(file: Path, shrink_seconds: float = SECONDS, svg: Path | None = None, **
 
 
 def _write(file: Path, lines: Sequence[Line]) -> None:
-    try:
+    with writing(file):
         file.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    except OSError as error:
-        raise BadInput(f"{file} cannot be written: {error.strerror}") from error
 
 
 def _name(found: LoggedRun, file: Path) -> str:

@@ -141,7 +141,7 @@ class TraceDirectory:
         for name, value in begun.items():
             if before.get(name) != value:
                 reported = f"{name} {_short(before.get(name))}, not {_short(value)}"
-                raise BadInput(f"{self.path} was begun with {reported}: its traces go on as they began, or elsewhere")
+                raise BadInput(f"{self.path} was begun with {reported}: use the same options, or write elsewhere")
 
 
 @contextmanager

@@ -171,5 +171,5 @@ def _checked(line: str, where: str, needed: Collection[str]) -> dict[str, Any]:
             raise BadInput(f"{where}: {name} is {value!r}, not of type {BY_NAME[name].kind}")
     missing = [name for name in BY_NAME if name in needed and name not in row]
     if missing:
-        raise BadInput(f"{where}: without {', '.join(missing)}; what does not apply is said as absent")
+        raise BadInput(f"{where}: without {', '.join(missing)}; a value that does not apply is absent")
     return row

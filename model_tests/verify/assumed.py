@@ -10,6 +10,7 @@ from model_tests.verify.theorems import CLAIMED, SYSTEMS
 from spec.bugs.catalogue import BUGS
 from spec.systems.assumptions import BUGS as OF_BUGS
 from spec.systems.assumptions import Assumption, registered
+from spec.systems.chain import LINKS
 from spec.systems.cleaning import CleaningKnobs as OfCleaning
 from spec.systems.cleaning import cleaning
 from spec.systems.client.producer import ClientKnobs as OfClient
@@ -96,7 +97,7 @@ def unshown(controls: Iterable[Control], assumptions: Iterable[Assumption] | Non
         controls: all that a run has searched.
         assumptions: whose controls; by default every one.
     """
-    seen = {(control.system, control.name) for control in controls if control.got == "violated"}
+    seen = _broken(controls)
     known = {(OF_BUGS, name) for name in BUGS}
     return tuple(
         f"{assumption}: its control was not seen to break anything: {named}"
@@ -104,3 +105,21 @@ def unshown(controls: Iterable[Control], assumptions: Iterable[Assumption] | Non
         for named in assumption.controls
         if (named.system, named.name) not in seen | known
     )
+
+
+def unbroken_links(controls: Iterable[Control]) -> tuple[str, ...]:
+    """The controls that a link of the chain names and that were not seen to break anything, a line each.
+
+    Args:
+        controls: all that a run has searched.
+    """
+    seen = _broken(controls)
+    return tuple(
+        f"the link {link.name}: its control was not seen to break anything: {link.control}"
+        for link in LINKS
+        if (link.control.system, link.control.name) not in seen
+    )
+
+
+def _broken(controls: Iterable[Control]) -> set[tuple[str, str]]:
+    return {(control.system, control.name) for control in controls if control.got == "violated"}

@@ -6,9 +6,10 @@ that its action keeps them.
 
 from collections.abc import Container, Iterator
 from dataclasses import replace
+from typing import Final
 
 from model_tests.verify.breaking import lost_claims
-from model_tests.verify.model_checking import Instanced
+from model_tests.verify.model_checking import Instanced, vacuous
 from model_tests.verify.results import Control
 from spec.engines.explore import explore
 from spec.engines.finite import instance_of
@@ -18,6 +19,7 @@ from spec.systems.replication.controls import CONTROLS, BrokenReplication
 from spec.systems.replication.history import LOSSES_ARE_COUNTED
 from spec.systems.replication.lemmas import LEMMAS
 from spec.systems.replication.proof import proved
+from spec.systems.replication.world import ReplicationKnobs
 
 
 def lemma_controls(requested: Container[Rule]) -> Iterator[Control]:
@@ -31,6 +33,22 @@ def lemma_controls(requested: Container[Rule]) -> Iterator[Control]:
         rule = instance.system.claim(change.violates).rule
         if rule in requested:
             yield _control(change, rule, instance)
+
+
+TRUE: Final = (
+    ReplicationKnobs(appends=1, elections=1, hears_late=True, restarts=True),
+    ReplicationKnobs(appends=1, elections=2, hears_late=True),
+)
+"""Instances of the true system: in one of them each action happens."""
+
+
+def lacking() -> Iterator[str]:
+    """What keeps the lemmas from being about something: one that some state refutes, an action that never happens."""
+    systems = ((proved(knobs, LOSSES_ARE_COUNTED), knobs) for knobs in TRUE)
+    yield from vacuous(
+        Instanced(f"the lemmas, {knobs}", system, system, instance_of(system, knobs.sizes()))
+        for system, knobs in systems
+    )
 
 
 def proved_instance(change: BrokenReplication) -> Instanced:

@@ -51,11 +51,11 @@ LIVELOCKS: Final[Mapping[str, tuple[str, TransactionKnobs]]] = MappingProxyType(
             "prepared_completes",
             quiet(NEWEST, repeated_marker_accepted=False, bounds=replace(_ONE, coordinators=2)),
         ),
-        "KAFKA-16352: nobody waits for the markers any more": (
+        "KAFKA-16352: nothing waits for the markers any more": (
             "prepared_completes",
             quiet(NEWEST, completion_is_of_operation=False, bounds=replace(_ONE, coordinators=2)),
         ),
-        "KAFKA-16352: a fenced client asks for ever": (
+        "KAFKA-16352: a fenced client retries for ever": (
             "fenced_is_reported",
             quiet(NEWEST, completion_is_of_operation=False, times_out=True, bounds=replace(_ONE, coordinators=2)),
         ),

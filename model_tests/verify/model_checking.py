@@ -34,7 +34,7 @@ class Instanced:
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """What one instance showed of some claims: explicit search, and bounded search where it was asked for.
+    """What one instance showed of some claims: explicit search, and bounded search where it was run.
 
     Attributes:
         assumptions: those of the system.
@@ -153,4 +153,4 @@ def controlled(broken: Instanced, violates: str, deepest: int) -> Control:
     if not isinstance(found, Refuted) or found.depth != deep:
         detail = f"explicit search at depth {deep}, bounded search: {found}"
         return reported("searches disagree", detail)
-    return reported("violated", f"depth {deep} by explicit and bounded search: {explicit}")
+    return reported("violated", f"depth {deep} by explicit and bounded search: {explicit}", confirmed=True)

@@ -13,13 +13,13 @@ from model_tests.verify import (
     cleaning_searches,
     idempotence_searches,
     ids_searches,
+    lemma_controls,
     liveness_searches,
     offsets_searches,
     partition_searches,
     replication_searches,
     transactions_searches,
 )
-from model_tests.verify.lemma_controls import lemma_controls
 from model_tests.verify.proved import Proofs, ProvedSystem, SecondOpinions, open_among, why_open
 from model_tests.verify.proving import (
     CONSISTENCY,
@@ -39,7 +39,7 @@ from spec import rules
 from spec.engines.induction import Obligation, Prover, prove_fact
 from spec.engines.proof_cache import Entries
 from spec.engines.second_solver import SecondSolver
-from spec.engines.solving import USUAL, SolverSettings
+from spec.engines.solving import FEW, GLANCE, USUAL, SolverSettings
 from spec.engines.verdict import Refuted
 from spec.evidence import Layer, evidences
 from spec.rules import Rule
@@ -166,7 +166,7 @@ class ProofAttempt:
         """Facts and theorems of each rule that they do not prove: a line each."""
         counts = Counter(fact.rule for fact in self.proofs.facts if fact.rule not in PROVED_HERE)
         facts = (
-            f"{rule.id}: {count} facts of single decisions are asked for all inputs, which is less than the rule"
+            f"{rule.id}: {count} facts of single decisions are proved for all inputs, which is less than the rule"
             for rule, count in counts.items()
         )
         parts = (
@@ -199,7 +199,7 @@ def attempted(
     Args:
         requested: the rules.
         spread: where the tasks are done.
-        settings: how the solver is asked.
+        settings: the solver's settings.
         entries: answers of earlier runs; without them everything is solved.
         version: the transaction version.
     """
@@ -229,15 +229,17 @@ def systems_of(requested: Iterable[Rule]) -> tuple[str, ...]:
 def evidence(effort: RunEffort) -> PartResult:
     """Proofs, searches within bounds, and controls."""
     second = SecondSolver() if effort is RunEffort.DEEP else None
-    attempt = attempted(rules.RULES.values(), settings=replace(USUAL, second=second))
+    glance = FEW if effort is RunEffort.DEEP else GLANCE
+    attempt = attempted(rules.RULES.values(), settings=replace(USUAL, second=second, glance=glance))
     proved = attempt.proofs
     opinions = SecondOpinions.of((*proved.system, *proved.facts))
     results, vacuous = searched(effort, rules.RULES.values())
     behind = after_faults.table()
+    of_searches = tuple(control for each in SEARCHES for control in each.controls(effort))
     controls = (
-        *(control for each in SEARCHES for control in each.controls(effort)),
+        *of_searches,
         *liveness_searches.controls(),
-        *lemma_controls(frozenset(rules.RULES.values())),
+        *lemma_controls.lemma_controls(frozenset(rules.RULES.values())),
         *fact_controls(),
         *step_controls(),
     )
@@ -257,17 +259,23 @@ def evidence(effort: RunEffort) -> PartResult:
             *attempt.unproved,
             *opinions.wrong(),
             *vacuous,
+            *lemma_controls.lacking(),
             *after_faults.lacking(behind),
             *agreement.disagreements(effort),
             *assumed.unshown(controls),
+            *assumed.unbroken_links(controls),
         ),
-        sampled=_compared(effort),
+        sampled="; ".join(_sampled(effort, of_searches)),
     )
 
 
-def _compared(effort: RunEffort) -> str:
+def _sampled(effort: RunEffort, of_searches: Sequence[Control]) -> Iterator[str]:
     some, most = agreement.COMPARED[effort], agreement.COMPARED[RunEffort.DEEP]
-    return "" if some == most else f"both searches: ran {some} of {most} generated configurations"
+    if some != most:
+        yield f"both searches: ran {some} of {most} generated configurations"
+    confirmed = sum(control.confirmed for control in of_searches)
+    if confirmed != len(of_searches):
+        yield f"bounded search of controls: ran {confirmed} of {len(of_searches)}, and explicit search all"
 
 
 def searched(effort: RunEffort, requested: Iterable[Rule]) -> Found:
@@ -285,7 +293,11 @@ def controls_of(requested: Iterable[Rule]) -> tuple[Control, ...]:
     due = frozenset(requested)
     of_searches = (control for each in SEARCHES for control in each.controls(RunEffort.DEFAULT, due))
     of_proofs = (*fact_controls(), *step_controls())
-    return (*of_searches, *lemma_controls(due), *(control for control in of_proofs if control.rule in due))
+    return (
+        *of_searches,
+        *lemma_controls.lemma_controls(due),
+        *(control for control in of_proofs if control.rule in due),
+    )
 
 
 def fact_controls() -> tuple[Control, ...]:

@@ -68,6 +68,7 @@ class Control:
 
     Attributes:
         system: the one that is changed; empty where it is no system.
+        confirmed: two searches, independent of each other, say the same of it.
     """
 
     name: str
@@ -76,6 +77,7 @@ class Control:
     got: str
     detail: str = ""
     system: str = ""
+    confirmed: bool = False
 
     @property
     def passed(self) -> bool:

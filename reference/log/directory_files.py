@@ -7,7 +7,6 @@ from reference.log.damaged_file import DamagedFile, FileDamage
 
 CLEAN_SHUTDOWN: Final = ".kafka_cleanshutdown"
 META_PROPERTIES: Final = "meta.properties"
-QUORUM_STATE: Final = "quorum-state"
 
 
 class PartitionMetadata(NamedTuple):

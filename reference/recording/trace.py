@@ -22,13 +22,6 @@ class ColumnType(StrEnum):
     TEXT = "text"
 
 
-ABSENT_OF: Final[dict[ColumnType, int | bool | str]] = {
-    ColumnType.INTEGER: -1,
-    ColumnType.BOOLEAN: False,
-    ColumnType.TEXT: "",
-}
-
-
 @dataclass(frozen=True, slots=True)
 class Column:
     """One column: name, type, meaning, and the value that means absent."""

@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from typing import Final, NamedTuple
 
 from reference.broker.ids import ProducerIdentity
-from reference.broker.transaction_api import offsets_partition_of
+from reference.broker.transaction_api import BY_BROKER_SINCE, offsets_partition_of
 from reference.broker.transaction_coordinator import TransactionCoordinator
 from reference.broker.transaction_metadata import TopicPartition, TransactionEntry, TransactionMetadata
 from reference.client.coordinator_channel import CoordinatorAnswer
@@ -14,8 +14,8 @@ from reference.world.messages import Verify
 from reference.world.node import TransactionRequest
 from spec.vocabulary import ABSENT, ErrorCode, TransactionState
 
-BY_BROKER: Final = 4
-"""Version of AddPartitionsToTxn with which brokers ask."""
+VERIFY_PARTITIONS: Final = "VerifyPartitions"
+"""The api of a row in which partitions are asked about, and none is added."""
 
 
 class CoordinatorState(NamedTuple):
@@ -48,6 +48,15 @@ def _known(entry: TransactionEntry) -> CoordinatorState:
 def changed(before: Memory, after: Memory) -> list[str]:
     """The transactional ids that are not what they were."""
     return sorted(key for key in before.keys() | after.keys() if before.get(key) != after.get(key))
+
+
+def looked_at(before: Memory, after: Memory) -> list[str]:
+    """The transactional ids that a search for timeouts is about: those that were open, and those that it changed.
+
+    An id that stays open is among them: that nothing happened to it in time can be wrong.
+    """
+    opened = (key for key, known in before.items() if known.metadata.state == TransactionState.ONGOING)
+    return sorted({*opened, *changed(before, after)})
 
 
 def known_columns(prefix: str, known: CoordinatorState | None, touched: Collection[TopicPartition] = ()) -> Row:
@@ -106,7 +115,7 @@ def touched_by(request: TransactionRequest, offsets_partitions: int) -> tuple[To
 def verify_columns(request: Verify) -> Row:
     """The columns of REQUEST that a broker's question fills."""
     return {
-        "api_version": BY_BROKER,
+        "api_version": BY_BROKER_SINCE,
         "transactional_id": request.transactional_id,
         "topic": request.partition.topic,
         "partition": request.partition.partition,

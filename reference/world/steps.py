@@ -8,7 +8,7 @@ from reference.broker.produce import PartitionAnswer
 from reference.broker.transaction_coordinator import TransactionCoordinator
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.coordinator_channel import CoordinatorAnswer
-from reference.client.coordinator_requests import InitProducerId
+from reference.client.coordinator_requests import AddPartitions, InitProducerId
 from reference.clock import Clock
 from reference.log.partition import FetchResult, Partition
 from reference.recording.recorder import (
@@ -22,12 +22,14 @@ from reference.recording.recorder import (
     verification_columns,
 )
 from reference.world.coordinator_rows import (
+    VERIFY_PARTITIONS,
     CoordinatorState,
     Memory,
     answer_columns,
     changed,
     known_columns,
     known_of,
+    looked_at,
     memory_of,
     request_columns,
     touched_by,
@@ -51,6 +53,9 @@ from reference.world.node import TransactionRequest
 from reference.world.reader_rows import record_fetch
 from reference.world.replica_rows import node_name
 from spec.vocabulary import Api, ErrorCode, Origin
+
+TIMEOUT: Final = "TransactionTimeout"
+"""The step of a coordinator that looks for transactions past their timeout."""
 
 ADMIN: Final = "admin"
 """The name of administrators in rows."""
@@ -232,7 +237,8 @@ class TraceSteps:
         columns = request_columns(requested, touched) | answer_columns(answer) | transaction_of(request.body)
         columns |= known_columns("before_", before, touched)
         columns |= known_columns("after_", known_of(coordinator, key), touched)
-        self._record(requested.API, request.node, who(request) | columns)
+        verifies = isinstance(requested, AddPartitions) and requested.verify_only
+        self._record(VERIFY_PARTITIONS if verifies else requested.API, request.node, who(request) | columns)
 
     def verified(
         self,
@@ -255,7 +261,7 @@ class TraceSteps:
         columns = verify_columns(requested) | {"error": int(error), "transaction": requested.transaction}
         columns |= known_columns("before_", before, (requested.partition,))
         columns |= known_columns("after_", known_of(coordinator, key), (requested.partition,))
-        api = Api.ADD_PARTITIONS_TO_TXN if requested.adds else "VerifyPartitions"
+        api = Api.ADD_PARTITIONS_TO_TXN if requested.adds else VERIFY_PARTITIONS
         self._record(api, request.node, who(request) | columns)
 
     def answered(
@@ -291,7 +297,21 @@ class TraceSteps:
             coordinator: as it is now.
         """
         after = memory_of(coordinator)
-        for key in changed(before, after):
+        self._by_itself(api, node, before, after, changed(before, after))
+
+    def looked_for_timeouts(self, node: int, before: Memory, coordinator: TransactionCoordinator) -> None:
+        """A coordinator looked for transactions past their timeout: also a row for each that is still open.
+
+        Args:
+            node: of the coordinator.
+            before: all ids, as it knew them.
+            coordinator: as it is now.
+        """
+        after = memory_of(coordinator)
+        self._by_itself(TIMEOUT, node, before, after, looked_at(before, after))
+
+    def _by_itself(self, api: str, node: int, before: Memory, after: Memory, about: Sequence[str]) -> None:
+        for key in about:
             columns: Row = {"client": node_name(node), "transactional_id": key, "error": 0}
             columns |= known_columns("before_", before.get(key)) | known_columns("after_", after.get(key))
             self._record(api, node, columns)

@@ -191,7 +191,7 @@ class TransactionWorld(Applications):
         coordinator = self.brokers.nodes[node].transactions
         before = memory_of(coordinator)
         abort_timed_out(coordinator)
-        self._steps.changed("TransactionTimeout", node, before, coordinator)
+        self._steps.looked_for_timeouts(node, before, coordinator)
 
     def coordinator_expires_ids(self, node: int) -> None:
         """A coordinator forgets the ids that have been at rest for too long."""

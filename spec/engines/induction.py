@@ -63,7 +63,7 @@ class Prover:
 
     Args:
         system: what is proved.
-        settings: how the solver is asked.
+        settings: the solver's settings.
         kept: answers of earlier runs, to which those of this one are added; without it everything is solved.
     """
 
@@ -156,7 +156,7 @@ class Prover:
         awake = {action.name: self._happening(action)[0] for action in self._system.actions if not action.dormant}
         given = {claim.name: all_of(self._lemmas[claim.name], self._somewhere(claim)) for claim in self._system.lemmas}
         for name, happens in {"": True, **awake}.items():
-            answer = answer_of("nothing", [happens], given, self._settings.few, self._settings.seed)
+            answer = answer_of("nothing", [happens], given, self._settings.glance, self._settings.seed)
             if isinstance(answer.verdict, Proved):
                 culprits = ", ".join(sorted(answer.needed)) or "nothing at all"
                 with_what = f"{name}, which can never happen" if name else "each other, and anything follows from them"
@@ -197,7 +197,8 @@ class Prover:
         derived: bool = True,
     ) -> Obligation:
         started = perf_counter()
-        known = {name: self._derived[name] for name in functions(facts) if derived and name in self._derived}
+        shown = functions(facts) if derived and self._derived else ()
+        known = {name: self._derived[name] for name in shown if name in self._derived}
         tries = [{**known, **given} for given in hypotheses]
         content = {name: self._digests.of(term) for name, term in tries[-1].items()} if self._answers else {}
         key = key_of(str(claim.name), map(self._digests.of, facts), self._settings) if self._answers else ""
@@ -207,7 +208,7 @@ class Prover:
             answer = self._solved(claim, facts, tries)
             if self._answers:
                 self._answers.keep(key, content, answer)
-        needs = answer.needed - self._derived.keys()
+        needs = answer.needed.difference(self._derived)
         seconds = perf_counter() - started
         contradict = [*facts, *(tries[-1][name] for name in sorted(answer.needed))]
         second = _second(f"{self._system.name}.{claim.name}.{action}", answer, contradict, self._settings)
@@ -252,7 +253,7 @@ def prove_fact(
     Args:
         fact: the sentence, and the records that it is about.
         numbers: whether they hold integers or bit-vectors.
-        settings: how the solver is asked.
+        settings: the solver's settings.
         kept: answers of earlier runs, taken where the formula is the same; none where it has to be solved.
     """
     started = perf_counter()

@@ -34,9 +34,6 @@ NOT_FOUND_SINCE: Final = 9
 FENCED_SINCE: Final = 2
 """First version of AddOffsetsToTxn that knows PRODUCER_FENCED."""
 
-ADDING_CLIENT_VERSION: Final = 0
-"""Transaction version of a client that sends AddOffsetsToTxn; under version 2 the group's coordinator does."""
-
 FIRST_SEQUENCE: Final = 0
 """Base sequence of every transactional batch of offsets: no sequence is looked at where a coordinator appends.
 

@@ -67,6 +67,8 @@ PLAINEST: Final = (
     MutationKind.DROP_OPERAND,
     MutationKind.OFF_BY_ONE,
     MutationKind.SWAP_GUARDS,
+    MutationKind.CARRIED,
+    MutationKind.SIBLING,
 )
 """Edits, the coarsest first."""
 
@@ -78,7 +80,7 @@ class CrossingEffort:
     Attributes:
         mutants: that decide otherwise there, or may.
         places: in which each of them is judged.
-        most: mutants of which it is asked whether they decide otherwise.
+        most: mutants that are checked for deciding otherwise.
     """
 
     mutants: int
@@ -94,9 +96,6 @@ OF_ONE: Final[Mapping[str, CrossingEffort]] = MappingProxyType(
     {"audit": CrossingEffort(12, 10), "proofs": CrossingEffort(4, 12)}
 )
 """Of a layer whose places are quick, and of one where each may be minutes."""
-
-QUICK_FIRST: Final = ("proofs",)
-"""Layers whose quick places come first as they are made."""
 
 
 def candidates(table: Sequence[HuntResult]) -> Mapping[str, tuple[HuntResult, ...]]:
@@ -156,8 +155,7 @@ FindCalls: TypeAlias = Callable[[DecisionMutant], Iterator[JudgedCall]]
 def _ways(layer: str, occasions: Occasions) -> Iterator[tuple[CrossingEffort, FindCalls]]:
     """How a mutant is looked for: where it decides otherwise, where what uses it does, and then in more places."""
     if layer in OF_FEW_PLACES:
-        effort = OF_ONE.get(layer, OF_FEW)
-        yield effort, occasions.distinguishing if layer in QUICK_FIRST else partial(_quick_first, occasions)
+        yield OF_ONE.get(layer, OF_FEW), occasions.distinguishing_in_order
     else:
         first, again = OF_MANY
         yield first, occasions.distinguishing
@@ -170,10 +168,6 @@ def _anywhere(occasions: Occasions, mutant: DecisionMutant) -> Iterator[JudgedCa
     places = list(occasions.distinguishing(mutant))
     random.Random(mutant.name).shuffle(places)
     return iter(places)
-
-
-def _quick_first(occasions: Occasions, mutant: DecisionMutant) -> Iterator[JudgedCall]:
-    return iter(sorted(occasions.distinguishing(mutant), key=occasions.seconds.__getitem__))
 
 
 def _looked_for(

@@ -3,7 +3,7 @@
 import ast
 import inspect
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
@@ -12,6 +12,7 @@ from typing import Final
 
 import spec.judging
 import spec.protocol
+from spec.versions import Profile
 
 NO_DECISIONS: Final = "guards"
 """The module in which nothing is decided: guards are put in order there."""
@@ -77,6 +78,17 @@ class DecisionFunction:
     def family(self) -> str:
         """The module without its package."""
         return self.name.partition(".")[0]
+
+    @property
+    def records(self) -> dict[str, dict[str, object]]:
+        """The fields of each parameter that is a record, by its name, with their types."""
+        found = {}
+        for parameter in (*self.tree.args.args, *self.tree.args.kwonlyargs):
+            named = ast.unparse(parameter.annotation) if parameter.annotation else ""
+            record = vars(self.module).get(named)
+            if isinstance(record, type) and is_dataclass(record) and record is not Profile:
+                found[parameter.arg] = {field.name: field.type for field in fields(record)}
+        return found
 
 
 @cache

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum, unique
-from itertools import islice
+from itertools import chain, islice
 from types import MappingProxyType
 from typing import Final
 
@@ -22,8 +22,8 @@ MOST: Final = MappingProxyType({"recorded sessions": 40, "traces": 300, "known b
 EXHAUSTIVE: Final = ("searches", "known bugs")
 """Layers that meet whatever can be met in their instances."""
 
-OF_FEW_PLACES: Final = (*EXHAUSTIVE, "proofs", "audit")
-"""Layers of few places, of which some are large: the quick ones are judged first."""
+OF_FEW_PLACES: Final = (*EXHAUSTIVE, "proofs", "audit", "small inputs")
+"""Layers of few places, of which some are large: they make the quick ones first, and in that order they are judged."""
 
 MADE_UP: Final = "tests"
 """The layer whose calls need not be possible."""
@@ -66,10 +66,7 @@ def hunt(found: HuntResult, mutant: DecisionMutant, layer: str, occasions: Occas
     started = time.monotonic()
     met, broke = found.met, found.place
     named: tuple[str, ...] = ()
-    places = occasions.distinguishing(mutant)
-    if layer in OF_FEW_PLACES:
-        places = iter(sorted(places, key=occasions.seconds.__getitem__))
-    for place in islice(places, MOST.get(layer)):
+    for place in _places(mutant, layer, occasions):
         met += 1
         named, how = judged(mutant, place)
         broke = broke or (f"{place.name}: {how}" if how else "")
@@ -81,6 +78,14 @@ def hunt(found: HuntResult, mutant: DecisionMutant, layer: str, occasions: Occas
             found, fate=MutantFate.KILLED, layer=layer, place=place.name, rules=named, met=met, seconds=seconds
         )
     return replace(found, place=broke, met=met, seconds=seconds)
+
+
+def _places(mutant: DecisionMutant, layer: str, occasions: Occasions) -> Iterator[JudgedCall]:
+    """Where it decides otherwise; of many places also those where what uses it does, which need not be the first."""
+    most = MOST.get(layer)
+    if layer in OF_FEW_PLACES:
+        return islice(occasions.distinguishing_in_order(mutant), most)
+    return chain(islice(occasions.distinguishing(mutant), most), islice(occasions.distinguishing_above(mutant), most))
 
 
 def judged(mutant: DecisionMutant, place: JudgedCall) -> tuple[tuple[str, ...], str]:

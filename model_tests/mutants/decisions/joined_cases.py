@@ -77,6 +77,10 @@ CASES: Final[Mapping[str, tuple[Step, ...]]] = MappingProxyType(
             ("marker", (A, 2), {"producer_epoch": 5}),
             ("run", (A, 2), {"producer_epoch": 5}),
         ),
+        "a marker of an earlier epoch, with data of both": (
+            ("marker", (A, 4), {"producer_epoch": 3}),
+            ("later run", (A, 4), {**OF_IT, "producer_epoch": 3}),
+        ),
         "marker and data, the epoch unknown": (
             ("marker", (A, 2), {"producer_epoch": 5}),
             ("run", (A, 2), {"producer_epoch": 5}),

@@ -6,14 +6,18 @@ from itertools import chain
 from types import MappingProxyType
 from typing import Final
 
+from model_tests.machines.part import COMPARED
+from model_tests.machines.rule_counts import Ledger
+from model_tests.machines.side_by_side import DecisionComparison
 from model_tests.mutants.decisions.audited import audited
 from model_tests.mutants.decisions.call_sites import JudgedCall
 from model_tests.mutants.decisions.own_tests import tested
-from model_tests.mutants.decisions.places import known_bugs, recorded, replicated, searched, staked, traced
+from model_tests.mutants.decisions.places import falsified, known_bugs, recorded, replicated, searched, staked, traced
 from model_tests.mutants.decisions.proved import proved
 from model_tests.verify.results import RunEffort
 
 SESSIONS: Final = "recorded sessions"
+SMALL_INPUTS: Final = "small inputs"
 TRACES: Final = "traces"
 SEARCHES: Final = "searches"
 KNOWN_BUGS: Final = "known bugs"
@@ -29,17 +33,34 @@ REPLICAS: Final = range(60)
 
 
 STAKED: Final = range(8)
-"""Seeds of traces of which it is asked what is at stake in them."""
+"""Seeds of traces whose rules at stake are computed."""
+
+FALSIFIED: Final = range(60)
+"""Seeds of traces in which steps are made false: transactions under every profile."""
 
 
 def traces() -> Iterator[JudgedCall]:
     """Steps of the reference's traces, whatever they are about."""
-    return chain(traced(SEEDS), replicated(REPLICAS), staked(STAKED))
+    return chain(traced(SEEDS), replicated(REPLICAS), staked(STAKED), falsified(FALSIFIED))
+
+
+def small_inputs() -> Iterator[JudgedCall]:
+    """A place for each decision that is compared."""
+    for compared in COMPARED:
+        yield JudgedCall(f"every small input: {compared.name}", partial(violated, compared))
+
+
+def violated(compared: DecisionComparison) -> tuple[str, ...]:
+    """The rule that a difference breaks."""
+    ledger = Ledger()
+    compared.compare(ledger)
+    return tuple(found.rule.id for found in ledger.broken)
 
 
 LAYERS: Final[Mapping[str, Callable[[], Iterator[JudgedCall]]]] = MappingProxyType(
     {
         SESSIONS: recorded,
+        SMALL_INPUTS: small_inputs,
         TRACES: traces,
         SEARCHES: searched,
         KNOWN_BUGS: known_bugs,
@@ -51,9 +72,9 @@ LAYERS: Final[Mapping[str, Callable[[], Iterator[JudgedCall]]]] = MappingProxyTy
 """How the places of each layer are made."""
 
 NAMING: Final[Mapping[str, Callable[[], Iterator[JudgedCall]]]] = MappingProxyType(
-    {name: places for name, places in LAYERS.items() if name != TESTS}
+    {name: places for name, places in LAYERS.items() if name not in (TESTS, SMALL_INPUTS)}
 )
-"""The layers that name a rule: what every decision is crossed with."""
+"""The layers that name a rule, and may meet every decision: what each is crossed with."""
 
 
 MORE_SEEDS: Final = range(320, 2000)

@@ -105,7 +105,7 @@ def by_name() -> Mapping[str, DecisionMutant]:
 
 
 def _of(decision: DecisionFunction) -> Iterator[DecisionMutant]:
-    found = list(edits(decision.tree))
+    found = list(edits(decision.tree, decision.records))
     for edit, what in zip(found, numbered(edit.what for edit in found), strict=True):
         yield DecisionMutant(f"{decision.name}: {what}", edit.kind, decision, edit)
 

@@ -1,11 +1,12 @@
 """Mutations: edits of a decision's syntax tree, one at a time, each with a name."""
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum, unique
-from itertools import pairwise
-from typing import Final
+from itertools import pairwise, permutations
+from types import MappingProxyType
+from typing import Final, TypeAlias
 
 
 @unique
@@ -20,6 +21,8 @@ class MutationKind(StrEnum):
     DROP_OPERAND = "operand dropped"
     NEGATE = "condition negated"
     CELL = "cell changed"
+    SIBLING = "field replaced by a sibling of its type"
+    CARRIED = "wrong value carried"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,12 +51,26 @@ _SIGNS: Final[dict[type[ast.cmpop], int]] = {ast.Lt: -1, ast.LtE: 1, ast.Gt: 1, 
 """What to add to the right side of a comparison, so that it is not the flipped one."""
 
 _JOINS: Final = ("all_of", "any_of")
+_LESSER: Final = ("smaller", "larger")
 _LONGEST: Final = 60  # letters of an expression in a mutant's name; of a longer one both ends are shown
 
 
-def edits(tree: ast.FunctionDef) -> Iterator[Edit]:
-    """Every edit of a function's body, in the order of its nodes."""
+Records: TypeAlias = Mapping[str, Mapping[str, object]]
+"""The fields of each parameter that is a record, by its name, with their types."""
+
+NO_RECORDS: Final[Records] = MappingProxyType({})
+
+
+def edits(tree: ast.FunctionDef, records: Records = NO_RECORDS) -> Iterator[Edit]:
+    """Every edit of a function's body, in the order of its nodes.
+
+    Args:
+        tree: the function's definition.
+        records: the fields of its parameters.
+    """
     for node in _nodes(tree):
+        yield from _of_field(node, records)
+        yield from _of_carried(node)
         yield from _of_guards(node)
         yield from _of_comparison(node)
         yield from _of_sum(node)
@@ -201,6 +218,38 @@ def _is_number(node: ast.expr) -> bool:
         case ast.Constant(value=value):
             return isinstance(value, int) and not isinstance(value, bool)
     return False
+
+
+# --- fields and values that are taken for others --------------------------------------------------------------
+
+
+def _of_field(node: ast.AST, records: Records) -> Iterator[Edit]:
+    """A field of a parameter is taken for each sibling: of its type, and with its last word, as an id or an epoch."""
+    match node:
+        case ast.Attribute(value=ast.Name(id=name), attr=field, ctx=ast.Load()) if field in records.get(name, ()):
+            types = records[name]
+            for other in types:
+                if other != field and types[other] == types[field] and _last_word(other) == _last_word(field):
+                    instead = ast.Attribute(node.value, other, ast.Load())
+                    yield Edit(MutationKind.SIBLING, f"{_word(node)} becomes {_word(instead)}", node, instead)
+
+
+def _last_word(field: str) -> str:
+    return field.rpartition("_")[2]
+
+
+def _of_carried(node: ast.AST) -> Iterator[Edit]:
+    """A record gets in one field what belongs in another of the same kind; of two offsets one is taken unseen."""
+    match node:
+        case ast.Call(func=ast.Name(id=str(name)), args=[left, right]) if name.lstrip("_") in _LESSER:
+            for kept in (left, right):
+                yield Edit(MutationKind.CARRIED, f"{_word(node)} becomes {_word(kept)}", node, kept)
+        case ast.Call(func=ast.Name(), keywords=[_, _, *_] as keywords):
+            for one, other in permutations(keywords, 2):
+                alike = one.arg and other.arg and _last_word(one.arg) == _last_word(other.arg)
+                if alike and ast.dump(one.value) != ast.dump(other.value):
+                    what = f"{one.arg} gets {_word(other.value)}, as {other.arg} does"
+                    yield Edit(MutationKind.CARRIED, what, one.value, other.value)
 
 
 def _of_python(node: ast.AST) -> Iterator[Edit]:

@@ -1,5 +1,6 @@
 """The places where mutants are tried: recorded sessions, steps of the reference's traces, and small systems."""
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Final, TypeAlias
@@ -9,6 +10,8 @@ from model_tests.conform.bundled import bundled, sample, sessions_in
 from model_tests.conform.on_specification import OnSpecification
 from model_tests.conform.sessions import Session
 from model_tests.conform.side_by_side import SPECIFICATION, disagreements
+from model_tests.corruption.catalogue import OF_COORDINATORS
+from model_tests.corruption.corrupt import fits
 from model_tests.judging.coordinator_verdicts import as_recorded, is_coordinators
 from model_tests.judging.log_links import LOG_LINKS
 from model_tests.judging.replication_verdicts import is_of_replication
@@ -125,7 +128,7 @@ def in_append(row: Row) -> Named:
 
 
 ALONE: Final = tuple(link for link in LOG_LINKS if not any("previous" in column for column in link.columns))
-"""What is asked of a log after a step, without the step before."""
+"""What a log has after a step, without the step before."""
 
 
 def in_log(row: Row) -> Named:
@@ -147,6 +150,32 @@ def coordinator_checks(row: Row) -> tuple[RuleCheck, ...]:
 
 def _violated(checks: Sequence[RuleCheck]) -> Named:
     return tuple(dict.fromkeys(check.rule.id for check in checks if check.at_stake and not check.holds))
+
+
+# --- steps made false -----------------------------------------------------------------------------------------
+
+
+def falsified(seeds: Iterable[int]) -> Iterator[JudgedCall]:
+    """Steps of coordinators that are made false, the first few in each way: a judge has to name what is wrong."""
+    found: Counter[str] = Counter()
+    for seed in seeds:
+        for row in filter(is_coordinators, trace_of(seed)):
+            for corruption in OF_COORDINATORS:
+                if found[corruption.name] < MADE_FALSE and fits(corruption, row):
+                    false = {**row, **corruption.change(row)}
+                    if corruption.rule.id in in_coordinator(false):
+                        found[corruption.name] += 1
+                        name = f"seed {seed} step {row['step']}, made false: {corruption.name}"
+                        yield JudgedCall(name, partial(in_false_step, corruption.rule, false))
+
+
+def in_false_step(rule: Rule, row: Row) -> Named:
+    """The rule, where the step is no longer said to break it."""
+    return () if rule.id in in_coordinator(row) else (rule.id,)
+
+
+MADE_FALSE: Final = 4
+"""Steps that are made false in each way."""
 
 
 # --- known bugs -----------------------------------------------------------------------------------------------
@@ -184,7 +213,7 @@ class Explored:
     """An instance, and what of its goals is reached with nothing broken."""
 
     def __init__(self, built: Callable[[], Instanced], claimed: Collection[Rule] | None) -> None:
-        """Theorems of these rules are asked about, or every claim; the instance is made when it is explored."""
+        """Theorems of these rules are checked, or every claim; the instance is made when it is explored."""
         self._built = built
         self._claimed = claimed
         self._reached: frozenset[str] | None = None

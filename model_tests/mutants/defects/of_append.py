@@ -163,7 +163,7 @@ OF_APPEND: Final = (
         ),
     ),
     _of("epoch reset not demanded", rules.SEQ_EPOCH_RESET, "check_first_of_epoch", check_unknown_only),
-    _of("new epoch must go on", rules.SEQ_EPOCH_RESET, "check_first_of_epoch", check_epoch_goes_on),
+    _of("new epoch must continue", rules.SEQ_EPOCH_RESET, "check_first_of_epoch", check_epoch_goes_on),
     _of("any first sequence in every version", rules.SEQ_FIRST, "check_first_of_epoch", check_known_only),
     _of("first sequence 0 in every version", rules.SEQ_FIRST, "check_first_of_epoch", check_zero_first),
     _of("unknown producer not named", rules.SEQ_FIRST, "unknown_producer", never_unknown_producer),

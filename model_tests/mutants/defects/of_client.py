@@ -21,7 +21,6 @@ _init = PartitionQueue.__init__
 _drain = PartitionQueue.drain
 _hold = PartitionQueue.hold
 _start_at_beginning = PartitionQueue.start_at_beginning
-_acknowledge = PartitionQueue.acknowledge
 _can_retry = IdempotentProducer.can_retry
 _succeed = IdempotentProducer.succeed
 
@@ -139,7 +138,7 @@ OF_CLIENT: Final = (
         "new epoch while the old is in flight",
         rules.SEQ_EPOCH_RESET,
         (Patch(PartitionQueue, "hold", adopt_at_any_time),),
-        Terrain(partitions=2, ordered=True, faults=frozenset({"delivery_times_out", "network_loses"})),
+        Terrain(partitions=2, ordered=True, faults=frozenset({"delivery_times_out", "network_fails"})),
     ),
     _producer("wrong batch acknowledged", "succeed", acknowledge_the_newest),
     _producer("wrong offset acknowledged", "succeed", succeed_with_next_offset),

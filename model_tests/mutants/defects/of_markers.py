@@ -20,7 +20,6 @@ from spec.vocabulary import NO_OFFSET, ErrorCode, Offset
 _add = MarkerChannel.add
 _send_markers = marker_channel.send_markers
 _adopt_marker = ProducerAppend.adopt_marker
-_between = TransactionIndex.between
 _resume = Handling._resume
 
 
@@ -130,11 +129,6 @@ def stable_by_newest(state: ProducerState) -> Offset:
 def stable_at_the_high_watermark(partition: Partition) -> Offset:
     """Open transactions do not hold the last stable offset."""
     return partition.high_watermark
-
-
-def between_from_the_offset(index: TransactionIndex, fetch_offset: int, upper_bound: int) -> tuple[AbortedTxn, ...]:
-    """A transaction that began before the fetch is not listed."""
-    return tuple(each for each in _between(index, fetch_offset, upper_bound) if each.first_offset >= fetch_offset)
 
 
 def note_nothing(index: TransactionIndex, entry: AbortedTxn) -> None:

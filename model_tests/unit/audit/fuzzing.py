@@ -59,7 +59,7 @@ def spoiled(folder: Path, random: Random) -> None:
                 to = path.with_name(random.choice(NAMES)) if random.random() < 0.5 else folder / path.name
                 _ = to.exists() or path.rename(to)
             case 2:
-                path.write_bytes(random.choice(files).read_bytes() if files[0].exists() else b"")
+                path.write_bytes(random.choice([each for each in files if each.exists()]).read_bytes())
             case _:
                 path.write_bytes(changed(path.read_bytes(), random))
 

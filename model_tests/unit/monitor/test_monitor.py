@@ -39,6 +39,7 @@ SEEN: Final = (
     "duplicate answered with the log end",
     "two batches accepted",
     "a new instance gets the epoch of the one before",
+    "nothing times out",
     "timeouts come early",
     "a timeout fences nobody (KAFKA-6119)",
     "ids with open transactions are forgotten",

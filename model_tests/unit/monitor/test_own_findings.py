@@ -7,6 +7,7 @@ from unittest.mock import patch
 
 import pytest
 
+from model_tests.judging.chains import CHAINS
 from model_tests.judging.coordinator_links import hands_out_new_id, loaded_as_written
 from model_tests.judging.replication_verdicts import judged
 from model_tests.monitor.monitor import DecisionMismatch, Monitor
@@ -25,6 +26,7 @@ from model_tests.unit.reference.world.scenes import (
     started,
 )
 from reference.broker import marker_channel
+from reference.recording.trace import ColumnType
 from reference.world.transaction_world import TransactionWorld
 from spec import rules
 from spec.judging.judge import RuleCheck
@@ -217,3 +219,53 @@ def test_an_end_hands_out_a_new_producer_id(columns: dict[str, Any], is_new: boo
     row = complete({"api": "EndTxn", "node": "broker-0", "error": NONE} | known | columns)
 
     assert is_new == bool(hands_out_new_id(row.__getitem__))
+
+
+ABORTED = OPEN | {"txn_state": PREPARE_ABORT, "txn_pending": TransactionState.COMPLETE_ABORT.value}
+ENDED = OPEN | {"txn_state": TransactionState.COMPLETE_ABORT.value, "txn_partitions": 0}
+
+
+def step(number: int, api: str, before: dict[str, Any], after: dict[str, Any], **columns: Any) -> Row:
+    """A step of a coordinator about an id."""
+    moments = {"before": before, "after": after}
+    state = {f"{moment}_{name}": value for moment, known in moments.items() for name, value in known.items()}
+    of = {"trace": 0, "step": number, "profile": NEWEST.name, "transaction_version": 2, "error": NONE}
+    return complete({**of, "api": api, "node": "broker-0", "transactional_id": "id", **state, **columns})
+
+
+def linked(*rows: Row) -> set[tuple[str, int]]:
+    """Links that steps break, one after another, each with its step."""
+    monitor = Monitor()
+    return {(found.guard, found.step) for row in rows for found in monitor.judge(row)}
+
+
+@pytest.mark.parametrize(("drawn", "repeats"), [(5, True), (6, True), (7, False), (-1, False)])
+def test_an_id_that_an_abort_draws_is_new(drawn: int, repeats: bool) -> None:
+    """Neither the one that its id has nor the one of another id; no step that hands it out is needed to see it."""
+    first = step(0, "InitProducerId", {}, OPEN, reply_producer_id=5, reply_epoch=3)
+    other = step(1, "InitProducerId", {}, OPEN, reply_producer_id=6, reply_epoch=0, transactional_id="other")
+    aborted = step(2, "TransactionTimeout", OPEN, ABORTED | {"txn_next_producer_id": drawn})
+
+    found = linked(first, other, aborted)
+
+    assert repeats == (("producer_id", 2) in found)
+
+
+@pytest.mark.parametrize(("updated", "wrong"), [(140, False), (139, True), (0, True), (141, True)])
+def test_a_transaction_is_complete_as_of_the_time_at_which_that_began(updated: int, wrong: bool) -> None:
+    """By the clock of its coordinator: not earlier, as a judge of the single step cannot see, and not later."""
+    begun = step(0, "TransactionTimeout", OPEN, ABORTED, time_ms=140)
+    ended = step(1, "MarkersSent", ABORTED, ENDED | {"txn_updated_ms": updated}, time_ms=150)
+
+    assert wrong == (("completion_time", 1) in linked(begun, ended))
+    assert "completion_time" not in dict(linked(ended))
+
+
+def test_links_read_no_texts() -> None:
+    """What a step leaves to the next is numbers: a text would pass the local check, and no check on Spark."""
+    read = {
+        name.removeprefix("previous_").removeprefix("accepted_") for chain in CHAINS.values() for name in chain.read
+    }
+
+    assert read
+    assert set() == {name for name in read if BY_NAME[name].kind is ColumnType.TEXT}

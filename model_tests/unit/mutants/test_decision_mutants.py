@@ -30,6 +30,11 @@ KNOWN = {
     MutationKind.DROP_OPERAND: ("append.guards: refused_as_stale dropped of all_of (2)", "fence.stale_epoch"),
     MutationKind.NEGATE: ("ids._malformed: negate(bounded) becomes bounded", "txn.timeout"),
     MutationKind.CELL: ("ending.WITHOUT_BUMP: cell (5, 1) says 51", "txn.one_outcome"),
+    MutationKind.SIBLING: (
+        "append._entry_after: request.producer_epoch becomes request.coordinator_epoch",
+        "seq.first",
+    ),
+    MutationKind.CARRIED: ("ending.raised: producer_epoch gets ABSENT, as last_epoch does", "txn.one_outcome"),
 }
 """A mutant of each kind, and the rule that recorded sessions name."""
 

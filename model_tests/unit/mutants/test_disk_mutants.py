@@ -3,9 +3,10 @@
 import pytest
 
 from model_tests.machines.disk_invariants import DISK_RULES
+from model_tests.machines.disk_runs import run_on_disk
+from model_tests.mutants.defects.hunting import hunted, without_defect
 from model_tests.mutants.defects.of_disk import OF_DISK
 from model_tests.mutants.defects.planted import Planted
-from model_tests.mutants.on_disk import hunt_on_disk, true_disk
 from model_tests.mutants.part import caught, survival
 from model_tests.unit.mutants.few import few
 
@@ -13,7 +14,7 @@ from model_tests.unit.mutants.few import few
 @pytest.mark.parametrize("planted", few(OF_DISK, 12))
 def test_a_defect_of_the_disk_log_is_caught_by_its_rule(planted: Planted) -> None:
     """An invariant of the rule that the defect breaks sees it."""
-    found = hunt_on_disk(planted)
+    found = hunted(planted, run_on_disk)
 
     assert caught(found), survival(found)
 
@@ -21,7 +22,7 @@ def test_a_defect_of_the_disk_log_is_caught_by_its_rule(planted: Planted) -> Non
 @pytest.mark.slow
 def test_the_true_disk_log_survives() -> None:
     """Where the defects are caught, nothing is wrong without them."""
-    assert () == true_disk(runs=80)
+    assert () == without_defect(run_on_disk, 80, "log on disk")
 
 
 def test_every_rule_of_the_disk_has_a_defect_that_breaks_it() -> None:

@@ -5,10 +5,11 @@ from typing import Final
 
 import pytest
 
+from model_tests.machines.pipeline_runs import run_pipeline
 from model_tests.machines.pipeline_watch import PIPELINE_RULES
+from model_tests.mutants.defects.hunting import hunted, without_defect
 from model_tests.mutants.defects.of_pipelines import OF_PIPELINES
 from model_tests.mutants.defects.planted import Planted
-from model_tests.mutants.in_pipelines import hunt_in_pipelines, true_pipelines
 from model_tests.mutants.part import PIPELINES_SAMPLE, caught, sampled, survival
 from model_tests.unit.mutants.few import few
 from model_tests.verify.results import RunEffort
@@ -20,7 +21,7 @@ ONE_OF_EACH: Final = tuple({planted.rule: planted for planted in reversed(OF_PIP
 @pytest.mark.parametrize("planted", ONE_OF_EACH, ids=lambda planted: planted.name)
 def test_a_defect_of_pipelines_is_caught_by_its_rule(planted: Planted) -> None:
     """An invariant of the rule that the defect breaks sees it."""
-    found = hunt_in_pipelines(planted)
+    found = hunted(planted, run_pipeline)
 
     assert caught(found), survival(found)
 
@@ -28,14 +29,14 @@ def test_a_defect_of_pipelines_is_caught_by_its_rule(planted: Planted) -> None:
 @pytest.mark.parametrize("planted", few(OF_PIPELINES, 4))
 def test_every_defect_of_pipelines_is_caught(planted: Planted) -> None:
     """Likewise, each of them."""
-    found = hunt_in_pipelines(planted)
+    found = hunted(planted, run_pipeline)
 
     assert caught(found), survival(found)
 
 
 def test_the_true_pipelines_survive() -> None:
     """Where the defects are caught, nothing is wrong without them."""
-    assert () == true_pipelines(runs=15)
+    assert () == without_defect(run_pipeline, 15, "pipelines")
 
 
 def test_every_rule_of_pipelines_has_a_defect_that_breaks_it() -> None:

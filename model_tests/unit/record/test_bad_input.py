@@ -164,7 +164,7 @@ def test_an_answer_to_nothing_closes_the_connection(tmp_path: Path) -> None:
     with broker(answering) as servers, Recording(servers, tmp_path) as recording, connect(recording) as connection:
         assert b"" == frame_of(connection)
 
-    assert said(recording, "the broker answers what nobody has asked")
+    assert said(recording, "the broker has sent an answer without a request")
 
 
 def test_no_broker_is_bad_input(tmp_path: Path) -> None:

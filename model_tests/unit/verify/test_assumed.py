@@ -8,7 +8,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from model_tests.cli import app
-from model_tests.verify import agreement, assumed, liveness_searches, proofs, table
+from model_tests.verify import agreement, assumed, lemma_controls, liveness_searches, proofs, table
 from model_tests.verify.assumed import as_json, places, unshown
 from model_tests.verify.model_checking import controlled
 from model_tests.verify.parts import PARTS
@@ -27,6 +27,7 @@ from spec.engines.induction import Prover
 from spec.engines.verdict import Holds
 from spec.systems import assumptions as assume
 from spec.systems.assumptions import Assumption, ControlOf, ids, in_order, registered
+from spec.systems.chain import LINKS
 from spec.systems.transactions.broken import quiet
 from spec.systems.transactions.controls import CONTROLS
 from spec.systems.transactions.proof import PROOF_ASSUMPTIONS
@@ -123,7 +124,7 @@ def test_a_run_that_searches_no_control_fails(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(proofs, "SEARCHES", ())
     monkeypatch.setattr(proofs, "fact_controls", tuple)
     monkeypatch.setattr(proofs, "step_controls", tuple)
-    monkeypatch.setattr(proofs, "lemma_controls", lambda *_: ())
+    monkeypatch.setattr(lemma_controls, "lemma_controls", lambda *_: ())
     monkeypatch.setattr(liveness_searches, "results", lambda _: ())
     monkeypatch.setattr(liveness_searches, "controls", tuple)
     monkeypatch.setattr(agreement, "disagreements", lambda _: ())
@@ -131,7 +132,9 @@ def test_a_run_that_searches_no_control_fails(monkeypatch: pytest.MonkeyPatch) -
     found = proofs.evidence(RunEffort.QUICK)
 
     named = [each for each in EVERY for control in each.controls if control.system != assume.BUGS]
-    assert [str(each) for each in named] == [line.partition(": its control")[0] for line in found.failures]
+    links = [f"the link {link.name}" for link in LINKS]
+    failed = [line.partition(": its control")[0] for line in found.failures]
+    assert [*map(str, named), *links] == failed
     assert [each.id for each in EVERY] == [each["id"] for each in found.extra["assumptions"]]  # type: ignore[attr-defined]
     assert len(theorems(rules.RULES.values())) == len(found.extra["theorems"])  # type: ignore[arg-type]
 

@@ -44,7 +44,10 @@ UNBOUNDED: Final = TransactionKnobs(
     bounds=Bounds(instances=2, coordinators=2, producer_ids=2),
     limited=False,
 )
-"""The newest release with every fault: one transactional id, and any number of everything that it meets."""
+"""The newest release with every fault: any number of transactional ids, and of everything that one of them meets."""
+
+ONE_ID: Final = replace(UNBOUNDED, other_ids=False)
+"""The same of one transactional id alone."""
 
 PROVED: Final = (
     "ends_its_own",
@@ -215,7 +218,9 @@ def proved(knobs: TransactionKnobs = UNBOUNDED, taken: ReleaseDecisions | None =
 def assumed(knobs: TransactionKnobs = UNBOUNDED) -> tuple[assume.Assumption, ...]:
     """What the proof takes for granted; under an earlier transaction version it is tried without this one."""
     newest = knobs.profile.transaction_version == NEWEST.transaction_version
-    return tuple(each for each in PROOF_ASSUMPTIONS if newest or each is not assume.NEWEST_RELEASE)
+    alone = () if knobs.other_ids else (assume.ONE_TRANSACTIONAL_ID,)
+    taken = (each for each in PROOF_ASSUMPTIONS if newest or each is not assume.NEWEST_RELEASE)
+    return assume.in_order((*taken, *alone))
 
 
 def lemmas(knobs: TransactionKnobs, taken: ReleaseDecisions) -> tuple[Claim, ...]:

@@ -16,7 +16,7 @@ from spec.systems.language import Action, Claim, Effect, Function, Guard, Sort, 
 from spec.systems.transactions.broken import quiet
 from spec.systems.transactions.decisions import ReleaseDecisions, decisions
 from spec.systems.transactions.known import TransactionLemmaView
-from spec.systems.transactions.proof import UNBOUNDED, lemmas, proved
+from spec.systems.transactions.proof import ONE_ID, lemmas, proved
 from spec.systems.transactions.system import transactions
 from spec.systems.transactions.world import Bounds, TransactionKnobs
 from spec.versions import NEWEST, Profile
@@ -132,7 +132,7 @@ class Variant:
         system = replace(transactions(changed, of), lemmas=lemmas(changed, of))
         return self.system(system, VariantView(changed, of))
 
-    def proved(self, knobs: TransactionKnobs = UNBOUNDED) -> System:
+    def proved(self, knobs: TransactionKnobs = ONE_ID) -> System:
         """The system to be proved: without bounds, if the knobs have none."""
         changed, of = self.under(knobs), self.taken(knobs)
         system = proved(changed, of)

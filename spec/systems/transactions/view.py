@@ -26,7 +26,6 @@ from spec.systems.transactions.world import (
     EXHAUSTED,
     OFFSETS,
     ONGOING,
-    OPEN,
     TIMEOUT,
     TransactionKnobs,
 )
@@ -179,10 +178,6 @@ class TransactionsView:
         repeated = marker.producer_epoch <= self.entry(marker.producer_id, partition).epoch
         refused = all_of(not self.knobs.repeated_marker_accepted, marker.version >= 2, repeated)
         return all_of(negate(refused), self.marker_appended(decision, coordinator, partition).reply.appended)
-
-    def is_in_log(self, txn: Term, partition: Term, batch: Term) -> Term:
-        """The batch was appended."""
-        return self.data(txn, partition, batch) >= OPEN
 
     def is_of_other_id(self, partition: Term, number: Term) -> Term:
         """The batch with this number in the partition is of another transactional id."""

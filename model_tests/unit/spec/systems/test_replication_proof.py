@@ -5,8 +5,9 @@ from functools import cache
 
 import pytest
 
+from model_tests.verify import lemma_controls
 from model_tests.verify.breaking import open_along
-from model_tests.verify.lemma_controls import lemma_controls, proved_instance, violating_run
+from model_tests.verify.lemma_controls import proved_instance, violating_run
 from spec import rules
 from spec.algebra import Term, implies
 from spec.engines.explore import explore
@@ -65,6 +66,15 @@ def test_no_lemma_is_idle() -> None:
 def test_the_lemmas_do_not_contradict_each_other() -> None:
     """Nor do they exclude an action."""
     assert [] == list(prover().contradictions())
+
+
+def test_states_of_true_instances_show_that_the_lemmas_are_about_something(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every lemma holds in each of them, and every action happens; without an instance an action is missed by name."""
+    assert [] == list(lemma_controls.lacking())
+
+    monkeypatch.setattr(lemma_controls, "TRUE", lemma_controls.TRUE[:1])
+
+    assert ["replica_hears_of_a_past_election" in line for line in lemma_controls.lacking()] == [True]
 
 
 def test_the_theorems_are_those_that_are_searched() -> None:
@@ -152,7 +162,7 @@ def test_losses_without_an_assumption_are_not_proved() -> None:
 @pytest.mark.slow
 def test_every_control_loses_a_lemma() -> None:
     """Along a shortest run to a violated theorem."""
-    found = list(lemma_controls(RULES))
+    found = list(lemma_controls.lemma_controls(RULES))
 
     assert len(CONTROLS) == len(found)
     assert [] == [control.name for control in found if not control.passed]
