@@ -17,7 +17,15 @@ from rich.console import Console
 from model_tests.audit.options import AuditOptions
 from model_tests.common.command_options import with_options
 from model_tests.common.java import require_java
-from model_tests.common.reports import NOTHING_JUDGED, BadInput, Report, full_disk, lacking_on_executors, writing
+from model_tests.common.reports import (
+    NOTHING_JUDGED,
+    BadInput,
+    PlainConsole,
+    Report,
+    full_disk,
+    lacking_on_executors,
+    writing,
+)
 from model_tests.serve.options import ServeOptions
 from model_tests.verify.results import DIRECTORY, RunEffort
 
@@ -491,7 +499,7 @@ def _judge(run: Callable[[], Report], json_file: Path | None) -> None:
     with _bad_input_in_one_line():
         _require_writable(json_file)
         report = run()
-        report.print(Console())
+        report.print(PlainConsole())
         _write(report, json_file)
     raise typer.Exit(report.exit_code)
 
