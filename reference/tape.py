@@ -90,6 +90,21 @@ class DrawnReel:
         return self._draw(bound)
 
 
+class NumberReel:
+    """One number, taken apart into as many small choices as are wanted; 0 is the simplest."""
+
+    __slots__ = ("_left",)
+
+    def __init__(self, number: int) -> None:
+        """A reel of the choices in `number`; once it is used up they are 0."""
+        self._left = number
+
+    def below(self, bound: int) -> int:
+        """The remainder of what is left, by `bound`."""
+        self._left, choice = divmod(self._left, bound)
+        return choice
+
+
 class Tape:
     """Choices in the order in which a run makes them; `drawn` is the recorded tape."""
 
@@ -104,6 +119,11 @@ class Tape:
     def seeded(cls, seed: int) -> "Tape":
         """A tape generated from `seed`."""
         return cls(SeededReel(seed))
+
+    @classmethod
+    def of_number(cls, number: int) -> "Tape":
+        """A tape of the choices that one number is taken apart into."""
+        return cls(NumberReel(number))
 
     @classmethod
     def recorded(cls, choices: Sequence[int]) -> "Tape":

@@ -3,25 +3,24 @@
 from model_tests.machines import disk_invariants as invariants
 from model_tests.machines.disk_history import Header, header_of, is_abort
 from model_tests.machines.disk_world import DiskWorld
-from model_tests.machines.events import Choices
+from reference.tape import Tape
 from spec.vocabulary import Timestamp
 
 
 class DiskCleaning(DiskWorld):
     """A partition on disk that may be compacted."""
 
-    def cleaner_compacts(self, number: int) -> None:
+    def cleaner_compacts(self, choose: Tape) -> None:
         """A pass of the cleaner, from where the last one ended or from the start."""
         if not self.setting.compacts:
             return
-        choose = Choices(number)
         self.now = Timestamp(self.now + choose.pick((30, 1)))
         first_dirty = choose.pick((self.cleaned, 0))
         self.happens(f"cleaning from {first_dirty}")
         before = self.headers()
         self.cleaned = int(self.partition.clean(self.now, first_dirty).end)
         self.cleaning_was_right()
-        seen = invariants.Cleaned(self.said, self.known, before, self.headers(), self.circumstances)
+        seen = invariants.Cleaned(self.message, self.known, before, self.headers(), self.circumstances)
         invariants.cleaning_keeps_producers(seen, self.ledger)
 
     def headers(self) -> frozenset[Header]:
@@ -41,9 +40,9 @@ class DiskCleaning(DiskWorld):
         gone = [offset for offset in records if offset >= start and offset not in left]
         kept_for = [offset for offset in gone if not self.is_removable(offset)]
         wanted = {**left, **{offset: records[offset].value for offset in kept_for}}
-        said = f"cleaned to {self.cleaned}: {kept_for} had to stay; {self.said}"
+        message = f"cleaned to {self.cleaned}: {kept_for} had to stay; {self.message}"
         seen = invariants.ReadThrough(
-            said, tuple(sorted(left.items())), tuple(sorted(wanted.items())), self.circumstances
+            message, tuple(sorted(left.items())), tuple(sorted(wanted.items())), self.circumstances
         )
         invariants.lso_read_committed(seen, self.ledger)
         for offset in gone:

@@ -1,4 +1,4 @@
-"""The events of a partition on disk: each takes one number, and makes its choices with it."""
+"""The events of a partition on disk."""
 
 import os
 from collections.abc import Sequence
@@ -8,12 +8,12 @@ from typing import Final
 from model_tests.machines import disk_invariants as invariants
 from model_tests.machines.disk_cleaning import DiskCleaning
 from model_tests.machines.disk_history import NOTHING, LoggedProducer
-from model_tests.machines.events import Choices
 from reference.log import file_names
 from reference.log.batch import RecordBatch, data_batch, marker_batch
 from reference.log.disk_partition import DiskPartition
 from reference.log.producer_entry import NO_GUARD
 from reference.log.record import Record
+from reference.tape import Tape
 from spec.vocabulary import ControlType, Offset, Origin, ProducerId, Timestamp
 
 PRODUCERS: Final = (7, 8, 9, 10)
@@ -26,17 +26,15 @@ class DiskEvents(DiskCleaning):
 
     # --- producers and coordinator ----------------------------------------------------------------------------
 
-    def producer_appends(self, number: int) -> None:
+    def producer_appends(self, choose: Tape) -> None:
         """A producer writes its next batch outside any transaction, or one without an id does."""
-        choose = Choices(number)
         producer_id = choose.pick((*PRODUCERS, NOTHING))
         self.happens(f"producer {producer_id} appends")
         if not self.has_forgotten_transaction(producer_id):
             self.appends(self.next_batch(producer_id, choose, transactional=False))
 
-    def producer_appends_in_transaction(self, number: int) -> None:
+    def producer_appends_in_transaction(self, choose: Tape) -> None:
         """A producer writes its next batch in a transaction, verified."""
-        choose = Choices(number)
         producer_id = choose.pick(PRODUCERS)
         batch = self.next_batch(producer_id, choose, transactional=True)
         self.happens(f"producer {producer_id} appends in a transaction at {self.partition.log_end}")
@@ -45,11 +43,11 @@ class DiskEvents(DiskCleaning):
         )
         self.appends(batch, guard=guard if self.setting.profile.partition_verification else NO_GUARD)
 
-    def producer_resends(self, number: int) -> None:
+    def producer_resends(self, choose: Tape) -> None:
         """A producer sends a batch of the log once more."""
         data = [b for b in self.history.batches if not b.is_control and b.producer_id != NOTHING]
         if data:
-            batch = Choices(number).pick(data[::-1])
+            batch = choose.pick(data[::-1])
             self.happens(f"producer {batch.producer_id} resends {batch.base_sequence}")
             if batch.is_transactional or not self.has_forgotten_transaction(batch.producer_id):
                 self.appends(batch._replace(base_offset=Offset(0)))
@@ -61,7 +59,7 @@ class DiskEvents(DiskCleaning):
         """
         return self.history.is_open(producer_id) and self.known.get(producer_id, LoggedProducer()).opened == NOTHING
 
-    def next_batch(self, producer_id: int, choose: Choices, *, transactional: bool) -> RecordBatch:
+    def next_batch(self, producer_id: int, choose: Tape, *, transactional: bool) -> RecordBatch:
         """The batch that a producer may write next, some records with the few keys."""
         known = self.known.get(producer_id, LoggedProducer())
         deltas = range(1 + choose.below(3))
@@ -79,13 +77,12 @@ class DiskEvents(DiskCleaning):
             transactional=transactional,
         )
 
-    def value(self, delta: int, choose: Choices) -> bytes | None:
+    def value(self, delta: int, choose: Tape) -> bytes | None:
         """A value that no other record has, or none: a tombstone."""
         return None if choose.below(6) == 1 else f"{self.partition.log_end + delta}@{self.now}".encode()
 
-    def coordinator_writes_marker(self, number: int) -> None:
+    def coordinator_writes_marker(self, choose: Tape) -> None:
         """A coordinator of any epoch ends a transaction, or repeats an end."""
-        choose = Choices(number)
         open_ones = [pid for pid, known in self.known.items() if known.opened != NOTHING]
         producer_id = choose.pick(open_ones) if open_ones and choose.below(4) else choose.pick(PRODUCERS)
         known = self.known.get(producer_id, LoggedProducer())
@@ -99,22 +96,21 @@ class DiskEvents(DiskCleaning):
         batch = marker_batch(producer_id, epoch, outcome, coordinator_epoch, self.now)
         error = self.appends(batch, Origin.COORDINATOR, version=version)
         stale = epoch < known.epoch or (version == 2 and epoch == known.epoch and known.opened != NOTHING)
-        seen = invariants.MarkerAppend(self.said, known, stale, coordinator_epoch, error, self.circumstances)
+        seen = invariants.MarkerAppend(self.message, known, stale, coordinator_epoch, error, self.circumstances)
         invariants.fence_coordinator_epoch(seen, self.ledger)
 
     # --- replication, readers ---------------------------------------------------------------------------------
 
-    def followers_catch_up(self, number: int) -> None:
+    def followers_catch_up(self, choose: Tape) -> None:
         """The high watermark rises to the end of some batch."""
         ends = [b.last_offset + 1 for b in self.history.batches if b.last_offset >= self.partition.high_watermark]
         if ends:
-            offset = Choices(number).pick(ends[::-1])
+            offset = choose.pick(ends[::-1])
             self.happens(f"the high watermark rises to {offset}")
             self.partition.advance_high_watermark(offset)
 
-    def reader_reads(self, number: int) -> None:
+    def reader_reads(self, choose: Tape) -> None:
         """A reader of either isolation level begins anywhere."""
-        choose = Choices(number)
         begins = choose.pick(range(self.partition.log_start, self.partition.high_watermark + 1))
         self.happens(f"a reader begins at {begins}")
         self.reads_committed(begins, choose.pick((UNLIMITED_BYTES, 300, 1)))
@@ -122,36 +118,34 @@ class DiskEvents(DiskCleaning):
 
     # --- truncation, retention --------------------------------------------------------------------------------
 
-    def replica_truncates(self, number: int) -> None:
+    def replica_truncates(self, choose: Tape) -> None:
         """The log is cut at an offset, as after a change of leader."""
-        offset = Choices(number).pick(range(self.partition.log_start, self.partition.log_end + 1)[::-1])
+        offset = choose.pick(range(self.partition.log_start, self.partition.log_end + 1)[::-1])
         self.happens(f"truncation to {offset}")
         snapshots = self.snapshots()
         survivors = [batch for batch in self.partition.disk.batches if batch.last_offset < offset]
         self.partition.truncate(offset, self.now)
         self.derives(snapshots, survivors, opened=False)
 
-    def broker_retains(self, number: int) -> None:
+    def broker_retains(self, choose: Tape) -> None:
         """Retention lets segments go, by size or after a long time."""
-        choose = Choices(number)
         if choose.below(3) == 1:
             self.now = Timestamp(self.now + 2000)
         self.happens("retention")
         self.partition.retain(self.now)
 
-    def log_start_advances(self, number: int) -> None:
+    def log_start_advances(self, choose: Tape) -> None:
         """Records below an offset are deleted."""
         offsets = range(self.partition.log_start, self.partition.high_watermark + 1)
         if offsets:
-            offset = Choices(number).pick(offsets)
+            offset = choose.pick(offsets)
             self.happens(f"the log start goes to {offset}")
             self.partition.disk.advance_start(offset)
 
     # --- the broker's end and return --------------------------------------------------------------------------
 
-    def broker_restarts(self, number: int) -> None:
+    def broker_restarts(self, choose: Tape) -> None:
         """The broker stops cleanly and comes back, without some of its indexes or snapshots."""
-        choose = Choices(number)
         self.happens("a clean stop")
         survivors = self.partition.disk.batches
         self.partition.close()
@@ -162,9 +156,8 @@ class DiskEvents(DiskCleaning):
             self.loses_snapshots(choose, lasting=True)
         self.comes_back(survivors, choose, recovery_point=None)
 
-    def broker_crashes(self, number: int) -> None:
+    def broker_crashes(self, choose: Tape) -> None:
         """The broker ends in the middle of a write, and comes back to what that has left."""
-        choose = Choices(number)
         self.happens("a crash")
         active, batches = self.partition.disk.active, self.partition.disk.batches
         earlier = [batch for batch in batches if batch.base_offset < active.base_offset]
@@ -177,7 +170,7 @@ class DiskEvents(DiskCleaning):
         self.loses_snapshots(choose, lasting=False)
         self.comes_back((*earlier, *survivors), choose, recovery_point=recovery_point)
 
-    def damages(self, path: Path, tail: Sequence[RecordBatch], choose: Choices) -> Sequence[RecordBatch]:
+    def damages(self, path: Path, tail: Sequence[RecordBatch], choose: Tape) -> Sequence[RecordBatch]:
         """Cut the active segment at any byte, flip one, or leave it; its batches that stand."""
         data, kind = path.read_bytes(), choose.below(3)
         hidden = len(data) - sum(batch.size for batch in tail)  # batches below the log start
@@ -194,14 +187,14 @@ class DiskEvents(DiskCleaning):
         path.write_bytes(data[:at] + bytes([data[at] ^ 0x55]) + data[at + 1 :])
         return tail[:broken]
 
-    def loses_files(self, choose: Choices, suffixes: Sequence[str]) -> None:
+    def loses_files(self, choose: Tape, suffixes: Sequence[str]) -> None:
         """Some index files are missing, or are rubbish."""
         kind, suffix = choose.below(4), choose.pick(suffixes)
         for path in file_names.files_of(self.directory, suffix).values() if kind > 1 else ():
             self.doing[-1] += f", {path.name} is {('missing', 'rubbish')[kind - 2]}"
             path.unlink() if kind == 2 else path.write_bytes(b"rubbish")
 
-    def loses_snapshots(self, choose: Choices, *, lasting: bool) -> None:
+    def loses_snapshots(self, choose: Tape, *, lasting: bool) -> None:
         """Of the snapshots the newest are missing or damaged, or all are; `lasting` leaves one."""
         paths = list(file_names.files_of(self.directory, file_names.SNAPSHOT).values())[::-1]
         for path in paths[: max(0, min(choose.pick((0, 1, 2, 9)), len(paths) - lasting))]:
@@ -218,7 +211,7 @@ class DiskEvents(DiskCleaning):
         for path in file_names.files_of(self.directory, file_names.SNAPSHOT).values():
             path.unlink()
 
-    def comes_back(self, survivors: Sequence[RecordBatch], choose: Choices, *, recovery_point: int | None) -> None:
+    def comes_back(self, survivors: Sequence[RecordBatch], choose: Tape, *, recovery_point: int | None) -> None:
         """The broker opens the directory, with a high watermark that it noted some time ago; None is a clean stop."""
         snapshots, before, clean = self.snapshots(), self.partition, recovery_point is None
         ends = [b.last_offset + 1 for b in survivors if before.log_start <= b.last_offset + 1 <= before.high_watermark]

@@ -10,7 +10,7 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from model_tests.machines.disk_invariants import DISK_RULES
 from model_tests.machines.disk_machine import DiskMachine
-from model_tests.machines.idempotence import ForgetfulMachine, IdempotenceMachine
+from model_tests.machines.idempotence import IDEMPOTENCE_RULES, ForgetfulMachine, IdempotenceMachine
 from model_tests.machines.pipeline_control import pipeline_controls
 from model_tests.machines.pipeline_machine import PipelineMachine
 from model_tests.machines.pipeline_watch import PIPELINE_RULES
@@ -24,28 +24,12 @@ from model_tests.machines.side_by_side_groups import OF_GROUPS
 from model_tests.machines.side_by_side_partitions import OF_PARTITIONS
 from model_tests.machines.side_by_side_replicas import OF_REPLICAS
 from model_tests.machines.transaction_ids import PRODUCER_ID_RULES, exhaustion_control, use_up_producer_ids
-from model_tests.machines.transaction_invariants import TRANSACTION_RULES
-from model_tests.machines.transaction_machine import MACHINES, TransactionMachine
+from model_tests.machines.transaction_machine import MACHINES, TRANSACTION_RULES, TransactionMachine
 from model_tests.verify.coverage import joined
 from model_tests.verify.effort import hypothesis_settings
 from model_tests.verify.results import PartResult, Result, RuleVerdict, RunEffort
-from spec import rules
 from spec.evidence import Layer
 from spec.rules import Rule
-
-IDEMPOTENCE_RULES: Final = (
-    rules.SEQ_FIRST,
-    rules.SEQ_SUCCESSOR,
-    rules.SEQ_EPOCH_RESET,
-    rules.SEQ_DUPLICATE_WINDOW,
-    rules.SEQ_EXACTLY_ONCE,
-    rules.SEQ_ORDER,
-    rules.SEQ_REFUSAL_IS_PURE,
-    rules.SEQ_WELL_FORMED,
-    rules.FENCE_STALE_EPOCH,
-    rules.FENCE_EPOCH_MONOTONE,
-)
-"""The rules that the machine over producers and replicas has invariants for."""
 
 COMPARED: Final = (*OF_COORDINATORS, *OF_GROUPS, *OF_PARTITIONS, *OF_REPLICAS)
 """What decision and reference are compared on, for every small input."""

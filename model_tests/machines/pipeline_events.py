@@ -1,8 +1,7 @@
-"""The events of a pipeline: each takes one number, and makes its choices with it."""
+"""The events of a pipeline."""
 
 from typing import Final
 
-from model_tests.machines.events import Choices
 from model_tests.machines.monitored import judge_steps
 from model_tests.machines.pipeline_setting import SESSION_MS, PipelineSetting
 from model_tests.machines.pipeline_watch import PipelineWatch
@@ -10,6 +9,7 @@ from model_tests.machines.rule_counts import Ledger
 from model_tests.machines.transaction_setting import TIMEOUT_MS
 from reference.client.transaction_states import ClientState
 from reference.network import NetworkMessage
+from reference.tape import Tape
 from reference.world.group_requests import FromMember
 from reference.world.messages import Request
 from reference.world.pipeline_rounds import catch_up, play_pipelines
@@ -55,6 +55,9 @@ class PipelineRun(PipelineWorld):
         self.clock.advance(1)
         self.seen.watch.happens(event)
 
+    def after_event(self) -> None:
+        """Nothing more: the onlooker looks whenever something is written."""
+
     # --- the onlooker looks -----------------------------------------------------------------------------------
 
     def broker_receives(self, message: NetworkMessage[Request], leave_copy: bool = False) -> None:
@@ -80,9 +83,8 @@ class PipelineRun(PipelineWorld):
 
     # --- the source -------------------------------------------------------------------------------------------
 
-    def source_continues(self, number: int) -> None:
+    def source_continues(self, choose: Tape) -> None:
         """The source writes words, or ends what it has written: in most runs it commits."""
-        choose = Choices(number)
         match self.source.instance.producer.state:
             case _ if self.source.is_blocked:
                 self.happens("the source waits")
@@ -107,26 +109,25 @@ class PipelineRun(PipelineWorld):
 
     # --- workers ----------------------------------------------------------------------------------------------
 
-    def everything_arrives(self, number: int) -> None:
+    def everything_arrives(self, choose: Tape) -> None:
         """For some rounds all workers work and all answers arrive; crashed ones may be started again first."""
-        choose = Choices(number)
         self.happens("everything arrives")
         rounds = 1 + choose.below(6)
         if choose.below(4) == 0:
             self._start_missing()
         self._rounds(rounds)
 
-    def worker_takes_a_step(self, number: int) -> None:
+    def worker_takes_a_step(self, choose: Tape) -> None:
         """One worker does what comes next, and its producer sends what it may; nothing arrives."""
         working = [worker for worker in self.workers if worker.works]
         if working:
-            worker = Choices(number).pick(working)
+            worker = choose.pick(working)
             self.happens(f"worker {worker.number} continues from {worker.phase.name}")
-            self.worker_continues(worker, number % self.shape.nodes)
+            self.worker_continues(worker, choose.below(self.shape.nodes))
             if worker.works:
                 send_all(self, worker.instance, 0)
 
-    def worker_joins(self, number: int) -> None:
+    def worker_joins(self, choose: Tape) -> None:
         """One more worker."""
         names = [f"worker-{each}" for each in range(MOST_WORKERS)]
         missing = [name for name in names if name not in {worker.instance.transactional_id for worker in self._alive()}]
@@ -134,18 +135,17 @@ class PipelineRun(PipelineWorld):
             self.happens(f"{missing[0]} starts")
             self._starts(missing[0])
 
-    def worker_starts_twice(self, number: int) -> None:
+    def worker_starts_twice(self, choose: Tape) -> None:
         """A worker is started under a name under which one runs already; its transactional id may be its own."""
-        choose, alive = Choices(number), self._alive()
+        alive = self._alive()
         if alive and len(alive) < 2 * MOST_WORKERS:
             name = choose.pick(alive).consumer.settings.member.client_id
             transactional_id = name if choose.below(2) else f"{name}-{len(self.workers)}"
             self.happens(f"{name} is started again as {transactional_id}")
             self.worker_starts(transactional_id, self.setting.order, self.setting.member(name))
 
-    def worker_goes(self, number: int) -> None:
+    def worker_goes(self, choose: Tape) -> None:
         """A worker stops, one in the middle of its work if there is one soon, and may leave its group first."""
-        choose = Choices(number)
         self._wait_for_work(choose.below(6))
         working = [worker for worker in self.workers if worker.works]
         if working:
@@ -153,17 +153,16 @@ class PipelineRun(PipelineWorld):
             self.happens(f"worker {worker.number} {'leaves' if reports else 'crashes'} in {worker.phase.name}")
             (self.worker_leaves if reports else self.worker_crashes)(worker)
 
-    def worker_gives_up(self, number: int) -> None:
+    def worker_gives_up(self, choose: Tape) -> None:
         """The program of a worker will fail in the middle of its next transaction, and try again."""
         working = [worker for worker in self.workers if worker.works]
         if working:
-            worker = Choices(number).pick(working)
+            worker = choose.pick(working)
             self.happens(f"worker {worker.number} will abort its next transaction")
             self.worker_will_fail(worker)
 
-    def worker_stands_still(self, number: int) -> None:
+    def worker_stands_still(self, choose: Tape) -> None:
         """A worker is suspended, often for so long that its group continues without it; or one continues."""
-        choose = Choices(number)
         self._wait_for_work(choose.below(6))
         paused = [worker for worker in self._alive() if worker.paused]
         working = [worker for worker in self.workers if worker.works]
@@ -210,9 +209,8 @@ class PipelineRun(PipelineWorld):
 
     # --- the network ------------------------------------------------------------------------------------------
 
-    def request_arrives(self, number: int) -> None:
+    def request_arrives(self, choose: Tape) -> None:
         """One request reaches its node, of a producer or of a consumer; a copy may come later."""
-        choose = Choices(number)
         copied = choose.below(6) == 1
         producers, members = self.wires.requests.in_transit, self.group_requests.requests.in_transit
         self.happens("a request arrives")
@@ -221,9 +219,8 @@ class PipelineRun(PipelineWorld):
         elif members:
             self.group_receives(choose.pick(members), leave_copy=copied)
 
-    def network_loses(self, number: int) -> None:
+    def network_loses(self, choose: Tape) -> None:
         """A message is lost, and who waits for it gives up; or it only seems so, and the request is still under way."""
-        choose = Choices(number)
         self.happens("a client gives a request up")
         request, waiting = list(self.group_requests.open.values()), list(self.wires.open.values())
         if request and choose.below(2):
@@ -235,9 +232,8 @@ class PipelineRun(PipelineWorld):
 
     # --- coordinators, time -----------------------------------------------------------------------------------
 
-    def transactions_move(self, number: int) -> None:
+    def transactions_move(self, choose: Tape) -> None:
         """Another node coordinates transactions; the one before continues, or learns of it."""
-        choose = Choices(number)
         node = choose.below(self.shape.nodes)
         former = self.brokers.log_leaders[0]
         self.happens(f"node {node} coordinates transactions")
@@ -245,17 +241,15 @@ class PipelineRun(PipelineWorld):
         if choose.below(2):
             self.coordinator_resigns(0, former)
 
-    def group_moves(self, number: int) -> None:
+    def group_moves(self, choose: Tape) -> None:
         """Another node coordinates the group, often while a worker has written and not committed."""
-        choose = Choices(number)
         self._wait_for_work(choose.below(6))
         node = choose.below(self.shape.nodes)
         self.happens(f"node {node} coordinates the group")
         self.group_coordinator_fails_over(0, node)
 
-    def node_restarts(self, number: int) -> None:
+    def node_restarts(self, choose: Tape) -> None:
         """A node loses its memory; what it coordinated has another coordinator at once."""
-        choose = Choices(number)
         node = choose.below(self.shape.nodes)
         self.happens(f"node {node} restarts")
         self.broker_restarts(node)
@@ -264,24 +258,23 @@ class PipelineRun(PipelineWorld):
         if 0 not in self.brokers.group_leaders:
             self.group_coordinator_fails_over(0, choose.below(self.shape.nodes))
 
-    def partition_changes_leader(self, number: int) -> None:
+    def partition_changes_leader(self, choose: Tape) -> None:
         """A follower in sync becomes leader of a data partition."""
-        choose = Choices(number)
         name = choose.pick(self.partitions)
         candidates = self.brokers.partitions[name].candidates()
         if candidates:
             self.happens(f"{name.topic}-{name.partition} has another leader")
             self.leader_fails_over(name, choose.pick(candidates))
 
-    def transactions_time_out(self, number: int) -> None:
+    def transactions_time_out(self, choose: Tape) -> None:
         """Coordinators look for transactions that are open for too long; in half of the runs time has passed."""
         self.happens("coordinators look at timeouts")
-        self.clock.advance(TIMEOUT_MS + 1 if number % 2 else 0)
+        self.clock.advance((TIMEOUT_MS + 1) * choose.below(2))
         for node in range(self.shape.nodes):
             self.coordinator_aborts_timed_out(node)
         self.groups_notice_time()
 
-    def reader_reads(self, number: int) -> None:
+    def reader_reads(self, choose: Tape) -> None:
         """The output is read."""
         self.happens("the output is read")
         self.seen.looks()
@@ -300,10 +293,10 @@ class PipelineRun(PipelineWorld):
             self._start_missing()
             self._rounds(6)
             if self.source.instance.producer.state is not ClientState.READY:
-                self.source_continues(1)
+                self.source_continues(Tape.of_number(1))
             if catch_up(self, ROUNDS) and not self.seen.undecided():
                 return True
-            self.transactions_time_out(1)
+            self.transactions_time_out(Tape.of_number(1))
         return False
 
     def ends(self) -> None:

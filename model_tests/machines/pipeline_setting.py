@@ -3,14 +3,11 @@
 from dataclasses import dataclass
 from typing import Final
 
-from model_tests.machines.events import Choices
 from model_tests.machines.transaction_setting import SAFE, TransactionSetting
 from reference.client.group_member import MemberSettings
+from reference.tape import Tape
 from reference.world.pipelines import GROUP
 from reference.world.worker import Order
-
-NUMBERS: Final = 2**32
-"""An event makes its choices with a number below this."""
 
 SESSION_MS: Final = 6000
 """The shortest session that brokers allow by default (`group.min.session.timeout.ms`)."""
@@ -49,7 +46,7 @@ class PipelineSetting(TransactionSetting):
         )
 
 
-def drawn_pipeline(choose: Choices, order: Order = Order.IN_TRANSACTION) -> PipelineSetting:
+def drawn_pipeline(choose: Tape, order: Order = Order.IN_TRANSACTION) -> PipelineSetting:
     """A pipeline of any size and kind."""
     return PipelineSetting(
         profile=choose.pick(SAFE),

@@ -1,21 +1,20 @@
-"""A world of replicas under watch, and its events by name; each makes its choices from a number."""
+"""A world of replicas under watch, its events, and runs of them from a seeded tape."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from model_tests.machines.monitored import judge_steps
+from model_tests.machines.playing import NUMBERS, play, weighed, with_faults
 from model_tests.machines.replica_watch import ReplicaWatch
 from model_tests.machines.rule_counts import Ledger
+from reference.event import Event
 from reference.faults import NO_FAULTS
-from reference.simulate.schedule_replicas import QUICK, WRITERS, ReplicasScheduler
+from reference.simulate.schedule_replicas import QUICK, REPLICAS, WRITERS, ReplicasScheduler
 from reference.tape import Tape
 from reference.world.replicas import ReplicasWorld
 from spec.rules import Circumstances
 from spec.versions import NEWEST, PROFILES, Profile
-
-NUMBERS: Final = 2**32
-"""An event makes its choices with a number below this."""
 
 NAMES: Final = (NEWEST.name, "4.0", "3.9.0", "2.7", "2.5", "2.4")
 RELEASES: Final[tuple[Profile, ...]] = tuple(PROFILES[name] for name in NAMES)
@@ -28,11 +27,12 @@ CALM: Final = replace(NO_FAULTS, ordered=False, duplication=100)
 """Nothing goes wrong by itself, but messages overtake each other, and come twice."""
 
 
-class ReplicaRun:
+class ReplicaRun(ReplicasScheduler):
     """One world of replicas under watch.
 
     Attributes:
         ledger: where the invariants write.
+        watch: the invariants.
     """
 
     def __init__(self, number: int, ledger: Ledger, *, unclean: bool = False) -> None:
@@ -43,36 +43,34 @@ class ReplicaRun:
             ledger: where the invariants write.
             unclean: elections may be unclean, and disks may lose what was not flushed.
         """
-        self.ledger = ledger
         tape = Tape.seeded(number)
-        self._faults = replace(CALM, power=300 if unclean else 0)
-        self.world = _drawn(tape, unclean)
-        judge_steps(self.world.recorder, ledger)
-        self.scheduler = ReplicasScheduler(self.world, tape, self._faults)
-        self.watch = ReplicaWatch(self.world, ledger, Circumstances(clean_elections=not unclean))
+        world = _drawn(tape, unclean)
+        judge_steps(world.recorder, ledger)
+        super().__init__(world, tape, replace(CALM, power=300 if unclean else 0))
+        self.ledger = ledger
+        self.watch = ReplicaWatch(world, ledger, Circumstances(clean_elections=not unclean))
         ledger.runs += 1
 
-    def happens(self, event: str, number: int) -> None:
-        """Let an event happen, if it can."""
-        self.scheduler.tape = Tape.seeded(number)
-        (getattr(self, event, None) or getattr(self.scheduler, event))()
+    def after_event(self) -> None:
+        """Compare the logs with each other and with what they were."""
         self.ledger.steps += 1
         self.watch.look()
 
-    def nothing_goes_wrong(self) -> None:
+    def nothing_goes_wrong(self, choose: Tape) -> None:
         """Some turns in which nothing goes wrong."""
-        for _ in range(1 + self.scheduler.tape.below(12)):
-            self.scheduler.turn()
+        self.tape = Tape.seeded(choose.below(NUMBERS))
+        for _ in range(1 + self.tape.below(12)):
+            self.turn()
 
-    def time_passes(self) -> None:
+    def time_passes(self, choose: Tape) -> None:
         """So much time that timers fire."""
-        self.world.clock.advance(self.scheduler.tape.between(1, LONGEST_PAUSE_MS))
-        self.scheduler.timers_fire()
+        self.world.clock.advance(choose.between(1, LONGEST_PAUSE_MS))
+        self.timers_fire(choose)
 
     def comes_to_rest(self) -> None:
         """Everything is mended, and comes to its end."""
-        self.scheduler.tape = Tape.seeded(0)
-        if self.scheduler.settle():
+        self.tape = Tape.seeded(0)
+        if self.settle():
             self.watch.look_at_rest()
 
 
@@ -88,50 +86,29 @@ def _drawn(tape: Tape, unclean: bool) -> ReplicasWorld:
     return ReplicasWorld(tape.pick(RELEASES), shape)
 
 
-@dataclass(frozen=True, slots=True)
-class ReplicaAction:
-    """One event: the name of its method, how likely it is, whether it is a fault."""
+OFTEN: Final = {"broker_is_back": 20}
+"""Weights that differ from those of a simulation, in which there is more time for what is rare."""
 
-    name: str
-    weight: int
-    fault: bool = False
-
-
-ACTIONS: Final = (
-    ReplicaAction("everything_goes_on", 30),
-    ReplicaAction("application_sends", 10),
-    ReplicaAction("producer_sends", 10),
-    ReplicaAction("message_arrives", 20),
-    ReplicaAction("follower_fetches", 10),
-    ReplicaAction("time_passes", 8),
-    ReplicaAction("broker_is_back", 6),
-    ReplicaAction("network_fails", 5, fault=True),
-    ReplicaAction("broker_crashes", 4, fault=True),
-    ReplicaAction("broker_pauses", 4, fault=True),
-    ReplicaAction("controller_is_elected", 2, fault=True),
-    ReplicaAction("preferred_leader_is_elected", 3, fault=True),
-    ReplicaAction("broker_begins_shutdown", 2, fault=True),
-    ReplicaAction("clock_drifts", 2, fault=True),
-    ReplicaAction("leader_deletes_records", 1, fault=True),
+ACTIONS: Final[tuple[Event[ReplicaRun], ...]] = (
+    Event(ReplicaRun.nothing_goes_wrong, 105),
+    Event(ReplicaRun.time_passes, 28),
+    *(replace(event, weight=OFTEN.get(event.name, event.weight)) for event in REPLICAS),
 )
+"""What happens in a simulated world of replicas, and many such events at once."""
 
 
 def run_replicas(
-    seed: int, ledger: Ledger, actions: Sequence[ReplicaAction] = ACTIONS, *, unclean: bool = False
+    seed: int, ledger: Ledger, events: Sequence[Event[ReplicaRun]] = ACTIONS, *, unclean: bool = False
 ) -> None:
     """One run of a seed, until an invariant sees a rule broken: half of the faults, and some things more often.
 
     Args:
         seed: of the tape.
         ledger: where rules at stake are counted, and violations kept.
-        actions: what may happen.
+        events: what may happen.
         unclean: whether unclean elections are allowed.
     """
     tape = Tape.seeded(seed)
     run = ReplicaRun(tape.below(NUMBERS), ledger, unclean=unclean)
-    enabled = [(a.name, a.weight * tape.pick((1, 1, 3))) for a in actions if not a.fault or tape.happens(500)]
-    for _ in range(STEPS):
-        run.happens(tape.weighted(enabled), tape.below(NUMBERS))
-        if ledger.seen_by_invariants():
-            return
-    run.comes_to_rest()
+    if play(run, tape, weighed(with_faults(events, tape, 500), tape), STEPS):
+        run.comes_to_rest()

@@ -1,22 +1,19 @@
-"""A producer of records under observation, and its events: each takes one number."""
+"""A producer of records under observation, and its events."""
 
 from collections import deque
 from dataclasses import dataclass
 from typing import Final
 
-from model_tests.machines.events import Choices
 from model_tests.machines.pipeline_logs import Outcomes
 from model_tests.machines.rule_counts import Ledger
 from reference.client.producer_settings import ProducerSettings
 from reference.client.sent_record import SentRecord
+from reference.tape import Tape
 from reference.world.sending import SendingShape, SendingWorld
 from spec import rules
 from spec.evidence import Layer, evidences
 from spec.rules import Rule
 from spec.versions import KAFKA_2_4, NEWEST, Profile
-
-NUMBERS: Final = 2**32
-"""An event makes its choices with a number below this."""
 
 LATEST: Final = 12
 """The number of events in a message."""
@@ -37,7 +34,7 @@ class SendingSetting:
     shape: SendingShape
 
 
-def drawn_sending(choose: Choices) -> SendingSetting:
+def drawn_sending(choose: Tape) -> SendingSetting:
     """A producer of any kind: batches of a few records, short times, memory for few batches."""
     idempotent = choose.below(5) > 0
     batch_bytes = choose.pick((300, 200, 120))
@@ -90,11 +87,13 @@ class SendingRun(SendingWorld):
         self._doing.append(event)
         self.ledger.steps += 1
 
+    def after_event(self) -> None:
+        """Nothing more: the onlooker looks when requests arrive and followers fetch."""
+
     # --- the producer -----------------------------------------------------------------------------------------
 
-    def application_hands_over(self, number: int) -> None:
+    def application_hands_over(self, choose: Tape) -> None:
         """Some records, with keys or without."""
-        choose = Choices(number)
         records = 1 + choose.below(6)
         self.happens(f"{records} records are handed over")
         for _ in range(records):
@@ -106,59 +105,58 @@ class SendingRun(SendingWorld):
         value = f"{len(self.handed):04}".encode()
         self.handed[value] = self.application_sends(key, value)
 
-    def producer_works(self, number: int) -> None:
+    def producer_works(self, choose: Tape) -> None:
         """The sender runs, in half of the cases after all that lingers or backs off may go."""
         self.happens("the sender runs")
-        self.clock.advance(100 if number % 2 else 0)
+        self.clock.advance(100 * choose.below(2))
         self.producer_runs()
 
-    def application_flushes(self, number: int) -> None:
+    def application_flushes(self, choose: Tape) -> None:
         """Nothing lingers any more."""
         self.happens("a flush")
         self.producer.flush()
         self.producer_runs()
 
-    def answers_arrive(self, number: int) -> None:
+    def answers_arrive(self, choose: Tape) -> None:
         """Answers reach the producer, all of them or one."""
         self.happens("answers arrive")
-        for message in self.replies.deliverable()[: 1 + number % 4]:
+        for message in self.replies.deliverable()[: 1 + choose.below(4)]:
             self.producer_receives(message)
 
-    def metadata_arrives(self, number: int) -> None:
+    def metadata_arrives(self, choose: Tape) -> None:
         """The producer learns who leads."""
         self.happens("the producer learns who leads")
         self.producer_learns_leaders()
 
     # --- brokers and network ----------------------------------------------------------------------------------
 
-    def requests_arrive(self, number: int) -> None:
+    def requests_arrive(self, choose: Tape) -> None:
         """Requests reach their nodes, in their order."""
         self.happens("requests arrive")
-        for _ in range(1 + number % 4):
+        for _ in range(1 + choose.below(4)):
             for message in self.requests.deliverable()[:1]:
                 self.broker_receives(message)
         self.looks()
 
-    def followers_catch_up(self, number: int) -> None:
+    def followers_catch_up(self, choose: Tape) -> None:
         """Followers copy everything, or one batch."""
         self.happens("followers fetch")
+        batches = 1 if choose.below(3) == 1 else 20
         for place, partition in enumerate(self.partitions):
-            for _ in range(1 if number % 3 == 1 else 20):
+            for _ in range(batches):
                 for node in partition.behind():
                     self.follower_fetches(place, node)
         self.looks()
 
-    def connection_fails(self, number: int) -> None:
+    def connection_fails(self, choose: Tape) -> None:
         """A connection breaks: some of what was sent still arrives."""
-        choose = Choices(number)
         node = choose.below(self.shape.nodes)
         arriving = choose.below(1 + len(self.requests.of_channel(node)))
         self.happens(f"the connection to node {node} breaks, {arriving} requests arrive")
         self.connection_breaks(node, arriving)
 
-    def partition_changes_leader(self, number: int) -> None:
+    def partition_changes_leader(self, choose: Tape) -> None:
         """A follower in sync takes over."""
-        choose = Choices(number)
         place = choose.below(len(self.partitions))
         candidates = self.partitions[place].candidates()
         if candidates:
@@ -166,10 +164,10 @@ class SendingRun(SendingWorld):
             self.leader_fails_over(place, choose.pick(candidates))
             self.looks()
 
-    def time_passes(self, number: int) -> None:
+    def time_passes(self, choose: Tape) -> None:
         """Requests time out, in some runs deliveries too."""
         self.happens("time passes")
-        self.clock.advance((REQUEST_MS, DELIVERY_MS)[number % 2])
+        self.clock.advance((REQUEST_MS, DELIVERY_MS)[choose.below(2)])
         self.producer_runs()
 
     # --- what must hold ---------------------------------------------------------------------------------------
@@ -202,13 +200,15 @@ class SendingRun(SendingWorld):
         for value, record in self.handed.items():
             places = [offset for offset, found in self._logs[record.partition].order if found == value]
             reported = record.offset in (-1, *places)
-            said = f"{value!r}: outcome {record.outcome} {record.failure}, offset {record.offset}, found at {places}"
+            message = f"{value!r}: outcome {record.outcome} {record.failure}, offset {record.offset}, found at {places}"
             fails = record.outcome is False
-            self._expect(rules.SEQ_EXACTLY_ONCE, fails or (record.outcome is True and bool(places) and reported), said)
+            self._expect(
+                rules.SEQ_EXACTLY_ONCE, fails or (record.outcome is True and bool(places) and reported), message
+            )
 
-    def _expect(self, rule: Rule, holds: bool, said: str) -> None:
+    def _expect(self, rule: Rule, holds: bool, message: str) -> None:
         where = f"{self.profile.name}, {self.shape}; after {'; '.join(self._doing)}"
-        self.ledger.expect(rule, holds, "" if holds else f"{said} ({where})")
+        self.ledger.expect(rule, holds, "" if holds else f"{message} ({where})")
 
     # --- the end ----------------------------------------------------------------------------------------------
 
@@ -223,7 +223,7 @@ class SendingRun(SendingWorld):
             self.producer_runs()
             for message in tuple(self.requests.in_transit):
                 self.broker_receives(message)
-            self.followers_catch_up(0)
+            self.followers_catch_up(Tape.of_number(0))
             for answer in tuple(self.replies.in_transit):
                 self.producer_receives(answer)
 

@@ -2,12 +2,13 @@
 
 from typing import Final
 
-from model_tests.machines.events import Choices, StreamEvents, vast_batch
+from model_tests.machines.events import StreamEvents, vast_batch
 from model_tests.machines.memory import SEQUENCES
 from model_tests.machines.rule_counts import Ledger
 from model_tests.machines.world import WorldSize
 from reference.broker.ids import ProducerIdentity
 from reference.log.batch import RecordBatch, blank_batch, marker_batch
+from reference.tape import Tape
 from spec.versions import Profile
 from spec.vocabulary import ABSENT, MAX_EPOCH, ControlType, Epoch, LeaderEpoch, Offset, ProducerId
 from spec.vocabulary import Sequence as SequenceNumber
@@ -24,7 +25,7 @@ class Strangers(StreamEvents):
         super().__init__(setting, ledger)
         self._newcomers = FIRST_ID + STRANGERS
 
-    def target(self, choose: Choices) -> tuple[int, ProducerId]:
+    def target(self, choose: Tape) -> tuple[int, ProducerId]:
         """Some partition, and some stranger."""
         return choose.below(self.setting.partitions), ProducerId(FIRST_ID + choose.below(STRANGERS))
 
@@ -44,30 +45,27 @@ class Strangers(StreamEvents):
             producer_id=identity[0],
             epoch=identity[1],
             base_sequence=first % SEQUENCES,
-            timestamp=self.cluster.clock.now,
+            timestamp=self.clock.now,
         )
-        self.asks_directly(partition, (batch,))
+        self.stranger_asks(partition, (batch,))
 
-    def stranger_continues(self, number: int) -> None:
+    def stranger_continues(self, choose: Tape) -> None:
         """A stranger sends the sequence that comes next."""
-        choose = Choices(number)
         partition, producer_id = self.target(choose)
         known = self.known(partition, producer_id)
         epoch = max(known.epoch, 0)
         records = 1 + choose.below(3)
         self.sends_batch("a stranger continues", partition, (producer_id, epoch), known.last_sequence + 1, records)
 
-    def stranger_starts(self, number: int) -> None:
+    def stranger_starts(self, choose: Tape) -> None:
         """An unknown producer begins at some sequence."""
-        choose = Choices(number)
         partition = choose.below(self.setting.partitions)
         self._newcomers += 1
         first, epoch = choose.pick((0, 1, 7, SEQUENCES - 1)), choose.below(2)
         self.sends_batch("a newcomer begins", partition, (self._newcomers, epoch), first, 1 + choose.below(3))
 
-    def stranger_resends(self, number: int) -> None:
+    def stranger_resends(self, choose: Tape) -> None:
         """A stranger sends an exact copy of one of its latest batches, those that fell out of the window included."""
-        choose = Choices(number)
         partition, producer_id = self.target(choose)
         if self.known(partition, producer_id).epoch < 0:
             self.sends_batch("a stranger begins", partition, (producer_id, 0), 0, 1 + choose.below(3))
@@ -75,11 +73,10 @@ class Strangers(StreamEvents):
         if mine:
             self.happens("a stranger resends")
             batch = choose.pick(mine[::-1])
-            self.asks_directly(partition, (batch.at(Offset(0), LeaderEpoch(ABSENT)),))
+            self.stranger_asks(partition, (batch.at(Offset(0), LeaderEpoch(ABSENT)),))
 
-    def stranger_overlaps(self, number: int) -> None:
+    def stranger_overlaps(self, choose: Tape) -> None:
         """A stranger sends a batch that covers a recent one in part, or it and more."""
-        choose = Choices(number)
         partition, producer_id = self.target(choose)
         known = self.known(partition, producer_id)
         if not known.window:
@@ -96,9 +93,8 @@ class Strangers(StreamEvents):
         first, records = choose.pick([kind for kind in kinds if kind[1] < 100] or [(old.first_sequence + 1, 1)])
         self.sends_batch("a stranger overlaps itself", partition, (producer_id, known.epoch), first, records)
 
-    def stranger_skips(self, number: int) -> None:
+    def stranger_skips(self, choose: Tape) -> None:
         """A stranger leaves out some sequences."""
-        choose = Choices(number)
         partition, producer_id = self.target(choose)
         known = self.known(partition, producer_id)
         first = known.last_sequence + 1 + choose.pick((1, 2, 5, -1, -9))
@@ -106,18 +102,16 @@ class Strangers(StreamEvents):
             "a stranger leaves a gap", partition, (producer_id, max(known.epoch, 0)), first, 1 + choose.below(2)
         )
 
-    def stranger_raises_epoch(self, number: int) -> None:
+    def stranger_raises_epoch(self, choose: Tape) -> None:
         """A stranger begins a higher epoch, at 0 or where it left off."""
-        choose = Choices(number)
         partition, producer_id = self.target(choose)
         known = self.known(partition, producer_id)
         epoch = min(MAX_EPOCH, known.epoch + choose.pick((1, 2, 1, MAX_EPOCH - 3)))
         first = choose.pick((0, 0, known.last_sequence + 1, 1))
         self.sends_batch("a stranger raises its epoch", partition, (producer_id, epoch), first, 1 + choose.below(2))
 
-    def zombie_sends(self, number: int) -> None:
+    def zombie_sends(self, choose: Tape) -> None:
         """A stranger's older instance writes with a lower epoch, at the next sequence, at 0 or elsewhere."""
-        choose = Choices(number)
         partition, producer_id = self.target(choose)
         if self.known(partition, producer_id).epoch < 1:
             self.sends_batch("a stranger's newer instance begins", partition, (producer_id, 2), 0, 1)
@@ -127,9 +121,8 @@ class Strangers(StreamEvents):
         if epoch >= 0:
             self.sends_batch("a zombie continues", partition, (producer_id, epoch), first, 1 + choose.below(2))
 
-    def stranger_nears_the_wrap(self, number: int) -> None:
+    def stranger_nears_the_wrap(self, choose: Tape) -> None:
         """A stranger uses nearly all sequences that are left with one batch, then goes over the wrap with another."""
-        choose = Choices(number)
         partition, producer_id = self.target(choose)
         known = self.known(partition, producer_id)
         first = (known.last_sequence + 1) % SEQUENCES
@@ -137,15 +130,14 @@ class Strangers(StreamEvents):
         if records > 0:
             self.happens("a stranger nears the wrap")
             identity = ProducerIdentity(producer_id, Epoch(max(known.epoch, 0)))
-            self.asks_directly(partition, (vast_batch(identity, first, records, self.cluster.clock.now),))
+            self.stranger_asks(partition, (vast_batch(identity, first, records, self.clock.now),))
         if choose.below(2):
             self.sends_batch(
                 "a stranger goes over the wrap", partition, (producer_id, max(known.epoch, 0)), first + records, 4
             )
 
-    def stranger_sends_malformed(self, number: int) -> None:
+    def stranger_sends_malformed(self, choose: Tape) -> None:
         """A stranger sends what no client may send, at its next sequence."""
-        choose = Choices(number)
         partition, producer_id = self.target(choose)
         known = self.known(partition, producer_id)
         self.happens("a stranger sends a malformed request")
@@ -154,9 +146,9 @@ class Strangers(StreamEvents):
             producer_id=producer_id,
             epoch=max(known.epoch, 0),
             base_sequence=(known.last_sequence + 1) % SEQUENCES,
-            timestamp=self.cluster.clock.now,
+            timestamp=self.clock.now,
         )
-        self.asks_directly(partition, choose.pick(malformed(right, self.setting.profile)))
+        self.stranger_asks(partition, choose.pick(malformed(right, self.setting.profile)))
 
 
 def malformed(right: RecordBatch, profile: Profile) -> list[tuple[RecordBatch, ...]]:

@@ -1,13 +1,15 @@
-"""Runs from a seeded tape: the same world and invariants as the machine's, fast, the same everywhere."""
+"""Runs of producers and strangers from a seeded tape."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from model_tests.machines.actions import ACTIONS, WorldEvent
+from model_tests.machines.actions import ACTIONS, STRANGE
+from model_tests.machines.playing import play, weighed
 from model_tests.machines.rule_counts import Ledger
 from model_tests.machines.strangers import Strangers
 from model_tests.machines.world import WorldSize
+from reference.event import Event
 from reference.tape import Tape
 from spec.versions import NEWEST, PROFILES, Profile
 
@@ -60,32 +62,25 @@ def drawn_setting(tape: Tape, terrain: Terrain = ANYWHERE) -> WorldSize:
     )
 
 
-def drawn_weights(tape: Tape, terrain: Terrain, actions: Sequence[WorldEvent]) -> list[tuple[WorldEvent, int]]:
-    """Which events a run has, and how often: half of the faults, strangers in half of the runs, some things often."""
-    strangers = tape.happens(500)
-    enabled = [a for a in actions if (strangers or not a.stranger) and (not a.fault or terrain.has(a.name, tape))]
-    return [(action, action.weight * tape.pick((1, 1, 3))) for action in enabled]
+def happening(tape: Tape, terrain: Terrain, events: Sequence[Event[Strangers]]) -> list[Event[Strangers]]:
+    """Which events a run has: strangers in half of the runs, half of the faults."""
+    strange = () if tape.happens(500) else STRANGE
+    return [each for each in events if each not in strange and (not each.fault or terrain.has(each.name, tape))]
 
 
-def run(seed: int, ledger: Ledger, terrain: Terrain = ANYWHERE, actions: Sequence[WorldEvent] = ACTIONS) -> None:
+def run(seed: int, ledger: Ledger, terrain: Terrain = ANYWHERE, events: Sequence[Event[Strangers]] = ACTIONS) -> None:
     """One run of a seed, until an invariant sees a rule broken; what the decision alone sees does not end it.
 
     Args:
         seed: of the tape.
         ledger: where rules at stake are counted, and violations kept.
         terrain: where the run is to take place, if not anywhere.
-        actions: what may happen.
+        events: what may happen.
     """
     tape = Tape.seeded(seed)
     world = Strangers(drawn_setting(tape, terrain), ledger)
-    weights = drawn_weights(tape, terrain, actions)
-    for _ in range(STEPS):
-        ready = [(action, weight) for action, weight in weights if action.ready(world)]
-        tape.weighted(ready).happens(world, tape.below(NUMBERS))
-        world.look_at_logs()
-        if ledger.seen_by_invariants():
-            return
-    for _ in world.comes_to_rest():
-        world.look_at_logs()
-        if ledger.seen_by_invariants():
-            return
+    if play(world, tape, weighed(happening(tape, terrain, events), tape), STEPS, NUMBERS):
+        for _ in world.comes_to_rest():
+            world.after_event()
+            if ledger.seen_by_invariants():
+                return

@@ -2,7 +2,6 @@
 
 from typing import Final
 
-from model_tests.machines.events import Choices
 from model_tests.machines.ghost_state import Owner
 from model_tests.machines.rule_counts import Ledger
 from model_tests.machines.transaction_offsets import Passage
@@ -20,6 +19,7 @@ from reference.client.consumer import Consumer
 from reference.client.coordinator_requests import CoordinatorType
 from reference.client.transaction_states import ClientState, IllegalState, ProducerFailed
 from reference.errors import Refusal
+from reference.tape import Tape
 from reference.world.instances import ApplicationRun
 from reference.world.replica_rows import TOPIC
 from reference.world.settling import living, send_all, settle
@@ -55,7 +55,7 @@ class ApplicationPool(WatchedWorld):
             self._starts(name)
         settle(self)
         if setting.workers:
-            self.worker_takes_over(0)
+            self.worker_takes_over(Tape.of_number(0))
 
     def _reach_epoch(self, epoch: int) -> None:
         """All ids have used up the epochs up to one, as their log says."""
@@ -82,33 +82,32 @@ class ApplicationPool(WatchedWorld):
 
     # --- instances --------------------------------------------------------------------------------------------
 
-    def instance_starts(self, number: int) -> None:
+    def instance_starts(self, choose: Tape) -> None:
         """One more instance of an id; those before it do not know."""
-        name = Choices(number).pick(self.setting.names)
+        name = choose.pick(self.setting.names)
         alive = [instance for instance in living(self) if instance.transactional_id == name]
         if len(alive) >= MOST_INSTANCES:
             self.application_crashes(alive[0])
         self.happens(f"instance {len(self.instances)} of {name} starts")
         send_all(self, self._starts(name), 0)
 
-    def instance_crashes(self, number: int) -> None:
+    def instance_crashes(self, choose: Tape) -> None:
         """An instance is gone; another takes its place."""
-        crashed = Choices(number).pick(list(living(self)))
+        crashed = choose.pick(list(living(self)))
         self.happens(f"instance {crashed.number} of {crashed.transactional_id} crashes")
         self.application_crashes(crashed)
         self._starts(crashed.transactional_id)
 
-    def application_continues(self, number: int) -> None:
+    def application_continues(self, choose: Tape) -> None:
         """An application does what comes next, and its producer sends what it may."""
-        choose = Choices(number)
         instance = choose.pick(list(living(self)))
         try:
             self._does_next(instance, choose)
         except (IllegalState, ProducerFailed) as refused:
             self.happens(f"instance {instance.number} may not: {refused}")
-        send_all(self, instance, number % self.shape.nodes)
+        send_all(self, instance, choose.below(self.shape.nodes))
 
-    def _does_next(self, instance: ApplicationRun, choose: Choices) -> None:
+    def _does_next(self, instance: ApplicationRun, choose: Tape) -> None:
         match instance.producer.state:
             case ClientState.READY if self._works(instance):
                 self._transforms(instance, choose)
@@ -118,7 +117,7 @@ class ApplicationPool(WatchedWorld):
                 for _ in range(choose.below(3)):
                     self._writes(instance, choose)
             case ClientState.IN_TRANSACTION:
-                self._goes_on_in_transaction(instance, choose)
+                self._continues_in_transaction(instance, choose)
             case ClientState.ABORTABLE_ERROR:
                 self.happens(f"instance {instance.number} aborts what it cannot commit")
                 self.claims.pop(instance.number, None)
@@ -128,7 +127,7 @@ class ApplicationPool(WatchedWorld):
                 self.application_crashes(instance)
                 self._starts(instance.transactional_id)
 
-    def _goes_on_in_transaction(self, instance: ApplicationRun, choose: Choices) -> None:
+    def _continues_in_transaction(self, instance: ApplicationRun, choose: Tape) -> None:
         chosen = choose.below(8)
         if chosen < 2 and not self._works(instance):
             self._writes(instance, choose)
@@ -141,13 +140,13 @@ class ApplicationPool(WatchedWorld):
             self.happens(f"instance {instance.number} commits transaction {instance.transaction.ordinal}")
             self.application_commits(instance)
 
-    def _writes(self, instance: ApplicationRun, choose: Choices) -> None:
+    def _writes(self, instance: ApplicationRun, choose: Tape) -> None:
         source = self.setting.workers and not self._works(instance)
         partition = INPUT if source else choose.pick(self.partitions)
         self.happens(f"instance {instance.number} writes to partition {partition.partition}")
         self.application_sends(instance, partition, 1 + choose.below(2))
 
-    def _sends_offsets(self, instance: ApplicationRun, choose: Choices) -> None:
+    def _sends_offsets(self, instance: ApplicationRun, choose: Tape) -> None:
         offsets = {choose.pick(self.partitions): OffsetAndMetadata(Offset(choose.below(100)))}
         self.happens(f"instance {instance.number} sends offsets")
         self.application_sends_offsets(instance, GROUP, offsets)
@@ -157,7 +156,7 @@ class ApplicationPool(WatchedWorld):
     def _works(self, instance: ApplicationRun) -> bool:
         return instance.transactional_id.startswith("worker")
 
-    def _transforms(self, instance: ApplicationRun, choose: Choices) -> None:
+    def _transforms(self, instance: ApplicationRun, choose: Tape) -> None:
         """A worker reads on from where its group is, and sends what it makes of it with its offsets."""
         claim = self.claims.get(instance.number)
         if claim is None:
@@ -182,11 +181,11 @@ class ApplicationPool(WatchedWorld):
         self.application_sends(instance, self.partitions[1 + choose.below(len(self.partitions) - 1)], len(received))
         self.application_sends_offsets(instance, GROUP, consumer.consumed(), claim)
 
-    def worker_takes_over(self, number: int) -> None:
+    def worker_takes_over(self, choose: Tape) -> None:
         """Another worker becomes the one member of the group; the one before does not know."""
         workers = [instance for instance in living(self) if self._works(instance)]
         if workers:
-            self._takes_over(Choices(number).pick(workers))
+            self._takes_over(choose.pick(workers))
 
     def _takes_over(self, worker: ApplicationRun) -> None:
         node = self.brokers.coordinator_of(CoordinatorType.GROUP, GROUP)

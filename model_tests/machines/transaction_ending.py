@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from model_tests.machines.events import Choices
 from model_tests.machines.transaction_coordinator_log import AT_REST
 from model_tests.machines.transaction_events import TransactionEvents
 from model_tests.machines.transaction_setting import TIMEOUT_MS
+from reference.tape import Tape
 from reference.world.instances import ApplicationRun
 from reference.world.settling import settle
 from spec import rules
@@ -18,6 +18,9 @@ ROUNDS: Final = 80
 
 class TransactionRun(TransactionEvents):
     """A world that can be brought to rest."""
+
+    def after_event(self) -> None:
+        """Nothing more: the onlooker looks whenever something is written."""
 
     def comes_to_rest(self) -> None:
         """Without further faults everything is decided, complete and visible, and every id is of use."""
@@ -34,19 +37,15 @@ class TransactionRun(TransactionEvents):
             return
         for name in self.setting.names:
             self._is_of_use(name)
-        self.consumer_reads(1)
-        self.group_looks_up_offsets(0)
+        self.consumer_reads(Tape.of_number(1))
+        self.group_looks_up_offsets(Tape.of_number(0))
         self.verdicts.at_rest([written for history in self.histories.values() for written in history.written])
 
     def _faults_stop(self) -> None:
-        for name in self.partitions:
-            self.partition_comes_back(name)
-        self.elect(Choices(0))
-        for node in range(self.shape.nodes):
-            self.brokers.nodes[node].log.faults.clear()
-            for partition in range(self.shape.log_partitions):
-                self.coordinator_resigns(partition, node)
-        self.coordinators_load(0)
+        for node in self.brokers.nodes:
+            node.log.faults.clear()
+        while self.simulated.fault_is_mended(Tape.of_number(0)):
+            pass
 
     @evidences(rules.TXN_COMPLETES, Layer.STATEFUL)
     def _settles(self) -> None:
@@ -64,12 +63,12 @@ class TransactionRun(TransactionEvents):
             self.watch.expect(rules.TXN_COMPLETES, at_rest, f"{name} stays in {history.state}")
             if at_rest and history.current is not None and history.current.completed:
                 lacking = history.current.registered - history.current.marked
-                said = f"{history.current} is complete without markers on {lacking}"
-                self.watch.expect(rules.TXN_MARKER_ONCE, not lacking, said)
+                message = f"{history.current} is complete without markers on {lacking}"
+                self.watch.expect(rules.TXN_MARKER_ONCE, not lacking, message)
         for partition in self.histories.values():
             hanging = ", ".join(map(str, partition.open()))
-            said = f"{hanging} can never be ended"
-            self.watch.expect(rules.TXN_REGISTERED_BEFORE_DATA, not hanging, said)
+            message = f"{hanging} can never be ended"
+            self.watch.expect(rules.TXN_REGISTERED_BEFORE_DATA, not hanging, message)
 
     @evidences(rules.FENCE_EPOCH_EXHAUSTION, Layer.STATEFUL)
     def _is_of_use(self, name: str) -> None:
@@ -80,10 +79,10 @@ class TransactionRun(TransactionEvents):
         settle(self, ROUNDS)
         committed = self._commits(instance)
         known = self.coordinators.of(name).known
-        said = f"a new instance of {name} cannot commit; the id is {known}"
-        self.watch.expect(rules.TXN_COMPLETES, committed, said)
+        message = f"a new instance of {name} cannot commit; the id is {known}"
+        self.watch.expect(rules.TXN_COMPLETES, committed, message)
         if known is not None and self.setting.first_epoch >= 0:
-            self.watch.expect(rules.FENCE_EPOCH_EXHAUSTION, committed and known.epoch < MAX_EPOCH, said)
+            self.watch.expect(rules.FENCE_EPOCH_EXHAUSTION, committed and known.epoch < MAX_EPOCH, message)
 
     def _commits(self, instance: ApplicationRun) -> bool:
         if instance.producer.manager.identity is None or instance.producer.state.name != "READY":

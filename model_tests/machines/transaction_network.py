@@ -1,29 +1,40 @@
-"""The events of the network: it delivers, loses, copies, delays and holds up; each takes one number."""
+"""The events of the network: it delivers, loses, copies, delays and holds up."""
 
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
+from typing import Final
 
-from model_tests.machines.events import Choices
 from model_tests.machines.rule_counts import Ledger
 from model_tests.machines.transaction_applications import ApplicationPool
 from model_tests.machines.transaction_setting import TransactionSetting
 from reference.client.transaction_states import ClientState, IllegalState
+from reference.faults import NO_FAULTS
 from reference.network import NetworkMessage
-from reference.world.messages import BrokerSender, ClientSender, Produce, Request, Response, Sender, Verify, WriteMarker
+from reference.simulate.schedule_transactions import TransactionScheduler
+from reference.tape import Tape
+from reference.world.messages import Produce, Request, Response, Verify, WriteMarker
 from reference.world.settling import living, play, send_all
+
+COPYING: Final = replace(NO_FAULTS, duplication=200)
+"""Nothing goes wrong by itself, but messages may come twice."""
 
 
 class NetworkEvents(ApplicationPool):
-    """A network that does what it likes, and senders that lose their patience."""
+    """A network that does what it likes.
+
+    Attributes:
+        simulated: the same world with the events of a simulation.
+    """
 
     def __init__(self, setting: TransactionSetting, ledger: Ledger) -> None:
         """A world in which nothing is held up."""
         super().__init__(setting, ledger)
+        self.simulated = TransactionScheduler(self, Tape.of_number(0), COPYING)
         self._held: list[NetworkMessage[Request] | NetworkMessage[Response]] = []
 
-    def everything_arrives(self, number: int) -> None:
+    def everything_arrives(self, choose: Tape) -> None:
         """For some rounds all clients send and all answers arrive; late messages stay late, and one may be held up."""
-        choose = Choices(number)
         rounds, held = 1 + choose.below(5), choose.below(6)
         self.happens("everything arrives")
         requests, replies = self.wires.requests.in_transit, self.wires.replies.in_transit
@@ -40,9 +51,8 @@ class NetworkEvents(ApplicationPool):
         if held < 2:
             self._held.clear()
 
-    def network_holds_up(self, number: int) -> None:
+    def network_holds_up(self, choose: Tape) -> None:
         """A message, often the answer to a broker, is held up while others pass; or all that is held up is released."""
-        choose = Choices(number)
         self.happens("the network holds a message up, or releases all")
         if choose.below(4) == 3:
             self._held.clear()
@@ -51,26 +61,23 @@ class NetworkEvents(ApplicationPool):
         to_brokers = [message for message in replies if isinstance(message.payload.request.body, Verify)]
         self._holds_up(choose, to_brokers or replies or self.wires.requests.in_transit)
 
-    def _holds_up(
-        self, choose: Choices, messages: Sequence[NetworkMessage[Request] | NetworkMessage[Response]]
-    ) -> None:
+    def _holds_up(self, choose: Tape, messages: Sequence[NetworkMessage[Request] | NetworkMessage[Response]]) -> None:
         if messages:
             self._held.append(choose.pick(messages))
 
     def _is_late(self, message: NetworkMessage[Request]) -> bool:
         return message.copy or message.payload.number not in self.wires.open
 
-    def request_arrives_twice(self, number: int) -> None:
+    def request_arrives_twice(self, choose: Tape) -> None:
         """A request arrives, a marker if there is one, and its copy will come at any later time."""
         requests = self.wires.requests.deliverable()
         markers = [message for message in requests if isinstance(message.payload.body, WriteMarker)]
-        message = Choices(number).pick(markers or requests)
+        message = choose.pick(markers or requests)
         self.happens(f"request {message.payload.number} arrives, and will once more")
         self.broker_receives(message, leave_copy=True)
 
-    def batch_outlives_its_transaction(self, number: int) -> None:
+    def batch_outlives_its_transaction(self, choose: Tape) -> None:
         """A producer gives up a batch that is under way or waits for its verification, and its transaction with it."""
-        choose = Choices(number)
         request = choose.pick([each for each in self.wires.open.values() if isinstance(each.body, Produce)])
         self.happens(f"the batch of request {request.number} takes too long, and is held up")
         if choose.below(4):
@@ -80,7 +87,7 @@ class NetworkEvents(ApplicationPool):
         self._held += [each for each in self.wires.requests.in_transit if each.payload.number == request.number]
         self._held += [each for each in self.wires.replies.in_transit if each.payload.request.number in waiting]
         self.sender_gives_up(request)
-        self.delivery_times_out(0)
+        self.simulated.delivery_times_out(choose)
         for instance in living(self):
             if instance.producer.state is ClientState.ABORTABLE_ERROR:
                 with suppress(IllegalState):  # a commit is under way
@@ -101,55 +108,8 @@ class NetworkEvents(ApplicationPool):
             if any(each.request == request for each in node.waiting_for(number))
         ]
 
-    def late_request_arrives(self, number: int) -> None:
+    def late_request_arrives(self, choose: Tape) -> None:
         """A request arrives that its sender does not wait for any more, or for the second time."""
-        message = Choices(number).pick([each for each in self.wires.requests.in_transit if self._is_late(each)])
+        message = choose.pick([each for each in self.wires.requests.in_transit if self._is_late(each)])
         self.happens(f"request {message.payload.number} arrives late")
         self.broker_receives(message)
-
-    def request_arrives(self, number: int) -> None:
-        """One request reaches its node; a copy may come later."""
-        choose = Choices(number)
-        message = choose.pick(self.wires.requests.deliverable())
-        copied = choose.below(5) == 1
-        self.happens(f"request {message.payload.number} arrives{', and will once more' if copied else ''}")
-        self.broker_receives(message, leave_copy=copied)
-
-    def reply_arrives(self, number: int) -> None:
-        """One answer reaches its sender; a copy may come later."""
-        choose = Choices(number)
-        message = choose.pick(self.wires.replies.deliverable())
-        copied = choose.below(6) == 1
-        self.happens(f"the answer to request {message.payload.request.number} arrives")
-        self.sender_receives(message, leave_copy=copied)
-
-    def network_loses(self, number: int) -> None:
-        """A request, an answer or a whole connection is lost."""
-        choose = Choices(number)
-        chosen = choose.below(3)
-        if chosen == 0 and self.wires.requests.in_transit:
-            self.happens("a request is lost")
-            self.request_is_lost(choose.pick(self.wires.requests.in_transit))
-        elif chosen == 1 and self.wires.replies.in_transit:
-            self.happens("an answer is lost")
-            self.reply_is_lost(choose.pick(self.wires.replies.in_transit))
-        else:
-            senders: list[Sender] = [
-                *(ClientSender(each.number) for each in living(self)),
-                *map(BrokerSender, range(self.shape.nodes)),
-            ]
-            self.happens("a connection breaks")
-            self.connection_breaks(choose.pick(senders), choose.below(self.shape.nodes), choose.below(3))
-
-    def sender_loses_patience(self, number: int) -> None:
-        """A request times out at its sender, and is still under way."""
-        request = Choices(number).pick(list(self.wires.open.values()))
-        self.happens(f"request {request.number} times out at its sender")
-        self.sender_gives_up(request)
-
-    def delivery_times_out(self, number: int) -> None:
-        """Batches of producers take too long."""
-        self.happens("deliveries time out")
-        self.clock.advance(self.shape.delivery_timeout_ms)
-        for instance in living(self):
-            self.producer_ticks(instance)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from model_tests.machines.events import Choices
+from reference.tape import Tape
 from reference.world.transaction_shape import TransactionShape
 from spec.rules import Circumstances
 from spec.versions import KAFKA_3_9_UNVERIFIED, KAFKA_4_1, NEWEST, Profile
@@ -14,9 +14,6 @@ SAFE: Final = (NEWEST, NEWEST, NEWEST.under(1), NEWEST.under(0))
 
 PROFILES: Final = (*SAFE, NEWEST, KAFKA_4_1, KAFKA_3_9_UNVERIFIED)
 """Likewise, and versions in which the network may break rules that are not claimed there."""
-
-NUMBERS: Final = 2**32
-"""An event makes its choices with a number below this."""
 
 TIMEOUT_MS: Final = 60_000
 """The clients' default of `transaction.timeout.ms`."""
@@ -95,7 +92,7 @@ class Story:
     often: frozenset[str] = frozenset()
     never: frozenset[str] = frozenset()
 
-    def setting(self, choose: Choices) -> TransactionSetting:
+    def setting(self, choose: Tape) -> TransactionSetting:
         """A world of this story."""
         near_the_end = self.near_the_end and choose.below(3) == 1
         nodes = 2 + choose.below(2)
@@ -112,10 +109,10 @@ class Story:
         )
 
 
-EXPIRY: Final = frozenset({"silent_producers_are_forgotten", "transactional_ids_expire"})
-OFFSETS: Final = frozenset({"worker_takes_over", "group_looks_up_offsets", "group_coordinator_is_replaced"})
+EXPIRY: Final = frozenset({"producer_state_expires", "transactional_ids_expire"})
+OFFSETS: Final = frozenset({"worker_takes_over", "group_looks_up_offsets"})
 COORDINATOR: Final = frozenset(
-    {"coordinator_is_replaced", "coordinators_load", "zombie_resigns", "coordinator_log_refuses", "coordinator_goes_on"}
+    {"coordinator_fails_over", "fault_is_mended", "coordinator_log_fails", "coordinator_sends_markers"}
 )
 
 LATE: Final = frozenset({"request_arrives_twice", "batch_outlives_its_transaction", "late_request_arrives"})

@@ -167,7 +167,7 @@ class Player:
         step = {"api": sent.api, "version": sent.version, "request": sent.request, "response": answer}
         if action.api == COPY:
             step["replay_of"] = sent.place
-        asks = sent.api in (Api.PRODUCE, Api.TXN_OFFSET_COMMIT) and answer["error"] in BATCHED
+        asks = sent.sent_api in (Api.PRODUCE, Api.TXN_OFFSET_COMMIT) and answer["error"] in BATCHED
         return (
             {**step, "racy_error": "verification_batching", "accept_errors": BATCHED} if asks and self._shared else step
         )
@@ -311,7 +311,7 @@ class Player:
             self._end_if_completing(step)
 
     def _states(self, seen: Sequence[Any]) -> Iterator[dict[str, Any] | None]:
-        """The state once markers are written, and again while somebody asks for another."""
+        """The state once markers are written; read again while another state is expected."""
         state = self._at_once(seen) or self._settle(SOON_S)
         yield state
         began = time.monotonic()

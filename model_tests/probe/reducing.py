@@ -14,20 +14,23 @@ Goes = Callable[[], bool]
 
 
 def reduced(actions: Sequence[ScriptAction], shows: Shows, has_time: Goes = lambda: True) -> Sequence[ScriptAction]:
-    """Take away actions, then what is special about them: none can be left out of what is left.
+    """Take away actions, then what is special about them, and again: none can be left out of what is left.
 
     Args:
         actions: that show it.
         shows: is asked about each shorter or simpler script.
         has_time: is asked before each.
     """
-    size = len(actions)
-    while size >= 1 and has_time():
-        size = min(size, len(actions))
-        shorter = _without(actions, size, shows, has_time)
-        actions, size = shorter, size if len(shorter) < len(actions) else size // 2
-    for simpler in SIMPLER:
-        actions = _each_simpler(actions, simpler, shows, has_time)
+    before: Sequence[ScriptAction] = ()
+    while before != actions and has_time():
+        before = actions
+        size = len(actions)
+        while size >= 1 and has_time():
+            size = min(size, len(actions))
+            shorter = _without(actions, size, shows, has_time)
+            actions, size = shorter, size if len(shorter) < len(actions) else size // 2
+        for simpler in SIMPLER:
+            actions = _each_simpler(actions, simpler, shows, has_time)
     return actions
 
 
@@ -91,9 +94,19 @@ def _ordinary(action: ScriptAction) -> ScriptAction:
     return replace(action, stranger=False, generation=0, instance="", ill="")
 
 
+def _of_itself(action: ScriptAction) -> ScriptAction:
+    return replace(action, of="")
+
+
+def _one_partition(action: ScriptAction) -> ScriptAction:
+    return replace(action, both=False)
+
+
 SIMPLER: Final[tuple[Callable[[ScriptAction], ScriptAction], ...]] = (
     _plain,
     _ordinary,
+    _of_itself,
+    _one_partition,
     _one_record,
     _first_partition,
     _newest,

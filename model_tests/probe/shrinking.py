@@ -3,16 +3,20 @@
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 from model_tests.conform.report import SessionDisagreement
 from model_tests.probe.played import HASTY, PATIENT, Patience, PlayedSession
 from model_tests.probe.reducing import closed, reduced
 from model_tests.probe.script import Script, ScriptAction
+from model_tests.probe.versions import EXPLICIT
 
 PLACES: Final = re.compile(r"t-\d+")
 SYMBOLS: Final = re.compile(r"pid\d+")
+OLD: Final = 0.5
+"""The share of a request's versions below which a client knows no transactions of version 2."""
+
 RUNS: Final = 3
 NEEDED: Final = 2
 """A shorter script is kept if it shows the same in so many of so many runs."""
@@ -113,6 +117,8 @@ class Shrinker:
         used = set(self._best.keys)
         first = closed([action for action in self._best.script.actions if action.key in used])
         self._keep(first)
+        if self._best.script.legacy:
+            self._keep_script(of_new_client(self._best.script))
         reduced(self._best.script.actions, self._keep, self._has_time)
         return Shrunk(self._confirmed(), self._runs, self._now() - self._began)
 
@@ -126,7 +132,10 @@ class Shrinker:
 
     def _keep(self, actions: Sequence[ScriptAction]) -> bool:
         """Keep these if they show the same in most runs; whether they do."""
-        script, shown = self._best.script.keeping(actions), 0
+        return self._keep_script(self._best.script.keeping(actions))
+
+    def _keep_script(self, script: Script) -> bool:
+        shown = 0
         last: PlayedSession | None = None
         for run in range(RUNS):
             played = self._play(script, HASTY)
@@ -142,6 +151,14 @@ class Shrinker:
 
     def _has_time(self) -> bool:
         return self._now() - self._began < LONGEST_S
+
+
+def of_new_client(script: Script) -> Script:
+    """The same requests in old versions, of a client that knows newer ones, which may need fewer steps."""
+    actions = [
+        replace(each, version=min(each.version, OLD)) if each.api in EXPLICIT else each for each in script.actions
+    ]
+    return replace(script.keeping(actions), legacy=False)
 
 
 def described(played: PlayedSession) -> Iterator[str]:

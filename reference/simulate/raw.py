@@ -10,6 +10,7 @@ from reference.broker.markers import VERSION_WITH_TRANSACTION_VERSION, TxnMarker
 from reference.broker.produce import PartitionAnswer, ProduceRequest, handle_produce
 from reference.clock import Clock
 from reference.errors import Refusal
+from reference.event import Event
 from reference.log import sequence
 from reference.log.batch import CONTROL, RecordBatch, blank_batch, marker_batch
 from reference.log.partition import AppendResult, Partition
@@ -28,7 +29,7 @@ from reference.replication.replicated import ReplicatedPartition
 from reference.tape import Tape, Weighted
 from reference.world.history import HistoryRows
 from reference.world.partition_readers import PartitionReaders
-from reference.world.replica_rows import TOPIC, copied_columns, node_name
+from reference.world.replica_rows import TOPIC, ReplicasBefore, copied_columns, follow, node_name, record_fault
 from spec.versions import Profile
 from spec.vocabulary import (
     ABSENT,
@@ -78,10 +79,9 @@ class RawWorld:
         readers: of the partition, one for each isolation level.
     """
 
-    def __init__(self, profile: Profile, tape: Tape, trace: int = 0, nodes: int = 2) -> None:
+    def __init__(self, profile: Profile, trace: int = 0, nodes: int = 2) -> None:
         """An empty partition."""
         self.profile = profile
-        self.tape = tape
         self.clock = Clock()
         self.recorder = Recorder(trace, profile)
         self.partition = ReplicatedPartition(profile, nodes, EXPIRATION_MS)
@@ -91,61 +91,65 @@ class RawWorld:
 
     # --- what is asked ----------------------------------------------------------------------------------------
 
-    def client_produces(self) -> None:
+    def client_produces(self, tape: Tape) -> None:
         """A client sends a batch, of a right or a wrong form, verified or not."""
         leader = self.partition.leader
-        batch = self.deformed(self.client_batch(leader))
-        guard = self.guard(leader, batch)
-        copies = 2 if self.tape.happens(20) and leader.profile.invalid_record_has_code else 1
-        transactional_id = None if self.tape.happens(30) else TRANSACTIONAL_ID
+        batch = self.deformed(tape, self.client_batch(tape, leader))
+        guard = self.guard(tape, leader, batch)
+        copies = 2 if tape.happens(20) and leader.profile.invalid_record_has_code else 1
+        transactional_id = None if tape.happens(30) else TRANSACTIONAL_ID
         request = ProduceRequest({0: (batch,) * copies}, transactional_id, guards={0: guard})
         before = observe(leader, batch.producer_id)
         answer = handle_produce(leader.profile, {0: leader}, request)[0]
         self.record_produce(batch, request, guard, before, answer)
 
-    def coordinator_writes_marker(self) -> None:
+    def coordinator_writes_marker(self, tape: Tape) -> None:
         """A coordinator, current or replaced, ends a transaction that may or may not be open."""
         leader = self.partition.leader
-        producer_id = self.producer_id()
+        producer_id = self.producer_id(tape)
         entry = leader.state.entry(producer_id)
-        version = self.tape.pick((1, VERSION_WITH_TRANSACTION_VERSION))
+        version = tape.pick((1, VERSION_WITH_TRANSACTION_VERSION))
         marker = TxnMarker(
             producer_id,
-            self.epoch(entry),
-            self.tape.pick((True, False)),
-            CoordinatorEpoch(max(0, entry.coordinator_epoch + self.tape.pick((0, 1, -1)))),
+            self.epoch(tape, entry),
+            tape.pick((True, False)),
+            CoordinatorEpoch(max(0, entry.coordinator_epoch + tape.pick((0, 1, -1)))),
             self.profile.transaction_version,
         )
         reported = reported_transaction_version(marker, version)
         columns: dict[str, Value] = {"api_version": version, "marker_version": reported, "committed": marker.committed}
-        self.append(Api.WRITE_TXN_MARKERS, leader, marker.batch(self.clock.now), Origin.COORDINATOR, reported, columns)
+        self.append(
+            tape, Api.WRITE_TXN_MARKERS, leader, marker.batch(self.clock.now), Origin.COORDINATOR, reported, columns
+        )
 
-    def coordinator_writes_data(self) -> None:
+    def coordinator_writes_data(self, tape: Tape) -> None:
         """A coordinator appends data whose sequences are not checked, as group coordinators do with offsets.
 
         Kafka numbers them from 0. Only releases that work out offsets from sequences make something of that.
         """
         leader = self.partition.leader
-        entry_of = self.producer_id()
+        entry_of = self.producer_id(tape)
         entry = leader.state.entry(entry_of)
         batch = blank_batch(
-            self.tape.between(1, 3),
+            tape.between(1, 3),
             producer_id=entry_of,
-            epoch=self.epoch(entry),
+            epoch=self.epoch(tape, entry),
             base_sequence=0 if self.profile.first_offset_by_sequences else NO_SEQUENCE,
             timestamp=self.clock.now,
-            transactional=self.tape.happens(700),
+            transactional=tape.happens(700),
         )
-        self.append(Api.TXN_OFFSET_COMMIT, leader, batch, Origin.COORDINATOR, UNKNOWN_VERSION, {})
+        self.append(tape, Api.TXN_OFFSET_COMMIT, leader, batch, Origin.COORDINATOR, UNKNOWN_VERSION, {})
 
-    def quorum_appends(self) -> None:
+    def quorum_appends(self, tape: Tape) -> None:
         """The leader of a Raft quorum appends: epochs are checked, sequences are not."""
         leader = self.partition.leader
-        self.append("RaftAppend", leader, self.client_batch(leader), Origin.RAFT_LEADER, UNKNOWN_VERSION, {})
+        self.append(
+            tape, "RaftAppend", leader, self.client_batch(tape, leader), Origin.RAFT_LEADER, UNKNOWN_VERSION, {}
+        )
 
-    def lone_replica_copies(self) -> None:
+    def lone_replica_copies(self, tape: Tape) -> None:
         """A replica copies a batch or marker that its leader should not have accepted."""
-        batch = self.replica_batch().at(self.lone.log_end, self.lone.leader_epoch)
+        batch = self.replica_batch(tape).at(self.lone.log_end, self.lone.leader_epoch)
         before = observe(self.lone, batch.producer_id)
         error = ErrorCode.NONE
         try:
@@ -167,31 +171,72 @@ class RawWorld:
             **copied_columns(batch, error),
         )
 
-    def reader_fetches(self, reader: int) -> None:
-        """A reader reads on at the leader."""
-        self.readers.fetch(reader, 0, self.partition.leader_node, self.clock.now, self.partition.leader)
+    # --- replicas and readers -----------------------------------------------------------------------------------
+
+    def follower_fetches(self, tape: Tape) -> bool:
+        """Some follower copies the next batch."""
+        behind = self.partition.behind()
+        if behind:
+            follow(self.recorder, self.clock.now, self.partition, 0, tape.pick(behind))
+        return bool(behind)
+
+    def reader_fetches(self, tape: Tape) -> bool:
+        """Some reader reads on."""
+        due = self.readers.due([(0, self.partition.leader)])
+        if due:
+            self.readers.fetch(tape.pick(due)[0], 0, self.partition.leader_node, self.clock.now, self.partition.leader)
+        return bool(due)
+
+    # --- faults -----------------------------------------------------------------------------------------------
+
+    def leader_fails_over(self, tape: Tape) -> bool:
+        """A follower in sync takes over."""
+        candidates = self.partition.candidates()
+        if candidates:
+            node = tape.pick(candidates)
+            before = ReplicasBefore.of(self.partition.replicas)
+            self.partition.fail_over(node, self.clock.now)
+            record_fault(self.recorder, "LeaderFailover", self.clock.now, 0, before, node)
+        return bool(candidates)
+
+    def broker_restarts(self, tape: Tape) -> bool:
+        """A node goes down and comes back."""
+        node = tape.below(len(self.partition.replicas))
+        before = ReplicasBefore.of(self.partition.replicas)
+        self.partition.restart(node, self.clock.now)
+        record_fault(self.recorder, "BrokerRestart", self.clock.now, 0, before, node)
+        return True
+
+    def producer_state_expires(self, tape: Tape) -> bool:
+        """A node forgets silent producers, after a silence."""
+        node = tape.below(len(self.partition.replicas))
+        before = ReplicasBefore.of(self.partition.replicas)
+        self.clock.advance(self.partition.leader.state.expiration_ms)
+        self.partition.replicas[node].state.expire(self.clock.now)
+        record_fault(self.recorder, "ProducerStateExpiry", self.clock.now, 0, before, node)
+        return True
 
     # --- what a batch may be ----------------------------------------------------------------------------------
 
-    def producer_id(self) -> ProducerId:
+    def producer_id(self, tape: Tape) -> ProducerId:
         """One of a few producers."""
-        return ProducerId(FIRST_PRODUCER_ID + self.tape.below(PRODUCERS))
+        return ProducerId(FIRST_PRODUCER_ID + tape.below(PRODUCERS))
 
-    def epoch(self, entry: ProducerEntry) -> Epoch:
+    def epoch(self, tape: Tape, entry: ProducerEntry) -> Epoch:
         """The producer's epoch, or one near it, or the last one."""
-        step = STEPS_OF_EPOCHS.pick(self.tape)
+        step = STEPS_OF_EPOCHS.pick(tape)
         return Epoch(min(MAX_EPOCH, max(0, max(entry.epoch, 0) + step)))
 
-    def client_batch(self, partition: Partition) -> RecordBatch:
+    def client_batch(self, tape: Tape, partition: Partition) -> RecordBatch:
         """A batch with any epoch and sequence; now and then an exact copy of a recent one, or without producer id."""
-        producer_id = self.producer_id()
+        producer_id = self.producer_id(tape)
         entry = partition.state.entry(producer_id)
-        count = self.tape.between(1, 4)
-        if self.tape.happens(30):
-            return blank_batch(count, timestamp=self.clock.now, transactional=self.tape.happens(100))
-        epoch, base = self.epoch(entry), self.base_sequence(entry, count)
-        if entry.batches and self.tape.happens(200):
-            cached = self.tape.pick(entry.batches)
+        count = tape.between(1, 4)
+        if tape.happens(30):
+            return blank_batch(count, timestamp=self.clock.now, transactional=tape.happens(100))
+        epoch, base = self.epoch(tape, entry), self.base_sequence(tape, entry, count)
+        if entry.batches and tape.happens(200):
+            cached = tape.pick(entry.batches)
             epoch, base = entry.epoch, cached.first_sequence
             count = sequence.decrement(cached.last_sequence, base) + 1
         return blank_batch(
@@ -200,31 +245,31 @@ class RawWorld:
             epoch=epoch,
             base_sequence=base,
             timestamp=self.clock.now,
-            transactional=self.transactional(entry),
+            transactional=self.transactional(tape, entry),
         )
 
-    def transactional(self, entry: ProducerEntry) -> bool:
+    def transactional(self, tape: Tape, entry: ProducerEntry) -> bool:
         """Mostly as the producer's open transaction asks for."""
-        return self.tape.happens(900) if entry.in_transaction else self.tape.happens(250)
+        return tape.happens(900) if entry.in_transaction else tape.happens(250)
 
-    def base_sequence(self, entry: ProducerEntry, count: int) -> Sequence:
+    def base_sequence(self, tape: Tape, entry: ProducerEntry, count: int) -> Sequence:
         """The sequence that comes next, or one near it, or one near the ends of the range."""
-        kind = (ONE_OF_SEVERAL if entry.batches else FIRST_OF_ALL).pick(self.tape)
+        kind = (ONE_OF_SEVERAL if entry.batches else FIRST_OF_ALL).pick(tape)
         if kind == "zero" or (kind == "overlap" and not entry.batches):
             return Sequence(0)
         if kind == "wrap":
-            return Sequence(MAX_SEQUENCE - self.tape.below(count + 1))
+            return Sequence(MAX_SEQUENCE - tape.below(count + 1))
         if kind == "overlap":
-            return sequence.decrement(entry.last_sequence, self.tape.below(4))
+            return sequence.decrement(entry.last_sequence, tape.below(4))
         following = sequence.increment(entry.last_sequence, 1) if entry.batches else Sequence(0)
-        return sequence.increment(following, 1 + self.tape.below(3)) if kind == "gap" else following
+        return sequence.increment(following, 1 + tape.below(3)) if kind == "gap" else following
 
-    def deformed(self, batch: RecordBatch) -> RecordBatch:
+    def deformed(self, tape: Tape, batch: RecordBatch) -> RecordBatch:
         """The batch, or what a broken client makes of it."""
-        if not self.tape.happens(60):
+        if not tape.happens(60):
             return batch
         counted = self.lone.profile.records_compared_with_offsets
-        kind = self.tape.pick(DEFORMITIES if counted else [each for each in DEFORMITIES if each != "count"])
+        kind = tape.pick(DEFORMITIES if counted else [each for each in DEFORMITIES if each != "count"])
         if kind == "sequence":
             return batch._replace(base_sequence=Sequence(-1))
         if kind == "count":
@@ -236,26 +281,26 @@ class RawWorld:
         marker = marker_batch(batch.producer_id, batch.producer_epoch, ControlType.COMMIT, 0, self.clock.now)
         return marker if kind == "marker" else marker._replace(attributes=CONTROL)
 
-    def replica_batch(self) -> RecordBatch:
+    def replica_batch(self, tape: Tape) -> RecordBatch:
         """Data or a marker, with any epoch."""
-        if not self.tape.happens(250):
-            return self.client_batch(self.lone)
-        producer_id = self.producer_id()
+        if not tape.happens(250):
+            return self.client_batch(tape, self.lone)
+        producer_id = self.producer_id(tape)
         entry = self.lone.state.entry(producer_id)
-        outcome = self.tape.pick((ControlType.COMMIT, ControlType.ABORT))
-        return marker_batch(producer_id, self.epoch(entry), outcome, self.tape.below(3), self.clock.now)
+        outcome = tape.pick((ControlType.COMMIT, ControlType.ABORT))
+        return marker_batch(producer_id, self.epoch(tape, entry), outcome, tape.below(3), self.clock.now)
 
-    def guard(self, leader: Partition, batch: RecordBatch) -> int:
+    def guard(self, tape: Tape, leader: Partition, batch: RecordBatch) -> int:
         """The guard of a verification that begins now, of another one, or none."""
         if not batch.is_transactional or batch.producer_id == NO_PRODUCER_ID or not self.profile.partition_verification:
             return NO_GUARD
-        kind = GUARDS.pick(self.tape)
+        kind = GUARDS.pick(tape)
         if kind == "none":
             return NO_GUARD
         lowest = batch.base_sequence
-        if self.tape.happens(100):
+        if tape.happens(100):
             lowest = sequence.decrement(max(lowest, Sequence(0)), 1)
-        bumps = self.profile.transaction_version >= 2 and self.tape.happens(800)
+        bumps = self.profile.transaction_version >= 2 and tape.happens(800)
         guard = leader.state.start_verification(batch.producer_id, lowest, batch.producer_epoch, bumps, self.clock.now)
         return guard + 1000 if kind == "wrong" else guard
 
@@ -263,6 +308,7 @@ class RawWorld:
 
     def append(
         self,
+        tape: Tape,
         api: str,
         leader: Partition,
         batch: RecordBatch,
@@ -273,6 +319,7 @@ class RawWorld:
         """Append at the leader and record the step.
 
         Args:
+            tape: all chance.
             api: the step's name.
             leader: that appends.
             batch: as it was sent.
@@ -280,7 +327,7 @@ class RawWorld:
             marker_version: transaction version of a marker.
             columns: of the step, beside those of batch and answer.
         """
-        guard = self.guard(leader, batch) if origin == Origin.COORDINATOR and not batch.is_control else NO_GUARD
+        guard = self.guard(tape, leader, batch) if origin == Origin.COORDINATOR and not batch.is_control else NO_GUARD
         before = observe(leader, batch.producer_id)
         result: AppendResult | None = None
         error = ErrorCode.NONE
@@ -327,6 +374,7 @@ class RawWorld:
         """Record a step at the leader.
 
         Args:
+            tape: all chance.
             api: the step's name.
             leader: as it is now.
             batch: as it was sent.
@@ -347,3 +395,18 @@ class RawWorld:
             partition=0,
             **described,
         )
+
+
+RAW: Final = (
+    Event(RawWorld.client_produces, 60),
+    Event(RawWorld.coordinator_writes_marker, 12),
+    Event(RawWorld.coordinator_writes_data, 4),
+    Event(RawWorld.quorum_appends, 2),
+    Event(RawWorld.lone_replica_copies, 10),
+    Event(RawWorld.follower_fetches, 30),
+    Event(RawWorld.reader_fetches, 2),
+    Event(RawWorld.leader_fails_over, 1, fault="failover"),
+    Event(RawWorld.broker_restarts, 1, fault="restart"),
+    Event(RawWorld.producer_state_expires, 1, fault="expiry"),
+)
+"""What happens to the partition and its replicas."""

@@ -1,13 +1,12 @@
 """The scheduler of worlds of replicas: each turn picks, from the tape, the next event among those that can happen."""
 
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
+from reference.event import Event
 from reference.faults import FaultRates
 from reference.network import NetworkMessage
-from reference.simulate.scheduler import Event, Scheduler, unusual, usual
-from reference.simulate.weights import REPLICAS
+from reference.simulate.scheduler import Scheduler
 from reference.tape import Tape
 from reference.world.replicas import ReplicasWorld
 from reference.world.replicas_messages import ReplicaMessage
@@ -39,33 +38,8 @@ class ReplicasScheduler(Scheduler):
         self.world = world
         self.faults = faults
         self._due: dict[tuple[str, int], int] = {}
-        closing = (
-            self.timers_fire,
-            self.producer_asks_for_id,
-            self.producer_sends,
-            self.producers_tick,
-            self.producer_refreshes_metadata,
-            self.message_arrives,
-            self.follower_fetches,
-            self.broker_is_back,
-        )
-        self._closing = usual(closing, REPLICAS)
-        events = usual((*closing, self.application_sends, self.reader_fetches), REPLICAS)
-        super().__init__(world.clock, tape, world.recorder, events, unusual(self._rates()))
-
-    def _rates(self) -> Iterable[tuple[Event, int]]:
-        faults = self.faults
-        return (
-            (self.network_fails, faults.loss),
-            (self.broker_crashes, faults.restart),
-            (self.broker_pauses, faults.pause),
-            (self.controller_is_elected, faults.controller),
-            (self.preferred_leader_is_elected, faults.preference),
-            (self.broker_begins_shutdown, faults.shutdown),
-            (self.clock_drifts, faults.drift),
-            (self.leader_deletes_records, faults.deletion),
-            (self.stranger_asks, faults.strange),
-        )
+        super().__init__(world.clock, tape, world.recorder, REPLICAS, faults)
+        self._closing = self.without(("application_sends", "reader_fetches"))
 
     def running(self) -> list[BrokerNode]:
         """The brokers that do anything."""
@@ -81,7 +55,7 @@ class ReplicasScheduler(Scheduler):
             self.clock.advance(10)
             if self.is_settled():
                 return True
-            self._closing.pick(self.tape)()
+            self._closing.pick(self.tape).act(self, self.tape)
         return False
 
     def is_settled(self) -> bool:
@@ -100,7 +74,7 @@ class ReplicasScheduler(Scheduler):
 
     # --- time -------------------------------------------------------------------------------------------------
 
-    def timers_fire(self) -> bool:
+    def timers_fire(self, _: Tape) -> bool:
         """Whatever is due by now happens."""
         world = self.world
         for node in self.running():
@@ -139,33 +113,33 @@ class ReplicasScheduler(Scheduler):
 
     # --- producers --------------------------------------------------------------------------------------------
 
-    def application_sends(self) -> bool:
+    def application_sends(self, tape: Tape) -> bool:
         """Some application hands over a batch, unless it waits for earlier ones."""
-        producer = self.tape.below(len(self.world.shape.writers))
-        partition = self.tape.below(self.world.shape.partitions)
+        producer = tape.below(len(self.world.shape.writers))
+        partition = tape.below(self.world.shape.partitions)
         if len(self.world.clients.producers[producer].queues[partition].waiting) >= LONGEST_QUEUE:
             return False
-        self.world.application_makes(producer, partition, 1 + self.tape.below(3))
+        self.world.application_makes(producer, partition, 1 + tape.below(3))
         return True
 
-    def producer_asks_for_id(self) -> bool:
+    def producer_asks_for_id(self, tape: Tape) -> bool:
         """A producer without id asks for one."""
         producers = self.world.clients.producers
         waiting = [number for number, producer in enumerate(producers) if producer.needs_producer_id]
         running = self.running()
         if not waiting or not running:
             return False
-        self.world.producer_asks_for_id(self.tape.pick(waiting), self.tape.pick(running).number)
+        self.world.producer_asks_for_id(tape.pick(waiting), tape.pick(running).number)
         return True
 
-    def producer_sends(self) -> bool:
+    def producer_sends(self, tape: Tape) -> bool:
         """Some producer sends a batch."""
         sendable = self.world.clients.sendable()
         if sendable:
-            self.world.producer_sends(*self.tape.pick(sendable))
+            self.world.producer_sends(*tape.pick(sendable))
         return bool(sendable)
 
-    def producers_tick(self) -> bool:
+    def producers_tick(self, _: Tape) -> bool:
         """Every producer makes a round, and gives up what was not answered in time."""
         for producer, attempt in self.world.clients.overdue():
             self.world.producer_gives_up(producer, attempt)
@@ -173,31 +147,31 @@ class ReplicasScheduler(Scheduler):
             self.world.producer_ticks(producer)
         return True
 
-    def producer_refreshes_metadata(self) -> bool:
+    def producer_refreshes_metadata(self, tape: Tape) -> bool:
         """Some producer asks some broker who leads."""
         running = self.running()
         if running:
-            producer = self.tape.below(len(self.world.shape.writers))
-            partition = self.tape.below(self.world.shape.partitions)
-            self.world.producer_refreshes_metadata(producer, partition, self.tape.pick(running).number)
+            producer = tape.below(len(self.world.shape.writers))
+            partition = tape.below(self.world.shape.partitions)
+            self.world.producer_refreshes_metadata(producer, partition, tape.pick(running).number)
         return bool(running)
 
-    def reader_fetches(self) -> bool:
+    def reader_fetches(self, tape: Tape) -> bool:
         """Some reader reads on, or asks some broker who leads: after a refusal, or where its leader does not run."""
         readers, running = self.world.readers, self.running()
         due = readers.due(self.world.nodes)
         if due:
-            chosen = self.tape.pick(due)
+            chosen = tape.pick(due)
             if self.world.reader_fetches(*chosen):
                 return True
         lost = [chosen] if due else readers.lost(self.world.nodes)
         if lost and running:
-            self.world.reader_refreshes_metadata(*self.tape.pick(lost), self.tape.pick(running).number)
+            self.world.reader_refreshes_metadata(*tape.pick(lost), tape.pick(running).number)
         return bool(lost and running)
 
     # --- network and followers --------------------------------------------------------------------------------
 
-    def message_arrives(self) -> bool:
+    def message_arrives(self, tape: Tape) -> bool:
         """Some message arrives, or some at once if many are under way; a copy may stay behind."""
         world = self.world
         arrived = 0
@@ -205,12 +179,12 @@ class ReplicasScheduler(Scheduler):
             messages = world.deliverable()
             if not messages:
                 break
-            copied = self.tape.happens(self.faults.duplication) and not world.network.ordered
-            world.message_arrives(self.tape.pick(messages), copied)
+            copied = tape.happens(self.faults.duplication) and not world.network.ordered
+            world.message_arrives(tape.pick(messages), copied)
             arrived += 1
         return arrived > 0
 
-    def follower_fetches(self) -> bool:
+    def follower_fetches(self, tape: Tape) -> bool:
         """Some follower asks its leader."""
         timeout = self.world.shape.fetch_timeout_ms
         idle = [
@@ -220,17 +194,17 @@ class ReplicasScheduler(Scheduler):
             if node.may_ask(partition, timeout)
         ]
         if idle:
-            self.world.follower_fetches(*self.tape.pick(idle))
+            self.world.follower_fetches(*tape.pick(idle))
         return bool(idle)
 
     # --- faults -----------------------------------------------------------------------------------------------
 
-    def network_fails(self) -> bool:
+    def network_fails(self, tape: Tape) -> bool:
         """A message is lost; where connections keep order, so is everything behind it."""
         in_transit: list[NetworkMessage[ReplicaMessage]] = self.world.network.in_transit
         if not in_transit:
             return False
-        message = self.tape.pick(in_transit)
+        message = tape.pick(in_transit)
         lost = [message]
         if self.world.network.ordered:
             channel = self.world.network.of_channel(message.channel)
@@ -239,46 +213,46 @@ class ReplicasScheduler(Scheduler):
             self.world.message_is_lost(each)
         return True
 
-    def broker_crashes(self) -> bool:
+    def broker_crashes(self, tape: Tape) -> bool:
         """A broker is killed."""
         running = self.running()
         if running:
-            self.world.broker_crashes(self.tape.pick(running).number)
+            self.world.broker_crashes(tape.pick(running).number)
         return bool(running)
 
-    def broker_pauses(self) -> bool:
+    def broker_pauses(self, tape: Tape) -> bool:
         """A broker stands still."""
         running = self.running()
         if running:
-            self.world.broker_pauses(self.tape.pick(running).number)
+            self.world.broker_pauses(tape.pick(running).number)
         return bool(running)
 
-    def broker_is_back(self) -> bool:
+    def broker_is_back(self, tape: Tape) -> bool:
         """A broker that was paused continues, or one that is down starts; it may have lost the ends of its logs."""
         away = [node for node in self.world.nodes if not node.is_up]
         if not away:
             return False
-        node = self.tape.pick(away)
+        node = tape.pick(away)
         if node.status is ProcessStatus.PAUSED:
             self.world.broker_resumes(node.number)
         else:
-            self.world.broker_starts(node.number, self.tape.below(3) if self.tape.happens(self.faults.power) else 0)
+            self.world.broker_starts(node.number, tape.below(3) if tape.happens(self.faults.power) else 0)
         return True
 
-    def broker_begins_shutdown(self) -> bool:
+    def broker_begins_shutdown(self, tape: Tape) -> bool:
         """A broker gets the order to shut down."""
         running = self.running()
         if running:
-            self.world.broker_begins_shutdown(self.tape.pick(running).number)
+            self.world.broker_begins_shutdown(tape.pick(running).number)
         return bool(running)
 
-    def clock_drifts(self) -> bool:
+    def clock_drifts(self, tape: Tape) -> bool:
         """A broker's clock is set forward or back."""
-        drift = self.tape.between(-LONGEST_DRIFT_MS, LONGEST_DRIFT_MS)
-        self.world.clock_drifts(self.tape.below(self.world.shape.brokers), drift)
+        drift = tape.between(-LONGEST_DRIFT_MS, LONGEST_DRIFT_MS)
+        self.world.clock_drifts(tape.below(self.world.shape.brokers), drift)
         return True
 
-    def leader_deletes_records(self) -> bool:
+    def leader_deletes_records(self, tape: Tape) -> bool:
         """A leader deletes what is replicated."""
         leading = [
             (node.number, partition)
@@ -287,26 +261,50 @@ class ReplicasScheduler(Scheduler):
             if replica.leadership is not None
         ]
         if leading:
-            self.world.leader_deletes_records(*self.tape.pick(leading))
+            self.world.leader_deletes_records(*tape.pick(leading))
         return bool(leading)
 
-    def stranger_asks(self) -> bool:
+    def stranger_asks(self, tape: Tape) -> bool:
         """A broker or the controller is asked what it refuses."""
         running = self.running()
-        if not running or self.tape.happens(500):
-            return stranger_proposes(self.world, self.tape)
-        event = self.tape.pick((stranger_fetches, stranger_fetches, stranger_asks_for_epoch, stranger_produces))
-        return event(self.world, self.tape, self.tape.pick(running))
+        if not running or tape.happens(500):
+            return stranger_proposes(self.world, tape)
+        event = tape.pick((stranger_fetches, stranger_fetches, stranger_asks_for_epoch, stranger_produces))
+        return event(self.world, tape, tape.pick(running))
 
-    def controller_is_elected(self) -> bool:
+    def controller_is_elected(self, tape: Tape) -> bool:
         """A node is elected controller, be it the same again."""
-        self.world.controller_is_elected(self.tape.below(self.world.shape.controllers))
+        self.world.controller_is_elected(tape.below(self.world.shape.controllers))
         return True
 
-    def preferred_leader_is_elected(self) -> bool:
+    def preferred_leader_is_elected(self, tape: Tape) -> bool:
         """A partition is to get its preferred leader back."""
-        self.world.preferred_leader_is_elected(self.tape.below(self.world.shape.partitions))
+        self.world.preferred_leader_is_elected(tape.below(self.world.shape.partitions))
         return True
+
+
+REPLICAS: Final = (
+    Event(ReplicasScheduler.timers_fire, 10),
+    Event(ReplicasScheduler.application_sends, 12),
+    Event(ReplicasScheduler.producer_asks_for_id, 20),
+    Event(ReplicasScheduler.producer_sends, 20),
+    Event(ReplicasScheduler.producers_tick, 3),
+    Event(ReplicasScheduler.producer_refreshes_metadata, 6),
+    Event(ReplicasScheduler.message_arrives, 90),
+    Event(ReplicasScheduler.follower_fetches, 30),
+    Event(ReplicasScheduler.reader_fetches, 4),
+    Event(ReplicasScheduler.broker_is_back, 2),
+    Event(ReplicasScheduler.network_fails, 18, fault="loss"),
+    Event(ReplicasScheduler.broker_crashes, 14, fault="restart"),
+    Event(ReplicasScheduler.broker_pauses, 14, fault="pause"),
+    Event(ReplicasScheduler.controller_is_elected, 7, fault="controller"),
+    Event(ReplicasScheduler.preferred_leader_is_elected, 10, fault="preference"),
+    Event(ReplicasScheduler.broker_begins_shutdown, 7, fault="shutdown"),
+    Event(ReplicasScheduler.clock_drifts, 7, fault="drift"),
+    Event(ReplicasScheduler.leader_deletes_records, 4, fault="deletion"),
+    Event(ReplicasScheduler.stranger_asks, 4, fault="strange"),
+)
+"""What happens in a world of replicas."""
 
 
 WRITERS: Final = (

@@ -2,12 +2,13 @@
 
 from typing import Final
 
+from reference.clock import Clock
 from reference.faults import FaultRates
-from reference.recording.recorder import Observer, Row
+from reference.recording.recorder import Observer, Recorder, Row
 from reference.simulate.cluster import SimulatedCluster
-from reference.simulate.raw import RawWorld
-from reference.simulate.schedule import ProducerScheduler, RawScheduler
-from reference.simulate.schedule_raw_coordinator import RawCoordinatorScheduler
+from reference.simulate.raw import RAW, RawWorld
+from reference.simulate.raw_coordinator import RAW_COORDINATOR, RawCoordinator
+from reference.simulate.schedule import ProducerScheduler
 from reference.simulate.schedule_replicas import ReplicasScheduler, drawn_replicas
 from reference.simulate.schedule_transactions import TransactionScheduler, drawn_world
 from reference.simulate.scheduler import Scheduler
@@ -68,9 +69,9 @@ def scheduler_of(
         ValueError: there is no workload of this name.
     """
     if workload == "raw" and tape.happens(RAW_COORDINATORS):
-        return RawCoordinatorScheduler(profile, tape, seed)
+        return raw_coordinator(profile, tape, seed)
     if workload == "raw":
-        return RawScheduler(RawWorld(profile, tape, seed), tape, faults)
+        return raw_partition(profile, tape, faults, seed)
     if workload == "producers":
         return ProducerScheduler(SimulatedCluster(profile, shape, ordered=faults.ordered, trace=seed), tape, faults)
     if workload == "transactions":
@@ -78,6 +79,19 @@ def scheduler_of(
     if workload == "replicas":
         return ReplicasScheduler(drawn_replicas(profile, tape, faults, seed), tape, faults)
     raise ValueError(f"workload {workload!r} is none of 'producers', 'raw', 'transactions', 'replicas'")
+
+
+def raw_partition(profile: Profile, tape: Tape, faults: FaultRates, trace: int = 0) -> Scheduler:
+    """The scheduler of a partition that is asked anything, and of its replicas."""
+    world = RawWorld(profile, trace)
+    return Scheduler(world.clock, tape, world.recorder, RAW, faults, world)
+
+
+def raw_coordinator(profile: Profile, tape: Tape, trace: int = 0) -> Scheduler:
+    """The scheduler of a coordinator that is asked anything."""
+    clock, recorder = Clock(), Recorder(trace, profile)
+    coordinator = RawCoordinator(profile, clock, recorder)
+    return Scheduler(clock, tape, recorder, RAW_COORDINATOR, FaultRates(), coordinator)
 
 
 def run(scheduler: Scheduler, steps: int, observer: Observer | None = None) -> list[Row]:

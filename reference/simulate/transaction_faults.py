@@ -4,8 +4,6 @@ from collections.abc import Callable
 from typing import Final
 
 from reference.errors import CorruptMessage, NotEnoughReplicas, NotLeaderOrFollower, Refusal
-from reference.faults import FaultRates
-from reference.simulate.scheduler import Event, always
 from reference.tape import Tape
 from reference.world.instances import ApplicationRun
 from reference.world.plain_applications import PlainApplication
@@ -39,36 +37,15 @@ class TransactionFaults:
         loading: partitions of the log that their leader has not read yet.
     """
 
-    def __init__(self, world: TransactionWorld, tape: Tape, faults: FaultRates) -> None:
+    def __init__(self, world: TransactionWorld) -> None:
         """Nothing has gone wrong."""
         self.world = world
-        self.tape = tape
-        self.faults = faults
         self.zombies: list[tuple[int, int]] = []
         self.loading: list[int] = []
 
-    def rates(self) -> list[tuple[Event, int]]:
-        """What can go wrong, per thousand turns."""
-        rates = self.faults
-        return [
-            (always(self.network_fails), rates.loss),
-            (always(self.sender_gives_up), rates.abandonment),
-            (always(self.application_crashes), rates.crash),
-            (always(self.leader_fails_over), rates.failover),
-            (always(self.coordinator_fails_over), rates.coordinator),
-            (always(self.coordinator_log_fails), rates.log),
-            (always(self.partition_goes_away), rates.unavailability),
-            (always(self.broker_restarts), rates.restart),
-            (always(self.producer_state_expires), rates.expiry),
-            (always(self.delivery_times_out), rates.late),
-            (always(self.transactions_time_out), rates.timeout),
-            (always(self.ids_expire), rates.forgetting),
-            (always(self.epochs_are_used_up), rates.exhaustion),
-        ]
-
     # --- what is mended ---------------------------------------------------------------------------------------
 
-    def mendable(self) -> list[Callable[[], None]]:
+    def mendable(self) -> list[Callable[[Tape], None]]:
         """The faults that can be repaired: an unread log, a zombie, a missing coordinator, an unavailable partition."""
         brokers = self.world.brokers
         possible = (
@@ -79,78 +56,78 @@ class TransactionFaults:
         )
         return [mends for mends, needed in possible if needed]
 
-    def fault_is_mended(self) -> bool:
+    def fault_is_mended(self, tape: Tape) -> bool:
         """One of these."""
         brokers = self.world.brokers
         if not (self.loading or self.zombies or brokers.unavailable or brokers.has_leaderless):
             return False
-        self.tape.pick(self.mendable())()
+        tape.pick(self.mendable())(tape)
         return True
 
-    def coordinator_loads(self) -> None:
+    def coordinator_loads(self, tape: Tape) -> None:
         """A coordinator has read its log."""
-        partition = self.tape.pick(self.loading)
+        partition = tape.pick(self.loading)
         self.loading.remove(partition)
         self.world.coordinator_loads(partition)
 
-    def coordinator_resigns(self) -> None:
+    def coordinator_resigns(self, tape: Tape) -> None:
         """A zombie learns that it is one."""
-        zombie = self.tape.pick(self.zombies)
+        zombie = tape.pick(self.zombies)
         self.zombies.remove(zombie)
         self.world.coordinator_resigns(*zombie)
 
-    def coordinators_are_elected(self) -> None:
+    def coordinators_are_elected(self, tape: Tape) -> None:
         """What a node that went down coordinated has a coordinator again."""
         brokers, shape = self.world.brokers, self.world.shape
         for partition in range(shape.log_partitions):
             if partition not in brokers.log_leaders:
-                self._elect(partition, self.tape.below(shape.nodes))
+                self._elect(tape, partition, tape.below(shape.nodes))
         for partition in range(shape.offsets_partitions):
             if partition not in brokers.group_leaders:
-                self.world.group_coordinator_fails_over(partition, self.tape.below(shape.nodes))
+                self.world.group_coordinator_fails_over(partition, tape.below(shape.nodes))
 
-    def partitions_come_back(self) -> None:
+    def partitions_come_back(self, _: Tape) -> None:
         """Every partition can be written to again."""
         for partition in self.world.partitions:
             self.world.partition_comes_back(partition)
 
     # --- network and applications -----------------------------------------------------------------------------
 
-    def network_fails(self) -> None:
+    def network_fails(self, tape: Tape) -> None:
         """A connection breaks; without order, one message is lost."""
         if self.world.shape.ordered:
-            self.connection_breaks()
+            self.connection_breaks(tape)
         else:
-            self.message_is_lost()
+            self.message_is_lost(tape)
 
-    def connection_breaks(self) -> None:
+    def connection_breaks(self, tape: Tape) -> None:
         """The connection of a request that is waited for breaks; some of what it carries still arrives."""
         waiting = list(self.world.wires.open.values())
         if waiting:
-            request = self.tape.pick(waiting)
+            request = tape.pick(waiting)
             carried = [each for each in waiting if (each.sender, each.node) == (request.sender, request.node)]
-            self.world.connection_breaks(request.sender, request.node, self.tape.between(0, len(carried)))
+            self.world.connection_breaks(request.sender, request.node, tape.between(0, len(carried)))
 
-    def message_is_lost(self) -> None:
+    def message_is_lost(self, tape: Tape) -> None:
         """A request or an answer is lost."""
         wires = self.world.wires
-        if wires.replies.in_transit and self.tape.happens(500):
-            self.world.reply_is_lost(self.tape.pick(wires.replies.in_transit))
+        if wires.replies.in_transit and tape.happens(500):
+            self.world.reply_is_lost(tape.pick(wires.replies.in_transit))
         elif wires.requests.in_transit:
-            self.world.request_is_lost(self.tape.pick(wires.requests.in_transit))
+            self.world.request_is_lost(tape.pick(wires.requests.in_transit))
 
-    def sender_gives_up(self) -> None:
+    def sender_gives_up(self, tape: Tape) -> None:
         """A request times out at its sender, and is still under way."""
         waiting = list(self.world.wires.open.values())
         if waiting:
-            self.world.sender_gives_up(self.tape.pick(waiting))
+            self.world.sender_gives_up(tape.pick(waiting))
 
-    def application_crashes(self) -> None:
+    def application_crashes(self, tape: Tape) -> None:
         """Some application is gone."""
         living: list[ApplicationRun | PlainApplication] = [*self.world.living, *self.world.plain.living]
         if not living:
             return
-        application = self.tape.pick(living)
+        application = tape.pick(living)
         if isinstance(application, PlainApplication):
             self.world.plain.crash(application)
         else:
@@ -158,27 +135,27 @@ class TransactionFaults:
 
     # --- nodes ------------------------------------------------------------------------------------------------
 
-    def leader_fails_over(self) -> None:
+    def leader_fails_over(self, tape: Tape) -> None:
         """A follower in sync takes over a partition; where it may, also one that has lagged for too long."""
-        partition = self.tape.pick(self.world.partitions)
+        partition = tape.pick(self.world.partitions)
         replicated = self.world.brokers.partitions[partition]
         followers = [node for node in range(self.world.shape.replicas) if node != replicated.leader_node]
-        if self.world.shape.unclean and followers and self.tape.happens(LAGGING):
-            node = self.tape.pick(followers)
+        if self.world.shape.unclean and followers and tape.happens(LAGGING):
+            node = tape.pick(followers)
             self.world.follower_leaves_insync(partition, node)
             self.world.unclean_leader_election(partition, node)
         elif candidates := replicated.candidates():
-            self.world.leader_fails_over(partition, self.tape.pick(candidates))
+            self.world.leader_fails_over(partition, tape.pick(candidates))
 
-    def coordinator_fails_over(self) -> None:
+    def coordinator_fails_over(self, tape: Tape) -> None:
         """A node is elected for a partition of a coordinator's log; a transaction's former one is a zombie."""
-        shape, node = self.world.shape, self.tape.below(self.world.shape.nodes)
-        if self.tape.happens(200):
-            self.world.group_coordinator_fails_over(self.tape.below(shape.offsets_partitions), node)
+        shape, node = self.world.shape, tape.below(self.world.shape.nodes)
+        if tape.happens(200):
+            self.world.group_coordinator_fails_over(tape.below(shape.offsets_partitions), node)
         else:
-            self._elect(self.tape.below(shape.log_partitions), node)
+            self._elect(tape, tape.below(shape.log_partitions), node)
 
-    def _elect(self, partition: int, node: int) -> None:
+    def _elect(self, tape: Tape, partition: int, node: int) -> None:
         if self.world.shape.skews:
             self.world.clock.advance(ELECTION_MS)
         former = self.world.brokers.log_leaders.get(partition)
@@ -186,23 +163,23 @@ class TransactionFaults:
         self.loading = [other for other in self.loading if other != partition]
         if former is not None and former != node:
             self.zombies.append((partition, former))
-        loads = self.tape.happens(LOADS_AT_ONCE)
+        loads = tape.happens(LOADS_AT_ONCE)
         self.world.coordinator_fails_over(partition, node, loads=loads)
         if not loads:
             self.loading.append(partition)
 
-    def coordinator_log_fails(self) -> None:
+    def coordinator_log_fails(self, tape: Tape) -> None:
         """The next append of some coordinator fails."""
-        node, refusal = self.tape.below(self.world.shape.nodes), self.tape.pick(FAILED_APPENDS)
-        self.world.coordinator_log_fails(node, refusal(), written=self.tape.happens(WRITTEN))
+        node, refusal = tape.below(self.world.shape.nodes), tape.pick(FAILED_APPENDS)
+        self.world.coordinator_log_fails(node, refusal(), written=tape.happens(WRITTEN))
 
-    def partition_goes_away(self) -> None:
+    def partition_goes_away(self, tape: Tape) -> None:
         """Some partition cannot be written to."""
-        self.world.partition_goes_away(self.tape.pick(self.world.partitions))
+        self.world.partition_goes_away(tape.pick(self.world.partitions))
 
-    def broker_restarts(self) -> None:
+    def broker_restarts(self, tape: Tape) -> None:
         """A node goes down and comes back; what it coordinated waits for an election."""
-        node = self.tape.below(self.world.shape.nodes)
+        node = tape.below(self.world.shape.nodes)
         leaders = self.world.brokers.log_leaders
         self.loading = [partition for partition in self.loading if leaders[partition] != node]
         self.zombies = [zombie for zombie in self.zombies if zombie[1] != node]
@@ -210,33 +187,33 @@ class TransactionFaults:
 
     # --- time -------------------------------------------------------------------------------------------------
 
-    def producer_state_expires(self) -> None:
+    def producer_state_expires(self, tape: Tape) -> None:
         """A node forgets silent producers, after a silence."""
         self.world.clock.advance(self.world.shape.producer_expiration_ms)
-        self.world.producer_state_expires(self.tape.below(self.world.shape.replicas))
+        self.world.producer_state_expires(tape.below(self.world.shape.replicas))
 
-    def delivery_times_out(self) -> None:
+    def delivery_times_out(self, _: Tape) -> None:
         """So much time passes that producers give up what they could not deliver."""
         self.world.clock.advance(self.world.shape.delivery_timeout_ms)
         for instance in self.world.living:
             self.world.producer_ticks(instance)
         self.world.plain.tick()
 
-    def transactions_time_out(self) -> None:
+    def transactions_time_out(self, tape: Tape) -> None:
         """So much time passes, or nearly so much, that coordinators abort what is open."""
-        self.world.clock.advance(self.world.shape.transaction_timeout_ms - self.tape.below(2_000))
+        self.world.clock.advance(self.world.shape.transaction_timeout_ms - tape.below(2_000))
         for node in range(self.world.shape.nodes):
             self.world.coordinator_aborts_timed_out(node)
 
-    def ids_expire(self) -> None:
+    def ids_expire(self, _: Tape) -> None:
         """So much time passes that coordinators forget ids at rest."""
         self.world.clock.advance(self.world.shape.id_expiration_ms)
         for node in range(self.world.shape.nodes):
             self.world.coordinator_expires_ids(node)
 
-    def epochs_are_used_up(self) -> None:
+    def epochs_are_used_up(self, tape: Tape) -> None:
         """Many sessions of an id come and go before the next event."""
-        node = self.tape.below(self.world.shape.nodes)
+        node = tape.below(self.world.shape.nodes)
         idle = self.world.idle_ids(node)
         if idle:
-            self.world.sessions_come_and_go(node, self.tape.pick(idle), Epoch(self.tape.pick(NEARLY_USED_UP)))
+            self.world.sessions_come_and_go(node, tape.pick(idle), Epoch(tape.pick(NEARLY_USED_UP)))

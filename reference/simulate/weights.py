@@ -1,6 +1,6 @@
-"""How likely everything is that may happen in a simulated world: the one place for weights and shares.
+"""Shares of what there is in a simulated world, and of what its applications and administrators do.
 
-Rates of faults are beside their meaning, in `reference.faults`.
+Weights of events are in the list of each world, rates of faults beside their meaning, in `reference.faults`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,85 +9,8 @@ from typing import Final
 
 from reference.client.transaction_states import ClientState
 
-PRODUCERS: Final[Mapping[str, int]] = MappingProxyType(
-    {
-        "producers_tick": 1,
-        "application_sends": 12,
-        "producer_asks_for_id": 30,
-        "producer_sends": 30,
-        "broker_receives": 30,
-        "producer_receives": 30,
-        "follower_fetches": 40,
-        "reader_fetches": 4,
-    }
-)
-"""The events of a world of idempotent producers, beside the others that can happen."""
-
-RAW: Final[Mapping[str, int]] = MappingProxyType(
-    {
-        "client_produces": 60,
-        "coordinator_writes_marker": 12,
-        "coordinator_writes_data": 4,
-        "quorum_appends": 2,
-        "lone_replica_copies": 10,
-        "follower_fetches": 30,
-        "reader_fetches": 2,
-    }
-)
-"""The events of the raw world, likewise."""
-
 RAW_COORDINATORS: Final = 400
 """Per thousand raw worlds, those of a coordinator; the others are of a partition."""
-
-RAW_COORDINATOR: Final[Mapping[str, int]] = MappingProxyType(
-    {
-        "client_initializes": 30,
-        "client_adds_partitions": 30,
-        "client_ends": 30,
-        "broker_asks": 14,
-        "markers_are_answered": 24,
-        "transactions_time_out": 3,
-        "ids_expire": 1,
-        "log_fails": 3,
-        "coordinator_fails_over": 7,
-    }
-)
-"""What happens at a coordinator that is asked anything."""
-
-REPLICAS: Final[Mapping[str, int]] = MappingProxyType(
-    {
-        "timers_fire": 10,
-        "application_sends": 12,
-        "producer_asks_for_id": 20,
-        "producer_sends": 20,
-        "producers_tick": 3,
-        "producer_refreshes_metadata": 6,
-        "message_arrives": 90,
-        "follower_fetches": 30,
-        "reader_fetches": 4,
-        "broker_is_back": 2,
-    }
-)
-"""The events of a world of replicas, likewise."""
-
-TRANSACTIONS: Final[Mapping[str, int]] = MappingProxyType(
-    {
-        "producers_tick": 1,
-        "application_starts": 1,
-        "application_acts": 10,
-        "plain_application_acts": 1,
-        "producer_asks": 20,
-        "producer_sends": 14,
-        "broker_receives": 40,
-        "sender_receives": 40,
-        "follower_fetches": 30,
-        "coordinator_sends_markers": 16,
-        "consumer_fetches": 2,
-        "administrator_acts": 1,
-        "fault_is_mended": 12,
-    }
-)
-"""The events of a world of transactions, likewise."""
 
 ACTIONS: Final[Mapping[ClientState, Sequence[tuple[str, int]]]] = MappingProxyType(
     {

@@ -1,6 +1,5 @@
 """The log on disk in runs from a tape: every rule holds and is at stake; the machine has the same events."""
 
-import inspect
 from collections import Counter
 from collections.abc import Iterator
 
@@ -10,13 +9,12 @@ from model_tests.machines import disk_invariants
 from model_tests.machines.disk_events import DiskEvents
 from model_tests.machines.disk_history import Header, LoggedProducer
 from model_tests.machines.disk_invariants import DISK_RULES, Cleaned, RecoveredState, cleaning_keeps_producers
-from model_tests.machines.disk_machine import DiskMachine
-from model_tests.machines.disk_runs import DISK_ACTIONS, run_on_disk
+from model_tests.machines.disk_runs import run_on_disk
 from model_tests.machines.disk_world import DiskSetting
-from model_tests.machines.events import Choices
 from model_tests.machines.rule_counts import USUAL, Ledger
 from reference.log.batch import RecordBatch, data_batch, marker_batch
 from reference.log.record import Record
+from reference.tape import Tape
 from spec import rules
 from spec.versions import KAFKA_3_9_UNVERIFIED
 from spec.vocabulary import ControlType, Origin, Timestamp
@@ -67,7 +65,7 @@ def test_state_is_recovered_in_all_circumstances(derivations: list[RecoveredStat
     for seed in range(100):
         run_on_disk(seed, Ledger(asks_decision=False))
 
-    reached = Counter(name for name, said in CIRCUMSTANCES.items() for d in derivations if said in d.said)
+    reached = Counter(name for name, message in CIRCUMSTANCES.items() for d in derivations if message in d.message)
     assert [] == [name for name in CIRCUMSTANCES if reached[name] < 10]
     assert sum(1 for derived in derivations if derived.expected_warning and derived.warned) >= 10
 
@@ -85,10 +83,10 @@ def test_a_client_stays_in_the_transaction_that_the_partition_forgot(world: Disk
     world.appends(in_transaction(7))
     world.partition.advance_high_watermark(1)
     world.partition.disk.advance_start(1)
-    world.broker_crashes(0)
+    world.broker_crashes(Tape.of_number(0))
 
-    world.producer_appends(0)
-    world.broker_crashes(0)
+    world.producer_appends(Tape.of_number(0))
+    world.broker_crashes(Tape.of_number(0))
 
     assert ({}, 1) == (world.known, world.partition.log_end)
     assert world.has_forgotten_transaction(7)
@@ -103,14 +101,14 @@ def test_a_replay_may_find_a_transaction_again_that_had_been_forgotten(world: Di
     batches = world.partition.disk.batches
     world.partition.close()
     world.loses_all_snapshots()
-    world.comes_back(batches, Choices(0), recovery_point=None)
+    world.comes_back(batches, Tape.of_number(0), recovery_point=None)
     world.appends(marker_batch(8, 0, ControlType.ABORT, 0, Timestamp(0)), Origin.COORDINATOR)
     world.appends(in_transaction(9))
     before = world.partition.last_stable
 
     world.loses_all_snapshots()
-    world.replica_truncates(1)
-    world.looks()
+    world.replica_truncates(Tape.of_number(1))
+    world.after_event()
 
     assert (1, 0) == (before, world.partition.last_stable)
     assert (1, 2) == (world.partition.high_watermark, world.partition.log_end)
@@ -154,19 +152,3 @@ def test_a_seed_is_a_run_on_disk() -> None:
     run_on_disk(11, second)
 
     assert first == second
-
-
-def test_the_machine_and_runs_from_a_tape_have_the_same_disk_events() -> None:
-    """Neither knows an event that the other does not."""
-    found = {name for name, method in inspect.getmembers(DiskMachine) if takes_a_number(method)}
-
-    assert found == {action.name for action in DISK_ACTIONS}
-
-
-def test_disk_invariants_carry_the_names_of_rules() -> None:
-    """Each rule that the machine answers for is the name of one of its invariants."""
-    assert [] == [rule.id for rule in DISK_RULES if not hasattr(DiskMachine, rule.id.replace(".", "_"))]
-
-
-def takes_a_number(method: object) -> bool:
-    return inspect.isfunction(method) and list(inspect.signature(method).parameters) == ["self", "number"]

@@ -1,15 +1,13 @@
 """The machine of the idempotent append: it holds, it is about every rule, and it sees a planted defect."""
 
-import inspect
 from typing import Final
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 from model_tests.machines import part
-from model_tests.machines.actions import ACTIONS, EXPIRY
-from model_tests.machines.idempotence import ForgetfulMachine, IdempotenceMachine
-from model_tests.machines.part import IDEMPOTENCE_RULES, failures_of
+from model_tests.machines.idempotence import IDEMPOTENCE_RULES, ForgetfulMachine, IdempotenceMachine
+from model_tests.machines.part import failures_of
 from model_tests.machines.rule_counts import Ledger, LedgerEntry
 from model_tests.mutants.reference import PLANTED
 from model_tests.verify.results import RuleVerdict
@@ -84,19 +82,3 @@ def test_a_violation_becomes_a_result() -> None:
 def test_an_error_that_is_no_violation_is_reported_too() -> None:
     """A machine that stops by itself is a failure in one line, not a rule's."""
     assert "the machine stopped: ValueError: no" == part.reported(ValueError("no\nmore"))
-
-
-def test_the_machine_and_runs_from_a_tape_have_the_same_events() -> None:
-    """Neither knows an event that the other does not."""
-    events = {action.name for action in (*ACTIONS, EXPIRY)}
-
-    assert events == {name for name, method in inspect.getmembers(ForgetfulMachine) if takes_a_number(method)}
-
-
-def test_invariants_carry_the_names_of_rules() -> None:
-    """Each rule that the machine answers for is the name of one of its invariants."""
-    assert [] == [rule.id for rule in IDEMPOTENCE_RULES if not hasattr(IdempotenceMachine, rule.id.replace(".", "_"))]
-
-
-def takes_a_number(method: object) -> bool:
-    return inspect.isfunction(method) and list(inspect.signature(method).parameters) == ["self", "number"]

@@ -8,7 +8,7 @@ from model_tests.machines import part
 from model_tests.machines.disk_invariants import DISK_RULES
 from model_tests.machines.disk_machine import DiskMachine
 from model_tests.machines.rule_counts import Ledger
-from model_tests.machines.transaction_invariants import TRANSACTION_RULES
+from model_tests.machines.transaction_machine import TRANSACTION_RULES
 from model_tests.mutants.defects.of_disk import OF_DISK
 from model_tests.unit.machines.small import small
 from model_tests.verify.results import RuleVerdict, RunEffort

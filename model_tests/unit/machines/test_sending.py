@@ -1,6 +1,5 @@
 """A producer of records in runs from a tape: its rules hold and are at stake, and a defect turns the machine red."""
 
-import inspect
 from collections import Counter
 from typing import Final
 
@@ -10,7 +9,7 @@ from model_tests.machines import part
 from model_tests.machines.rule_counts import Ledger
 from model_tests.machines.sending_events import SENDING_RULES
 from model_tests.machines.sending_machine import SendingMachine
-from model_tests.machines.sending_runs import SENDING_ACTIONS, run_sending
+from model_tests.machines.sending_runs import run_sending
 from model_tests.mutants.defects.of_sending import OF_SENDING, hunt_in_sending
 from model_tests.mutants.defects.planted import Planted
 from model_tests.mutants.part import caught, survival
@@ -49,13 +48,6 @@ def test_a_seed_is_a_producer() -> None:
     first, second = (run_sending(5, Ledger()) for _ in range(2))
 
     assert [p.leader.log.batches for p in first.partitions] == [p.leader.log.batches for p in second.partitions]
-
-
-def test_the_machine_has_the_events_of_the_tape() -> None:
-    """What a seed can bring about, Hypothesis can."""
-    methods = {name for name, _ in inspect.getmembers(SendingMachine, inspect.isfunction)}
-
-    assert {action.name for action in SENDING_ACTIONS} <= methods
 
 
 def test_the_machine_keeps_its_rules_and_sees_a_defect() -> None:

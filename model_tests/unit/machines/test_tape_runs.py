@@ -32,7 +32,7 @@ def test_expiry_breaks_streams_only_where_nothing_is_claimed() -> None:
     ledger = Ledger(asks_decision=False)
 
     for seed in range(40):
-        run(seed, ledger, actions=(*ACTIONS, EXPIRY))
+        run(seed, ledger, events=(*ACTIONS, EXPIRY))
 
     assert [] == ledger.broken
     assert ledger.known[rules.SEQ_EXACTLY_ONCE] > 0

@@ -1,33 +1,31 @@
 """Transactions in runs from a tape: every rule holds and is at stake; the machines have the same events."""
 
-import inspect
 from collections import Counter
 from typing import Final
 
 import pytest
 
 from model_tests.machines import part
-from model_tests.machines.events import Choices
 from model_tests.machines.rule_counts import Ledger
 from model_tests.machines.transaction_coordinator_log import DECIDED, IdHistory
 from model_tests.machines.transaction_ending import TransactionRun
 from model_tests.machines.transaction_ids import use_up_producer_ids
-from model_tests.machines.transaction_invariants import TRANSACTION_RULES
 from model_tests.machines.transaction_machine import (
     MACHINES,
+    TRANSACTION_RULES,
     FailoverMachine,
     SharedPartitionsMachine,
     TransactionMachine,
     WorkersMachine,
 )
-from model_tests.machines.transaction_runs import ACTIONS, has_a_past, run_transactions
+from model_tests.machines.transaction_runs import has_a_past, run_transactions
 from model_tests.machines.transaction_setting import FAILOVER, LATE, STORIES, Story
 from model_tests.mutants.in_transactions import OF_TRANSACTIONS
 from model_tests.unit.machines.small import small
 from model_tests.verify.results import RuleVerdict
 from reference.broker.ids import BlockAllocator
+from reference.tape import Tape
 from spec import rules
-from spec.rules import Rule
 from spec.versions import NEWEST
 from spec.vocabulary import PRODUCER_ID_BLOCK
 
@@ -79,27 +77,9 @@ def test_a_seed_is_a_run_of_transactions() -> None:
     assert first == second
 
 
-def test_the_machines_and_runs_from_a_tape_have_the_same_events() -> None:
-    """Neither knows an event that the other does not, and no story excludes one that there is not."""
-    found = {name for name, method in inspect.getmembers(TransactionMachine) if takes_a_number(method)}
-
-    assert found == {action.name for action in ACTIONS}
-    assert set() == {name for story in STORIES for name in (*story.never, *story.often)} - found
-
-
 def test_each_story_has_a_machine() -> None:
     """The machines differ in their stories alone."""
     assert list(STORIES) == [machine.story for machine in MACHINES]
-
-
-@pytest.mark.parametrize("rule", TRANSACTION_RULES, ids=lambda rule: rule.id)
-def test_transaction_invariants_carry_the_names_of_rules(rule: Rule) -> None:
-    """Each rule that the machines answer for is the name of one of their invariants."""
-    assert hasattr(TransactionMachine, rule.id.replace(".", "_"))
-
-
-def takes_a_number(method: object) -> bool:
-    return inspect.isfunction(method) and list(inspect.signature(method).parameters) == ["self", "number"]
 
 
 def start_over(allocator: BlockAllocator) -> range:
@@ -208,7 +188,7 @@ def test_delayed_requests_break_rules_where_these_are_not_claimed() -> None:
 def test_of_two_ids_that_time_out_one_append_is_in_doubt() -> None:
     """The log fails once, and has the record all the same: the other id's abort is known to its coordinator."""
     ledger, story = Ledger(), SharedPartitionsMachine.story
-    world = TransactionRun(story.setting(Choices(200)), ledger)
+    world = TransactionRun(story.setting(Tape.of_number(200)), ledger)
 
     has_a_past(world, story, 545_319_638)
     world.comes_to_rest()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from model_tests.machines.part import IDEMPOTENCE_RULES
+from model_tests.machines.idempotence import IDEMPOTENCE_RULES
 from model_tests.mutants import on_spark
 from model_tests.mutants.defects.planted import Patch, Planted
 from model_tests.mutants.part import caught, survival, true_reference

@@ -1,13 +1,21 @@
 """Scripts and their shortening, without a broker."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
 from model_tests.common.reports import BadInput
+from model_tests.conform.api_versions import TAKEN
+from model_tests.probe.families import DRAWS, drawn
 from model_tests.probe.options import seconds_of
-from model_tests.probe.script import COPY, DRAWS, drawn
+from model_tests.probe.reducing import reduced
+from model_tests.probe.script import COPY, NEWEST, Script, ScriptAction
+from model_tests.probe.shrinking import of_new_client
 from model_tests.probe.target import Pace, java_hash
+from model_tests.probe.versions import EXPLICIT, version_of
+from spec.versions import KAFKA_4_3
+from spec.vocabulary import Api
 
 
 @pytest.mark.parametrize("family", DRAWS)
@@ -74,3 +82,25 @@ def test_the_pace_holds_back(monkeypatch: pytest.MonkeyPatch) -> None:
 
     assert 1.85 <= now[0] <= 2.01
     assert slept
+
+
+def test_what_is_simpler_by_now_is_shortened_again() -> None:
+    """An old Produce needs its partition added; once it is of the newest version, it does not."""
+    added, produced = ScriptAction(1, Api.ADD_PARTITIONS_TO_TXN), ScriptAction(2, Api.PRODUCE, version=0.3)
+
+    def shows(actions: Sequence[ScriptAction]) -> bool:
+        return actions[-1].key == 2 and (len(actions) == 2 or actions[-1].version == NEWEST)
+
+    assert [replace(produced, version=NEWEST)] == list(reduced((added, produced), shows))
+
+
+def test_an_old_client_is_made_a_new_one_that_sends_the_same() -> None:
+    """Its requests keep to versions without transactions of version 2."""
+    script = Script("B", 0, (ScriptAction(1, Api.END_TXN), ScriptAction(2, Api.INIT_PRODUCER_ID)), legacy=True)
+
+    same = of_new_client(script)
+
+    ended, initialized = same.actions
+    assert not same.legacy
+    assert (version_of(TAKEN["4.3"], KAFKA_4_3, ended, explicit=False) or 9) <= EXPLICIT[Api.END_TXN]
+    assert script.actions[1] == initialized

@@ -6,15 +6,14 @@ import pytest
 
 from model_tests.monitor.monitor import Monitor
 from reference.recording.recorder import Row
-from reference.simulate.schedule_raw_coordinator import RawCoordinatorScheduler
-from reference.simulate.simulation import run
+from reference.simulate.simulation import raw_coordinator, run
 from reference.tape import Tape
 from spec.versions import PROFILES
 from spec.vocabulary import MAX_EPOCH, TransactionState
 
 
 def rows_of(seed: int, profile: str, steps: int = 400) -> list[Row]:
-    return run(RawCoordinatorScheduler(PROFILES[profile], Tape.seeded(seed), seed), steps, Monitor())
+    return run(raw_coordinator(PROFILES[profile], Tape.seeded(seed), seed), steps, Monitor())
 
 
 @pytest.mark.parametrize("profile", PROFILES)

@@ -6,9 +6,7 @@ import pytest
 from reference.faults import STATE_RETAINED
 from reference.recording.recorder import Row
 from reference.recording.trace import AFTER, BEFORE, CACHED, COLUMNS, Column
-from reference.simulate.raw import RawWorld
-from reference.simulate.schedule import RawScheduler
-from reference.simulate.simulation import simulate
+from reference.simulate.simulation import raw_partition, simulate
 from reference.tape import Tape
 from spec.versions import NEWEST, PROFILES, Profile
 from spec.vocabulary import ABSENT
@@ -92,7 +90,7 @@ def test_an_unknown_workload_is_named() -> None:
 def test_the_raw_workload_reaches_every_refusal() -> None:
     """A few seeds meet every answer of the append path of the newest version."""
     tape = Tape.seeded(3)
-    scheduler = RawScheduler(RawWorld(NEWEST, tape), tape, STATE_RETAINED)
+    scheduler = raw_partition(NEWEST, tape, STATE_RETAINED)
 
     for _ in range(3000):
         scheduler.turn()
