@@ -63,12 +63,16 @@ USUAL: Final[dict[str, tuple[int, Callable[[Strangers], bool]]]] = {
 }
 """What happens as in a simulation, with its weight, and when it can happen."""
 
+OTHERWISE: Final = ("delivery_times_out", "producer_state_expires")
+"""What happens in another way than in a simulation, deliveries often in part, or in a machine of its own."""
+
 ACTIONS: Final[tuple[Event[Strangers], ...]] = (
-    *of_simulation(PRODUCERS, USUAL, ("producer_state_expires",)),
+    *of_simulation(PRODUCERS, USUAL, OTHERWISE),
     Event(Strangers.producers_hear_everything, 8, answers_are_under_way),
     Event(Strangers.network_delivers_everything, 12, requests_are_under_way),
     Event(Strangers.network_redelivers, 6, something_was_sent, fault="duplication"),
     Event(Strangers.followers_catch_up, 12, followers_are_behind),
+    Event(Strangers.delivery_times_out, 3, fault="late"),
     *STRANGE,
 )
 

@@ -8,6 +8,7 @@ from model_tests.machines.rule_counts import Ledger
 from model_tests.machines.streams import ProducerStream
 from model_tests.machines.world import ObservedCluster, WorldSize
 from reference.broker.ids import ProducerIdentity
+from reference.client.producer import DELIVERY_TIMEOUT_MS
 from reference.errors import Impossible
 from reference.faults import NO_FAULTS
 from reference.log.batch import RecordBatch, blank_batch
@@ -16,9 +17,6 @@ from reference.simulate.schedule import ProducerScheduler
 from reference.tape import Tape
 from spec.vocabulary import Sequence as SequenceNumber
 from spec.vocabulary import Timestamp
-
-LONGEST_QUEUE: Final = 5
-"""Batches of a stream that wait to be sent, at most."""
 
 LONGEST_ENDING: Final = 300
 """Events after which a world that does not come to rest is left alone."""
@@ -55,6 +53,13 @@ class StreamEvents(ObservedCluster):
         self.happens("answers arrive")
         for _ in range(len(self.replies.in_transit) - choose.below(3)):
             self.producer_receives(self.replies.deliverable()[0])
+
+    def delivery_times_out(self, choose: Tape) -> None:
+        """So much time passes that the producers give up what is not acknowledged, or only what is older."""
+        self.happens("time passes for deliveries")
+        self.clock.advance(DELIVERY_TIMEOUT_MS // (1 + choose.below(2)))
+        for producer in range(len(self.producers)):
+            self.producer_ticks(producer)
 
     # --- the network ------------------------------------------------------------------------------------------
 

@@ -151,10 +151,12 @@ class ObservedCluster(SimulatedCluster):
 
     def broker_receives(self, message: NetworkMessage[SentProduce], leave_copy: bool = False) -> PartitionAnswer:
         """As ever; a copy may overtake what was sent after it."""
-        request = message.payload
+        request, records = message.payload, message.payload.attempt.records
         self.faults.reordered |= message.copy
+        sent = f"producer {request.producer}, epoch {records.producer_epoch}, sequence {records.base_sequence}"
+        self.doing[-1] += f"; broker {request.node} receives {'a copy of ' if message.copy else ''}({sent})"
         send = partial(super().broker_receives, message, leave_copy)
-        return self.watch(request.attempt.partition, request.node, (request.attempt.records,), send)
+        return self.watch(request.attempt.partition, request.node, (records,), send)
 
     def stranger_asks(self, partition: int, batches: tuple[RecordBatch, ...]) -> PartitionAnswer:
         """As ever."""
