@@ -280,9 +280,10 @@ def conform_command(
         str, typer.Option(metavar="NAME", help="The release to compare the broker with, as 4.3; `auto` finds it.")
     ] = "auto",
     sessions: Annotated[
-        int | None, typer.Option(min=1, help="How many sessions to play; 60 if no --time is given.")
+        int | None,
+        typer.Option(min=1, help="How many sessions to draw, beside directed and probing ones; 60 without --time."),
     ] = None,
-    duration: Annotated[str, typer.Option("--time", metavar="5m", help="Play sessions for so long.")] = "",
+    duration: Annotated[str, typer.Option("--time", metavar="5m", help="Draw sessions for so long.")] = "",
     seed: Annotated[int, typer.Option(min=0, help="Seed of the first session; the others count up from it.")] = 0,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Where played sessions are written.")] = None,
     yes: Annotated[

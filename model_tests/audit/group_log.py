@@ -149,7 +149,7 @@ class _Fold:
     became_true: Counter[GroupOffsetKey] = field(default_factory=Counter)
     forgotten: Counter[GroupOffsetKey] = field(default_factory=Counter)
     seen: dict[GroupOffsetKey, None] = field(default_factory=dict)
-    said: dict[int, dict[GroupOffsetKey, OffsetEntry]] = field(default_factory=dict)
+    uncommitted: dict[int, dict[GroupOffsetKey, OffsetEntry]] = field(default_factory=dict)
     tombstones: dict[GroupOffsetKey, int] = field(default_factory=dict)
     times: dict[int, int] = field(default_factory=dict)
     lost: list[LostOffset] = field(default_factory=list)
@@ -162,21 +162,21 @@ class _Fold:
             self.tombstones[one.key] = one.recorded_at
             return
         self.times[one.recorded_at] = at_ms
-        said = OffsetEntry(one.offset, one.recorded_at)
+        entry = OffsetEntry(one.offset, one.recorded_at)
         if not transactional:
-            self.committed[one.key] = committed_after(self.committed.get(one.key, NO_OFFSET), said)
+            self.committed[one.key] = committed_after(self.committed.get(one.key, NO_OFFSET), entry)
             return
         own = self.pending.setdefault(producer_id, {})
-        own[one.key] = pending_after(own.get(one.key, NO_OFFSET), said, self.profile, appended=True)
+        own[one.key] = pending_after(own.get(one.key, NO_OFFSET), entry, self.profile, appended=True)
         self.epochs[producer_id] = epoch
-        self.said.setdefault(producer_id, {})[one.key] = said
+        self.uncommitted.setdefault(producer_id, {})[one.key] = entry
 
     def marker(self, producer_id: int, at: int, *, commits: bool) -> None:
         """The end of a transaction: what its producer has pending becomes true, or is forgotten."""
-        for key, said in self.said.pop(producer_id, {}).items():
-            check = judge_marker(said, self.pending.get(producer_id, {}).get(key, NO_OFFSET), commits)
+        for key, entry in self.uncommitted.pop(producer_id, {}).items():
+            check = judge_marker(entry, self.pending.get(producer_id, {}).get(key, NO_OFFSET), commits)
             if check.at_stake and not check.holds:
-                whose = producer_id, self.epochs[producer_id], int(said.offset), int(said.recorded_at)
+                whose = producer_id, self.epochs[producer_id], int(entry.offset), int(entry.recorded_at)
                 tombstone = self.tombstones.get(key, ABSENT)
                 self.lost.append(LostOffset(key.group, key.topic, key.partition, *whose, tombstone, at))
         for key, pending in self.pending.pop(producer_id, {}).items():

@@ -49,7 +49,7 @@ def shown(size: int, partitions: int, tracker: Tracker, console: Console, after:
     def look() -> tuple[int, str]:
         done, tasks = tasks_done(tracker)
         read = size * done // tasks if tasks else 0
-        return read, said(read, size, partitions, (done, tasks), perf_counter() - started)
+        return read, progress_line(read, size, partitions, (done, tasks), perf_counter() - started)
 
     with followed(size, look, "auditing", console, after):
         yield
@@ -61,7 +61,7 @@ def tasks_done(tracker: Tracker) -> tuple[int, int]:
     return sum(stage.numCompletedTasks for stage in stages), sum(stage.numTasks for stage in stages)
 
 
-def said(read: int, size: int, partitions: int, tasks: tuple[int, int], seconds: float) -> str:
+def progress_line(read: int, size: int, partitions: int, tasks: tuple[int, int], seconds: float) -> str:
     """How far it is, in words.
 
     Args:

@@ -32,7 +32,7 @@ from model_tests.audit.verdict_tasks import bytes_of, only_topic
 from model_tests.common.reports import BadInput
 from model_tests.histories.journal import ClientJournal, read_received
 from model_tests.histories.reading import read_history
-from model_tests.logs.kafka_log_folders import HIGH_WATERMARK, Listing, LogFolder, list_logs
+from model_tests.logs.kafka_log_folders import HIGH_WATERMARK, Listing, LogFolder, list_logs, renamed
 from model_tests.logs.texts import Restored, restored
 from spec.vocabulary import ABSENT
 
@@ -120,9 +120,15 @@ def _here(listing: Listing, verdicts: Mapping[int, Judged]) -> dict[str, Partiti
 
 def _taken_for(paths: Sequence[str], report: AuditReport) -> tuple[GivenPath, ...]:
     """What each path was taken for."""
-    judged = ((one.path, f"{one.topic}-{one.partition}" if one.partition >= 0 else one.topic) for one in report.audited)
+    judged = ((one.path, _name_of(one)) for one in report.audited)
     ignored = ((path, why or "no part of a log") for path, _, why in (each.partition(": ") for each in report.ignored))
     return given_paths(paths, judged, [*((bad.path, bad.message) for bad in report.damage), *ignored])
+
+
+def _name_of(one: AuditedPartition) -> str:
+    """The partition, and what the name of its folder says besides."""
+    name, why = f"{one.topic}-{one.partition}" if one.partition >= 0 else one.topic, renamed(one.path)
+    return f"{name} ({why})" if why else name
 
 
 def _require_bodies(given: Restored, *, deep: bool) -> None:

@@ -43,7 +43,7 @@ def story(
     if finding.producer_id < 0 or not reported:
         return None
     steps = [(each.event,) for each in sorted(reported, key=lambda one: one.at)]
-    partitions = dict.fromkeys(who for (event,) in steps for who in event.said)
+    partitions = dict.fromkeys(who for (event,) in steps for who in event.concerned)
     order = (producer, *(name for name in partitions if name not in (producer, COORDINATOR)), COORDINATOR)
     title = f"{finding.rule.id} at {where}, offset {finding.offset}"
     return Sequence(title, participants_of(steps, order), tuple(steps), _ending(finding))

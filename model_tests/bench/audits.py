@@ -11,12 +11,12 @@ from pathlib import Path
 from time import perf_counter
 from typing import Final
 
+from model_tests.audit.checksums import Checksums, sound_batches
 from model_tests.audit.kafka_log import KafkaLog, verdict_options
 from model_tests.audit.log import audit_log, surroundings
 from model_tests.audit.options import DEFAULTS
 from model_tests.audit.run import run
 from model_tests.audit.verdict_tasks import AuditPlan
-from model_tests.bench.checksums import Checksums, sound_batches
 from model_tests.bench.log_files import client_batches
 from model_tests.bench.memory import computed_seconds
 from model_tests.logs.kafka_log_folders import list_logs
@@ -26,6 +26,9 @@ from reference.log.config import LogConfig
 from reference.log.disk_log import DiskLog
 
 CORES: Final = 2
+_MASTER: Final = f"local[{CORES}]"
+"""Given with each audit: without it a log of less than a GiB would be judged in this process."""
+
 PARTITIONS: Final = 4
 TIMES: Final = 10
 VALUES: Final = (b"v" * 114,) * 4
@@ -92,7 +95,7 @@ def audit_timing(batches: int, scratch: Path) -> AuditTiming:
     _write(hot / "t-0", batches)
     _write(whole / "t-0", batches, ONE_SEGMENT)
     _write(small / "t-0", batches // TIMES)
-    spark = session(f"local[{CORES}]")
+    spark = session(_MASTER)
     spark.dataSource.register(Checksums)
     spark.dataSource.register(KafkaLog)
     first = _timed(lambda: _audit(spread, batches)).passed
@@ -134,7 +137,7 @@ def _timed(work: Callable[[], None]) -> Took:
 
 
 def _audit(directory: Path, batches: int) -> None:
-    report = run([directory])
+    report = run([directory], master=_MASTER)
     if report.batches != batches or report.findings or report.damage:
         raise Impossible(f"the audit of a sound log of {batches} batches says: {report}")
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from model_tests.bench.audits import sound_batches
+from model_tests.audit.checksums import sound_batches
 from model_tests.bench.log_files import client_batches
 from model_tests.bench.trace_batches import simulated, write_batch
 from model_tests.common.reports import HOLDS

@@ -8,11 +8,12 @@ from typing import Final, NamedTuple
 from model_tests.bench import serving
 from model_tests.common.addresses import addresses_of
 from model_tests.conform.side_by_side import MakeSide
+from model_tests.probe.families import drawn
 from model_tests.probe.judging import LIVE
 from model_tests.probe.observing import level_of
 from model_tests.probe.play import Player
 from model_tests.probe.pool import NamePool
-from model_tests.probe.script import Script, drawn
+from model_tests.probe.script import Script
 from model_tests.probe.target import Pace, Target
 from spec.versions import NEWEST
 
@@ -29,10 +30,22 @@ class ProbedLoad(NamedTuple):
     Attributes:
         judged: a second, each judged as it is recorded.
         ratio: of the time to that of the same requests that nobody judges.
+        computed: milliseconds of CPU time for a judged step, of client, judge and nodes.
+        computed_ratio: of that to the CPU time of the same requests that nobody judges.
     """
 
     judged: float
     ratio: float
+    computed: float
+    computed_ratio: float
+
+
+class _Run(NamedTuple):
+    """Seconds, and seconds of CPU time of both processes, for so many steps."""
+
+    steps: int
+    passed: float
+    computed: float
 
 
 def timed(seeds: int, rounds: int) -> ProbedLoad:
@@ -43,23 +56,29 @@ def timed(seeds: int, rounds: int) -> ProbedLoad:
         pool = NamePool(target)
         scripts = [drawn(family, seed, implicit=True) for seed in range(seeds) for family in FAMILIES]
         for sides in (NO_SIDES, LIVE):  # what is made once, as the code of messages, is made now
-            _seconds(target, pool, scripts[: len(FAMILIES)], sides)
-        runs = [[_seconds(target, pool, scripts, sides) for sides in (NO_SIDES, LIVE)] for _ in range(rounds)]
+            _run(nodes, target, pool, scripts[: len(FAMILIES)], sides)
+        runs = [[_run(nodes, target, pool, scripts, sides) for sides in (NO_SIDES, LIVE)] for _ in range(rounds)]
         pool.remove()
         target.close()
-    steps = runs[0][0][0]
-    plain, judged = (median(seconds for _, seconds in each) for each in zip(*runs, strict=True))
-    return ProbedLoad(steps / judged, judged / plain)
+    (plain, plain_computed), (judged, judged_computed) = (
+        (median(run.passed for run in each), median(run.computed for run in each)) for each in zip(*runs, strict=True)
+    )
+    steps = runs[0][1].steps
+    return ProbedLoad(steps / judged, judged / plain, judged_computed / steps * 1e3, judged_computed / plain_computed)
 
 
-def _seconds(target: Target, pool: NamePool, scripts: list[Script], sides: Mapping[str, MakeSide]) -> tuple[int, float]:
-    """How many steps were played, and how long that took; topics are made before."""
-    steps, passed = 0, 0.0
+def _run(
+    nodes: serving.ServerProcess, target: Target, pool: NamePool, scripts: list[Script], sides: Mapping[str, MakeSide]
+) -> _Run:
+    """How many steps were played, and what that took; topics are made before."""
+    run = _Run(0, 0.0, 0.0)
     for player in _players(target, pool, scripts, sides):
-        began = time.perf_counter()
-        steps += len(player.play().typed)
-        passed += time.perf_counter() - began
-    return steps, passed
+        began, used = time.perf_counter(), time.process_time() + nodes.usage().computed
+        steps = len(player.play().typed)
+        passed = time.perf_counter() - began
+        computed = time.process_time() + nodes.usage().computed - used
+        run = _Run(run.steps + steps, run.passed + passed, run.computed + computed)
+    return run
 
 
 def _players(target: Target, pool: NamePool, scripts: list[Script], sides: Mapping[str, MakeSide]) -> Iterator[Player]:

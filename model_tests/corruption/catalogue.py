@@ -212,6 +212,10 @@ def _adds(row: Row, branch: str) -> bool:
     return bool(row["api"] == Api.ADD_PARTITIONS_TO_TXN and branch == "passed" and row["error"] == 0)
 
 
+def _with_a_partition(row: Row) -> dict[str, Any]:
+    return {"after_txn_partitions": 1}
+
+
 def _not_registered(row: Row) -> dict[str, Any]:
     return {"after_partition_registered": False}
 
@@ -238,6 +242,10 @@ OF_COORDINATORS: Final = (
     StepCorruption("a timeout that does not come", rules.TXN_TIMEOUT, _is_timed_out, _as_before),
     StepCorruption("a completion before its time", rules.TXN_LEGAL_TRANSITION, _completes, _completed_earlier),
     StepCorruption("an id expires in a transaction", rules.TXN_EXPIRY, _expires, _of_an_open_transaction),
+    StepCorruption(
+        "partitions outlive an identity", rules.IDS_IDENTITY_NEVER_REPEATS, _hands_out("bumps"), _with_a_partition
+    ),
+    StepCorruption("a completion leaves a partition", rules.TXN_LEGAL_TRANSITION, _completes, _with_a_partition),
     StepCorruption("a partition is added and not there", rules.TXN_LEGAL_TRANSITION, _adds, _not_registered),
     StepCorruption(
         "a client's version is in no record", rules.TXN_FAILOVER, _loads_without_versions, _of_another_client

@@ -149,9 +149,9 @@ class CorruptionReport:
             unseen = sorted(
                 (o for o in self.outcomes if o.kind == kind and o.outcome == UNSEEN), key=lambda o: -o.count
             )
-            said = ", ".join(f"{each.count} x {each.apis} ({each.first})" for each in unseen[:MOST_SHOWN])
-            if said:
-                console.print(f"unseen, {kind.value}: {said}", markup=False, highlight=False)
+            listed = ", ".join(f"{each.count} x {each.apis} ({each.first})" for each in unseen[:MOST_SHOWN])
+            if listed:
+                console.print(f"unseen, {kind.value}: {listed}", markup=False, highlight=False)
         for line in self.contradictions:
             console.print(line, style="red", markup=False, highlight=False)
 
@@ -198,11 +198,11 @@ def corruption_report(traces: Sequence[_Named], corruptions: int, seed: int = 0)
         made = _drawn(rows, kind, Random(zlib.crc32(f"{seed}-{number}".encode())))  # a sample, no secret
         if made is None:
             continue
-        outcome, said = _outcome(rows, made)
+        outcome, listed = _outcome(rows, made)
         where = f"trace {rows[0]['trace']}, step {made.place}"
         found.setdefault((kind.value, workload, _apis(rows, made), outcome), []).append(where)
-        if said:
-            contradictions.append(f"{where}, {kind.value} of {_apis(rows, made)}: {said}")
+        if listed:
+            contradictions.append(f"{where}, {kind.value} of {_apis(rows, made)}: {listed}")
     outcomes = tuple(CorruptionCount(*key, len(places), places[0]) for key, places in sorted(found.items()))
     seconds = perf_counter() - started
     return CorruptionReport(len(true), len(traces) - len(true), seconds, outcomes, tuple(contradictions))

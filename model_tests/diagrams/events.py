@@ -33,7 +33,7 @@ class DrawnMessage:
         return f"{self.text} ({self.mark})" if self.mark else self.text
 
     @property
-    def said(self) -> tuple[str, ...]:
+    def concerned(self) -> tuple[str, ...]:
         """The participants that it concerns."""
         return self.sender, self.receiver
 
@@ -46,7 +46,7 @@ class Note:
     text: str
 
     @property
-    def said(self) -> tuple[str, ...]:
+    def concerned(self) -> tuple[str, ...]:
         """The participants that it concerns."""
         return (self.at,)
 
@@ -89,14 +89,14 @@ class Sequence:
 
     def __post_init__(self) -> None:
         """Refuse an event of a participant without a column."""
-        strangers = {who for step in self.steps for event in step for who in event.said} - set(self.participants)
+        strangers = {who for step in self.steps for event in step for who in event.concerned} - set(self.participants)
         if strangers:
             raise ValueError(f"{sorted(strangers)[0]!r} is not among the participants {', '.join(self.participants)}")
 
 
 def participants_of(steps: Iterable[Iterable[Event]], order: Iterable[str]) -> tuple[str, ...]:
     """Those of an order that take part in something."""
-    seen = {who for step in steps for event in step for who in event.said}
+    seen = {who for step in steps for event in step for who in event.concerned}
     return tuple(who for who in order if who in seen)
 
 

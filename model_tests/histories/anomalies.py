@@ -68,11 +68,11 @@ MEANINGS: Final[Mapping[AnomalyKind, AnomalyMeaning]] = MappingProxyType(
             rules.REPL_COMMITTED_SURVIVES, "clients got different values of one offset"
         ),
         AnomalyKind.LOST_WRITE: AnomalyMeaning(
-            rules.REPL_COMMITTED_SURVIVES, "readers went on behind an acknowledged record, and none was given it"
+            rules.REPL_COMMITTED_SURVIVES, "readers read past an acknowledged record, and none was given it"
         ),
         AnomalyKind.UNSEEN: AnomalyMeaning(
             rules.TXN_CLIENT_VERDICT,
-            "an acknowledged record lies behind all that was read",
+            "an acknowledged record lies after everything that was read",
             "readers may not have come so far",
         ),
         AnomalyKind.ABORTED_READ: AnomalyMeaning(
@@ -95,7 +95,7 @@ MEANINGS: Final[Mapping[AnomalyKind, AnomalyMeaning]] = MappingProxyType(
         ),
         AnomalyKind.INT_NONMONOTONIC_POLL: AnomalyMeaning(rules.LSO_READ_COMMITTED, "the same within one operation"),
         AnomalyKind.POLL_SKIP: AnomalyMeaning(
-            rules.LSO_READ_COMMITTED, "a process read on, and left out records that are in the partition", _REBALANCED
+            rules.LSO_READ_COMMITTED, "a process read past records of the partition without getting them", _REBALANCED
         ),
         AnomalyKind.INT_POLL_SKIP: AnomalyMeaning(rules.LSO_READ_COMMITTED, "the same within one operation"),
         AnomalyKind.WRITE_CYCLE: AnomalyMeaning(
@@ -111,7 +111,7 @@ MEANINGS: Final[Mapping[AnomalyKind, AnomalyMeaning]] = MappingProxyType(
             rules.LSO_READ_COMMITTED, "likewise, where some of them had ended before others began"
         ),
         AnomalyKind.TORN: AnomalyMeaning(
-            rules.TXN_ATOMIC, "readers were given a part of a transaction, and went on behind the rest of it"
+            rules.TXN_ATOMIC, "readers were given a part of a transaction, and read past the rest of it"
         ),
         AnomalyKind.OFFSETS_WITHOUT_OUTPUTS: AnomalyMeaning(
             rules.OFFSETS_ATOMIC,
@@ -119,7 +119,7 @@ MEANINGS: Final[Mapping[AnomalyKind, AnomalyMeaning]] = MappingProxyType(
         ),
         AnomalyKind.OFFSETS_OF_ABORTED: AnomalyMeaning(
             rules.OFFSETS_ATOMIC,
-            "after an abort, a group passed over records that no operation of it that succeeded was given",
+            "after an abort, a group skipped records that no successful operation of it was given",
             "a consumer that its client does not wind back after an abort does so",
         ),
         AnomalyKind.CONSUMED_TWICE: AnomalyMeaning(

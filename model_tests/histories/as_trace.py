@@ -1,7 +1,7 @@
 """A client history in the trace schema, so that the history rules of traces judge it: rows of clients.
 
 A record is a batch of one; `writer` and `first_record` are its process and its number among all that the process sent.
-What a reader went on behind without being given it is taken and not delivered: records that are known to lie there, and
+What a reader read past without being given it is taken and not delivered: records that are known to lie there, and
 between them, as control data of no producer, what nothing is known of. Where a reader need not read on it fetches its
 offset anew. A history has no producer ids: the number of the operation stands for one. An operation of which the
 beginning is not known is no transaction here, and what lies in one of unknown outcome is in the trace only once it

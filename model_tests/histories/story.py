@@ -28,7 +28,7 @@ def story_of(case: Anomaly, order: LogOrder) -> events.Sequence | None:
     steps = [step for step in (tuple(reported.step(row)) for row in rows) if step]
     if not steps:
         return None
-    said = dict.fromkeys(who for step in steps for event in step for who in event.said)
+    said = dict.fromkeys(who for step in steps for event in step for who in event.concerned)
     order_of = (
         *(who for who in said if who in reported.processes),
         *(who for who in said if who not in reported.processes),

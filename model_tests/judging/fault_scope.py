@@ -144,8 +144,8 @@ def violations_counted(doubtful: Doubtful) -> Iterator[dict[str, Any]]:
             firsts[key] = min(earliest, verdict.judged.row, key=lambda row: row["step"])
     for key, count in counts.items():
         chain, at_stake, violated, faults = key
-        said = {"chain": chain, "judged": at_stake, "violated": violated, "faults": faults, "count": count}
-        yield {**said, **{name: firsts[key][name] for name in ("step", "profile", "transaction_version")}}
+        reported = {"chain": chain, "judged": at_stake, "violated": violated, "faults": faults, "count": count}
+        yield {**reported, **{name: firsts[key][name] for name in ("step", "profile", "transaction_version")}}
 
 
 def _is_elsewhere(fault: Happened, judged: JudgedEvent) -> bool:

@@ -102,10 +102,10 @@ def _rows(content: bytes) -> Iterator[dict[str, Any]]:
 def _objects(line: str) -> Iterator[dict[str, Any]]:
     """The steps of a line: one object, or an array of them; what is none is kept as text."""
     try:
-        said = json.loads(line)
+        reported = json.loads(line)
     except (ValueError, RecursionError):
-        said = None
-    for one in said if isinstance(said, list) else [said]:
+        reported = None
+    for one in reported if isinstance(reported, list) else [reported]:
         row: dict[str, Any] = {CORRUPT: None}
         if isinstance(one, dict):
             for name, value in one.items():

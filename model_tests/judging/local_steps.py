@@ -54,7 +54,7 @@ class LocalSteps:
         (fit,) = ArrayProgram([is_fit(Sheet())]).run(self.columns)
         return fit
 
-    def said(self, name: str) -> Term:
+    def filled(self, name: str) -> Term:
         """A column, with what is absent where a step leaves it out."""
         values = self.columns.values[name]
         return _TextColumn(values, self.columns.texts) if BY_NAME[name].kind is ColumnType.TEXT else values

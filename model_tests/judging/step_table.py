@@ -4,6 +4,7 @@ import gc
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any, Final, Generic, Protocol, TypeVar, cast
 
 import pyarrow as pa
@@ -35,7 +36,7 @@ CUT: Final = "steps of the trace are missing: its client events are not judged"
 class StepTable(Protocol):
     """Every step of some files."""
 
-    def said(self, name: str) -> Term:
+    def filled(self, name: str) -> Term:
         """A column, with what is absent where a step leaves it out."""
 
     def among(self, name: str, values: Iterable[Any]) -> Term:
@@ -81,18 +82,41 @@ class PathContents(Generic[Steps]):
 
 def filled(table: pa.Table) -> pa.Table:
     """The table by trace and step; of what a step leaves out, what is absent."""
-    said = {name: table[name] for name in table.column_names}
-    here = (name for name in said if said[name].null_count and name in BY_NAME and name not in MAY_BE_UNSAID)
-    said |= {name: pc.fill_null(said[name], BY_NAME[name].absent) for name in here}
-    return pa.table(said).sort_by([("trace", "ascending"), ("step", "ascending")])
+    columns = {name: table[name] for name in table.column_names}
+    here = (name for name in columns if columns[name].null_count and name in BY_NAME and name not in MAY_BE_UNSAID)
+    columns |= {name: pc.fill_null(columns[name], BY_NAME[name].absent) for name in here}
+    whole = pa.table(columns)
+    return whole if _is_in_order(whole) else whole.sort_by([("trace", "ascending"), ("step", "ascending")])
+
+
+def _is_in_order(table: pa.Table) -> bool:
+    """Whether it is sorted by trace and step already, as whoever writes a trace leaves it."""
+    trace, step = (table[name].to_numpy() for name in ("trace", "step"))
+    later = (trace[1:] > trace[:-1]) | ((trace[1:] == trace[:-1]) & (step[1:] >= step[:-1]))
+    return bool(later.all())
 
 
 def rows_in(table: pa.Table) -> list[Row]:
-    """The steps of a table, each by the names of its columns."""
-    names = table.column_names
-    values = (_values(table[name]) for name in names)
+    """The steps of a table, each by the names of its columns; a row is a copy of one in which most is as everywhere."""
+    alike = {name: table[name][0].as_py() for name in table.column_names if _is_alike(table[name])}
+    names = [name for name in table.column_names if name not in alike]
+    pattern: dict[str, Any] = {name: alike.get(name) for name in table.column_names}
+    values = zip(*(_values(table[name]) for name in names), strict=True) if names else repeat((), len(table))
     with _uncollected():
-        return [dict(zip(names, of_row, strict=True)) for of_row in zip(*values, strict=True)]
+        return [_changed(pattern.copy(), zip(names, of_row, strict=True)) for of_row in values]
+
+
+def _changed(row: dict[str, Any], values: Iterable[tuple[str, Any]]) -> Row:
+    row.update(values)
+    return row
+
+
+def _is_alike(column: pa.ChunkedArray) -> bool:
+    """Whether it has one value in all rows."""
+    if column.null_count or not len(column):
+        return len(column) > 0 and bool(column.null_count == len(column))
+    first = column[0]
+    return bool(column[-1] == first and pc.all(pc.equal(column, first)).as_py())
 
 
 @contextmanager

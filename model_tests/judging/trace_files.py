@@ -46,13 +46,13 @@ class SparkSteps:
     steps: DataFrame
     placed: DataFrame
 
-    def said(self, name: str) -> Column:
+    def filled(self, name: str) -> Column:
         """A column, with what is absent where a step leaves it out."""
         return F.coalesce(F.col(name), F.lit(BY_NAME[name].absent))
 
     def among(self, name: str, values: Iterable[Any]) -> Column:
         """Whether that column has one of these values."""
-        return self.said(name).isin(sorted(values))
+        return self.filled(name).isin(sorted(values))
 
     def table(self, wanted: Term, columns: Iterable[str], *, all_fit: bool = False) -> pa.Table:
         """The steps that are wanted and can be judged, by trace and in order."""

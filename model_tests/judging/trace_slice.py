@@ -39,7 +39,7 @@ def to_explain(steps: StepTable, verdicts: Sequence[Counted]) -> dict[int, list[
         return {}
     traces = _of_traces(steps, verdicts)
     at = rows_in(steps.table(all_of(traces, _are_at(steps, verdicts)), BY_NAME))
-    wanted = all_of(traces, any_of(_on_keys(steps, verdicts, at), begins_anew(steps.said)))
+    wanted = all_of(traces, any_of(_on_keys(steps, verdicts, at), begins_anew(steps.filled)))
     return _by_trace(rows_in(steps.table(wanted, BY_NAME)))
 
 
@@ -50,12 +50,12 @@ def to_judge_again(steps: StepTable, verdicts: Sequence[Counted]) -> Iterator[tu
         steps: every step that was read.
         verdicts: those on client events that violate something, each with its chain and the first step that it is on.
     """
-    traces, columns, said = _of_traces(steps, verdicts), columns_of_histories(), steps.said
-    shorter = came_back_shorter(said)
+    traces, columns, filled = _of_traces(steps, verdicts), columns_of_histories(), steps.filled
+    shorter = came_back_shorter(filled)
     wanted = all_of(traces, any_of(_are_at(steps, verdicts), shorter))
     at = rows_in(steps.table(wanted, columns, all_fit=True))
-    is_fault = any_of(negate(fault_of(said) == 0), shorter, _shows_what_was_lost(steps, at))
-    on_key = any_of(_on_keys(steps, verdicts, at), begins_anew(said), is_fault)
+    is_fault = any_of(negate(fault_of(filled) == 0), shorter, _shows_what_was_lost(steps, at))
+    on_key = any_of(_on_keys(steps, verdicts, at), begins_anew(filled), is_fault)
     apis, prepared = (
         steps.among("api", inferred_faults.LOOKED_AT),
         steps.among("after_txn_state", inferred_faults.PREPARED),
@@ -123,7 +123,7 @@ def _shows_what_was_lost(steps: StepTable, at: Iterable[Row]) -> Term:
     """A step shows a high watermark of a partition of which a broker may have lost records."""
     lost = [row for row in at if came_back_shorter(row.__getitem__)]
     logs = {name: {row[name] for row in lost} for name in ("topic", "partition")}
-    return all_of(_among(steps, (), logs), steps.said("after_high_watermark") > 0)
+    return all_of(_among(steps, (), logs), steps.filled("after_high_watermark") > 0)
 
 
 def _by_trace(rows: Iterable[Row]) -> dict[int, list[Row]]:

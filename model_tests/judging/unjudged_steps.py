@@ -45,7 +45,7 @@ def counted_in(counts: Iterable[tuple[str, int]]) -> dict[str, int]:
 def reported(counts: Mapping[str, int]) -> Iterator[str]:
     """Them in a line, the most frequent first; nothing where there are none."""
     if counts:
-        said = [f"{count} x {api or 'no api'}" for api, count in list(counts.items())[:SHOWN]]
-        others = len(counts) - len(said)
-        said += [f"{others} other apis"] if others else []
-        yield f"steps that no rule judges: {', '.join(said)}"
+        listed = [f"{count} x {api or 'no api'}" for api, count in list(counts.items())[:SHOWN]]
+        others = len(counts) - len(listed)
+        listed += [f"{others} other apis"] if others else []
+        yield f"steps that no rule judges: {', '.join(listed)}"

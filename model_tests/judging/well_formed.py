@@ -60,6 +60,12 @@ def _of_transaction(entry: Any) -> Iterator[Term]:
     yield implies(completes, is_preparing(entry))
 
 
+def _of_step(step: Any) -> Iterator[Term]:
+    """Partitions are registered in a transaction that is open, or on its way to its end."""
+    is_open = step.before.state == TransactionState.ONGOING.value
+    yield implies(step.inputs.registered, any_of(is_open, is_preparing(step.before)))
+
+
 def _of_group(entry: Any) -> Iterator[Term]:
     yield any_of(*(entry.state == state.value for state in GroupState))
     yield entry.generation >= 0
@@ -111,9 +117,15 @@ def _of_candidate(candidate: Any) -> Iterator[Term]:
     yield implies(candidate.alive, candidate.broker >= 0)
 
 
+def _of_returning_replica(replica: Any) -> Iterator[Term]:
+    """No high watermark is beyond its log: `repl.hw_bounds`, which is proved."""
+    yield all_of(replica.high_watermark >= 0, replica.high_watermark <= replica.log_end)
+
+
 _OF_KIND: Final[Mapping[str, Callable[[Any], Iterator[Term]]]] = MappingProxyType(
     {
         "TransactionEntry": _of_transaction,
+        "CoordinatorStep": _of_step,
         "GroupEntry": _of_group,
         "CachedBatch": _of_batch,
         "ProducerEntry": _of_producer,
@@ -122,6 +134,7 @@ _OF_KIND: Final[Mapping[str, Callable[[Any], Iterator[Term]]]] = MappingProxyTyp
         "VerificationEntry": _of_verification,
         "OffsetEntry": _of_offset,
         "Candidate": _of_candidate,
+        "ReturningReplica": _of_returning_replica,
     }
 )
 """What is true of records, by their names."""

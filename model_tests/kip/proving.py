@@ -38,12 +38,12 @@ class OpenObligation:
 
     Attributes:
         found: a state in which every lemma holds, and an action that breaks the claim; None if there is none.
-        said: why there is none.
+        reason: why there is none.
     """
 
     obligation: Obligation
     found: InductionCounterexample | None
-    said: str = ""
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -139,7 +139,7 @@ def _print_proof(console: Console, proof: VariantProof) -> None:
 def heading(each: OpenObligation) -> str:
     """What is not proved, and what the table beneath it shows."""
     if each.found is None:
-        return f"not proved: {each.obligation}: {each.said or 'there is no counterexample in the bounded instance'}"
+        return f"not proved: {each.obligation}: {each.reason or 'there is no counterexample in the bounded instance'}"
     about = f" for {', '.join(map(str, each.found.about))}" if each.found.about else ""
     if each.found.happening is None:
         return f"not proved: {each.obligation}: every lemma holds in this state, and {each.found.claim}{about} does not"

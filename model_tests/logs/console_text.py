@@ -20,6 +20,9 @@ STATES_TOPIC: Final = "__transaction_state"
 OFFSETS_TOPIC: Final = "__consumer_offsets"
 CONSOLE: Final = (DumpLine.STATE, DumpLine.OFFSET, DumpLine.JSON, DumpLine.KCL)
 
+_NAMED: Final = re.compile(r"TransactionMetadata\(transactionalId=([^,()]*),")
+"""The id is in the value, too; before the key may be anything."""
+
 _KCL_PLACE: Final = re.compile(r"(?P<topic>__\w+) partition (?P<partition>\d+) offset (?P<offset>\d{1,18}) at ")
 _KCL_STATE: Final = re.compile(r"^TxnMetadataKey\(\d+\) (.*)$", re.MULTILINE)
 _KCL_FIELD: Final = re.compile(r"^\s+(\w+)[ \t]+(.*?)\s*$", re.MULTILINE)
@@ -54,8 +57,9 @@ def _printed(entry: DumpEntry) -> Iterator[tuple[str, str]]:
     if entry.kind is DumpLine.JSON:
         yield from _objects(entry.text)
     elif entry.kind in (DumpLine.STATE, DumpLine.OFFSET):
-        key, _, value = entry.text.partition("\n")[0].partition("::")
-        yield f"transactionalId={key}" if entry.kind is DumpLine.STATE else key, value
+        key, _, value = " ".join(entry.text.split()).partition("::")
+        named = _NAMED.match(value)
+        yield f"transactionalId={named[1] if named else key}" if entry.kind is DumpLine.STATE else key, value
 
 
 def _objects(text: str) -> Iterator[tuple[str, str]]:

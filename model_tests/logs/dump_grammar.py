@@ -80,8 +80,10 @@ _MOST_LINES: Final = 10_000
 
 _HEAD: Final = re.compile("|".join(f"(?P<{kind.name}>{kind.value.replace(' ', chr(92) + 's+')})" for kind in DumpLine))
 _INNER: Final = re.compile(
-    r"(?P<FILE>Dumping\s+\S+\.(?:log|index|timeindex|txnindex|snapshot|checkpoint)\b)|(?P<RECORD>\|\s+offset:\s+-?\d)"
-    r"|(?P<START>(?:Log s|S)tarting\s+offset:)|(?P<BATCH>baseOffset:\s+-?\d+\s+lastOffset:)"
+    r"(?P<FILE>Dumping\s+\S+?\.(?:log|index|timeindex|txnindex|snapshot|checkpoint)(?![a-z.]))"
+    r"|(?P<RECORD>\|\s+offset:\s+-?\d)|(?P<START>(?:Log s|S)tarting\s+offset:)"
+    r"|(?P<BATCH>baseOffset:\s+-?\d+\s+lastOffset:)|(?P<STATE>(?<![^\s|>\"(),=\\])[^\s|>\"(),=\\]+::TransactionMetadata\()"
+    r"|(?P<OFFSET>\[[^\[\]\s]{1,600},\d+\]::(?:OffsetAndMetadata\(|\[OffsetMetadata\[))"
 )
 """Heads within a line: of a listing that somebody made one line of."""
 
@@ -92,8 +94,22 @@ _ESCAPED: Final = re.compile(r'\\+(["/])')
 _SUFFIX: Final = re.compile(r"(?:<[^<>]{0,99}>|\^M|[^\w<>:,.()\[\]-])*$")
 """What may stand behind a line: no word, and nothing that a line may end with where it was cut."""
 
+_ENDING: Final = (DumpLine.BATCH.name, DumpLine.STATE.name, DumpLine.OFFSET.name)
+"""Lines that end in a word or a bracket: what is behind that is none of theirs."""
+
+_ENDED: Final = re.compile(r"isvalid:\s+(?:true|false)\b")
+"""With what the line of a batch ends in all releases."""
+
 _INDENT: Final = re.compile(r"\s{2,}(?:[|>] )?|\s*[^\w\s!-~]\s*")
 """What an editor puts before a line that continues another: more than the space at which it was cut."""
+
+_ORDER: Final = re.compile(
+    r"(?P<offset>\bbaseOffset:\s{1,9}(\d{1,19})|Dumping\s)|(?P<time>LastUpdateTimestamp(?:Ms)?\W{1,3}(\d{1,19}))"
+)
+"""What rises from line to line of a file."""
+
+_TURNED: Final = 1_000_000
+"""Lines that are put in the opposite order at most."""
 
 _TOKEN: Final = re.compile(r"(\d+)|([0-9a-f]{12,})|(\s+)|([:-])|(.)", re.DOTALL)
 
@@ -124,6 +140,7 @@ class Layout:
         width: characters after which lines were cut; 0 where they were not.
         quoted: each line is a string of JSON.
         joined: lines of the tool stand together in one of the text.
+        falling: the newest line comes first.
         known: it has lines of tools at all.
     """
 
@@ -133,6 +150,7 @@ class Layout:
     width: int
     quoted: bool
     joined: bool
+    falling: bool
     known: bool
 
     def lines(self, line: str) -> Iterator[tuple[str, re.Match[str] | None]]:
@@ -204,6 +222,7 @@ class _Sample:
         widths: how long lines are that continue in the next one, but for those cut behind a space.
         continuing: the lines that continue lines of each length.
         joined: how many lines have several heads.
+        moved: how often an offset or time of a file is higher (True) or lower than the one before it.
     """
 
     prefixes: Counter[str] = field(default_factory=Counter)
@@ -213,6 +232,8 @@ class _Sample:
     continuing: dict[int, list[str]] = field(default_factory=dict)
     kinds: set[str] = field(default_factory=set)
     joined: int = 0
+    moved: Counter[bool] = field(default_factory=Counter)
+    newest: dict[str, int] = field(default_factory=dict)
 
     def take(self, lines: Iterable[str]) -> None:
         """Read lines until enough is known."""
@@ -222,14 +243,14 @@ class _Sample:
             inner = list(islice(_INNER.finditer(line), 2))
             if found is not None:
                 self._head(line, found)
-            elif inner:
-                self.kinds.add(str(inner[0].lastgroup))
+            self.kinds.update(str(each.lastgroup) for each in inner)
             continues = found is None and not inner and bool(line.strip()) and not last.endswith(" ")
             self.widths[len(last)] += continues
             if continues:
                 self.continuing.setdefault(len(last), []).append(line)
             self.joined += len(inner) > 1
             last = line
+            self._order(line)
             if self.prefixes.total() >= _LEARNT and self.kinds - _ANYBODY:
                 return
 
@@ -238,8 +259,16 @@ class _Sample:
         self.kinds.add(kind)
         self.prefixes[_shape(before)] += 1
         self.before[before] += 1
-        if kind == DumpLine.BATCH.name:
-            self.suffixes[str(_SUFFIX.search(line.rstrip())[0])] += 1  # type: ignore[index]  # it matches nothing, too
+        if kind in _ENDING:
+            self.suffixes[_behind(line, found.start())] += 1
+
+    def _order(self, line: str) -> None:
+        for found in islice(_ORDER.finditer(line), _LEARNT):
+            what, now = str(found.lastgroup), int(found[2] or found[4] or -1)
+            before = self.newest.get(what, now)
+            if min(now, before) >= 0 and now != before:
+                self.moved[now > before] += 1
+            self.newest[what] = now
 
     def layout(self) -> Layout:
         """The layout that all this shows."""
@@ -248,14 +277,20 @@ class _Sample:
         quoted = bool(often) and all(shape.endswith(re.escape('"')) for shape in often)
         width = max(self.widths, default=0)
         width = width if 2 * self.widths[width] > self.widths.total() else 0
-        suffix, count = (self.suffixes.most_common(1) or [("", 0)])[0]
+        rows = (each for each in self.continuing.get(width, ()) if len(each) == width)
+        self.suffixes.update(map(_behind, rows))
+        suffix = min(
+            (each for each in self.suffixes if 10 * self.suffixes[each] >= self.suffixes.total()), key=len, default=""
+        )
+        behind = sum(count for each, count in self.suffixes.items() if each.endswith(suffix))
         return Layout(
             re.compile("|".join([*patterns, r"\s*"])),
             re.compile(self._continued(patterns, width)),
-            suffix if 10 * count >= 9 * self.suffixes.total() else "",
+            suffix if 10 * behind >= 9 * self.suffixes.total() else "",
             width,
             quoted,
             2 * self.joined > self.prefixes.total(),
+            self.moved[False] > max(1, 4 * self.moved[True]),
             bool(self.kinds - _ANYBODY),
         )
 
@@ -270,6 +305,13 @@ class _Sample:
         own = next((each for each, _ in self.before.most_common(1) if all(one.startswith(each) for one in lines)), "")
         indent = _INDENT.match(commonprefix(lines))  # noqa: RUF071  # of texts
         return re.escape(own or (indent[0] if indent else ""))
+
+
+def _behind(line: str, at: int = 0) -> str:
+    """What is behind a line: behind its last word, where it has that."""
+    found = _ENDED.search(line, at)
+    behind = _SUFFIX.search(line.rstrip())
+    return line[found.end() :].rstrip() if found else behind[0] if behind else ""
 
 
 def layout_of(lines: Iterable[str]) -> Layout:
@@ -294,17 +336,32 @@ def _shape(prefix: str) -> str:
 
 
 def entries(lines: Iterable[str], layout: Layout) -> Iterator[DumpEntry]:
-    """The lines of tools in a text, in order; what is none, and continues none, is passed over."""
+    """The lines of tools in a text, in their order; what is none, and continues none, is passed over.
+
+    Raises:
+        OSError: the text has them in the opposite order, and too many to turn.
+    """
     number, kind, parts = 0, None, []
     cut = False
-    for at, raw in enumerate(lines, 1):
-        for text, found in layout.lines(raw):
-            if found is not None:
-                if kind is not None:
-                    yield DumpEntry(number, kind, "".join(parts))
-                number, kind, parts = at, DumpLine[str(found.lastgroup)], [text]
-            elif len(parts) < _MOST_LINES:
-                parts += [text] if cut else ["\n", text]
+    for at, raw, text, found in _in_order(lines, layout):
+        if found is not None:
+            if kind is not None:
+                yield DumpEntry(number, kind, "".join(parts))
+            number, kind, parts = at, DumpLine[str(found.lastgroup)], [text]
+        elif len(parts) < _MOST_LINES:
+            parts += [text] if cut else ["\n", text]
         cut = bool(layout.width) and len(raw) == layout.width and kind not in _OF_LINES
     if kind is not None:
         yield DumpEntry(number, kind, "".join(parts), last=True)
+
+
+def _in_order(lines: Iterable[str], layout: Layout) -> Iterator[tuple[int, str, str, re.Match[str] | None]]:
+    """Each line of a tool with its head, and with the line of the text that it is in, and that one's number."""
+    found = ((at, raw, text, head) for at, raw in enumerate(lines, 1) for text, head in layout.lines(raw))
+    if not layout.falling:
+        yield from found
+        return
+    turned = list(islice(found, _TURNED + 1))
+    if len(turned) > _TURNED:
+        raise OSError(f"its newest lines come first; of more than {_TURNED:,} lines, give it turned round (tac)")
+    yield from reversed(turned)

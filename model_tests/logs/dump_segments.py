@@ -49,13 +49,17 @@ from spec.vocabulary import (
     Timestamp,
 )
 
-_FILE: Final = re.compile(r"(?:(?P<partition>[\w.-]+-\d+)[/\\])?(?<!\d)(?P<base>\d{20})\.log(?![\w.])", re.ASCII)
+_FILE: Final = re.compile(
+    r"(?:(?P<partition>[\w.-]+?-\d+)(?:\.[0-9a-f]+-\w+)?[/\\])?(?<!\d)(?P<base>\d{20})\.log(?![\w.])", re.ASCII
+)
 _NAMED: Final = re.compile(r"^(?P<partition>[\w.-]*[\w]-\d+)(?=[.]|$)", re.ASCII)
 _LAST: Final = 2**63 - 1  # the largest offset
 _CONTROLLERS_TOPIC: Final = "__cluster_metadata"
 
-UNDECODED_STATES: Final = "states of transactional ids were printed without --transaction-log-decoder"
-UNDECODED_OFFSETS: Final = "offsets of groups were printed without --offsets-decoder"
+UNDECODED_STATES: Final = (
+    "states of transactional ids cannot be read: broken, or printed without --transaction-log-decoder"
+)
+UNDECODED_OFFSETS: Final = "offsets of groups cannot be read: broken, or printed without --offsets-decoder"
 NO_OUTCOME: Final = "control batches without their outcome"
 NO_METADATA: Final = "--skip-record-metadata left out the outcome of control batches"
 NOT_NAMED: Final = "no line names the dumped file"

@@ -25,6 +25,9 @@ _NUMBER: Final = re.compile(r"-?\d{1,20}", re.ASCII)
 _VALUES: Final = re.compile(r"\s(?:key|payload):\s")
 _KEY: Final = re.compile(r"\skey:\s+(.*?)(?=\s{1,99}payload:\s|$)", re.DOTALL)
 _PAYLOAD: Final = re.compile(r"\spayload:\s+(.*)$", re.DOTALL)
+_HYPHEN: Final = re.compile(r"(?<=[a-zA-Z])-\s*(?=[a-z])")
+"""Where a word was broken that is longer than the rest of a line; none of the tool's has a hyphen."""
+
 _TIMES: Final = ("CreateTime", "LogAppendTime", "NoTimestampType")
 _NO_HORIZON: Final = "OptionalLong.empty"
 
@@ -338,7 +341,7 @@ def _fields(text: str) -> dict[str, str]:
     head = _VALUES.split(text, 1)[0]
     if "`" in head or "*" in head:
         head = head.replace("`", "").replace("*", "")
-    return dict(reversed(_FIELD.findall(head)))
+    return dict(reversed(_FIELD.findall(_HYPHEN.sub("", head))))
 
 
 def _whole(reported: Mapping[str, str], name: str, otherwise: int = ABSENT) -> int:

@@ -166,7 +166,7 @@ def _offset(number: object, metadata: str = "") -> group_record.OffsetValue:
 
 def _state_in_words(payload: str) -> TransactionValue:
     """As it was printed; when the transaction began may not be known yet."""
-    reported = dict(_FIELDS.findall(payload))
+    reported = dict(reversed(_FIELDS.findall(payload)))
     state = _STATES[reported["state"].upper().replace("_", "")]
     listed = reported["partitions" if "partitions" in reported else "topicPartitions"]
     return TransactionValue(

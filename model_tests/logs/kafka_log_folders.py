@@ -15,8 +15,16 @@ OFFSET_IN_NAME: Final = r"(0(?:[0-8]\d{18}|9[01]\d{17}|92[01]\d{16}))"
 """An offset as files are named after it: 20 digits, and no more than 63 bits."""
 
 _SEGMENT: Final = re.compile(rf"{OFFSET_IN_NAME}\.log")
-_PARTITION: Final = re.compile(r"(?P<topic>[\w.-]+)-(?P<number>\d+)", re.ASCII)
-_RENAMED: Final = re.compile(r"[\w.-]+-\d+\.[0-9a-f]+-(?P<why>delete|future|stray)", re.ASCII)
+_PARTITION: Final = re.compile(
+    r"(?P<topic>[\w.-]+?)-(?P<number>\d+)(?P<renamed>\.[0-9a-f]+-(?P<why>delete|future|stray))?", re.ASCII
+)
+_RENAMED: Final = {
+    "delete": "what is left of a deleted partition, which the broker removes soon",
+    "future": "a copy that the broker was making to move the partition to another disk: it may end earlier",
+    "stray": "a partition that the controller had not given to this broker when it started",
+}
+"""What the ends of the names of partitions' folders mean (source: UnifiedLog, LogManager)."""
+
 _OF_KAFKA: Final = re.compile(
     r"(.*\.(index|timeindex|txnindex|snapshot|checkpoint|deleted|cleaned|swap)|.*-checkpoint"
     r"|partition\.metadata|quorum-state|meta\.properties|\.lock|\.kafka_cleanshutdown)"
@@ -136,6 +144,12 @@ def _other_product(paths: Iterable[str]) -> str:
     return found.pop() if len(found) == 1 else ""
 
 
+def renamed(path: str) -> str:
+    """What the name of a partition's folder says of it; empty where it has the usual name."""
+    found = _PARTITION.fullmatch(path.rstrip("/").rpartition("/")[2])
+    return _RENAMED[found["why"]] if found and found["why"] else ""
+
+
 def _look_at(path: Location, listing: Listing) -> None:
     if path.is_dir():
         _look_into(path, listing)
@@ -146,10 +160,6 @@ def _look_at(path: Location, listing: Listing) -> None:
 
 
 def _look_into(folder: Location, listing: Listing) -> None:
-    renamed = _RENAMED.fullmatch(folder.name)
-    if renamed:
-        listing.ignored.append(f"{folder}: the broker marked it as {renamed['why']}")
-        return
     damaged = len(listing.damage)
     names = _names_in(folder, listing)
     if len(listing.damage) > damaged:
@@ -170,6 +180,8 @@ def _look_into(folder: Location, listing: Listing) -> None:
 def _look_below(folder: Location, listing: Listing) -> None:
     if folder.is_symlink():
         listing.ignored.append(f"{folder}: a symbolic link to a directory is not followed; give it as a path")
+    elif why := renamed(folder.name):
+        listing.ignored.append(f"{folder}: {why}; to judge it, give it as a path")
     else:
         _look_into(folder, listing)
 

@@ -1,136 +1,90 @@
-"""Files of text as people keep them: compressed, in an archive, in any encoding, with any line ends and colours.
+"""Texts as people keep them: in any encoding, with any line ends, colours, tags and escapes.
 
 Nothing is held but one line, and no line longer than `LONGEST`: longer ones come in pieces.
 """
 
-import bz2
-import gzip
 import io
-import lzma
+import quopri
 import re
-import tarfile
-import zipfile
-import zlib
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Iterator
 from html import unescape
-from pathlib import Path
-from typing import IO, Any, Final
+from tempfile import TemporaryFile
+from typing import Any, Final
+
+from model_tests.logs.unpacking import HEAD, TextFile
 
 LONGEST: Final = 1 << 20
 """Characters of a line that are read together."""
 
-UNREADABLE: Final = (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, tarfile.TarError, RuntimeError)
-"""What a damaged, cut or encrypted archive raises."""
-
-_HEAD: Final = 4096
-"""Bytes of a file by which its encoding and its kind are recognized."""
-
 _BOMS: Final = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe\0\0", "utf-32"), (b"\0\0\xfe\xff", "utf-32"))
 _WIDE_BOMS: Final = (b"\xff\xfe", b"\xfe\xff")
-_COMPRESSED: Final = ((b"\x1f\x8b", gzip.open), (b"\xfd7zXZ\0", lzma.open), (b"BZh", bz2.open))
 _ESCAPES: Final = re.compile(
-    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])|[\0\xad\ufeff\u200b-\u200d\u2060]"
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])|[\0\x0c\xad\ufeff\u200b-\u200d\u2060]"
 )
 _TYPESET: Final = str.maketrans(
-    {"\xa0": " ", "\u2009": " ", "\u202f": " ", "\u2010": "-", "\u2011": "-", "\u2212": "-"}
+    dict.fromkeys("\xa0\u2009\u202f", " ")
+    | dict.fromkeys("\u2010\u2011\u2212", "-")
+    | dict.fromkeys("\u201c\u201d\u201e", '"')
+    | dict.fromkeys("\u2018\u2019", "'")
 )
-"""What word processors put in the place of a space or a minus sign."""
+"""What word processors put in the place of a space, a minus sign or a quotation mark."""
 
 _DASH: Final = re.compile(r"\u2013(?=\d)")
+_TAGS: Final = re.compile(r"</?(?:span|font|code|mark|strong|em|a|b|i)(?:\s[^<>]*)?>", re.IGNORECASE)
+"""What colours words on a page."""
+
+_MARKUP: Final = re.compile(r"\\(?=[|*{}]|-\d)")
+_UNDERSCORES: Final = re.compile(r"\\(?=_)")
+"""Escapes of Markdown, of wikis and of rich text."""
+
+_BARE: Final = re.compile(r"(?<!\\)_")
+_BREAKS: Final = ("baseOffset: ", "| offset: ")
+"""Where a line that is longer than `LONGEST` is cut."""
+
+_NOT_QUOTED: Final = re.compile(rb"=(?![0-9A-F]{2}|[ \t]*\r?(?:\n|\Z))|[^\n]{80}")
+_QUOTED: Final = re.compile(rb"=3D|=(?:20)?\r?\n")
 
 
-@dataclass(frozen=True, slots=True)
-class TextFile:
-    """A file of text, or one in an archive.
-
-    Attributes:
-        path: the file that was given.
-        inside: its name in the archive; empty where the file is none.
-    """
-
-    path: Path
-    inside: str
-    open: Callable[[], IO[bytes]]
-
-    @property
-    def label(self) -> str:
-        """How a report calls it."""
-        return f"{self.path}:{self.inside}" if self.inside else str(self.path)
-
-    @property
-    def name(self) -> str:
-        """Its own name."""
-        return Path(self.inside).name if self.inside else self.path.name
-
-    @property
-    def folder(self) -> Path:
-        """Where it lies: what lies together is of one broker."""
-        return (self.path.parent / self.inside).parent if self.inside else self.path.parent
-
-    def lines(self) -> Iterator[str]:
-        """Its lines without their ends, colours, and marks of an encoding; none if it is not text.
-
-        Raises:
-            OSError: as each of `UNREADABLE`, it cannot be read, or not to its end.
-        """
-        with self.open() as raw:
-            source = io.BufferedReader(_Raw(raw), _HEAD)
-            encoding = _encoding(source.peek(_HEAD)[:_HEAD])
-            if encoding:
-                text = io.TextIOWrapper(source, encoding, errors="replace", newline=None)
-                for line in iter(lambda: text.readline(LONGEST), ""):
-                    line = line.rstrip("\n")
-                    line = unescape(line) if "&" in line else line
-                    plain = line.isascii() and "\x1b" not in line and "\0" not in line
-                    yield line if plain else _DASH.sub("-", _ESCAPES.sub("", line).translate(_TYPESET))
-
-
-class _Raw(io.RawIOBase):
-    """A readable file of any kind, as the layer below a buffer."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        content = self._file.read(len(buffer))
-        buffer[: len(content)] = content
-        return len(content)
-
-
-def texts_at(path: Path) -> list[TextFile]:
-    """The file as text; of an archive, those in it.
+def lines_of(file: TextFile) -> Iterator[str]:
+    """The lines of a text without their ends, colours, and marks of an encoding; none if it is not text.
 
     Raises:
-        OSError: as each of `UNREADABLE`, the archive cannot be read.
+        OSError: as each of `UNREADABLE`, it cannot be read, or not to its end.
     """
-    with path.open("rb") as file:
-        head = file.read(_HEAD)
-    if zipfile.is_zipfile(path):
-        with zipfile.ZipFile(path) as archive:
-            names = [each.filename for each in archive.infolist() if not each.is_dir()]
-        return [TextFile(path, name, partial(_in_zip, path, name)) for name in names]
-    opens = next((partial(way, path) for magic, way in _COMPRESSED if head.startswith(magic)), partial(path.open, "rb"))
-    if ".tar" in path.suffixes or path.suffix == ".tgz":
-        with tarfile.open(path) as packed:
-            names = [each.name for each in packed if each.isfile()]
-        return [TextFile(path, name, partial(_in_tar, path, name)) for name in names]
-    return [TextFile(path, "", opens)]  # type: ignore[arg-type]  # all of them open for bytes
+    with io.BufferedReader(file.stream(), 1 << 16) as source, TemporaryFile() as decoded:
+        head = source.peek(HEAD)
+        content: Any = source
+        if _QUOTED.search(head) and not _NOT_QUOTED.search(head[: head.rfind(b"\n") + 1 or len(head)]):
+            quopri.decode(source, decoded)
+            decoded.seek(0)
+            content = decoded
+        encoding = _encoding(head[:HEAD])
+        if encoding:
+            yield from map(_plain, _pieces(io.TextIOWrapper(content, encoding, errors="replace", newline=None)))
 
 
-def _in_zip(path: Path, name: str) -> IO[bytes]:
-    return zipfile.ZipFile(path).open(name)
+def _pieces(text: io.TextIOWrapper) -> Iterator[str]:
+    """Lines, or pieces of one, which end where the tool ends a line."""
+    rest = ""
+    for piece in iter(lambda: text.readline(LONGEST), ""):
+        line, rest = rest + piece, ""
+        if not line.endswith("\n") and len(piece) == LONGEST:
+            at = max(line.rfind(words) for words in _BREAKS)
+            line, rest = (line[:at], line[at:]) if at > 0 else (line, "")
+        yield line.rstrip("\n")
+    if rest:
+        yield rest
 
 
-def _in_tar(path: Path, name: str) -> IO[bytes]:
-    content = tarfile.open(path).extractfile(name)  # noqa: SIM115  # closed with what is in it
-    if content is None:
-        raise tarfile.TarError(f"{name} is no file")
-    return content
+def _plain(line: str) -> str:
+    line = unescape(line) if "&" in line else line
+    if not line.isascii() or "\x1b" in line or "\0" in line or "\x0c" in line:
+        line = _DASH.sub("-", _ESCAPES.sub("", line).translate(_TYPESET))
+    line = _TAGS.sub("", line) if "</" in line else line
+    if "\\" in line:
+        line = _MARKUP.sub("", line)
+        line = line if _BARE.search(line) else _UNDERSCORES.sub("", line)
+    return line
 
 
 def _encoding(head: bytes) -> str:

@@ -32,7 +32,8 @@ from model_tests.logs.kafka_log_folders import is_of_kafka
 from model_tests.logs.kafka_log_segment import SegmentDamage
 from model_tests.logs.locations import reason
 from model_tests.logs.other_texts import CONSUMED, HISTORY, TABLE, rows_of, use_of
-from model_tests.logs.text_files import UNREADABLE, TextFile, texts_at
+from model_tests.logs.text_files import lines_of
+from model_tests.logs.unpacking import UNREADABLE, TextFile, in_base64, texts_at
 
 DUMPED: Final = (
     "Of dumped logs a batch's CRC is right where kafka-dump-log says so; records of internal topics are known as far "
@@ -150,7 +151,7 @@ class _Texts:
         """Read the texts that a path stands for; it stays a path where it stands for anything else."""
         path = Path(given)
         files, others = _files_at(path)
-        read = [self._file(file, alone=file == path) for file in files]
+        read = [self._file(file) for file in files]
         if others or not any(read):
             self._paths.append(given)
         else:
@@ -158,15 +159,14 @@ class _Texts:
                 f"{file}: no text of Kafka's tools" for file, known in zip(files, read, strict=True) if not known
             ]
 
-    def _file(self, path: Path, *, alone: bool) -> bool:
+    def _file(self, path: Path) -> bool:
         """Read a file, or what is in an archive; whether it is a text of Kafka's tools."""
         if str(path) in self._seen:
             return True
         try:
-            texts = texts_at(path)
-        except UNREADABLE as error:
-            return self._unreadable(str(path), error) if alone and path.suffix in _ARCHIVES else False
-        known = [self._text(text) for text in texts]
+            known = [self._text(text) for text in texts_at(path)]
+        except OSError:
+            return False
         if any(known):
             self._seen.add(str(path))
         return any(known)
@@ -177,20 +177,21 @@ class _Texts:
 
     def _text(self, text: TextFile) -> bool:
         try:
-            layout = layout_of(text.lines())
+            layout = layout_of(lines_of(text))
+            words = "" if layout.known else use_of(lines_of(text))
+            encoded = [] if layout.known or words else in_base64(text)
         except UNREADABLE as error:
-            return text.path.suffix in _ARCHIVES and self._unreadable(text.label, error)
+            return text.packed and self._unreadable(text.label, error)
         if not layout.known:
-            words = use_of(text.lines())
             self._ignored += [f"{text.label}: {words}"] if words else []
-            return bool(words)
+            return any([bool(words), *map(self._text, encoded)])
         reader = TextReader(text.name, self._into / "read" / str(len(self._seen)) / str(len(self._made)))
         kinds: set[DumpLine] = set()
         tables: list[DumpEntry] = []
         try:
             reader.read(_noted(text, layout, kinds, tables))
             if kinds.intersection(CONSOLE):
-                reader.read_console(entries(text.lines(), layout))
+                reader.read_console(entries(lines_of(text), layout))
         except UNREADABLE as error:
             reader.end()
             self._unreadable(text.label, error)
@@ -233,11 +234,8 @@ class _Texts:
             (self._damage if cost is Cost.DAMAGE else self._missing).append(said)
 
 
-_ARCHIVES: Final = (".gz", ".xz", ".bz2", ".zip", ".tar", ".tgz")
-
-
 def _noted(text: TextFile, layout: Layout, kinds: set[DumpLine], tables: list[DumpEntry]) -> Iterator[DumpEntry]:
-    for entry in entries(text.lines(), layout):
+    for entry in entries(lines_of(text), layout):
         kinds.add(entry.kind)
         if entry.kind is DumpLine.TABLE:
             tables.append(entry)

@@ -111,8 +111,8 @@ def fence_epoch_monotone(request: ObservedAppend, ledger: Ledger) -> None:
     if request.grown and request.highest_epoch >= 0:
         risen = all(batch.producer_epoch >= request.highest_epoch for batch in request.grown)
         circumstances = Circumstances(state_retained=not request.forgetful)
-        said = f"the log already has epoch {request.highest_epoch} of this producer: {request}"
-        ledger.expect(rules.FENCE_EPOCH_MONOTONE, risen, said, circumstances)
+        message = f"the log already has epoch {request.highest_epoch} of this producer: {request}"
+        ledger.expect(rules.FENCE_EPOCH_MONOTONE, risen, message, circumstances)
 
 
 APPEND_INVARIANTS: Final[dict[Rule, AppendInvariant]] = {

@@ -56,8 +56,8 @@ def _judge(by: str, step: AppendStep, profile: Profile, ledger: Ledger) -> None:
             ledger.decided[check.rule] += bool(check.at_stake)
         else:
             should, did = f"{expected.reply} and {expected.entry}", f"{step.reply} and {step.after}"
-            said = f"{by}, {profile.name}: {step.request} with {step.before}: expected {should}, got {did}"
-            ledger.decide(check.rule, False, said)
+            message = f"{by}, {profile.name}: {step.request} with {step.before}: expected {should}, got {did}"
+            ledger.decide(check.rule, False, message)
 
 
 def request_record(batch: RecordBatch, end: int, copies: int, origin: Origin) -> AppendRequest:

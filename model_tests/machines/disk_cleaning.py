@@ -20,7 +20,7 @@ class DiskCleaning(DiskWorld):
         before = self.headers()
         self.cleaned = int(self.partition.clean(self.now, first_dirty).end)
         self.cleaning_was_right()
-        seen = invariants.Cleaned(self.said, self.known, before, self.headers(), self.circumstances)
+        seen = invariants.Cleaned(self.message, self.known, before, self.headers(), self.circumstances)
         invariants.cleaning_keeps_producers(seen, self.ledger)
 
     def headers(self) -> frozenset[Header]:
@@ -40,9 +40,9 @@ class DiskCleaning(DiskWorld):
         gone = [offset for offset in records if offset >= start and offset not in left]
         kept_for = [offset for offset in gone if not self.is_removable(offset)]
         wanted = {**left, **{offset: records[offset].value for offset in kept_for}}
-        said = f"cleaned to {self.cleaned}: {kept_for} had to stay; {self.said}"
+        message = f"cleaned to {self.cleaned}: {kept_for} had to stay; {self.message}"
         seen = invariants.ReadThrough(
-            said, tuple(sorted(left.items())), tuple(sorted(wanted.items())), self.circumstances
+            message, tuple(sorted(left.items())), tuple(sorted(wanted.items())), self.circumstances
         )
         invariants.lso_read_committed(seen, self.ledger)
         for offset in gone:

@@ -96,7 +96,7 @@ class DiskEvents(DiskCleaning):
         batch = marker_batch(producer_id, epoch, outcome, coordinator_epoch, self.now)
         error = self.appends(batch, Origin.COORDINATOR, version=version)
         stale = epoch < known.epoch or (version == 2 and epoch == known.epoch and known.opened != NOTHING)
-        seen = invariants.MarkerAppend(self.said, known, stale, coordinator_epoch, error, self.circumstances)
+        seen = invariants.MarkerAppend(self.message, known, stale, coordinator_epoch, error, self.circumstances)
         invariants.fence_coordinator_epoch(seen, self.ledger)
 
     # --- replication, readers ---------------------------------------------------------------------------------

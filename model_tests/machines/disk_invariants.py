@@ -32,7 +32,7 @@ class OffsetsSnapshot:
         undecided: in the log, first offsets of data that no marker decides.
     """
 
-    said: str
+    message: str
     start: int
     stable: int
     watermark: int
@@ -49,7 +49,7 @@ class OffsetsSnapshot:
         """All of them, and what led to it."""
         return (
             f"log {self.start}..{self.end}, high watermark {self.watermark}, last stable {self.stable} (before "
-            f"{self.floor}, expected {self.lowest}..{self.highest}); after {self.said}"
+            f"{self.floor}, expected {self.lowest}..{self.highest}); after {self.message}"
         )
 
 
@@ -92,7 +92,7 @@ class ReadThrough:
         wanted: what the memory says is visible there.
     """
 
-    said: str
+    message: str
     got: tuple[tuple[int, bytes | None], ...]
     wanted: tuple[tuple[int, bytes | None], ...]
     circumstances: Circumstances
@@ -103,8 +103,8 @@ def lso_read_committed(read: ReadThrough, ledger: Ledger) -> None:
     """What came is what is committed or in no transaction below the last stable offset, in offset order."""
     if read.got or read.wanted:
         missing, extra = sorted({*read.wanted} - {*read.got}), sorted({*read.got} - {*read.wanted})
-        said = f"missing {missing}, too much {extra}; {read.said}"
-        ledger.expect(rules.LSO_READ_COMMITTED, read.got == read.wanted, said, read.circumstances)
+        message = f"missing {missing}, too much {extra}; {read.message}"
+        ledger.expect(rules.LSO_READ_COMMITTED, read.got == read.wanted, message, read.circumstances)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ class CommittedFetch:
         upper: where the segment ends that answered.
     """
 
-    said: str
+    message: str
     offset: int
     upper: int
     result: FetchResult
@@ -147,8 +147,8 @@ def lso_aborted_index(fetched: CommittedFetch, ledger: Ledger) -> None:
     ]
     holds = needed <= set(found) and len(set(found)) == len(found) and not wrong and not late
     if listed or needed:
-        said = f"fetch {fetched.offset}..{fetched.upper} needs {sorted(needed)}, listed {listed}; {fetched.said}"
-        ledger.expect(rules.LSO_ABORTED_INDEX, holds, said, fetched.circumstances)
+        message = f"fetch {fetched.offset}..{fetched.upper} needs {sorted(needed)}, listed {listed}; {fetched.message}"
+        ledger.expect(rules.LSO_ABORTED_INDEX, holds, message, fetched.circumstances)
     for txn in aborted.values() if ledger.asks_decision and holds else ():
         entry = lso.AbortedTransaction(txn.began, txn.marker, txn.marker + 1)
         agreed = bool(lso.is_listed(entry, fetched.offset, fetched.upper)) or (txn.producer_id, txn.marker) not in found
@@ -164,7 +164,7 @@ def _is_of(txn: EndedTransaction, batch: RecordBatch) -> bool:
 class MarkerAppend:
     """A coordinator's marker, what was known of the producer, and how it was answered (None: written)."""
 
-    said: str
+    message: str
     known: LoggedProducer
     stale_epoch: bool
     coordinator_epoch: int
@@ -180,8 +180,8 @@ def fence_coordinator_epoch(marked: MarkerAppend, ledger: Ledger) -> None:
     stale = marked.coordinator_epoch < marked.known.coordinator_epoch
     wanted = ErrorCode.TRANSACTION_COORDINATOR_FENCED if stale else None
     if marked.known.coordinator_epoch != NOTHING or marked.error:
-        said = f"coordinator epoch {marked.coordinator_epoch} with {marked.known}: {marked.error}; {marked.said}"
-        ledger.expect(rules.FENCE_COORDINATOR_EPOCH, marked.error == wanted, said, marked.circumstances)
+        message = f"coordinator epoch {marked.coordinator_epoch} with {marked.known}: {marked.error}; {marked.message}"
+        ledger.expect(rules.FENCE_COORDINATOR_EPOCH, marked.error == wanted, message, marked.circumstances)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +194,7 @@ class RecoveredState:
         expected_warning: no message and no snapshot is left, but some were.
     """
 
-    said: str
+    message: str
     producers: Producers
     reported: tuple[Producers, ...]
     warned: bool
@@ -207,16 +207,16 @@ def seq_state_recoverable(derived: RecoveredState, ledger: Ledger) -> None:
     """The state is the one of a snapshot and the log behind it; the window may be smaller."""
     agrees = any(is_shrunk(derived.producers, reported) for reported in derived.reported)
     holds = agrees and (derived.warned or not derived.expected_warning)
-    said = f"known {derived.producers}, expected {derived.reported}, warned {derived.warned}; {derived.said}"
+    message = f"known {derived.producers}, expected {derived.reported}, warned {derived.warned}; {derived.message}"
     if derived.producers or derived.expected_warning or derived.reported != ({},):
-        ledger.expect(rules.SEQ_STATE_RECOVERABLE, holds, said, derived.circumstances)
+        ledger.expect(rules.SEQ_STATE_RECOVERABLE, holds, message, derived.circumstances)
 
 
 @dataclass(frozen=True, slots=True)
 class Cleaned:
     """A pass of the cleaner, and the headers of the log before and after; all that is known is active."""
 
-    said: str
+    message: str
     known: Producers
     before: frozenset[Header]
     after: frozenset[Header]
@@ -228,8 +228,8 @@ def cleaning_keeps_producers(cleaned: Cleaned, ledger: Ledger) -> None:
     """Cleaning does not undo fencing, nor does it forget the last sequence of an active producer."""
     wanted = {last_reported_by(producer_id, known) for producer_id, known in cleaned.known.items()} & cleaned.before
     if wanted:
-        said = f"the log has lost {sorted(wanted - cleaned.after)}; {cleaned.said}"
-        ledger.expect(rules.SEQ_STATE_RECOVERABLE, wanted <= cleaned.after, said, cleaned.circumstances)
+        message = f"the log has lost {sorted(wanted - cleaned.after)}; {cleaned.message}"
+        ledger.expect(rules.SEQ_STATE_RECOVERABLE, wanted <= cleaned.after, message, cleaned.circumstances)
 
 
 def is_shrunk(producers: Producers, reported: Producers) -> bool:

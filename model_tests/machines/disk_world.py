@@ -94,7 +94,7 @@ class DiskWorld:
         return Circumstances(state_retained=self.retained)
 
     @property
-    def said(self) -> str:
+    def message(self) -> str:
         """The latest events."""
         return f"{'; '.join(self.doing)} ({self.setting.profile.name})"
 
@@ -228,7 +228,7 @@ class DiskWorld:
             warned: whether recovery said that nothing is known.
             nothing_left: whether there is no record.
         """
-        seen = invariants.RecoveredState(self.said, producers, reported, warned, nothing_left, self.circumstances)
+        seen = invariants.RecoveredState(self.message, producers, reported, warned, nothing_left, self.circumstances)
         invariants.seq_state_recoverable(seen, self.ledger)
 
     # --- looking ----------------------------------------------------------------------------------------------
@@ -254,7 +254,7 @@ class DiskWorld:
         all_firsts = [txn.first for txn in self.unreplicated]
         sure = [txn.first for txn in self.unreplicated if txn not in self.vague]
         return invariants.OffsetsSnapshot(
-            said=self.said,
+            message=self.message,
             start=shown.log_start,
             stable=shown.last_stable,
             watermark=shown.high_watermark,
@@ -300,8 +300,8 @@ class DiskWorld:
             at = result.batches[-1].last_offset + 1
         end = seen.stable if seen.lowest != seen.highest else seen.lowest
         wanted = tuple((place, kept.value) for place, kept in self.history.visible(offset, end))
-        said = f"read {offset}..{end}; {self.said}"
-        read = invariants.ReadThrough(said, tuple(got), wanted, self.circumstances)
+        message = f"read {offset}..{end}; {self.message}"
+        read = invariants.ReadThrough(message, tuple(got), wanted, self.circumstances)
         invariants.lso_read_committed(read, self.ledger)
 
     def fetched(self, offset: int, result: FetchResult) -> None:
@@ -311,7 +311,7 @@ class DiskWorld:
         bases = (int(base) for base in file_names.files_of(self.directory, file_names.LOG))
         upper = min((base for base in bases if base > read), default=end)
         markers = frozenset(int(b.base_offset) for b in self.partition.disk.batches if b.is_control)
-        seen = invariants.CommittedFetch(self.said, offset, upper, result, ended, markers, self.circumstances)
+        seen = invariants.CommittedFetch(self.message, offset, upper, result, ended, markers, self.circumstances)
         invariants.lso_aborted_index(seen, self.ledger)
 
     def reads_uncommitted(self, offset: int) -> None:

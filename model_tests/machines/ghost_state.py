@@ -77,8 +77,8 @@ class CoordinatedTransaction:
 
     def __str__(self) -> str:
         """What was decided, of whose transaction."""
-        said = {None: "open", True: "COMMIT", False: "ABORT"}[self.commits]
-        return f"{self.transactional_id} ({self.owner}): {said}"
+        message = {None: "open", True: "COMMIT", False: "ABORT"}[self.commits]
+        return f"{self.transactional_id} ({self.owner}): {message}"
 
 
 class LoggedChange(NamedTuple):

@@ -35,8 +35,8 @@ class WordTotals:
         """What is documented, where it is that."""
         if self.stuck:
             return "not all words were read"
-        said = {(True, False): "lost, none twice", (False, True): "twice, none lost", (False, False): "right"}
-        return said.get((self.lost > 0, self.twice > 0), "lost and twice")
+        message = {(True, False): "lost, none twice", (False, True): "twice, none lost", (False, False): "right"}
+        return message.get((self.lost > 0, self.twice > 0), "lost and twice")
 
 
 def totals_of(seed: int, order: Order) -> WordTotals:
@@ -61,5 +61,5 @@ def pipeline_control(order: Order, runs: int) -> Control:
         found = totals_of(seed, order)
         if str(found) != "right":
             break
-    said = f"run {seed}: {found.lost} words lost, {found.twice} counted twice"
-    return Control(name, rules.OFFSETS_ATOMIC, expected, str(found), said)
+    message = f"run {seed}: {found.lost} words lost, {found.twice} counted twice"
+    return Control(name, rules.OFFSETS_ATOMIC, expected, str(found), message)

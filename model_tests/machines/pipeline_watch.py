@@ -107,8 +107,10 @@ class PipelineWatch:
             return
         now = self.generations.current
         members = self.generations.members.get(now, set())
-        said = f"{claim} has committed offsets; generation {now} has {sorted(members)}"
-        self.watch.expect(rules.OFFSETS_GENERATION_FENCE, claim.generation == now and claim.member_id in members, said)
+        message = f"{claim} has committed offsets; generation {now} has {sorted(members)}"
+        self.watch.expect(
+            rules.OFFSETS_GENERATION_FENCE, claim.generation == now and claim.member_id in members, message
+        )
 
     @evidences(rules.OFFSETS_STABLE_FETCH, Layer.STATEFUL)
     def is_stable(self, answer: OffsetsAnswer) -> None:
@@ -124,8 +126,8 @@ class PipelineWatch:
                 if outcome is not None:
                     owner = value.rpartition(b"/")[0]
                     same = seen.setdefault(owner, outcome) == outcome
-                    said = f"transaction {owner.decode()} is committed and aborted"
-                    self.watch.expect(rules.TXN_ATOMIC, same, said)
+                    message = f"transaction {owner.decode()} is committed and aborted"
+                    self.watch.expect(rules.TXN_ATOMIC, same, message)
 
     @evidences(rules.OFFSETS_ATOMIC, Layer.STATEFUL)
     def counts_once(self) -> None:
@@ -156,8 +158,8 @@ class PipelineWatch:
             received_now = worker.consumer.consumer.received
             for each in received_now[self._received.get(worker.number, 0) :]:
                 committed = self.outcomes[each.partition].committed.get(each.record.value or b"")
-                said = f"worker {worker.number} has received {each}"
-                self.watch.expect(rules.LSO_READ_COMMITTED, bool(committed), said)
+                message = f"worker {worker.number} has received {each}"
+                self.watch.expect(rules.LSO_READ_COMMITTED, bool(committed), message)
             self._received[worker.number] = len(received_now)
 
     # --- the end ----------------------------------------------------------------------------------------------
@@ -166,8 +168,8 @@ class PipelineWatch:
     def totals_are_right(self, caught_up: bool) -> None:
         """In the end every committed word is counted, once."""
         lost, twice = self.wrong()
-        said = f"lost {lost}, counted twice {twice}, caught up: {caught_up}"
-        self.watch.expect(rules.OFFSETS_ATOMIC, caught_up and not lost and not twice, said)
+        message = f"lost {lost}, counted twice {twice}, caught up: {caught_up}"
+        self.watch.expect(rules.OFFSETS_ATOMIC, caught_up and not lost and not twice, message)
 
     def wrong(self) -> tuple[list[Place], list[Place]]:
         """The words that are not counted, and those that are counted more than once."""

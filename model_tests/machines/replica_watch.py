@@ -63,16 +63,16 @@ class ReplicaWatch:
     def _bounds(self, node: BrokerNode, replica: Replica) -> None:
         log = replica.log
         within = log.log_start <= log.high_watermark <= log.log_end
-        said = f"broker {node.number}: {log.log_start} <= {log.high_watermark} <= {log.log_end} does not hold"
-        self._expect(rules.REPL_HW_BOUNDS, within, said)
+        message = f"broker {node.number}: {log.log_start} <= {log.high_watermark} <= {log.log_end} does not hold"
+        self._expect(rules.REPL_HW_BOUNDS, within, message)
 
     def _monotone(self, partition: int, node: BrokerNode, replica: Replica) -> None:
         if replica.leadership is None:
             return
         key, now = (partition, node.number, replica.leader_epoch), replica.log.high_watermark
         before = self._watermarks.get(key, now)
-        said = f"broker {node.number} leads, and its high watermark falls from {before} to {now}"
-        self._expect(rules.REPL_HW_BOUNDS, now >= before, said)
+        message = f"broker {node.number} leads, and its high watermark falls from {before} to {now}"
+        self._expect(rules.REPL_HW_BOUNDS, now >= before, message)
         self._watermarks[key] = now
 
     def _insync(self, partition: int) -> None:
@@ -83,8 +83,8 @@ class ReplicaWatch:
         watermark = leader.log.high_watermark
         for broker in sorted(self.world.metadata.partitions[partition].insync):
             end = self.world.replica(broker, partition).log.log_end
-            said = f"the high watermark {watermark} is beyond the log end {end} of broker {broker}, which is in sync"
-            self._expect(rules.REPL_HW_BOUNDS, watermark <= end, said)
+            message = f"the high watermark {watermark} is beyond the log end {end} of broker {broker}, which is in sync"
+            self._expect(rules.REPL_HW_BOUNDS, watermark <= end, message)
 
     # --- what lies below --------------------------------------------------------------------------------------
 
@@ -94,8 +94,8 @@ class ReplicaWatch:
         for batch in replica.log.log.walk(replica.log.log_start, replica.log.high_watermark):
             if batch.last_offset < replica.log.high_watermark:
                 known = committed.setdefault(batch.base_offset, batch)
-                said = f"broker {node.number} has another batch at offset {batch.base_offset} than was below before"
-                self._expect(rules.REPL_PREFIX_AGREEMENT, known == batch, said)
+                message = f"broker {node.number} has another batch at offset {batch.base_offset} than was below before"
+                self._expect(rules.REPL_PREFIX_AGREEMENT, known == batch, message)
 
     @evidences(rules.REPL_COMMITTED_SURVIVES, Layer.STATEFUL)
     def _survival(self, partition: int) -> None:
@@ -105,8 +105,8 @@ class ReplicaWatch:
         there: dict[int, RecordBatch] = {batch.base_offset: batch for batch in leader.log.log}
         for offset, batch in self.committed[partition].items():
             if offset >= leader.log.log_start:
-                said = f"broker {leader.node} leads, and lacks the batch at offset {offset} that was replicated"
-                self._expect(rules.REPL_COMMITTED_SURVIVES, there.get(offset) == batch, said)
+                message = f"broker {leader.node} leads, and lacks the batch at offset {offset} that was replicated"
+                self._expect(rules.REPL_COMMITTED_SURVIVES, there.get(offset) == batch, message)
 
     def _acknowledged(self, partition: int) -> None:
         leader = self._leader(partition)
@@ -119,8 +119,8 @@ class ReplicaWatch:
                 continue
             for at, batch in producer.history:
                 if at == partition and batch.outcome and batch.offset >= log.log_start:
-                    said = f"a batch was acknowledged at offset {batch.offset}, and is not there"
-                    self._expect(rules.REPL_COMMITTED_SURVIVES, values.issuperset(batch.values), said)
+                    message = f"a batch was acknowledged at offset {batch.offset}, and is not there"
+                    self._expect(rules.REPL_COMMITTED_SURVIVES, values.issuperset(batch.values), message)
 
     # --- who is looked at -------------------------------------------------------------------------------------
 
@@ -136,5 +136,5 @@ class ReplicaWatch:
         replica = self.world.replica(state.leader, partition)
         return replica if replica.leadership and replica.leader_epoch == state.leader_epoch else None
 
-    def _expect(self, rule: Rule, holds: bool, said: str) -> None:
-        self.ledger.expect(rule, holds, said, self.circumstances)
+    def _expect(self, rule: Rule, holds: bool, message: str) -> None:
+        self.ledger.expect(rule, holds, message, self.circumstances)

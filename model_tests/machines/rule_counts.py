@@ -18,16 +18,16 @@ class LedgerEntry:
     Attributes:
         seen_by: `invariant`, the plain text of the rule here, `decision`, the specification's, or `monitor`, which puts
             every recorded step to it.
-        said: what was done, why it is wrong, and the values.
+        message: what was done, why it is wrong, and the values.
     """
 
     rule: Rule
     seen_by: str
-    said: str
+    message: str
 
     def __str__(self) -> str:
         """One line, the rule first."""
-        return f"[{self.rule.id}] by {self.seen_by}: {self.said}"
+        return f"[{self.rule.id}] by {self.seen_by}: {self.message}"
 
 
 class RuleViolated(Exception):
@@ -65,29 +65,29 @@ class Ledger:
     monitors: bool = True
     findings: Counter[StepFinding] = field(default_factory=Counter)
 
-    def expect(self, rule: Rule, holds: bool, said: str, circumstances: Circumstances = USUAL) -> None:
+    def expect(self, rule: Rule, holds: bool, message: str, circumstances: Circumstances = USUAL) -> None:
         """Note that an invariant was at stake, and a violation unless it holds.
 
         Args:
             rule: that is at stake.
             holds: whether it holds here.
-            said: what is wrong, if it does not.
+            message: what is wrong, if it does not.
             circumstances: in which it was at stake; a domain may leave them out.
         """
         if holds or rule.claimed_in(circumstances):
             self.at_stake[rule] += 1
         if not holds:
-            self._violated(LedgerEntry(rule, "invariant", said), circumstances)
+            self._violated(LedgerEntry(rule, "invariant", message), circumstances)
 
-    def decide(self, rule: Rule, holds: bool, said: str) -> None:
+    def decide(self, rule: Rule, holds: bool, message: str) -> None:
         """Note that the specification's decision was asked, and a violation unless it agrees."""
         self.decided[rule] += 1
         if not holds:
-            self._violated(LedgerEntry(rule, "decision", said), USUAL)
+            self._violated(LedgerEntry(rule, "decision", message), USUAL)
 
-    def disagrees(self, rule: Rule, said: str) -> None:
+    def disagrees(self, rule: Rule, message: str) -> None:
         """Note that the monitor disagrees with a step, where the rule is claimed."""
-        self.broken.append(LedgerEntry(rule, "monitor", said))
+        self.broken.append(LedgerEntry(rule, "monitor", message))
 
     def monitored(self, rule: Rule) -> RuleCount:
         """How often a rule was at stake in the steps that the monitor has judged, and known to be violated."""

@@ -200,13 +200,15 @@ class SendingRun(SendingWorld):
         for value, record in self.handed.items():
             places = [offset for offset, found in self._logs[record.partition].order if found == value]
             reported = record.offset in (-1, *places)
-            said = f"{value!r}: outcome {record.outcome} {record.failure}, offset {record.offset}, found at {places}"
+            message = f"{value!r}: outcome {record.outcome} {record.failure}, offset {record.offset}, found at {places}"
             fails = record.outcome is False
-            self._expect(rules.SEQ_EXACTLY_ONCE, fails or (record.outcome is True and bool(places) and reported), said)
+            self._expect(
+                rules.SEQ_EXACTLY_ONCE, fails or (record.outcome is True and bool(places) and reported), message
+            )
 
-    def _expect(self, rule: Rule, holds: bool, said: str) -> None:
+    def _expect(self, rule: Rule, holds: bool, message: str) -> None:
         where = f"{self.profile.name}, {self.shape}; after {'; '.join(self._doing)}"
-        self.ledger.expect(rule, holds, "" if holds else f"{said} ({where})")
+        self.ledger.expect(rule, holds, "" if holds else f"{message} ({where})")
 
     # --- the end ----------------------------------------------------------------------------------------------
 

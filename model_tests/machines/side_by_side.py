@@ -36,8 +36,8 @@ class DecisionComparison:
         """Put every input to both, until they differ."""
         for given in self.inputs():
             expected, got = self.decision(*given), self._outcome(given)
-            said = f"{self.name}, of {given}: the decision says {expected}, the reference {got}"
-            ledger.expect(self.rule, expected == got, said)
+            message = f"{self.name}, of {given}: the decision says {expected}, the reference {got}"
+            ledger.expect(self.rule, expected == got, message)
             if expected != got:
                 return
 

@@ -44,7 +44,7 @@ def _is_refused(
 ) -> object:
     there = state in _WITH_MEMBER
     known = there and claim.group_instance_id is not None and claim.group_instance_id == instance
-    said = KnownClaim(
+    message = KnownClaim(
         generation=claim.generation,
         member_given=claim.member_id != NO_MEMBER,
         instance_given=claim.group_instance_id is not None,
@@ -53,7 +53,7 @@ def _is_refused(
         instance_matches=known and claim.member_id == _MEMBER,
     )
     entry = GroupEntry(known=True, state=state.value, generation=_GENERATION)
-    checks = groups.commit_guards(entry, said, profile, transactional=transactional)
+    checks = groups.commit_guards(entry, message, profile, transactional=transactional)
     return ErrorCode(error_of(checks, branch(checks)))
 
 

@@ -117,7 +117,7 @@ class ApplicationPool(WatchedWorld):
                 for _ in range(choose.below(3)):
                     self._writes(instance, choose)
             case ClientState.IN_TRANSACTION:
-                self._goes_on_in_transaction(instance, choose)
+                self._continues_in_transaction(instance, choose)
             case ClientState.ABORTABLE_ERROR:
                 self.happens(f"instance {instance.number} aborts what it cannot commit")
                 self.claims.pop(instance.number, None)
@@ -127,7 +127,7 @@ class ApplicationPool(WatchedWorld):
                 self.application_crashes(instance)
                 self._starts(instance.transactional_id)
 
-    def _goes_on_in_transaction(self, instance: ApplicationRun, choose: Tape) -> None:
+    def _continues_in_transaction(self, instance: ApplicationRun, choose: Tape) -> None:
         chosen = choose.below(8)
         if chosen < 2 and not self._works(instance):
             self._writes(instance, choose)

@@ -15,16 +15,16 @@ def end_waits(instance: ApplicationRun, request: Request, watch: TransactionWatc
     """The end of a transaction is asked for once each of its batches is acknowledged, or given up for good."""
     if isinstance(request.body, CoordinatorCall) and isinstance(request.body.request, EndTxn):
         undecided = [sent.batch.values for sent in instance.transaction.batches if sent.batch.outcome is None]
-        said = f"instance {instance.number} asks for the end of its transaction while it waits for {undecided}"
-        watch.expect(rules.TXN_CLIENT_VERDICT, not undecided, said)
+        message = f"instance {instance.number} asks for the end of its transaction while it waits for {undecided}"
+        watch.expect(rules.TXN_CLIENT_VERDICT, not undecided, message)
 
 
 def numbers_follow(instance: ApplicationRun, watch: TransactionWatch) -> None:
     """What a client has in flight can be appended: no sequence before it is missing for ever."""
     for partition, queue in zip(instance.producer.partitions, instance.producer.queues, strict=True):
         if queue.in_flight and not queue.is_unresolved:
-            said = f"instance {instance.number} leaves a gap on partition {partition.partition}: {_numbers(queue)}"
-            watch.expect(rules.SEQ_SUCCESSOR, _is_gapless(queue), said)
+            message = f"instance {instance.number} leaves a gap on partition {partition.partition}: {_numbers(queue)}"
+            watch.expect(rules.SEQ_SUCCESSOR, _is_gapless(queue), message)
 
 
 def _is_gapless(queue: PartitionQueue) -> bool:

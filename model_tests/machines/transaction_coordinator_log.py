@@ -170,8 +170,8 @@ class CoordinatorLog:
         if self.watch.setting.profile.transaction_version >= 2 and history.state in AT_REST:
             allowed = allowed | {_ABORTING}
         before = "nothing" if history.state is None else history.state.name
-        said = f"{change.transactional_id} goes from {before} to {after.name} by {change.cause.name}"
-        self.watch.expect(rules.TXN_LEGAL_TRANSITION, after in allowed, said)
+        message = f"{change.transactional_id} goes from {before} to {after.name} by {change.cause.name}"
+        self.watch.expect(rules.TXN_LEGAL_TRANSITION, after in allowed, message)
 
     @evidences(rules.TXN_ONE_OUTCOME, Layer.STATEFUL)
     def decided_once(self, history: IdHistory, change: LoggedChange) -> None:
@@ -180,8 +180,8 @@ class CoordinatorLog:
             return
         after = _DEAD if change.metadata is None else change.metadata.state
         wanted = _COMMITTED if history.current.commits else _ABORTED
-        said = f"{history.current} is followed by {after.name} by {change.cause.name}"
-        self.watch.expect(rules.TXN_ONE_OUTCOME, after == wanted, said)
+        message = f"{history.current} is followed by {after.name} by {change.cause.name}"
+        self.watch.expect(rules.TXN_ONE_OUTCOME, after == wanted, message)
 
     @evidences(rules.TXN_NO_CROSSTALK, Layer.STATEFUL)
     def ends_its_own(self, history: IdHistory, change: LoggedChange) -> None:
@@ -189,8 +189,8 @@ class CoordinatorLog:
         current, owner = history.current, change.owner
         if history.state != _ONGOING or current is None or owner is None or change.metadata is None:
             return
-        said = f"{change.cause.name} of {owner} takes {current} to {change.metadata.state.name}"
-        self.watch.expect(rules.TXN_NO_CROSSTALK, current.owner == owner, said)
+        message = f"{change.cause.name} of {owner} takes {current} to {change.metadata.state.name}"
+        self.watch.expect(rules.TXN_NO_CROSSTALK, current.owner == owner, message)
 
     @evidences(rules.FENCE_EPOCH_EXHAUSTION, Layer.STATEFUL)
     def epochs_last(self, history: IdHistory, change: LoggedChange) -> None:
@@ -198,25 +198,27 @@ class CoordinatorLog:
         before, after = history.known, change.metadata
         if after is None or before is None or before.epoch < LAST_OF_CLIENTS - 3:
             return
-        said = f"{change.transactional_id} goes from epoch {before.epoch} to {after.epoch} by {change.cause.name}"
+        message = f"{change.transactional_id} goes from epoch {before.epoch} to {after.epoch} by {change.cause.name}"
         same_id = after.producer_id == before.producer_id
         holds = 0 <= after.epoch <= (MAX_EPOCH if same_id else 0)
         if after.state == _EMPTY and before.epoch >= LAST_OF_CLIENTS:
             holds = holds and not same_id
-        self.watch.expect(rules.FENCE_EPOCH_EXHAUSTION, holds, said)
+        self.watch.expect(rules.FENCE_EPOCH_EXHAUSTION, holds, message)
 
     @evidences(rules.TXN_EXPIRY, Layer.STATEFUL)
     def expires(self, history: IdHistory, change: LoggedChange) -> None:
         """Only an id at rest is forgotten, and what comes after it has a new producer id."""
         if change.metadata is None:
-            said = f"{change.transactional_id} is forgotten in {history.state}"
-            self.watch.expect(rules.TXN_EXPIRY, history.state is None or history.state in AT_REST, said)
+            message = f"{change.transactional_id} is forgotten in {history.state}"
+            self.watch.expect(rules.TXN_EXPIRY, history.state is None or history.state in AT_REST, message)
         elif history.buried:
-            said = f"{change.transactional_id} was forgotten, and has producer id {change.metadata.producer_id} again"
+            message = (
+                f"{change.transactional_id} was forgotten, and has producer id {change.metadata.producer_id} again"
+            )
             tried = None if history.ahead is None else history.ahead.metadata
             again = tried is not None and tried.producer_id == change.metadata.producer_id
             is_new = again or change.metadata.producer_id not in self.owner_of
-            self.watch.expect(rules.TXN_EXPIRY, is_new, said)
+            self.watch.expect(rules.TXN_EXPIRY, is_new, message)
 
     @evidences(rules.IDS_UNIQUE, Layer.STATEFUL)
     def unique(self, change: LoggedChange) -> None:
@@ -227,5 +229,5 @@ class CoordinatorLog:
     def given(self, producer_id: int, name: str) -> None:
         """A producer id was given out."""
         owner = self.owner_of.setdefault(producer_id, name)
-        said = f"producer id {producer_id} of {owner} is given to {name}"
-        self.watch.expect(rules.IDS_UNIQUE, owner == name, said)
+        message = f"producer id {producer_id} of {owner} is given to {name}"
+        self.watch.expect(rules.IDS_UNIQUE, owner == name, message)

@@ -63,12 +63,12 @@ class TransactionRun(TransactionEvents):
             self.watch.expect(rules.TXN_COMPLETES, at_rest, f"{name} stays in {history.state}")
             if at_rest and history.current is not None and history.current.completed:
                 lacking = history.current.registered - history.current.marked
-                said = f"{history.current} is complete without markers on {lacking}"
-                self.watch.expect(rules.TXN_MARKER_ONCE, not lacking, said)
+                message = f"{history.current} is complete without markers on {lacking}"
+                self.watch.expect(rules.TXN_MARKER_ONCE, not lacking, message)
         for partition in self.histories.values():
             hanging = ", ".join(map(str, partition.open()))
-            said = f"{hanging} can never be ended"
-            self.watch.expect(rules.TXN_REGISTERED_BEFORE_DATA, not hanging, said)
+            message = f"{hanging} can never be ended"
+            self.watch.expect(rules.TXN_REGISTERED_BEFORE_DATA, not hanging, message)
 
     @evidences(rules.FENCE_EPOCH_EXHAUSTION, Layer.STATEFUL)
     def _is_of_use(self, name: str) -> None:
@@ -79,10 +79,10 @@ class TransactionRun(TransactionEvents):
         settle(self, ROUNDS)
         committed = self._commits(instance)
         known = self.coordinators.of(name).known
-        said = f"a new instance of {name} cannot commit; the id is {known}"
-        self.watch.expect(rules.TXN_COMPLETES, committed, said)
+        message = f"a new instance of {name} cannot commit; the id is {known}"
+        self.watch.expect(rules.TXN_COMPLETES, committed, message)
         if known is not None and self.setting.first_epoch >= 0:
-            self.watch.expect(rules.FENCE_EPOCH_EXHAUSTION, committed and known.epoch < MAX_EPOCH, said)
+            self.watch.expect(rules.FENCE_EPOCH_EXHAUSTION, committed and known.epoch < MAX_EPOCH, message)
 
     def _commits(self, instance: ApplicationRun) -> bool:
         if instance.producer.manager.identity is None or instance.producer.state.name != "READY":

@@ -52,8 +52,8 @@ def reads_what_is_committed(
     end = stable_below(history, leader.high_watermark)
     wanted = committed_below(history, end)
     received = [each.record.value for each in consumer.received if each.partition == name]
-    said = f"a consumer of {name} has {received} instead of {wanted}; its last stable offset should be {end}"
-    watch.expect(rules.LSO_READ_COMMITTED, received == wanted, said)
+    message = f"a consumer of {name} has {received} instead of {wanted}; its last stable offset should be {end}"
+    watch.expect(rules.LSO_READ_COMMITTED, received == wanted, message)
 
 
 class TransactionEvents(NetworkEvents):

@@ -133,8 +133,8 @@ class LoggedPartition:
             and self.name in current.registered
             and self.name not in current.marked
         )
-        said = f"{written} is appended while the coordinator has {current}"
-        self.watch.expect(rules.TXN_REGISTERED_BEFORE_DATA, holds, said)
+        message = f"{written} is appended while the coordinator has {current}"
+        self.watch.expect(rules.TXN_REGISTERED_BEFORE_DATA, holds, message)
 
     @evidences(rules.FENCE_COORDINATOR_EPOCH, Layer.STATEFUL)
     def epochs_rise(self, marker: LoggedMarker) -> None:
@@ -142,8 +142,8 @@ class LoggedPartition:
         before = [each for each in self.markers if each.batch.producer_id == marker.batch.producer_id]
         if before:
             highest = max(each.coordinator_epoch for each in before)
-            said = f"a marker of coordinator {marker.coordinator_epoch} follows one of {highest} on {self.name}"
-            self.watch.expect(rules.FENCE_COORDINATOR_EPOCH, marker.coordinator_epoch >= highest, said)
+            message = f"a marker of coordinator {marker.coordinator_epoch} follows one of {highest} on {self.name}"
+            self.watch.expect(rules.FENCE_COORDINATOR_EPOCH, marker.coordinator_epoch >= highest, message)
 
     @evidences(rules.TXN_MARKER_ONCE, Layer.STATEFUL)
     def marked_once(self, marker: LoggedMarker, decided: CoordinatedTransaction, ends: bool) -> None:
@@ -151,10 +151,10 @@ class LoggedPartition:
         if ends:
             decided.effective.setdefault(self.name, set()).add(marker.batch.base_offset)
         times = len(decided.effective.get(self.name, ()))
-        said = f"{self.name} has {times} markers with an effect of {decided}, now with COMMIT {marker.commits}"
-        self.watch.expect(rules.TXN_MARKER_ONCE, times <= 1 and self.name in decided.registered, said)
-        said = f"{self.name} gets a marker with COMMIT {marker.commits}, of {decided}"
-        self.watch.expect(rules.TXN_ONE_OUTCOME, marker.commits == decided.commits, said)
+        message = f"{self.name} has {times} markers with an effect of {decided}, now with COMMIT {marker.commits}"
+        self.watch.expect(rules.TXN_MARKER_ONCE, times <= 1 and self.name in decided.registered, message)
+        message = f"{self.name} gets a marker with COMMIT {marker.commits}, of {decided}"
+        self.watch.expect(rules.TXN_ONE_OUTCOME, marker.commits == decided.commits, message)
 
     @evidences(rules.TXN_NO_CROSSTALK, Layer.STATEFUL)
     def its_own(self, written: LoggedBatch, marker: LoggedMarker) -> None:

@@ -82,8 +82,8 @@ class OffsetsPartition:
         """Offsets that name a member are taken from the member of the present generation alone."""
         claim = None if written.owner is None else self.claims.get(written.owner)
         if claim is not None:
-            said = f"{written} comes from {claim}, the member is {self.member}"
-            self.watch.expect(rules.OFFSETS_GENERATION_FENCE, claim == self.member, said)
+            message = f"{written} comes from {claim}, the member is {self.member}"
+            self.watch.expect(rules.OFFSETS_GENERATION_FENCE, claim == self.member, message)
 
     @evidences(rules.OFFSETS_GENERATION_FENCE, Layer.STATEFUL)
     def answered(self, owner: Owner | None, answer: CoordinatorAnswer) -> None:
@@ -91,8 +91,8 @@ class OffsetsPartition:
         claim = None if owner is None else self.claims.get(owner)
         if claim is not None:
             refused = ErrorCode.NONE not in answer.partitions.values()
-            said = f"{owner} commits offsets as {claim}, the member is {self.member}"
-            self.watch.expect(rules.OFFSETS_GENERATION_FENCE, refused or claim == self.member, said)
+            message = f"{owner} commits offsets as {claim}, the member is {self.member}"
+            self.watch.expect(rules.OFFSETS_GENERATION_FENCE, refused or claim == self.member, message)
 
     @evidences(rules.OFFSETS_ATOMIC, Layer.STATEFUL)
     def check_order(self, written: LoggedBatch) -> None:
@@ -103,8 +103,8 @@ class OffsetsPartition:
         others = [p for owner, p in self.passages.items() if owner in self._counted and owner != written.owner]
         reached = max((p.end for p in others), default=0)
         self._counted.add(written.owner)
-        said = f"{written} has read {passage.start} to {passage.end}; the group had come to {reached}"
-        self.watch.expect(rules.OFFSETS_ATOMIC, passage.start == reached, said)
+        message = f"{written} has read {passage.start} to {passage.end}; the group had come to {reached}"
+        self.watch.expect(rules.OFFSETS_ATOMIC, passage.start == reached, message)
 
     @evidences(rules.OFFSETS_STABLE_FETCH, Layer.STATEFUL)
     @evidences(rules.OFFSETS_ATOMIC, Layer.STATEFUL)
@@ -115,10 +115,10 @@ class OffsetsPartition:
                 return
             key = OffsetKey(group, partition)
             waits = any(key in waiting for waiting in self.pending.values())
-            said = f"{group} gets {fetched.error.name} {fetched.offset} of {partition}, pending: {self.pending}"
+            message = f"{group} gets {fetched.error.name} {fetched.offset} of {partition}, pending: {self.pending}"
             if require_stable:
                 unstable = fetched.error is ErrorCode.UNSTABLE_OFFSET_COMMIT
-                self.watch.expect(rules.OFFSETS_STABLE_FETCH, unstable == waits, said)
+                self.watch.expect(rules.OFFSETS_STABLE_FETCH, unstable == waits, message)
             if fetched.error is ErrorCode.NONE:
                 wanted = self.committed.get(key, Recorded(-1, -1)).offset
-                self.watch.expect(rules.OFFSETS_ATOMIC, fetched.offset == wanted, f"{said}, committed {wanted}")
+                self.watch.expect(rules.OFFSETS_ATOMIC, fetched.offset == wanted, f"{message}, committed {wanted}")

@@ -83,11 +83,11 @@ class Verdicts:
     def _gives(self, name: str, identity: ProducerIdentity, purpose: object, starts: bool) -> None:
         self.coordinators.given(identity.producer_id, name)
         before = self.given.get(identity)
-        said = f"{name} is given {identity} once more"
-        self.watch.expect(rules.IDS_IDENTITY_NEVER_REPEATS, before is None or before.purpose == purpose, said)
+        message = f"{name} is given {identity} once more"
+        self.watch.expect(rules.IDS_IDENTITY_NEVER_REPEATS, before is None or before.purpose == purpose, message)
         if identity.epoch >= MAX_EPOCH - 1 or identity.epoch < 0:
-            said = f"{name} is given {identity}"
-            self.watch.expect(rules.FENCE_EPOCH_EXHAUSTION, 0 <= identity.epoch < MAX_EPOCH, said)
+            message = f"{name} is given {identity}"
+            self.watch.expect(rules.FENCE_EPOCH_EXHAUSTION, 0 <= identity.epoch < MAX_EPOCH, message)
         if before is None:
             self.given[identity] = Given(self.watch.step, len(self.given), purpose, starts)
 
@@ -109,8 +109,8 @@ class Verdicts:
             and self.coordinators.of_producer(identity.producer_id) is history
         ]
         if newer:
-            said = f"{written} is committed after {newer[0]} was given"
-            self.watch.expect(rules.FENCE_ZOMBIE_CANNOT_COMMIT, not marker.commits, said)
+            message = f"{written} is committed after {newer[0]} was given"
+            self.watch.expect(rules.FENCE_ZOMBIE_CANNOT_COMMIT, not marker.commits, message)
         elif any(given.starts and given.order < mine.order for given in self.given.values()):
             self.watch.expect(rules.FENCE_ZOMBIE_CANNOT_COMMIT, True, "")
 
@@ -122,10 +122,10 @@ class Verdicts:
         if len({written.partition for written in ended}) < 2:
             return
         one = len({written.is_committed for written in ended}) == 1
-        said = f"{owner} is torn: " + ", ".join(f"{each} COMMIT {each.is_committed}" for each in ended)
-        self.watch.expect(rules.TXN_ATOMIC, one, said)
+        message = f"{owner} is torn: " + ", ".join(f"{each} COMMIT {each.is_committed}" for each in ended)
+        self.watch.expect(rules.TXN_ATOMIC, one, message)
         if any(written.partition.topic == OFFSETS_TOPIC for written in ended):
-            self.watch.expect(rules.OFFSETS_ATOMIC, one, said)
+            self.watch.expect(rules.OFFSETS_ATOMIC, one, message)
 
     @evidences(rules.TXN_CLIENT_VERDICT, Layer.STATEFUL)
     def verdict(self, owner: Owner) -> None:
@@ -135,8 +135,8 @@ class Verdicts:
         if not ended or not (reported.is_committed or reported.is_aborted):
             return
         wrong = [each for each in ended if each.is_committed != reported.is_committed and self._counts(reported, each)]
-        said = f"{owner} got COMMIT {reported.is_committed} as its result: " + ", ".join(map(str, wrong))
-        self.watch.expect(rules.TXN_CLIENT_VERDICT, not wrong, said)
+        message = f"{owner} got COMMIT {reported.is_committed} as its result: " + ", ".join(map(str, wrong))
+        self.watch.expect(rules.TXN_CLIENT_VERDICT, not wrong, message)
 
     def _counts(self, reported: ClientTransaction, written: LoggedBatch) -> bool:
         """A batch without an acknowledgement may be missing from what was committed."""
@@ -157,13 +157,13 @@ class Verdicts:
             for reported in instance.transactions:
                 if reported.is_committed:
                     lacking = [value for value in reported.values() if committed.get(value) != 1]
-                    said = (
+                    message = (
                         f"transaction {reported.ordinal} of instance {instance.number} is committed without {lacking}"
                     )
-                    self.watch.expect(rules.TXN_CLIENT_VERDICT, not lacking, said)
+                    self.watch.expect(rules.TXN_CLIENT_VERDICT, not lacking, message)
                     if reported.offsets:
                         there = Owner(instance.number, reported.ordinal) in with_offsets
-                        said = (
+                        message = (
                             f"transaction {reported.ordinal} of instance {instance.number} is committed without offsets"
                         )
-                        self.watch.expect(rules.OFFSETS_ATOMIC, there, said)
+                        self.watch.expect(rules.OFFSETS_ATOMIC, there, message)

@@ -36,7 +36,7 @@ class TransactionWatch:
         self.doing.append(event)
         self.ledger.steps += 1
 
-    def expect(self, rule: Rule, holds: bool, said: str) -> None:
+    def expect(self, rule: Rule, holds: bool, message: str) -> None:
         """Note that a rule was at stake, and a violation unless it holds; `said` is what is wrong then."""
         if holds:
             self.ledger.expect(rule, True, "")
@@ -44,4 +44,4 @@ class TransactionWatch:
         circumstances = self.setting.circumstances(delayed=self.delayed, forgotten=self.forgotten)
         profile = self.setting.profile
         where = f"{profile.name}, transaction version {profile.transaction_version}"
-        self.ledger.expect(rule, False, f"{said} ({where}; after {'; '.join(self.doing)})", circumstances)
+        self.ledger.expect(rule, False, f"{message} ({where}; after {'; '.join(self.doing)})", circumstances)

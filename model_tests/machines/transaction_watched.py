@@ -134,18 +134,18 @@ class WatchedWorld(TransactionWorld):
                 entry = coordinator.states.find(name)
                 known = None if entry is None else (entry.metadata.state, entry.metadata.partitions)
                 wanted = None if history.known is None else (history.known.state, history.known.partitions)
-                said = f"{name} is loaded as {known}, the log says {wanted}"
-                self.watch.expect(rules.TXN_FAILOVER, known == wanted, said)
-                self._goes_on(history, coordinator.markers.owed)
+                message = f"{name} is loaded as {known}, the log says {wanted}"
+                self.watch.expect(rules.TXN_FAILOVER, known == wanted, message)
+                self._check_progress(history, coordinator.markers.owed)
         self.looks(CurrentEvent("loading"))
 
-    def _goes_on(self, history: IdHistory, owed: list[Any]) -> None:
+    def _check_progress(self, history: IdHistory, owed: list[Any]) -> None:
         if history.state in DECIDED and history.current is not None:
             outcomes = [
                 each.marker.committed for each in owed if each.entry.transactional_id == history.transactional_id
             ]
-            said = f"{history.current}: the new coordinator owes {outcomes}"
-            self.watch.expect(rules.TXN_FAILOVER, outcomes == [history.current.commits], said)
+            message = f"{history.current}: the new coordinator owes {outcomes}"
+            self.watch.expect(rules.TXN_FAILOVER, outcomes == [history.current.commits], message)
 
     @evidences(rules.TXN_TIMEOUT, Layer.STATEFUL)
     def coordinator_aborts_timed_out(self, node: int) -> None:
@@ -161,8 +161,8 @@ class WatchedWorld(TransactionWorld):
                 continue
             late = before.started_ms + before.timeout_ms < now
             aborted = after.state.name == "PREPARE_ABORT" and (after.epoch > before.epoch)
-            said = f"{name}, open for {now - before.started_ms} of {before.timeout_ms} ms, goes to {after}"
-            self.watch.expect(rules.TXN_TIMEOUT, aborted if late else after == before, said)
+            message = f"{name}, open for {now - before.started_ms} of {before.timeout_ms} ms, goes to {after}"
+            self.watch.expect(rules.TXN_TIMEOUT, aborted if late else after == before, message)
 
     @evidences(rules.TXN_EXPIRY, Layer.STATEFUL)
     def coordinator_expires_ids(self, node: int) -> None:
@@ -177,8 +177,10 @@ class WatchedWorld(TransactionWorld):
                 at_rest = known.state.name in ("EMPTY", "COMPLETE_COMMIT", "COMPLETE_ABORT")
                 due = at_rest and known.updated_ms + self.shape.id_expiration_ms <= self.clock.now
                 gone = self.coordinators.of(name).known is None
-                said = f"{name} in {known.state.name}, idle for {self.clock.now - known.updated_ms} ms, is gone: {gone}"
-                self.watch.expect(rules.TXN_EXPIRY, due == gone, said)
+                message = (
+                    f"{name} in {known.state.name}, idle for {self.clock.now - known.updated_ms} ms, is gone: {gone}"
+                )
+                self.watch.expect(rules.TXN_EXPIRY, due == gone, message)
 
     def _led(self, node: int) -> dict[str, IdHistory]:
         """The ids that a node coordinates and has read."""

@@ -1,9 +1,10 @@
 """What a session's clients know: identities, next sequences, and what they have sent; symbols become requests."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
+from model_tests.conform.requests import SEVERAL
 from model_tests.probe import script
 from model_tests.probe.names import GROUP, SessionNames
 from model_tests.probe.script import MARKER, STRANGER, UNNUMBERED, ScriptAction
@@ -13,6 +14,9 @@ from spec.vocabulary import MAX_SEQUENCE, Api
 
 TIMEOUT_MS: Final = 60_000
 """Of transactions."""
+
+WRONG_ACKS: Final = 2
+"""No number of replicas that can be waited for."""
 
 EXPECTS_SINCE: Final = 3
 """First version of InitProducerId that names the identity of its sender (KIP-360)."""
@@ -45,6 +49,7 @@ class Sent(NamedTuple):
 
     Attributes:
         place: of the step in the session.
+        api: as the session names it.
     """
 
     place: int
@@ -52,6 +57,16 @@ class Sent(NamedTuple):
     version: int
     request: dict[str, Any]
     fields: Fields
+
+    @property
+    def sent_api(self) -> str:
+        """As it goes over the wire."""
+        return Api.PRODUCE if self.api == SEVERAL else self.api
+
+
+def recorded_api(api: str, request: Mapping[str, Any]) -> str:
+    """What a session calls a request: a Produce of several batches has a name of its own."""
+    return SEVERAL if "batches" in request else api
 
 
 @dataclass(slots=True)
@@ -86,7 +101,7 @@ class ClientKnowledge:
                 return self._exhaust(action)
             case Api.OFFSET_COMMIT:
                 generation, member = self._claim(action)
-                offsets = {f"t-{action.partition}": action.offset}
+                offsets = dict.fromkeys(_named(action), action.offset)
                 return {"group": GROUP, "generation": generation, "member": member, "offsets": offsets}
             case Api.OFFSET_FETCH:
                 stable = action.committed_only and version >= STABLE_SINCE
@@ -101,25 +116,43 @@ class ClientKnowledge:
     def take(self, action: ScriptAction, sent: Sent, response: Mapping[str, Any]) -> None:
         """Learn from an answer."""
         self.sent[action.key] = sent
+        for batch, answered in _batches(sent, response):
+            if answered["error"] == "NONE" and answered["log_append_time"] == -1:
+                self._count(batch)
         if response["error"] != "NONE":
             return
         if sent.api in HAND_OUT and isinstance(response.get("producer_id"), str):
             who = sent.request["transactional_id"] or action.who
             self.identities[who] = Identity(response["producer_id"], response["producer_epoch"])
-        elif sent.api == Api.PRODUCE and response["log_append_time"] == -1:
-            self._count(sent.request)
 
-    def _count(self, request: Mapping[str, Any]) -> None:
-        if request["base_sequence"] >= 0:
-            place = (request["producer_id"], request["producer_epoch"], request["partition"])
-            self._next[place] = (request["base_sequence"] + request["record_count"]) % (MAX_SEQUENCE + 1)
+    def _count(self, batch: Mapping[str, Any]) -> None:
+        if batch["base_sequence"] >= 0:
+            place = (batch["producer_id"], batch["producer_epoch"], batch["partition"])
+            self._next[place] = (batch["base_sequence"] + batch["record_count"]) % (MAX_SEQUENCE + 1)
 
     def _produce(self, action: ScriptAction) -> dict[str, Any] | None:
+        """A batch, or two for the partitions of one leader.
+
+        What acks a batch of a transaction has is found out after its partition was added, so it has those of a client.
+        """
+        about = {
+            "transactional_id": action.who if action.transactional and action.who.startswith("t") else None,
+            "acks": WRONG_ACKS if action.ill == script.ACKS and not action.transactional else -1,
+        }
+        if not action.both:
+            batch = self._batch(action)
+            return None if batch is None else {**batch, **about}
+        numbers = (action.partition, 1 - action.partition)
+        first, second = replace(action, of=""), replace(action, partition=numbers[1], ill="")
+        batches = [self._batch(first), self._batch(second)]
+        leaders = {self.names.leader(number) for number in numbers}
+        return None if None in batches or len(leaders) > 1 else {"batches": batches, **about}
+
+    def _batch(self, action: ScriptAction) -> dict[str, Any] | None:
         partition = f"t-{action.partition}"
         batch = {"partition": partition, "record_count": action.records, **self._ill_formed(action)}
         if not action.who:
-            no_producer = {"producer_id": -1, "producer_epoch": -1, "base_sequence": -1, "transactional": False}
-            return {**batch, **no_producer, "transactional_id": None, "acks": -1}
+            return {**batch, "producer_id": -1, "producer_epoch": -1, "base_sequence": -1, "transactional": False}
         known = self._identity(action)
         if known is None:
             return None
@@ -132,8 +165,6 @@ class ClientKnowledge:
             if action.ill in (MARKER, UNNUMBERED)
             else (following + action.sequence) % (MAX_SEQUENCE + 1),
             "transactional": action.transactional or action.ill == MARKER,
-            "transactional_id": action.who if action.transactional and action.who.startswith("t") else None,
-            "acks": -1,
         }
 
     def _ill_formed(self, action: ScriptAction) -> dict[str, Any]:
@@ -155,8 +186,10 @@ class ClientKnowledge:
         return forms.get(action.ill, {})
 
     def _identity(self, action: ScriptAction) -> Identity | None:
-        known = self.identities.get(action.who)
-        return None if known is None else Identity(known.producer_id, max(known.epoch + action.epoch, 0))
+        known = self.identities.get(action.of or action.who)
+        if known is None:
+            return None
+        return Identity(known.producer_id, min(max(known.epoch + action.epoch, 0), self.max_epoch))
 
     def _initialize(self, action: ScriptAction, version: int) -> dict[str, Any]:
         if not action.who.startswith("t"):
@@ -165,9 +198,9 @@ class ClientKnowledge:
         expected = (-1, -1) if known is None else known
         return {
             "transactional_id": action.who,
-            "timeout": TIMEOUT_MS,
+            "timeout": 0 if action.ill == script.NO_TIMEOUT else TIMEOUT_MS,
             "producer_id": expected[0],
-            "producer_epoch": expected[1],
+            "producer_epoch": -1 if action.ill == script.HALF else expected[1],
         }
 
     def _exhaust(self, action: ScriptAction) -> dict[str, Any] | None:
@@ -203,13 +236,13 @@ class ClientKnowledge:
         }
         match action.api:
             case Api.ADD_PARTITIONS_TO_TXN:
-                requested = {"verify_only": True} if action.verifies else {}
-                return {**request, "partitions": [f"t-{action.partition}"], **requested}
+                asked = {"verify_only": True} if action.verifies else {}
+                return {**request, "partitions": _named(action), **asked}
             case Api.END_TXN:
                 return {**request, "committed": action.commits}
             case Api.ADD_OFFSETS_TO_TXN:
                 return {**request, "group": GROUP}
-        commit = {**request, "group": GROUP, "offsets": {f"t-{action.partition}": action.offset}}
+        commit = {**request, "group": GROUP, "offsets": dict.fromkeys(_named(action), action.offset)}
         if version < MEMBERS_SINCE:
             return commit
         generation, member = self._claim(action)
@@ -222,6 +255,20 @@ class ClientKnowledge:
         if action.member and self.joined:
             return FIRST_GENERATION + action.generation, JOINED
         return -1, ""
+
+
+def _named(action: ScriptAction) -> list[str]:
+    """The partitions that a request names."""
+    numbers = (action.partition, 1 - action.partition) if action.both else (action.partition,)
+    return [f"t-{number}" for number in numbers]
+
+
+def _batches(sent: Sent, response: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+    """Each batch of a Produce, and its answer."""
+    if sent.api == Api.PRODUCE:
+        yield sent.request, response
+    elif sent.api == SEVERAL:
+        yield from ((batch, response["partitions"][batch["partition"]]) for batch in sent.request["batches"])
 
 
 def _fetch(action: ScriptAction) -> dict[str, Any]:

@@ -7,9 +7,12 @@ from typing import Final
 from model_tests.conform.on_specification import OnSpecification
 from model_tests.conform.sessions import Session, SessionStep
 from model_tests.conform.side_by_side import SPECIFICATION, SessionSides
+from model_tests.probe.directed import directed
+from model_tests.probe.families import drawn
 from model_tests.probe.imagined import IMAGINED, ImaginedBroker
 from model_tests.probe.reducing import closed, reduced
-from model_tests.probe.script import EXHAUST, Script, ScriptAction, directed, drawn
+from model_tests.probe.script import EXHAUST, Script, ScriptAction
+from model_tests.probe.versions import Announced
 from spec.versions import Profile
 
 SEARCHED: Final = ("A", "B", "C", "D", "X")
@@ -33,9 +36,9 @@ class ImaginedSession:
     steps: tuple[SessionStep, ...]
 
 
-def imagined(profile: Profile, script: Script) -> ImaginedSession:
-    """The session that a release gives."""
-    broker = ImaginedBroker(with_few_epochs(profile, script), script)
+def imagined(profile: Profile, script: Script, announced: Announced | None = None) -> ImaginedSession:
+    """The session that a release gives; by default with the newest versions of requests that it takes."""
+    broker = ImaginedBroker(with_few_epochs(profile, script), script, announced=announced)
     played = tuple(broker.steps())
     return ImaginedSession(
         script, broker.partitions, tuple(key for key, _ in played), tuple(step for _, step in played)
@@ -50,21 +53,24 @@ def differs(session: ImaginedSession, profile: Profile) -> int | None:
     return next((place for place, step in enumerate(session.steps) if judge.play(step).disagreed), None)
 
 
-def distinguishes(script: Script, one: Profile, other: Profile) -> bool:
-    """Whether two releases answer a script differently."""
-    return differs(imagined(one, script), other) is not None
+def distinguishes(script: Script, one: Profile, other: Profile, announced: Announced | None = None) -> bool:
+    """Whether two releases answer a script differently; by default with the versions of requests that the first takes.
+
+    A release with one behaviour changed takes what that release takes.
+    """
+    return differs(imagined(one, script, announced), other) is not None
 
 
-def shortened(script: Script, one: Profile, other: Profile) -> Script:
+def shortened(script: Script, one: Profile, other: Profile, announced: Announced | None = None) -> Script:
     """A script that distinguishes two releases, from which no step can be left out."""
-    session = imagined(one, script)
+    session = imagined(one, script, announced)
     place = differs(session, other)
     if place is None:
         return script
     used = set(session.keys[: place + 1])
 
     def shows(actions: Sequence[ScriptAction]) -> bool:
-        return distinguishes(script.keeping(actions), one, other)
+        return distinguishes(script.keeping(actions), one, other, announced)
 
     first = closed([action for action in script.actions if action.key in used])
     return script.keeping(tuple(reduced(first, shows)))
@@ -73,10 +79,10 @@ def shortened(script: Script, one: Profile, other: Profile) -> Script:
 class Candidates:
     """Sessions of each family as a release gives them, each made when it is first asked for."""
 
-    def __init__(self, profile: Profile, seeds: int) -> None:
+    def __init__(self, profile: Profile, seeds: int, announced: Announced | None = None) -> None:
         """None is made yet."""
         self._made: list[ImaginedSession] = []
-        self._others = (imagined(profile, script) for script in scripts(profile, seeds))
+        self._others = (imagined(profile, script, announced) for script in scripts(profile, seeds))
 
     def __iter__(self) -> Iterator[ImaginedSession]:
         """All of them, those that are there first."""
@@ -93,19 +99,26 @@ def scripts(profile: Profile, seeds: int) -> Iterator[Script]:
         yield from (drawn(family, seed, implicit=profile.transaction_version == 2) for seed in range(seeds))
 
 
-def shortest(sessions: Iterable[ImaginedSession], one: Profile, other: Profile, tries: int = 2) -> Script | None:
+def shortest(
+    sessions: Iterable[ImaginedSession],
+    one: Profile,
+    other: Profile,
+    announced: Announced | None = None,
+    tries: int = 2,
+) -> Script | None:
     """The shortest of some scripts that distinguish two releases; None if no session does.
 
     Args:
         sessions: as the first release gives them.
         one: the first release.
         other: the second one.
+        announced: the versions that are sent; None for all that the first one takes.
         tries: how many of those that distinguish are shortened.
     """
     found: list[Script] = []
     for session in sessions:
         if differs(session, other) is not None:
-            found.append(shortened(session.script, one, other))
+            found.append(shortened(session.script, one, other, announced))
             if len(found) == tries:
                 break
     return min(found, key=effort, default=None)

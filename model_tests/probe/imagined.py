@@ -18,12 +18,12 @@ from model_tests.conform.recorded_requests import request_of, resolved
 from model_tests.conform.sessions import DEFAULT_SEGMENT_BYTES, SessionStep, step_of
 from model_tests.conform.side_by_side import MakeSide
 from model_tests.conform.symbols import Symbols
-from model_tests.probe.client import Sent, knowledge_of
+from model_tests.probe.client import Sent, knowledge_of, recorded_api
 from model_tests.probe.names import GROUP, OFFSETS_TOPIC, TOPIC, SessionNames
 from model_tests.probe.observing import STABLE_SINCE, Level
 from model_tests.probe.script import COPY, EXHAUST, JOIN, PARTITIONS, SETTLE, Script, ScriptAction
 from model_tests.probe.target import TopicInfo
-from model_tests.probe.versions import version_of
+from model_tests.probe.versions import Announced, version_of
 from spec.versions import Profile
 from spec.vocabulary import NO_PRODUCER_ID, Api
 
@@ -43,8 +43,22 @@ def level_under(profile: Profile) -> Level:
 class ImaginedBroker:
     """A broker of a profile, and the client that plays a script on it."""
 
-    def __init__(self, profile: Profile, script: Script, make: MakeSide = OnSpecification) -> None:
-        """A fresh broker of a profile for one script, made so."""
+    def __init__(
+        self,
+        profile: Profile,
+        script: Script,
+        make: MakeSide = OnSpecification,
+        announced: Announced | None = None,
+    ) -> None:
+        """A fresh broker for one script.
+
+        Args:
+            profile: of the broker.
+            script: that is played on it.
+            make: what answers.
+            announced: the versions that the client sends; None for all that the release takes.
+        """
+        self._announced = TAKEN[profile.name] if announced is None else announced
         self._profile = profile
         self._script = script
         self._names = SessionNames(IMAGINED, TOPIC, TopicInfo(0, "", (0,) * PARTITIONS))
@@ -82,10 +96,11 @@ class ImaginedBroker:
         if action.api in RECORDER:
             instance = {"group_instance_id": action.instance or None} if action.api == JOIN else {}
             return Sent(place, action.api, 0, RECORDER[action.api] | instance, {})
-        announced = TAKEN[self._profile.name]
-        version = version_of(announced, self._profile, action, explicit=self._script.legacy)
+        version = version_of(self._announced, self._profile, action, explicit=self._script.legacy)
         request = None if version is None else self._client.request(action, version)
-        return None if version is None or request is None else Sent(place, action.api, version, request, {})
+        if version is None or request is None:
+            return None
+        return Sent(place, recorded_api(action.api, request), version, request, {})
 
     def _done(self, action: ScriptAction, sent: Sent) -> SessionStep:
         step: dict[str, Any] = {"api": sent.api, "version": sent.version, "request": sent.request}

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from model_tests.common.reports import BadInput
-from model_tests.probe.script import DRAWS
+from model_tests.probe.families import DRAWS
 
 AUTO: Final = "auto"
 """The profile that is found by what the broker does."""
@@ -25,7 +25,7 @@ class ProbeOptions:
 
     Attributes:
         families: of sessions.
-        sessions: how many; None for as many as the time allows.
+        sessions: how many are drawn, beside the directed and the probing ones; None for as many as the time allows.
         seconds: after which no further session begins; None for no limit.
         seed: of the first session; the others count up from it.
         out: directory for sessions, None for none.

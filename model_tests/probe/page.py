@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from markupsafe import Markup
 
 from model_tests.common.html_page import html_page
-from model_tests.probe.report import ProbeReport, coverage_of
+from model_tests.probe.report import ProbeReport, coverage_of, played_in
 
 
 def page_of(report: ProbeReport) -> str:
@@ -13,6 +13,7 @@ def page_of(report: ProbeReport) -> str:
     return html_page(
         "model_tests.probe",
         report=report,
+        played=played_in(report),
         # made by this project, which escapes what comes from a broker
         pictures={signature: Markup(cause.svg) for signature, cause in report.causes.items()},
         undecided=_most_first(report.undecided),

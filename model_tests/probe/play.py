@@ -167,7 +167,7 @@ class Player:
         step = {"api": sent.api, "version": sent.version, "request": sent.request, "response": answer}
         if action.api == COPY:
             step["replay_of"] = sent.place
-        asks = sent.api in (Api.PRODUCE, Api.TXN_OFFSET_COMMIT) and answer["error"] in BATCHED
+        asks = sent.sent_api in (Api.PRODUCE, Api.TXN_OFFSET_COMMIT) and answer["error"] in BATCHED
         return (
             {**step, "racy_error": "verification_batching", "accept_errors": BATCHED} if asks and self._shared else step
         )

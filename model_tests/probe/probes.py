@@ -5,15 +5,18 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import astuple, dataclass, fields, replace
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
+from model_tests.probe.directed import directed
+from model_tests.probe.distinguishing import distinguishes
 from model_tests.probe.script import Script, ScriptAction
-from spec.versions import KAFKA_3_9, KAFKA_3_9_UNVERIFIED, RELEASES, Profile
+from model_tests.probe.versions import Announced, taken_by_both
+from spec.versions import KAFKA_3_9, KAFKA_3_9_UNVERIFIED, PROFILES, RELEASES, Profile
 
 FILE: Final = Path(__file__).with_name("probes.json")
 NO_BEHAVIOURS: Final = ("name", "transaction_version")
@@ -66,7 +69,13 @@ UNSEEN: Final[Mapping[str, str]] = MappingProxyType(
         "it shows where a log refuses a write",
     )
     | dict.fromkeys(
-        ("offsets_lag_marker", "pending_checked_first", "marker_keeps_next_guard", "stale_epoch_before_coordinator"),
+        (
+            "offsets_lag_marker",
+            "pending_checked_first",
+            "marker_keeps_next_guard",
+            "stale_epoch_before_coordinator",
+            "stale_epoch_before_verification",
+        ),
         "it shows for a moment, while something else is under way",
     )
     | dict.fromkeys(("first_offset_by_sequences",), "it shows after 2^31 records of a producer")
@@ -77,7 +86,7 @@ UNSEEN: Final[Mapping[str, str]] = MappingProxyType(
 
 
 HIDDEN: Final = "another difference hides it, or no session met it"
-"""Of a behaviour that a client may see, and not here."""
+"""Of a behaviour that a client sees between other releases alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +97,34 @@ class Distinction:
         release: the name of a profile.
         behaviour: a field of it.
         other: the value that the release does not have.
+        under: the transaction version of the cluster.
+        beside: a release that takes all that is sent, too; the release itself where nothing else shows the behaviour.
     """
 
     release: str
     behaviour: str
     other: Any
+    under: int
+    beside: str
+
+    @property
+    def sound(self) -> Profile:
+        """The release as it is."""
+        return PROFILES[self.release].under(self.under)
+
+    @property
+    def changed(self) -> Profile:
+        """The release with the other value."""
+        return replace(self.sound, **{self.behaviour: self.other})
+
+    @property
+    def announced(self) -> Announced:
+        """The versions of requests that are sent."""
+        return taken_by_both(self.sound, PROFILES[self.beside])
+
+    def holds_of(self, script: Script) -> bool:
+        """Whether a script is answered otherwise once the release has the other value."""
+        return distinguishes(script, self.sound, self.changed, self.announced)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +140,7 @@ class Probe:
             "family": self.script.family,
             "legacy": self.script.legacy,
             "actions": [_written(action) for action in self.script.actions],
-            "distinctions": [[each.release, each.behaviour, each.other] for each in self.distinctions],
+            "distinctions": [list(astuple(each)) for each in self.distinctions],
         }
 
 
@@ -116,6 +148,13 @@ class Probe:
 def probes() -> tuple[Probe, ...]:
     """Every probe."""
     return tuple(_read(number, each) for number, each in enumerate(json.loads(FILE.read_text(encoding="utf-8"))))
+
+
+def origin_of(script: Script) -> str:
+    """Where a script is from: it was searched for, or is directed, or drawn."""
+    if any(script == probe.script for probe in probes()):
+        return "probing"
+    return "directed" if script in directed() else "drawn"
 
 
 def write(found: Iterable[Probe]) -> None:
@@ -147,7 +186,9 @@ def unseen_between(one: Profile, other: Profile) -> str:
 def unseen_in(one: Profile, other: Profile) -> Iterator[tuple[str, str]]:
     """Each behaviour in which two releases differ and that no probe distinguishes, and why."""
     seen = set(seen_between(one, other))
-    yield from ((name, UNSEEN.get(name, HIDDEN)) for name in differing(one, other) if name not in seen)
+    for name in differing(one, other):
+        if name not in seen:
+            yield name, UNSEEN.get(name) or _hidden(name, one, other)
 
 
 def indistinct(profile: Profile) -> Iterator[str]:
@@ -158,18 +199,45 @@ def indistinct(profile: Profile) -> Iterator[str]:
             yield f"no client can distinguish Kafka {neighbour.name} from {profile.name}: {unseen_between(one, other)}"
 
 
-def seen_between(one: Profile, other: Profile) -> Iterator[str]:
-    """The behaviours of two neighbours that a probe distinguishes in one of them."""
-    for name in differing(one, other):
-        values = {one.name: getattr(other, name), other.name: getattr(one, name)}
-        distinctions = (
-            distinction for probe in probes() for distinction in probe.distinctions if distinction.behaviour == name
-        )
-        if any(
-            distinction.release in values and distinction.other == values[distinction.release]
-            for distinction in distinctions
-        ):
-            yield name
+@cache
+def seen_between(one: Profile, other: Profile) -> tuple[str, ...]:
+    """The behaviours of two releases that a probe distinguishes in one of them.
+
+    The probe is sent in the versions of requests that both take: one that is compared with the other is asked no more.
+    """
+
+    def is_seen(name: str) -> bool:
+        several = [
+            Distinction(each.name, name, getattr(another, name), each.transaction_version, another.name)
+            for each, another in ((one, other), (other, one))
+        ]
+        return any(distinction.holds_of(probe.script) for probe in _telling(name) for distinction in several)
+
+    return tuple(name for name in differing(one, other) if is_seen(name))
+
+
+def _telling(name: str) -> Iterator[Probe]:
+    """The probes that tell a behaviour somewhere."""
+    return (probe for probe in probes() if name in {distinction.behaviour for distinction in probe.distinctions})
+
+
+def _hidden(name: str, one: Profile, other: Profile) -> str:
+    """Why a client that may see a behaviour does not see it between two releases."""
+    listed = [
+        distinction for probe in _telling(name) for distinction in probe.distinctions if distinction.behaviour == name
+    ]
+    there = [distinction for distinction in listed if distinction.release in (one.name, other.name)]
+    alone = next(
+        (
+            distinction
+            for distinction in there
+            if distinction.under == PROFILES[distinction.release].transaction_version
+        ),
+        None,
+    )
+    if alone is not None:
+        return f"{alone.release} shows it in versions of requests that not both take"
+    return next((f"it shows under transaction.version {distinction.under}" for distinction in there), HIDDEN)
 
 
 def _written(action: ScriptAction) -> dict[str, Any]:

@@ -91,9 +91,19 @@ def _ordinary(action: ScriptAction) -> ScriptAction:
     return replace(action, stranger=False, generation=0, instance="", ill="")
 
 
+def _of_itself(action: ScriptAction) -> ScriptAction:
+    return replace(action, of="")
+
+
+def _one_partition(action: ScriptAction) -> ScriptAction:
+    return replace(action, both=False)
+
+
 SIMPLER: Final[tuple[Callable[[ScriptAction], ScriptAction], ...]] = (
     _plain,
     _ordinary,
+    _of_itself,
+    _one_partition,
     _one_record,
     _first_partition,
     _newest,

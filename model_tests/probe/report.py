@@ -106,6 +106,7 @@ class ProbeReport:
         profile: the release that it was compared with.
         level: how much of its state it shows.
         seed: of the scripts.
+        origins: how many sessions were drawn, directed and probing.
         undecided: steps and ends of sessions that decide nothing, by reason.
         branches: how often each branch of the specification decided, by name.
         reachable: the branches that sessions can reach under this release.
@@ -120,6 +121,7 @@ class ProbeReport:
     level: str = ""
     seed: int = 0
     families: dict[str, FamilyTally] = field(default_factory=dict)
+    origins: Counter[str] = field(default_factory=Counter)
     causes: dict[Signature, Cause] = field(default_factory=dict)
     undecided: Counter[str] = field(default_factory=Counter)
     branches: Counter[str] = field(default_factory=Counter)
@@ -168,6 +170,7 @@ class ProbeReport:
             observed: how much of its state it shows: `full`, `offsets` or `none`
             seed: of the scripts
             sessions: sessions that were played
+            origins.*: of these, `drawn` from the seed, `directed`, and `probing` for behaviours of releases
             steps: steps that were judged: agreed, undecided or disagreed
             agreed: steps that are as the specification allows
             disagreed_steps: steps that are not
@@ -192,6 +195,7 @@ class ProbeReport:
             "observed": self.level,
             "seed": self.seed,
             "sessions": self.sessions,
+            "origins": dict(self.origins),
             "steps": self.steps,
             "agreed": self.steps - self.disagreed - sum(tally.undecided for tally in self.families.values()),
             "disagreed_steps": self.disagreed,
@@ -246,10 +250,16 @@ class ProbeReport:
             return "nothing could be judged"
         state = {"full": "its whole state", "offsets": "the ends of its partitions", "none": "its answers alone"}
         return (
-            f"{self.steps:,} steps of {self.sessions:,} sessions judged by {state.get(self.level, self.level)}, "
+            f"{self.steps:,} steps of {played_in(self)} judged by {state.get(self.level, self.level)}, "
             f"{self.disagreed:,} disagreed for {len(self.causes)} causes; {coverage_of(self)}; "
             f"{self.requests:,} requests in {self.seconds:.1f} s"
         )
+
+
+def played_in(report: ProbeReport) -> str:
+    """How many sessions, and how many of them were drawn, directed and probing."""
+    origins = ", ".join(f"{count:,} {origin}" for origin, count in report.origins.most_common())
+    return f"{report.sessions:,} sessions ({origins})"
 
 
 def coverage_of(report: ProbeReport) -> str:

@@ -16,6 +16,7 @@ from model_tests.probe.fingerprint import explained_by
 from model_tests.probe.options import ProbeOptions
 from model_tests.probe.page import page_of
 from model_tests.probe.played import MET, PlayedSession
+from model_tests.probe.probes import origin_of
 from model_tests.probe.report import Cause, FamilyTally, ProbeReport
 from model_tests.probe.shrinking import Play, Shrinker, described, differing, signature_of
 from spec.versions import Profile
@@ -68,6 +69,7 @@ class ProbeResults:
     def _count(self, played: PlayedSession) -> None:
         tally = self._report.families.setdefault(played.script.family, FamilyTally())
         tally.sessions += 1
+        self._report.origins[origin_of(played.script)] += 1
         tally.steps += len(played.comparisons)
         for comparison in played.comparisons:
             if comparison.disagreed:

@@ -9,7 +9,9 @@ from model_tests.common.addresses import addresses_of
 from model_tests.common.reports import BadInput
 from model_tests.probe.connection import BrokerFailure
 from model_tests.probe.covering import reachable
+from model_tests.probe.directed import DIRECTED, directed
 from model_tests.probe.distinguishing import distinguishes, runs_out
+from model_tests.probe.families import DRAWS, drawn
 from model_tests.probe.fingerprint import Fingerprint, fingerprint_of, guessed, held_against, may_be, under_feature
 from model_tests.probe.observing import Level, level_of
 from model_tests.probe.options import AUTO, ProbeOptions
@@ -19,7 +21,7 @@ from model_tests.probe.pool import NamePool
 from model_tests.probe.probes import indistinct, probes
 from model_tests.probe.report import ProbeReport
 from model_tests.probe.results import ProbeResults
-from model_tests.probe.script import DIRECTED, DRAWS, Script, directed, drawn
+from model_tests.probe.script import Script
 from model_tests.probe.target import Pace, Target
 from reference.wire.codec import WireLibraryMissing
 from reference.wire.versions import profile_called
@@ -101,6 +103,7 @@ class _Run:
         self._level: Level = level_of(target)
         self._pool = NamePool(target)
         self._failed = 0
+        self._fingerprinted: set[Script] = set()
         self._results = ProbeResults(report, options, say, self.play)
         report.level = str(self._level)
         self._hold_against(profile)
@@ -132,6 +135,7 @@ class _Run:
         self._report.fingerprint = found
         self._hold_against(found.best)
         for each in (*probing, *others):
+            self._fingerprinted.add(each.script)
             judged = held_against(each, self._profile)
             if judged.disagreed is None:
                 self._results.take(judged)
@@ -204,7 +208,9 @@ class _Run:
             late = self._options.seconds is not None and time.monotonic() - began >= self._options.seconds
             if late or (self._options.sessions is not None and number >= self._options.sessions):
                 return
-            self._play_one(drawn(family, seed, implicit=self._profile.transaction_version == 2))
+            script = drawn(family, seed, implicit=self._profile.transaction_version == 2)
+            if script not in self._fingerprinted:
+                self._play_one(script)
 
     def _scripts(self) -> Iterator[tuple[str, int]]:
         """Families in turn, each with seeds of its own."""

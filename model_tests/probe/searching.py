@@ -4,35 +4,34 @@ For each pair of neighbouring releases and each behaviour that they differ in, a
 two answers otherwise once it has the other's value of that behaviour alone.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
 from rich.console import Console
 
-from model_tests.probe.distinguishing import (
-    Candidates,
-    distinguishes,
-    effort,
-    runs_out,
-    shortest,
-)
+from model_tests.probe.distinguishing import Candidates, effort, runs_out, shortest
 from model_tests.probe.probes import UNSEEN, Distinction, Probe, differing, neighbours, probes, write
-from model_tests.probe.script import Script
-from spec.versions import Profile
+from model_tests.probe.reducing import reduced
+from model_tests.probe.script import Script, ScriptAction
 
 SEEDS: Final = 150
 """Of each family that are drawn."""
 
 
-def wanted() -> Iterator[tuple[Profile, Profile, Distinction]]:
-    """Each release, itself with one behaviour of a neighbour, and what distinguishes them."""
+def wanted() -> Iterator[Sequence[Distinction]]:
+    """For each release and each behaviour of a neighbour, what tells the two apart: the first that some session shows.
+
+    A session of the versions that both take comes first, then one of all that the release takes, then one under a lower
+    transaction version.
+    """
     for older, newer in neighbours():
         for one, other in ((older, newer), (newer, older)):
             for name in differing(one, other):
                 if name not in UNSEEN:
-                    value = getattr(other, name)
-                    yield one, replace(one, **{name: value}), Distinction(one.name, name, value)
+                    version = one.transaction_version
+                    contexts = [(version, other.name), *((under, one.name) for under in range(version, -1, -1))]
+                    yield [Distinction(one.name, name, getattr(other, name), *context) for context in contexts]
 
 
 def search(seeds: int, known: Sequence[Probe], say: Callable[[str], None]) -> Iterator[list[Probe]]:
@@ -44,24 +43,44 @@ def search(seeds: int, known: Sequence[Probe], say: Callable[[str], None]) -> It
         say: prints a line.
     """
     found: dict[Script, list[Distinction]] = {probe.script: [] for probe in known}
-    pools: dict[str, Candidates] = {}
-    for one, changed, distinction in wanted():
-        several = [each for each in found if distinguishes(each, one, changed)]
-        script = min(several, key=effort, default=None)
-        if script is None or runs_out(script):
-            if one.name not in pools:
-                pools.clear()
-                pools[one.name] = Candidates(one, seeds)
-            another = shortest(pools[one.name], one, changed)
-            script = min((each for each in (script, another) if each is not None), key=effort, default=None)
-        if script is None:
-            say(f"{distinction.release}: {distinction.behaviour} is not seen")
-            continue
-        found.setdefault(script, []).append(distinction)
-        say(f"{distinction.release}: {distinction.behaviour} by {len(script.actions)} steps")
-        yield [Probe(script, tuple(distinctions)) for script, distinctions in found.items() if distinctions]
+    pools: dict[tuple[str, str, int], Candidates] = {}
+    for contexts in wanted():
+        for distinction in contexts:
+            script = _shortest(distinction, found, pools, seeds)
+            if script is not None:
+                found.setdefault(script, []).append(distinction)
+                say(f"{distinction.release}: {distinction.behaviour} by {len(script.actions)} steps")
+                yield [Probe(script, tuple(tells)) for script, tells in found.items() if tells]
+                break
+        else:
+            say(f"{contexts[0].release}: {contexts[0].behaviour} is not seen")
+
+
+def _shortest(
+    distinction: Distinction, found: Iterable[Script], pools: dict[tuple[str, str, int], Candidates], seeds: int
+) -> Script | None:
+    """The shortest script that tells this: one that was found for something else, or a new one."""
+    known = min((each for each in found if distinction.holds_of(each)), key=effort, default=None)
+    if known is not None and not runs_out(known):
+        return known
+    place = (distinction.release, distinction.beside, distinction.under)
+    if place not in pools:
+        for other in [each for each in pools if each[0] != distinction.release]:
+            del pools[other]
+        pools[place] = Candidates(distinction.sound, seeds, distinction.announced)
+    another = shortest(pools[place], distinction.sound, distinction.changed, distinction.announced)
+    return min((each for each in (known, another) if each is not None), key=effort, default=None)
+
+
+def shortest_for_all(probe: Probe) -> Probe:
+    """The probe without the steps that none of the behaviours needs which it tells by now."""
+
+    def shows(actions: Sequence[ScriptAction]) -> bool:
+        return all(distinction.holds_of(probe.script.keeping(actions)) for distinction in probe.distinctions)
+
+    return replace(probe, script=probe.script.keeping(tuple(reduced(probe.script.actions, shows))))
 
 
 if __name__ == "__main__":
     *_, found = search(SEEDS, probes(), Console(stderr=True, soft_wrap=True).print)
-    write(found)
+    write(map(shortest_for_all, found))

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from model_tests.probe.answers import recorded
-from model_tests.probe.client import TIMEOUT_MS, Sent, knowledge_of
+from model_tests.probe.client import TIMEOUT_MS, Sent, knowledge_of, recorded_api
 from model_tests.probe.names import GROUP, SessionNames
 from model_tests.probe.played import FORBIDDEN, SLOW_EPOCHS, UNREADY, UNRECORDED, SessionEnded
 from model_tests.probe.requests import fields_of
@@ -73,7 +73,7 @@ class SessionClients:
         if version is None or request is None:
             return None
         fields = fields_of(action.api, request, self._names, f"s{place}", time.time_ns() // 1_000_000)
-        return Sent(place, action.api, version, request, fields)
+        return Sent(place, recorded_api(action.api, request), version, request, fields)
 
     def answered(
         self, sent: Sent, looks: Sequence[NodeRequest], *, completing: bool
@@ -95,8 +95,8 @@ class SessionClients:
         for number in attempts(UNREADY_S):
             node = self.node(sent, anew=number > 0)
             following = looks if all(each.node == node for each in looks) else ()
-            requested = NodeRequest(node, sent.api, sent.version, sent.fields)
-            given, *seen = self._target.request_all([requested, *following])
+            asked = NodeRequest(node, sent.sent_api, sent.version, sent.fields)
+            given, *seen = self._target.request_all([asked, *following])
             answer = self.recorded(sent, given)
             if is_forbidden(sent, answer):
                 raise SessionEnded(f"{FORBIDDEN} {sent.api}")
@@ -118,9 +118,10 @@ class SessionClients:
 
     def node(self, sent: Sent, *, anew: bool) -> int:
         """The node that should answer; `anew` asks again which one that is."""
-        match sent.api:
+        match sent.sent_api:
             case Api.PRODUCE | Api.FETCH:
-                return self._leader(sent.request["partition"], anew=anew)
+                first, *_ = sent.request.get("batches", [sent.request])
+                return self._leader(first["partition"], anew=anew)
             case Api.WRITE_TXN_MARKERS:
                 return self._leader(sent.request["markers"][0]["partitions"][0], anew=anew)
             case Api.TXN_OFFSET_COMMIT | Api.OFFSET_COMMIT | Api.OFFSET_FETCH:
@@ -208,12 +209,14 @@ class SessionClients:
 
 def is_forbidden(sent: Sent, answer: Mapping[str, Any]) -> bool:
     """Whether this client may not send such a request; data of a transaction without an id is refused to everybody."""
-    everybody = sent.api == Api.PRODUCE and sent.request["transactional_id"] is None
+    everybody = sent.sent_api == Api.PRODUCE and sent.request["transactional_id"] is None
     return answer["error_code"] in UNAUTHORIZED and not everybody
 
 
 def is_unready(sent: Sent, answer: Mapping[str, Any]) -> bool:
     """Whether the cluster asks to send it again, and nothing has come of it."""
     code = answer["error_code"]
+    if any(part["error"] == "NONE" for part in answer.get("partitions", {}).values() if isinstance(part, dict)):
+        return False
     unheard = sent.api == Api.ADD_PARTITIONS_TO_TXN and code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     return code in (*TRANSIENT, UNKNOWN_TOPIC_ID) or unheard  # the topic is there; the node has not heard of it yet

@@ -39,6 +39,20 @@ BY_BROKERS: Final[Mapping[str, tuple[int, int]]] = MappingProxyType({Api.ADD_PAR
 """The versions that brokers send each other, which a client may send, too."""
 
 
+def taken_by_both(one: Profile, other: Profile) -> Announced:
+    """The versions of each request that two releases take.
+
+    A broker of one of them is sent no others while it is compared with the other one.
+    """
+    first, second = TAKEN[one.name], TAKEN[other.name]
+    both = {
+        api: (max(low, second[api][0]), min(high, second[api][1]))
+        for api, (low, high) in first.items()
+        if api in second
+    }
+    return {api: (low, high) for api, (low, high) in both.items() if low <= high}
+
+
 def version_of(announced: Announced, profile: Profile, action: ScriptAction, *, explicit: bool) -> int | None:
     """The version that stands at the action's share of those that can be sent, oldest first; None where there is none.
 

@@ -1,10 +1,11 @@
 """One request on its way to a broker, and its answer on the way back."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from model_tests.common.addresses import Address
+from reference.server.connections import Breakable
 from reference.server.errors import ServerError
 from reference.server.faults import NOTHING, RequestFaults
 from reference.server.listener import UNNAMED
@@ -15,22 +16,18 @@ _NAMES: Final = {int(code): code.name for kind in (ServerError, ErrorCode) for c
 
 
 @dataclass(slots=True)
-class Link:
+class Link(Breakable):
     """A client's connection to the proxy, with the one from there to a broker.
 
     Attributes:
-        number: among all connections.
         peer: address of the client.
         broker: that it is to.
         software: name and version of the client's software, or as it calls itself.
-        close: breaks both.
     """
 
-    number: int
     peer: str
     broker: Address
     software: str = UNNAMED
-    close: Callable[[], None] = lambda: None
 
 
 @dataclass(slots=True)

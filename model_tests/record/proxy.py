@@ -3,7 +3,7 @@
 import asyncio
 import os
 import time
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
@@ -13,6 +13,7 @@ from model_tests.record.exchange import Link
 from model_tests.record.frames import BrokenConnection
 from model_tests.record.passing import Passing
 from model_tests.record.recorder import TrafficRecorder
+from reference.server.connections import Connections
 from reference.server.faults import Faults
 from reference.server.listener import BUFFERED, TICK_S
 
@@ -24,7 +25,7 @@ ANY: Final = ("", "0.0.0.0", "::")
 
 
 @dataclass(slots=True)
-class Proxy:
+class Proxy(Connections[Link]):
     """All ports.
 
     Attributes:
@@ -32,7 +33,6 @@ class Proxy:
         recorder: takes whatever passes.
         faults: what goes wrong on the way, nothing if none are given.
         on_port: takes a broker's address and the port that stands for it.
-        failure: the error that stopped the proxy, None if there is none.
         began: when it was made, in seconds of the machine's own clock.
     """
 
@@ -40,15 +40,10 @@ class Proxy:
     recorder: TrafficRecorder
     faults: Faults | None = None
     on_port: Callable[[Address, int], None] = lambda *_: None
-    failure: Exception | None = None
     began: float = field(default_factory=time.monotonic)
     _ports: dict[Address, int] = field(default_factory=dict)
     _listeners: list[asyncio.Server] = field(default_factory=list)
-    _open: dict[int, Link] = field(default_factory=dict)
-    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
     _opening: asyncio.Lock = field(default_factory=asyncio.Lock)
-    _stopped: asyncio.Event = field(default_factory=asyncio.Event)
-    _connections: int = 0
 
     # --- start and stop ---------------------------------------------------------------------------------------
 
@@ -94,28 +89,9 @@ class Proxy:
         self.on_port(broker, self._ports[broker])
         return self._ports[broker]
 
-    def _keep(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
-        task = asyncio.ensure_future(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return task
-
-    async def wait(self) -> None:
-        """Until the proxy is stopped."""
-        await self._stopped.wait()
-
-    def stop(self, failure: Exception | None = None) -> None:
-        """Have the proxy stop, because of a failure if there is one."""
-        self.failure = self.failure or failure
-        self._stopped.set()
-
     async def close(self) -> None:
         """Close every port and connection."""
-        for listener in self._listeners:
-            listener.close()
-        for task in tuple(self._tasks):
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._close(self._listeners)
 
     async def _tick(self, faults: Faults) -> None:
         while True:
@@ -129,17 +105,11 @@ class Proxy:
 
     def _accepted(self, broker: Address) -> Callable[[asyncio.StreamReader, asyncio.StreamWriter], None]:
         def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            self._connections += 1
-            peer = writer.get_extra_info("peername") or ("", 0)
-            link = Link(self._connections, str(peer[0]), broker)
-            self._open[link.number] = link
-            task = self._keep(self._serve(link, reader, writer))
-
-            def close() -> None:
-                writer.transport.abort()
-                task.cancel()
-
-            link.close = close
+            self._admit(
+                writer,
+                lambda number, peer: Link(number, peer, broker),
+                lambda link: self._serve(link, reader, writer),
+            )
 
         return accepted
 
@@ -148,12 +118,7 @@ class Proxy:
         try:
             self.recorder.opened(link)
             why = await self._passed(link, reader, writer)
-        except Exception as failure:
-            self.stop(failure)
-            raise
         finally:
-            self._open.pop(link.number, None)
-            writer.close()
             self.recorder.closed(link, why)
 
     async def _passed(self, link: Link, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> str:

@@ -251,27 +251,27 @@ class _Session:
         return {"api": api, "version": version, "request": request, "response": response, "racy": True}
 
     def _request(self, passed: Passed) -> dict[str, Any]:
-        said = passed.request_line["request"]
+        sent = passed.request_line["request"]
         match passed.api:
             case Api.PRODUCE:
-                return self._produce(said)
-            case Api.INIT_PRODUCER_ID if said["transactional_id"] is None:
+                return self._produce(sent)
+            case Api.INIT_PRODUCER_ID if sent["transactional_id"] is None:
                 return {"transactional_id": None}
             case Api.INIT_PRODUCER_ID:
-                return {**self._identity(said), "timeout": said["transaction_timeout_ms"]}
+                return {**self._identity(sent), "timeout": sent["transaction_timeout_ms"]}
             case Api.END_TXN:
-                return {**self._identity(said), "committed": said["committed"]}
-        numbers = [number for topic in said["v3_and_below_topics"] for number in topic["partitions"]]
-        return {**self._identity(said, "v3_and_below_"), "partitions": [f"{TOPIC}-{number}" for number in numbers]}
+                return {**self._identity(sent), "committed": sent["committed"]}
+        numbers = [number for topic in sent["v3_and_below_topics"] for number in topic["partitions"]]
+        return {**self._identity(sent, "v3_and_below_"), "partitions": [f"{TOPIC}-{number}" for number in numbers]}
 
-    def _identity(self, said: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    def _identity(self, sent: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
         return {
-            "transactional_id": said[f"{prefix}transactional_id"],
-            "producer_id": self._names.meet(said.get(f"{prefix}producer_id", -1)),
-            "producer_epoch": said.get(f"{prefix}producer_epoch", -1),
+            "transactional_id": sent[f"{prefix}transactional_id"],
+            "producer_id": self._names.meet(sent.get(f"{prefix}producer_id", -1)),
+            "producer_epoch": sent.get(f"{prefix}producer_epoch", -1),
         }
 
-    def _produce(self, said: Mapping[str, Any]) -> dict[str, Any]:
+    def _produce(self, sent: Mapping[str, Any]) -> dict[str, Any]:
         batches = [
             {
                 "partition": f"{TOPIC}-{number}",
@@ -281,9 +281,9 @@ class _Session:
                 "base_sequence": batch["base_sequence"],
                 "transactional": batch["transactional"],
             }
-            for _, number, batch in _batches(said, self._topics)
+            for _, number, batch in _batches(sent, self._topics)
         ]
-        about = {"acks": said["acks"], "transactional_id": said["transactional_id"]}
+        about = {"acks": sent["acks"], "transactional_id": sent["transactional_id"]}
         return {**batches[0], **about} if len(batches) == 1 else {"batches": batches, **about}
 
 

@@ -25,13 +25,13 @@ class OfSending:
     """A setting of one producer.
 
     Attributes:
-        said: releases and settings, for a person to read.
+        description: releases and settings, for a person to read.
         partitions: of the topic; one broker leads them all.
         settings: of the producer.
         most_bytes: a batch that is larger is refused (max.message.bytes).
     """
 
-    said: str
+    description: str
     partitions: int = 2
     settings: ProducerSettings = field(default=ProducerSettings())
     most_bytes: int = 1_048_588
@@ -39,7 +39,7 @@ class OfSending:
     @property
     def words(self) -> str:
         """Releases and settings."""
-        return self.said
+        return self.description
 
     def stage(self) -> "SendingStage":
         """A producer that has sent nothing."""

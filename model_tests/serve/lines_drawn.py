@@ -20,10 +20,10 @@ UNSAID: Final[tuple[object, ...]] = (None, "", b"", [], ABSENT)
 def reported(lines: Sequence[Line]) -> Iterator[str]:
     """A line of text for each, with the seconds since the first."""
     for line in lines:
-        yield f"{(line['time'] - lines[0]['time']) / 1_000:8.3f} s  {said(line)}"
+        yield f"{(line['time'] - lines[0]['time']) / 1_000:8.3f} s  {described(line)}"
 
 
-def said(line: Line) -> str:
+def described(line: Line) -> str:
     """What a line of the log says, without its time."""
     if "bytes" in line:
         call = call_in(line)

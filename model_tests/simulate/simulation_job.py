@@ -38,13 +38,13 @@ def shown(traces: int, done: Callable[[], tuple[int, int]], console: Console, af
 
     def look() -> tuple[int, str]:
         made, steps = done()
-        return made, said(made, traces, steps, perf_counter() - started)
+        return made, progress_line(made, traces, steps, perf_counter() - started)
 
     with followed(traces, look, "simulating", console, after):
         yield
 
 
-def said(made: int, traces: int, steps: int, seconds: float) -> str:
+def progress_line(made: int, traces: int, steps: int, seconds: float) -> str:
     """How far it is, in words.
 
     Args:

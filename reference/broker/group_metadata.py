@@ -202,10 +202,10 @@ class ClassicGroup:
         if self.protocol_type != CONSUMER or (self.members and self.protocol is None):
             return None
         try:
-            said = [subscribed_in(member.subscription(self.protocol)) for member in self.members.values()]
+            subscriptions = [subscribed_in(member.subscription(self.protocol)) for member in self.members.values()]
         except MalformedState:
             return None
-        return frozenset(topic for topics in said for topic in topics)
+        return frozenset(topic for topics in subscriptions for topic in topics)
 
     # --- the coming generation --------------------------------------------------------------------------------
 

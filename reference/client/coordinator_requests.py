@@ -54,7 +54,7 @@ class InitProducerId:
 
 @dataclass(frozen=True, slots=True)
 class AddPartitions:
-    """Partitions join the transaction."""
+    """Partitions join the transaction; `verify_only` asks whether they are in it (since version 4, by brokers)."""
 
     API: ClassVar[str] = Api.ADD_PARTITIONS_TO_TXN
 
@@ -62,6 +62,7 @@ class AddPartitions:
     transactional_id: str
     producer: ProducerIdentity
     partitions: tuple[TopicPartition, ...]
+    verify_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)

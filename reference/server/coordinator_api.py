@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from reference.broker.group_requests import MemberClaim, OffsetAndMetadata, Offsets
 from reference.broker.ids import ProducerIdentity
-from reference.broker.transaction_api import handle_init_producer_id, refused_as_missing
+from reference.broker.transaction_api import BY_BROKER_SINCE, handle_init_producer_id, refused_as_missing
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.coordinator_channel import NO_NODE, CoordinatorAnswer
 from reference.client.coordinator_requests import (
@@ -76,31 +76,68 @@ def _identified(error: ErrorCode, identity: ProducerIdentity) -> Fields:
 
 
 def add_partitions(service: Service, call: ClientRequest) -> None:
-    """Partitions join a transaction."""
+    """Partitions join a transaction; since version 4 of several transactions, or brokers only ask about them."""
     message = call.message
-    named = [
-        (topic, TopicPartition(topic.name, number))
-        for topic in message.v3_and_below_topics
-        for number in topic.partitions
-    ]
-    producer = ProducerIdentity(
-        ProducerId(message.v3_and_below_producer_id), Epoch(message.v3_and_below_producer_epoch)
+    if call.version >= BY_BROKER_SINCE:
+        _add_of_each(service, call, [], list(message.transactions))
+        return
+    producer = _producer(message.v3_and_below_producer_id, message.v3_and_below_producer_epoch)
+    request = AddPartitions(
+        call.version, message.v3_and_below_transactional_id, producer, _partitions(message.v3_and_below_topics)
     )
-    transactional_id = message.v3_and_below_transactional_id
-    partitions = tuple(partition for _, partition in named)
 
-    def answered(answer: CoordinatorAnswer) -> Fields:
-        listed = [
-            (topic, {"partition_index": each.partition, "partition_error_code": int(answer.partitions[each])})
-            for topic, each in named
-        ]
-        return {"results_by_topic_v3_and_below": by_topic(listed, "results_by_partition", name="name")}
+    def answered(answer: CoordinatorAnswer) -> None:
+        call.reply({"results_by_topic_v3_and_below": _added(message.v3_and_below_topics, answer)})
 
-    refused = refused_as_missing(partitions, service.world.brokers.partitions)
-    if refused or not partitions:
-        call.reply(answered(CoordinatorAnswer(partitions=refused)))
+    _ask_to_add(service, call, request, answered)
+
+
+def _add_of_each(service: Service, call: ClientRequest, results: list[Fields], transactions: list[Any]) -> None:
+    """One transaction after the other; a record that cannot be written fails the whole request, and ends it there.
+
+    Kafka never answers a request without transactions (`KafkaApis.handleAddPartitionsToTxnRequest`); here it is.
+    """
+    if not transactions:
+        call.reply({"error_code": 0, "results_by_transaction": results})
+        return
+    first, *others = transactions
+    producer = _producer(first.producer_id, first.producer_epoch)
+    request = AddPartitions(
+        call.version, first.transactional_id, producer, _partitions(first.topics), bool(first.verify_only)
+    )
+
+    def answered(answer: CoordinatorAnswer) -> None:
+        if ErrorCode.UNSUPPORTED_VERSION in answer.partitions.values():
+            call.reply({"error_code": int(ErrorCode.UNSUPPORTED_VERSION), "results_by_transaction": []})
+            return
+        result = {"transactional_id": first.transactional_id, "topic_results": _added(first.topics, answer)}
+        _add_of_each(service, call, [*results, result], others)
+
+    _ask_to_add(service, call, request, answered)
+
+
+def _ask_to_add(
+    service: Service, call: ClientRequest, request: AddPartitions, answered: Callable[[CoordinatorAnswer], None]
+) -> None:
+    refused = refused_as_missing(request.partitions, service.world.brokers.partitions)
+    if refused or not request.partitions:
+        answered(CoordinatorAnswer(partitions=refused))
     else:
-        _ask(service, call, AddPartitions(call.version, transactional_id, producer, partitions), answered)
+        _submit(service, call, request, answered)
+
+
+def _partitions(topics: Any) -> tuple[TopicPartition, ...]:
+    return tuple(TopicPartition(topic.name, number) for topic in topics for number in topic.partitions)
+
+
+def _added(topics: Any, answer: CoordinatorAnswer) -> list[dict[str, Any]]:
+    """The errors of partitions, in the order of the request."""
+    listed = []
+    for topic in topics:
+        for number in topic.partitions:
+            error = answer.partitions[TopicPartition(topic.name, number)]
+            listed.append((topic, {"partition_index": number, "partition_error_code": int(error)}))
+    return by_topic(listed, "results_by_partition", name="name")
 
 
 def add_offsets(service: Service, call: ClientRequest) -> None:
@@ -132,15 +169,25 @@ def txn_offset_commit(service: Service, call: ClientRequest) -> None:
 
 
 def _identity(message: Any) -> ProducerIdentity:
-    return ProducerIdentity(ProducerId(message.producer_id), Epoch(message.producer_epoch))
+    return _producer(message.producer_id, message.producer_epoch)
+
+
+def _producer(producer_id: int, epoch: int) -> ProducerIdentity:
+    return ProducerIdentity(ProducerId(producer_id), Epoch(epoch))
 
 
 def _ask(
     service: Service, call: ClientRequest, request: CoordinatorRequest, fields: Callable[[CoordinatorAnswer], Fields]
 ) -> None:
+    _submit(service, call, request, lambda answer: call.reply(fields(answer)))
+
+
+def _submit(
+    service: Service, call: ClientRequest, request: CoordinatorRequest, answered: Callable[[CoordinatorAnswer], None]
+) -> None:
     def take(answer: Answer) -> None:
         if isinstance(answer, CoordinatorAnswer):
-            call.reply(fields(answer))
+            answered(answer)
 
     service.world.submit(call.connection, call.node, CoordinatorCall(call.header.correlation, request), take)
 

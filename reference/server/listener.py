@@ -6,11 +6,12 @@ import os
 import resource
 import struct
 from collections import Counter
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias, TypeVar
 
+from reference.server.connections import Breakable, Connections
 from reference.server.faults import NOTHING, Faults, RequestFaults
 from reference.server.handlers import check_readable, handle
 from reference.server.metadata_api import unsupported_api_versions
@@ -74,26 +75,22 @@ class RefusedConnection(Exception):
 
 
 @dataclass(slots=True)
-class ClientConnection:
+class ClientConnection(Breakable):
     """One client's connection to a node.
 
     Attributes:
-        number: among all connections.
         node: that it is to.
         peer: address of the client.
         software: name and version of the client's software, as far as it has said.
-        close: breaks it.
     """
 
-    number: int
     node: int
     peer: str
-    close: Callable[[], None] = lambda: None
     software: str = UNNAMED
 
 
 @dataclass(slots=True)
-class Server:
+class Server(Connections[ClientConnection]):
     """All listeners.
 
     Attributes:
@@ -109,7 +106,6 @@ class Server:
         suffered: how many faults there were, by name.
         closed: how many connections were closed so.
         requests: how many came, by api and the client's software.
-        failure: the error that stopped the server, None if there is none.
     """
 
     service: Service
@@ -124,18 +120,13 @@ class Server:
     suffered: Counter[str] = field(default_factory=Counter)
     requests: Counter[tuple[str, str]] = field(default_factory=Counter)
     closed: int = 0
-    failure: Exception | None = None
     _served: dict[str, ServedApi] = field(default_factory=dict)
     _listeners: dict[int, asyncio.Server] = field(default_factory=dict)
     _reserved: dict[int, asyncio.Server] = field(default_factory=dict)
-    _open: dict[int, ClientConnection] = field(default_factory=dict)
     _waiting: dict[int, tuple[asyncio.StreamReader, asyncio.Future[Fields | None]]] = field(default_factory=dict)
     _resumed: asyncio.Event = field(default_factory=asyncio.Event)
-    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
-    _connections: int = 0
     _descriptors: int = 0
     _said_s: float = -SAID_EVERY_S
-    _stopped: asyncio.Event = field(default_factory=asyncio.Event)
 
     # --- start and stop ---------------------------------------------------------------------------------------
 
@@ -169,33 +160,14 @@ class Server:
             self._said_s = now
             self.on_closed(f"no connection is accepted for now: {why}")
 
-    def _keep(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
-        task = asyncio.ensure_future(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return task
-
     @property
     def bootstrap_servers(self) -> str:
         """Where clients connect: every node, as their setting of that name takes it."""
         return ",".join(f"{host}:{port}" for host, port in self.service.endpoints)
 
-    async def wait(self) -> None:
-        """Until the server is stopped."""
-        await self._stopped.wait()
-
-    def stop(self, failure: Exception | None = None) -> None:
-        """Have the server stop, because of a failure if there is one."""
-        self.failure = self.failure or failure
-        self._stopped.set()
-
     async def close(self) -> None:
         """Close every listener and connection."""
-        for closing in (*self._listeners.values(), *self._reserved.values()):
-            closing.close()
-        for task in tuple(self._tasks):
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._close((*self._listeners.values(), *self._reserved.values()))
 
     # --- time -------------------------------------------------------------------------------------------------
 
@@ -298,17 +270,11 @@ class Server:
                 writer.transport.abort()
                 self._turn_away(os.strerror(errno.EMFILE))
                 return
-            self._connections += 1
-            peer = writer.get_extra_info("peername") or ("", 0)
-            connection = ClientConnection(self._connections, node, str(peer[0]))
-            self._open[connection.number] = connection
-            task = self._keep(self._serve(connection, reader, writer))
-
-            def close() -> None:
-                writer.transport.abort()
-                task.cancel()
-
-            connection.close = close
+            self._admit(
+                writer,
+                lambda number, peer: ClientConnection(number, node, peer),
+                lambda connection: self._serve(connection, reader, writer),
+            )
 
         return accepted
 
@@ -339,12 +305,6 @@ class Server:
             self.on_closed(f"connection {connection.number} from {connection.peer} is closed: {refusal}")
         except (ConnectionError, asyncio.IncompleteReadError):
             pass
-        except Exception as failure:
-            self.stop(failure)
-            raise
-        finally:
-            self._open.pop(connection.number, None)
-            writer.close()
 
     def _faults_of(self, connection: ClientConnection, frame: bytes) -> RequestFaults:
         if self.faults is None:

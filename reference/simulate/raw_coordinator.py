@@ -22,6 +22,7 @@ from reference.event import Event
 from reference.recording.recorder import Recorder, Row
 from reference.tape import Tape, Weighted
 from reference.world.coordinator_rows import (
+    VERIFY_PARTITIONS,
     Memory,
     answer_columns,
     changed,
@@ -143,7 +144,7 @@ class RawCoordinator:
             verify_columns(request) | {"error": int(error)} | known_columns("before_", before, (request.partition,))
         )
         columns |= known_columns("after_", known_of(self.coordinator, transactional_id), (request.partition,))
-        self._record(Api.ADD_PARTITIONS_TO_TXN if adds else "VerifyPartitions", columns)
+        self._record(Api.ADD_PARTITIONS_TO_TXN if adds else VERIFY_PARTITIONS, columns)
         return True
 
     def _request(self, request: TransactionRequest) -> None:

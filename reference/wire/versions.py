@@ -123,7 +123,6 @@ RANGES: Final[Mapping[str, Ranges]] = MappingProxyType(
 
 NEWEST_SERVED: Final[Mapping[str, int]] = MappingProxyType(
     {
-        Api.ADD_PARTITIONS_TO_TXN: 3,
         Api.TXN_OFFSET_COMMIT: 5,
         Api.OFFSET_COMMIT: 9,
         Api.OFFSET_FETCH: 9,
@@ -131,7 +130,7 @@ NEWEST_SERVED: Final[Mapping[str, int]] = MappingProxyType(
         Api.LIST_TRANSACTIONS: 0,
     }
 )
-"""Where it is not the newest that the library has: later versions are between brokers, or not implemented."""
+"""Where it is not the newest that the library has: later versions are not implemented."""
 
 ANNOUNCED_FROM: Final[Mapping[str, int]] = MappingProxyType({Api.PRODUCE: 0})
 """Older versions that are announced and not served: librdkafka wants to see them (KAFKA-18659)."""

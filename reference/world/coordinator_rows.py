@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from typing import Final, NamedTuple
 
 from reference.broker.ids import ProducerIdentity
-from reference.broker.transaction_api import offsets_partition_of
+from reference.broker.transaction_api import BY_BROKER_SINCE, offsets_partition_of
 from reference.broker.transaction_coordinator import TransactionCoordinator
 from reference.broker.transaction_metadata import TopicPartition, TransactionEntry, TransactionMetadata
 from reference.client.coordinator_channel import CoordinatorAnswer
@@ -14,8 +14,8 @@ from reference.world.messages import Verify
 from reference.world.node import TransactionRequest
 from spec.vocabulary import ABSENT, ErrorCode, TransactionState
 
-BY_BROKER: Final = 4
-"""Version of AddPartitionsToTxn with which brokers ask."""
+VERIFY_PARTITIONS: Final = "VerifyPartitions"
+"""The api of a row in which partitions are asked about, and none is added."""
 
 
 class CoordinatorState(NamedTuple):
@@ -115,7 +115,7 @@ def touched_by(request: TransactionRequest, offsets_partitions: int) -> tuple[To
 def verify_columns(request: Verify) -> Row:
     """The columns of REQUEST that a broker's question fills."""
     return {
-        "api_version": BY_BROKER,
+        "api_version": BY_BROKER_SINCE,
         "transactional_id": request.transactional_id,
         "topic": request.partition.topic,
         "partition": request.partition.partition,

@@ -115,8 +115,8 @@ def ask_transactions(
                 coordinator, version, transactional_id, timeout_ms, expected or NO_IDENTITY
             )
             return CoordinatorAnswer(error, identity=identity)
-        case AddPartitions(version, transactional_id, producer, partitions):
-            request = AddPartitionsRequest(version, transactional_id, producer, partitions)
+        case AddPartitions(version, transactional_id, producer, partitions, verify_only):
+            request = AddPartitionsRequest(version, transactional_id, producer, partitions, verify_only)
             return CoordinatorAnswer(partitions=handle_add_partitions(coordinator, request, existing))
         case AddOffsets(version, transactional_id, producer, group):
             partition = offsets_partition_of(group, offsets_partitions)

@@ -8,7 +8,7 @@ from reference.broker.produce import PartitionAnswer
 from reference.broker.transaction_coordinator import TransactionCoordinator
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.coordinator_channel import CoordinatorAnswer
-from reference.client.coordinator_requests import InitProducerId
+from reference.client.coordinator_requests import AddPartitions, InitProducerId
 from reference.clock import Clock
 from reference.log.partition import FetchResult, Partition
 from reference.recording.recorder import (
@@ -22,6 +22,7 @@ from reference.recording.recorder import (
     verification_columns,
 )
 from reference.world.coordinator_rows import (
+    VERIFY_PARTITIONS,
     CoordinatorState,
     Memory,
     answer_columns,
@@ -236,7 +237,8 @@ class TraceSteps:
         columns = request_columns(requested, touched) | answer_columns(answer) | transaction_of(request.body)
         columns |= known_columns("before_", before, touched)
         columns |= known_columns("after_", known_of(coordinator, key), touched)
-        self._record(requested.API, request.node, who(request) | columns)
+        verifies = isinstance(requested, AddPartitions) and requested.verify_only
+        self._record(VERIFY_PARTITIONS if verifies else requested.API, request.node, who(request) | columns)
 
     def verified(
         self,
@@ -259,7 +261,7 @@ class TraceSteps:
         columns = verify_columns(requested) | {"error": int(error), "transaction": requested.transaction}
         columns |= known_columns("before_", before, (requested.partition,))
         columns |= known_columns("after_", known_of(coordinator, key), (requested.partition,))
-        api = Api.ADD_PARTITIONS_TO_TXN if requested.adds else "VerifyPartitions"
+        api = Api.ADD_PARTITIONS_TO_TXN if requested.adds else VERIFY_PARTITIONS
         self._record(api, request.node, who(request) | columns)
 
     def answered(

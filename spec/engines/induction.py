@@ -208,7 +208,7 @@ class Prover:
             answer = self._solved(claim, facts, tries)
             if self._answers:
                 self._answers.keep(key, content, answer)
-        needs = answer.needed - self._derived.keys()
+        needs = answer.needed.difference(self._derived)
         seconds = perf_counter() - started
         contradict = [*facts, *(tries[-1][name] for name in sorted(answer.needed))]
         second = _second(f"{self._system.name}.{claim.name}.{action}", answer, contradict, self._settings)

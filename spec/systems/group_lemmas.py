@@ -5,6 +5,7 @@ The proofs of systems do not use them: each states what a rule requires of one d
 Arguments:
     group: what its coordinator knows of it.
     joining: as whom, or in what, a request comes.
+    claim: as whom a request comes to a consumer group (KIP-848).
     past: the identity of a member of an earlier generation.
     member: as whom the request comes.
     context: what else the requests say.
@@ -18,12 +19,13 @@ from spec.algebra import Term, all_of, any_of, choose, implies, negate, same
 from spec.judging.judge import entries_agree
 from spec.protocol import append, committing, groups, offsets, verification
 from spec.protocol.committing import CommitRequest
-from spec.protocol.groups import GroupEntry, KnownClaim
+from spec.protocol.groups import EpochClaim, GroupEntry, KnownClaim
+from spec.protocol.guards import PASSED, branch
 from spec.protocol.offsets import OffsetEntry
 from spec.protocol.records import MetVerification, ProducerEntry
 from spec.protocol.verification import NO_VERIFICATION
 from spec.systems.decision_lemmas import About, Fact, stated
-from spec.versions import KAFKA_3_9, NEWEST, Profile
+from spec.versions import KAFKA_3_9, KAFKA_4_2, NEWEST, Profile
 from spec.vocabulary import ABSENT, ErrorCode, GroupState
 
 
@@ -42,16 +44,17 @@ def past_members_are_fenced(
 ) -> Term:
     """Once a member has joined, or the last one has left, no generation from before commits, or brings an assignment.
 
-    Only a static member that comes back without its id keeps its membership (KIP-345).
+    Only a static member that comes back without its id to a stable group keeps its membership (KIP-345).
     """
     joined = groups.join(group, joining, context.join_version, profile)
     was_let_in = all_of(joined.error == 0, _is_possible(joining))
-    comes_back = all_of(joining.instance_known, negate(joining.member_given))
+    stable = group.state == GroupState.STABLE.value
+    comes_back = all_of(joining.instance_known, negate(joining.member_given), stable)
     unchanged = _same_group(joined.entry, group)
     ended = all_of(_begins(group, joined.entry), _refuses_all(profile, joined.entry, past, context))
     named = all_of(past.generation >= 0, past.generation <= group.generation)
     return all_of(
-        implies(all_of(was_let_in, named), any_of(ended, all_of(comes_back, unchanged))),
+        implies(all_of(was_let_in, named), choose(comes_back, unchanged, ended)),
         implies(negate(joined.error == 0), unchanged),
         implies(named, _refuses_all(profile, groups.left(group), past, context)),
         _begins(group, groups.left(group)),
@@ -171,6 +174,36 @@ def _same_group(one: GroupEntry, other: GroupEntry) -> Term:
     return all_of(same(one.known, other.known), one.state == other.state, one.generation == other.generation)
 
 
+# --- consumer groups ------------------------------------------------------------------------------------------
+
+
+def present_epochs_commit(profile: Profile, claim: EpochClaim, context: RequestContext) -> Term:
+    """A member of a consumer group commits under its present epoch, or one since which it has the partition (4.3).
+
+    Without a member commits whoever names none: while the group is empty, or in a transaction.
+    """
+    of_present = claim.epoch == claim.member_epoch
+    of_older = all_of(claim.assigned_since >= 0, claim.assigned_since <= claim.epoch, claim.epoch < claim.member_epoch)
+    present = all_of(claim.member_known, any_of(of_present, all_of(profile.old_member_epoch_commits, of_older)))
+    without = claim.epoch < 0
+    readable = any_of(claim.classic, context.commit_version >= groups.EPOCHS_SINCE)
+    return all_of(
+        same(
+            _commits_under(profile, claim, context, transactional=False),
+            any_of(all_of(without, claim.group_empty), all_of(present, readable)),
+        ),
+        same(
+            _commits_under(profile, claim, context, transactional=True),
+            any_of(all_of(without, any_of(claim.group_empty, negate(claim.named))), present),
+        ),
+    )
+
+
+def _commits_under(profile: Profile, claim: EpochClaim, context: RequestContext, *, transactional: bool) -> Term:
+    checks = groups.epoch_guards(claim, context.commit_version, profile, transactional=transactional)
+    return branch(checks) == PASSED
+
+
 # --- offsets --------------------------------------------------------------------------------------------------
 
 
@@ -284,8 +317,10 @@ def group_facts() -> tuple[Fact, ...]:
         )
     )
     joining: About = (("group", GroupEntry), ("joining", KnownClaim), ("context", RequestContext))
+    under_epochs: About = (("claim", EpochClaim), ("context", RequestContext))
     return (
         *of_releases,
+        *(stated(present_epochs_commit, _FENCE, under_epochs, profile) for profile in (NEWEST, KAFKA_4_2)),
         stated(members_join_as_themselves, _FENCE, joining, NEWEST),
         stated(
             offsets_wait_for_their_marker,

@@ -149,13 +149,13 @@ def _plain(value: Any) -> Any:
     return value.value if isinstance(value, IdentityKey) else value
 
 
-def observed(said: object) -> object:
+def observed(answer: object) -> object:
     """Of guards only what the first that applies answers, and by which rule; all of it where terms say what applies."""
-    if not (isinstance(said, tuple) and said and isinstance(said[0], Guard)):
-        return said
-    if all(isinstance(guard.applies, bool) for guard in said):
-        return next(((guard.error, guard.rule.id) for guard in said if guard.applies), None)
-    return tuple((guard.applies, guard.error, guard.rule.id) for guard in said)
+    if not (isinstance(answer, tuple) and answer and isinstance(answer[0], Guard)):
+        return answer
+    if all(isinstance(guard.applies, bool) for guard in answer):
+        return next(((guard.error, guard.rule.id) for guard in answer if guard.applies), None)
+    return tuple((guard.applies, guard.error, guard.rule.id) for guard in answer)
 
 
 def watched(

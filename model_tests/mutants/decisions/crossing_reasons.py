@@ -38,7 +38,7 @@ UNNAMED: Final[Mapping[tuple[str, str], str]] = MappingProxyType(
 
 FEW: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "verification_queue": "unit tests alone: no system, trace or recording has a queue of questions",
+        "verification_queue": "only small inputs and unit tests: no system, trace or recording has such a queue",
         "cleaning.stays_empty": "unit tests alone: no system of the cleaner has rounds",
         "completing.is_dropped": "only the search for the known bug has partitions without a leader",
         "coordinator_steps.LOGGED_AS": "unit tests alone: no recorded or simulated log refuses a record",
@@ -47,7 +47,7 @@ FEW: Final[Mapping[str, str]] = MappingProxyType(
         "ending._own_version": "only the steps of traces have the version that is written down",
         "ids._written_version": "only the steps of traces have the version that is written down",
         "registering._written_version": "only the steps of traces have the version that is written down",
-        "groups.epoch_guards": "unit tests alone: groups of KIP-848 are in no system, trace or recording",
+        "groups.epoch_guards": "only a fact for all inputs: no system, trace or recording has KIP-848",
         "committing._unnamed": "no recorded client commits for a group without a name, and the systems name theirs",
         "completing.is_given_up": "its sender alone knows that a marker is sent no more: sent again it is refused",
         "coordinator.look_up": "all but the proofs look tables up by numbers; the mutants look up terms otherwise",

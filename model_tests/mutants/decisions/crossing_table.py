@@ -34,6 +34,6 @@ def write_cells(cells: Iterable[CrossingCell], path: Path | None = None) -> None
     CROSSING.write(map(asdict, cells), path=path)
 
 
-def _cell(said: Row) -> CrossingCell:
-    known = {part.name: said[part.name] for part in fields(CrossingCell) if part.name in said}
-    return CrossingCell(**{**known, "sight": Sight(said["sight"]), "rules": tuple(said.get("rules", ()))})
+def _cell(row: Row) -> CrossingCell:
+    known = {part.name: row[part.name] for part in fields(CrossingCell) if part.name in row}
+    return CrossingCell(**{**known, "sight": Sight(row["sight"]), "rules": tuple(row.get("rules", ()))})

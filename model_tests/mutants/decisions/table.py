@@ -36,9 +36,9 @@ def write(found: Iterable[HuntResult], path: Path | None = None) -> None:
     TABLE.write(map(asdict, found), path=path)
 
 
-def _found(said: Row) -> HuntResult:
-    known = {part.name: said[part.name] for part in fields(HuntResult) if part.name in said}
-    return HuntResult(**{**known, "fate": MutantFate(said["fate"]), "rules": tuple(said.get("rules", ()))})
+def _found(row: Row) -> HuntResult:
+    known = {part.name: row[part.name] for part in fields(HuntResult) if part.name in row}
+    return HuntResult(**{**known, "fate": MutantFate(row["fate"]), "rules": tuple(row.get("rules", ()))})
 
 
 def counted(found: Iterable[HuntResult]) -> dict[str, int]:

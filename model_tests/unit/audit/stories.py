@@ -1,5 +1,6 @@
 """Audit cases as rows: what a broker's logs contain, written as a story, and everything that an audit finds in them."""
 
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -31,16 +32,20 @@ class AuditCase:
 
     Attributes:
         name: what is the matter with the logs.
-        story: the logs, in the language of `StoryWriter`.
+        story: the logs, in the language of `StoryWriter`; empty where they are a recording's.
         findings: one text for each, as `described` writes them.
         says: words of the findings' messages.
         not_said: words that no message has.
         remedy: words of the findings' remedies.
-        damage: words for each damage, in order; here and below, " ... " is between words of one line.
+        damage: words of the path and message of each damage, in order.
+            Here and below, " ... " is between words of one line.
         counts: the transactions by status, as "committed=1 open=1"; empty where the case is not about them.
         missing: how often the join misses which evidence, as "2 x why"; None where the case is not about that.
         held: words of the line of each partition that is held back; None where the case is not about that.
         version: of transactions.
+        recording: the bundled log directory of which parts are copied.
+        parts: patterns of its folders and files.
+        apart: how findings begin that the case is not about.
         change: what is done to the cluster after the story.
         edit: what is done to the directory in which its logs are.
         kept: the records that the cleaner left of the coordinator's log, from its end (-1) or its begin (0) on.
@@ -50,7 +55,7 @@ class AuditCase:
     """
 
     name: str
-    story: str
+    story: str = ""
     findings: tuple[str, ...] = ()
     says: tuple[str, ...] = ()
     not_said: tuple[str, ...] = ()
@@ -60,6 +65,9 @@ class AuditCase:
     missing: tuple[str, ...] | None = None
     held: tuple[str, ...] | None = None
     version: int = 0
+    recording: str = ""
+    parts: tuple[str, ...] = ()
+    apart: str = "-"
     change: Change | None = None
     edit: Callable[[Path], None] | None = None
     kept: tuple[int, ...] | None = None
@@ -68,7 +76,7 @@ class AuditCase:
     flushed: Mapping[str, int] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        return f"{self.name}, version {self.version}"
+        return self.name if self.recording else f"{self.name}, version {self.version}"
 
 
 def each_version(*cases: AuditCase) -> tuple[AuditCase, ...]:
@@ -76,19 +84,20 @@ def each_version(*cases: AuditCase) -> tuple[AuditCase, ...]:
     return tuple(replace(case, version=version) for case in cases for version in (0, 2))
 
 
-def hold(case: AuditCase, directory: Path) -> AuditReport:
+def hold(case: AuditCase, directory: Path, recordings: Path = Path()) -> AuditReport:
     """Write the logs of a case, audit them, and compare what is found with what is expected."""
-    report = run([written(case, directory)])
+    report = run([copied(case, recordings, directory) if case.recording else written(case, directory)])
     messages = [finding.message for _, finding in report.findings]
     remedies = [finding.remedy for _, finding in report.findings]
-    assert sorted(case.findings) == sorted(described(report)), messages
+    found = [text for text in described(report) if not text.startswith(case.apart)]
+    assert sorted(case.findings) == sorted(found), messages
     for word in case.says:
         assert any(word in message for message in messages), (word, messages)
     for word in case.not_said:
         assert not any(word in message for message in messages), (word, messages)
     for word in case.remedy:
         assert any(word in remedy for remedy in remedies), (word, remedies)
-    _match(case.damage, [bad.message for bad in report.damage])
+    _match(case.damage, [f"{bad.path} {bad.message}" for bad in report.damage])
     if case.counts:
         assert case.counts == " ".join(f"{name}={count}" for name, count in sorted(report.transactions.counts.items()))
     if case.missing is not None:
@@ -114,13 +123,33 @@ def _match(expected: tuple[str, ...], lines: list[str]) -> None:
 
 
 def described(report: AuditReport) -> list[str]:
-    """Each finding: how sure, which rule, where, of which id or producer, and the step that failed."""
+    """Each finding: how sure, which rule, where, of which id or producer, and the step that failed.
+
+    Where directories of several brokers were given, the place begins with that of the broker.
+    """
     texts = []
+    several = len({Path(one.path).parent for one in report.audited}) > 1
     for one, finding in report.findings:
         whose = finding.transactional_id or (f"producer {finding.producer_id}" if finding.producer_id >= 0 else "")
-        parts = (f"{finding.severity} {finding.rule.id} {one.topic}-{one.partition}@{finding.offset}", whose)
+        place = f"{Path(one.path).parent.name}/" * several + f"{one.topic}-{one.partition}@{finding.offset}"
+        parts = (f"{finding.severity} {finding.rule.id} {place}", whose)
         texts.append(", ".join((*filter(None, parts), *filter(None, (finding.step,)))))
     return texts
+
+
+def copied(case: AuditCase, recordings: Path, directory: Path) -> Path:
+    """Parts of a recording, edited."""
+    source = recordings / case.recording
+    for part in sorted({each for pattern in case.parts for each in source.glob(pattern)}):
+        place = directory / part.relative_to(source)
+        if part.is_dir():
+            shutil.copytree(part, place)
+        else:
+            place.parent.mkdir(exist_ok=True)
+            shutil.copy2(part, place)
+    if case.edit is not None:
+        case.edit(directory)
+    return directory
 
 
 def written(case: AuditCase, directory: Path) -> Path:

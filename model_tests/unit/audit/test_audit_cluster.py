@@ -1,6 +1,7 @@
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -17,14 +18,20 @@ from model_tests.audit.changes import (
     outside_transactions,
     with_change,
 )
-from model_tests.audit.findings import Finding
 from model_tests.audit.recorded import CLUSTER, CLUSTER_RUNNING, KAFKA_3_9, journal
 from model_tests.audit.report import AuditReport
 from model_tests.audit.run import run
-from model_tests.common.reports import HOLDS, VIOLATED
+from model_tests.common.reports import HOLDS
 from model_tests.histories.severity import Severity
+from model_tests.unit.audit.directory_edits import Edit, edits, gone
+from model_tests.unit.audit.stories import AuditCase, hold
+from spec.vocabulary import Api
 
 ZOMBIE, OFFSETS, UNCLEAN = "zombie-0", "__consumer_offsets-0", "unclean2-2"
+WATERMARKS: Final = "replication-offset-checkpoint"
+SHORT: Final = 522
+"""Where the log of `ZOMBIE` ends without its last three batches."""
+
 COORDINATORS = tuple(f"__transaction_state-{number}" for number in range(4))
 
 
@@ -106,88 +113,166 @@ def test_a_broker_that_missed_the_end_is_behind(recordings: Path) -> None:
     assert surely(run(brokers)) == []
 
 
-CHANGES: dict[str, tuple[str, int, Callable[[bytearray], None], tuple[str, ...], str]] = {
-    "a bit of a record": (ZOMBIE, 405, flipped, ("n2",), "repl.prefix_agreement"),
-    "a bit on the leader": (ZOMBIE, 405, flipped, ("n1",), "repl.prefix_agreement"),
-    "an earlier leader epoch": (ZOMBIE, 405, in_leader_epoch(9), ("n2",), "repl.prefix_agreement"),
-    "a later leader epoch": (ZOMBIE, 405, in_leader_epoch(11), ("n3",), "repl.prefix_agreement"),
-    "the first batch of an epoch, of two replicas": (UNCLEAN, 64, in_leader_epoch(1), ("n3",), "repl.prefix_agreement"),
-    "a falling leader epoch everywhere": (ZOMBIE, 405, in_leader_epoch(9), BROKERS, "repl.prefix_agreement"),
-    "a leader epoch without a leader": (ZOMBIE, 532, in_leader_epoch(40), BROKERS, "repl.prefix_agreement"),
-    "a coordinator that never was": (ZOMBIE, 437, in_coordinator_epoch(99), BROKERS, "fence.coordinator_epoch"),
-    "a marker on one replica": (ZOMBIE, 409, in_coordinator_epoch(14), ("n2",), "repl.prefix_agreement"),
-    "offsets without a transaction": (OFFSETS, 104, outside_transactions, BROKERS, "offsets.atomic"),
-    "offsets of an aborted transaction": (OFFSETS, 104, flipped, ("n3",), "repl.prefix_agreement"),
-    "a record of the coordinator": ("__transaction_state-1", 50, flipped, ("n3",), "repl.prefix_agreement"),
-}
+ELECTIONS: Final = "known repl.committed_survives n1/__cluster_metadata-0"
+"""How the findings begin that report of unclean elections."""
 
 
-@pytest.mark.parametrize("name", CHANGES)
-def test_one_changed_batch_is_one_finding(recordings: Path, tmp_path: Path, name: str) -> None:
-    """At its offset, on the replica that differs or once for all, by its rule, and nothing else."""
-    partition, offset, change, nodes, rule = CHANGES[name]
-    cluster = copied(recordings, tmp_path / "cluster", partition)
-    with_change(cluster, partition, offset, change, *nodes)
+def of_cluster(
+    name: str,
+    edit: Edit,
+    *findings: str,
+    parts: tuple[str, ...] = (ZOMBIE,),
+    controlled: bool = True,
+    says: tuple[str, ...] = (),
+    damage: tuple[str, ...] = (),
+) -> AuditCase:
+    """Partitions of the cluster, with all files beside them and one copy of the controller's log, edited."""
+    files = ("n?/*checkpoint", "n?/*.properties", "n?/.kafka_cleanshutdown")
+    controller = (f"n1/{CONTROLLER_LOG}",) * controlled
+    copied = (*files, *controller, *(f"n?/{part}" for part in parts))
+    return AuditCase(
+        name, "", findings, says, damage=damage, recording=CLUSTER, parts=copied, apart=ELECTIONS, edit=edit
+    )
 
-    report = run([cluster])
 
-    assert found(report, *Severity) == [(rule, nodes[0], partition, offset)]
-    assert report.damage == ()
-    assert report.exit_code == VIOLATED
+def batch(partition: str, offset: int, change: Callable[[bytearray], None], *nodes: str) -> Edit:
+    """A batch is changed on these brokers, on all where none is named."""
+    return lambda cluster: with_change(cluster, partition, offset, change, *nodes)
 
 
-@pytest.mark.parametrize(
-    ("partition", "offset", "change", "rule"),
-    [
-        (ZOMBIE, 532, in_coordinator_epoch(3), "fence.coordinator_epoch"),
-        (OFFSETS, 106, as_commit, "txn.one_outcome"),
-    ],
-    ids=["stale", "of another outcome"],
+def shortened(cluster: Path) -> None:
+    """The last three batches of a replica are gone."""
+    assert cut(cluster, ZOMBIE, "n3", batches=3) == SHORT
+
+
+def watermark(node: str, offset: int) -> Edit:
+    """The checkpoint of a broker has another high watermark."""
+
+    def edit(cluster: Path) -> None:
+        checkpoint = cluster / node / WATERMARKS
+        checkpoint.write_text(checkpoint.read_text().replace("zombie 0 533", f"zombie 0 {offset}"))
+
+    return edit
+
+
+def topic_made_anew(cluster: Path) -> None:
+    """The folder on one broker is of an earlier topic of the name."""
+    folder = cluster / "n1" / ZOMBIE
+    (folder / "leader-epoch-checkpoint").unlink()
+    (folder / "partition.metadata").write_text("version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAABw\n")
+
+
+def differs(
+    name: str, partition: str, offset: int, change: Callable[[bytearray], None], node: str, step: str = "Fetch"
+) -> AuditCase:
+    """One batch of one replica is changed."""
+    finding = f"violation repl.prefix_agreement {node}/{partition}@{offset}, {step}"
+    return of_cluster(name, batch(partition, offset, change, node), finding, parts=(partition,))
+
+
+def everywhere(
+    name: str, partition: str, offset: int, change: Callable[[bytearray], None], rule: str, step: str
+) -> AuditCase:
+    """One batch of all replicas is changed."""
+    finding = f"violation {rule} n1/{partition}@{offset}, {step}"
+    return of_cluster(name, batch(partition, offset, change, *BROKERS), finding, parts=(partition,))
+
+
+CASES: Final = (
+    differs("a bit of a record", ZOMBIE, 405, flipped, "n2"),
+    differs("a bit on the leader", ZOMBIE, 405, flipped, "n1"),
+    differs("an earlier leader epoch", ZOMBIE, 405, in_leader_epoch(9), "n2", Api.PRODUCE),
+    differs("a later leader epoch", ZOMBIE, 405, in_leader_epoch(11), "n3", Api.PRODUCE),
+    differs("the first batch of an epoch, of two replicas", UNCLEAN, 64, in_leader_epoch(1), "n3"),
+    everywhere(
+        "a falling leader epoch everywhere", ZOMBIE, 405, in_leader_epoch(9), "repl.prefix_agreement", Api.PRODUCE
+    ),
+    everywhere(
+        "a leader epoch without a leader", ZOMBIE, 532, in_leader_epoch(40), "repl.prefix_agreement", Api.PRODUCE
+    ),
+    everywhere(
+        "a coordinator that never was",
+        ZOMBIE,
+        437,
+        in_coordinator_epoch(99),
+        "fence.coordinator_epoch",
+        "producer 4, WriteTxnMarkers",
+    ),
+    differs("a marker on one replica", ZOMBIE, 409, in_coordinator_epoch(14), "n2"),
+    everywhere(
+        "offsets without a transaction",
+        OFFSETS,
+        104,
+        outside_transactions,
+        "offsets.atomic",
+        "producer 2001, TxnOffsetCommit",
+    ),
+    differs("offsets of an aborted transaction", OFFSETS, 104, flipped, "n3"),
+    differs("a record of the coordinator", "__transaction_state-1", 50, flipped, "n3"),
+    of_cluster(
+        "a marker of a stale coordinator",
+        batch(ZOMBIE, 532, in_coordinator_epoch(3)),
+        f"violation fence.coordinator_epoch n1/{ZOMBIE}@532, zmb-5, WriteTxnMarkers",
+        parts=(ZOMBIE, *COORDINATORS),
+    ),
+    of_cluster(
+        "a marker of another outcome than the coordinator's log has",
+        batch(OFFSETS, 106, as_commit),
+        f"violation txn.one_outcome n1/{OFFSETS}@106, ctp-0, WriteTxnMarkers",
+        says=("orders-0 = 1667",),
+        parts=(OFFSETS, *COORDINATORS),
+    ),
+    of_cluster(
+        "a replica lost committed records, and was stopped",
+        shortened,
+        f"violation repl.hw_bounds n3/{ZOMBIE}@{SHORT}",
+    ),
+    of_cluster(
+        "a replica lost committed records, or was killed",
+        edits(shortened, gone("n3/.kafka_cleanshutdown")),
+        f"undecided repl.hw_bounds n3/{ZOMBIE}@{SHORT}",
+    ),
+    of_cluster(
+        "a replica that was in sync to the end is short, and says otherwise",
+        edits(shortened, watermark("n3", SHORT)),
+        f"violation repl.hw_bounds n3/{ZOMBIE}@{SHORT}",
+        f"undecided lso.bounds n3/{ZOMBIE}@515",
+    ),
+    of_cluster(
+        "a replica has what the leader before an unclean election appended",
+        batch(UNCLEAN, 252, in_leader_epoch(4), "n3"),
+        f"known repl.prefix_agreement n3/{UNCLEAN}@252, Fetch",
+        says=("unclean election of broker 1 for leader epoch 5",),
+        damage=("says epoch 5 from offset 252, but the batch at offset 252 has leader epoch 4",),
+        parts=(UNCLEAN,),
+    ),
+    of_cluster(
+        "two batches of one leader, after unclean elections: the first replica is held against the others",
+        batch(UNCLEAN, 284, flipped, "n3"),
+        f"violation repl.prefix_agreement n1/{UNCLEAN}@284, Fetch",
+        parts=(UNCLEAN,),
+    ),
+    of_cluster(
+        "no high watermark is known, and two copies differ under one leader",
+        edits(batch(ZOMBIE, 405, flipped, "n2"), gone(*(f"{node}/{WATERMARKS}" for node in BROKERS))),
+        f"suspicious repl.prefix_agreement n2/{ZOMBIE}@405, Fetch",
+        controlled=False,
+    ),
+    of_cluster(
+        "a folder of an earlier topic of the name has neither its leaders nor its replicas",
+        edits(batch(ZOMBIE, 532, in_leader_epoch(40), "n1"), topic_made_anew),
+    ),
+    of_cluster(
+        "what lies above a high watermark differs: it will be truncated",
+        edits(batch(ZOMBIE, 532, flipped, "n2"), watermark("n2", 532)),
+    ),
 )
-def test_a_changed_marker_is_found_with_its_transaction(
-    recordings: Path, tmp_path: Path, partition: str, offset: int, change: Callable[[bytearray], None], rule: str
-) -> None:
-    """The coordinator's log has the epoch and the outcome that it should have; offsets are named."""
-    cluster = copied(recordings, tmp_path / "cluster", partition, *COORDINATORS)
-    with_change(cluster, partition, offset, change)
-
-    report = run([cluster])
-
-    assert surely(report) == [(rule, "n1", partition, offset)]
-    offsets = [finding.message for _, finding in report.findings if "orders-0 = 1667" in finding.message]
-    assert bool(offsets) == (partition == OFFSETS)
 
 
-def only(report: AuditReport) -> Finding:
-    """The one finding that is not about elections."""
-    (finding,) = [finding for one, finding in report.findings if one.topic != "__cluster_metadata"]
-    return finding
-
-
-@pytest.mark.parametrize("stopped", [True, False], ids=["stopped", "killed"])
-def test_a_replica_that_lost_committed_records_is_named(recordings: Path, tmp_path: Path, stopped: bool) -> None:
-    """Its end is below its own high watermark; only a clean stop rules out that a crash explains it."""
-    cluster = copied(recordings, tmp_path / "cluster", ZOMBIE)
-    end = cut(cluster, ZOMBIE, "n3", batches=3)
-    if not stopped:
-        (cluster / "n3" / ".kafka_cleanshutdown").unlink()
-
-    finding = only(run([cluster]))
-
-    assert (finding.rule.id, finding.offset) == ("repl.hw_bounds", end)
-    assert finding.severity is (Severity.VIOLATION if stopped else Severity.UNDECIDED)
-
-
-def test_a_short_log_is_named_whatever_its_own_checkpoint_says(recordings: Path, tmp_path: Path) -> None:
-    """Broker 3 was in sync to the end; the others know that more is committed than it has."""
-    cluster = copied(recordings, tmp_path / "cluster", ZOMBIE)
-    end = cut(cluster, ZOMBIE, "n3", batches=3)
-    checkpoint = cluster / "n3" / "replication-offset-checkpoint"
-    checkpoint.write_text(checkpoint.read_text().replace("zombie 0 533", f"zombie 0 {end}"))
-
-    report = run([cluster])
-
-    assert surely(report) == [("repl.hw_bounds", "n3", ZOMBIE, end)]
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_what_differs_among_replicas_is_one_finding(recordings: Path, tmp_path: Path, case: AuditCase) -> None:
+    """At its offset, on the replica that differs or once for all, by its rule, and nothing else."""
+    hold(case, tmp_path, recordings)
 
 
 def test_replicas_that_were_cleaned_apart_do_not_differ(recordings: Path, tmp_path: Path) -> None:
@@ -208,62 +293,6 @@ def test_replicas_that_were_cleaned_apart_do_not_differ(recordings: Path, tmp_pa
 
     assert report.cluster.replicated == 1
     assert [one for one in surely(report) if one[0] == "repl.prefix_agreement"] == []
-
-
-def test_another_history_after_an_unclean_election_is_known(recordings: Path, tmp_path: Path) -> None:
-    """A replica still has what the leader before the election appended, where the others have the next leader's."""
-    cluster = copied(recordings, tmp_path / "cluster", UNCLEAN)
-    with_change(cluster, UNCLEAN, 252, in_leader_epoch(4), "n3")
-
-    finding = only(run([cluster]))
-
-    assert (finding.rule.id, finding.severity, finding.offset) == ("repl.prefix_agreement", Severity.KNOWN, 252)
-    assert "unclean election of broker 1 for leader epoch 5" in finding.message
-
-
-def test_a_difference_within_an_epoch_is_a_violation_after_unclean_elections_too(
-    recordings: Path, tmp_path: Path
-) -> None:
-    """No election explains two batches of one leader at the same offset."""
-    cluster = copied(recordings, tmp_path / "cluster", UNCLEAN)
-    with_change(cluster, UNCLEAN, 284, flipped, "n3")
-
-    finding = only(run([cluster]))
-
-    assert (finding.severity, finding.offset) == (Severity.VIOLATION, 284)
-
-
-def test_without_high_watermarks_a_difference_under_one_leader_is_suspicious(recordings: Path, tmp_path: Path) -> None:
-    """Two copies alone do not show which of their records were committed; but a leader wrote one of them only."""
-    cluster = copied(recordings, tmp_path / "cluster", ZOMBIE, controlled=False)
-    with_change(cluster, ZOMBIE, 405, flipped, "n2")
-    for node in BROKERS:
-        (cluster / node / "replication-offset-checkpoint").unlink()
-
-    finding = only(run([cluster]))
-
-    assert (finding.severity, finding.offset) == (Severity.SUSPICIOUS, 405)
-
-
-def test_a_folder_of_an_earlier_topic_of_the_name_is_judged_by_itself(recordings: Path, tmp_path: Path) -> None:
-    """A topic that was deleted and made anew has another id: neither its leaders nor its replicas are the same."""
-    cluster = copied(recordings, tmp_path / "cluster", ZOMBIE)
-    with_change(cluster, ZOMBIE, 532, in_leader_epoch(40), "n1")
-    (cluster / "n1" / ZOMBIE / "leader-epoch-checkpoint").unlink()
-    metadata = cluster / "n1" / ZOMBIE / "partition.metadata"
-    metadata.write_text("version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAABw\n")
-
-    assert found(run([cluster]), *Severity) == []
-
-
-def test_what_lies_above_a_high_watermark_may_differ(recordings: Path, tmp_path: Path) -> None:
-    """A broker that was killed may have records that no other replica has; it will truncate them when it returns."""
-    cluster = copied(recordings, tmp_path / "cluster", ZOMBIE)
-    with_change(cluster, ZOMBIE, 532, flipped, "n2")
-    checkpoint = cluster / "n2" / "replication-offset-checkpoint"
-    checkpoint.write_text(checkpoint.read_text().replace("zombie 0 533", "zombie 0 532"))
-
-    assert found(run([cluster]), *Severity) == []
 
 
 def test_an_older_copy_of_the_controllers_log_proves_nothing_newer_wrong(recordings: Path, tmp_path: Path) -> None:

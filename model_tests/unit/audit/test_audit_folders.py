@@ -34,53 +34,6 @@ def violations(report: AuditReport) -> list[str]:
     return [f"{log.topic}-{log.partition} {one.rule.id}" for log, one in report.findings if one.severity == "violation"]
 
 
-def exchanged(broker: Path, left: str, right: str) -> AuditReport:
-    """The audit where two folders have changed names: both are named, and nothing is blamed."""
-    between = broker / "between"
-    (broker / left).rename(between)
-    (broker / right).rename(broker / left)
-    between.rename(broker / right)
-    report = audited(broker)
-    assert violations(report) == []
-    assert [Path(bad.path).name for bad in report.damage] == [left, right]
-    return report
-
-
-def test_folders_of_two_topics_that_changed_names_are_named_and_nothing_else_is(broker: Path) -> None:
-    """Their topic ids are those of the other folders of the other topic; no transaction is blamed for it."""
-    report = exchanged(broker, "orders-1", "payments-0")
-
-    assert "its topic id in partition.metadata is that of payments" in report.damage[0].message
-    assert "its topic id in partition.metadata is that of orders" in report.damage[1].message
-
-
-@pytest.mark.parametrize(("left", "right"), [("orders-0", "orders-1"), ("payments-0", "payments-2")])
-def test_folders_of_one_topic_that_changed_names_are_named_and_nothing_else_is(
-    broker: Path, left: str, right: str
-) -> None:
-    """The coordinator registered each other's transactions for them."""
-    before = audited(broker).transactions.counts
-    report = exchanged(broker, left, right)
-
-    whose = [f"its transactions are those of partition {name[-1]} of {name[:-2]}" for name in (right, left)]
-    assert [bad.message.startswith(own) for bad, own in zip(report.damage, whose, strict=True)] == [True, True]
-    assert report.transactions.counts == before
-
-
-@pytest.mark.slow
-def test_three_folders_of_one_topic_that_changed_names_are_reported_as_what_they_are(broker: Path) -> None:
-    """No two of them changed places."""
-    before = audited(broker).transactions.counts
-    for old, new in (("0", "x"), ("1", "0"), ("2", "1"), ("x", "2")):
-        (broker / f"payments-{old}").rename(broker / f"payments-{new}")
-
-    report = audited(broker)
-
-    whose = [bad.message.partition(" of payments")[0] for bad in report.damage]
-    assert whose == [f"its transactions are those of partition {number}" for number in (1, 2, 0)]
-    assert (violations(report), report.transactions.counts) == ([], before)
-
-
 def without_markers(folder: Path, count: int) -> None:
     """Some markers in the middle of a partition are data without a producer; its indexes were not copied."""
     for index in folder.glob("*index"):
@@ -109,23 +62,6 @@ def test_what_two_folders_lack_does_not_make_them_each_others(broker: Path) -> N
     assert sorted(lacking) == ["orders-0 txn.marker_once", "orders-1 txn.marker_once"]
     assert min(lacking.values()) >= 2
     assert report.damage == ()
-
-
-def test_coordinators_folders_that_changed_names_are_read_as_what_they_are(broker: Path) -> None:
-    """The hash of each transactional id gives its partition; the join is as before."""
-    before = audited(broker).transactions.counts
-    report = exchanged(broker, "__transaction_state-0", "__transaction_state-1")
-
-    assert "its transactional ids belong to partition 1 of 4" in report.damage[0].message
-    assert "its transactional ids belong to partition 0 of 4" in report.damage[1].message
-    assert report.transactions.counts == before
-
-
-def test_a_topic_id_that_no_other_folder_has_is_no_evidence(broker: Path) -> None:
-    """The topic may have been made anew."""
-    (broker / "orders-1" / "partition.metadata").write_text("version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAABw\n")
-
-    assert audited(broker).damage == ()
 
 
 def here(count: int, given: tuple[int, ...]) -> list[tuple[int, list[str]]]:

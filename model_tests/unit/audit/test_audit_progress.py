@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from rich.console import Console
 
-from model_tests.audit.progress import said, shown, tasks_done
+from model_tests.audit.progress import progress_line, shown, tasks_done
 
 
 @dataclass
@@ -36,7 +36,7 @@ def looked_at(terminal: bool, seconds: float) -> str:
 def test_an_audit_reports_bytes_partitions_and_rate() -> None:
     """By the tasks that are done; a stage that has ended is passed over."""
     assert tasks_done(Running()) == (2, 8)
-    assert said(1_000_000, 4_000_000, 12, (2, 8), 2.0) == (
+    assert progress_line(1_000_000, 4_000_000, 12, (2, 8), 2.0) == (
         "about 1.0 MB of 4.0 MB in 12 partitions, 2 of 8 tasks, 500.0 kB/s"
     )
 

@@ -11,12 +11,12 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
+from model_tests.audit.checksums import ChecksumReader, sound_batches
 from model_tests.audit.kafka_log import PLAN_OPTION, verdict_options
 from model_tests.audit.options import DEFAULTS
 from model_tests.audit.verdict_tasks import AuditPlan
 from model_tests.bench import __main__ as bench
 from model_tests.bench import memory, trace_batches
-from model_tests.bench.checksums import ChecksumReader, sound_batches
 from model_tests.bench.log_files import client_batches
 from model_tests.bench.memory import computed_seconds, peak_mebibytes
 from model_tests.bench.serving import Load, messages, served, transactions

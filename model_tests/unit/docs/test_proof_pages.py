@@ -18,11 +18,13 @@ from spec.engines.verdict import Unknown
 from spec.rules import Rule
 from spec.systems.assumptions import ids as ids_of
 from spec.systems.assumptions import registered
+from spec.systems.chain import LINKS
 from spec.systems.ids.system import ids
 
 facts = extension("proof_facts")
 pages = extension("proof_pages")
 judged = extension("judged_pages")
+chain = extension("chain_pages")
 
 
 @pytest.fixture(scope="module")
@@ -123,3 +125,12 @@ def test_the_page_has_every_step_that_is_judged() -> None:
     steps = [lemma for name in judged.ELSEWHERE for version in (1, 2) for lemma in SYSTEMS[name](version).steps]
     assert all(lemma.sentence in text and lemma.action.name in text for lemma in steps)
     assert all(action in text for reasons in judged.ELSEWHERE.values() for action in (*reasons, *judged.LEFT_OUT))
+
+
+def test_the_page_has_every_link_of_the_chain() -> None:
+    """With both sides, its control, and what stays in words."""
+    text = "\n".join(node.astext() for node in chain.ProofChain.__new__(chain.ProofChain).run())
+
+    for link in LINKS:
+        names = (f"{system}.{name}" for side in (link.shows, link.takes) for system in side for name in side[system])
+        assert all(part in text for part in (link.sentence, link.in_words, link.formula, str(link.control), *names))

@@ -65,7 +65,7 @@ def test_state_is_recovered_in_all_circumstances(derivations: list[RecoveredStat
     for seed in range(100):
         run_on_disk(seed, Ledger(asks_decision=False))
 
-    reached = Counter(name for name, said in CIRCUMSTANCES.items() for d in derivations if said in d.said)
+    reached = Counter(name for name, message in CIRCUMSTANCES.items() for d in derivations if message in d.message)
     assert [] == [name for name in CIRCUMSTANCES if reached[name] < 10]
     assert sum(1 for derived in derivations if derived.expected_warning and derived.warned) >= 10
 

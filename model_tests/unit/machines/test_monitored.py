@@ -66,8 +66,8 @@ def test_a_defect_is_named_at_the_step_that_shows_it(name: str) -> None:
         ledger = next(ledger for ledger in accounts(run) if by_monitor(ledger, defect.rule))
 
     found, seen = by_monitor(ledger, defect.rule)[0], ledger.seen_by_invariants()
-    assert f" breaks {defect.rule.id} at " in found.said
-    assert "; allowed " in found.said
+    assert f" breaks {defect.rule.id} at " in found.message
+    assert "; allowed " in found.message
     assert seen is None or seen.seen_by == "invariant"
 
 

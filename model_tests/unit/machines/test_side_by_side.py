@@ -41,4 +41,4 @@ def test_reference_that_stops_differs() -> None:
     DecisionComparison("nothing", rules.TXN_TIMEOUT, lambda: [(1,)], lambda _: True, stops).compare(ledger)
 
     assert [found.rule for found in ledger.broken] == [rules.TXN_TIMEOUT]
-    assert "stops: ValueError" in ledger.broken[0].said
+    assert "stops: ValueError" in ledger.broken[0].message

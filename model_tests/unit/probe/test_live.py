@@ -14,6 +14,7 @@ from model_tests.common.addresses import addresses_of
 from model_tests.common.reports import HOLDS, VIOLATED, BadInput
 from model_tests.conform.replay import run as replayed
 from model_tests.probe.client import Sent
+from model_tests.probe.directed import directed
 from model_tests.probe.observing import Level
 from model_tests.probe.play import Player
 from model_tests.probe.played import PlayedSession
@@ -45,6 +46,12 @@ def test_a_sound_broker_agrees_and_is_left_as_it_was(sound: str, tmp_path: Path)
     assert HOLDS == report.exit_code, [str(cause.signature) for cause in report.causes.values()]
     assert {"A", "B", "C", "D", "R"} == set(report.families)
     assert report.steps > 100
+    assert (
+        LEAN.sessions
+        == report.origins["drawn"]
+        == report.sessions - report.origins["directed"] - report.origins["probing"]
+    )
+    assert len(directed()) == report.origins["directed"] < report.origins["probing"]
     assert not report.left
     again = replayed([tmp_path / "sessions.ndjson"], jobs=1)
     assert (report.steps, 0, []) == (again.steps, again.disagreed_steps, again.damage)

@@ -8,9 +8,9 @@ import pytest
 pytest.importorskip("kafka.protocol", reason="the wire protocol needs kafka-python")
 
 from model_tests.common.reports import HOLDS, VIOLATED
+from model_tests.probe.families import DRAWS
 from model_tests.probe.options import AUTO
 from model_tests.probe.probes import differing, neighbours, seen_between
-from model_tests.probe.script import DRAWS
 from model_tests.serve.defects import DEFECTS
 from model_tests.unit.probe.served import LEAN, probed, served
 from spec.versions import RELEASES, Profile

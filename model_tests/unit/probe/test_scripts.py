@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 from model_tests.common.reports import BadInput
+from model_tests.probe.families import DRAWS, drawn
 from model_tests.probe.options import seconds_of
-from model_tests.probe.script import COPY, DRAWS, drawn
+from model_tests.probe.script import COPY
 from model_tests.probe.target import Pace, java_hash
 
 

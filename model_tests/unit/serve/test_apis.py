@@ -24,6 +24,7 @@ from reference.log.codecs import Codec
 from reference.server.configs import max_message_bytes
 from reference.server.errors import ServerError
 from reference.server.produce_api import MOST_PLAIN_BYTES
+from reference.server.service import Fields
 from reference.wire.codec import MalformedRequest
 from spec.versions import KAFKA_2_0, NEWEST, PROFILES
 from spec.vocabulary import ErrorCode
@@ -357,3 +358,62 @@ def test_coordinators_are_spread_over_the_nodes() -> None:
     assert all({0, 1, 2} == {each.node_id for each in one} for one in found)
     refused = bench.ask("FindCoordinator", 6, {"key_type": 2, "coordinator_keys": ["g:t:0"]}).coordinators[0]
     assert ErrorCode.INVALID_REQUEST == refused.error_code
+
+
+# --- AddPartitionsToTxn between brokers -----------------------------------------------------------------------
+
+
+def asked_of(name: str, identity: dict[str, int], partitions: list[int], *, verify_only: bool = False) -> Fields:
+    """One transaction of a request that brokers send."""
+    topics = [{"name": "orders", "partitions": partitions}]
+    producer = {"producer_id": identity["producer_id"], "producer_epoch": identity["epoch"]}
+    return {"transactional_id": name, **producer, "verify_only": verify_only, "topics": topics}
+
+
+def added(answer: Any) -> dict[str, dict[int, int]]:
+    """The errors by transactional id and partition."""
+    return {
+        each.transactional_id: {
+            part.partition_index: part.partition_error_code
+            for topic in each.topic_results
+            for part in topic.results_by_partition
+        }
+        for each in answer.results_by_transaction
+    }
+
+
+def test_partitions_of_several_transactions_are_added_or_verified(bench: Bench) -> None:
+    """Each transaction has its own answers, and an unknown partition fails its own transaction alone."""
+    one, two, three = (initialized(bench, name) for name in ("one", "two", "three"))
+    transactions = [
+        asked_of("one", one, [0, 1]),
+        asked_of("one-again", one, [0]),
+        asked_of("two", two, [0, 7]),
+        asked_of("three", three, [0], verify_only=True),
+    ]
+    answer = bench.ask("AddPartitionsToTxn", 5, {"transactions": transactions})
+
+    unknown, skipped = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.OPERATION_NOT_ATTEMPTED
+    assert 0 == answer.error_code
+    assert added(answer) == {
+        "one": {0: 0, 1: 0},
+        "one-again": {0: ErrorCode.INVALID_PRODUCER_ID_MAPPING},
+        "two": {0: skipped, 7: unknown},
+        "three": {0: ErrorCode.TRANSACTION_ABORTABLE},
+    }
+    verified = bench.ask("AddPartitionsToTxn", 4, {"transactions": [asked_of("one", one, [1], verify_only=True)]})
+    assert {"one": {1: 0}} == added(verified)
+    assert [] == bench.judged_whole()
+
+
+def test_a_record_that_cannot_be_written_fails_the_whole_request() -> None:
+    """Under transaction version 0 no record holds the version of a broker's client; what comes later is not done."""
+    bench = Bench(NEWEST.under(0))
+    bench.service.create_topic("orders", 1)
+    one, two = (initialized(bench, name) for name in ("one", "two"))
+    transactions = [asked_of("one", one, [0]), asked_of("two", two, [0], verify_only=True)]
+
+    answer = bench.ask("AddPartitionsToTxn", 5, {"transactions": transactions})
+
+    assert (ErrorCode.UNSUPPORTED_VERSION, []) == (answer.error_code, answer.results_by_transaction)
+    assert [] == bench.judged_whole()

@@ -19,7 +19,7 @@ from model_tests.common.reports import HOLDS, NOTHING_JUDGED, VIOLATED
 from model_tests.serve import command, replay
 from model_tests.serve.cluster import Cluster, SpecificationViolated
 from model_tests.serve.defects import DEFECTS
-from model_tests.serve.lines_drawn import said
+from model_tests.serve.lines_drawn import described
 from model_tests.serve.shrink_log import fewest, kind_of
 from model_tests.unit.serve.applications import ApplicationOutcomes, ApplicationTransactions
 
@@ -103,7 +103,7 @@ def test_lines_without_a_frame_are_reported_too() -> None:
         "pause, node 1, is away for 70 ms, leaves a zombie for 5 ms",
         "connection 4: lost, stray ms",
         "time passes",
-    ] == [said(line) for line in lines]
+    ] == [described(line) for line in lines]
 
 
 def test_no_line_that_matters_is_left_out() -> None:

@@ -195,7 +195,7 @@ SEEN = (
     ),
     ("coordinator_steps.verify: verifies is False", "question_changes_nothing", "txn.registered_before_data"),
     (
-        "coordinator_steps.add_offsets: asked stays as it was",
+        "coordinator_steps.add_offsets: inputs stays as it was",
         "partitions_join_what_is_open",
         "txn.registered_before_data",
     ),
@@ -203,6 +203,11 @@ SEEN = (
         "coordinator_steps.marked: completed(entry, target, profile) is never chosen",
         "last_marker_completes",
         "txn.atomic",
+    ),
+    (
+        "groups.epoch_guards: claim.epoch becomes claim.member_epoch (3)",
+        "present_epochs_commit",
+        "offsets.generation_fence",
     ),
     ("coordinator_steps.expire: TransactionEntry() is never chosen", "only_ids_at_rest_expire", "txn.expiry"),
     ("coordinator_steps.load: owing is never chosen", "new_coordinator_goes_on", "txn.failover"),

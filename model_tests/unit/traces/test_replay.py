@@ -12,7 +12,8 @@ from model_tests.common.reports import HOLDS, NOTHING_JUDGED, VIOLATED, BadInput
 from model_tests.monitor.files import trace_writer
 from model_tests.monitor.runs import run_of
 from model_tests.mutants.reference import PLANTED
-from model_tests.replay.replay import ReplayReport, run
+from model_tests.replay import replay
+from model_tests.replay.replay import AROUND, ReplayReport, run
 from model_tests.simulate.simulate import WORKLOADS, trace_of
 from model_tests.traces.schema import complete
 
@@ -71,6 +72,41 @@ def test_a_file_is_judged_as_it_is(tmp_path: Path) -> None:
     file = tmp_path / "traces.ndjson"
     assert {f"eos replay {file} --trace 0 --step {step}" for step in (3, 5)} == {v.replay for v in report.violations}
     assert report.violations == run(file, trace=0, step=3).violations
+
+
+@pytest.mark.parametrize("wrong", [(65, 74), ()], ids=["its first violation", "its end"])
+def test_of_a_long_trace_the_steps_around_one_are_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wrong: tuple[int, ...]
+) -> None:
+    """The first violation, or the end; how to see others is said, and `--step` shows them."""
+    monkeypatch.setattr(replay, "LONGEST", 100)
+    file = tmp_path / "traces.ndjson"
+    with trace_writer(file) as write:
+        write({**row, "error": 999} if row["step"] in wrong else row for row in trace_of(0, steps=120))
+
+    report, other = run(file), run(file, step=20)
+
+    assert [each.step for each in report.violations] == list(wrong)
+    middle = min(wrong, default=119)
+    shown = [row["step"] for row in report.shown]
+    assert shown == list(range(middle - AROUND, min(middle + AROUND, 119) + 1))
+    assert f"shown: steps {shown[0]} to {shown[-1]} of 120; --step shows others" in printed(report)
+    assert ("999" in printed(report)) == bool(wrong)
+    assert [row["step"] for row in other.shown] == list(range(20 - AROUND, 20 + AROUND + 1))
+    assert "--step shows others" not in printed(other)
+    assert report.to_json()["rows"] == [dict(row) for row in report.shown]
+
+
+def test_a_trace_that_is_not_long_is_shown_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Up to that length."""
+    monkeypatch.setattr(replay, "LONGEST", 100)
+    with trace_writer(tmp_path / "traces.ndjson") as write:
+        write(trace_of(0, steps=100))
+
+    report = run(tmp_path / "traces.ndjson")
+
+    assert len(report.shown) == 100
+    assert "--step shows others" not in printed(report)
 
 
 def test_a_trace_of_which_nothing_is_at_stake_is_no_success(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from model_tests.common.reports import BadInput
 from model_tests.corruption.bad.catalogue import BAD
 from model_tests.corruption.catalogue import CORRUPTIONS
 from model_tests.simulate import simulate
-from model_tests.simulate.simulation_job import said, shown
+from model_tests.simulate.simulation_job import progress_line, shown
 from model_tests.traces.schema_types import arrow_schema
 from spec.evidence import Layer, checks
 from spec.versions import PROFILES
@@ -86,7 +86,7 @@ def test_progress_is_shown_on_a_terminal(terminal: bool) -> None:
 
     assert terminal == ("40 of 100 traces, 8,000 steps" in shown_there.getvalue())
     assert terminal == ("40%" in shown_there.getvalue())
-    assert "1,500 of 3,000 traces, 700,000 steps, 350,000 steps/s" == said(1500, 3000, 700_000, 2.0)
+    assert "1,500 of 3,000 traces, 700,000 steps, 350,000 steps/s" == progress_line(1500, 3000, 700_000, 2.0)
 
 
 def test_a_short_run_shows_nothing() -> None:

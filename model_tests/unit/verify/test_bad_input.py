@@ -44,7 +44,7 @@ def test_the_true_system_passes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_an_unknown_answer_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the solver may not work at all, it is no success, and the obligations are named."""
-    monkeypatch.setattr(prove, "Settings", partial(SolverSettings, few=1, many=1))
+    monkeypatch.setattr(prove, "SolverSettings", partial(SolverSettings, few=1, many=1))
 
     found = proved(ids(), monkeypatch)
 

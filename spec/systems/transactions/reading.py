@@ -52,7 +52,15 @@ _READER, _PARTITION, _TXN, _BATCH, _LATER, _NEXT, _PRODUCER = range(len(_ABOUT))
 
 
 def is_before(view: TransactionLemmaView, txn: Term, batch: Term, later: Term, following: Term) -> Term:
-    """One batch of a producer id comes before another: by the epoch, or in one transaction by its number."""
+    """One batch of a producer id comes before another: by the epoch, or in one transaction by its number.
+
+    Args:
+        view: the state of the system, and what is asked of it.
+        txn: a client's transaction, by its number.
+        batch: its number among those of the transaction to the partition, from 0.
+        later: another transaction, or the same.
+        following: a batch of that one.
+    """
     one, other = view.who(txn), view.who(later)
     of_one = all_of(view.owner(txn) >= 0, view.owner(later) >= 0, one.producer_id == other.producer_id)
     within = all_of(txn == later, batch < following)

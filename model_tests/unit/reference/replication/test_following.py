@@ -59,7 +59,9 @@ def parted(profile: Profile) -> tuple[Replica, Replica]:
             NEWEST, ["FetchRequest", "FetchRequest", "FetchRequest", "FetchRequest", "FetchRequest"], id="with-fetches"
         ),
         pytest.param(
-            KAFKA_2_5, ["AskEpochEnd", "AskEpochEnd", "FetchRequest", "FetchRequest", "FetchRequest"], id="asking-first"
+            KAFKA_2_5,
+            ["EpochEndRequest", "EpochEndRequest", "FetchRequest", "FetchRequest", "FetchRequest"],
+            id="asking-first",
         ),
     ],
 )

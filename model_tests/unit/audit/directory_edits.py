@@ -1,0 +1,100 @@
+"""What is done to a copy of a log directory, or of those of a cluster's brokers."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeAlias
+
+from model_tests.unit.support.changed_directories import changed, not_marked
+
+Edit: TypeAlias = Callable[[Path], None]
+
+
+def edits(*each: Edit) -> Edit:
+    """One after the other."""
+
+    def edit(directory: Path) -> None:
+        for one in each:
+            one(directory)
+
+    return edit
+
+
+def segments(folder: Path) -> list[Path]:
+    """Of a partition, in order."""
+    return sorted(folder.glob("*.log"))
+
+
+def removed(name: str, *numbers: int) -> Edit:
+    """These segments are gone, with all that is named after them."""
+
+    def edit(directory: Path) -> None:
+        listed = segments(directory / name)
+        for file in (file for number in numbers for file in (directory / name).glob(f"{listed[number].stem}.*")):
+            file.unlink()
+
+    return edit
+
+
+def emptied(name: str, number: int) -> Edit:
+    """Of this segment the copy has the name alone."""
+    return lambda directory: void(segments(directory / name)[number].write_bytes(b""))
+
+
+def void(_: object) -> None:
+    """What is written has no result."""
+
+
+def text(name: str, content: str) -> Edit:
+    """This file has another content."""
+    return lambda directory: void((directory / name).write_text(content))
+
+
+def gone(*names: str) -> Edit:
+    """These files are not there."""
+
+    def edit(directory: Path) -> None:
+        for name in names:
+            (directory / name).unlink()
+
+    return edit
+
+
+def copied_over(own: str, other: str, number: int) -> Edit:
+    """The segment is one of another partition."""
+
+    def edit(directory: Path) -> None:
+        segments(directory / own)[number].write_bytes(segments(directory / other)[number].read_bytes())
+
+    return edit
+
+
+def unmarked(name: str, *numbers: int) -> Edit:
+    """These markers of the first segment are not marked as such."""
+
+    def edit(directory: Path) -> None:
+        first = segments(directory / name)[0]
+        for number in numbers:
+            first.write_bytes(changed(first.read_bytes(), number, not_marked, control=True))
+
+    return edit
+
+
+def twin(directory: Path) -> None:
+    """A second partition has the same segments."""
+    shutil.copytree(directory / "crash-0", directory / "twin-0")
+
+
+def renamed(*pairs: tuple[str, str]) -> Edit:
+    """Folders have other names, one after the other."""
+
+    def edit(directory: Path) -> None:
+        for old, new in pairs:
+            (directory / old).rename(directory / new)
+
+    return edit
+
+
+def exchanged(left: str, right: str) -> Edit:
+    """Two folders have each other's names."""
+    return renamed((left, "between"), (right, left), ("between", right))

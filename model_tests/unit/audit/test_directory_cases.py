@@ -1,0 +1,238 @@
+"""Log directories of a recording with segments lost, emptied or exchanged, or with folders under other names."""
+
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from model_tests.audit.recorded import KAFKA_3_9
+from model_tests.unit.audit.directory_edits import (
+    Edit,
+    copied_over,
+    edits,
+    emptied,
+    exchanged,
+    gone,
+    removed,
+    renamed,
+    segments,
+    text,
+    twin,
+    unmarked,
+)
+from model_tests.unit.audit.stories import AuditCase, copied, hold
+from model_tests.unit.audit.written import data, write_segment
+from model_tests.unit.support.divided_logs import Divided
+from reference.log.batch import RecordBatch
+from spec.vocabulary import Epoch, ProducerId
+
+COORDINATORS: Final = "__transaction_state-*"
+CHECKPOINTS: Final = "*-checkpoint"
+CLEANER: Final = "cleaner-offset-checkpoint"
+WITHOUT_BATCH: Final = "index entry {}: no batch of the segment has {}"
+
+
+def crash(name: str, edit: Edit, *damage: str, checkpoints: str = CHECKPOINTS) -> AuditCase:
+    """A partition that was never compacted, with its coordinator's logs."""
+    parts = ("crash-0", COORDINATORS, checkpoints)
+    return AuditCase(name, damage=damage, recording=KAFKA_3_9, parts=parts, apart="undecided", edit=edit)
+
+
+def alone(number: int) -> RecordBatch:
+    """A batch of no producer."""
+    return data(number)._replace(producer_id=ProducerId(-1), producer_epoch=Epoch(-1))
+
+
+def hole_inside(directory: Path) -> None:
+    """Two segments of ten batches, of which the first has lost the one in its middle, and offsets before the second."""
+    two_segments(directory)
+    first = segments(directory / "t-0")[0]
+    content, size = first.read_bytes(), first.stat().st_size // 10
+    first.write_bytes(content[: 4 * size] + content[5 * size :])
+
+
+def two_segments(directory: Path) -> None:
+    """Ten batches of no producer, and ten more behind a hole."""
+    for base in (0, 15):
+        write_segment(directory / "t-0", [alone(-1)] * 10, base)
+
+
+def missing(*offsets: str) -> tuple[str, ...]:
+    """The damage of segments that are gone."""
+    return tuple(f"the segment of offsets {each} is missing" for each in offsets)
+
+
+LOST: Final = (
+    crash("a segment in the middle is gone", removed("crash-0", 2), *missing("4326..6488")),
+    crash("two that follow each other are gone", removed("crash-0", 2, 3), *missing("4326..8652")),
+    crash("two are gone", removed("crash-0", 2, 4), *missing("4326..6488", "8653..10829")),
+    crash("the last but one is gone", removed("crash-0", 11), *missing("23636..25830")),
+    crash("the first is gone", removed("crash-0", 0), *missing("0..2206")),
+    crash("the first two and one more are gone", removed("crash-0", 0, 1, 5), *missing("0..4325", "10830..12925")),
+    crash(
+        "one before an empty active one is gone",
+        edits(emptied("crash-0", -1), removed("crash-0", -2)),
+        *missing("23636..25830"),
+    ),
+    crash(
+        "no checkpoint reports of the cleaner, and two are gone",
+        edits(removed("crash-0", 2, 5), gone(CLEANER)),
+        "the segment of offsets 4326..6488 is perhaps missing ... unless the log cleaner was here, which "
+        "cleaner-offset-checkpoint would show and is not there; 1 more like it",
+    ),
+    *(
+        crash(f"retention took two: {how}", edits(removed("crash-0", 0, 1), text(name, content)))
+        for how, name, content in (
+            ("by the leader epochs", "crash-0/leader-epoch-checkpoint", "0\n1\n0 4326\n"),
+            ("remote storage", "log-start-offset-checkpoint", "0\n1\ncrash 0 0\n"),
+            ("it goes on", "crash-0/00000000000000002207.log.deleted", ""),
+        )
+    ),
+    *(
+        crash(
+            f"segment {number} is empty",
+            emptied("crash-0", number),
+            WITHOUT_BATCH.format(0, "offset"),
+            "empty, but not the last segment",
+            WITHOUT_BATCH.format(0, "timestamp"),
+            checkpoints=CLEANER,
+        )
+        for number in (0, 2, 7)
+    ),
+    *(
+        AuditCase(
+            f"a segment of a compacted topic is gone; {how}",
+            recording=KAFKA_3_9,
+            parts=("ledger-0", "crash-0", COORDINATORS, CHECKPOINTS),
+            apart="undecided",
+            edit=edit,
+        )
+        for how, edit in (
+            ("the cleaner's checkpoint is there", removed("ledger-0", 2)),
+            ("the cleaner's checkpoint is not", edits(removed("ledger-0", 2), gone(CLEANER))),
+        )
+    ),
+    AuditCase("offsets between two segments", "", damage=("is perhaps missing",), edit=two_segments),
+    AuditCase("a hole inside a segment, too", "", edit=hole_inside),
+)
+
+OF_ANOTHER: Final = "{}/{:020}.log its batches are those of {}, ... that one's segment was copied over it"
+
+
+def of_another(own: str, base: int, other: str, first: int = 0) -> tuple[str, ...]:
+    """The damage of a segment that is another partition's, and of its indexes."""
+    offsets, times = WITHOUT_BATCH.format(0, "offset"), WITHOUT_BATCH.format(first, "timestamp")
+    return offsets, OF_ANOTHER.format(own, base, other), times
+
+
+COPIED: Final = (
+    *(
+        AuditCase(
+            f"segment {number} of {own} is that of {other}",
+            damage=damage,
+            recording=KAFKA_3_9,
+            parts=(own, other, COORDINATORS),
+            edit=copied_over(own, other, number),
+        )
+        for own, other, number, damage in (
+            ("orders-0", "orders-1", 0, (*of_another("orders-0", 0, "orders-1"), "4128..4280 is perhaps missing")),
+            (
+                "payments-1",
+                "orders-2",
+                0,
+                (*of_another("payments-1", 0, "orders-2", 1), "4115..4225 is perhaps"),
+            ),
+            ("crash-0", "crash-1", 3, of_another("crash-0", 6489, "crash-1")),
+            ("crash-2", "crash-1", 12, (OF_ANOTHER.format("crash-2", 26033, "crash-1"), "is below its segment's base")),
+        )
+    ),
+    AuditCase(
+        "a marker before a segment of another partition is not marked as one",
+        findings=("violation seq.well_formed crash-0@453, producer 30",),
+        damage=of_another("crash-0", 6489, "crash-1"),
+        recording=KAFKA_3_9,
+        parts=("crash-0", "crash-1"),
+        edit=edits(unmarked("crash-0", 9), copied_over("crash-0", "crash-1", 3)),
+    ),
+    AuditCase(
+        "two partitions whose clients sent alike, with two markers in one that are not marked",
+        findings=tuple(f"violation seq.well_formed crash-0@{offset}, producer 27" for offset in (174, 574)),
+        recording=KAFKA_3_9,
+        parts=("crash-0",),
+        edit=edits(twin, unmarked("crash-0", 3, 9)),
+    ),
+)
+
+
+def topics(name: str, edit: Edit, *damage: str, counts: str = "aborted=323 committed=789 open=1") -> AuditCase:
+    """Two topics of three partitions, and their coordinators' logs."""
+    parts = ("orders-*", "payments-*", COORDINATORS, "replication-offset-checkpoint")
+    return AuditCase(name, damage=damage, counts=counts, recording=KAFKA_3_9, parts=parts, apart="undecided", edit=edit)
+
+
+FOLDERS: Final = (
+    topics("as they are", edits()),
+    topics(
+        "folders of two topics have changed names",
+        exchanged("orders-1", "payments-0"),
+        "its topic id in partition.metadata is that of payments",
+        "its topic id in partition.metadata is that of orders",
+        counts="",
+    ),
+    *(
+        topics(
+            f"{left} and {right} have changed names",
+            exchanged(left, right),
+            *(f"its transactions are those of partition {name[-1]} of {name[:-2]}" for name in (right, left)),
+        )
+        for left, right in (("orders-0", "orders-1"), ("payments-0", "payments-2"))
+    ),
+    topics(
+        "three folders of one topic have changed names",
+        renamed(*((f"payments-{old}", f"payments-{new}") for old, new in ("0x", "10", "21", "x2"))),
+        *(f"its transactions are those of partition {number} of payments" for number in (1, 2, 0)),
+    ),
+    topics(
+        "coordinators' folders have changed names",
+        exchanged("__transaction_state-0", "__transaction_state-1"),
+        "its transactional ids belong to partition 1 of 4",
+        "its transactional ids belong to partition 0 of 4",
+    ),
+    topics(
+        "a topic id that no other folder has: the topic may have been made anew",
+        text("orders-1/partition.metadata", "version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAABw\n"),
+    ),
+)
+
+CASES: Final = (*LOST, *COPIED, *FOLDERS)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_what_is_lost_or_exchanged_is_named_without_consequences(
+    recordings: Path, tmp_path: Path, case: AuditCase
+) -> None:
+    """Each is one damage where it is; what logs and files beside it say otherwise because of it is no finding."""
+    hold(case, tmp_path, recordings)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "case",
+    [
+        crash("an empty segment", emptied("crash-0", 2), "empty, but not the last segment"),
+        crash("three are gone", removed("crash-0", 0, 5, 8), *missing("0..2206", "10830..12925", "17343..19465")),
+        crash("two may be gone", edits(removed("crash-0", 2, 5), gone(CLEANER)), "is perhaps missing"),
+    ],
+    ids=str,
+)
+def test_it_is_the_same_in_parts(recordings: Path, tmp_path: Path, case: AuditCase) -> None:
+    """Wherever the parts end: the offset before a gap is known to the end."""
+    divided = Divided(copied(case, recordings, tmp_path))
+
+    (number,) = (number for number, log in enumerate(divided.logs) if log.topic == "crash")
+    verdict, damage = divided.verdicts[number]
+
+    assert (verdict, damage) == divided.whole(divided.logs[number])
+    assert verdict.findings == ()
+    for words in case.damage:
+        assert any(words in bad.message for bad in damage), damage

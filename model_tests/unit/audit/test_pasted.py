@@ -1,0 +1,59 @@
+"""Texts as mails, collectors, consoles, pages and editors hand them on: what they say is the same."""
+
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from model_tests.audit.report import AuditReport
+from model_tests.audit.run import run
+from model_tests.logs.text_files import LONGEST
+from model_tests.unit.audit.pasted import PASTED
+from model_tests.unit.audit.test_texts import POSTED, found, header, read
+
+STATES = ("25-json-4.x", "23-console-formatter")
+
+
+@pytest.fixture(scope="module")
+def posted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The posted texts, in a folder for each case."""
+    into = tmp_path_factory.mktemp("posted")
+    with tarfile.open(POSTED) as archive:
+        archive.extractall(into, filter="data")
+    return into
+
+
+def said(report: AuditReport) -> tuple[object, ...]:
+    """What was read and found, and how many parts are damaged, missing and passed over."""
+    return read(report), found(report), len(report.damage), len(report.missing), len(report.ignored)
+
+
+@pytest.fixture(scope="module")
+def plain(posted: Path) -> dict[str, tuple[object, ...]]:
+    """What is said of the texts as they were printed."""
+    return {case: said(run(sorted((posted / case).iterdir()))) for case in STATES}
+
+
+@pytest.mark.parametrize("pasted", PASTED)
+def test_a_pasted_text_says_what_was_printed(
+    posted: Path, plain: dict[str, tuple[object, ...]], tmp_path: Path, pasted: str
+) -> None:
+    """Dumps with JSON in them, and what a formatter printed."""
+    for case in STATES:
+        (tmp_path / case).mkdir()
+        for path in (posted / case).iterdir():
+            (tmp_path / case / path.name).write_bytes(PASTED[pasted](path.read_text()))
+
+        assert said(run(sorted((tmp_path / case).iterdir()))) == plain[case]
+
+
+def test_a_listing_without_line_ends_may_be_of_any_length(tmp_path: Path) -> None:
+    """Lines are read in pieces, which end where a batch begins."""
+    count = LONGEST // 200
+    lines = (header(n, n * 86) for n in range(count))
+    (tmp_path / "orders-3.txt").write_text(" ".join(lines))
+
+    report = run([tmp_path / "orders-3.txt"])
+
+    assert read(report) == {"orders-3": (count, count, count)}
+    assert (report.damage, report.missing) == ((), ())
