@@ -1,22 +1,19 @@
 """The events of producers and strangers: one list for the machine and for runs from a tape."""
 
-from collections.abc import Callable
 from typing import Final
 
-from model_tests.machines.playing import of_simulation
 from model_tests.machines.strangers import Strangers
-from reference.event import Event, always
-from reference.simulate.schedule import PRODUCERS
+from reference.event import Event
 
 
 def requests_are_under_way(world: Strangers) -> bool:
     """The network carries a request."""
-    return bool(world.requests.in_transit)
+    return bool(world.cluster.requests.in_transit)
 
 
 def answers_are_under_way(world: Strangers) -> bool:
     """The network carries an answer."""
-    return bool(world.replies.in_transit)
+    return bool(world.cluster.replies.in_transit)
 
 
 def something_was_sent(world: Strangers) -> bool:
@@ -26,7 +23,7 @@ def something_was_sent(world: Strangers) -> bool:
 
 def something_waits(world: Strangers) -> bool:
     """A producer may send a batch."""
-    return bool(world.sendable())
+    return bool(world.cluster.sendable())
 
 
 def followers_are_behind(world: Strangers) -> bool:
@@ -52,27 +49,22 @@ STRANGE: Final = (
 )
 """What clients do that follow no protocol."""
 
-USUAL: Final[dict[str, tuple[int, Callable[[Strangers], bool]]]] = {
-    "application_sends": (24, always),
-    "producer_sends": (28, something_waits),
-    "broker_receives": (12, requests_are_under_way),
-    "producer_receives": (10, answers_are_under_way),
-    "follower_fetches": (8, followers_are_behind),
-    "network_fails": (6, requests_are_under_way),
-    "leader_fails_over": (5, leader_can_be_replaced),
-}
-"""What happens as in a simulation, with its weight, and when it can happen."""
-
-ACTIONS: Final[tuple[Event[Strangers], ...]] = (
-    *of_simulation(PRODUCERS, USUAL, ("producer_state_expires",)),
+ACTIONS: Final = (
+    Event(Strangers.application_sends, 24),
+    Event(Strangers.producer_sends, 16, something_waits),
+    Event(Strangers.producer_hears, 8, answers_are_under_way),
     Event(Strangers.producers_hear_everything, 8, answers_are_under_way),
+    Event(Strangers.network_delivers, 10, requests_are_under_way),
     Event(Strangers.network_delivers_everything, 12, requests_are_under_way),
+    Event(Strangers.network_loses, 6, requests_are_under_way, fault="loss"),
     Event(Strangers.network_redelivers, 6, something_was_sent, fault="duplication"),
+    Event(Strangers.follower_fetches, 6, followers_are_behind),
     Event(Strangers.followers_catch_up, 12, followers_are_behind),
+    Event(Strangers.leader_fails_over, 5, leader_can_be_replaced, fault="failover"),
+    Event(Strangers.broker_restarts, 4, fault="restart"),
+    Event(Strangers.delivery_times_out, 3, fault="late"),
     *STRANGE,
 )
 
-EXPIRY: Final[Event[Strangers]] = next(
-    event for event in of_simulation(PRODUCERS, {}) if event.name == "producer_state_expires"
-)
+EXPIRY: Final = Event(Strangers.producer_state_expires, 3, fault="expiry")
 """Outside the domain of some rules, and therefore in a machine of its own."""

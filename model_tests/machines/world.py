@@ -3,7 +3,6 @@
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Final
 
 from model_tests.machines.append_invariants import APPEND_INVARIANTS
@@ -18,7 +17,7 @@ from reference.broker.produce import PartitionAnswer
 from reference.log.batch import RecordBatch
 from reference.log.partition import Partition
 from reference.log.producer_entry import UNKNOWN_PRODUCER, ProducerEntry
-from reference.network import NetworkMessage
+from reference.replication.replicated import ReplicatedPartition
 from reference.simulate.cluster import SentProduce, SimulatedCluster
 from reference.simulate.shape import Shape
 from spec import rules
@@ -82,7 +81,7 @@ class WorldSize:
     before_wrap: int = -1
 
 
-class ObservedCluster(SimulatedCluster):
+class ObservedCluster:
     """A cluster, and what is seen of it.
 
     Attributes:
@@ -96,8 +95,8 @@ class ObservedCluster(SimulatedCluster):
         self.setting = setting
         self.ledger = ledger
         shape = Shape(setting.producers, setting.partitions, setting.nodes, expiration_ms=EXPIRATION_MS)
-        super().__init__(setting.profile, shape, ordered=setting.ordered)
-        judge_steps(self.recorder, ledger)
+        self.cluster = SimulatedCluster(setting.profile, shape, ordered=setting.ordered)
+        judge_steps(self.cluster.recorder, ledger)
         self.streams = Streams()
         self.faults = FaultsSoFar(reordered=not setting.ordered)
         self.sent: list[SentProduce] = []
@@ -109,27 +108,31 @@ class ObservedCluster(SimulatedCluster):
         self._seen: dict[int, tuple[object, ...]] = {}
         ledger.runs += 1
 
+    @property
+    def partitions(self) -> list[ReplicatedPartition]:
+        """By number."""
+        return self.cluster.partitions
+
     def happens(self, event: str) -> None:
         """An event begins; time passes, so that no two batches have the same timestamp."""
-        self.clock.advance(1)
+        self.cluster.clock.advance(1)
         self.doing.append(event)
         self.ledger.steps += 1
 
     # --- producers --------------------------------------------------------------------------------------------
 
-    def application_makes(self, producer: int, partition: int, count: int) -> None:
-        """As ever; the batch is one of its stream."""
-        super().application_makes(producer, partition, count)
-        self.streams.hands_over(ProducerStream(producer, partition), self.producers[producer].history[-1][1])
+    def hands_over(self, stream: ProducerStream, records: int) -> None:
+        """An application hands a batch to its producer."""
+        self.cluster.application_makes(*stream, records)
+        self.streams.hands_over(stream, self.cluster.producers[stream.producer].history[-1][1])
 
-    def producer_sends(self, producer: int, partition: int) -> NetworkMessage[SentProduce]:
-        """As ever; a new number of a batch is checked."""
-        message = super().producer_sends(producer, partition)
-        self.sent.append(message.payload)
-        batch = message.payload.attempt.records
-        self.number(ProducerStream(producer, partition), batch)
+    def sends(self, stream: ProducerStream) -> None:
+        """A producer sends its next batch; a new number of it is checked."""
+        request = self.cluster.producer_sends(*stream).payload
+        self.sent.append(request)
+        batch = request.attempt.records
+        self.number(stream, batch)
         self.streams.sends(batch, self.setting.profile)
-        return message
 
     def number(self, stream: ProducerStream, batch: RecordBatch) -> None:
         """Hold the number of a batch against the ones before, unless it is a resend."""
@@ -148,18 +151,6 @@ class ObservedCluster(SimulatedCluster):
         self._last_numbered[key] = (batch.base_sequence + batch.last_offset_delta) % SEQUENCES
 
     # --- appends ----------------------------------------------------------------------------------------------
-
-    def broker_receives(self, message: NetworkMessage[SentProduce], leave_copy: bool = False) -> PartitionAnswer:
-        """As ever; a copy may overtake what was sent after it."""
-        request = message.payload
-        self.faults.reordered |= message.copy
-        send = partial(super().broker_receives, message, leave_copy)
-        return self.watch(request.attempt.partition, request.node, (request.attempt.records,), send)
-
-    def stranger_asks(self, partition: int, batches: tuple[RecordBatch, ...]) -> PartitionAnswer:
-        """As ever."""
-        send = partial(super().stranger_asks, partition, batches)
-        return self.watch(partition, self.partitions[partition].leader_node, batches, send)
 
     def watch(
         self, partition: int, node: int, batches: tuple[RecordBatch, ...], send: Callable[[], PartitionAnswer]
@@ -208,11 +199,11 @@ class ObservedCluster(SimulatedCluster):
         if ghost is not None and request.known.epoch == -1 and request.batch.base_sequence:
             self.streams.histories[ghost[0]].overtaken = True
 
-    def follower_fetches(self, partition: int, node: int) -> None:
-        """As ever; the decision judges what is copied."""
+    def followers_copy(self, partition: int, node: int) -> None:
+        """A follower copies the next batch of its leader, which the decision judges."""
         replica = self.partitions[partition].replicas[node]
         count, entries = len(replica.log), dict(replica.state.producers)
-        super().follower_fetches(partition, node)
+        self.cluster.follower_fetches(partition, node)
         for batch in replica.log.batches[count:]:
             before = entries.get(batch.producer_id, UNKNOWN_PRODUCER)
             after = replica.state.entry(batch.producer_id)
@@ -227,26 +218,23 @@ class ObservedCluster(SimulatedCluster):
         for number, replicated in enumerate(self.partitions):
             for node, replica in enumerate(replicated.replicas):
                 if replica.log_end < ends[number][node]:
-                    self._memories[number][node].truncates(replica.log, self.clock.now)
+                    self._memories[number][node].truncates(replica.log, self.cluster.clock.now)
 
-    def leader_fails_over(self, partition: int, node: int) -> None:
-        """As ever; followers may be truncated."""
-        self.changes_leaders(partial(super().leader_fails_over, partition, node))
-
-    def broker_restarts(self, node: int) -> None:
-        """As ever; it knows what is on its disk."""
+    def restarts(self, node: int) -> None:
+        """A node comes back from disk."""
         for number, replicated in enumerate(self.partitions):
-            self._memories[number][node].restarts(replicated.replicas[node].log, self.clock.now)
+            self._memories[number][node].restarts(replicated.replicas[node].log, self.cluster.clock.now)
         self.faults.restarted = True
-        self.changes_leaders(partial(super().broker_restarts, node))
+        self.changes_leaders(lambda: self.cluster.broker_restarts(node))
 
-    def producer_state_expires(self, node: int) -> None:
-        """As ever."""
-        super().producer_state_expires(node)
+    def expires(self, node: int) -> None:
+        """A node forgets the producers that were silent for too long."""
+        self.cluster.clock.advance(EXPIRATION_MS)
+        self.cluster.producer_state_expires(node)
         self.faults.expired = True
         for number, replicated in enumerate(self.partitions):
             log = replicated.replicas[node].log.batches
-            self._memories[number][node].forget_silent(log, self.clock.now)
+            self._memories[number][node].forget_silent(log, self.cluster.clock.now)
 
     # --- the log ----------------------------------------------------------------------------------------------
 

@@ -138,7 +138,7 @@ OF_CLIENT: Final = (
         "new epoch while the old is in flight",
         rules.SEQ_EPOCH_RESET,
         (Patch(PartitionQueue, "hold", adopt_at_any_time),),
-        Terrain(partitions=2, ordered=True, faults=frozenset({"delivery_times_out", "network_fails"})),
+        Terrain(partitions=2, ordered=True, faults=frozenset({"delivery_times_out", "network_loses"})),
     ),
     _producer("wrong batch acknowledged", "succeed", acknowledge_the_newest),
     _producer("wrong offset acknowledged", "succeed", succeed_with_next_offset),

@@ -2,6 +2,8 @@
 
 import inspect
 from collections.abc import Sequence
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any, Final
 
 import pytest
@@ -16,7 +18,7 @@ from model_tests.machines.idempotence import IDEMPOTENCE_RULES, ForgetfulMachine
 from model_tests.machines.pipeline_machine import PipelineMachine
 from model_tests.machines.pipeline_runs import PIPELINE_ACTIONS
 from model_tests.machines.pipeline_watch import PIPELINE_RULES
-from model_tests.machines.playing import play
+from model_tests.machines.playing import of_simulation, play
 from model_tests.machines.replica_events import ACTIONS as REPLICA_ACTIONS
 from model_tests.machines.replica_machine import ReplicaMachine
 from model_tests.machines.replica_watch import REPLICA_RULES
@@ -24,20 +26,16 @@ from model_tests.machines.rule_counts import Ledger, RuleViolated
 from model_tests.machines.sending_events import SENDING_RULES
 from model_tests.machines.sending_machine import SendingMachine
 from model_tests.machines.sending_runs import SENDING_ACTIONS
-from model_tests.machines.strangers import Strangers
 from model_tests.machines.transaction_machine import MACHINES, TRANSACTION_RULES, TransactionMachine
 from model_tests.machines.transaction_runs import ACTIONS as TRANSACTION_ACTIONS
 from model_tests.machines.transaction_runs import OTHERWISE
 from model_tests.machines.transaction_setting import STORIES
-from model_tests.machines.world import WorldSize
 from reference.event import Event
-from reference.simulate.schedule import PRODUCERS
 from reference.simulate.schedule_replicas import REPLICAS
 from reference.simulate.schedule_transactions import TRANSACTIONS
 from reference.tape import Tape
 from spec import rules
 from spec.rules import Rule
-from spec.versions import NEWEST
 
 MADE: Final[tuple[tuple[type[AccountedMachine], Sequence[Event[Any]], Sequence[Rule]], ...]] = (
     (IdempotenceMachine, ACTIONS, IDEMPOTENCE_RULES),
@@ -144,7 +142,6 @@ def test_transaction_machines_leave_out_what_their_story_excludes() -> None:
 
 
 FROM_SIMULATIONS: Final[tuple[tuple[Sequence[Event[Any]], Sequence[Event[Any]], set[str]], ...]] = (
-    (PRODUCERS, (*ACTIONS, EXPIRY), set()),
     (TRANSACTIONS, TRANSACTION_ACTIONS, set(OTHERWISE)),
     (REPLICAS, REPLICA_ACTIONS, set()),
 )
@@ -164,12 +161,16 @@ def test_machines_read_the_list_of_the_simulation(
 
 
 def test_an_event_of_a_simulation_is_noted_and_acts_on_the_scheduler() -> None:
-    """The report has its name, and what it does is done to the world under watch."""
-    world = Strangers(WorldSize(NEWEST), Ledger())
-    restarts = next(event for event in ACTIONS if event.name == "broker_restarts")
+    """Faults are taken over but those that never happen, and what is usual where it is wanted, with its own weight."""
+    notes: list[str] = []
+    run = SimpleNamespace(simulated=Counter(), happens=notes.append)
+    faults = tuple(replace(event, fault="loss") for event in EVENTS)
 
-    restarts.act(world, Tape.of_number(0))
+    (rises,) = of_simulation(EVENTS, {"rises": (7, lambda run: run.simulated.number < 2)})
+    both, one = of_simulation(faults, {}), of_simulation(faults, {}, never=("falls",))
+    ready = rises.ready(run)
+    rises.act(run, Tape.of_number(1))
 
-    assert "broker restarts" == world.doing[-1]
-    assert world.faults.restarted
-    assert {"BrokerRestart"} == {row["api"] for row in world.recorder.rows[-1:]}
+    assert (2, ["rises"], 7) == (run.simulated.number, notes, rises.weight)
+    assert (True, False) == (ready, rises.ready(run))
+    assert [["rises", "falls"], ["rises"]] == [[event.name for event in events] for events in (both, one)]

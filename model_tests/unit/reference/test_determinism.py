@@ -58,6 +58,18 @@ def test_past_its_end_a_tape_makes_the_simplest_choice() -> None:
     assert "a" == tape.weighted([("a", 1), ("b", 5)])
 
 
+@given(st.lists(st.tuples(st.integers(2, 50), st.integers(0, 49)), max_size=8))
+def test_a_number_is_taken_apart_into_choices(wanted: list[tuple[int, int]]) -> None:
+    """Any choices are in some number, the first in its smallest part; when it is used up they are the simplest."""
+    number, part = 0, 1
+    for bound, choice in wanted:
+        number, part = number + choice % bound * part, part * bound
+    tape = Tape.of_number(number)
+
+    assert [choice % bound for bound, choice in wanted] == [tape.below(bound) for bound, _ in wanted]
+    assert 0 == tape.below(50)
+
+
 @given(st.data())
 def test_hypothesis_can_be_the_tape(data: st.DataObject) -> None:
     """Choices drawn by Hypothesis stay within their bounds."""
