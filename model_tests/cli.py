@@ -17,7 +17,15 @@ from rich.console import Console
 from model_tests.audit.options import AuditOptions
 from model_tests.common.command_options import with_options
 from model_tests.common.java import require_java
-from model_tests.common.reports import NOTHING_JUDGED, BadInput, Report, full_disk, lacking_on_executors, writing
+from model_tests.common.reports import (
+    NOTHING_JUDGED,
+    BadInput,
+    PlainConsole,
+    Report,
+    full_disk,
+    lacking_on_executors,
+    writing,
+)
 from model_tests.serve.options import ServeOptions
 from model_tests.verify.results import DIRECTORY, RunEffort
 
@@ -31,6 +39,10 @@ app: Final = typer.Typer(
 )
 
 Json: TypeAlias = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the report here too.")]
+Svg: TypeAlias = Annotated[Path | None, typer.Option(metavar="FILE", help="Write the drawing here too, as SVG.")]
+Html: TypeAlias = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Write an HTML page that can be shared, too.")
+]
 Master: TypeAlias = Annotated[str, typer.Option(help="Where Spark runs.")]
 LOCAL: Final = "local[*]"
 INTERRUPTED: Final = 130
@@ -192,9 +204,7 @@ def kip_command(
     no_cache: Annotated[
         bool, typer.Option("--no-cache", help="Prove everything; do not use answers of earlier runs.")
     ] = False,
-    html: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write an HTML page that can be shared, too.")
-    ] = None,
+    html: Html = None,
     json_file: Json = None,
 ) -> None:
     """Judge a proposed change of the protocol: facts, proof, searches, controls, and the states that it changes."""
@@ -210,23 +220,27 @@ def kip_command(
 @app.command("bugs")
 def bugs_command(
     name: Annotated[str, typer.Argument(metavar="[NAME]", help="One bug, as KAFKA-17754 or 17754.")] = "",
-    svg: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw its counterexample here too.")] = None,
+    svg: Svg = None,
     json_file: Json = None,
 ) -> None:
     """List the known bugs; find one and show its shortest counterexample; or, with --json alone, find them all."""
-    everything = json_file is not None
-    _judge(lambda: _provided("model_tests.bugs.command")(name, everything=everything, svg=svg), json_file)
+    _listed_or_shown("model_tests.bugs.command", name, svg, json_file)
 
 
 @app.command("scenarios")
 def scenarios_command(
     name: Annotated[str, typer.Argument(metavar="[NAME]", help="One run, as lost-acknowledgement.")] = "",
-    svg: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw it here too.")] = None,
+    svg: Svg = None,
     json_file: Json = None,
 ) -> None:
     """List the example runs; play one on the reference and draw it; or, with --json alone, play them all."""
+    _listed_or_shown("model_tests.scenarios.command", name, svg, json_file)
+
+
+def _listed_or_shown(module: str, name: str, svg: Path | None, json_file: Path | None) -> None:
+    """List a catalogue, or show one entry of it; with a report, run all of it."""
     everything = json_file is not None
-    _judge(lambda: _provided("model_tests.scenarios.command")(name, everything=everything, svg=svg), json_file)
+    _judge(lambda: _provided(module)(name, everything=everything, svg=svg), json_file)
 
 
 @app.command("audit")
@@ -240,9 +254,7 @@ def audit_command(
     history_trace: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the history as a trace for eos check, too: FILE.ndjson.")
     ] = None,
-    html: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write an HTML page that can be shared, too.")
-    ] = None,
+    html: Html = None,
     json_file: Json = None,
 ) -> None:
     """Judge the log directories of real brokers: which rules they break, and what is damaged."""
@@ -328,7 +340,7 @@ def _say_aside(line: str) -> None:
 
 
 def _confirmed(question: str) -> bool:
-    """Whether a person says yes; nobody does where there is no terminal."""
+    """Whether the user agrees; false without a terminal."""
     return sys.stdin.isatty() and typer.confirm(question)
 
 
@@ -415,7 +427,7 @@ def replay_command(
         int | None, typer.Option(help="transaction.version 0, 1 or 2, instead of the one that the seed chooses.")
     ] = None,
     shrink_seconds: Annotated[float, typer.Option(min=0, help="Seconds for which a failing seed is shrunk.")] = 20,
-    svg: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw it here too.")] = None,
+    svg: Svg = None,
     json_file: Json = None,
 ) -> None:
     """Judge one trace, from a file or repeated from its seed, and draw it; shrink a failing seed or wire log."""
@@ -472,7 +484,7 @@ def check_command(
 
 
 def _provided(module: str) -> Callable[..., Report]:
-    """The `run` of a module, imported only when its command is asked for."""
+    """The `run` of a module, imported only when its command is run."""
     return cast(Callable[..., Report], import_module(module).run)
 
 
@@ -487,7 +499,7 @@ def _judge(run: Callable[[], Report], json_file: Path | None) -> None:
     with _bad_input_in_one_line():
         _require_writable(json_file)
         report = run()
-        report.print(Console())
+        report.print(PlainConsole())
         _write(report, json_file)
     raise typer.Exit(report.exit_code)
 

@@ -41,7 +41,7 @@ def reported(members: type[Enum]) -> dict[str, str]:
 
 
 class DrainRules(SphinxDirective):
-    """Every rule that keeps a batch from being sent, in the order in which they are asked."""
+    """Every rule that keeps a batch from being sent, in the order in which they are checked."""
 
     def run(self) -> list[nodes.Node]:
         """Render the table."""

@@ -27,7 +27,7 @@ NAMED: Final = {
     "prove": ("results[].figures",),
     "conform": ("unsupported.apis", "unsupported.families", "disagreed[].expected", "disagreed[].got",
                 "disagreed[].request"),
-    "probe": ("undecided", "families", "branches", "causes[].session", "fingerprint.agreeing"),
+    "probe": ("undecided", "origins", "families", "branches", "causes[].session", "fingerprint.agreeing"),
     "record": ("brokers", "transactions", "faults", "unread", "not_journaled", "passed_over"),
     "serve": ("outcomes", "coverage[].hits", "coverage[].hits.*", "violations[].values", "violations[].got",
               "violations[].allowed", "faults"),

@@ -1,7 +1,7 @@
 """`eos audit`: logs of real brokers judged, each partition on its own, then joined.
 
 Arguments:
-    profile: the release whose rules are asked.
+    profile: the release whose rules are checked.
     partition: which one.
     epoch: of the producer, None for the transaction's.
     log: of one partition on one broker.

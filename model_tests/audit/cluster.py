@@ -11,6 +11,7 @@ from model_tests.audit.controller_view import Controlled, Name
 from model_tests.audit.findings import Finding
 from model_tests.audit.losses import Led, Loss
 from model_tests.audit.replicas import ComparedReplicas, Copy, compare, merged
+from model_tests.common.reports import counted
 from model_tests.histories.severity import Severity
 from model_tests.logs.controller_log import TOPIC, UnreadRecords
 from model_tests.logs.kafka_log_derived import EPOCHS
@@ -96,7 +97,9 @@ class ClusterReport:
 
     def in_one_line(self) -> str:
         """For people."""
-        replicas = f"Replicas of {self.replicated} partitions, {self.compared} batches compared"
+        replicas = (
+            f"Replicas of {counted(self.replicated, 'partition')}: {counted(self.compared, 'batch', 'es')} compared"
+        )
         if not self.passed_over and not self.elections and not self.unread:
             return f"{replicas}; no controller's log."
         again = f", {self.again} of the last leader" if self.again else ""

@@ -224,7 +224,7 @@ def controller_history(
         end: of the controller's log.
         last_epoch: of the controller, at the end of its log.
         last_ms: time of its last record.
-        profile: the release whose rules are asked.
+        profile: the release whose rules are checked.
     """
     fold = ClusterFold(profile)
     fold.run(log.known, judges=False)

@@ -18,7 +18,8 @@ class GivenPath:
 
     def in_one_line(self) -> str:
         """For people."""
-        return f"{'given' if self.used else 'not used'}: {self.path}: {self.taken_for}"
+        line = f"{'given' if self.used else 'not used'}: {self.path}: {self.taken_for}"
+        return line.replace("\n", "\\n")
 
 
 def given_paths(

@@ -70,7 +70,7 @@ def wanted_of(log: LogFolder, around: Surroundings, profile: Profile, *, deep: b
     Args:
         log: of one partition on one broker.
         around: what is known of the log beside its batches: checkpoints, where segments begin.
-        profile: the release whose rules are asked.
+        profile: the release whose rules are checked.
         deep: whether the body of every batch is decoded.
     """
     return Wanted(around, around.judging(profile), edges=np.array(snapshot_offsets(log), np.int64), deep=deep)

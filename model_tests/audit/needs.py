@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 from model_tests.audit.findings import Finding
 from model_tests.audit.transactions_judge import TransactionStatus
+from model_tests.common.reports import counted
 from model_tests.histories.severity import Severity
 
 if TYPE_CHECKING:
@@ -54,15 +55,12 @@ def fine_of(report: "AuditReport") -> Iterator[str]:
     well = [one for one in report.audited if id(one) not in troubled and one.verdict.batches]
     if well:
         batches = sum(one.verdict.batches for one in well)
-        yield f"{_counted(len(well), 'partition')} with {_counted(batches, 'batch', 'es')}: no rule is broken in them."
+        yield f"{counted(len(well), 'partition')} with {counted(batches, 'batch', 'es')}: no rule is broken in them."
     ended = {status: report.transactions.counts[status] for status in _ENDED if report.transactions.counts[status]}
     if ended:
         counts = " and ".join(f"{count:,} {status}" for status, count in ended.items())
-        yield f"{counts} transactions have the outcome that their coordinator decided, wherever they have a marker."
-
-
-def _counted(number: int, name: str, plural: str = "s") -> str:
-    return f"{number:,} {name}{plural if number != 1 else ''}"
+        have = "transaction has" if sum(ended.values()) == 1 else "transactions have"
+        yield f"{counts} {have} the outcome that the coordinator decided, wherever there is a marker."
 
 
 _ENDED: Final = (TransactionStatus.COMMITTED, TransactionStatus.ABORTED)
@@ -73,10 +71,10 @@ def unexamined_of(report: "AuditReport") -> Iterator[str]:
     yield from (f"{lack.path} {lack.message}" for lack in report.missing)
     undecided = report.count(Severity.UNDECIDED) - len(report.missing)
     if undecided:
-        yield f"undecided, for the logs alone do not say: {_counted(undecided, 'finding')}, listed below."
+        yield f"undecided, for the logs alone do not say: {counted(undecided, 'finding')}, listed below."
     for why, count in report.transactions.missing.items():
-        yield f"undecided: {why} ({count} times)"
+        yield f"undecided: {why} ({counted(count, 'time')})"
     yield from (path.in_one_line() for path in report.given if not path.used)
     unjudged = sum(one.verdict.unjudged for one in report.audited)
     if unjudged:
-        yield f"{_counted(unjudged, 'batch', 'es')} next to damage: sequences are not judged there."
+        yield f"{counted(unjudged, 'batch', 'es')} next to damage: sequences are not judged there."

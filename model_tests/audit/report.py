@@ -1,7 +1,7 @@
 """The report of an audit: for people, for programs, for the shell."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Final
@@ -29,11 +29,14 @@ from model_tests.audit.transactions_report import (
     whose_coordinator,
 )
 from model_tests.audit.transactions_summary import PartitionTransactions
-from model_tests.common.reports import HOLDS, NOTHING_JUDGED, VIOLATED
+from model_tests.common.reports import HOLDS, NOTHING_JUDGED, VIOLATED, counted
 from model_tests.histories.report import STYLES, ClientsReport
 from model_tests.histories.severity import Severity
 from model_tests.logs.kafka_log_segment import SegmentDamage
 from spec import rules
+
+_MOST_IGNORED: Final = 20
+"""Ignored files of one folder that are named on the console: whoever gave a folder by mistake sees what is in it."""
 
 _MOST_PARTITIONS: Final = 24
 """Rows of the table of partitions that fit on a screen with the rest."""
@@ -240,8 +243,10 @@ class AuditReport:
             self.groups.print(console, self.transactions.owners)
         for path in (path for path in self.given if path.used):
             console.print(Text(path.in_one_line(), style="dim"), soft_wrap=True)
-        for name in self.ignored:
-            console.print(Text(f"ignored: {name}", style="dim"), soft_wrap=True)
+        known = {path.path for path in self.given if not path.used}
+        rest = [line for line in self.ignored if line.partition(": ")[0] not in known]
+        for line in _some_of_each_folder(rest):
+            console.print(Text(f"ignored: {line}", style="dim"), soft_wrap=True)
         for choice in self.chosen:
             console.print(Text(f"shown: {choice}", style="dim"), soft_wrap=True)
 
@@ -304,11 +309,9 @@ class AuditReport:
             return "Nothing could be judged: no readable batch."
         counts = ", ".join(f"{self.count(severity)} {severity}" for severity in Severity)
         unjudged = sum(one.verdict.unjudged for one in self.audited)
-        unjudged_text = f" ({unjudged} batches next to it not judged by sequence)" if unjudged else ""
-        return (
-            f"{len(self.audited)} partitions, {self.batches} batches in {self.seconds:.1f} s: "
-            f"{counts}; {len(self.damage)} damaged{unjudged_text}"
-        )
+        beside = f" ({counted(unjudged, 'batch', 'es')} next to it not judged by sequence)" if unjudged else ""
+        read = f"{counted(len(self.audited), 'partition')}, {counted(self.batches, 'batch', 'es')}"
+        return f"{read} in {self.seconds:.1f} s: {counts}; {len(self.damage)} damaged{beside}"
 
 
 def _reported(finding: Finding) -> str:
@@ -316,6 +319,17 @@ def _reported(finding: Finding) -> str:
     step = f"\nfailed step: {finding.step}" if finding.step else ""
     remedy = f"\nremedy: {finding.remedy}" if finding.remedy else ""
     return f"{finding.message}{step}{remedy}"
+
+
+def _some_of_each_folder(ignored: Iterable[str]) -> Iterator[str]:
+    """What is ignored; of many files in one folder the first, and their number."""
+    folders: dict[str, list[str]] = {}
+    for each in ignored:
+        folders.setdefault(each.partition(": ")[0].rpartition("/")[0], []).append(each.replace("\n", "\\n"))
+    for folder, lines in folders.items():
+        yield from lines[:_MOST_IGNORED]
+        if len(lines) > _MOST_IGNORED:
+            yield f"{len(lines) - _MOST_IGNORED:,} more in {folder} (--json FILE has them)"
 
 
 def _name(one: AuditedPartition) -> str:

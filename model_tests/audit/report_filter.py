@@ -49,7 +49,7 @@ def chosen_findings(
     Args:
         logs: of all partitions and brokers, in order.
         findings: of each log.
-        shown: what is asked for.
+        shown: what is to be reported.
         transactions: as they were joined over all logs.
     """
     producers = {

@@ -122,7 +122,9 @@ def _taken_for(paths: Sequence[str], report: AuditReport) -> tuple[GivenPath, ..
     """What each path was taken for."""
     judged = ((one.path, _name_of(one)) for one in report.audited)
     ignored = ((path, why or "no part of a log") for path, _, why in (each.partition(": ") for each in report.ignored))
-    return given_paths(paths, judged, [*((bad.path, bad.message) for bad in report.damage), *ignored])
+    return given_paths(
+        paths, judged, [*((bad.path, bad.message) for bad in (*report.damage, *report.missing)), *ignored]
+    )
 
 
 def _name_of(one: AuditedPartition) -> str:

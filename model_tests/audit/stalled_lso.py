@@ -96,7 +96,7 @@ class HeldBack:
 
     def in_one_line(self) -> str:
         """For people."""
-        return f"held back: {self.in_words}{f'; {self.remedy}' if self.remedy else ''}"
+        return f"held back: {self.in_words}{f'; to end it: {self.remedy}' if self.remedy else ''}"
 
 
 def held_back(

@@ -101,7 +101,7 @@ def coordinator_of(transactional_id: str, at: Mapping[str, int], here: Iterable[
     Else by the only number that agrees with the ids that are here; -1 where several do, or none.
 
     Args:
-        transactional_id: whose partition is asked for.
+        transactional_id: whose partition is wanted.
         at: the ids that are here, with the partitions that they are in.
         here: the partitions that are here.
     """

@@ -47,7 +47,7 @@ class MarkedData:
         """The marker as the decisions take it, with what its log has around it.
 
         Args:
-            latest_ms: the latest time of a marker that the same leader wrote before it, -1 where that is not asked.
+            latest_ms: the latest time of a marker that the same leader wrote before it, -1 where that does not matter.
         """
         marker, epochs = self.marker, [run.producer_epoch for run in self.runs]
         return PartitionMarker(

@@ -278,7 +278,7 @@ PARTS: Final[Mapping[str, Part]] = {
     "spread": _spread,
     "checks": _checks,
 }
-"""What is measured, by the name that it is asked for with, in order."""
+"""What is measured, by the name on the command line, in order."""
 
 
 def table_of(measured: list[Measured]) -> Table:

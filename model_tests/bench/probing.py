@@ -29,9 +29,9 @@ class ProbedLoad(NamedTuple):
 
     Attributes:
         judged: a second, each judged as it is recorded.
-        ratio: of the time to that of the same requests that nobody judges.
+        ratio: of the time to that of the same requests without a judge.
         computed: milliseconds of CPU time for a judged step, of client, judge and nodes.
-        computed_ratio: of that to the CPU time of the same requests that nobody judges.
+        computed_ratio: of that to the CPU time of the same requests without a judge.
     """
 
     judged: float

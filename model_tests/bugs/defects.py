@@ -67,7 +67,7 @@ def go_on_after_mapping_error(request: ProducerRequest, error: ErrorCode) -> Err
 
 
 def take_any_guard(_: ProducerState, __: ProducerId, guard: int) -> bool:
-    """A consent is used whatever has happened since it was asked for."""
+    """A consent is used whatever has happened since the request."""
     return guard != NO_GUARD
 
 

@@ -46,7 +46,7 @@ class _Group:
         self.groups.elect(0)
 
     def commit(self, offset: int, epoch: Epoch, claim: MemberClaim, meanwhile: Callable[[], None]) -> None:
-        """TxnOffsetCommit; what happens meanwhile happens while the transaction's coordinator is asked."""
+        """TxnOffsetCommit; `meanwhile` happens during the verification."""
         producer = ProducerIdentity(PRODUCER, epoch)
         request = TransactionalCommit(
             COMMIT_VERSION, GROUP, producer, {INPUT: OffsetAndMetadata(Offset(offset))}, claim

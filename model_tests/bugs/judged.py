@@ -43,7 +43,7 @@ class JudgedBug:
         found: one for each case, the bug's own first.
         replay: None where the reference has no place for it.
         repeated: what became of it on each release of the other cases; of those that have the bug too, of their own.
-        unrolled: what bounded search says of the bug's own case; None where it was not asked.
+        unrolled: what bounded search says of the bug's own case; None where it was not run.
     """
 
     bug: Bug

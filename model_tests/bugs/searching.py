@@ -74,5 +74,5 @@ def searched_as_formulas(found: SearchResult) -> SearchResult:
 
 
 def _silent(system: System) -> System:
-    """The system without goals: whether they can be reached is asked elsewhere."""
+    """The system without goals: whether they can be reached is checked elsewhere."""
     return System(system.name, system.variables, system.actions, system.theorems, system.lemmas, (), (), system.derived)

@@ -28,7 +28,7 @@ def address_of(text: str, least_port: int = 1) -> Address:
 
     Args:
         text: as a user wrote it.
-        least_port: 0 where any free port may be asked for.
+        least_port: 0 where a free port may be chosen.
 
     Raises:
         ValueError: it is neither; the message is the text.

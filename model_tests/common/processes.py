@@ -8,7 +8,7 @@ from multiprocessing.connection import wait
 from threading import Thread
 from typing import Any
 
-_ABANDONED = 1  # the exit code of a worker whose parent has ended; nobody reads it
+_ABANDONED = 1  # the exit code of a worker whose parent has ended; it is not read
 
 
 class _Pool(ProcessPoolExecutor):

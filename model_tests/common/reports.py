@@ -2,12 +2,13 @@
 
 import errno
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, Protocol
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 
 HOLDS: Final = 0
 """Exit code: everything that was judged holds; suspicious, known and undecided findings alone included."""
@@ -23,6 +24,11 @@ WIDE: Final = 120
 """Columns of text that the widest table needs."""
 
 
+def counted(number: int, name: str, plural: str = "s") -> str:
+    """A number and what it counts, in the singular or the plural."""
+    return f"{number:,} {name}{plural if number != 1 else ''}"
+
+
 class Report(Protocol):
     """The outcome of one command, for people, for programs and for the shell."""
 
@@ -35,6 +41,18 @@ class Report(Protocol):
 
     def print(self, console: Console) -> None:
         """Write the report for a person to read."""
+
+
+class PlainConsole(Console):
+    """A console that shows control characters, which names of files and ids may have, instead of obeying them."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """The segments, in which a control character has the picture that Unicode has for it."""
+        for text, style, control in super().render(renderable, options):
+            yield Segment(text if control else text.translate(_PICTURES), style, control)
+
+
+_PICTURES: Final = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n"} | {127: 0x2421}
 
 
 class BadInput(Exception):

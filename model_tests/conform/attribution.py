@@ -41,7 +41,7 @@ def _words(error: int) -> tuple[str, str]:
 
 
 class Attribution:
-    """The same for the steps of one run on which the specification agrees: what is alike is asked once.
+    """The same for the steps of one run on which the specification agrees: what is alike is computed once.
 
     Then the recorded answer is the decided one, and the rules depend on the deciding branch and on what
     the batch is to its producer's entry alone.

@@ -21,8 +21,8 @@ class SpecifiedDecision:
 
     Attributes:
         partition: where the batch was to go.
-        admission: whether the log was asked.
-        before: the producer's entry; None where the log was not asked.
+        admission: whether the log has decided.
+        before: the producer's entry; None where the log has not decided.
         outcome: the append's decision; None likewise.
         verification: what the partition knew of the coordinator's answer.
     """

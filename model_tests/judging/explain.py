@@ -156,6 +156,7 @@ def explain_coordinator(row: Mapping[str, Any], rule: Rule) -> StepViolation:
     expected, _ = judge_coordinator(row["api"], coordinator_step_of(row.__getitem__), profile)
     allowed = _allowed(expected)
     wrong = [name for name, value in allowed.items() if row[name] != value]
+    partitions = () if expected.partitions else OF_PARTITIONS
     read = _columns_of_coordinators_guard(row, expected, profile)
     read |= {name.replace("after_", "before_") for name in wrong if name.startswith("after_")}
     return StepViolation(
@@ -164,10 +165,16 @@ def explain_coordinator(row: Mapping[str, Any], rule: Rule) -> StepViolation:
         rule=rule.id,
         guard=expected.names[expected.branch],
         values={name: row[name] for name in BY_NAME if name in read - allowed.keys()},
-        got={name: _said(name, row[name]) for name in wrong},
-        allowed={name: _said(name, allowed[name]) for name in wrong},
+        got={name: _said(name, row[name]) for name in (*wrong, *partitions)},
+        allowed={name: _said(name, allowed[name]) for name in wrong} | dict.fromkeys(partitions, AS_BEFORE_AND_ASKED),
         replay=replay_command(row),
     )
+
+
+OF_PARTITIONS: Final = ("after_txn_partitions", "after_partition_registered")
+"""What a step leaves of the partitions of a transaction."""
+
+AS_BEFORE_AND_ASKED: Final = "what follows from the partitions before and the request"
 
 
 def _allowed(expected: StepResult) -> dict[str, Any]:

@@ -151,12 +151,17 @@ def renamed(path: str) -> str:
 
 
 def _look_at(path: Location, listing: Listing) -> None:
+    whose = _other_product([path.name])
     if path.is_dir():
         _look_into(path, listing)
+    elif path.is_symlink() and not path.exists():
+        _bad(listing, str(path), "a symbolic link that leads nowhere, or round in a circle")
+    elif whose:
+        _bad(listing, str(path), f"a file of {whose}, which has another format")
     elif path.name.endswith(".log") and path.is_file():
         _add_log(path.parent, [path.name], _names_in(path.parent, listing), listing)
     else:
-        _bad(listing, str(path), "neither a directory, nor a segment (.log), nor what a tool prints of one")
+        _bad(listing, str(path), "no directory, no segment (.log), and no text of Kafka's tools")
 
 
 def _look_into(folder: Location, listing: Listing) -> None:

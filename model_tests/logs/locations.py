@@ -79,7 +79,7 @@ class StoredLocation(Protocol):
 
 
 class LocalPath(_PathOfMachine):
-    """A path on this machine. What is no file is refused: opening a pipe would wait for somebody who writes into it."""
+    """A path on this machine. What is no file is refused: opening a pipe would wait for a writer."""
 
     def open(self, *args: Any, **kwargs: Any) -> Any:
         """The file, open.

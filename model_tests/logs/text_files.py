@@ -7,6 +7,7 @@ import io
 import quopri
 import re
 from collections.abc import Iterator
+from contextlib import ExitStack
 from html import unescape
 from tempfile import TemporaryFile
 from typing import Any, Final
@@ -51,13 +52,14 @@ def lines_of(file: TextFile) -> Iterator[str]:
     Raises:
         OSError: as each of `UNREADABLE`, it cannot be read, or not to its end.
     """
-    with io.BufferedReader(file.stream(), 1 << 16) as source, TemporaryFile() as decoded:
+    with ExitStack() as opened:
+        source = opened.enter_context(io.BufferedReader(file.stream(), 1 << 16))
         head = source.peek(HEAD)
         content: Any = source
         if _QUOTED.search(head) and not _NOT_QUOTED.search(head[: head.rfind(b"\n") + 1 or len(head)]):
-            quopri.decode(source, decoded)
-            decoded.seek(0)
-            content = decoded
+            content = opened.enter_context(TemporaryFile())
+            quopri.decode(source, content)
+            content.seek(0)
         encoding = _encoding(head[:HEAD])
         if encoding:
             yield from map(_plain, _pieces(io.TextIOWrapper(content, encoding, errors="replace", newline=None)))

@@ -8,6 +8,7 @@ import gzip
 import io
 import lzma
 import re
+import shutil
 import tarfile
 import zipfile
 import zlib
@@ -20,6 +21,7 @@ from email.message import Message
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import IO, Any, Final
 
 HEAD: Final = 1 << 13
@@ -118,7 +120,11 @@ class Bounded(io.RawIOBase):
 
 def texts_at(path: Path) -> list[TextFile]:
     """The file as text; of an archive, those in it. What cannot be opened says so where it is read."""
-    return list(islice(_texts(TextFile(path, "", lambda: path.open("rb")), _DEEPEST), _MOST))
+    file = TextFile(path, "", lambda: path.open("rb"))
+    found = list(islice(_texts(file, _DEEPEST), _MOST + 1))
+    if len(found) > _MOST:
+        found[-1] = replace(file, open=partial(_fails, OSError(f"only the first {_MOST:,} files of it are read")))
+    return found
 
 
 def in_base64(file: TextFile) -> list[TextFile]:
@@ -158,17 +164,18 @@ def _opened(file: TextFile) -> Iterator[TextFile]:
     """What is in a file; the file itself where it is none that has others in it."""
     with file.open() as raw:
         head = raw.read(HEAD)
+    if not head:
+        return
     way = next((way for magic, way in _COMPRESSED if head.startswith(magic)), None)
     if way is not None:
         yield replace(file, open=partial(_through, way, file.open))
     elif head.startswith(_ZIPPED):
-        with zipfile.ZipFile(file.open()) as archive:
-            names = [each.filename for each in islice(archive.infolist(), _MOST) if not each.is_dir()]
-        yield from (_of(file, name, partial(_in_zip, file.open, name)) for name in names)
+        archive = zipfile.ZipFile(_seekable(file))
+        named = ((each.filename, partial(archive.open, each)) for each in archive.infolist() if not each.is_dir())
+        yield from (_of(file, name, opens) for name, opens in named)
     elif head[_TAR] == b"ustar":
-        with tarfile.open(fileobj=file.open()) as packed:
-            names = [each.name for each in islice(packed, _MOST) if each.isfile()]
-        yield from (_of(file, name, partial(_in_tar, file.open, name)) for name in names)
+        packed = tarfile.open(fileobj=_seekable(file))  # noqa: SIM115  # as long as what is in it may be read
+        yield from (_of(file, each.name, partial(_in_tar, packed, each)) for each in packed if each.isfile())
     elif _is_mail(head):
         with file.stream() as raw:
             content = io.BufferedReader(raw).read(_AT_ONCE)
@@ -191,14 +198,22 @@ def _through(way: Callable[..., Any], opens: Callable[[], IO[bytes]]) -> IO[byte
     return unpacked
 
 
-def _in_zip(opens: Callable[[], IO[bytes]], name: str) -> IO[bytes]:
-    return zipfile.ZipFile(opens()).open(name)
+def _seekable(file: TextFile) -> IO[bytes]:
+    """Its bytes where it costs little to go back in them."""
+    raw = file.open()
+    if isinstance(raw, (io.BufferedReader, io.BytesIO)):
+        return raw
+    copy = TemporaryFile()  # noqa: SIM115  # as long as what is in it may be read
+    with file.stream() as unpacked:
+        shutil.copyfileobj(io.BufferedReader(unpacked), copy)
+    copy.seek(0)
+    return copy
 
 
-def _in_tar(opens: Callable[[], IO[bytes]], name: str) -> IO[bytes]:
-    content = tarfile.open(fileobj=opens()).extractfile(name)  # noqa: SIM115  # closed with what is in it
+def _in_tar(packed: tarfile.TarFile, member: tarfile.TarInfo) -> IO[bytes]:
+    content = packed.extractfile(member)
     if content is None:
-        raise tarfile.TarError(f"{name} is no file")
+        raise tarfile.TarError(f"{member.name} is no file")
     return content
 
 

@@ -53,7 +53,7 @@ class RestingMachine(AccountedMachine):
     """One whose world comes to its end when the run is over."""
 
     def comes_to_its_end(self) -> None:
-        """Everything under way comes to its end; invariants are asked meanwhile."""
+        """Everything under way comes to its end; invariants are checked meanwhile."""
         raise NotImplementedError
 
     def teardown(self) -> None:

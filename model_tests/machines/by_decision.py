@@ -3,7 +3,7 @@
 Arguments:
     profile: the release that the run is of.
     before: what was known of the producer.
-    by: who was asked, for the report.
+    by: which part of the reference, for the report.
     copies: how many batches the request had.
     after: what is known of it now.
 """
@@ -29,7 +29,7 @@ def judge_client_append(
     answer: PartitionAnswer,
     ledger: Ledger,
 ) -> None:
-    """Hold an append that a leader was asked for against the decision."""
+    """Compare an append at a leader with the decision."""
     appended = answer.error == ErrorCode.NONE and not answer.duplicate
     reply = AppendReply(int(answer.error), answer.base_offset, answer.last_offset, answer.duplicate, appended)
     step = AppendStep(

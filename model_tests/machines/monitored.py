@@ -28,7 +28,7 @@ class StepJudge:
 
 
 def judge_steps(recorder: Recorder, ledger: Ledger) -> None:
-    """Judge the steps that a world has begun with, and every later one, unless the ledger asks no decision."""
+    """Judge the steps that a world has begun with, and every later one, unless the ledger uses no decision."""
     if not (ledger.asks_decision and ledger.monitors):
         return
     judge = StepJudge(ledger)

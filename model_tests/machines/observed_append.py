@@ -11,10 +11,10 @@ from spec.vocabulary import ErrorCode, Offset
 
 @dataclass(frozen=True, slots=True)
 class ObservedAppend:
-    """A leader was asked to append a client's batch.
+    """An append of a client's batch at a leader.
 
     Attributes:
-        by: who asked, and where, for messages.
+        by: the client, and where, for messages.
         copies: how often the request carries the batch.
         known: what the log said of the producer before.
         highest_epoch: of the producer's batches in the log before, forgotten ones included; -1 none.

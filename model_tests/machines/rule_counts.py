@@ -44,14 +44,14 @@ class Ledger:
     """What a run, or many, found.
 
     Attributes:
-        at_stake: by rule, how often its invariant was asked about something that it forbids or demands.
-        decided: by rule, how often the specification's decision was asked, and the rule was at stake.
+        at_stake: by rule, how often its invariant was checked on something that it forbids or demands.
+        decided: by rule, how often the specification's decision was compared, and the rule was at stake.
         known: by rule, violations in circumstances in which the rule is not claimed.
         broken: violations where it is claimed.
         runs: runs begun.
         steps: events that happened in them.
-        asks_decision: whether the specification's decision is asked too, which takes most of the time.
-        monitors: whether the monitor judges every recorded step, where decisions are asked.
+        asks_decision: whether the specification's decision is compared, too, which takes most of the time.
+        monitors: whether the monitor judges every recorded step, where decisions are compared.
         findings: how often each kind of verdict of the monitor came.
     """
 
@@ -80,7 +80,7 @@ class Ledger:
             self._violated(LedgerEntry(rule, "invariant", message), circumstances)
 
     def decide(self, rule: Rule, holds: bool, message: str) -> None:
-        """Note that the specification's decision was asked, and a violation unless it agrees."""
+        """Note a comparison with the specification's decision, and a violation unless it agrees."""
         self.decided[rule] += 1
         if not holds:
             self._violated(LedgerEntry(rule, "decision", message), USUAL)

@@ -209,7 +209,7 @@ class ObservedCluster(SimulatedCluster):
             self.streams.histories[ghost[0]].overtaken = True
 
     def follower_fetches(self, partition: int, node: int) -> None:
-        """As ever; the decision is asked about what is copied."""
+        """As ever; the decision judges what is copied."""
         replica = self.partitions[partition].replicas[node]
         count, entries = len(replica.log), dict(replica.state.producers)
         super().follower_fetches(partition, node)

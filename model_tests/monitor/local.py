@@ -1,4 +1,4 @@
-"""`eos simulate --local`: randomized traces made one after the other in this process, judged if asked."""
+"""`eos simulate --local`: randomized traces made one after the other in this process, judged on demand."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,7 +22,7 @@ from model_tests.traces.files_at import NDJSON, PARQUET
 from model_tests.traces.schema import Row
 
 FILE: Final = "traces.parquet"
-"""The file in a directory that is asked for."""
+"""The requested file in a directory."""
 
 _TOGETHER: Final = 20
 """Traces that are written at once."""

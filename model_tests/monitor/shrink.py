@@ -41,7 +41,7 @@ class Failure:
 
 
 Attempt = Callable[[Sequence[int]], Failure | None]
-"""Plays a tape: how it fails, with the choices that were asked for; None where it does not, or by another rule."""
+"""Plays a tape: how it fails, with the choices that it used; None where it does not, or by another rule."""
 
 
 SHORT: Final = 12

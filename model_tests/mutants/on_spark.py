@@ -99,7 +99,7 @@ BROKEN: Final = (*OF_THE_LOG, *OF_COORDINATOR)
 
 
 def broken_guard(planted: Planted, *, on_spark: bool) -> PlantedDefect:
-    """Break a guard; every reading that is asked must turn red, or it counts as seen by nothing.
+    """Break a guard; every reading that is run must turn red, or it counts as seen by nothing.
 
     Args:
         planted: the broken guard; those of the coordinator are seen by traces alone, since the machine has none.

@@ -136,7 +136,7 @@ def _markers_written(answer: Any, request: Json, names: SessionNames) -> Recorde
 
 
 def _listed(answer: Any, request: Json, names: SessionNames) -> Recorded:
-    """The transactional ids of the session, in their order; those of others are nobody's business."""
+    """The transactional ids of the session, in their order; others are left out."""
     short = {names.named(each): each for each in ("t0", "t1", "t2", "t3")}
     listed = [
         {

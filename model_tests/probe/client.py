@@ -210,7 +210,7 @@ class ClientKnowledge:
         return {"transactional_id": action.who, "timeout": TIMEOUT_MS, "times": times} if times > 0 else None
 
     def _markers(self, action: ScriptAction, version: int) -> dict[str, Any] | None:
-        """A marker as a coordinator sends it; before the first true one nobody knows a coordinator's epoch."""
+        """A marker as a coordinator sends it; before the first real one the coordinator's epoch is unknown."""
         known = self._identity(action)
         if known is None or self.names.number(known.producer_id) not in self.names.coordinator_epochs:
             return None
@@ -284,7 +284,7 @@ def knowledge_of(names: SessionNames, profile: Profile) -> ClientKnowledge:
     """The clients of a fresh session with a broker of a profile.
 
     Where the broker closes the connection of two batches for one partition, or takes a batch that is miscounted, none
-    is sent: the former ends the session, and the latter leaves a log that nobody has specified.
+    is sent: the former ends the session, and the latter leaves a log that is not specified.
     """
     unsent = {script.DOUBLED} if not profile.invalid_record_has_code else set()
     if not profile.records_compared_with_offsets:

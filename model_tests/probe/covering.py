@@ -30,7 +30,7 @@ DRAWN: Final = "drawn"
 
 @cache
 def reachable(profile: Profile) -> frozenset[str]:
-    """The branches that sessions can reach under a release and a transaction version; empty if nobody has looked."""
+    """The branches that sessions can reach under a release and a transaction version; empty if not derived."""
     return frozenset(_written().get(_key(profile), ()))
 
 

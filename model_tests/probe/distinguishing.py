@@ -16,7 +16,7 @@ from model_tests.probe.versions import Announced
 from spec.versions import Profile
 
 SEARCHED: Final = ("A", "B", "C", "D", "X")
-"""Families that are drawn from; in a race nobody knows the order."""
+"""Families that are drawn from; in a race the order is unknown."""
 
 FEW_EPOCHS: Final = 5
 """The last epoch while sessions are searched for in which epochs run out: what happens there is the same."""
@@ -77,7 +77,7 @@ def shortened(script: Script, one: Profile, other: Profile, announced: Announced
 
 
 class Candidates:
-    """Sessions of each family as a release gives them, each made when it is first asked for."""
+    """Sessions of each family as a release gives them, each made when it is first needed."""
 
     def __init__(self, profile: Profile, seeds: int, announced: Announced | None = None) -> None:
         """None is made yet."""

@@ -297,7 +297,7 @@ def _group_step(
                 yield draw.action(Api.ADD_OFFSETS_TO_TXN, who=who, epoch=draw.delta(0.08, -1, 1))
             for _ in range(draw.random.choice((1, 1, 2))):
                 yield draw.action(Api.TXN_OFFSET_COMMIT, who=who, epoch=draw.delta(0.1, -1, 1), **commit)
-            if draw.happens(0.2):  # somebody else commits while this is pending
+            if draw.happens(0.2):  # another client commits while this is pending
                 yield draw.action(Api.OFFSET_COMMIT, **commit | {"offset": draw.random.randint(0, 20)})
             if draw.happens(0.8):
                 yield _end(draw, who, 0.08)
@@ -317,7 +317,7 @@ def _group_step(
 
 
 def _claim(draw: _Draw, *, member: bool) -> dict[str, Any]:
-    """As whom offsets are committed: nobody or the member, and now and then somebody who may not."""
+    """As whom offsets are committed: without a member, as the member, and now and then as one that may not."""
     claim: dict[str, Any] = {"member": member}
     if draw.happens(0.15):
         claim["stranger"] = True
@@ -337,7 +337,7 @@ def _exhausted(draw: _Draw, implicit: bool) -> Iterator[ScriptAction]:
         found = list(_transaction(draw, "t0", implicit) if draw.happens(0.6) else _odd(draw, "t0", made[:1]))
         yield from (_with_epoch(each, ahead) for each in found)
         made += found
-        if draw.happens(0.15):  # the coordinator fences, and somebody goes on with the epoch that it has taken
+        if draw.happens(0.15):  # the coordinator fences, and a client continues with the fencing epoch
             yield _init(draw, "t0")
             ahead = 1
 

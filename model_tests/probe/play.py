@@ -311,7 +311,7 @@ class Player:
             self._end_if_completing(step)
 
     def _states(self, seen: Sequence[Any]) -> Iterator[dict[str, Any] | None]:
-        """The state once markers are written, and again while somebody asks for another."""
+        """The state once markers are written; read again while another state is expected."""
         state = self._at_once(seen) or self._settle(SOON_S)
         yield state
         began = time.monotonic()

@@ -1,4 +1,4 @@
-"""Everything that is made on somebody's cluster: under one prefix, listed, and removed in the end."""
+"""Everything that is created on a user's cluster: under one prefix, listed, and removed at the end."""
 
 import secrets
 from collections import deque

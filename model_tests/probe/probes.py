@@ -211,20 +211,20 @@ def seen_between(one: Profile, other: Profile) -> tuple[str, ...]:
             Distinction(each.name, name, getattr(another, name), each.transaction_version, another.name)
             for each, another in ((one, other), (other, one))
         ]
-        return any(distinction.holds_of(probe.script) for probe in _telling(name) for distinction in several)
+        return any(distinction.holds_of(probe.script) for probe in _showing(name) for distinction in several)
 
     return tuple(name for name in differing(one, other) if is_seen(name))
 
 
-def _telling(name: str) -> Iterator[Probe]:
-    """The probes that tell a behaviour somewhere."""
+def _showing(name: str) -> Iterator[Probe]:
+    """The probes that show a behaviour somewhere."""
     return (probe for probe in probes() if name in {distinction.behaviour for distinction in probe.distinctions})
 
 
 def _hidden(name: str, one: Profile, other: Profile) -> str:
     """Why a client that may see a behaviour does not see it between two releases."""
     listed = [
-        distinction for probe in _telling(name) for distinction in probe.distinctions if distinction.behaviour == name
+        distinction for probe in _showing(name) for distinction in probe.distinctions if distinction.behaviour == name
     ]
     there = [distinction for distinction in listed if distinction.release in (one.name, other.name)]
     alone = next(

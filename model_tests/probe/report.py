@@ -102,7 +102,7 @@ class ProbeReport:
     """The outcome of a run; every judged step is agreed, undecided or disagreed.
 
     Attributes:
-        broker: where it was asked.
+        broker: its address.
         profile: the release that it was compared with.
         level: how much of its state it shows.
         seed: of the scripts.
@@ -164,7 +164,7 @@ class ProbeReport:
         """The whole report.
 
         Fields:
-            broker: where it was asked
+            broker: its address
             profile: the release that it was compared with
             transaction_version: the transaction version that it was compared with
             observed: how much of its state it shows: `full`, `offsets` or `none`

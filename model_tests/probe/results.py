@@ -2,10 +2,13 @@
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
+from markupsafe import Markup
+
+from model_tests.common.html_page import html_page
 from model_tests.common.reports import writing
 from model_tests.conform.decision_log import branch_name
 from model_tests.diagrams.sequence import text_of
@@ -14,10 +17,9 @@ from model_tests.probe.connection import BrokerFailure
 from model_tests.probe.drawing import sequence_of
 from model_tests.probe.fingerprint import explained_by
 from model_tests.probe.options import ProbeOptions
-from model_tests.probe.page import page_of
 from model_tests.probe.played import MET, PlayedSession
 from model_tests.probe.probes import origin_of
-from model_tests.probe.report import Cause, FamilyTally, ProbeReport
+from model_tests.probe.report import Cause, FamilyTally, ProbeReport, coverage_of, played_in
 from model_tests.probe.shrinking import Play, Shrinker, described, differing, signature_of
 from spec.versions import Profile
 
@@ -145,3 +147,21 @@ def _put(file: Path, text: str, mode: str) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         with file.open(mode) as lines:
             lines.write(text)
+
+
+def page_of(report: ProbeReport) -> str:
+    """The page."""
+    return html_page(
+        "model_tests.probe",
+        report=report,
+        played=played_in(report),
+        # made by this project, which escapes what comes from a broker
+        pictures={signature: Markup(cause.svg) for signature, cause in report.causes.items()},
+        undecided=_most_first(report.undecided),
+        branches=_most_first(report.branches),
+        coverage=coverage_of(report),
+    )
+
+
+def _most_first(counts: Mapping[str, int]) -> list[tuple[str, int]]:
+    return sorted(counts.items(), key=lambda each: -each[1])

@@ -55,7 +55,7 @@ def run(
         profile: name of the release that it is compared with.
         options: what to do.
         say: prints a line.
-        confirm: asks whether to go on.
+        confirm: asks the user for confirmation.
 
     Raises:
         BadInput: an option says nothing that can be done, or the person says no.

@@ -45,7 +45,7 @@ class ScriptAction:
     Attributes:
         key: its number in the script as it was drawn, by which a copy names its original; shrinking keeps it.
         api: Kafka's name of the request, or `copy`, `_Settle`, `_JoinSync`.
-        who: the transactional id, or the producer without one; empty where nobody is named.
+        who: the transactional id, or the producer without one; empty where none is named.
         of: whose identity the request has, where it is not that of `who`; of the second batch, if there are two.
         both: both partitions are named: of a Produce there are two batches, one for each.
         partition: of the topic.

@@ -20,7 +20,7 @@ SEEDS: Final = 150
 
 
 def wanted() -> Iterator[Sequence[Distinction]]:
-    """For each release and each behaviour of a neighbour, what tells the two apart: the first that some session shows.
+    """For each release and each behaviour of a neighbour, what distinguishes them: the first that a session shows.
 
     A session of the versions that both take comes first, then one of all that the release takes, then one under a lower
     transaction version.
@@ -50,7 +50,7 @@ def search(seeds: int, known: Sequence[Probe], say: Callable[[str], None]) -> It
             if script is not None:
                 found.setdefault(script, []).append(distinction)
                 say(f"{distinction.release}: {distinction.behaviour} by {len(script.actions)} steps")
-                yield [Probe(script, tuple(tells)) for script, tells in found.items() if tells]
+                yield [Probe(script, tuple(shown)) for script, shown in found.items() if shown]
                 break
         else:
             say(f"{contexts[0].release}: {contexts[0].behaviour} is not seen")
@@ -59,7 +59,7 @@ def search(seeds: int, known: Sequence[Probe], say: Callable[[str], None]) -> It
 def _shortest(
     distinction: Distinction, found: Iterable[Script], pools: dict[tuple[str, str, int], Candidates], seeds: int
 ) -> Script | None:
-    """The shortest script that tells this: one that was found for something else, or a new one."""
+    """The shortest script that shows this: one that was found for something else, or a new one."""
     known = min((each for each in found if distinction.holds_of(each)), key=effort, default=None)
     if known is not None and not runs_out(known):
         return known
@@ -73,7 +73,7 @@ def _shortest(
 
 
 def shortest_for_all(probe: Probe) -> Probe:
-    """The probe without the steps that none of the behaviours needs which it tells by now."""
+    """The probe without the steps that none of its behaviours needs."""
 
     def shows(actions: Sequence[ScriptAction]) -> bool:
         return all(distinction.holds_of(probe.script.keeping(actions)) for distinction in probe.distinctions)

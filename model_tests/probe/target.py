@@ -99,10 +99,10 @@ class NodeRequest:
 
 @dataclass(slots=True)
 class Target:
-    """A cluster, asked over as few connections as there are nodes to ask.
+    """A cluster, over one connection for each node.
 
     Attributes:
-        bootstrap: where it is first asked.
+        bootstrap: addresses of some of its brokers.
         patience_s: seconds after which a silent broker is given up.
         pace: of the requests.
         announced: versions by the api's name, as ApiVersions names them.

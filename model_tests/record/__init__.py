@@ -1,1 +1,1 @@
-"""`eos record`: a proxy between clients and brokers that writes down what was asked and answered."""
+"""`eos record`: a proxy between clients and brokers that records requests and answers."""

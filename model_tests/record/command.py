@@ -1,4 +1,4 @@
-"""`eos record`: a proxy between unmodified clients and brokers that writes down what was asked and answered."""
+"""`eos record`: a proxy between unmodified clients and brokers that records requests and answers."""
 
 import asyncio
 import time

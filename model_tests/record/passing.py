@@ -122,7 +122,7 @@ class Passing:
         await self.broker[1].drain()
 
     async def _stray(self, exchange: Exchange, frame: bytes, milliseconds: int) -> None:
-        """The client's connection breaks; the request arrives after all, and nobody hears the answer."""
+        """The client's connection breaks; the request arrives all the same, and its answer is lost."""
         self._deaf = True
         self.client[1].transport.abort()
         await asyncio.sleep(milliseconds / 1_000)

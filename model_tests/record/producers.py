@@ -41,7 +41,7 @@ AGAIN: Final = frozenset(
         ErrorCode.REQUEST_TIMED_OUT,
     }
 )
-"""Errors to EndTxn after which the client asks again."""
+"""Errors to EndTxn after which the client retries."""
 
 COMMITTED, ABORTED, REFUSED, FENCED = "committed", "aborted", "end refused", "fenced"
 REPLACED, OPEN = "left to a new instance", "open"

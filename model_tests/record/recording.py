@@ -26,7 +26,7 @@ class Recording:
         """A recording that has not started.
 
         Args:
-            upstream: addresses of brokers, as clients take them; the first one is asked.
+            upstream: addresses of brokers, as clients take them; the first one is used.
             out: directory for the wire log and the journal.
             faults: name of what goes wrong on the way, nothing if empty.
             seed: of these faults.

@@ -1,4 +1,4 @@
-"""The report of a recording: who asked what, what came of transactions, and what cannot be true."""
+"""The report of a recording: requests, outcomes of transactions, and contradictions."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -25,7 +25,7 @@ class RecordReport:
         seconds: how long it ran.
         brokers: the port that stood for each broker.
         counts: what was counted.
-        sessions: how many `eos conform` can judge; None where none were asked for.
+        sessions: how many `eos conform` can judge; None without `--profile`.
         passed_over: those that it cannot, by the reason.
     """
 
@@ -39,7 +39,7 @@ class RecordReport:
 
     @property
     def exit_code(self) -> int:
-        """Whether answers contradict each other, or nobody asked for anything."""
+        """Whether answers contradict each other, or there were no requests."""
         if self.counts.contradicted:
             return VIOLATED
         return HOLDS if self.counts.requests else NOTHING_JUDGED
@@ -68,7 +68,7 @@ class RecordReport:
             faults.*: what went wrong on the way, by name
             unread.*: requests and answers that passed undecoded, by api and version
             not_journaled.*: acknowledged batches that the journal lacks, by reason
-            sessions: sessions that `eos conform` can judge; null where none were asked for
+            sessions: sessions that `eos conform` can judge; null without `--profile`
             passed_over.*: sessions that it cannot, by reason
             contradicted: contradictions; `contradictions` has the first of them
             contradictions[].rule: the rule that answers break together

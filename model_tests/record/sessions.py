@@ -288,7 +288,7 @@ class _Session:
 
 
 def _is_unusual(passed: Passed) -> bool:
-    """Whether it is between brokers, or nobody waits for all replicas."""
+    """Whether it is between brokers, or does not wait for all replicas."""
     between = passed.api == Api.ADD_PARTITIONS_TO_TXN and passed.request_line["version"] >= BY_BROKERS_SINCE
     return between or (passed.api == Api.PRODUCE and passed.request_line["request"]["acks"] != -1)
 

@@ -17,7 +17,7 @@ from model_tests.scenarios.subjects import SUBJECTS
 
 @dataclass(frozen=True, slots=True)
 class ScenariosReport:
-    """Every scenario; played, if it was asked for.
+    """Every scenario, played on demand.
 
     Attributes:
         outcomes: what came of them, none where they are only listed.

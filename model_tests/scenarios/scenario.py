@@ -46,7 +46,7 @@ class Scenario(Generic[On]):
     """One run.
 
     Attributes:
-        name: how it is asked for.
+        name: on the command line.
         title: what happens, in a line.
         items: the numbers of the subjects that it shows, the main one first.
         story: two to four sentences: what is to be learned.

@@ -53,7 +53,7 @@ class Cluster(ClusterFaults):
             profile: the release that its nodes are, as 4.3 or 2.7.
             nodes: how many.
             transaction_version: the feature; that of the release if not given.
-            topics: that are there, with the number of their partitions; others are made when a client asks for them.
+            topics: that are there, with the number of their partitions; others are created when a client names them.
             defect: name of a defect that the nodes have, none if empty; other clusters of the process have it too.
             faults: name of what goes wrong, nothing if empty.
             seed: of these faults.

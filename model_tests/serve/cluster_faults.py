@@ -1,4 +1,4 @@
-"""Faults of a running cluster that a test asks for, at the moment that it chooses."""
+"""Faults that a test injects into a running cluster."""
 
 import asyncio
 from collections.abc import Callable, Coroutine

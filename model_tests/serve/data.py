@@ -33,7 +33,7 @@ def opened(settings: ServerSettings, wall: Wall, directory: Path | None, *, last
         settings: how they behave.
         wall: the time.
         directory: for their data, which is in memory if it is not given.
-        lasts: whether anybody may start on the directory again.
+        lasts: whether a later server may use the directory again.
 
     Raises:
         BadInput: no such nodes can start on the directory.

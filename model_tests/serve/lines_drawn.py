@@ -1,4 +1,4 @@
-"""The lines of a wire log in words: who asked which node what, decoded."""
+"""The lines of a wire log in words: each request with its node, decoded."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final

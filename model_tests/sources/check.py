@@ -85,7 +85,7 @@ class UnsupportedRow:
 
 @dataclass(slots=True)
 class Clones:
-    """Git directories of Kafka, asked in turn.
+    """Git directories of Kafka, tried in turn.
 
     Attributes:
         folders: where they are.

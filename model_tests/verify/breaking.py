@@ -92,7 +92,7 @@ def open_along(
         system: without bounds.
         instance: a finite one of it.
         trace: a run of the instance.
-        settings: how the solver is asked.
+        settings: the solver's settings.
 
     Raises:
         AssertionError: one is proved, although a run breaks it with every lemma in force before.

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from model_tests.common.reports import HOLDS, VIOLATED
 from model_tests.verify.proofs import ProofAttempt, attempted
@@ -97,12 +97,13 @@ class ChainReport:
 
     def print(self, console: Console) -> None:
         """The theorem, a row for each link, what stays in words, and the assumptions."""
-        table = Table("link", "shows", "takes", "obligations", "verdict", "discharges")
+        sides = (Column("shows", overflow="fold"), Column("takes", overflow="fold"))
+        table = Table("link", *sides, "obligations", "verdict", "discharges")
         for each in self.links:
             verdict = "open" if each.wrong else "proved"
-            sides = (_side(each.link.shows), _side(each.link.takes))
+            names = (_side(each.link.shows), _side(each.link.takes))
             table.add_row(
-                each.link.name, *sides, str(len(each.obligations)), verdict, ", ".join(ids(each.link.discharges))
+                each.link.name, *names, str(len(each.obligations)), verdict, ", ".join(ids(each.link.discharges))
             )
         console.print(THEOREM, markup=False, soft_wrap=True)
         console.print(table)

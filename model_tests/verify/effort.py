@@ -40,7 +40,7 @@ def is_derandomized() -> bool:
 
 
 def effort_from_environment() -> RunEffort:
-    """The effort that `EOS_PROFILE` asks for; without it, `default`.
+    """The effort that `EOS_PROFILE` names; without it, `default`.
 
     Raises:
         BadInput: it asks for another than there are.
@@ -52,7 +52,7 @@ def effort_from_environment() -> RunEffort:
 
 
 def register() -> None:
-    """Make the efforts known to Hypothesis as profiles, and load the one that the environment asks for."""
+    """Make the efforts known to Hypothesis as profiles, and load the one that the environment names."""
     for effort in RunEffort:
         settings.register_profile(effort, hypothesis_settings(effort))
     settings.load_profile(effort_from_environment())

@@ -34,7 +34,7 @@ class Instanced:
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """What one instance showed of some claims: explicit search, and bounded search where it was asked for.
+    """What one instance showed of some claims: explicit search, and bounded search where it was run.
 
     Attributes:
         assumptions: those of the system.

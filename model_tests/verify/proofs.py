@@ -199,7 +199,7 @@ def attempted(
     Args:
         requested: the rules.
         spread: where the tasks are done.
-        settings: how the solver is asked.
+        settings: the solver's settings.
         entries: answers of earlier runs; without them everything is solved.
         version: the transaction version.
     """

@@ -42,7 +42,7 @@ class ProofReport:
     Attributes:
         theorems: what is proved of systems, each with the assumptions of its proof.
         vacuous: what is claimed of nothing, and what would prove anything.
-        earlier: each rule under each earlier transaction version that was asked for.
+        earlier: each rule under each requested earlier transaction version.
         notes: what is to be known about the run itself.
     """
 
@@ -164,11 +164,11 @@ def obligation_json(obligation: Obligation) -> dict[str, object]:
         lemma: what is to be proved: a lemma, a theorem, a fact
         action: under which action; or at the start, in every state, for all inputs
         verdict: `proved`, `refuted` or `unknown`; only the first is a success
-        solved: the solver was asked: the action changes the formula, and no answer was kept
+        solved: the solver decided it: the action changes the formula, and no answer was kept
         seconds: seconds that it took
         kept: the answer is of an earlier run, to the same question
         needs[]: lemmas that the solver used, besides the lemma itself before the action
-        second: what cvc5 says of the proof: `agrees`, `disagrees`, `undecided`, or empty where it was not asked
+        second: what cvc5 says of the proof: `agrees`, `disagrees`, `undecided`, or empty where it was not run
     """
     return {
         "rule": obligation.rule.id,

@@ -140,7 +140,7 @@ class SecondOpinions:
         return cls(len(by_opinion.get(SecondOpinion.AGREES, ())), disagrees, undecided)
 
     def notes(self) -> tuple[str, ...]:
-        """On how many proofs it agrees, and a line for each that it does not decide; nothing if it was not asked."""
+        """On how many proofs it agrees, and a line for each that it does not decide; nothing if it was not run."""
         requested = self.agrees + len(self.disagrees) + len(self.undecided)
         if not requested:
             return ()

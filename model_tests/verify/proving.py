@@ -127,7 +127,7 @@ class ProofWorker:
     """Does tasks, one after the other, in whatever process it is.
 
     Args:
-        settings: how the solver is asked.
+        settings: the solver's settings.
         entries: answers of earlier runs; without them everything is solved, and nothing is kept.
     """
 

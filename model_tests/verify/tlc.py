@@ -56,7 +56,7 @@ class TlaRow:
 
     Attributes:
         file: the module.
-        states: distinct states by the explicit search of this project; None where it was not asked for.
+        states: distinct states by the explicit search of this project; None where it was not run.
         violated: the claim that is violated by it; empty if none is.
         seconds: of CPU that it took.
         tlc: what TLC found; None where it was not run.

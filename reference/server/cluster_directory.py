@@ -53,7 +53,7 @@ MEMBERS_OF_A_START: Final = 10**9
 
 
 class StoredAllocator(BlockAllocator):
-    """The record of producer ids; a claim is on disk before anybody has an id of it."""
+    """The record of producer ids; a claim is on disk before an id of it is given out."""
 
     __slots__ = ("_store",)
 
@@ -227,7 +227,7 @@ class ClusterDirectory(Storage):
         return dict(self._epochs)
 
     def coordinator_elected(self, partition: int, epoch: int) -> None:
-        """A new epoch of a partition of `__transaction_state` is written down before anybody is asked under it."""
+        """A new epoch of a partition of `__transaction_state` is on disk before it is used."""
         self._epochs[partition] = epoch
         if self._begun:
             self._write()

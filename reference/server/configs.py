@@ -52,7 +52,7 @@ class Config(NamedTuple):
 
     @property
     def is_default(self) -> bool:
-        """Whether nobody has set it."""
+        """Whether it is the default."""
         return self.value == self.default
 
 

@@ -324,7 +324,7 @@ class Server(Connections[ClientConnection]):
     async def _stray(
         self, connection: ClientConnection, frame: bytes, reader: asyncio.StreamReader, milliseconds: int
     ) -> None:
-        """A request of a connection that is broken arrives after all, and nobody hears its answer."""
+        """A request of a broken connection arrives all the same, and its answer is lost."""
         await asyncio.sleep(milliseconds / 1_000)
         if self.service.nodes.is_down(connection.node):
             return

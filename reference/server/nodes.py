@@ -109,7 +109,7 @@ class Nodes:
         return node not in self.away
 
     def is_down(self, node: int) -> bool:
-        """Whether nobody can connect to a node."""
+        """Whether a node accepts no connections."""
         return node in self.world.down
 
     def is_registered(self, node: int) -> bool:

@@ -114,7 +114,7 @@ class Parked:
     """A request that waits until its deadline; `go_on` answers it, at its deadline with whatever there is.
 
     Attributes:
-        connection: whose end nobody would hear the answer after.
+        connection: the answer is lost once it has ended.
     """
 
     node: int
@@ -294,7 +294,7 @@ class Service:
         return topic.partition(number)
 
     def leads(self, node: int, partition: TopicPartition) -> bool:
-        """Whether a node leads a partition; nobody leads one that is gone."""
+        """Whether a node leads a partition; one that is deleted has no leader."""
         return partition in self.world.brokers.partitions and self.world.brokers.leader_of(partition) == node
 
     def leader_error(self, node: int, partition: TopicPartition | None, leader_epoch: int = -1) -> ErrorCode:

@@ -10,7 +10,7 @@ from spec.versions import Profile
 from spec.vocabulary import LeaderEpoch, Timestamp
 
 NO_EPOCHS: Final[Mapping[int, int]] = MappingProxyType({})
-"""Nobody has been elected."""
+"""No coordinator has been elected."""
 
 
 class NodeTransactionLog(TransactionLog):

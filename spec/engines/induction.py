@@ -63,7 +63,7 @@ class Prover:
 
     Args:
         system: what is proved.
-        settings: how the solver is asked.
+        settings: the solver's settings.
         kept: answers of earlier runs, to which those of this one are added; without it everything is solved.
     """
 
@@ -253,7 +253,7 @@ def prove_fact(
     Args:
         fact: the sentence, and the records that it is about.
         numbers: whether they hold integers or bit-vectors.
-        settings: how the solver is asked.
+        settings: the solver's settings.
         kept: answers of earlier runs, taken where the formula is the same; none where it has to be solved.
     """
     started = perf_counter()

@@ -24,10 +24,10 @@ NOTHING_GIVEN: Final[Mapping[str, Term]] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class SolverSettings:
-    """How the solver is asked.
+    """The solver's settings.
 
     Attributes:
-        seed: of its chance; no verdict may depend on it.
+        seed: random seed; no verdict may depend on it.
         glance: effort for the question whether hypotheses contradict each other, which mostly has no answer.
         few: effort for a question with one hypothesis.
         many: effort for a question with all of them.
@@ -66,7 +66,7 @@ def answer_of(
         facts: what is the case.
         given: the hypotheses, by name.
         effort: how much the solver may work.
-        seed: of its chance.
+        seed: the solver's random seed.
     """
     own = z3.Context()  # what the process has built before must not show in the answer
     solver = z3.Solver(ctx=own)

@@ -27,6 +27,6 @@ def is_new(drawn: Term, number: Term, handed_out: Term) -> Term:
     Args:
         drawn: the next one.
         number: any producer id.
-        handed_out: somebody has got this one.
+        handed_out: this one was handed out.
     """
     return implies(handed_out, negate(drawn == number))

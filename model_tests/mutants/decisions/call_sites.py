@@ -88,7 +88,7 @@ class Occasions:
         return (place for place in self.seconds if place in found)
 
     def reads(self, decision: DecisionFunction) -> bool:
-        """Whether the decision was asked anything."""
+        """Whether the decision was called."""
         return decision in self.calls or decision in self.unlisted
 
     def distinguishing_above(self, mutant: DecisionMutant) -> Iterator[JudgedCall]:
@@ -122,7 +122,7 @@ class Occasions:
                     yield call, got
 
     def _answers(self, of: DecisionFunction, calls: Sequence[Call], start: int) -> list[object]:
-        """What the true decision answers to some calls from one on, asked once."""
+        """What the true decision returns for some calls from one on, computed once."""
         known = self._true.setdefault(of, [])
         if len(known) <= start:
             known += [answer(of, call) for call in calls[start : start + TOGETHER]]

@@ -80,7 +80,7 @@ class CrossingEffort:
     Attributes:
         mutants: that decide otherwise there, or may.
         places: in which each of them is judged.
-        most: mutants of which it is asked whether they decide otherwise.
+        most: mutants that are checked for deciding otherwise.
     """
 
     mutants: int

@@ -104,7 +104,7 @@ def _few(rows: Mapping[str, Mapping[str, CrossingCell]]) -> Iterator[str]:
 
 
 def why_few(decision: str, row: Mapping[str, CrossingCell]) -> str:
-    """Why few layers see a decision: by its own name or its family's, or that not every layer was asked."""
+    """Why few layers see a decision: by its own name or its family's, or that not every layer was run."""
     untried = [layer for layer, cell in row.items() if cell.sight is Sight.UNTRIED]
     if untried:
         return f"not yet asked are {', '.join(untried)}"

@@ -26,7 +26,7 @@ from spec.versions import PROFILES, Profile
 from spec.vocabulary import ABSENT
 
 MANY: Final = 40
-"""Arguments of different shape that one decision is asked with, profiles aside."""
+"""Arguments of different shape with which one decision is called, profiles aside."""
 
 
 class Examples:

@@ -152,18 +152,14 @@ def change(step: Step, evidence: JoinEvidence) -> None:
     """Change one record of the evidence."""
     what, which, fields = step
     match what:
-        case "marker":
+        case "marker" | "later marker" | "run" | "later run":
             name, number = which
-            evidence.markers[name][number] = replace(evidence.markers[name][number], **fields)
-        case "later marker":
-            name, number = which
-            evidence.markers[name].append(replace(evidence.markers[name][number], **fields))
-        case "run":
-            name, number = which
-            evidence.runs[name][number] = replace(evidence.runs[name][number], **fields)
-        case "later run":
-            name, number = which
-            evidence.runs[name].append(replace(evidence.runs[name][number], **fields))
+            records: list[Any] = (evidence.markers if what.endswith("marker") else evidence.runs)[name]
+            changed = replace(records[number], **fields)
+            if what.startswith("later"):
+                records.append(changed)
+            else:
+                records[number] = changed
         case "no marker":
             evidence.without_marker(*which)
         case "transaction":

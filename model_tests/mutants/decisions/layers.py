@@ -6,12 +6,14 @@ from itertools import chain
 from types import MappingProxyType
 from typing import Final
 
+from model_tests.machines.part import COMPARED
+from model_tests.machines.rule_counts import Ledger
+from model_tests.machines.side_by_side import DecisionComparison
 from model_tests.mutants.decisions.audited import audited
 from model_tests.mutants.decisions.call_sites import JudgedCall
 from model_tests.mutants.decisions.own_tests import tested
 from model_tests.mutants.decisions.places import falsified, known_bugs, recorded, replicated, searched, staked, traced
 from model_tests.mutants.decisions.proved import proved
-from model_tests.mutants.decisions.small_inputs import small_inputs
 from model_tests.verify.results import RunEffort
 
 SESSIONS: Final = "recorded sessions"
@@ -31,7 +33,7 @@ REPLICAS: Final = range(60)
 
 
 STAKED: Final = range(8)
-"""Seeds of traces of which it is asked what is at stake in them."""
+"""Seeds of traces whose rules at stake are computed."""
 
 FALSIFIED: Final = range(60)
 """Seeds of traces in which steps are made false: transactions under every profile."""
@@ -40,6 +42,19 @@ FALSIFIED: Final = range(60)
 def traces() -> Iterator[JudgedCall]:
     """Steps of the reference's traces, whatever they are about."""
     return chain(traced(SEEDS), replicated(REPLICAS), staked(STAKED), falsified(FALSIFIED))
+
+
+def small_inputs() -> Iterator[JudgedCall]:
+    """A place for each decision that is compared."""
+    for compared in COMPARED:
+        yield JudgedCall(f"every small input: {compared.name}", partial(violated, compared))
+
+
+def violated(compared: DecisionComparison) -> tuple[str, ...]:
+    """The rule that a difference breaks."""
+    ledger = Ledger()
+    compared.compare(ledger)
+    return tuple(found.rule.id for found in ledger.broken)
 
 
 LAYERS: Final[Mapping[str, Callable[[], Iterator[JudgedCall]]]] = MappingProxyType(

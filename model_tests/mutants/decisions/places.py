@@ -128,7 +128,7 @@ def in_append(row: Row) -> Named:
 
 
 ALONE: Final = tuple(link for link in LOG_LINKS if not any("previous" in column for column in link.columns))
-"""What is asked of a log after a step, without the step before."""
+"""What a log has after a step, without the step before."""
 
 
 def in_log(row: Row) -> Named:
@@ -213,7 +213,7 @@ class Explored:
     """An instance, and what of its goals is reached with nothing broken."""
 
     def __init__(self, built: Callable[[], Instanced], claimed: Collection[Rule] | None) -> None:
-        """Theorems of these rules are asked about, or every claim; the instance is made when it is explored."""
+        """Theorems of these rules are checked, or every claim; the instance is made when it is explored."""
         self._built = built
         self._claimed = claimed
         self._reached: frozenset[str] | None = None

@@ -59,7 +59,7 @@ def find_by_first(entry: ProducerEntry, batch: RecordBatch) -> CachedBatch | Non
 
 
 def find_in_any_epoch(entry: ProducerEntry, batch: RecordBatch) -> CachedBatch | None:
-    """The epoch of the cached batches is not asked."""
+    """The epoch of the cached batches is not compared."""
     return _find_duplicate(entry._replace(epoch=batch.producer_epoch), batch)
 
 

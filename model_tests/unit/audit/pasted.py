@@ -175,7 +175,7 @@ def syllables(text: str) -> bytes:
 
 
 PASTED: Final[dict[str, Pasted]] = {
-    "a mail": mail("7bit"),
+    "a mail": mail("8bit"),
     "a mail in quoted-printable": mail("quoted-printable"),
     "a mail in base64": mail("base64"),
     "a page in a mail": page_of_mail,

@@ -11,6 +11,7 @@ import pytest
 from model_tests.audit.run import run
 from model_tests.common.reports import VIOLATED
 from model_tests.histories.severity import Severity
+from model_tests.unit.audit.fuzzing import fuzz_directories
 from model_tests.unit.audit.written import data, encoded, marker, placed, write_segment
 from model_tests.unit.audit.written_world import run_world, write_world, written_where
 from model_tests.unit.support.bad_input import blamed
@@ -113,6 +114,31 @@ def test_fuzzed_logs_never_stop_the_audit(tmp_path: Path) -> None:
 
         assert report.batches
         assert report.exit_code == VIOLATED
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Small directories of brokers, and one with a single partition."""
+    into = tmp_path_factory.mktemp("small")
+    brokers = [path for seed, steps in ((5, 30), (6, 60)) for path in write_world_of(seed, steps, into / str(seed))]
+    write_segment(into / "one" / "t-0", [data(0), data(1, transactional=True), marker()])
+    return [into / "one", *brokers]
+
+
+def write_world_of(seed: int, steps: int, into: Path) -> list[Path]:
+    """The directories of a short run."""
+    return write_world(run_world(seed, NEWEST, steps, NO_FAULTS), into)
+
+
+def test_spoiled_directories_never_stop_the_audit(small: list[Path], tmp_path: Path) -> None:
+    """Files changed, cut, exchanged, renamed and gone: something is said of each."""
+    assert fuzz_directories(small, tmp_path, range(60)) == 60
+
+
+@pytest.mark.slow
+def test_no_directory_of_a_hundred_thousand_stops_the_audit(small: list[Path], tmp_path: Path) -> None:
+    """The same, many times."""
+    assert fuzz_directories(small, tmp_path, range(100_000)) == 100_000
 
 
 @pytest.mark.parametrize("denied", ["00000000000000000000.log", "00000000000000000000.index", "t-0"])

@@ -18,19 +18,12 @@ from model_tests.logs.kafka_log_derived import (
     Rows,
     read_derived,
 )
-from model_tests.logs.kafka_log_folders import LogFolder, list_logs
+from model_tests.logs.kafka_log_folders import LogFolder
 from spec import rules
 from spec.vocabulary import ABSENT, ControlType
 
 SNAPSHOT, ABORTED = 5693, 0
 DAY_MS = 24 * 3600 * 1000
-
-
-@pytest.fixture
-def log(recordings: Path) -> LogFolder:
-    """A partition with transactions of several producers in two segments."""
-    (found,) = list_logs([str(recordings / "kafka-3.9.0" / "orders-2")]).logs
-    return found
 
 
 def found(log: LogFolder, derived: DerivedFiles) -> list[Finding]:

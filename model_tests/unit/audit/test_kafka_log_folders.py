@@ -56,7 +56,7 @@ def test_folders_and_files_without_a_log_are_named(tmp_path: Path) -> None:
     assert [list_logs([str(tmp_path / name)]).damage[0].message[:12] for name in ("empty", "topic-0", "notes.txt")] == [
         "no log in it",
         "a partition'",
-        "neither a di",
+        "no directory",
     ]
 
 
@@ -71,6 +71,26 @@ def test_foreign_files_are_ignored_and_foreign_segments_are_not(tmp_path: Path) 
 
     assert [Path(bad.path).name for bad in listing.damage] == ["server.log"]
     assert sorted(Path(name.partition(":")[0]).name for name in listing.ignored) == ["README", "t-1.0123abc-delete"]
+
+
+@pytest.mark.parametrize(
+    ("end", "what"), [("delete", "a deleted partition"), ("future", "to another disk"), ("stray", "not given")]
+)
+def test_a_folder_that_the_broker_renamed_is_judged_where_it_is_given(tmp_path: Path, end: str, what: str) -> None:
+    """In a broker's directory it is none of its partitions; what it is, is said in both cases."""
+    folder = tmp_path / f"t-1.0123abc-{end}"
+    write_segment(tmp_path / "t-0", [data(0)])
+    write_segment(folder, [data(0), data(1)])
+
+    whole, alone = run([tmp_path]), run([folder])
+
+    assert [(one.topic, one.partition) for one in whole.audited] == [("t", 0)]
+    assert [what in line and "give it as a path" in line for line in whole.ignored] == [True]
+    assert [(one.topic, one.partition, one.verdict.batches) for one in alone.audited] == [("t", 1, 2)]
+    assert [(one.used, "the log of t-1 (" in one.taken_for, what in one.taken_for) for one in alone.given] == [
+        (True, True, True)
+    ]
+    assert (alone.damage, alone.ignored) == ((), ())
 
 
 def test_an_unreadable_segment_is_named(tmp_path: Path) -> None:

@@ -1,25 +1,15 @@
 from dataclasses import replace
-from pathlib import Path
-
-import pytest
 
 from model_tests.audit.findings import Finding
 from model_tests.audit.log import read_log, surroundings
 from model_tests.audit.partition import audit_batches
 from model_tests.histories.severity import Severity
 from model_tests.logs.kafka_log_derived import DerivedFile, Rows, read_derived
-from model_tests.logs.kafka_log_folders import LogFolder, list_logs
+from model_tests.logs.kafka_log_folders import LogFolder
 from spec import rules
 from spec.vocabulary import ABSENT
 
 SNAPSHOT = 5693
-
-
-@pytest.fixture
-def log(recordings: Path) -> LogFolder:
-    """A partition with transactions of several producers."""
-    (found,) = list_logs([str(recordings / "kafka-3.9.0" / "orders-2")]).logs
-    return found
 
 
 def taken_at(log: LogFolder, number: int) -> DerivedFile:

@@ -17,6 +17,7 @@ from model_tests.histories.reading import read_operations
 from model_tests.histories.report import report_on
 from model_tests.histories.severity import Severity
 from model_tests.logs.texts import restored
+from model_tests.unit.audit.pasted import PASTED
 from model_tests.unit.audit.text_cases import CASES, CONTROL, HANG, PAYMENTS, STATES, WHOLE, Offsets
 from model_tests.unit.audit.text_wrappings import AROUND, WRAPPINGS
 from spec.vocabulary import ABSENT
@@ -437,7 +438,7 @@ def mangled(random: Random, texts: Sequence[str]) -> bytes:
             pieces[at] += random.choice(("\0", "\x1b[", "\ufeff", '"', "{", "::", "null", "Dumping ", "| ", "é", "..."))
         else:
             pieces = [*pieces[at:], *pieces[:at]]
-    content = WRAPPINGS[random.choice(list(WRAPPINGS))](" ".join(pieces))
+    content = random.choice([*WRAPPINGS.values(), *PASTED.values()])(" ".join(pieces))
     return content if random.random() < 0.8 else content[: random.randrange(len(content) + 1)]
 
 

@@ -1,5 +1,6 @@
 """The mutants of the decisions: every decision has some, each kind of edit is seen, and what survives is explained."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -117,6 +118,21 @@ def test_what_no_place_reports_apart_is_not_killed() -> None:
     found = hunt(HuntResult(SMALLER, MutationKind.FLIP), by_name()[SMALLER], "offsets", offset_calls())
 
     assert (found.fate, found.met) == (MutantFate.GAP, 0)
+
+
+def test_few_places_are_judged_as_they_are_made_however_long_they_take() -> None:
+    """So that a hunt says the same on every machine."""
+    places = [JudgedCall(f"{left} and 5", partial(_smaller_of, left)) for left in (4, 3)]
+    occasions = watched(places)
+    occasions.seconds = dict(zip(places, (9.0, 0.1), strict=True))
+
+    found = hunt(HuntResult(LARGER, MutationKind.OFF_BY_ONE), by_name()[LARGER], "searches", occasions)
+
+    assert (found.place, found.rules) == ("4 and 5", (BOUNDS,))
+
+
+def _smaller_of(left: int) -> tuple[str, ...]:
+    return () if (lso.smaller(left, 5), lso.smaller(4, 5)) == (left, 4) else (BOUNDS,)
 
 
 def test_a_hunt_reports_the_fate_of_each() -> None:

@@ -13,6 +13,7 @@ from model_tests.probe.options import AUTO
 from model_tests.probe.probes import differing, neighbours, seen_between
 from model_tests.serve.defects import DEFECTS
 from model_tests.unit.probe.served import LEAN, probed, served
+from model_tests.unit.support.release_names import named
 from spec.versions import RELEASES, Profile
 
 MOST_STEPS: Final = 6
@@ -25,10 +26,6 @@ PLANTED: Final = 15
 """Defects that have to be served at least."""
 
 pytestmark = pytest.mark.slow
-
-
-def named(value: object) -> str | None:
-    return value.name if isinstance(value, Profile) else None
 
 
 @pytest.mark.parametrize("release", RELEASES, ids=named)

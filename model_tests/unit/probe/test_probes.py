@@ -32,6 +32,7 @@ from model_tests.probe.probes import (
     unseen_in,
 )
 from model_tests.probe.script import ScriptAction
+from model_tests.unit.support.release_names import named
 from spec import rules
 from spec.algebra import Term, all_of, any_of, implies, negate, same
 from spec.engines.induction import prove_fact
@@ -44,10 +45,6 @@ from spec.systems.decision_lemmas import Fact
 from spec.versions import KAFKA_2_4, KAFKA_2_5, KAFKA_4_1, KAFKA_4_2, KAFKA_4_3, KAFKA_4_4, RELEASES, Profile
 
 MOST_STEPS = 6
-
-
-def named(value: object) -> str | None:
-    return value.name if isinstance(value, Profile) else None
 
 
 @pytest.mark.parametrize("probe", probes(), ids=lambda probe: f"{probe.script.family}{probe.script.seed}")

@@ -105,7 +105,8 @@ def test_a_coordinator_times_out_by_its_own_clock() -> None:
         world.clock.advance(4_900)
         world.coordinator_aborts_timed_out(0)
         row = world.recorder.rows[-1]
-        aborted.append(row["api"] == "TransactionTimeout")
+        assert row["api"] == "TransactionTimeout"
+        aborted.append(row["after_txn_state"] == TransactionState.PREPARE_ABORT)
 
     assert [False, True] == aborted
 

@@ -19,7 +19,7 @@ from model_tests.unit.support.api_requests import (
     produce,
     produce_fields,
 )
-from model_tests.unit.support.topic_requests import commit, committed
+from model_tests.unit.support.topic_requests import commit, committed, made
 from reference.broker.group_deletion import DeletionError
 from reference.client.consumer_protocol import Subscription
 from reference.server.errors import ServerError
@@ -28,12 +28,6 @@ from spec.versions import KAFKA_2_0, KAFKA_2_4, KAFKA_2_7, KAFKA_3_9, KAFKA_4_1,
 from spec.vocabulary import ErrorCode
 
 OFFSETS = "__consumer_offsets"
-
-
-def made(profile: Profile = NEWEST, nodes: int = 1) -> Bench:
-    bench = Bench(profile, nodes)
-    bench.service.create_topic("orders", 2)
-    return bench
 
 
 def judged(bench: Bench) -> set[str]:

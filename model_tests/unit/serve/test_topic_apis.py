@@ -18,18 +18,11 @@ from model_tests.unit.support.api_requests import (
     latest,
     produce,
 )
-from model_tests.unit.support.topic_requests import by_name, commit, committed, deleted, grow
+from model_tests.unit.support.topic_requests import by_name, commit, committed, deleted, grow, made
 from reference.server.errors import ServerError
 from reference.server.topics import MOST_PARTITIONS
 from spec.versions import KAFKA_0_11, KAFKA_1_0, KAFKA_2_0, KAFKA_2_7, NEWEST, Profile
 from spec.vocabulary import ErrorCode
-
-
-def made(profile: Profile = NEWEST, nodes: int = 1) -> Bench:
-    bench = Bench(profile, nodes)
-    bench.service.create_topic("orders", 2)
-    return bench
-
 
 # --- DeleteTopics ---------------------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ import pytest
 
 from model_tests.unit.spec.transactional import EPOCH, FRESH, PRODUCER, ending, entry
 from model_tests.unit.support.coordinator_judging import ASKED, broken, decided, step
+from model_tests.unit.support.release_names import named
 from spec.protocol import blocks, committing, groups, verification
 from spec.protocol.blocks import BlockRecord
 from spec.protocol.committing import CommitRequest, commit, commit_in_transaction
@@ -42,10 +43,6 @@ CURRENT = KnownClaim(generation=3, member_given=True, member_known=True)
 STATIC = replace(CURRENT, instance_given=True, instance_known=True, instance_matches=True)
 INSTANCE_UNKNOWN = replace(STATIC, instance_known=False, instance_matches=False)
 PAST = replace(CURRENT, generation=2)
-
-
-def named(value: object) -> str | None:
-    return value.name if isinstance(value, Profile) else None
 
 
 def group(state: GroupState = GroupState.STABLE, generation: int = 3) -> GroupEntry:

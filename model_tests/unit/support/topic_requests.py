@@ -3,6 +3,14 @@
 from typing import Any
 
 from model_tests.unit.serve.api_bench import Bench
+from spec.versions import NEWEST, Profile
+
+
+def made(profile: Profile = NEWEST, nodes: int = 1) -> Bench:
+    """A server with one topic of two partitions."""
+    bench = Bench(profile, nodes)
+    bench.service.create_topic("orders", 2)
+    return bench
 
 
 def deleted(bench: Bench, *named: dict[str, Any], node: int = 0) -> list[tuple[Any, Any, int]]:

@@ -10,7 +10,7 @@ from spec.systems.links import is_new
 
 
 def next_id_is_new(state: State, broker: Term, number: Term) -> Term:
-    """The next producer id that a broker hands out was handed out by nobody."""
+    """The next producer id that a broker hands out has not been handed out before."""
     block = state.current(broker)
     return any_of(block.empty, is_new(block.position, number, state.times(number) > 0))
 

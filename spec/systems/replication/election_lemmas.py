@@ -25,7 +25,7 @@ def present_leader_was_elected(world: ReplicationLemmaView) -> Term:
 
 
 def keeper_may_be_elected(world: ReplicationLemmaView) -> Term:
-    """Somebody may be elected."""
+    """Some replica may be elected."""
     keeper = world.state.keeper()
     return all_of(keeper >= 0, world.is_candidate(keeper))
 
@@ -129,7 +129,7 @@ def heir_is_counted(world: ReplicationLemmaView, leader: Term, replica: Term) ->
 
 
 def slowest_is_counted(world: ReplicationLemmaView, leader: Term, replica: Term) -> Term:
-    """Of an heir that has gone on, a leader counts somebody who has gone on with no more than the heir has."""
+    """Of an heir that has gone on, a leader counts a replica that has moved, too, with no more than the heir has."""
     state = world.state
     epoch = state.view(leader).epoch
     there = all_of(world.can_commit(leader), world.is_heir(replica, epoch), state.view(replica).epoch > epoch)

@@ -92,7 +92,7 @@ class Completion:
         return (self._claim(present_coordinator_sends, DECISION), self._claim(marked_is_known, DECISION, PARTITION))
 
     def theorems(self) -> tuple[Claim, ...]:
-        """The theorem, as far as it speaks of one state: somebody who is fair can act."""
+        """The theorem, as far as it speaks of one state: some fair action can happen."""
         return (replace(self._claim(self.prepared_completes, *_ABOUT), name="prepared_completes"),)
 
     def prepared_completes(self, view: TransactionLemmaView, decision: Term, partition: Term, producer: Term) -> Term:

@@ -70,7 +70,7 @@ class JudgedMemory(JudgedActions):
         count_after: Term = 0,
         registered_after: Term = False,
     ) -> Term:
-        """The judge expects this step, and none of its rules is broken; an answer that nobody hears is any."""
+        """The judge expects this step, and none of its rules is broken; an answer that is lost may be any."""
         profile = self.knobs.profile
         memory = replace(self.knobs.settled(after.memory()), update_time=inputs.now)
         step = self._step(self._timed(before), memory, inputs, error, count, count_after, registered_after)

@@ -29,7 +29,7 @@ class OtherIds(ReaderActions):
         return tuple(self._action(name, *over) for name, (there, over) in actions.items() if knobs.other_ids and there)
 
     def other_id_begins_to_use_if(self, state: State, partition: Term, kind: Term) -> Guard:
-        """Nobody has used the partition yet."""
+        """The partition is unused."""
         yield state.kind(partition) == UNUSED
         yield any_of(kind == DATA, kind == OFFSETS)
 

@@ -110,12 +110,12 @@ def committed_is_read_once_in_order(
     passed = has_passed(view, reader, txn, partition, batch)
     of_next = all_of(reader == READ_COMMITTED, view.received(reader, later, partition, following))
     before = all_of(of_next, is_before(view, txn, batch, later, following))
-    told = all_of(
+    read_in_order = all_of(
         view.copies(txn, partition, batch) == 1,
         implies(passed, received),
         implies(before, all_of(passed, received)),
     )
-    return implies(all_of(answered, view.is_of_data(partition)), told)
+    return implies(all_of(answered, view.is_of_data(partition)), read_in_order)
 
 
 class Reading:

@@ -45,7 +45,7 @@ def log_has_no_gap(view: TransactionLemmaView, txn: Term, partition: Term, batch
 
 
 def log_has_one_copy(view: TransactionLemmaView, txn: Term, partition: Term, batch: Term) -> Term:
-    """A batch in the log of data was appended once; one that is not there, never, and nobody got an answer to it."""
+    """A batch in the log of data was appended once; one that is not there was neither appended nor acknowledged."""
     there, copies = view.data(txn, partition, batch) >= OPEN, view.copies(txn, partition, batch)
     absent = all_of(copies == 0, negate(view.acknowledged(txn, partition, batch)))
     return implies(view.is_of_data(partition), choose(there, copies == 1, absent))

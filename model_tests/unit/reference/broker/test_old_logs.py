@@ -6,6 +6,7 @@ import pytest
 
 from model_tests.unit.reference.broker.coordinated import CoordinatedBroker
 from model_tests.unit.support.append_decisions import produced
+from model_tests.unit.support.release_names import named
 from reference.broker.add_partitions_manager import NetworkException
 from reference.broker.produce import ProduceRequest, handle_produce
 from reference.errors import (
@@ -45,11 +46,6 @@ from spec.vocabulary import (
 
 PID = ProducerId(7)
 GOOD = blank_batch(2, producer_id=PID, epoch=0, base_sequence=0)
-
-
-def named(value: object) -> str | None:
-    """The name of a profile, for tests."""
-    return value.name if isinstance(value, Profile) else None
 
 
 def batch(base: int, count: int = 1, epoch: int = 0, transactional: bool = False) -> RecordBatch:

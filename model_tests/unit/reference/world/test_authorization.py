@@ -2,7 +2,7 @@
 
 import pytest
 
-from model_tests.unit.reference.world.scenes import BY_VERSION, BY_VERSION_IDS, ID, T0, T1, ended, new_world, started
+from model_tests.unit.reference.world.scenes import BY_VERSION, BY_VERSION_IDS, ID, T0, T1, ended, started
 from reference.broker.group_requests import OffsetAndMetadata
 from reference.client.transaction_states import ClientState
 from reference.world.authorization import THE_CLUSTER, AclOperation, Authorizer, Resource
@@ -10,18 +10,12 @@ from reference.world.instances import ApplicationRun
 from reference.world.replica_rows import TOPIC
 from reference.world.settling import settle
 from reference.world.transaction_world import TransactionWorld
-from spec.versions import Profile
 from spec.vocabulary import ErrorCode, Offset, TransactionState
 
 USER = f"User:{ID}"
 GROUP = "transformers"
 
 versions = pytest.mark.parametrize("profile", BY_VERSION, ids=BY_VERSION_IDS)
-
-
-@pytest.fixture
-def world(profile: Profile) -> TransactionWorld:
-    return new_world(profile)
 
 
 def failure(instance: ApplicationRun) -> tuple[ClientState, ErrorCode]:

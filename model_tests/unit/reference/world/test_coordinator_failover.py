@@ -27,18 +27,12 @@ from reference.world.instances import ApplicationRun
 from reference.world.messages import Request
 from reference.world.settling import settle
 from reference.world.transaction_world import TransactionWorld
-from spec.versions import Profile
 from spec.vocabulary import ControlType, TransactionState
 
 versions = pytest.mark.parametrize("profile", BY_VERSION, ids=BY_VERSION_IDS)
 outcomes = pytest.mark.parametrize("commit", [True, False], ids=["commit", "abort"])
 Visible = dict[TopicPartition, tuple[bytes | None, ...]]
 VISIBLE: dict[bool, Visible] = {True: {T0: (b"0/0/0",), T1: (b"0/0/1",)}, False: {T0: (), T1: ()}}
-
-
-@pytest.fixture
-def world(profile: Profile) -> TransactionWorld:
-    return new_world(profile)
 
 
 @pytest.fixture

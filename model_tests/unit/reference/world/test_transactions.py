@@ -36,11 +36,6 @@ versions = pytest.mark.parametrize("profile", BY_VERSION, ids=BY_VERSION_IDS)
 
 
 @pytest.fixture
-def world(profile: Profile) -> TransactionWorld:
-    return new_world(profile)
-
-
-@pytest.fixture
 def producer(world: TransactionWorld) -> ApplicationRun:
     return started(world)
 

@@ -17,6 +17,7 @@ def test_every_obligation_is_proved(name: str) -> None:
 
     assert [] == [str(each) for each in found if not isinstance(each.verdict, Proved)]
     assert {claim.name for claim in system.claims} <= {each.claim for each in found}
+    assert len(found) == len(set(found))  # values, of which a set may be made
 
 
 @pytest.mark.parametrize("name", CHAINED)
