@@ -21,7 +21,7 @@ from reference.world.handling import Handling
 from reference.world.messages import Request, Verify
 from spec import rules
 from spec.versions import Profile
-from spec.vocabulary import ErrorCode, ProducerId
+from spec.vocabulary import ErrorCode, Origin, ProducerId
 
 _resume = Handling._resume
 _complete = GroupOffsets.complete
@@ -29,7 +29,7 @@ _pend = GroupOffsets.pend
 _check_commit = group_checks.check_commit
 
 
-def needs_no_guard(partition: Partition, batch: RecordBatch) -> bool:
+def needs_no_guard(partition: Partition, batch: RecordBatch, origin: Origin) -> bool:
     """The append does not ask whether it was verified."""
     return False
 
