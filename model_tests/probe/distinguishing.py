@@ -54,15 +54,28 @@ def differs(session: ImaginedSession, profile: Profile) -> int | None:
 
 
 def distinguishes(script: Script, one: Profile, other: Profile, announced: Announced | None = None) -> bool:
-    """Whether two releases answer a script differently; by default with the versions of requests that the first takes.
+    """Whether two releases answer a script differently.
 
     A release with one behaviour changed takes what that release takes.
+
+    Args:
+        script: the session, as actions.
+        one: the release that answers.
+        other: the release whose answers may differ.
+        announced: the versions of requests that are used; by default the newest that the first release takes.
     """
     return differs(imagined(one, script, announced), other) is not None
 
 
 def shortened(script: Script, one: Profile, other: Profile, announced: Announced | None = None) -> Script:
-    """A script that distinguishes two releases, from which no step can be left out."""
+    """A script that distinguishes two releases, from which no step can be left out.
+
+    Args:
+        script: the session, as actions.
+        one: the release that answers.
+        other: the release whose answers may differ.
+        announced: the versions of requests that are used; by default the newest that the first release takes.
+    """
     session = imagined(one, script, announced)
     place = differs(session, other)
     if place is None:

@@ -82,13 +82,20 @@ def scheduler_of(
 
 
 def raw_partition(profile: Profile, tape: Tape, faults: FaultRates, trace: int = 0) -> Scheduler:
-    """The scheduler of a partition that is asked anything, and of its replicas."""
+    """The scheduler of a partition that gets arbitrary requests, and of its replicas.
+
+    Args:
+        profile: the release.
+        tape: where every choice comes from.
+        faults: how often what goes wrong.
+        trace: number of the trace.
+    """
     world = RawWorld(profile, trace)
     return Scheduler(world.clock, tape, world.recorder, RAW, faults, world)
 
 
 def raw_coordinator(profile: Profile, tape: Tape, trace: int = 0) -> Scheduler:
-    """The scheduler of a coordinator that is asked anything."""
+    """The scheduler of a coordinator that gets arbitrary requests."""
     clock, recorder = Clock(), Recorder(trace, profile)
     coordinator = RawCoordinator(profile, clock, recorder)
     return Scheduler(clock, tape, recorder, RAW_COORDINATOR, FaultRates(), coordinator)

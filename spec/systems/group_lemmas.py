@@ -5,7 +5,6 @@ The proofs of systems do not use them: each states what a rule requires of one d
 Arguments:
     group: what its coordinator knows of it.
     joining: as whom, or in what, a request comes.
-    claim: as whom a request comes to a consumer group (KIP-848).
     past: the identity of a member of an earlier generation.
     member: as whom the request comes.
     context: what else the requests say.

@@ -5,8 +5,7 @@ the append decision takes it, and is there for good. The system of transactions 
 mapped to the part of the log that every replica has which may be elected (`copied`). Each action either leaves that
 part as it is, or adds batches to it that are there already: one durable step for each, in the order of the log.
 
-Arguments:
-    at: those of the action, then a partition, a producer, and two positions.
+A lemma is about the arguments of the action, then about a partition, a producer, and two positions.
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -4,8 +4,8 @@ The rank is the number of partitions whose marker the present coordinator still 
 action makes them more while the outcome is carried out; a marker can be written for each of them until it is; and when
 there is none left, the transaction can complete, and is over. Each of these is a lemma of single steps, for all memory.
 
-Arguments:
-    at: those of the action, then a decision, a partition, and the producer id of the decision's markers.
+A lemma is about the arguments of the action, then about a decision, a partition, and the producer id of the decision's
+markers.
 """
 
 from collections.abc import Callable, Iterator

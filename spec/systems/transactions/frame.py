@@ -5,9 +5,8 @@ transaction with such an id. Two states that differ in these cells alone are put
 in neither, leaves the same in the cells of its own id, and leaves the other cells as they are. What ids share (the end
 of a log, the offsets and the generation of a group, the next producer id) an action changes as `OtherIds` says.
 
-Arguments:
-    at: those of the action, then a transaction, partition, batch, instance, decision, coordinator epoch, producer id,
-number, reader and a second transaction, each any.
+A lemma is about the arguments of the action, then about a transaction, partition, batch, instance, decision,
+coordinator epoch, producer id, number, reader and a second transaction, each any.
 """
 
 from collections.abc import Callable, Iterator

@@ -3,8 +3,8 @@
 With it stands what the transactions take for granted of their partitions: each step on one is a durable append, and
 nothing that is in its log is lost. The system of one partition shows that of what its replicas keep (`durable`).
 
-Arguments:
-    at: those of the action, then a reader, a partition, two transactions each with a batch, and a producer id.
+A lemma is about the arguments of the action, then about a reader, a partition, two transactions each with a batch, and
+a producer id.
 """
 
 from collections.abc import Callable, Iterator
