@@ -68,7 +68,7 @@ def test_above_the_recovery_point_of_a_crash_it_is_made_anew(broker: Path) -> No
     (stopped,) = found(broker)
 
     assert crashed.severity is Severity.UNDECIDED
-    assert "the next start makes it anew" in crashed.message
+    assert "the next start rebuilds it" in crashed.message
     assert stopped.severity is Severity.VIOLATION
 
 

@@ -12,7 +12,7 @@ from model_tests.audit.report import AuditReport
 from model_tests.audit.run import run
 from model_tests.common.reports import NOTHING_JUDGED, PlainConsole
 from model_tests.logs import unpacking
-from model_tests.unit.audit.test_texts import header
+from model_tests.unit.audit.text_cases import header
 from model_tests.unit.audit.written import data, write_segment
 
 

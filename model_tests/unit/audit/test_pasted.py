@@ -9,7 +9,7 @@ from model_tests.audit.report import AuditReport
 from model_tests.audit.run import run
 from model_tests.logs.text_files import LONGEST
 from model_tests.unit.audit.pasted import PASTED
-from model_tests.unit.audit.test_texts import POSTED, found, header, read
+from model_tests.unit.audit.text_cases import POSTED, found, header, read
 
 STATES = ("25-json-4.x", "23-console-formatter")
 

@@ -10,19 +10,26 @@ from typing import Final
 
 import pytest
 
-from model_tests.audit.report import AuditReport
 from model_tests.audit.run import run
 from model_tests.common.reports import NOTHING_JUDGED
 from model_tests.histories.reading import read_operations
 from model_tests.histories.report import report_on
-from model_tests.histories.severity import Severity
 from model_tests.logs.texts import restored
 from model_tests.unit.audit.pasted import PASTED
-from model_tests.unit.audit.text_cases import CASES, CONTROL, HANG, PAYMENTS, STATES, WHOLE, Offsets
+from model_tests.unit.audit.text_cases import (
+    CASES,
+    CONTROL,
+    HANG,
+    PAYMENTS,
+    POSTED,
+    STATES,
+    WHOLE,
+    found,
+    header,
+    read,
+)
 from model_tests.unit.audit.text_wrappings import AROUND, WRAPPINGS
 from spec.vocabulary import ABSENT
-
-POSTED: Final = Path(__file__).parent / "posted" / "texts.tar.xz"
 
 
 @pytest.fixture(scope="module")
@@ -38,20 +45,6 @@ def posted(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def control(posted: Path) -> dict[str, str]:
     """A partition with a hanging transaction, and the log of its coordinator."""
     return {name: (posted / CONTROL / name).read_text() for name in ("payments.txt", "states.txt")}
-
-
-def read(report: AuditReport) -> dict[str, Offsets]:
-    """What was read, by partition."""
-    return {
-        f"{one.topic}-{one.partition}": (one.verdict.batches, one.verdict.records, one.verdict.offsets.last_stable)
-        for one in report.audited
-    }
-
-
-def found(report: AuditReport) -> tuple[tuple[str, int], ...]:
-    """Violations and suspicions."""
-    severities = (Severity.VIOLATION, Severity.SUSPICIOUS)
-    return tuple((one.rule.id, one.offset) for _, one in report.findings if one.severity in severities)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -200,16 +193,6 @@ def test_offsets_of_groups_are_read_as_decoders_print_them(tmp_path: Path, key: 
 
     assert [(one.group, one.topic, one.partition, one.offset) for one in report.groups.offsets] == [("g", "in", 2, 41)]
     assert (report.damage, report.missing) == ((), ())
-
-
-def header(offset: int, position: int = 0, count: int = 1, last: int | None = None) -> str:
-    """The line of a batch."""
-    last = offset if last is None else last
-    return (
-        f"baseOffset: {offset} lastOffset: {last} count: {count} baseSequence: -1 lastSequence: -1 "
-        "producerId: -1 producerEpoch: -1 partitionLeaderEpoch: 0 isTransactional: false isControl: false "
-        f"position: {position} CreateTime: 1 size: 86 magic: 2 compresscodec: none crc: 1 isvalid: true"
-    )
 
 
 def test_a_tool_that_stopped_is_damage_at_that_place(control: dict[str, str], tmp_path: Path) -> None:

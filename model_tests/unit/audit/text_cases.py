@@ -1,11 +1,15 @@
 """Texts as people post them: each with what is read of it, what it lacks, and what that costs."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
+from model_tests.audit.report import AuditReport
 from model_tests.common.reports import HOLDS, NOTHING_JUDGED, VIOLATED
+from model_tests.histories.severity import Severity
 from spec.vocabulary import ABSENT
 
+POSTED: Final = Path(__file__).parent / "posted" / "texts.tar.xz"
 CONTROL: Final = "00-baseline-hang"
 
 Offsets = tuple[int, int, int]
@@ -152,3 +156,27 @@ CASES: Final[dict[str, Expected]] = {
         ),
     ),
 }
+
+
+def read(report: AuditReport) -> dict[str, Offsets]:
+    """What was read, by partition."""
+    return {
+        f"{one.topic}-{one.partition}": (one.verdict.batches, one.verdict.records, one.verdict.offsets.last_stable)
+        for one in report.audited
+    }
+
+
+def found(report: AuditReport) -> tuple[tuple[str, int], ...]:
+    """Violations and suspicions."""
+    severities = (Severity.VIOLATION, Severity.SUSPICIOUS)
+    return tuple((one.rule.id, one.offset) for _, one in report.findings if one.severity in severities)
+
+
+def header(offset: int, position: int = 0, count: int = 1, last: int | None = None) -> str:
+    """The line of a batch."""
+    last = offset if last is None else last
+    return (
+        f"baseOffset: {offset} lastOffset: {last} count: {count} baseSequence: -1 lastSequence: -1 "
+        "producerId: -1 producerEpoch: -1 partitionLeaderEpoch: 0 isTransactional: false isControl: false "
+        f"position: {position} CreateTime: 1 size: 86 magic: 2 compresscodec: none crc: 1 isvalid: true"
+    )

@@ -111,7 +111,7 @@ def test_a_directory_that_cannot_be_served_is_bad_input(tmp_path: Path) -> None:
         pass
     with Cluster("4.3", topics={"orders": 2}, dir=tmp_path / "data") as cluster:
         assert cluster.bootstrap_servers
-    with pytest.raises(BadInput, match="topic orders is there with 2 partitions, not 3"):
+    with pytest.raises(BadInput, match="topic orders exists with 2 partitions, not 3"):
         command.run(
             listen="127.0.0.1:0", nodes=1, topics=("orders:3",), profile="4.3", seconds=0, directory=tmp_path / "data"
         )
