@@ -30,7 +30,7 @@ class Sight(StrEnum):
     UNSEEN = "reads it, and names no rule"
     ALIKE = "reads it where no mutant decides otherwise"
     UNREAD = "does not read it"
-    UNTRIED = "has not been asked yet"
+    UNTRIED = "has not been tried yet"
 
 
 @dataclass(frozen=True, slots=True)
