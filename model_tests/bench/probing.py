@@ -40,7 +40,7 @@ class ProbedLoad(NamedTuple):
     computed_ratio: float
 
 
-class _Run(NamedTuple):
+class _TimedRun(NamedTuple):
     """Seconds, and seconds of CPU time of both processes, for so many steps."""
 
     steps: int
@@ -69,15 +69,15 @@ def timed(seeds: int, rounds: int) -> ProbedLoad:
 
 def _run(
     nodes: serving.ServerProcess, target: Target, pool: NamePool, scripts: list[Script], sides: Mapping[str, MakeSide]
-) -> _Run:
+) -> _TimedRun:
     """How many steps were played, and what that took; topics are made before."""
-    run = _Run(0, 0.0, 0.0)
+    run = _TimedRun(0, 0.0, 0.0)
     for player in _players(target, pool, scripts, sides):
         began, used = time.perf_counter(), time.process_time() + nodes.usage().computed
         steps = len(player.play().typed)
         passed = time.perf_counter() - began
         computed = time.process_time() + nodes.usage().computed - used
-        run = _Run(run.steps + steps, run.passed + passed, run.computed + computed)
+        run = _TimedRun(run.steps + steps, run.passed + passed, run.computed + computed)
     return run
 
 
