@@ -1,3 +1,4 @@
+import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -5,6 +6,7 @@ import pytest
 
 from model_tests.audit.recorded import KAFKA_3_9, unpacked
 from model_tests.logs.kafka_log_folders import LogFolder, list_logs
+from model_tests.unit.audit.text_cases import POSTED
 
 
 @pytest.fixture(scope="package")
@@ -12,6 +14,15 @@ def recordings() -> Iterator[Path]:
     """Every bundled log, unpacked."""
     with unpacked() as directory:
         yield directory
+
+
+@pytest.fixture(scope="package")
+def posted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Every posted text, in a folder for each case."""
+    into = tmp_path_factory.mktemp("posted")
+    with tarfile.open(POSTED) as archive:
+        archive.extractall(into, filter="data")
+    return into
 
 
 @pytest.fixture

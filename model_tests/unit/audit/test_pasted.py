@@ -1,6 +1,5 @@
 """Texts as mails, collectors, consoles, pages and editors hand them on: what they say is the same."""
 
-import tarfile
 from pathlib import Path
 
 import pytest
@@ -9,18 +8,9 @@ from model_tests.audit.report import AuditReport
 from model_tests.audit.run import run
 from model_tests.logs.text_files import LONGEST
 from model_tests.unit.audit.pasted import PASTED
-from model_tests.unit.audit.text_cases import POSTED, found, header, read
+from model_tests.unit.audit.text_cases import found, header, read
 
 STATES = ("25-json-4.x", "23-console-formatter")
-
-
-@pytest.fixture(scope="module")
-def posted(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The posted texts, in a folder for each case."""
-    into = tmp_path_factory.mktemp("posted")
-    with tarfile.open(POSTED) as archive:
-        archive.extractall(into, filter="data")
-    return into
 
 
 def said(report: AuditReport) -> tuple[object, ...]:

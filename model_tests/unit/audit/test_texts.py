@@ -2,7 +2,6 @@
 
 import json
 import re
-import tarfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from random import Random
@@ -21,7 +20,6 @@ from model_tests.unit.audit.text_cases import (
     CONTROL,
     HANG,
     PAYMENTS,
-    POSTED,
     STATES,
     WHOLE,
     found,
@@ -30,15 +28,6 @@ from model_tests.unit.audit.text_cases import (
 )
 from model_tests.unit.audit.text_wrappings import AROUND, WRAPPINGS
 from spec.vocabulary import ABSENT
-
-
-@pytest.fixture(scope="module")
-def posted(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Every posted text, in a folder for each case."""
-    into = tmp_path_factory.mktemp("posted")
-    with tarfile.open(POSTED) as archive:
-        archive.extractall(into, filter="data")
-    return into
 
 
 @pytest.fixture
