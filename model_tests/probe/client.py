@@ -131,13 +131,10 @@ class ClientKnowledge:
             self._next[place] = (batch["base_sequence"] + batch["record_count"]) % (MAX_SEQUENCE + 1)
 
     def _produce(self, action: ScriptAction) -> dict[str, Any] | None:
-        """A batch, or two for the partitions of one leader.
-
-        What acks a batch of a transaction has is found out after its partition was added, so it has those of a client.
-        """
+        """A batch, or two for the partitions of one leader."""
         about = {
             "transactional_id": action.who if action.transactional and action.who.startswith("t") else None,
-            "acks": WRONG_ACKS if action.ill == script.ACKS and not action.transactional else -1,
+            "acks": WRONG_ACKS if action.ill == script.ACKS else -1,
         }
         if not action.both:
             batch = self._batch(action)

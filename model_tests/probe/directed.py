@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Final
 
-from model_tests.probe.script import COPY, IDEMPOTENT, Script, ScriptAction
+from model_tests.probe.script import ACKS, COPY, IDEMPOTENT, Script, ScriptAction
 from spec.vocabulary import Api
 
 DIRECTED: Final = "B"
@@ -12,7 +12,15 @@ DIRECTED: Final = "B"
 
 def directed() -> tuple[Script, ...]:
     """Scripts that lead to behaviours which chance meets too seldom; an epoch is raised by old clients, too."""
-    listed = (_marker_again(), _first_sequence(), _late_copies(), _next_epoch(), _bumped(), _aborts_nothing())
+    listed = (
+        _marker_again(),
+        _first_sequence(),
+        _late_copies(),
+        _next_epoch(),
+        _bumped(),
+        _aborts_nothing(),
+        _wrong_acks(),
+    )
     numbered = (tuple(replace(action, key=key) for key, action in enumerate(actions, 1)) for actions in listed)
     scripts = tuple(Script(DIRECTED, number, actions) for number, actions in enumerate(numbered))
     return (*scripts, replace(scripts[listed.index(_bumped())], seed=len(scripts), legacy=True))
@@ -82,3 +90,11 @@ def _aborts_nothing() -> tuple[ScriptAction, ...]:
         *_began()[1:],
         ScriptAction(0, Api.END_TXN, who="t0"),
     )
+
+
+def _wrong_acks() -> tuple[ScriptAction, ...]:
+    """A batch with acks that there are not, before its partition is in the transaction, and after."""
+    initialize, add, produce = _began()
+    wrong = replace(produce, ill=ACKS)
+    end = ScriptAction(0, Api.END_TXN, who="t0")
+    return (initialize, wrong, end, initialize, add, wrong, produce, wrong, end)
