@@ -15,6 +15,12 @@ from spec.vocabulary import MAX_SEQUENCE, Api
 TIMEOUT_MS: Final = 60_000
 """Of transactions."""
 
+OPEN: Final = "Ongoing"
+"""The state, as Kafka calls it, of a transaction that can time out."""
+
+TIMED_OUT: Final = "CompleteAbort"
+"""The state in which it is then."""
+
 WRONG_ACKS: Final = 2
 """No number of replicas that can be waited for."""
 
@@ -99,6 +105,8 @@ class ClientKnowledge:
                 return self._initialize(action, version)
             case script.EXHAUST:
                 return self._exhaust(action)
+            case script.AWAIT:
+                return {"transactional_id": action.who, "states": [TIMED_OUT]}
             case Api.OFFSET_COMMIT:
                 generation, member = self._claim(action)
                 offsets = dict.fromkeys(_named(action), action.offset)
@@ -195,7 +203,7 @@ class ClientKnowledge:
         expected = (-1, -1) if known is None else known
         return {
             "transactional_id": action.who,
-            "timeout": 0 if action.ill == script.NO_TIMEOUT else TIMEOUT_MS,
+            "timeout": 0 if action.ill == script.NO_TIMEOUT else action.timeout_ms or TIMEOUT_MS,
             "producer_id": expected[0],
             "producer_epoch": -1 if action.ill == script.HALF else expected[1],
         }

@@ -29,6 +29,7 @@ MET: Final = "two connections raced, and one request met the other under way, wh
 COMPLETING: Final = "the transaction before may not have been complete, which this broker does not show"
 UNRECORDED: Final = "the answer cannot be written as a session"
 FORBIDDEN: Final = "this client is not authorized to send"
+OVERTAKEN: Final = "the session took so long that its transaction may have timed out"
 SLOW_EPOCHS: Final = "the epochs did not run out in time"
 
 
