@@ -111,7 +111,7 @@ class ImaginedBroker:
         if action.api == COPY:
             step["replay_of"] = sent.place
         self._origins.append(self._origins[sent.place] if action.api == COPY else len(self._origins))
-        unseen = {"after": {"producers": {}}} if sent.api == AWAIT else {}
+        unseen: dict[str, Any] = {"after": {"producers": {}}} if sent.api == AWAIT else {}
         requested = request_of(sent.api, SessionFields(IMAGINED, step | unseen), self._origins[-1])
         answer = self._side.answer(resolved(requested, self._symbols.number, self._symbols.member))
         seen = self._side.seen()

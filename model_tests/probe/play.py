@@ -26,9 +26,6 @@ UNSEEN_END_S: Final = 0.1
 BATCHED: Final = ("INVALID_TXN_STATE", "TRANSACTION_ABORTABLE")
 """The names of the error of a verification that requests of other clients may decide between."""
 
-TIMES_OUT_S: Final = 40.0
-"""How long a coordinator may take for a transaction past its timeout: it looks for one every 10 s by default."""
-
 WITHIN: Final = 0.8
 """The share of a timeout within which a session has done what comes before it."""
 
@@ -198,7 +195,7 @@ class Player:
         request = self._asker.client.request(action, 0)
         if request is None or self._transactions.get(action.who, {}).get("state") != OPEN:
             return
-        for _ in attempts(TIMES_OUT_S, pause_s=PAUSE_S):
+        for _ in attempts(self._patience.times_out_s, pause_s=PAUSE_S):
             state = self._observed() or {}
             if state["transactions"][action.who].get("state") == TIMED_OUT:
                 break

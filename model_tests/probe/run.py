@@ -159,11 +159,13 @@ class _Run:
 
     def _probing(self) -> Iterator[Script]:
         """The directed sessions, and the probing ones: those that take long if they distinguish a neighbour."""
-        yield from (script for script in directed() if script.family in self._options.families)
+        leading = [script for script in directed() if script.family in self._options.families]
+        yield from (script for script in leading if script.family not in LONG)
         for probe in probes():
             distinguishes = any(distinction.release == self._profile.name for distinction in probe.distinctions)
             if probe.script.family in self._options.families and (distinguishes or not runs_out(probe.script)):
                 yield probe.script
+        yield from (script for script in leading if script.family in LONG)
 
     def run(self, confirm: Confirm) -> ProbeReport:
         """Play, and remove what was made, whatever happens."""
