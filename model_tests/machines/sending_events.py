@@ -78,7 +78,7 @@ class SendingRun(SendingWorld):
         self._settled: set[bytes] = set()
         for _ in self.partitions:
             self._hands_over(None)
-        self.comes_to_rest()
+        self.run_until_idle()
         ledger.runs += 1
 
     def happens(self, event: str) -> None:
@@ -212,7 +212,7 @@ class SendingRun(SendingWorld):
 
     # --- the end ----------------------------------------------------------------------------------------------
 
-    def comes_to_rest(self) -> None:
+    def run_until_idle(self) -> None:
         """Nothing goes wrong any more: everything is sent and answered."""
         self.producer.flush()
         for _ in range(200):
@@ -229,5 +229,5 @@ class SendingRun(SendingWorld):
 
     def ends(self) -> None:
         """It comes to rest, and every record has come to its end."""
-        self.comes_to_rest()
+        self.run_until_idle()
         self.is_there()

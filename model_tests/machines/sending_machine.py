@@ -19,6 +19,6 @@ class SendingMachine(RestingMachine):
         self.world = SendingRun(drawn_sending(Tape.of_number(number)), self.ledger)
         has_a_past(self.world, past)
 
-    def comes_to_its_end(self) -> None:
+    def run_to_completion(self) -> None:
         """Everything comes to its end."""
         self.world.ends()

@@ -70,7 +70,7 @@ class KRaftController(Controller):
             self.touch(broker, now, fenced=False)
             self.metadata.version += 1
             self.report_broker("BrokerUnfenced", broker)
-            self.elect_where_nobody_leads()
+            self.elect_for_leaderless_partitions()
         else:
             self.touch(broker, now)
 
@@ -93,7 +93,7 @@ class KRaftController(Controller):
             if gone & (state.insync | {state.leader}) or damaged & state.eligible:
                 self.change(number, state.insync - gone, election, damaged)
 
-    def elect_where_nobody_leads(self) -> None:
+    def elect_for_leaderless_partitions(self) -> None:
         """A broker has come: perhaps it can lead a partition without a leader."""
         for number, state in tuple(self.metadata.partitions.items()):
             if state.leader == NO_LEADER:

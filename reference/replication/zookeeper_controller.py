@@ -23,7 +23,7 @@ class ZooKeeperController(Controller):
         for broker in sorted(self.metadata.brokers):
             if self.metadata.brokers[broker].fenced:
                 self.broker_has_gone(broker)
-        self.elect_where_nobody_leads()
+        self.elect_for_leaderless_partitions()
 
     # --- brokers ----------------------------------------------------------------------------------------------
 
@@ -34,7 +34,7 @@ class ZooKeeperController(Controller):
             self.broker_has_gone(broker)
         registered = self.metadata.register(broker, fenced=False, now=now)
         self.report_broker("BrokerRegistration", broker, clean_shutdown=clean)
-        self.elect_where_nobody_leads()
+        self.elect_for_leaderless_partitions()
         return registered.epoch
 
     def heartbeat(self, broker: int, epoch: int, shuts_down: bool, now: Timestamp) -> None:
@@ -93,7 +93,7 @@ class ZooKeeperController(Controller):
 
     # --- partitions -------------------------------------------------------------------------------------------
 
-    def elect_where_nobody_leads(self) -> None:
+    def elect_for_leaderless_partitions(self) -> None:
         """Try again to find a leader where there is none."""
         for partition, state in tuple(self.metadata.partitions.items()):
             if self.is_gone(state.leader):

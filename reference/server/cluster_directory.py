@@ -135,7 +135,9 @@ class ClusterDirectory(Storage):
         except (ValueError, TypeError, KeyError) as damage:
             raise UnusableDirectory(f"{file}: not as eos serve writes it") from damage
         if reported != self._written:
-            raise UnusableDirectory(f"{self.path}: of {_said(reported)}; it cannot be served as {_said(self._written)}")
+            raise UnusableDirectory(
+                f"{self.path}: of {_description(reported)}; it cannot be served as {_description(self._written)}"
+            )
         return memory  # type: ignore[no-any-return]
 
     def _take_over(self, memory: dict[str, Any]) -> None:
@@ -267,5 +269,5 @@ def encoded_id(topic_id: str) -> str:
     return base64.urlsafe_b64encode(bytes.fromhex(topic_id)).decode().rstrip("=")
 
 
-def _said(reported: Mapping[str, object]) -> str:
+def _description(reported: Mapping[str, object]) -> str:
     return f"{reported['profile']}, transaction.version {reported['transaction_version']}, nodes: {reported['nodes']}"

@@ -49,7 +49,7 @@ _ADDING: Final = replace(_TWICE, version=12)
 _FORGOTTEN: Final = violated(
     "2.0", expiring("2.0", expiry.ExpiryKnobs(marker_refreshes=False)), "marker_coordinators_never_fall"
 )
-_LATER_FIRST: Final = violated("3.5", asking("3.6", _OVERTAKEN), "nothing_is_overtaken")
+_LATER_FIRST: Final = violated("3.5", asking("3.6", _OVERTAKEN), "batches_stay_in_order")
 """The first release that asks: what it does not do yet is to let nothing overtake a sequence that waits."""
 
 _UNDECIDED_AGAIN: Final = violated("2.7", compacting("2.7"), "decided_stays_decided")

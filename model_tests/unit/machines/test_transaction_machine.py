@@ -191,6 +191,6 @@ def test_of_two_ids_that_time_out_one_append_is_in_doubt() -> None:
     world = TransactionRun(story.setting(Tape.of_number(200)), ledger)
 
     has_a_past(world, story, 545_319_638)
-    world.comes_to_rest()
+    world.run_until_idle()
 
     assert [] == ledger.broken

@@ -61,7 +61,7 @@ class Restated:
         """A broker comes or goes: what the reference makes of it is to be recorded next."""
         before = self.shown
         if present:
-            self.controller.elect_where_nobody_leads()
+            self.controller.elect_for_leaderless_partitions()
         else:
             self.controller.change_all(ElectionReason.ONLINE, gone=frozenset({number}))
         if self.shown != before:
