@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+from model_tests.mutants.defects.hunting import Patch, Planted, defect
 from model_tests.mutants.defects.of_disk_reading import OF_READING
-from model_tests.mutants.defects.planted import Patch, Planted, defect
 from reference.log import clean_log, snapshot_file
 from reference.log.batch import RecordBatch
 from reference.log.cleaner import LastRecord
@@ -17,7 +17,7 @@ from reference.log.reader import Placed
 from reference.log.record import EndTransactionMarker
 from reference.log.recovery import _Recovery
 from reference.log.segment import Segment
-from reference.log.snapshots import Snapshots
+from reference.log.snapshot_file import Snapshots
 from reference.log.state_loading import StateLoader
 from spec import rules
 from spec.vocabulary import NO_OFFSET, CoordinatorEpoch, Offset, ProducerId, Timestamp
