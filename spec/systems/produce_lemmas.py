@@ -47,7 +47,7 @@ class ProduceAroundLog:
         )
 
 
-def log_is_asked_about_what_is_whole(profile: Profile, of: ProduceAroundLog) -> Term:
+def only_whole_requests_reach_the_log(profile: Profile, of: ProduceAroundLog) -> Term:
     """The log gets one batch for an existing partition, of at most one transaction, with a known value of acks.
 
     The coordinator is asked about such a batch, too, with any value of acks since 3.8. A request that is refused
@@ -113,7 +113,7 @@ def produce_is_answered_truly(
     )
 
 
-def unknown_producer_starts_as_its_release_says(profile: Profile, request: AppendRequest) -> Term:
+def unknown_producer_starts_by_release(profile: Profile, request: AppendRequest) -> Term:
     """Of a producer that a partition does not know any first batch is taken, or one that starts at 0 alone.
 
     Any other gets UNKNOWN_PRODUCER_ID in releases that have the code, and else OUT_OF_ORDER_SEQUENCE_NUMBER.
@@ -143,13 +143,13 @@ def produce_facts() -> tuple[Fact, ...]:
     """For the newest release, and for older ones of how a producer that is not known may start."""
     return (
         *(
-            stated(log_is_asked_about_what_is_whole, rules.SEQ_WELL_FORMED, (("of", ProduceAroundLog),), profile)
+            stated(only_whole_requests_reach_the_log, rules.SEQ_WELL_FORMED, (("of", ProduceAroundLog),), profile)
             for profile in (NEWEST, KAFKA_3_6)
         ),
         stated(only_whole_batches_are_taken, rules.SEQ_WELL_FORMED, _BATCH, NEWEST),
         stated(produce_is_answered_truly, rules.SEQ_DUPLICATE_WINDOW, (*_BATCH, ("of", ProduceAroundLog)), NEWEST),
         *(
-            stated(unknown_producer_starts_as_its_release_says, rules.SEQ_FIRST, (("request", AppendRequest),), profile)
+            stated(unknown_producer_starts_by_release, rules.SEQ_FIRST, (("request", AppendRequest),), profile)
             for profile in (NEWEST, KAFKA_2_4, KAFKA_0_11)
         ),
     )
