@@ -9,6 +9,9 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Final
 
+PARQUET: Final = "PAR1"
+"""With what such a file begins."""
+
 _LEARNT: Final = 200
 """Lines by which a text is recognised."""
 
@@ -31,6 +34,20 @@ HISTORY: Final = "a client history: give it with --history"
 _USES: Final = tuple(
     (re.compile(pattern), words)
     for pattern, words in (
+        (
+            rf'^(?:{PARQUET}$|\{{(?=.*"trace": ?\d)(?=.*"step": ?\d).*"api": ?")',
+            "a trace, which has steps and no log: eos check judges its steps, and eos replay draws one",
+        ),
+        (r'^\{"id": ?"[^"]*", ?"family": ?"', "recorded sessions of a broker: eos conform judges them"),
+        (
+            r'^\{"profile": ?"[^"]*", ?"transaction_version": ?\d.*"topics": ?\{',
+            "what arrived at eos serve: eos replay repeats the run, and judges it",
+        ),
+        (
+            r'^\{"time": ?[\d.]+, ?"recorded": ?"',
+            "what passed through eos record, which judged it: beside it are the journal, for --history with the logs, "
+            "and the sessions that eos conform judges",
+        ),
         (
             r"\bGROUP\s+(?:TOPIC\s+PARTITION|CONSUMER-ID|COORDINATOR)\b",
             "a table of kafka-consumer-groups; dump __consumer_offsets with kafka-dump-log --offsets-decoder",

@@ -11,9 +11,12 @@ import pytest
 
 from model_tests.audit.run import run
 from model_tests.common.reports import NOTHING_JUDGED
+from model_tests.conform.bundled import RECORDINGS
 from model_tests.histories.reading import read_operations
 from model_tests.histories.report import report_on
 from model_tests.logs.texts import restored
+from model_tests.monitor.files import trace_writer
+from model_tests.traces.schema import complete
 from model_tests.unit.audit.pasted import PASTED
 from model_tests.unit.audit.text_cases import (
     CASES,
@@ -333,6 +336,12 @@ def test_a_table_is_read_however_its_cells_are_apart(tmp_path: Path, between: st
         ("org.apache.kafka.common.errors.ProducerFencedException: x\n", "client", "kafka-dump-log"),
         ('Exception in thread "main" java.nio.file.NoSuchFileException: x\n', "failed", "run it again"),
         ("Dumping /d/t-0/00000000000000000000.log\nLog starting offset: 0\n", "no batch", "(of t-0)"),
+        (
+            '{"profile": "4.3", "transaction_version": 2, "nodes": 3, "time": 0, "topics": {"t": 2}, "faults": ""}\n',
+            "eos serve",
+            "eos replay",
+        ),
+        ('{"time": 1, "recorded": "localhost:9092", "faults": "", "seed": 0}\n', "eos record", "--history"),
         ("ClusterId:  abc\nLeaderId:  1\n", "metadata-quorum", "--deep-iteration"),
     ],
 )
@@ -348,6 +357,30 @@ def test_a_text_of_no_use_is_named_with_what_to_give_instead(
     assert what in said
     assert instead in said
     assert (report.damage, report.exit_code) == ((), NOTHING_JUDGED)
+
+
+@pytest.mark.parametrize("name", ["t.ndjson", "t.ndjson.gz", "t.parquet"])
+def test_a_trace_is_named_with_the_commands_that_judge_it(tmp_path: Path, name: str) -> None:
+    """As eos simulate writes it, alone and in its directory."""
+    with trace_writer(tmp_path / name) as write:
+        write([complete({"trace": 1, "step": 0, "api": "Produce"})])
+
+    for path in (tmp_path / name, tmp_path):
+        report = run([path])
+
+        (said,) = report.ignored
+        assert said.startswith(f"{tmp_path / name}: a trace, ")
+        assert "eos check judges its steps" in said
+        assert (report.damage, report.exit_code) == ((), NOTHING_JUDGED)
+
+
+def test_recorded_sessions_are_named_with_the_command_that_judges_them() -> None:
+    """As eos conform and eos record write them."""
+    recorded = RECORDINGS / "3.9-tv0-P.ndjson.xz"
+
+    (said,) = run([recorded]).ignored
+
+    assert said == f"{recorded}: recorded sessions of a broker: eos conform judges them"
 
 
 def test_a_tombstone_of_an_offset_is_none_of_a_transactional_id(tmp_path: Path) -> None:
