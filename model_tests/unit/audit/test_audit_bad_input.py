@@ -11,7 +11,7 @@ import pytest
 from model_tests.audit.run import run
 from model_tests.common.reports import VIOLATED
 from model_tests.histories.severity import Severity
-from model_tests.unit.audit.fuzzing import fuzz_directories
+from model_tests.unit.audit.fuzzing import fuzz_directories, fuzz_segments
 from model_tests.unit.audit.written import data, encoded, marker, placed, write_segment
 from model_tests.unit.audit.written_world import run_world, write_world, written_where
 from model_tests.unit.support.bad_input import blamed
@@ -133,6 +133,17 @@ def write_world_of(seed: int, steps: int, into: Path) -> list[Path]:
 def test_spoiled_directories_never_stop_the_audit(small: list[Path], tmp_path: Path) -> None:
     """Files changed, cut, exchanged, renamed and gone: something is said of each."""
     assert fuzz_directories(small, tmp_path, range(60)) == 60
+
+
+def test_changed_segments_never_stop_the_audit(small: list[Path], tmp_path: Path) -> None:
+    """Segments of clients and coordinators alone: something is said of each."""
+    assert fuzz_segments(small, tmp_path, range(100)) == 100
+
+
+@pytest.mark.slow
+def test_no_segment_of_a_hundred_thousand_stops_the_audit(small: list[Path], tmp_path: Path) -> None:
+    """The same, many times, in one process."""
+    assert fuzz_segments(small, tmp_path, range(100_000)) == 100_000
 
 
 @pytest.mark.slow
