@@ -62,6 +62,8 @@ class ConsumedRecords:
     def _add(self, partition: str, line: int, record: DumpedRecord) -> None:
         if partition:
             own = self.batches.setdefault(partition, [])
+            if own and own[-1].records == [replace(record, offset=own[-1].base_offset)]:
+                return  # the line is there twice
             offset = record.offset if record.offset >= 0 else len(own) + 1
             found = _TIME.search(record.payload)
             time = int(found[1]) if found else ABSENT

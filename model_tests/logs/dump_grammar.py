@@ -90,7 +90,7 @@ _INNER: Final = re.compile(
 _IN_INNER: Final = ("ffset:", "Dumping", "::")
 """One of these is in each of them: to look for it takes a hundredth of the time."""
 
-_BEHIND: Final = re.compile(r"(?:\s+|(?:\\+[nrt]|<[^<>]{0,200}>)\W*)$")
+_BEHIND: Final = re.compile(r"(?:\s+|(?:\\+[nrt]|#01[0-5]|<[^<>]{0,200}>)\W*)$")
 """What separated lines of which one was made."""
 
 _ESCAPED: Final = re.compile(r'\\+(["/])')
@@ -121,9 +121,12 @@ _TOKENS: Final = (r"std(?:out|err) [PF]\b", r"\d+", r"[0-9a-f]{12,}", r"\s+", r"
 """What differs from row to row in what stands before lines: whether a row ends its line, numbers, ids, space."""
 
 _TOKEN: Final = re.compile("|".join((*map("({})".format, _TOKENS), ".")), re.DOTALL)
+_KEY: Final = re.compile(r'"[\w@.-]+"(\s*:\s*)"$')
+"""The name of the field in which a line is."""
+
 _STREAM: Final = re.compile(r"\bstd(?:out|err)\b")
 _PARTIAL: Final = re.compile(
-    r'std(?:out|err) P\b|"CONTAINER_PARTIAL_MESSAGE":\s?"true"'
+    r'std(?:out|err) P\b|"(?:logtag|_p)":\s?"P"|"CONTAINER_PARTIAL_MESSAGE"\s?:\s?"true"'
     r'|"partial_message":\s?"true"(?!.*"partial_last":\s?"true")'
 )
 """How containers' logs say that a line continues in the next row of its stream."""
@@ -217,7 +220,7 @@ class Layout:
         if self.quoted:
             with suppress(ValueError):
                 text, end = _string(line, at)
-                partial = _PARTIAL.search(line, end) is not None or (self.ended and not text.endswith("\n"))
+                partial |= _PARTIAL.search(line, end) is not None or (self.ended and not text.endswith("\n"))
                 texts = text.splitlines() or [""]
                 heads = [None if inside and not n else _HEAD.match(each, 0, _FARTHEST) for n, each in enumerate(texts)]
                 last = len(texts) - 1
@@ -403,7 +406,10 @@ def _searched(line: str) -> re.Match[str] | None:
 
 
 def _shape(prefix: str) -> str:
-    """A pattern for prefixes like this one: other numbers, other digits of an id, more or less space."""
+    """A pattern for prefixes like this one: other numbers, other digits of an id, more or less space, other fields."""
+    named = _KEY.search(prefix)
+    if named is not None:
+        return f".*?{re.escape(named[0])}"
     parts = (_TOKENS[each.lastindex - 1] if each.lastindex else re.escape(each[0]) for each in _TOKEN.finditer(prefix))
     pattern = "".join(parts)
     return r"\s*" + pattern.removeprefix(r"\s+") if not pattern or pattern.startswith((r"\s+", r"\d+")) else pattern

@@ -23,6 +23,7 @@ from spec.vocabulary import ABSENT
 
 _FIELD: Final = re.compile(r"\b(\w{1,30}):\s{1,99}([^\s<\"']+)")
 _NUMBER: Final = re.compile(r"-?\d{1,20}", re.ASCII)
+_FLAG: Final = re.compile(r"(?:true|false)\b")
 _VALUES: Final = re.compile(r"\s(?:key|payload):\s")
 _KEY: Final = re.compile(r"\skey:\s+(.*?)(?=\s{1,99}payload:\s|$)", re.DOTALL)
 _PAYLOAD: Final = re.compile(r"\spayload:\s+(.*)$", re.DOTALL)
@@ -261,6 +262,8 @@ class _Reader:
             return
         text, reported = said.entry.text, said.fields
         offset = _number(reported, "offset", ABSENT)
+        if self.batch.records and 0 <= offset <= self.batch.records[-1].offset:
+            return  # the line is there twice
         self.batch.records.append(DumpedRecord(offset, _matched(_KEY, text), _matched(_PAYLOAD, text)))
         if marker := reported.get("endTxnMarker", ""):
             self.batch.attributes |= CONTROL
@@ -363,9 +366,10 @@ def _batch(said: _DumpedLine) -> DumpedBatch:
 
 
 def _flag(reported: Mapping[str, str], name: str) -> bool:
-    if reported.get(name) not in ("true", "false"):
+    found = _FLAG.match(reported.get(name, ""))
+    if found is None:
         raise _Bad(ELIDED, f"{name} first")
-    return reported[name] == "true"
+    return found[0] == "true"
 
 
 def _matched(pattern: re.Pattern[str], text: str) -> str:

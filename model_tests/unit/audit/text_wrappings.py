@@ -123,10 +123,15 @@ def of_docker(_: int, piece: str, ends: bool) -> str:
     return json.dumps({"log": piece + "\n" * ends, "stream": "stdout", "time": "2024-03-01T12:00:00Z"})
 
 
+def of_collector(_: int, piece: str, ends: bool) -> str:
+    """A row of Kubernetes that a collector wrote again."""
+    return json.dumps({"time": "2024", "stream": "stdout", "logtag": "F" if ends else "P", "log": piece})
+
+
 def of_fluentd(number: int, piece: str, ends: bool) -> str:
     """A row that Docker hands on to a collector."""
     parts = {"partial_message": "true", "partial_id": "5f", "partial_last": "true" if ends else "false"}
-    return json.dumps({"container_id": "ab", "log": piece, **(parts if number or not ends else {})})
+    return json.dumps({"container_id": "ab", **(parts if number or not ends else {}), "log": piece})
 
 
 def of_journald(_: int, piece: str, ends: bool) -> str:
@@ -196,6 +201,11 @@ AROUND: Final[dict[str, Callable[[str], bytes]]] = {
         150, of_docker, json.dumps({"log": "baseOffset: x\n", "stream": "stderr", "time": "2024"}) + "\n"
     ),
     "split by Docker for a collector": split(100, of_fluentd),
+    "split by Docker for a collector where a line is long": split(340, of_fluentd),
+    "split by Kubernetes for a collector": split(100, of_collector),
+    "split by Kubernetes for a collector where a line is long": split(340, of_collector),
+    "line ends of rsyslog": lambda text: ("Mar  1 12:00:00 host kafka: " + "#012".join(text.splitlines())).encode(),
+    "each line twice": lines(lambda _, line: f"{line}\n{line}"),
     "split by Docker for journald": split(100, of_journald),
     "wrapped at 60 between words": lambda text: "\n".join(
         textwrap.fill(line, 60, break_long_words=False, break_on_hyphens=False) for line in text.splitlines()
