@@ -262,8 +262,9 @@ class _Reader:
             return
         text, reported = said.entry.text, said.fields
         offset = _number(reported, "offset", ABSENT)
-        if self.batch.records and 0 <= offset <= self.batch.records[-1].offset:
-            return  # the line is there twice
+        before = self.batch.records[-1].offset if self.batch.records else self.batch.base_offset - 1
+        if offset >= 0 and not before < offset <= self.batch.last_offset:
+            return  # of another batch, or there twice
         self.batch.records.append(DumpedRecord(offset, _matched(_KEY, text), _matched(_PAYLOAD, text)))
         if marker := reported.get("endTxnMarker", ""):
             self.batch.attributes |= CONTROL

@@ -12,7 +12,6 @@ from html import unescape
 from tempfile import TemporaryFile
 from typing import Any, Final
 
-from model_tests.logs.other_texts import PARQUET
 from model_tests.logs.unpacking import HEAD, TextFile
 
 LONGEST: Final = 1 << 20
@@ -50,8 +49,6 @@ _QUOTED: Final = re.compile(rb"=3D|=(?:20)?\r?\n")
 def lines_of(file: TextFile) -> Iterator[str]:
     """The lines of a text without their ends, colours, and marks of an encoding; none if it is not text.
 
-    Of Parquet there is one, with which such a file begins.
-
     Raises:
         OSError: as each of `UNREADABLE`, it cannot be read, or not to its end.
     """
@@ -64,9 +61,7 @@ def lines_of(file: TextFile) -> Iterator[str]:
             quopri.decode(source, content)
             content.seek(0)
         encoding = _encoding(head[:HEAD])
-        if head.startswith(PARQUET.encode()):
-            yield PARQUET
-        elif encoding:
+        if encoding:
             yield from map(_plain, _pieces(io.TextIOWrapper(content, encoding, errors="replace", newline=None)))
 
 

@@ -144,12 +144,12 @@ class _Texts:
     def _text(self, text: TextFile) -> bool:
         try:
             layout = layout_of(lines_of(text))
-            words = "" if layout.known else use_of(lines_of(text))
+            words = "" if layout.known else use_of(text)
             encoded = [] if layout.known or words else in_base64(text)
         except UNREADABLE as error:
             return text.packed and self._unreadable(text.label, error)
         if not layout.known:
-            self._ignored += [f"{text.label}: {words}"] if words else []
+            self._ignored += [f"{text.path}: {words}"] if words else []
             return any([bool(words), *map(self._text, encoded)])
         reader = TextReader(text.name, self._into / "read" / str(len(self._seen)) / str(len(self._made)))
         try:
