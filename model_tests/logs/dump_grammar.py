@@ -114,7 +114,7 @@ _ORDER: Final = re.compile(
 _TURNED: Final = 1_000_000
 """Lines that are put in the opposite order at most."""
 
-_HELD: Final = 1000
+_HELD: Final = 64
 """Rows of another stream that may come within a line."""
 
 _TOKENS: Final = (r"std(?:out|err) [PF]\b", r"\d+", r"[0-9a-f]{12,}", r"\s+", r"[:-]")

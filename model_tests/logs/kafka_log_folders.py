@@ -136,7 +136,7 @@ def _look_for(given: str, listing: Listing) -> None:
         _bad(listing, given, f"cannot be read: {reason(error)}")
     if (len(listing.logs), len(listing.damage)) == before:
         whose = _other_product(name for name in listing.ignored[ignored:])
-        found = f"; it has files of {whose}, which have another format" if whose else ""
+        found = f"; it has files of {whose}, which are none of a broker's log" if whose else ""
         _bad(listing, given, f"no log in it: neither a partition's folder (topic-0) nor a segment (.log){found}")
 
 

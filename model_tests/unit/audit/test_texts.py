@@ -1,5 +1,6 @@
 """Texts as people post them, whatever is around them, and texts that nobody posted."""
 
+import gzip
 import json
 import re
 from collections.abc import Iterator, Sequence
@@ -265,6 +266,44 @@ def test_what_is_missing_in_the_middle_is_named_with_its_place(control: dict[str
     (missing,) = report.missing
     assert "78 bytes before offset 4" in missing.message
     assert missing.path.endswith("payments.txt")
+
+
+@pytest.mark.parametrize("order", ["sorted", "shuffled", "shuffled otherwise"])
+def test_lines_in_another_order_break_no_rule(control: dict[str, str], tmp_path: Path, order: str) -> None:
+    """Records are apart from their batches, and batches from those before: what is not known is said."""
+    for name, text in control.items():
+        lines = sorted(text.splitlines())
+        if order != "sorted":
+            Random(len(order)).shuffle(lines)
+        (tmp_path / {"payments.txt": "payments-0.txt"}.get(name, name)).write_text("\n".join(lines))
+
+    report = run([tmp_path])
+
+    assert report.batches
+    assert report.missing
+    assert found(report) == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("x.zst", b"\x28\xb5\x2f\xfd\0", "unpack it (zstd -d)"),
+        ("x.7z", b"7z\xbc\xaf\x27\x1c\0", "7-Zip: unpack it"),
+        ("x.pdf", b"%PDF-1.7\n%\xe2\0", "PDF"),
+        ("x.png", b"\x89PNG\r\n\x1a\n\0", "picture"),
+        (f"{0:020}.log.gz", gzip.compress(bytes(80)), "packed: unpack them"),
+        ("x.txt", b"| offset: 0 CreateTime: 1 keySize: -1 valueSize: 1 sequence: 0 headerKeys: []\n", "without their"),
+    ],
+)
+def test_what_is_no_listing_is_named(tmp_path: Path, name: str, content: bytes, words: str) -> None:
+    """Archives that are not opened, pictures, packed segments, records without their batches."""
+    (tmp_path / name).write_bytes(content)
+
+    report = run([tmp_path / name])
+
+    (said,) = report.ignored
+    assert words in said
+    assert (report.damage, report.exit_code) == ((), NOTHING_JUDGED)
 
 
 def test_received_may_be_what_the_console_consumer_printed(
