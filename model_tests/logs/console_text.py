@@ -28,6 +28,7 @@ _NAMED: Final = re.compile(r"TransactionMetadata\(transactionalId=([^,()]*),")
 _TIME: Final = re.compile(r"(?:LastUpdateTimestamp(?:Ms)?|commitTimestamp|CommitTime)\W+(\d{1,18})")
 """When a state or an offset was written, which is its batch's time."""
 
+_OBJECT: Final = re.compile(r'\{\s*"key":')
 _KCL_PLACE: Final = re.compile(r"(?P<topic>__\w+) partition (?P<partition>\d+) offset (?P<offset>\d{1,18}) at ")
 _KCL_STATE: Final = re.compile(r"^TxnMetadataKey\(\d+\) (.*)$", re.MULTILINE)
 _KCL_FIELD: Final = re.compile(r"^\s+(\w+)[ \t]+(.*?)\s*$", re.MULTILINE)
@@ -81,13 +82,15 @@ def _printed(entry: DumpEntry) -> Iterator[tuple[str, str]]:
 
 
 def _objects(text: str) -> Iterator[tuple[str, str]]:
+    text = text if text.startswith("{") else f"{{{text}"  # the brace is in the line before
     decoder, at = json.JSONDecoder(), 0
-    while (at := text.find('{"key":', at)) >= 0:
+    while (found := _OBJECT.search(text, at)) is not None:
+        at = found.end()
         try:
-            record, at = decoder.raw_decode(text, at)
+            record, at = decoder.raw_decode(text, found.start())
             yield json.dumps(record["key"]), json.dumps(record["value"])
         except (ValueError, KeyError, TypeError, RecursionError):
-            at += 1
+            continue
 
 
 def _of_kcl(text: str, offset: int) -> DumpedRecord:

@@ -48,7 +48,7 @@ class DumpLine(StrEnum):
     )
     OFFSET = r"\[[^\[\]]*,[^\[\],]*,\d+\]::(?:OffsetAndMetadata\(|\[OffsetMetadata\[|NULL\s*$)"
     STATE = r"[^\s|>\"]+::(?:TransactionMetadata\(|NULL\s*$)"
-    JSON = r'\{"key":(?:\{"(?:type|version)":|null)'
+    JSON = r'(?:\{\s?"key":\s?(?:\{\s?"(?:type|version)":|null)|"key":\s?\{\s*$)'
     KCL = r"__(?:transaction_state|consumer_offsets) partition \d+ offset \d+ at \["
     CONSUMED = r"(?:\w+:\d+\W|NO_TIMESTAMP\W)?\s*Partition:\d+\W+Offset:\d"
     HISTORY = (
@@ -259,7 +259,8 @@ def _parted(line: str) -> Iterator[str]:
         with suppress(ValueError):
             text, end = _string(line, start) if is_open else ("", start)
             parts = text.splitlines()
-            if len(parts) > 1 and len(parts) >= sum(1 for _ in _INNER.finditer(line, start, end)):
+            begins = line.endswith('"', 0, start)
+            if len(parts) > (not begins) and len(parts) >= sum(1 for _ in _INNER.finditer(line, start, end)):
                 yield from parts
                 at = end
                 continue

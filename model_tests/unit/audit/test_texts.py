@@ -3,7 +3,7 @@
 import gzip
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from random import Random
 from typing import Final
@@ -124,13 +124,28 @@ def in_json(said: dict[str, str], key: str) -> str:
     return json.dumps({"key": whose, "value": {"version": 0, "data": data}}, separators=(",", ":"))
 
 
+def spaced(printed: Sequence[str]) -> list[str]:
+    """Objects in lines that a program wrote again, with spaces."""
+    return [json.dumps(json.loads(each)) + "\n" for each in printed]
+
+
+def indented(printed: Sequence[str]) -> list[str]:
+    """Objects of several lines each, in one array."""
+    return [json.dumps([json.loads(each) for each in printed], indent=2)]
+
+
 @pytest.mark.parametrize("form", ["kcl", "version", "type"])
-def test_states_of_consumers_are_joined(posted: Path, control: dict[str, str], tmp_path: Path, form: str) -> None:
-    """As `kcl` prints them, and the formatters that print JSON."""
+@pytest.mark.parametrize("written", [list, spaced, indented])
+def test_states_of_consumers_are_joined(
+    posted: Path, control: dict[str, str], tmp_path: Path, form: str, written: Callable[[Sequence[str]], list[str]]
+) -> None:
+    """As `kcl` prints them, and the formatters that print JSON, also where that is written again with spaces."""
+    if form == "kcl":
+        written = list
     said = states(posted)
     printed = [in_kcl(one, 100 + n) if form == "kcl" else in_json(one, form) for n, one in enumerate(said)]
     (tmp_path / "payments.txt").write_text(control["payments.txt"])
-    (tmp_path / "states.txt").write_text("".join(printed))
+    (tmp_path / "states.txt").write_text("".join(written(printed)))
 
     report = run([tmp_path])
 

@@ -200,6 +200,7 @@ AROUND: Final[dict[str, Callable[[str], bytes]]] = {
     "split by Docker, another stream between": split(
         150, of_docker, json.dumps({"log": "baseOffset: x\n", "stream": "stderr", "time": "2024"}) + "\n"
     ),
+    "an array of Docker's rows": lambda text: json.dumps([{"log": f"{line}\n"} for line in text.splitlines()]).encode(),
     "split by Docker for a collector": split(100, of_fluentd),
     "split by Docker for a collector where a line is long": split(340, of_fluentd),
     "split by Kubernetes for a collector": split(100, of_collector),
