@@ -74,13 +74,16 @@ def verdicts_are_outcomes(state: State, position: Term) -> Term:
     return any_of(verdict == ABSENT, verdict == ABORT, verdict == COMMIT)
 
 
-def begun_has_come(state: State, generation: Term) -> Term:
-    """A member that has begun is of a generation that has come, and none that has begun is later than the latest."""
+def latest_has_come(state: State) -> Term:
+    """The generation of the latest member that has begun has come."""
+    return all_of(state.latest() >= ABSENT, state.latest() <= state.generation())
+
+
+def begun_is_not_later(state: State, generation: Term) -> Term:
+    """No member that has begun is later than the latest."""
     position, latest = state.position(generation), state.latest()
     begun = all_of(generation >= 0, generation <= latest)
     return all_of(
-        latest <= state.generation(),
-        latest >= ABSENT,
         position >= ABSENT,
         implies(position >= 0, begun),
         implies(state.current(generation) >= 0, position >= 0),
@@ -101,7 +104,12 @@ def undecided_is_worked_on(state: State, run: Term) -> Term:
     return implies(all_of(run >= 0, by >= 0, state.outcome(run) == ABSENT), state.current(by) == run)
 
 
-def unused_is_empty(state: State, run: Term, position: Term) -> Term:
+def unused_has_read_nothing(state: State, run: Term, position: Term) -> Term:
+    """A run that nobody has begun was given nothing."""
+    return implies(state.by(run) == ABSENT, negate(state.given(run, position)))
+
+
+def unused_is_empty(state: State, run: Term) -> Term:
     """Nothing is known of a run that nobody has begun."""
     empty = all_of(
         state.outcome(run) == ABSENT,
@@ -109,7 +117,6 @@ def unused_is_empty(state: State, run: Term, position: Term) -> Term:
         state.accepted(run) == ABSENT,
         negate(state.ending(run)),
         negate(state.marked(run)),
-        negate(state.given(run, position)),
     )
     return all_of(state.by(run) >= ABSENT, implies(state.by(run) == ABSENT, empty))
 
@@ -123,6 +130,7 @@ def run_is_in_shape(state: State, run: Term) -> Term:
     accepts = any_of(accepted == ABSENT, all_of(begins <= accepted, accepted <= asked))
     shape = all_of(
         begins >= 0,
+        state.by(run) <= state.latest(),
         any_of(way == PLAIN, transactional),
         any_of(outcome == ABSENT, outcome == ABORT, outcome == COMMIT),
         asks,
@@ -130,6 +138,7 @@ def run_is_in_shape(state: State, run: Term) -> Term:
         implies(ends, asked >= 0),
         implies(any_of(all_of(ends, transactional), outcome == COMMIT), accepted == asked),
         implies(outcome == COMMIT, state.ending(run)),
+        implies(all_of(negate(transactional), asked >= 0), state.ending(run)),
         implies(state.marked(run), outcome >= 0),
         implies(all_of(negate(transactional), outcome == COMMIT), state.marked(run)),
     )
@@ -160,6 +169,13 @@ def accepted_is_pending(state: State, run: Term) -> Term:
     """What was accepted in a transaction is pending until its marker comes."""
     waits = all_of(run >= 0, state.accepted(run) >= 0, is_transactional(state, run), negate(state.marked(run)))
     return implies(waits, state.pending_of(state.by(run)) == run)
+
+
+def plain_has_none_to_come(state: State, generation: Term, run: Term, other: Term) -> Term:
+    """While a member works without a transaction, no transaction of it has an offset to commit."""
+    plain = all_of(works_on(state, generation, run), negate(is_transactional(state, run)))
+    pends = all_of(other >= 0, state.pending_of(generation) == other)
+    return implies(all_of(plain, pends), state.outcome(other) == ABORT)
 
 
 def commits_are_written_later(state: State, generation: Term, run: Term) -> Term:
@@ -239,13 +255,16 @@ def given_is_what_was_read(state: State, generation: Term, run: Term, position: 
 
 LEMMAS: Final[tuple[tuple[Callable[..., Term], tuple[Sort, ...]], ...]] = (
     (verdicts_are_outcomes, (POSITION,)),
-    (begun_has_come, (GENERATION,)),
+    (latest_has_come, ()),
+    (begun_is_not_later, (GENERATION,)),
     (works_on_its_own, (GENERATION, RUN)),
     (undecided_is_worked_on, (RUN,)),
-    (unused_is_empty, (RUN, POSITION)),
+    (unused_has_read_nothing, (RUN, POSITION)),
+    (unused_is_empty, (RUN,)),
     (run_is_in_shape, (RUN,)),
     (pending_is_of_the_latest, (GENERATION, RUN)),
     (accepted_is_pending, (RUN,)),
+    (plain_has_none_to_come, (GENERATION, RUN, RUN)),
     (commits_are_written_later, (GENERATION, RUN)),
     (unmarked_commit_is_the_last, (RUN,)),
     (frontier_is_of_the_last, ()),
