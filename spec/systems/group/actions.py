@@ -73,6 +73,7 @@ class GroupActions:
         """The transaction that wrote it has no outcome yet."""
         yield position >= 0
         yield state.verdict(position) == ABSENT
+        yield self._has_room(position, "positions")
         yield any_of(outcome == ABORT, outcome == COMMIT)
 
     def record_is_decided(self, state: State, position: Term, outcome: Term) -> State:
