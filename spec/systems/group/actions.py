@@ -118,13 +118,17 @@ class GroupActions:
         )
 
     def member_reads_if(self, state: State, generation: Term, run: Term, bound: Term) -> Guard:
-        """The next record is below the bound of the member's fetch, below which all is decided."""
-        yield works_on(state, generation, run)
-        yield negate(state.ending(run))
+        """The bound is a stable one, below which all is decided."""
+        yield from self.may_read(state, generation, run, bound)
         position = state.position(generation)
-        yield position < bound
         if self.knobs.waits_for_stable:
             yield lso.is_decided_below(position, bound, state.verdict(position) >= 0)
+
+    def may_read(self, state: State, generation: Term, run: Term, bound: Term) -> Guard:
+        """The next record is below the bound of the member's fetch."""
+        yield works_on(state, generation, run)
+        yield negate(state.ending(run))
+        yield state.position(generation) < bound
 
     def member_reads(self, state: State, generation: Term, run: Term, _: Term) -> State:
         """It is given to the application or filtered out, and the member continues."""

@@ -76,7 +76,7 @@ def verdicts_are_outcomes(state: State, position: Term) -> Term:
 
 def latest_has_come(state: State) -> Term:
     """The generation of the latest member that has begun has come."""
-    return all_of(state.latest() >= ABSENT, state.latest() <= state.generation())
+    return all_of(state.generation() >= 0, state.latest() >= ABSENT, state.latest() <= state.generation())
 
 
 def begun_is_not_later(state: State, generation: Term) -> Term:

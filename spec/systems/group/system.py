@@ -10,7 +10,6 @@ from spec.systems.group.world import (
     ABORT,
     ASSUMPTIONS,
     COMMIT,
-    GENERATION,
     POSITION,
     RUN,
     VARIABLES,
@@ -18,6 +17,7 @@ from spec.systems.group.world import (
     derived,
     is_transactional,
 )
+from spec.systems.group.taken import Taken
 from spec.systems.language import Claim, Goal, State, System
 
 TRUE_SYSTEM: Final = GroupKnobs()
@@ -57,21 +57,24 @@ GOALS: Final = (
 
 
 def group(knobs: GroupKnobs = TRUE_SYSTEM) -> System:
-    """The system with these knobs; by default the true one, without bounds."""
+    """The system with these knobs.
+
+    Args:
+        knobs: what is in it; by default the true system, without bounds.
+    """
 
     def said(sentence: object) -> str:
         return str(sentence.__doc__).partition("\n")[0]
 
+    actions = GroupActions(knobs).all()
     return System(
         name="group",
         variables=VARIABLES,
-        actions=GroupActions(knobs).all(),
+        actions=actions,
         theorems=tuple(Claim(holds.__name__, rule, said(holds), over, holds) for holds, rule, over in THEOREMS),
         lemmas=tuple(Claim(holds.__name__, rules.OFFSETS_ATOMIC, said(holds), over, holds) for holds, over in LEMMAS),
         goals=tuple(Goal(reached.__name__, said(reached), over, reached) for reached, over in GOALS),
         assumptions=ASSUMPTIONS,
         derived=derived(),
+        steps=tuple(Taken(knobs, actions).steps()),
     )
-
-
-__all__ = ["GENERATION", "group"]
