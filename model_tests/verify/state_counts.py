@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from model_tests.verify import (
     cleaning_searches,
-    idempotence_searches,
     group_searches,
+    idempotence_searches,
     ids_searches,
     offsets_searches,
     partition_searches,
@@ -23,8 +23,8 @@ from model_tests.verify.searched import Build
 from spec.engines.explore import Exploration, explore
 from spec.engines.verdict import Unknown
 from spec.systems import cleaning, membership, offsets
-from spec.systems.idempotence.controls import CONTROLS as OF_IDEMPOTENCE
 from spec.systems.group.controls import CONTROLS as OF_GROUPS
+from spec.systems.idempotence.controls import CONTROLS as OF_IDEMPOTENCE
 from spec.systems.ids.system import CONTROLS as OF_IDS
 from spec.systems.ids.system import IdsKnobs as IdKnobs
 from spec.systems.partition.controls import CONTROLS as OF_PARTITIONS

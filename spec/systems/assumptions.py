@@ -546,6 +546,6 @@ GOES_BACK_AFTER_ABORT: Final = Assumption(
 GROUP_KEEPS_ITS_OFFSET: Final = Assumption(
     68,
     "group_keeps_its_offset",
-    "nobody deletes or resets the group's offset, and it does not expire; a group without one begins at the first record",
+    "nobody deletes or resets the group's offset, and it does not expire; a group without one begins at the start",
     (ControlOf("group", "the group's offset expires"),),
 )

@@ -145,7 +145,7 @@ LINKS: Final = (
         NOTHING,
         "",
         (),
-        "what a reader is given it has read; that it is the same batch is said by the batch's number in its transaction",
+        "what a reader is given it has read; which batch it is says the batch's number in its transaction",
         _step("reading", "a reader fetches what is behind it", "given_once", "reader_fetches"),
     ),
     ChainLink(
@@ -200,8 +200,8 @@ LINKS: Final = (
         "",
         (),
         "what a member does outside its transactions it may do again, by the next member or after an abort: of a group"
-        " that commits without transactions the theorem says that commits cover each record once, and not that no record"
-        " is processed again",
+        " that commits without transactions the theorem says that its commits cover each record once, and not that no"
+        " record is processed again",
         ControlOf("group", "an earlier commit of a transaction comes last"),
     ),
 )

@@ -34,12 +34,18 @@ def is_committed(state: State, position: Term) -> Term:
     return all_of(position >= 0, state.verdict(position) == COMMIT)
 
 
+def has_its_effects(state: State, position: Term, one: Term) -> Term:
+    """The record has had one effect, or none."""
+    effects = state.effects(position)
+    return all_of(implies(one, effects == 1), implies(negate(one), effects == 0))
+
+
 # --- theorems -------------------------------------------------------------------------------------------------
 
 
 def has_effect_once_in_order(state: State, position: Term, later: Term) -> Term:
     """A committed record has an effect once at most, after all before it; no other record has any."""
-    once = state.effects(position) == choose(is_committed(state, position), 1, 0)
+    once = has_its_effects(state, position, is_committed(state, position))
     before = all_of(position >= 0, position < later, state.effects(later) > 0)
     return all_of(any_of(state.effects(position) == 0, once), implies(before, once))
 
@@ -47,7 +53,7 @@ def has_effect_once_in_order(state: State, position: Term, later: Term) -> Term:
 def passed_had_its_effect(state: State, position: Term) -> Term:
     """Each committed record that the group's offset has passed has had its effect."""
     passed = all_of(position >= 0, position < start_of(state))
-    return implies(passed, state.effects(position) == choose(is_committed(state, position), 1, 0))
+    return implies(passed, has_its_effects(state, position, is_committed(state, position)))
 
 
 def offset_is_of_effects(state: State, position: Term) -> Term:
@@ -240,7 +246,7 @@ def effects_are_of_the_committed(state: State, position: Term) -> Term:
     behind = all_of(position >= 0, position < state.frontier())
     had = all_of(behind, state.verdict(position) == COMMIT)
     return all_of(
-        state.effects(position) == choose(had, 1, 0),
+        has_its_effects(state, position, had),
         implies(behind, state.verdict(position) >= 0),
     )
 

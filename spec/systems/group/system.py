@@ -6,6 +6,7 @@ from spec import rules
 from spec.algebra import Term, all_of, negate
 from spec.systems.group.actions import GroupActions
 from spec.systems.group.claims import LEMMAS, THEOREMS
+from spec.systems.group.taken import Taken
 from spec.systems.group.world import (
     ABORT,
     ASSUMPTIONS,
@@ -17,7 +18,6 @@ from spec.systems.group.world import (
     derived,
     is_transactional,
 )
-from spec.systems.group.taken import Taken
 from spec.systems.language import Claim, Goal, State, System
 
 TRUE_SYSTEM: Final = GroupKnobs()

@@ -128,10 +128,10 @@ VARIABLES: Final = (
 
 
 def derived() -> tuple[Least, ...]:
-    """The first member that has an offset pending, as a fetch looks for one."""
+    """The first offset that a member has pending, by its place in the log; a fetch looks for one."""
 
     def pends(state: State, generation: Term) -> Term:
-        return choose(state.pending(generation).present, generation, ABSENT)
+        return state.pending(generation).recorded_at
 
     return (Least("first_pending", (), (GENERATION,), pends),)
 
