@@ -515,9 +515,8 @@ ONE_MEMBER_READS: Final = Assumption(
     64,
     "one_member_reads",
     "in each generation one member of the group has the partition, and a member of a new generation begins at the"
-    " group's offset",
-    no_control="the member is told of by its generation: a second one of the same would be as another generation"
-    " whose commits are accepted, too",
+    " group's offset (a second member whose commits are accepted is as one of a past generation)",
+    (ControlOf("group", "a past generation commits"),),
 )
 LAST_COMMIT_COUNTS: Final = Assumption(
     65,
