@@ -156,7 +156,7 @@ LINKS: Final = (
         "spec.protocol.lso.is_decided_below",
         (),
         "a record of the group's partition is a batch, at the number that the readers count",
-        ControlOf("group", "a reader does not stop at what is open"),
+        ControlOf("group", "a member reads what is not decided"),
     ),
     ChainLink(
         "a group's commits",

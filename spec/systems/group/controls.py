@@ -43,7 +43,7 @@ _REPEATED: Final = Bounds(generations=1, runs=1, positions=1, commits=2)
 CONTROLS: Final = (
     BrokenGroup("a past generation commits", _ONCE, GroupKnobs(without=frozenset({"generation_other"}), bounds=_TWO)),
     BrokenGroup("a member does not wait for a stable offset", _ONCE, GroupKnobs(fetches_stable=False, bounds=_TWO)),
-    BrokenGroup("a reader does not stop at what is open", _ONCE, GroupKnobs(waits_for_stable=False, bounds=_ONE)),
+    BrokenGroup("a member reads what is not decided", _ONCE, GroupKnobs(waits_for_stable=False, bounds=_ONE)),
     BrokenGroup("what is aborted is given to members", _ONCE, GroupKnobs(aborted_filtered=False, bounds=_ONE)),
     BrokenGroup("offsets have another outcome than outputs", _BEYOND, GroupKnobs(one_outcome=False, bounds=_ONE)),
     BrokenGroup("an earlier commit of a transaction comes last", _BEYOND, GroupKnobs(in_order=False, bounds=_REPEATED)),
