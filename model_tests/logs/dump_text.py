@@ -168,13 +168,13 @@ class _Reader:
         self.offset, self.position = ABSENT, 0
         self.waiting: list[_DumpedLine] = []
 
-    def take(self, said: _DumpedLine) -> Iterator[Dumped]:
+    def take(self, dumped: _DumpedLine) -> Iterator[Dumped]:
         """The next line, at once or when it is known what it is."""
-        if self._continues(said):
-            self.waiting = [said]
+        if self._continues(dumped):
+            self.waiting = [dumped]
             yield from self._believed()
             return
-        self.waiting.append(said)
+        self.waiting.append(dumped)
         begins = [each.entry.kind for each in self.waiting[-2:]] == [DumpLine.FILE, DumpLine.START]
         if begins or len(self.waiting) >= _WAITING:
             yield from self._believed()
@@ -186,17 +186,17 @@ class _Reader:
 
     def _believed(self) -> Iterator[Dumped]:
         waiting, self.waiting = self.waiting, []
-        for said in waiting:
+        for dumped in waiting:
             try:
-                yield from self._read(said)
+                yield from self._read(dumped)
             except _Bad as bad:
                 yield from self._ended()
-                yield self._unread(said, bad)
+                yield self._unread(dumped, bad)
 
-    def _continues(self, said: _DumpedLine) -> bool:
+    def _continues(self, dumped: _DumpedLine) -> bool:
         """Whether the line is what follows the last one that was read."""
-        open_batch, reported = self.batch, said.fields
-        match said.entry.kind:
+        open_batch, reported = self.batch, dumped.fields
+        match dumped.entry.kind:
             case DumpLine.RECORD:
                 at = _whole(reported, "offset")
                 return open_batch is not None and (open_batch.holds(at) or (at < 0 and not open_batch.complete))
@@ -208,19 +208,19 @@ class _Reader:
                 return follows and self.offset <= _whole(reported, "offset")
         return self.offset == ABSENT and not self.waiting and open_batch is None
 
-    def _read(self, said: _DumpedLine) -> Iterator[Dumped]:
-        entry, reported = said
+    def _read(self, dumped: _DumpedLine) -> Iterator[Dumped]:
+        entry, reported = dumped
         match entry.kind:
             case DumpLine.START:
                 self.offset = max(self.offset, _whole(reported, "offset"))
             case DumpLine.FILE:
                 yield from self._begun(entry.line, _name(entry.text))
             case DumpLine.BATCH:
-                yield from self._next(_batch(said))
+                yield from self._next(_batch(dumped))
             case DumpLine.ALONE:
-                yield from self._alone(said)
+                yield from self._alone(dumped)
             case DumpLine.RECORD:
-                self._record(said)
+                self._record(dumped)
             case DumpLine.INVALID:
                 yield from self._stopped(entry, _INVALID, ABSENT)
             case DumpLine.FAILED:
@@ -247,20 +247,20 @@ class _Reader:
             yield UnreadPart(batch.line, LEFT_OUT, which, self.offset, batch.base_offset - 1)
         self.batch, self.offset, self.position = batch, batch.last_offset + 1, batch.next_position
 
-    def _alone(self, said: _DumpedLine) -> Iterator[Dumped]:
-        own = _batch(said)
+    def _alone(self, dumped: _DumpedLine) -> Iterator[Dumped]:
+        own = _batch(dumped)
         if self.batch is not None and self.batch.alone and self.batch.position == own.position:
             self.batch.last_offset, self.batch.count = own.last_offset, self.batch.count + 1
         else:
             yield from self._next(own)
         self.offset = own.last_offset + 1
-        self._record(said)
+        self._record(dumped)
 
-    def _record(self, said: _DumpedLine) -> None:
+    def _record(self, dumped: _DumpedLine) -> None:
         """A record of the batch before it, in whatever spelling; without a batch it is of one that is missing."""
         if self.batch is None:
             return
-        text, reported = said.entry.text, said.fields
+        text, reported = dumped.entry.text, dumped.fields
         offset = _number(reported, "offset", ABSENT)
         before = self.batch.records[-1].offset if self.batch.records else self.batch.base_offset - 1
         if offset >= 0 and not before < offset <= self.batch.last_offset:
@@ -274,8 +274,8 @@ class _Reader:
         yield from self._ended()
         yield UnreadPart(entry.line, why, entry.text.partition("\n")[0][:200], offset)
 
-    def _unread(self, said: _DumpedLine, bad: _Bad) -> UnreadPart:
-        entry, reported = said
+    def _unread(self, dumped: _DumpedLine, bad: _Bad) -> UnreadPart:
+        entry, reported = dumped
         alone = _whole(reported, "offset")
         first, last = _whole(reported, "baseOffset", alone), _whole(reported, "lastOffset", alone)
         size, position = _whole(reported, "size"), _whole(reported, "position")
@@ -322,13 +322,13 @@ def _number(reported: Mapping[str, str], name: str, otherwise: int | None = None
     return number
 
 
-def _batch(said: _DumpedLine) -> DumpedBatch:
+def _batch(dumped: _DumpedLine) -> DumpedBatch:
     """The batch of a line of its own, or of a record that has its batch's fields.
 
     Raises:
         _Bad: it is of another format, a field is missing, or a number cannot be.
     """
-    entry, reported = said
+    entry, reported = dumped
     alone = entry.kind is DumpLine.ALONE
     if reported.get("magic", "2") in ("0", "1"):
         raise _Bad(_OLD)

@@ -189,8 +189,8 @@ class _Texts:
             first, more = parts[0], f", and {len(parts) - 1} more" if len(parts) > 1 else ""
             which = f" ({first.which}{more})" if first.which else more
             costs = f": {why.costs}" if why.costs else ""
-            said = SegmentDamage(label, first.line, f"line {first.line}: {why.words}{which}{costs}")
-            (self._damage if why.damage else self._missing).append(said)
+            found_damage = SegmentDamage(label, first.line, f"line {first.line}: {why.words}{which}{costs}")
+            (self._damage if why.damage else self._missing).append(found_damage)
 
 
 def _files_at(path: Path) -> tuple[list[Path], bool]:

@@ -90,37 +90,37 @@ def states(posted: Path) -> list[dict[str, str]]:
     return [dict(STATE_FIELDS.findall(line)) for line in text.splitlines()]
 
 
-def in_kcl(said: dict[str, str], offset: int) -> str:
+def in_kcl(output: dict[str, str], offset: int) -> str:
     """A state as `kcl` prints it."""
-    topics = "payments=>[0] " if said["topicPartitions"] == "HashSet(payments-0)" else ""
+    topics = "payments=>[0] " if output["topicPartitions"] == "HashSet(payments-0)" else ""
     fields = {
-        "ProducerID": said["producerId"],
-        "ProducerEpoch": said["producerEpoch"],
-        "TimeoutMillis": said["txnTimeoutMs"],
-        "State": said["state"],
+        "ProducerID": output["producerId"],
+        "ProducerEpoch": output["producerEpoch"],
+        "TimeoutMillis": output["txnTimeoutMs"],
+        "State": output["state"],
         "Topics": topics,
-        "LastUpdateTimestamp": said["txnLastUpdateTimestamp"],
-        "StartTimestamp": said["txnStartTimestamp"],
+        "LastUpdateTimestamp": output["txnLastUpdateTimestamp"],
+        "StartTimestamp": output["txnStartTimestamp"],
     }
     place = f"__transaction_state partition 19 offset {offset} at [2024-03-01 22:00:00.123]"
-    named = f"TxnMetadataKey(0) {said['transactionalId']}\nTxnMetadataValue(0)"
+    named = f"TxnMetadataKey(0) {output['transactionalId']}\nTxnMetadataValue(0)"
     return f"{place}\n{named}\n" + "".join(f"\t{name:20} {value}\n" for name, value in fields.items()) + "\n\n"
 
 
-def in_json(said: dict[str, str], key: str) -> str:
+def in_json(output: dict[str, str], key: str) -> str:
     """A state as the formatters of Kafka 3.8 and 4.x print it: without a line end."""
     names = ("Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort")
-    partitions = [{"topic": "payments", "partitionIds": [0]}] if said["topicPartitions"] != "HashSet()" else []
+    partitions = [{"topic": "payments", "partitionIds": [0]}] if output["topicPartitions"] != "HashSet()" else []
     data = {
-        "producerId": int(said["producerId"]),
-        "producerEpoch": int(said["producerEpoch"]),
-        "transactionTimeoutMs": int(said["txnTimeoutMs"]),
-        "transactionStatus": names.index(said["state"]),
-        "transactionPartitions": partitions if said["state"] != "Empty" else None,
-        "transactionLastUpdateTimestampMs": int(said["txnLastUpdateTimestamp"]),
-        "transactionStartTimestampMs": int(said["txnStartTimestamp"]),
+        "producerId": int(output["producerId"]),
+        "producerEpoch": int(output["producerEpoch"]),
+        "transactionTimeoutMs": int(output["txnTimeoutMs"]),
+        "transactionStatus": names.index(output["state"]),
+        "transactionPartitions": partitions if output["state"] != "Empty" else None,
+        "transactionLastUpdateTimestampMs": int(output["txnLastUpdateTimestamp"]),
+        "transactionStartTimestampMs": int(output["txnStartTimestamp"]),
     }
-    whose = {key: 0, "data": {"transactionalId": said["transactionalId"]}}
+    whose = {key: 0, "data": {"transactionalId": output["transactionalId"]}}
     return json.dumps({"key": whose, "value": {"version": 0, "data": data}}, separators=(",", ":"))
 
 
@@ -142,8 +142,8 @@ def test_states_of_consumers_are_joined(
     """As `kcl` prints them, and the formatters that print JSON, also where that is written again with spaces."""
     if form == "kcl":
         written = list
-    said = states(posted)
-    printed = [in_kcl(one, 100 + n) if form == "kcl" else in_json(one, form) for n, one in enumerate(said)]
+    output = states(posted)
+    printed = [in_kcl(one, 100 + n) if form == "kcl" else in_json(one, form) for n, one in enumerate(output)]
     (tmp_path / "payments.txt").write_text(control["payments.txt"])
     (tmp_path / "states.txt").write_text("".join(written(printed)))
 
@@ -204,7 +204,7 @@ def test_offsets_of_groups_are_read_as_decoders_print_them(tmp_path: Path, key: 
 
 
 def test_a_tool_that_stopped_is_damage_at_that_place(control: dict[str, str], tmp_path: Path) -> None:
-    """What comes after is not known, so that nothing is said to hang."""
+    """What comes after is not known, so that nothing is output to hang."""
     stopped = (
         'Exception in thread "main" org.apache.kafka.common.errors.CorruptRecordException: Record size 0\n\tat x.y(Z)\n'
     )
@@ -285,7 +285,7 @@ def test_what_is_missing_in_the_middle_is_named_with_its_place(control: dict[str
 
 @pytest.mark.parametrize("order", ["sorted", "shuffled", "shuffled otherwise"])
 def test_lines_in_another_order_break_no_rule(control: dict[str, str], tmp_path: Path, order: str) -> None:
-    """Records are apart from their batches, and batches from those before: what is not known is said."""
+    """Records are apart from their batches, and batches from those before: what is not known is output."""
     for name, text in control.items():
         lines = sorted(text.splitlines())
         if order != "sorted":
@@ -316,8 +316,8 @@ def test_what_is_no_listing_is_named(tmp_path: Path, name: str, content: bytes, 
 
     report = run([tmp_path / name])
 
-    (said,) = report.ignored
-    assert words in said
+    (output,) = report.ignored
+    assert words in output
     assert (report.damage, report.exit_code) == ((), NOTHING_JUDGED)
 
 
@@ -362,9 +362,9 @@ def test_a_table_is_read_however_its_cells_are_apart(tmp_path: Path, between: st
     rows = [before + line.replace(" ", between) for line in HANGING]
     (tmp_path / "x.txt").write_text("\n".join(rows) + "\n")
 
-    (said,) = run([tmp_path / "x.txt"]).ignored
+    (output,) = run([tmp_path / "x.txt"]).ignored
 
-    assert "it says: Topic t, Partition 3, ProducerId 7, ProducerEpoch 0, CoordinatorEpoch 0, StartOffset 9, " in said
+    assert "it says: Topic t, Partition 3, ProducerId 7, ProducerEpoch 0, CoordinatorEpoch 0, StartOffset 9, " in output
 
 
 @pytest.mark.parametrize(
@@ -407,9 +407,9 @@ def test_a_text_of_no_use_is_named_with_what_to_give_instead(
 
     report = run([tmp_path / "x.txt"])
 
-    (said,) = (*report.ignored, *(part.message for part in report.missing))
-    assert what in said
-    assert instead in said
+    (output,) = (*report.ignored, *(part.message for part in report.missing))
+    assert what in output
+    assert instead in output
     assert (report.damage, report.exit_code) == ((), NOTHING_JUDGED)
 
 
@@ -422,9 +422,9 @@ def test_a_trace_is_named_with_the_commands_that_judge_it(tmp_path: Path, name: 
     for path in (tmp_path / name, tmp_path):
         report = run([path])
 
-        (said,) = report.ignored
-        assert said.startswith(f"{tmp_path / name}: a trace, ")
-        assert "eos check judges its steps" in said
+        (output,) = report.ignored
+        assert output.startswith(f"{tmp_path / name}: a trace, ")
+        assert "eos check judges its steps" in output
         assert (report.damage, report.exit_code) == ((), NOTHING_JUDGED)
 
 
@@ -432,9 +432,9 @@ def test_recorded_sessions_are_named_with_the_command_that_judges_them() -> None
     """As eos conform and eos record write them."""
     recorded = RECORDINGS / "3.9-tv0-P.ndjson.xz"
 
-    (said,) = run([recorded]).ignored
+    (output,) = run([recorded]).ignored
 
-    assert said == f"{recorded}: recorded sessions of a broker: eos conform judges them"
+    assert output == f"{recorded}: recorded sessions of a broker: eos conform judges them"
 
 
 def test_a_tombstone_of_an_offset_is_none_of_a_transactional_id(tmp_path: Path) -> None:
@@ -463,9 +463,9 @@ def test_a_table_of_another_tool_is_repeated_with_what_to_give_instead(posted: P
     """It is not judged."""
     report = run([posted / "72-tool-tables" / "find-hanging.txt"])
 
-    (said,) = report.ignored
-    assert "ProducerId 2000, ProducerEpoch 0, CoordinatorEpoch 0, StartOffset 7" in said
-    assert "kafka-dump-log --deep-iteration" in said
+    (output,) = report.ignored
+    assert "ProducerId 2000, ProducerEpoch 0, CoordinatorEpoch 0, StartOffset 7" in output
+    assert "kafka-dump-log --deep-iteration" in output
 
 
 def parts_of(text: str) -> Iterator[str]:
@@ -502,27 +502,27 @@ def mangled(random: Random, texts: Sequence[str]) -> bytes:
 
 
 def fuzz(posted: Path, tmp_path: Path, seeds: range, *, audited: bool) -> int:
-    """Read mangled texts; how many of them had anything to be said of."""
+    """Read mangled texts; how many of them had anything to be output of."""
     texts = [
         path.read_text() for path in sorted(posted.rglob("*.txt")) if not path.read_bytes().startswith(b"\xff\xfe")
     ]
-    said = 0
+    output = 0
     for seed in seeds:
         random = Random(seed)
         path = tmp_path / random.choice(("payments-0.txt", "x.txt", "x.gz", "x.zip", "x.log"))
         path.write_bytes(mangled(random, texts))
         if audited:
             report = run([path])
-            said += bool(report.batches or report.damage or report.missing or report.ignored)
+            output += bool(report.batches or report.damage or report.missing or report.ignored)
         else:
             with restored([str(path)]) as given:
-                said += bool(given.dumps or given.damage or given.missing or given.ignored or given.paths)
+                output += bool(given.dumps or given.damage or given.missing or given.ignored or given.paths)
         path.unlink()
-    return said
+    return output
 
 
 def test_no_text_stops_an_audit_and_none_is_passed_over_silently(posted: Path, tmp_path: Path) -> None:
-    """No error, no hang; something is said of each."""
+    """No error, no hang; something is output of each."""
     assert fuzz(posted, tmp_path, range(150), audited=True) == 150
 
 
