@@ -69,7 +69,7 @@ def fuzz_segments(whole: Sequence[Path], scratch: Path, seeds: range) -> int:
     segments = [
         (path.parent.name, path.name, path.read_bytes()) for each in whole for path in sorted(each.rglob("*.log"))
     ]
-    said = 0
+    output = 0
     for seed in seeds:
         random = Random(seed)
         folder, name, content = random.choice(segments)
@@ -77,9 +77,9 @@ def fuzz_segments(whole: Sequence[Path], scratch: Path, seeds: range) -> int:
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(changed(content, random))
         report = run([path], crc=bool(seed % 3), deep=seed % 7 == 0)
-        said += bool(report.batches or report.damage or report.exit_code == NOTHING_JUDGED)
+        output += bool(report.batches or report.damage or report.exit_code == NOTHING_JUDGED)
         path.unlink()
-    return said
+    return output
 
 
 def fuzz_directories(whole: Sequence[Path], scratch: Path, seeds: range) -> int:
