@@ -1,0 +1,93 @@
+"""What is drawn of a run: the steps that its recorder keeps, with annotations, and what the story calls things."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from model_tests.monitor.drawing import Captions
+from model_tests.traces.schema import Row
+from reference.log.batch import RecordBatch
+from reference.log.record import Record
+from reference.recording.recorder import FATE, Fate, Recorder
+from reference.recording.trace import STATE
+from reference.world.history import origin_of
+from spec.vocabulary import ErrorCode
+
+RESULTS: Final = ("ClientFetched", "ClientSendFailed", "ClientCrash")
+"""Of the rows of clients those that no row of a node says too."""
+
+BY_THEMSELVES: Final = ("BrokerFenced", "LeaderElection", "AlterPartition", "ControllerElection", "ControlledShutdown")
+"""Decisions of controllers, which change nothing that a row shows."""
+
+
+class Story:
+    """One run while it is recorded.
+
+    Attributes:
+        names: what the story calls the values of records.
+        participants: what it calls clients and nodes, by their names in rows.
+    """
+
+    def __init__(self, recorder: Recorder, participants: Iterable[tuple[str, str]] = ()) -> None:
+        """The recorder annotates from now on."""
+        recorder.annotates = True
+        self.names: dict[bytes, str] = {}
+        self.participants = dict(participants)
+        self._recorder = recorder
+        self._begun = len(recorder.rows)
+
+    @property
+    def rows(self) -> list[Row]:
+        """The steps to draw: messages, what changes something, and annotations."""
+        return [row for row in self._recorder.rows[self._begun :] if FATE in row or _is_drawn(row)]
+
+    def captions(self, order: Iterable[str]) -> Captions:
+        """What the drawing calls things, and the participants from left to right."""
+        records = {}
+        for value, name in self.names.items():
+            made_by = origin_of(value)
+            records[made_by.writer, made_by.first_record] = name
+        return Captions(self.participant, records, tuple(order))
+
+    def participant(self, row: Row, name: str) -> str:
+        """What the story calls a client or a node of a row."""
+        return self.participants.get(name, name)
+
+    @contextmanager
+    def offstage(self) -> Iterator[None]:
+        """What happens inside is not drawn: it was the same in every other run."""
+        before, self._recorder.keeps = self._recorder.keeps, False
+        try:
+            yield
+        finally:
+            self._recorder.keeps = before
+
+    def remark(self, at: str, text: str) -> None:
+        """A participant's own act or state."""
+        self._recorder.annotate(Fate.REMARK, text, {"node": at})
+
+    def say(self, sender: str, receiver: str, text: str, error: ErrorCode = ErrorCode.NONE) -> None:
+        """A message in words; one with an error is a refusal."""
+        self._recorder.annotate(Fate.SAID, text, {"client": sender, "node": receiver, "error": int(error)})
+
+    def name_of(self, record: Record) -> str:
+        """What the story calls a record: its value, if it has no other name."""
+        value = record.value or b""
+        return self.names.get(value, value.decode())
+
+    def names_in(self, batches: Iterable[RecordBatch]) -> list[str]:
+        """What the story calls the records of batches; markers have none."""
+        return [self.name_of(record) for batch in batches if not batch.is_control for record in batch.records()]
+
+
+def _is_drawn(row: Row) -> bool:
+    api = row["api"]
+    if api.startswith("Client"):
+        return api in RESULTS and not row["control"]
+    if row["message"] >= 0 or api in BY_THEMSELVES or api == "ConsumerFetch":
+        return True
+    if api == "ReplicaLagCheck":
+        return bool(row["proposed"])
+    if api == "FollowerHighWatermark":
+        return False  # it is behind that of the leader, which is drawn
+    return any(row[f"after_{column.name}"] != row[f"before_{column.name}"] for column in STATE)
