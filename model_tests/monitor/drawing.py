@@ -20,12 +20,24 @@ from spec.versions import PROFILES
 from spec.vocabulary import Api, ControlType, ErrorCode, TransactionState
 
 _OF_ENTRY: Final = [name for name in BY_NAME if name.startswith("after_")]
+_NOT_DECIDED: Final = (
+    ErrorCode.NOT_COORDINATOR,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+)
+"""Answers of a node that does not coordinate the id, and decides nothing about it."""
+
 _ANSWERS: Final = (Fate.ANSWERED, Fate.ANSWER_LOST)
 
 
-def as_recorded(_: Row, name: str) -> str:
-    """A participant has the name that rows give it."""
-    return name
+def client_of(row: Row) -> str:
+    """Who asks, by the name that rows give it."""
+    return str(row["client"])
+
+
+def node_of(row: Row) -> str:
+    """Who handles it, likewise."""
+    return str(row["node"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +45,14 @@ class Captions:
     """What a drawing calls the things that rows number.
 
     Attributes:
-        participant: the name of a client or node in a row, from the row and its name there.
+        client: the participant that asks in a step.
+        node: the participant that handles it.
         records: names of records, by their writer and their number among all that it made.
         order: participants from left to right, all of them; if empty, clients stand before nodes.
     """
 
-    participant: Callable[[Row, str], str] = as_recorded
+    client: Callable[[Row], str] = client_of
+    node: Callable[[Row], str] = node_of
     records: Mapping[tuple[str, int], str] = field(default_factory=dict)
     order: tuple[str, ...] = ()
 
@@ -77,9 +91,8 @@ class _Drawing:
         """Participants from left to right; clients stand before nodes."""
         if self._captions.order:
             return tuple(dict.fromkeys(self._captions.order))
-        who = self._captions.participant
-        clients = dict.fromkeys(who(row, row["client"]) for row in self._rows if row["client"])
-        nodes = dict.fromkeys(sorted(who(row, row["node"]) for row in self._rows if row["node"]))
+        clients = dict.fromkeys(self._captions.client(row) for row in self._rows if row["client"])
+        nodes = dict.fromkeys(sorted(self._captions.node(row) for row in self._rows if row["node"]))
         return (*(client for client in clients if client not in nodes), *nodes, "?")
 
     def steps(self) -> tuple[tuple[Event, ...], ...]:
@@ -97,12 +110,12 @@ class _Drawing:
         if not self.shows_messages:
             return False
         if row.get(FATE) in _ANSWERS:
-            return bool((before["client"], before["node"]) == (row["client"], row["node"]))
+            known = row["message"] < 0 or (row["client"], row["message"]) in self._handled
+            return bool(known and (before["client"], before["node"]) == (row["client"], row["node"]))
         return bool(row["api"] == "ClientFetched" and row["client"] == before["client"])
 
     def _events(self, row: Row) -> Iterator[Event]:
-        client = self._captions.participant(row, row["client"])
-        node = self._captions.participant(row, row["node"])
+        client, node = self._captions.client(row), self._captions.node(row)
         match row.get(FATE):
             case None:
                 yield from self._step(row, client, node)
@@ -116,6 +129,8 @@ class _Drawing:
             case Fate.SAID:
                 yield DrawnMessage(client, node, self._request(row), Mark.REFUSED if row["error"] > 0 else Mark.PLAIN)
             case fate:
+                if row["message"] >= 0 and (row["client"], row["message"]) not in self._handled:
+                    yield DrawnMessage(client, node, self._request(row))  # its node left no step
                 refused = Mark.REFUSED if row["error"] > 0 else Mark.PLAIN
                 yield DrawnMessage(node, client, answer_text(row), Mark.LOST if fate == Fate.ANSWER_LOST else refused)
 
@@ -148,8 +163,10 @@ class _Drawing:
         place = (row["topic"], row["partition"], row["first_offset"])
         numbers = range(row["first_record"], row["first_record"] + max(1, row["record_count"]))
         found = [self._captions.records.get((row["writer"], number), "") for number in numbers]
-        named = ", ".join(filter(None, found)) or self._in_logs.get(place, "")
-        if row["appended"]:
+        named = ", ".join(filter(None, found))
+        if row["api"] == "ReplicaFetch":
+            named = self._in_logs.get(place, "")
+        elif row["appended"]:
             self._in_logs[place] = named
         return named
 
@@ -160,8 +177,9 @@ def request_text(row: Row, records: str = "") -> str:
         return _words(_partition(row), records or _kind(row), _identity(row), _sequences(row))
     outcome = ("commit" if row["committed"] else "abort") if row["api"] == Api.END_TXN else ""
     offset = f"offset {row['offset']}" if row["offset"] >= 0 else ""
+    passed_over = "passed over" if row["api"] == "ClientFetched" and not row["delivered"] else ""
     about = _words(row["transactional_id"], _identity(row), _partition(row), outcome, offset)
-    return _words(about, _replicas(row), records)
+    return _words(about, _replicas(row), records, passed_over)
 
 
 def answered(row: Row) -> str:
@@ -173,15 +191,16 @@ def answered(row: Row) -> str:
 def answer_text(row: Row) -> str:
     """The answer itself."""
     offset = f"at {row['first_offset']}" if row["first_offset"] >= 0 else ""
+    nothing = "nothing" if row["api"] == "ConsumerFetch" and not row["batch_count"] and not row["error"] else ""
     handed = f"{row['reply_producer_id']}/{row['reply_epoch']}" if row["reply_producer_id"] >= 0 else ""
-    return _words(_name(ErrorCode, row["error"]), offset, handed)
+    return _words(_name(ErrorCode, row["error"]), offset, handed, nothing)
 
 
 def decided_by(row: Row) -> str:
     """Name of the branch that decides the step; empty where no decision is about it."""
     if row["origin"] >= 0:
         return names(PROFILES[row["profile"]])[append_judge(row["profile"])(row)[0]]
-    if is_coordinators(row):
+    if is_coordinators(row) and row["error"] not in _NOT_DECIDED:
         branch = coordinator_judge(row["api"], row["profile"], row["transaction_version"])(row)[0]
         return branch_names(row["api"])[branch]
     return ""

@@ -1,6 +1,6 @@
 """What is drawn of a run: the steps that its recorder keeps, with annotations, and what the story calls things."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
@@ -26,20 +26,23 @@ class Story:
     Attributes:
         names: what the story calls the values of records.
         participants: what it calls clients and nodes, by their names in rows.
+        hidden: requests that are not drawn.
     """
 
-    def __init__(self, recorder: Recorder, participants: Iterable[tuple[str, str]] = ()) -> None:
+    def __init__(self, recorder: Recorder, participants: Mapping[str, str] | None = None) -> None:
         """The recorder annotates from now on."""
         recorder.annotates = True
         self.names: dict[bytes, str] = {}
-        self.participants = dict(participants)
+        self.participants = dict(participants or {})
+        self.hidden: set[str] = {"FindCoordinator"}
         self._recorder = recorder
         self._begun = len(recorder.rows)
 
     @property
     def rows(self) -> list[Row]:
         """The steps to draw: messages, what changes something, and annotations."""
-        return [row for row in self._recorder.rows[self._begun :] if FATE in row or _is_drawn(row)]
+        rows = self._recorder.rows[self._begun :]
+        return [row for row in rows if row["api"] not in self.hidden and (FATE in row or _is_drawn(row))]
 
     def captions(self, order: Iterable[str]) -> Captions:
         """What the drawing calls things, and the participants from left to right."""
@@ -47,11 +50,15 @@ class Story:
         for value, name in self.names.items():
             made_by = origin_of(value)
             records[made_by.writer, made_by.first_record] = name
-        return Captions(self.participant, records, tuple(order))
+        return Captions(self.client, self.node, records, tuple(order))
 
-    def participant(self, row: Row, name: str) -> str:
-        """What the story calls a client or a node of a row."""
-        return self.participants.get(name, name)
+    def client(self, row: Row) -> str:
+        """Who asks in a step."""
+        return self.participants.get(str(row["client"]), str(row["client"]))
+
+    def node(self, row: Row) -> str:
+        """Who handles it."""
+        return self.participants.get(str(row["node"]), str(row["node"]))
 
     @contextmanager
     def offstage(self) -> Iterator[None]:

@@ -1,6 +1,5 @@
 """A trace as a diagram: the requests, the answers with the branches that decided, and what they left behind."""
 
-from dataclasses import replace
 from typing import Any
 
 from model_tests.diagrams.events import DrawnMessage, Ending, Mark, Note
@@ -117,10 +116,10 @@ def test_captions_name_participants_and_records_from_writer_to_copy() -> None:
     """A copy has the name of the record at its place in the log."""
     place = {"origin": 0, "first_offset": 4, "appended": True, "producer_id": -1, "base_sequence": -1}
     copied = a_step(api="ReplicaFetch", client="broker-0", node="broker-1", topic="t", partition=0, **place)
-    captions = Captions(lambda _, name: name.replace("-", " "), {("producer-0", 0): "a"}, ("producer 0", "broker 0"))
+    captions = Captions(lambda row: f"by {row['client']}", lambda row: f"at {row['node']}", {("producer-0", 0): "a"})
 
-    diagram = sequence_of([a_step(**PRODUCE | place), copied], "a run", HOLDS, replace(captions, order=()))
+    diagram = sequence_of([a_step(**PRODUCE | place), copied], "a run", HOLDS, captions)
 
     texts = [event.text for step in diagram.steps for event in step if isinstance(event, DrawnMessage)]
     assert ["Produce t-0 a", "ReplicaFetch t-0 a"] == [text.partition(" →")[0] for text in texts]
-    assert ("producer 0", "broker 0", "broker 1") == diagram.participants
+    assert ("by producer-0", "by broker-0", "at broker-0", "at broker-1") == diagram.participants
