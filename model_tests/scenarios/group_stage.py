@@ -114,7 +114,8 @@ class GroupStage(TransactionScene, PipelineWorld):
             play_pipelines(self, turn % self.shape.nodes)
         for made, read in self.made_of.items():
             word = (read.record.key or b"").decode()
-            self.story.names |= {made: word, read.record.value or b"": word}
+            self.story.call(made, word)
+            self.story.call(read.record.value or b"", word)
 
     def until(self, ready: Callable[[], bool]) -> None:
         """Rounds until something is so.

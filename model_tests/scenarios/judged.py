@@ -4,10 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from model_tests.diagrams.events import Ending, Sequence, participants_of
+from model_tests.diagrams.events import Ending, Sequence
 from model_tests.monitor.drawing import sequence_of
 from model_tests.scenarios.scenario import Facts, Scenario, Value
-from model_tests.scenarios.story import Story
 from reference.client.transaction_states import IllegalState, ProducerFailed
 from reference.errors import Refusal
 
@@ -67,13 +66,9 @@ def judged(scenario: Scenario[Any]) -> ScenarioResult:
         observed = {"the run stops": str(stopped)}
     text = "; ".join(f"{about}: {in_words(value)}" for about, value in observed.items())
     title = f"{scenario.title} ({scenario.setting.words})"
-    return ScenarioResult(scenario, observed, _drawn(stage, title, Ending("", text)))
-
-
-def _drawn(stage: Any, title: str, ending: Ending) -> Sequence:
-    if isinstance(stage.story, Story):
-        return sequence_of(stage.story.rows, title, ending, stage.story.captions(stage.cast))
-    return Sequence(title, participants_of(stage.steps, stage.cast), stage.steps, ending)
+    ending = Ending("", text)
+    diagram = sequence_of(stage.story.rows, title, ending, stage.story.captions(stage.cast))
+    return ScenarioResult(scenario, observed, diagram)
 
 
 def in_words(value: Value) -> str:

@@ -82,7 +82,7 @@ class ProducerStage(SimulatedCluster):
         """The application hands over records, each a batch of its own, and they are sent; what is under way."""
         for name in values:
             made = self._histories.next_values(producer, 1)
-            self.story.names[made[0]] = name
+            self.story.call(made[0], name)
             self.application_sends(producer, 0, made)
         return self.send_again(producer)
 

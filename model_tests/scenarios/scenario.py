@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
+from model_tests.scenarios.story import Story
 from model_tests.scenarios.subjects import SUBJECTS
 
 Value: TypeAlias = bool | int | str | list[str] | list[int]
@@ -17,7 +18,7 @@ class Stage(Protocol):
     """A world of the reference that is recorded."""
 
     @property
-    def story(self) -> object:
+    def story(self) -> Story:
         """What has happened, to be drawn."""
 
     @property

@@ -6,12 +6,24 @@ from typing import Final
 
 from model_tests.monitor.drawing import Captions
 from model_tests.traces.schema import Row
+from reference.errors import Refusal
 from reference.log.batch import RecordBatch
+from reference.log.partition import Partition
+from reference.log.producer_entry import NO_GUARD
 from reference.log.record import Record
-from reference.recording.recorder import FATE, Fate, Recorder
+from reference.recording.recorder import (
+    FATE,
+    Fate,
+    Recorder,
+    batch_columns,
+    observe,
+    reply_columns,
+    verification_columns,
+)
 from reference.recording.trace import STATE
-from reference.world.history import origin_of
-from spec.vocabulary import ErrorCode
+from reference.world.history import ALL, origin_of
+from reference.world.replica_rows import TOPIC
+from spec.vocabulary import Api, ErrorCode, Origin, Timestamp
 
 RESULTS: Final = ("ClientFetched", "ClientSendFailed", "ClientCrash")
 """Of the rows of clients those that no row of a node says too."""
@@ -25,6 +37,7 @@ class Story:
 
     Attributes:
         names: what the story calls the values of records.
+        records: what it calls records, by their writer and their number among all that it made.
         participants: what it calls clients and nodes, by their names in rows.
         hidden: requests that are not drawn.
     """
@@ -33,6 +46,7 @@ class Story:
         """The recorder annotates from now on."""
         recorder.annotates = True
         self.names: dict[bytes, str] = {}
+        self.records: dict[tuple[str, int], str] = {}
         self.participants = dict(participants or {})
         self.hidden: set[str] = {"FindCoordinator"}
         self._recorder = recorder
@@ -46,11 +60,12 @@ class Story:
 
     def captions(self, order: Iterable[str]) -> Captions:
         """What the drawing calls things, and the participants from left to right."""
-        records = {}
-        for value, name in self.names.items():
-            made_by = origin_of(value)
-            records[made_by.writer, made_by.first_record] = name
-        return Captions(self.client, self.node, records, tuple(order))
+        return Captions(self.client, self.node, self.records, tuple(order))
+
+    def call(self, value: bytes, name: str) -> None:
+        """Name a record of a world, whose value says who made it."""
+        made_by = origin_of(value)
+        self.names[value] = self.records[made_by.writer, made_by.first_record] = name
 
     def client(self, row: Row) -> str:
         """Who asks in a step."""
@@ -72,6 +87,30 @@ class Story:
     def remark(self, at: str, text: str) -> None:
         """A participant's own act or state."""
         self._recorder.annotate(Fate.REMARK, text, {"node": at})
+
+    def append(self, where: Row, partition: Partition, batch: RecordBatch, guard: int = NO_GUARD) -> Row:
+        """Append a batch at a broker of no world, and record the step.
+
+        Args:
+            where: client, node, time, and whose records they are.
+            partition: of the broker.
+            batch: that the client has sent.
+            guard: of its verification.
+
+        Returns:
+            The columns of the request and its answer.
+        """
+        before = observe(partition, batch.producer_id)
+        try:
+            found = partition.append(batch, guard=guard)
+        except Refusal as refusal:
+            reply = reply_columns(refusal.code)
+        else:
+            reply = reply_columns(ErrorCode.NONE, found.first_offset, found.last_offset, found.duplicate)
+        sent = {**where, "origin": int(Origin.CLIENT), "acks": ALL, "batch_count": 1, "topic": TOPIC, "partition": 0}
+        sent |= {**batch_columns(batch), **verification_columns(before.verification, guard), **reply}
+        self._recorder.add(Api.PRODUCE, Timestamp(0), sent, before, observe(partition, batch.producer_id))
+        return sent
 
     def say(self, sender: str, receiver: str, text: str, error: ErrorCode = ErrorCode.NONE) -> None:
         """A message in words; one with an error is a refusal."""

@@ -131,13 +131,13 @@ class TransactionStage(TransactionScene):
         """Records are handed over."""
         for name in names:
             sent = self.application_sends(instance, partition)
-            self.story.names[sent.batch.values[0]] = name
+            self.story.call(sent.batch.values[0], name)
 
     def write_plainly(self, partition: TopicPartition, name: str) -> None:
         """A producer without transactions writes a record."""
         application = self.plain.start(idempotent=False)
         sent = self.plain.send(application, partition)
-        self.story.names[sent.batch.values[0]] = name
+        self.story.call(sent.batch.values[0], name)
         self.story.participants[application.client] = PLAIN
         request = self.plain.produce(application, partition)
         self.deliver(lambda each: each is request)

@@ -1,14 +1,7 @@
 """Requests and answers under way as rows, for annotations of what becomes of them."""
 
 from reference.client.coordinator_channel import CoordinatorAnswer
-from reference.client.coordinator_requests import (
-    AddOffsets,
-    AddPartitions,
-    EndTxn,
-    FindCoordinator,
-    InitProducerId,
-    TxnOffsetCommit,
-)
+from reference.client.coordinator_requests import CoordinatorRequest, FindCoordinator, TxnOffsetCommit
 from reference.client.producer import AttemptReply
 from reference.errors import Refusal
 from reference.recording.recorder import Row, batch_columns, reply_columns
@@ -63,12 +56,18 @@ def _asked(body: Body, offsets_partitions: int) -> Row:
             return batch | {"topic": partition.topic, "partition": partition.partition}
         case Verify():
             return verify_columns(body)
-        case CoordinatorCall(request=FindCoordinator(key=key)):
+        case CoordinatorCall(request=request):
+            return _asked_of_coordinator(request, offsets_partitions)
+
+
+def _asked_of_coordinator(request: CoordinatorRequest, offsets_partitions: int) -> Row:
+    match request:
+        case FindCoordinator(key=key):
             return {"transactional_id": key}
-        case CoordinatorCall(request=TxnOffsetCommit(group=group, offsets=offsets)):
+        case TxnOffsetCommit(group=group, offsets=offsets):
             partition, committed = next(iter(offsets.items()))
             return of_group(group, partition) | {"offset": committed.offset}
-        case CoordinatorCall(request=(InitProducerId() | AddPartitions() | AddOffsets() | EndTxn()) as request):
+        case _:
             return request_columns(request, touched_by(request, offsets_partitions))
 
 
