@@ -126,8 +126,8 @@ class _Drawing:
                 yield Note(client, f"waits no longer for the answer to {self._request(row)}")
             case Fate.LOST:
                 yield DrawnMessage(client, node, self._request(row), Mark.LOST)
-            case Fate.SAID:
-                yield DrawnMessage(client, node, self._request(row), Mark.REFUSED if row["error"] > 0 else Mark.PLAIN)
+            case Fate.SAID | Fate.REFUSED as fate:
+                yield DrawnMessage(client, node, row["api"], Mark.REFUSED if fate == Fate.REFUSED else Mark.PLAIN)
             case fate:
                 if row["message"] >= 0 and (row["client"], row["message"]) not in self._handled:
                     yield DrawnMessage(client, node, self._request(row))  # its node left no step

@@ -220,7 +220,7 @@ def stale_controller(stage: ReplicasStage) -> Facts:
     except Refusal as refusal:
         outcomes["a broker answers"] = refusal.code.name
         stage.story.say(CONTROLLER, broker(1), "LeaderAndIsr of the former controller")
-        stage.story.say(broker(1), CONTROLLER, refusal.code.name, refusal.code)
+        stage.story.say(broker(1), CONTROLLER, refusal.code.name, refuses=True)
     try:
         former.keep(0, former.metadata.partitions[0])
     except Refusal as refusal:

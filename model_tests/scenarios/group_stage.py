@@ -73,8 +73,8 @@ class GroupStage(TransactionScene, PipelineWorld):
         """An answer arrives."""
         request, answer = message.payload
         if is_reported_of_group(request.request, answer):
-            error = ErrorCode.NONE if error_of(answer) is ErrorCode.MEMBER_ID_REQUIRED else error_of(answer)
-            self.story.say(GROUPS, self._name_of(request), group_answer_words(answer), error)
+            refuses = error_of(answer) not in (ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED)
+            self.story.say(GROUPS, self._name_of(request), group_answer_words(answer), refuses=refuses)
         super().member_receives(message)
 
     def _name_of(self, request: FromMember) -> str:

@@ -72,10 +72,7 @@ class RecordedBlocks(BlockAllocator):
         """A broker writes the record, if it is still the one that was read."""
         granted = super().write(read, first)
         self._story.say(self.claimant, RECORD, f"if version {read.version}: free from {first}")
-        if granted:
-            self._story.say(RECORD, self.claimant, "written")
-        else:
-            self._story.say(RECORD, self.claimant, "another version", ErrorCode.UNKNOWN_SERVER_ERROR)
+        self._story.say(RECORD, self.claimant, "written" if granted else "another version", refuses=not granted)
         self.too_late += not granted
         return granted
 
@@ -112,7 +109,8 @@ class IdentitiesStage:
         self.record.claimant = broker(node)
         self.story.say(producer, broker(node), Api.INIT_PRODUCER_ID)
         reported, error = self._answer(node)
-        self.story.say(broker(node), producer, reported if error else f"producer id {reported}", error)
+        text = f"producer id {reported}" if error is ErrorCode.NONE else reported
+        self.story.say(broker(node), producer, text, refuses=error is not ErrorCode.NONE)
         self.record.claimant = before
         return reported
 

@@ -107,7 +107,9 @@ class SendingStage:
             if reply.error is ErrorCode.NONE:
                 self._ends[attempt.partition] += attempt.records.record_count
             reported = f"offset {reply.offset}" if reply.error is ErrorCode.NONE else reply.error.name
-            self.story.say(BROKER, PRODUCER, f"t-{attempt.partition}: {reported}", reply.error)
+            self.story.say(
+                BROKER, PRODUCER, f"t-{attempt.partition}: {reported}", refuses=reply.error is not ErrorCode.NONE
+            )
         self.producer.sender.receive(call, replies, self.clock.now)
 
     def _reply(self, partition: int, size: int) -> AttemptReply:

@@ -112,9 +112,10 @@ class Story:
         self._recorder.add(Api.PRODUCE, Timestamp(0), sent, before, observe(partition, batch.producer_id))
         return sent
 
-    def say(self, sender: str, receiver: str, text: str, error: ErrorCode = ErrorCode.NONE) -> None:
-        """A message in words; one with an error is a refusal."""
-        self._recorder.annotate(Fate.SAID, text, {"client": sender, "node": receiver, "error": int(error)})
+    def say(self, sender: str, receiver: str, text: str, *, refuses: bool = False) -> None:
+        """A message in words, of which no step is recorded."""
+        fate = Fate.REFUSED if refuses else Fate.SAID
+        self._recorder.annotate(fate, text, {"client": sender, "node": receiver})
 
     def name_of(self, record: Record) -> str:
         """What the story calls a record: its value, if it has no other name."""

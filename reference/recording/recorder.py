@@ -36,6 +36,7 @@ class Fate(StrEnum):
     ANSWERED = "answered"  # the answer arrives
     ANSWER_LOST = "answer lost"
     SAID = "said"  # a message in words, of which no step is recorded
+    REFUSED = "refused"  # likewise, and it refuses something
     REMARK = "remark"  # what no message is about
 
 
