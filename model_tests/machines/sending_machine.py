@@ -3,8 +3,7 @@
 from hypothesis.stateful import initialize
 
 from model_tests.machines.accounted import NUMBER, RestingMachine, made_of
-from model_tests.machines.sending_events import SENDING_RULES, SendingRun, drawn_sending
-from model_tests.machines.sending_runs import SENDING_ACTIONS, has_a_past
+from model_tests.machines.sending_events import SENDING_ACTIONS, SENDING_RULES, SendingRun, drawn_sending, has_a_past
 from reference.tape import Tape
 
 

@@ -8,14 +8,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from model_tests.scenarios.story import Story
+from model_tests.scenarios.story import Columns, Story
 from reference.log import file_names
 from reference.log.batch import value_batch
 from reference.log.config import DEFAULT, LogConfig
+from reference.log.damage import RepairKind
 from reference.log.disk_partition import DiskPartition
 from reference.log.reader import Placed
-from reference.log.repairs import RepairKind
-from reference.recording.recorder import Fate, Recorder, Row
+from reference.recording.recorder import Fate, Recorder
 from spec.versions import NEWEST, Profile
 from spec.vocabulary import Api, ErrorCode, ProducerId, Timestamp
 
@@ -89,7 +89,7 @@ class DiskStage:
         )
         self.story.records[PRODUCER, sequence] = value
         self._sent += 1
-        where: Row = {"client": PRODUCER, "node": BROKER, "message": self._sent}
+        where: Columns = {"client": PRODUCER, "node": BROKER, "message": self._sent}
         sent = self.story.append(where | {"writer": PRODUCER, "first_record": sequence}, self.partition, batch)
         self._recorder.annotate(Fate.ANSWERED if answer_arrives else Fate.ANSWER_LOST, Api.PRODUCE, sent)
         error = ErrorCode(int(sent["error"]))

@@ -7,8 +7,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from model_tests.scenarios.story import Story
-from reference.broker.markers import TxnMarker, write_marker
+from model_tests.scenarios.story import Columns, Story
+from reference.broker.marker_channel import TxnMarker, write_marker
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.consumer import Consumer
 from reference.log.batch import data_batch
@@ -16,7 +16,7 @@ from reference.log.config import LogConfig
 from reference.log.disk_partition import DiskPartition
 from reference.log.partition import READ_COMMITTED
 from reference.log.record import Record
-from reference.recording.recorder import Recorder, Row
+from reference.recording.recorder import Recorder
 from spec.versions import NEWEST, Profile
 from spec.vocabulary import CoordinatorEpoch, Epoch, ProducerId, Sequence, Timestamp
 
@@ -87,7 +87,7 @@ class LogStage:
                 transactional=True,
             )
             self.story.records[PRODUCER, self._sequence] = f"{key} = {value}"
-            where: Row = {"client": PRODUCER, "node": LOG, "writer": PRODUCER, "first_record": self._sequence}
+            where: Columns = {"client": PRODUCER, "node": LOG, "writer": PRODUCER, "first_record": self._sequence}
             self.story.append(where, partition, batch, self._verified(partition))
             self._sequence += 1
 

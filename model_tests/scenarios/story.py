@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, TypeAlias
 
 from model_tests.monitor.drawing import Captions
 from model_tests.traces.schema import Row
@@ -15,6 +15,7 @@ from reference.recording.recorder import (
     FATE,
     Fate,
     Recorder,
+    Value,
     batch_columns,
     observe,
     reply_columns,
@@ -24,6 +25,9 @@ from reference.recording.trace import STATE
 from reference.world.history import ALL, origin_of
 from reference.world.replica_rows import TOPIC
 from spec.vocabulary import Api, ErrorCode, Origin, Timestamp
+
+Columns: TypeAlias = dict[str, Value]
+"""Some columns of a step."""
 
 RESULTS: Final = ("ClientFetched", "ClientSendFailed", "ClientCrash")
 """Of the rows of clients those that no row of a node says too."""
@@ -88,7 +92,7 @@ class Story:
         """A participant's own act or state."""
         self._recorder.annotate(Fate.REMARK, text, {"node": at})
 
-    def append(self, where: Row, partition: Partition, batch: RecordBatch, guard: int = NO_GUARD) -> Row:
+    def append(self, where: Columns, partition: Partition, batch: RecordBatch, guard: int = NO_GUARD) -> Columns:
         """Append a batch at a broker of no world, and record the step.
 
         Args:
@@ -107,7 +111,14 @@ class Story:
             reply = reply_columns(refusal.code)
         else:
             reply = reply_columns(ErrorCode.NONE, found.first_offset, found.last_offset, found.duplicate)
-        sent = {**where, "origin": int(Origin.CLIENT), "acks": ALL, "batch_count": 1, "topic": TOPIC, "partition": 0}
+        sent: Columns = {
+            **where,
+            "origin": int(Origin.CLIENT),
+            "acks": ALL,
+            "batch_count": 1,
+            "topic": TOPIC,
+            "partition": 0,
+        }
         sent |= {**batch_columns(batch), **verification_columns(before.verification, guard), **reply}
         self._recorder.add(Api.PRODUCE, Timestamp(0), sent, before, observe(partition, batch.producer_id))
         return sent

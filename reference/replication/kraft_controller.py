@@ -9,10 +9,21 @@ Arguments:
 from dataclasses import replace
 
 from reference.replication.controller import Controller
-from reference.replication.elections import Elected, ElectionCandidate, ElectionReason, preferred, present_or_first
-from reference.replication.messages import NO_LEADER, AlterPartition, PartitionState
-from reference.replication.metadata import next_leader
-from reference.replication.refusals import InvalidProposal, InvalidUpdateVersion
+from reference.replication.elections import (
+    Elected,
+    ElectionCandidate,
+    ElectionReason,
+    next_leader,
+    preferred,
+    present_or_first,
+)
+from reference.replication.messages import (
+    NO_LEADER,
+    AlterPartition,
+    InvalidProposal,
+    InvalidUpdateVersion,
+    PartitionState,
+)
 from spec.vocabulary import ABSENT, Timestamp
 
 NONE_OF_THEM: frozenset[int] = frozenset()

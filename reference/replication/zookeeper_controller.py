@@ -3,10 +3,8 @@
 from dataclasses import replace
 
 from reference.replication.controller import Controller
-from reference.replication.elections import Elected, ElectionCandidate, ElectionReason, first_in_sync
-from reference.replication.messages import NO_LEADER, AlterPartition, PartitionState
-from reference.replication.metadata import next_leader
-from reference.replication.refusals import InvalidUpdateVersion
+from reference.replication.elections import Elected, ElectionCandidate, ElectionReason, first_in_sync, next_leader
+from reference.replication.messages import NO_LEADER, AlterPartition, InvalidUpdateVersion, PartitionState
 from spec.vocabulary import ABSENT, Timestamp
 
 

@@ -17,11 +17,11 @@ from reference.broker.transaction_api import OFFSETS_TOPIC
 from reference.broker.transaction_log import TransactionLog
 from reference.broker.transaction_metadata import TopicPartition
 from reference.log.broker_directory import BrokerDirectory, DirectoryOwner, UnusableDirectory, id_of
+from reference.log.checkpoint_file import replace_file
 from reference.log.config import LogConfig
+from reference.log.damage import Repair
 from reference.log.disk_partition import DiskPartition
-from reference.log.leader_epochs import replace_file
 from reference.log.partition import Partition
-from reference.log.repairs import Repair
 from reference.replication.replicated import ReplicatedPartition
 from reference.server.topics import Topic
 from reference.wire.versions import is_since

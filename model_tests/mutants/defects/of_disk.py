@@ -17,7 +17,7 @@ from reference.log.reader import Placed
 from reference.log.record import EndTransactionMarker
 from reference.log.recovery import _Recovery
 from reference.log.segment import Segment
-from reference.log.snapshots import Snapshots
+from reference.log.snapshot_file import Snapshots
 from reference.log.state_loading import StateLoader
 from spec import rules
 from spec.vocabulary import NO_OFFSET, CoordinatorEpoch, Offset, ProducerId, Timestamp

@@ -23,9 +23,8 @@ from model_tests.machines.replica_events import ACTIONS as REPLICA_ACTIONS
 from model_tests.machines.replica_machine import ReplicaMachine
 from model_tests.machines.replica_watch import REPLICA_RULES
 from model_tests.machines.rule_counts import Ledger, RuleViolated
-from model_tests.machines.sending_events import SENDING_RULES
+from model_tests.machines.sending_events import SENDING_ACTIONS, SENDING_RULES
 from model_tests.machines.sending_machine import SendingMachine
-from model_tests.machines.sending_runs import SENDING_ACTIONS
 from model_tests.machines.transaction_machine import MACHINES, TRANSACTION_RULES, TransactionMachine
 from model_tests.machines.transaction_runs import ACTIONS as TRANSACTION_ACTIONS
 from model_tests.machines.transaction_runs import OTHERWISE
