@@ -198,6 +198,8 @@ def answer_text(row: Row) -> str:
 
 def decided_by(row: Row) -> str:
     """Name of the branch that decides the step; empty where no decision is about it."""
+    if row["verification_refused"]:
+        return ""
     if row["origin"] >= 0:
         return names(PROFILES[row["profile"]])[append_judge(row["profile"])(row)[0]]
     if is_coordinators(row) and row["error"] not in _NOT_DECIDED:
@@ -266,7 +268,8 @@ def _transaction(row: Row) -> str:
         return "forgotten" if row["before_txn_state"] >= 0 else ""
     pending = f"→ {_name(TransactionState, row['after_txn_pending'])}" if row["after_txn_pending"] >= 0 else ""
     identity = f"{row['after_txn_producer_id']}/{row['after_txn_epoch']}"
-    return _words(identity, _name(TransactionState, row["after_txn_state"]), pending)
+    partitions = f"of {row['after_txn_partitions']} partitions" if row["after_txn_partitions"] > 1 else ""
+    return _words(identity, _name(TransactionState, row["after_txn_state"]), partitions, pending)
 
 
 def _entry(row: Row) -> str:

@@ -112,6 +112,10 @@ class GroupStage(TransactionScene, PipelineWorld):
         """For some time nothing goes wrong."""
         for turn in range(rounds):
             play_pipelines(self, turn % self.shape.nodes)
+        self._name_words()
+
+    def _name_words(self) -> None:
+        """Records of the input and of the output are called by their word."""
         for made, read in self.made_of.items():
             word = (read.record.key or b"").decode()
             self.story.call(made, word)
@@ -131,7 +135,9 @@ class GroupStage(TransactionScene, PipelineWorld):
 
     def catches_up(self) -> bool:
         """Everything that is committed is counted; whether it is."""
-        return catch_up(self, ROUNDS)
+        caught_up = catch_up(self, ROUNDS)
+        self._name_words()
+        return caught_up
 
     # --- what a scenario sees -----------------------------------------------------------------------------------
 

@@ -1,5 +1,7 @@
 """Requests and answers under way as rows, for annotations of what becomes of them."""
 
+from collections.abc import Iterator
+
 from reference.client.coordinator_channel import CoordinatorAnswer
 from reference.client.coordinator_requests import CoordinatorRequest, FindCoordinator, TxnOffsetCommit
 from reference.client.producer import AttemptReply
@@ -36,14 +38,23 @@ def api_of(body: Body) -> str:
             return request.API
 
 
-def sent_columns(request: Request, offsets_partitions: int) -> Row:
-    """From whom to whom a request goes, and what it asks for.
+def exchange_rows(request: Request, answer: Answer | None, offsets_partitions: int) -> Iterator[Row]:
+    """From whom to whom a request goes, what it asks for, and its answer: a row, or one for each offset of a group.
 
     Args:
         request: under way.
+        answer: to it, None where there is none.
         offsets_partitions: of `__consumer_offsets`.
     """
-    return {"node": node_name(request.node)} | who(request) | _asked(request.body, offsets_partitions)
+    exchange: Row = {"node": node_name(request.node)} | who(request) | ({} if answer is None else _reply_of(answer))
+    match request.body:
+        case CoordinatorCall(request=TxnOffsetCommit(group=group, offsets=offsets)):
+            errors = answer.partitions if isinstance(answer, CoordinatorAnswer) else {}
+            for partition, committed in offsets.items():
+                reported: Row = {"error": int(errors[partition])} if partition in errors else {}
+                yield exchange | of_group(group, partition) | {"offset": committed.offset} | reported
+        case body:
+            yield exchange | _asked(body, offsets_partitions)
 
 
 def _asked(body: Body, offsets_partitions: int) -> Row:
@@ -61,17 +72,12 @@ def _asked(body: Body, offsets_partitions: int) -> Row:
 
 
 def _asked_of_coordinator(request: CoordinatorRequest, offsets_partitions: int) -> Row:
-    match request:
-        case FindCoordinator(key=key):
-            return {"transactional_id": key}
-        case TxnOffsetCommit(group=group, offsets=offsets):
-            partition, committed = next(iter(offsets.items()))
-            return of_group(group, partition) | {"offset": committed.offset}
-        case _:
-            return request_columns(request, touched_by(request, offsets_partitions))
+    if isinstance(request, FindCoordinator | TxnOffsetCommit):
+        return {"transactional_id": request.key if isinstance(request, FindCoordinator) else request.transactional_id}
+    return request_columns(request, touched_by(request, offsets_partitions))
 
 
-def reply_of(answer: Answer) -> Row:
+def _reply_of(answer: Answer) -> Row:
     """The columns of REPLY of an answer; of several errors the first."""
     match answer:
         case AttemptReply(error=error, offset=offset):

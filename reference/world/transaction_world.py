@@ -20,7 +20,7 @@ from reference.world.administrators import Administrators
 from reference.world.applications import Applications
 from reference.world.brokers import Brokers
 from reference.world.coordinator_rows import memory_of
-from reference.world.exchanges import api_of, reply_of, sent_columns
+from reference.world.exchanges import api_of, exchange_rows
 from reference.world.handling import Handling
 from reference.world.history import HistoryRows
 from reference.world.loops import Loops
@@ -131,9 +131,8 @@ class TransactionWorld(Applications):
 
     def _annotate(self, fate: Fate, request: Request, answer: Answer | None = None) -> None:
         if self.recorder.annotates:
-            columns = sent_columns(request, self.shape.offsets_partitions)
-            columns |= {} if answer is None else reply_of(answer)
-            self.recorder.annotate(fate, api_of(request.body), columns)
+            for columns in exchange_rows(request, answer, self.shape.offsets_partitions):
+                self.recorder.annotate(fate, api_of(request.body), columns)
 
     def _give_up(self, request: Request) -> None:
         if self.wires.give_up(request):
