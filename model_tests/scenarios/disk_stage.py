@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from model_tests.scenarios.story import Columns, Story
+from model_tests.monitor.story import Columns, Story
 from reference.log import file_names
 from reference.log.batch import value_batch
 from reference.log.config import DEFAULT, LogConfig

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from model_tests.monitor.story import Story
 from model_tests.scenarios.producer_stage import broker
-from model_tests.scenarios.story import Story
 from reference.broker.ids import BlockAllocator, BlockRecord, ProducerIdManager
 from reference.errors import Refusal
 from reference.recording.recorder import Recorder

@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from model_tests.scenarios.story import Columns, Story
+from model_tests.monitor.story import Columns, Story
 from reference.broker.marker_channel import TxnMarker, write_marker
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.consumer import Consumer

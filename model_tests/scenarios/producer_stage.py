@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Final
 
-from model_tests.scenarios.story import Story
+from model_tests.monitor.story import Story
 from reference.broker.ids import ProducerIdentity
 from reference.errors import Impossible
 from reference.log.producer_state import PRODUCER_EXPIRATION_MS

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from model_tests.monitor.story import Story
 from model_tests.scenarios.producer_stage import ACKS, ROUNDS, broker, participants
-from model_tests.scenarios.story import Story
 from reference.network import NetworkMessage
 from reference.recording.recorder import FATE, Fate
 from reference.replication.messages import AlterPartition, FetchRequest

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
-from model_tests.scenarios.story import Story
+from model_tests.monitor.story import Story
 from model_tests.scenarios.subjects import SUBJECTS
 
 Value: TypeAlias = bool | int | str | list[str] | list[int]

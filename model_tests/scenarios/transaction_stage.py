@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
-from model_tests.scenarios.story import Story
+from model_tests.monitor.story import Story
 from model_tests.traces.schema import Row
 from reference.broker.transaction_api import OFFSETS_TOPIC
 from reference.broker.transaction_metadata import TopicPartition, TransactionMetadata

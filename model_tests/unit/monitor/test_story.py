@@ -3,9 +3,9 @@
 import pytest
 
 from model_tests.diagrams.events import DrawnMessage, Mark, Note
+from model_tests.monitor.story import Story
 from model_tests.scenarios.catalogue import SCENARIOS
 from model_tests.scenarios.judged import judged
-from model_tests.scenarios.story import Story
 from model_tests.scenarios.transaction_stage import GROUPS, T0, OfTransactions, TransactionStage
 from reference.recording.recorder import FATE, Recorder
 from reference.world.transaction_world import TransactionWorld
