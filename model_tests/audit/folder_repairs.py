@@ -1,0 +1,355 @@
+"""Folders that are not what their names say: another cluster's, another partition's, or in part another's."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations, permutations
+from math import comb
+from operator import eq
+from pathlib import PurePath
+from typing import Final, TypeAlias
+
+import numpy as np
+
+from model_tests.audit.controller_view import Controlled
+from model_tests.audit.diagnosis import Diagnosis, Judge, Repair, diagnose
+from model_tests.audit.findings import Finding
+from model_tests.audit.partition_verdict import AuditedTransactionLog
+from model_tests.audit.replica import ReplicaSummary, coarser
+from model_tests.audit.transactions import TransactionsReport, audit_transactions
+from model_tests.audit.transactions_clusters import coordinator_count, coordinator_partition
+from model_tests.audit.transactions_judge import JudgedTransaction
+from model_tests.audit.transactions_rows import marker_of, outcome_of
+from model_tests.audit.transactions_summary import cut_at
+from model_tests.histories.severity import Severity
+from model_tests.logs.kafka_log_batches import Facts
+from model_tests.logs.kafka_log_segment import SegmentDamage, SegmentRange
+from spec import rules
+from spec.judging.judge_join import FARTHEST_CLOCKS_MS, agrees
+
+Logs: TypeAlias = tuple[AuditedTransactionLog, ...]
+Joined: TypeAlias = tuple[TransactionsReport, Sequence[tuple[Finding, ...]]]
+"""The logs' transactions, and all findings of each log."""
+
+FolderRepair: TypeAlias = Repair[Logs, SegmentDamage]
+
+_BY_NAME: Final = (rules.LSO_BOUNDS, rules.REPL_HW_BOUNDS)
+"""Rules that compare the log with the broker's checkpoints for a partition of this name."""
+
+_EXCHANGED: Final = (rules.TXN_MARKER_ONCE, rules.TXN_REGISTERED_BEFORE_DATA)
+"""Rules that a partition breaks when the coordinator speaks of another under its name."""
+
+_TOGETHER: Final = 3
+"""So many folders are tried in each other's places: of more there are too many permutations."""
+
+_MOVED: Final = (
+    ": the folder was renamed, or copied to another's place. Give it its own name before a broker starts on it"
+)
+_FOREIGN: Final = (
+    "of all transactions that it has, no marker is here, by epoch, outcome and time: the folder is of another "
+    "cluster, or of another time. Transactions are judged without it: copy the right one"
+)
+_COPIED: Final = (
+    ", offset by offset: that one's segment was copied over it. What follows from here on is not judged, since what "
+    "stood here is not there: copy the segment again, or take the partition from a replica"
+)
+
+
+def diagnose_folders(
+    logs: Sequence[AuditedTransactionLog],
+    segments: Sequence[Sequence[SegmentRange]],
+    controllers: Mapping[str, Controlled],
+    joined: Joined,
+) -> Diagnosis[Logs, Joined, SegmentDamage]:
+    """What folders explain of the findings of all logs.
+
+    Args:
+        logs: all of them.
+        segments: of each.
+        controllers: by cluster the view of the controller's log.
+        joined: the transactions of the logs, and all findings of each.
+    """
+    transactions, findings = joined
+    judge = Judge[Logs, Joined](
+        lambda held: audit_transactions(held, controllers),
+        lambda after: sum(map(_violations, after[1])),
+        sum(log.verdict.batches for log in logs),
+    )
+    repairs = (
+        repair
+        for proposed in (
+            _foreign_coordinators(logs, transactions),
+            _exchanged_folders(logs, findings),
+            _copied_segments(logs, segments, joined),
+        )
+        for repair in proposed
+    )
+    return diagnose(tuple(logs), joined, repairs, judge)
+
+
+def _violations(findings: Iterable[Finding], *about: rules.Rule) -> int:
+    """The number of violations: of some rules, or of all."""
+    return sum(one.severity is Severity.VIOLATION and (not about or one.rule in about) for one in findings)
+
+
+def _with(logs: Logs, held: Mapping[int, AuditedTransactionLog]) -> Logs:
+    """The logs, some of them otherwise."""
+    return tuple(held.get(number, log) for number, log in enumerate(logs))
+
+
+# --- a coordinator's log of another cluster -------------------------------------------------------------------------
+
+
+def _foreign_coordinators(
+    logs: Sequence[AuditedTransactionLog], transactions: TransactionsReport
+) -> Iterator[FolderRepair]:
+    """Each coordinator's log is joined with none; what it says rightly of other logs counts against that."""
+    known = {
+        number: set(reported.coordinated.transactions)
+        for number, log in enumerate(logs)
+        if (reported := log.verdict.reported) is not None and reported.coordinated is not None
+    }
+    for number, own in known.items():
+        rightly = sum(_predicted(one) for one in transactions.judged if one.one.known in own)
+        yield Repair((SegmentDamage(logs[number].path, 0, _FOREIGN),), _JoinedWithNone(number), len(known), rightly)
+
+
+@dataclass(frozen=True, slots=True)
+class _JoinedWithNone:
+    """The logs, of which one is joined with no other."""
+
+    number: int
+
+    def __call__(self, logs: Logs) -> Logs:
+        own = logs[self.number]
+        return _with(logs, {self.number: replace(own, verdict=replace(own.verdict, reported=None))})
+
+
+def _predicted(judged: JudgedTransaction, log: int | None = None, since: int = 0, until: int | None = None) -> int:
+    """Markers, and data without one, that are where the coordinator's log says, and when.
+
+    Args:
+        judged: a transaction.
+        log: only in this one.
+        since: only from this offset on.
+        until: only before this offset.
+    """
+
+    def here(place: int, offset: int) -> bool:
+        return log in (None, place) and since <= offset and (until is None or offset < until)
+
+    known, of = judged.one.known, outcome_of(judged.one.known)
+    ended = (one for one in judged.one.ended if here(one.place.log, one.marker.offset))
+    opened = (run for place, run in judged.one.open if here(place.log, run.first_offset))
+    begun, decided = known.started_ms - FARTHEST_CLOCKS_MS, known.prepared_ms + FARTHEST_CLOCKS_MS
+    return sum(bool(agrees(of, marker_of(one.marker), FARTHEST_CLOCKS_MS)) for one in ended) + sum(
+        begun <= run.first_ms and (not known.decided or run.first_ms <= decided) for run in opened
+    )
+
+
+# --- folders of one topic under each other's names --------------------------------------------------------------------
+
+
+def _exchanged_folders(
+    logs: Sequence[AuditedTransactionLog], findings: Sequence[tuple[Finding, ...]]
+) -> Iterator[FolderRepair]:
+    """Folders of a topic in one directory that all have transactions that are not their own, as each other."""
+    odd = [number for number, own in enumerate(findings) if _violations(own, *_EXCHANGED)]
+    topics = Counter((PurePath(log.path).parent, log.topic) for log in logs)
+    for size in range(2, _TOGETHER + 1):
+        for numbers in combinations(odd, size):
+            own = [logs[number].partition for number in numbers]
+            named = {(PurePath(logs[number].path).parent, logs[number].topic) for number in numbers}
+            others = [each for each in permutations(own) if not any(map(eq, own, each))]
+            for each in others if len(named) == 1 else ():
+                places = dict(zip(numbers, each, strict=True))
+                alternatives = comb(topics[named.copy().pop()], size) * len(others)
+                yield Repair(
+                    tuple(_exchanged(logs[number], other) for number, other in places.items()),
+                    _AtPartitions(places),
+                    alternatives,
+                )
+
+
+@dataclass(frozen=True, slots=True)
+class _AtPartitions:
+    """The logs, of which some are those of other partitions than their names say; by number."""
+
+    places: Mapping[int, int]
+
+    def __call__(self, logs: Logs) -> Logs:
+        return _with(logs, {number: _at_partition(logs[number], own) for number, own in self.places.items()})
+
+
+def _at_partition(log: AuditedTransactionLog, partition: int) -> AuditedTransactionLog:
+    """The log of clients as that of another partition of its topic; what brokers say of its name is not of it."""
+    alone = apart(log)
+    return replace(alone, partition=partition, verdict=replace(alone.verdict, reported=log.verdict.reported))
+
+
+def _exchanged(log: AuditedTransactionLog, partition: int) -> SegmentDamage:
+    whose = f"its transactions are those of partition {partition} of {log.topic}, by the coordinator's log"
+    return SegmentDamage(log.path, 0, f"{whose}{_MOVED}")
+
+
+# --- segments of another partition, copied over segments of the same name -------------------------------------------
+
+
+def _copied_segments(
+    logs: Sequence[AuditedTransactionLog], segments: Sequence[Sequence[SegmentRange]], joined: Joined
+) -> Iterator[FolderRepair]:
+    """Segments that another partition has as well, with nothing else in common: each log only up to them.
+
+    What the coordinator's log says rightly of the segment counts against that.
+    """
+    transactions, findings = joined
+    for number in (number for number, own in enumerate(findings) if _violations(own)):
+        for other, segment in _alike(number, logs, segments[number]):
+            until = segment.end if segment.end >= 0 else None
+            rightly = sum(_predicted(one, number, segment.base, until) for one in transactions.judged)
+            whose = f"its batches are those of {logs[other].topic}-{logs[other].partition}{_COPIED}"
+            damage = SegmentDamage(segment.path, 0, whose)
+            alternatives = len(segments[number]) * len(logs)
+            yield Repair((damage,), _CutAt(number, segment.base), alternatives, rightly)
+
+
+@dataclass(frozen=True, slots=True)
+class _CutAt:
+    """The logs, of which one has only what is before an offset."""
+
+    number: int
+    offset: int
+
+    def __call__(self, logs: Logs) -> Logs:
+        own, alone = logs[self.number], apart(logs[self.number])
+        left = tuple(one for one in alone.verdict.findings if one.offset < self.offset)
+        reported = own.verdict.reported
+        if reported is not None:
+            begun = cut_at(reported.here, self.offset)
+            reported = replace(reported, here=begun) if reported.coordinated is None else None
+        return _with(
+            logs, {self.number: replace(alone, verdict=replace(alone.verdict, findings=left, reported=reported))}
+        )
+
+
+def _alike(
+    number: int, logs: Sequence[AuditedTransactionLog], segments: Sequence[SegmentRange]
+) -> Iterator[tuple[int, SegmentRange]]:
+    """Segments of a log that another partition has as well: all blocks of batches in them, and no block elsewhere.
+
+    Partitions whose batches are alike by what their clients sent are alike outside of one segment, too.
+    """
+    own, log = _replica(logs[number]), logs[number]
+    for other, each in enumerate(logs):
+        theirs = _replica(each)
+        same = (each.topic, each.partition) == (log.topic, log.partition)
+        if own is None or theirs is None or same or each.cluster != log.cluster:
+            continue
+        alike, filled, width = _compared(own, theirs)
+        for segment in segments:
+            inside = np.zeros(len(alike), np.bool_)
+            inside[-(-segment.base // width) : segment.end // width if segment.end >= 0 else len(alike)] = True
+            here, elsewhere = np.flatnonzero(inside & filled)[:-1], np.flatnonzero(~inside & filled)
+            if len(here) and len(elsewhere) and alike[here].all() and not alike[elsewhere].any():
+                yield other, segment  # the last block inside ends with the file
+
+
+def _replica(log: AuditedTransactionLog) -> ReplicaSummary | None:
+    return log.verdict.cluster.replica if log.verdict.cluster is not None else None
+
+
+def _compared(own: ReplicaSummary, theirs: ReplicaSummary) -> tuple[Facts, Facts, int]:
+    """For each block of a log whether it is the other's, and whether it has batches; the number of its offsets."""
+    width = max(own.width, theirs.width)
+    mine, other = (coarser(one.blocks, one.width, width) for one in (own, theirs))
+    padded = np.zeros(len(mine), np.uint64)
+    padded[: len(other)] = other[: len(mine)]
+    return mine == padded, mine != 0, width
+
+
+# --- folders whose ids are another's ----------------------------------------------------------------------------------
+
+
+def by_their_content(
+    logs: Sequence[AuditedTransactionLog], controllers: Mapping[str, Controlled]
+) -> tuple[list[AuditedTransactionLog], list[SegmentDamage]]:
+    """The logs, of which a folder under another's name is compared with nothing that goes by its name; and which are.
+
+    A coordinator's log is read as that of the partition its ids belong to; of a partition of clients no more than the
+    topic is known, so that it is not joined with others.
+    """
+    held, damage = list(logs), []
+    for cluster in {log.cluster for log in logs}:
+        numbers = [number for number, log in enumerate(logs) if log.cluster == cluster]
+        own = [(number, logs[number]) for number in numbers]
+        for number, topic in _of_another_topic(own, controllers.get(cluster)):
+            held[number] = apart(logs[number])
+            damage.append(
+                SegmentDamage(logs[number].path, 0, f"its topic id in partition.metadata is that of {topic}{_MOVED}")
+            )
+        for number, partition, count in _of_another_coordinator(own):
+            held[number] = _as_partition(logs[number], partition)
+            whose = f"its transactional ids belong to partition {partition} of {count}"
+            damage.append(SegmentDamage(logs[number].path, 0, f"{whose}{_MOVED}"))
+    return held, damage
+
+
+def apart(log: AuditedTransactionLog) -> AuditedTransactionLog:
+    """The log by itself, joined with no other."""
+    left = tuple(one for one in log.verdict.findings if one.rule not in _BY_NAME)
+    return replace(log, verdict=replace(log.verdict, findings=left, reported=None, cluster=None))
+
+
+def _as_partition(log: AuditedTransactionLog, partition: int) -> AuditedTransactionLog:
+    """The log of another partition of the coordinator."""
+    reported = log.verdict.reported
+    if reported is None or reported.coordinated is None:
+        return log
+    own = replace(reported, coordinated=replace(reported.coordinated, partition=partition))
+    alone = apart(log)
+    return replace(alone, partition=partition, verdict=replace(alone.verdict, reported=own))
+
+
+def _of_another_topic(
+    logs: Sequence[tuple[int, AuditedTransactionLog]], controller: Controlled | None
+) -> Iterator[tuple[int, str]]:
+    """Logs with the topic id that another topic has, by the controller's log or else by most of its folders."""
+    ids = {number: _topic_id(log) for number, log in logs}
+    folders: dict[str, Counter[str]] = {}
+    for number, log in logs:
+        folders.setdefault(ids[number], Counter())[log.topic] += 1
+    owners = {topic_id: owner for topic_id, names in folders.items() if (owner := _most(names))}
+    if controller is not None:
+        named = {log.topic for _, log in logs}
+        owners |= {one.topic_id: one.topic for one in controller.partitions.values() if one.topic in named}
+    for number, log in logs:
+        owner = owners.get(ids[number], log.topic) if ids[number] else log.topic
+        if owner != log.topic:
+            yield number, owner
+
+
+def _topic_id(log: AuditedTransactionLog) -> str:
+    replica = _replica(log)
+    return replica.topic_id if replica is not None else ""
+
+
+def _most(names: Counter[str]) -> str:
+    """The name that more folders have than any other."""
+    (first, most), *others = names.most_common(2)
+    return first if not others or others[0][1] < most else ""
+
+
+def _of_another_coordinator(logs: Sequence[tuple[int, AuditedTransactionLog]]) -> Iterator[tuple[int, int, int]]:
+    """Logs of which all ids belong to one other partition, with that partition and the number of ids."""
+    known = {
+        number: (reported.coordinated.partition, reported.coordinated.ids)
+        for number, log in logs
+        if (reported := log.verdict.reported) is not None
+        and reported.coordinated is not None
+        and reported.coordinated.ids
+    }
+    count = coordinator_count(list(known.values()))
+    for number, (partition, ids) in known.items() if count else ():
+        belongs = coordinator_partition(ids[0], count)
+        if partition != belongs:
+            yield number, belongs, count
