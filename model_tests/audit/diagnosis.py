@@ -102,7 +102,7 @@ def diagnose(
         repairs: those that may explain something, the likeliest first.
         judge: how evidence is judged, and what a finding costs.
     """
-    found = Diagnosis[Evidence, Judgement, Cause](evidence, judged)
+    found: Diagnosis[Evidence, Judgement, Cause] = Diagnosis(evidence, judged)
     left = list(islice((repair for repair in repairs if judge.gain(repair, judged) > 0), MOST_TRIED))
     while left:
         tried = []

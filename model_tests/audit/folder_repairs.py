@@ -70,7 +70,7 @@ def diagnose_folders(
         joined: the transactions of the logs, and all findings of each.
     """
     transactions, findings = joined
-    judge = Judge[Logs, Joined](
+    judge: Judge[Logs, Joined] = Judge(
         lambda held: audit_transactions(held, controllers),
         lambda after: sum(map(_violations, after[1])),
         sum(log.verdict.batches for log in logs),
@@ -80,7 +80,7 @@ def diagnose_folders(
         for proposed in (
             _foreign_coordinators(logs, transactions),
             _exchanged_folders(logs, findings),
-            _copied_segments(logs, segments, joined),
+            _copied_segments(logs, segments, findings),
         )
         for repair in proposed
     )
@@ -125,25 +125,12 @@ class _JoinedWithNone:
         return _with(logs, {self.number: replace(own, verdict=replace(own.verdict, reported=None))})
 
 
-def _predicted(judged: JudgedTransaction, log: int | None = None, since: int = 0, until: int | None = None) -> int:
-    """Markers, and data without one, that are where the coordinator's log says, and when.
-
-    Args:
-        judged: a transaction.
-        log: only in this one.
-        since: only from this offset on.
-        until: only before this offset.
-    """
-
-    def here(place: int, offset: int) -> bool:
-        return log in (None, place) and since <= offset and (until is None or offset < until)
-
+def _predicted(judged: JudgedTransaction) -> int:
+    """Markers, and data without one, that are where the coordinator's log says, and when."""
     known, of = judged.one.known, outcome_of(judged.one.known)
-    ended = (one for one in judged.one.ended if here(one.place.log, one.marker.offset))
-    opened = (run for place, run in judged.one.open if here(place.log, run.first_offset))
     begun, decided = known.started_ms - FARTHEST_CLOCKS_MS, known.prepared_ms + FARTHEST_CLOCKS_MS
-    return sum(bool(agrees(of, marker_of(one.marker), FARTHEST_CLOCKS_MS)) for one in ended) + sum(
-        begun <= run.first_ms and (not known.decided or run.first_ms <= decided) for run in opened
+    return sum(bool(agrees(of, marker_of(one.marker), FARTHEST_CLOCKS_MS)) for one in judged.one.ended) + sum(
+        begun <= run.first_ms and (not known.decided or run.first_ms <= decided) for _, run in judged.one.open
     )
 
 
@@ -196,21 +183,20 @@ def _exchanged(log: AuditedTransactionLog, partition: int) -> SegmentDamage:
 
 
 def _copied_segments(
-    logs: Sequence[AuditedTransactionLog], segments: Sequence[Sequence[SegmentRange]], joined: Joined
+    logs: Sequence[AuditedTransactionLog],
+    segments: Sequence[Sequence[SegmentRange]],
+    findings: Sequence[tuple[Finding, ...]],
 ) -> Iterator[FolderRepair]:
     """Segments that another partition has as well, with nothing else in common: each log only up to them.
 
-    What the coordinator's log says rightly of the segment counts against that.
+    The other's log predicts all that is in them, so that nothing is forgotten.
     """
-    transactions, findings = joined
     for number in (number for number, own in enumerate(findings) if _violations(own)):
         for other, segment in _alike(number, logs, segments[number]):
-            until = segment.end if segment.end >= 0 else None
-            rightly = sum(_predicted(one, number, segment.base, until) for one in transactions.judged)
             whose = f"its batches are those of {logs[other].topic}-{logs[other].partition}{_COPIED}"
             damage = SegmentDamage(segment.path, 0, whose)
             alternatives = len(segments[number]) * len(logs)
-            yield Repair((damage,), _CutAt(number, segment.base), alternatives, rightly)
+            yield Repair((damage,), _CutAt(number, segment.base), alternatives)
 
 
 @dataclass(frozen=True, slots=True)
