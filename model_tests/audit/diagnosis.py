@@ -6,12 +6,13 @@ repairs and the findings that are left after them. The shorter of the two is the
 - A finding says which rule is broken at which place: `log2(rules * places)` bits.
 - A repair says as much of each cause that is reported in place of what it explains, and which of its alternatives it
   is: `causes * log2(rules * places) + log2(alternatives)` bits.
-- What the evidence predicted and the repaired evidence does not is described anew, like a finding.
+- What only the repaired evidence predicts need not be described, and what it no longer predicts must be, as a finding.
 
-A repair pays where the description gets shorter. This is the only threshold, and it is zero bits: by Kraft's inequality
-a repair that is not true shortens a description by `b` bits with a probability of at most `2 ** -b`.
+A repair pays where the description gets shorter. This is the only threshold, and it is zero bits. So a repair of one
+cause explains two findings at least, and more where it is one of many.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import islice
@@ -23,6 +24,7 @@ from spec.rules import RULES
 Evidence = TypeVar("Evidence")
 Judgement = TypeVar("Judgement")
 Cause = TypeVar("Cause")
+Found = TypeVar("Found")
 
 MOST_TRIED: Final = 64
 """Repairs that are tried of those that are proposed: each judges the evidence again. A bound of time, not of belief."""
@@ -36,64 +38,75 @@ class Repair(Generic[Evidence, Cause]):
         causes: what is reported of it, in place of what it explains.
         repaired: makes the evidence as it would be without it.
         alternatives: among how many repairs of its kind it is one.
-        forgotten: how much the evidence predicts that the repaired evidence does not.
+        predicted: how much more the repaired evidence predicts rightly than the evidence; negative where it is less.
     """
 
     causes: tuple[Cause, ...]
     repaired: Callable[[Evidence], Evidence]
     alternatives: int = 1
-    forgotten: int = 0
+    predicted: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Diagnosis(Generic[Evidence, Judgement, Cause]):
+class Explanation(Generic[Cause, Found]):
+    """What a repair reports, and the findings that are gone with it."""
+
+    causes: tuple[Cause, ...]
+    explained: tuple[Found, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis(Generic[Evidence, Judgement, Cause, Found]):
     """The shortest description that was found.
 
     Attributes:
         evidence: after the repairs that pay.
         judged: the judgement of it.
-        causes: what these repairs report, in the order in which they were taken.
+        explanations: of these repairs, in the order in which they were taken.
     """
 
     evidence: Evidence
     judged: Judgement
-    causes: tuple[Cause, ...] = ()
+    explanations: tuple[Explanation[Cause, Found], ...] = ()
+
+    @property
+    def causes(self) -> tuple[Cause, ...]:
+        """What is reported in place of what is explained."""
+        return tuple(cause for one in self.explanations for cause in one.causes)
 
 
 @dataclass(frozen=True, slots=True)
-class Judge(Generic[Evidence, Judgement]):
+class Judge(Generic[Evidence, Judgement, Found]):
     """How evidence is judged.
 
     Attributes:
         of: the judgement.
-        findings: how many findings a judgement has, without mere doubts.
+        count: how many findings a judgement has, without mere doubts.
+        findings: these findings.
         places: at how many places there may be one.
     """
 
     of: Callable[[Evidence], Judgement]
-    findings: Callable[[Judgement], int]
+    count: Callable[[Judgement], int]
+    findings: Callable[[Judgement], Iterable[Found]]
     places: int
 
-    def gain(self, repair: Repair[Evidence, Cause], before: Judgement, after: Judgement | None = None) -> float:
-        """By how many bits a repair shortens the description.
-
-        Args:
-            repair: one of those proposed.
-            before: the judgement without it.
-            after: the judgement with it; None for one that has no finding, where the gain is the most it may be.
-        """
-        left = self.findings(after) if after is not None else 0
-        explained = self.findings(before) - left - repair.forgotten
+    def gain(self, repair: Repair[Evidence, Cause], explained: int) -> float:
+        """By how many bits a repair shortens the description that explains so many findings."""
         finding = log2(len(RULES) * max(self.places, 1))
-        return (explained - len(repair.causes)) * finding - log2(repair.alternatives)
+        return (explained + repair.predicted - len(repair.causes)) * finding - log2(repair.alternatives)
+
+    def gone(self, before: Judgement, after: Judgement) -> tuple[Found, ...]:
+        """The findings of one judgement that another one has not."""
+        return tuple((Counter(self.findings(before)) - Counter(self.findings(after))).elements())
 
 
 def diagnose(
     evidence: Evidence,
     judged: Judgement,
     repairs: Iterable[Repair[Evidence, Cause]],
-    judge: Judge[Evidence, Judgement],
-) -> Diagnosis[Evidence, Judgement, Cause]:
+    judge: Judge[Evidence, Judgement, Found],
+) -> Diagnosis[Evidence, Judgement, Cause, Found]:
     """Take the repair that shortens the description most, until none does.
 
     Args:
@@ -102,19 +115,22 @@ def diagnose(
         repairs: those that may explain something, the likeliest first.
         judge: how evidence is judged, and what a finding costs.
     """
-    found: Diagnosis[Evidence, Judgement, Cause] = Diagnosis(evidence, judged)
-    left = list(islice((repair for repair in repairs if judge.gain(repair, judged) > 0), MOST_TRIED))
+    found: Diagnosis[Evidence, Judgement, Cause, Found] = Diagnosis(evidence, judged)
+    count = judge.count(judged)
+    left = list(islice((repair for repair in repairs if judge.gain(repair, count) > 0), MOST_TRIED))
     while left:
         tried = []
         for repair in left:
             repaired = repair.repaired(found.evidence)
             after = judge.of(repaired)
-            gain = judge.gain(repair, found.judged, after)
+            gain = judge.gain(repair, count - judge.count(after))
             if gain > 0:
                 tried.append((gain, repair, repaired, after))
         if not tried:
             break
         _, best, repaired, after = max(tried, key=lambda one: one[0])
-        found = Diagnosis(repaired, after, (*found.causes, *best.causes))
+        explanation = Explanation(best.causes, judge.gone(found.judged, after))
+        count = judge.count(after)
+        found = Diagnosis(repaired, after, (*found.explanations, explanation))
         left = [repair for _, repair, *_ in tried if repair is not best]
     return found

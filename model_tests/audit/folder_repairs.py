@@ -32,6 +32,8 @@ Joined: TypeAlias = tuple[TransactionsReport, Sequence[tuple[Finding, ...]]]
 """The logs' transactions, and all findings of each log."""
 
 FolderRepair: TypeAlias = Repair[Logs, SegmentDamage]
+FoundInLog: TypeAlias = tuple[int, Finding]
+"""The number of a log, and a finding in it."""
 
 _BY_NAME: Final = (rules.LSO_BOUNDS, rules.REPL_HW_BOUNDS)
 """Rules that compare the log with the broker's checkpoints for a partition of this name."""
@@ -60,7 +62,7 @@ def diagnose_folders(
     segments: Sequence[Sequence[SegmentRange]],
     controllers: Mapping[str, Controlled],
     joined: Joined,
-) -> Diagnosis[Logs, Joined, SegmentDamage]:
+) -> Diagnosis[Logs, Joined, SegmentDamage, FoundInLog]:
     """What folders explain of the findings of all logs.
 
     Args:
@@ -70,9 +72,12 @@ def diagnose_folders(
         joined: the transactions of the logs, and all findings of each.
     """
     transactions, findings = joined
-    judge: Judge[Logs, Joined] = Judge(
+    judge: Judge[Logs, Joined, FoundInLog] = Judge(
         lambda held: audit_transactions(held, controllers),
         lambda after: sum(map(_violations, after[1])),
+        lambda after: (
+            (log, one) for log, own in enumerate(after[1]) for one in own if one.severity is Severity.VIOLATION
+        ),
         sum(log.verdict.batches for log in logs),
     )
     repairs = (
@@ -111,7 +116,7 @@ def _foreign_coordinators(
     }
     for number, own in known.items():
         rightly = sum(_predicted(one) for one in transactions.judged if one.one.known in own)
-        yield Repair((SegmentDamage(logs[number].path, 0, _FOREIGN),), _JoinedWithNone(number), len(known), rightly)
+        yield Repair((SegmentDamage(logs[number].path, 0, _FOREIGN),), _JoinedWithNone(number), len(known), -rightly)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +194,7 @@ def _copied_segments(
 ) -> Iterator[FolderRepair]:
     """Segments that another partition has as well, with nothing else in common: each log only up to them.
 
-    The other's log predicts all that is in them, so that nothing is forgotten.
+    The other's log predicts all that is in them, so that nothing less is predicted.
     """
     for number in (number for number, own in enumerate(findings) if _violations(own)):
         for other, segment in _alike(number, logs, segments[number]):

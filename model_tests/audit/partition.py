@@ -19,7 +19,7 @@ from model_tests.audit.partition_verdict import PartitionVerdict
 from model_tests.audit.pieces import tally
 from model_tests.audit.summary import Transactions, first_unreplicated, open_transactions, transactions
 from model_tests.audit.transactions_summary import TransactionEvidence, summarized
-from model_tests.audit.wrong_producer_id import JudgedBatches, put_right
+from model_tests.audit.wrong_producer_id import JudgedBatches, diagnose_producer_ids
 from model_tests.histories.severity import Severity
 from model_tests.logs.kafka_log_batches import Batches, Facts
 from model_tests.logs.kafka_log_derived import DerivedFiles
@@ -80,7 +80,7 @@ def conclude(
     missing = log.holes(around)
     judged = _judged_batches(batches, log, missing, wanted)
     links, decisions = judged.links, judged.decisions
-    judged, misnamed = put_right(judged, lambda changed: _judged_batches(changed, log, missing, wanted))
+    judged, misnamed = diagnose_producer_ids(judged, lambda changed: _judged_batches(changed, log, missing, wanted))
     logged = PartitionContext(log, batches, found, links, missing, around, wanted.profile, offsets)
     logged.reread.add({*log.doubted, *links.batches.producer_id[decisions.doubtful].tolist()})
     derived_judgement, judged_files = judge_derived_files(logged, derived or DerivedFiles(), counted)
