@@ -76,7 +76,7 @@ def diagnose_keys(reported: Reported, missing: Holes, *, whole: bool) -> tuple[R
         for record, there in foreign
     )
     diagnosis = diagnose(reported, reported, repairs, judge)
-    return diagnosis.judged, list(diagnosis.causes)
+    return diagnosis.judged, [one.causes[0].causes(one.explained) for one in diagnosis.explanations]
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ import numpy as np
 
 from model_tests.audit.controller_view import Controlled
 from model_tests.audit.diagnosis import Diagnosis, Judge, Repair, diagnose
-from model_tests.audit.findings import Finding
+from model_tests.audit.findings import Consequence, Finding
 from model_tests.audit.partition_verdict import AuditedTransactionLog
 from model_tests.audit.replica import ReplicaSummary, coarser
 from model_tests.audit.transactions import TransactionsReport, audit_transactions
@@ -90,6 +90,19 @@ def diagnose_folders(
         for repair in proposed
     )
     return diagnose(tuple(logs), joined, repairs, judge)
+
+
+def explained_in(
+    number: int, diagnosis: Diagnosis[Logs, Joined, SegmentDamage, FoundInLog]
+) -> tuple[tuple[SegmentDamage, Consequence], ...]:
+    """What is explained in one of the logs, each with its cause: the damage that is in it, else the first."""
+    path = PurePath(diagnosis.evidence[number].path)
+    return tuple(
+        (next((bad for bad in one.causes if PurePath(bad.path).is_relative_to(path)), one.causes[0]), each)
+        for one in diagnosis.explanations
+        for log, finding in one.explained
+        for each in (finding.alone() if log == number else ())
+    )
 
 
 def _violations(findings: Iterable[Finding], *about: rules.Rule) -> int:

@@ -219,7 +219,7 @@ def merged(own: Sequence[Finding], found: Sequence[Finding]) -> list[Finding]:
         if same is None:
             held.append(finding)
         else:
-            held[same] = _with_message(held[same], finding)
+            held[same] = _as_cause(held[same], finding)
     return sorted(held, key=lambda one: (one.offset, one.rule.id))
 
 
@@ -228,6 +228,7 @@ def _is_same_place(one: Finding, finding: Finding) -> bool:
     return one.offset == finding.offset and (both_sure or one.rule is finding.rule)
 
 
-def _with_message(one: Finding, finding: Finding) -> Finding:
+def _as_cause(one: Finding, finding: Finding) -> Finding:
+    """The one as the cause of the other, as grave as the graver of both."""
     severity = Severity.VIOLATION if Severity.VIOLATION in (one.severity, finding.severity) else one.severity
-    return replace(one, severity=severity, message=f"{one.message}; {finding.message}")
+    return replace(one.causes([finding]), severity=severity)

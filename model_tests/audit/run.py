@@ -11,7 +11,7 @@ from typing import Any, Final
 from model_tests.audit.cluster import audit_cluster, reported_once, unexplained
 from model_tests.audit.clusters import META_PROPERTIES, UNNAMED, clusters_of, unread
 from model_tests.audit.controller_view import controlled, with_clients
-from model_tests.audit.folder_repairs import by_their_content, diagnose_folders
+from model_tests.audit.folder_repairs import by_their_content, diagnose_folders, explained_in
 from model_tests.audit.given import GivenPath, given_paths
 from model_tests.audit.group_findings import with_groups
 from model_tests.audit.groups import groups_of, with_offsets
@@ -158,7 +158,12 @@ def _as_known(one: AuditedPartition, given: Restored) -> AuditedPartition:
     still = tuple(txn for txn in verdict.open_transactions if txn.first_offset > unknown)
     if unknown >= 0 and not still:
         verdict = replace(verdict, offsets=replace(verdict.offsets, last_stable=ABSENT))
-    return replace(one, path=given.reported(one.path), verdict=replace(verdict, open_transactions=still))
+    return replace(
+        one,
+        path=given.reported(one.path),
+        verdict=replace(verdict, open_transactions=still),
+        explained=tuple((replace(bad, path=given.reported(bad.path)), each) for bad, each in one.explained),
+    )
 
 
 def _journal(listing: Listing, clusters: Sequence[str], options: AuditOptions) -> ClientJournal | None:
@@ -215,8 +220,9 @@ def _report(
             one.partition,
             replace(one.verdict, findings=found, reported=None, cluster=None),
             one.cluster,
+            explained_in(number, diagnosis),
         )
-        for one, found in zip(given, findings, strict=True)
+        for number, (one, found) in enumerate(zip(given, findings, strict=True))
     ]
     return AuditReport(
         audited=tuple(sorted(audited, key=lambda one: (one.topic, one.partition, one.path))),

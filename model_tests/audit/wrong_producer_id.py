@@ -62,7 +62,7 @@ def diagnose_producer_ids(
     )
     diagnosis = diagnose(judged.batches, judged, repairs, judges)
     _note_elsewhere(diagnosis.judged)
-    return diagnosis.judged, list(diagnosis.causes)
+    return diagnosis.judged, [one.causes[0].causes(one.explained) for one in diagnosis.explanations]
 
 
 @dataclass(frozen=True, slots=True)
