@@ -7,6 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
+from model_tests.audit.findings import Finding
 from model_tests.audit.report import AuditReport
 from model_tests.audit.run import run
 from model_tests.common.reports import HOLDS, VIOLATED
@@ -34,7 +35,7 @@ class AuditCase:
         name: what is the matter with the logs.
         story: the logs, in the language of `StoryWriter`; empty where they are a recording's.
         findings: one text for each, as `described` writes them.
-        says: words of the findings' messages.
+        says: words of the findings' messages, and of those of their consequences.
         not_said: words that no message has.
         remedy: words of the findings' remedies.
         damage: words of the path and message of each damage, in order.
@@ -87,7 +88,7 @@ def each_version(*cases: AuditCase) -> tuple[AuditCase, ...]:
 def hold(case: AuditCase, directory: Path, recordings: Path = Path()) -> AuditReport:
     """Write the logs of a case, audit them, and compare what is found with what is expected."""
     report = run([copied(case, recordings, directory) if case.recording else written(case, directory)])
-    messages = [finding.message for _, finding in report.findings]
+    messages = [said(finding) for _, finding in report.findings]
     remedies = [finding.remedy for _, finding in report.findings]
     found = [text for text in described(report) if not text.startswith(case.apart)]
     assert sorted(case.findings) == sorted(found), messages
@@ -107,6 +108,11 @@ def hold(case: AuditCase, directory: Path, recordings: Path = Path()) -> AuditRe
     violated = bool(case.damage) or any(each.startswith("violation") for each in case.findings)
     assert report.exit_code == (VIOLATED if violated else HOLDS)
     return report
+
+
+def said(finding: Finding) -> str:
+    """The message of a finding, and those of what it has caused."""
+    return "; ".join((finding.message, *(one.message for one in finding.consequences)))
 
 
 def hold_but_for_doubts(case: AuditCase, directory: Path) -> None:
