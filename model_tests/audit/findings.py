@@ -31,8 +31,7 @@ class Finding:
         transactional_id: the one whose transaction it is about, where that is known.
         step: the step of the protocol that failed, where that is known.
         remedy: what an operator can do about it: a command to run, or what to look at.
-        late: offsets at which batches come that are missing here.
-        elsewhere: offsets of other producers' batches that have just the sequences missing here.
+        found_at: offsets of batches that have just the sequences missing here: late ones of the producer, or others'.
         until: last offset at which what it reports as missing should be, from `offset` on; -1 where nothing is.
         follows: offsets of batches, or of the first ones of transactions, whose corruption may alone have caused this
             finding.
@@ -50,8 +49,7 @@ class Finding:
     transactional_id: str = ""
     step: str = ""
     remedy: str = ""
-    late: tuple[int, ...] = ()
-    elsewhere: tuple[int, ...] = ()
+    found_at: tuple[int, ...] = ()
     follows: tuple[int, ...] = ()
     others: tuple[int | str, ...] = ()
     until: int = ABSENT

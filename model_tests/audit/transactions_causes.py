@@ -24,8 +24,8 @@ def with_joined(held: Sequence[Finding], finding: Finding) -> list[Finding]:
     same = next((one for one in held if _same_cause(one, finding)), None)
     if same is None:
         return [*held, finding]
-    is_there = same.severity is not Severity.SUSPICIOUS and _is_there(same, finding)
-    if is_there and finding.offset not in same.elsewhere:
+    own = same.producer_id == finding.producer_id and same.severity is not Severity.SUSPICIOUS
+    if own and _is_there(same, finding):
         named, step, remedy = finding.transactional_id, finding.step, finding.remedy
         merged = replace(same.causes([finding]), transactional_id=named, step=step, remedy=remedy)
     else:
@@ -93,7 +93,7 @@ def _broken_by(cause: Finding, runs: Sequence[DataRun]) -> frozenset[int]:
     own = [run for run in runs if run.producer_id in whose and run.first_offset <= cause.offset]
     latest = {run.producer_id: run.marker for run in sorted(own, key=lambda one: one.first_offset)}
     begun = (run.first_offset for run in own if run.marker == latest[run.producer_id])
-    return frozenset((cause.offset, *cause.elsewhere, *begun))
+    return frozenset((cause.offset, *cause.found_at, *begun))
 
 
 def _follows(one: Finding, cause: Finding, broken: frozenset[int]) -> bool:
@@ -102,17 +102,17 @@ def _follows(one: Finding, cause: Finding, broken: frozenset[int]) -> bool:
         return False
     lacks_marker = cause.until != ABSENT or cause.rule is rules.SEQ_WELL_FORMED
     own = one.producer_id in (cause.producer_id, *cause.others) and cause.rule not in _BESIDE
-    return own or lacks_marker or not set(cause.elsewhere).isdisjoint(one.follows)
+    return own or lacks_marker or not set(cause.found_at).isdisjoint(one.follows)
 
 
 def _same_cause(one: Finding, finding: Finding) -> bool:
     if one.producer_id != finding.producer_id:
-        return finding.offset in one.elsewhere and finding.step != Api.WRITE_TXN_MARKERS
+        return finding.offset in one.found_at and finding.step != Api.WRITE_TXN_MARKERS
     if one.rule is rules.SEQ_FIRST and one.severity is Severity.SUSPICIOUS:
         return one.offset == finding.offset
     if one.severity is not Severity.VIOLATION:
         return False
-    if one.offset <= finding.offset or one.late:
+    if one.offset <= finding.offset or one.found_at:
         return _is_there(one, finding)
     if finding.rule is one.rule is rules.FENCE_COORDINATOR_EPOCH:
         return bool(one.guard)  # markers after one of an epoch that was too high seem stale
@@ -124,7 +124,7 @@ def _same_cause(one: Finding, finding: Finding) -> bool:
 
 def _is_there(one: Finding, finding: Finding) -> bool:
     """The join's finding is about the batch that the partition's is about, or that comes late by it."""
-    return finding.offset == one.offset or finding.offset in one.late
+    return finding.offset == one.offset or finding.offset in one.found_at
 
 
 def _follows_data(one: Finding, finding: Finding) -> bool:
