@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, permutations
+from itertools import combinations, permutations, product
 from math import comb
 from operator import eq
 from pathlib import PurePath
@@ -158,22 +158,31 @@ def _predicted(judged: JudgedTransaction) -> int:
 def _exchanged_folders(
     logs: Sequence[AuditedTransactionLog], findings: Sequence[tuple[Finding, ...]]
 ) -> Iterator[FolderRepair]:
-    """Folders of a topic in one directory that all have transactions that are not their own, as each other."""
-    odd = [number for number, own in enumerate(findings) if _violations(own, *_EXCHANGED)]
-    topics = Counter((PurePath(log.path).parent, log.topic) for log in logs)
-    for size in range(2, _TOGETHER + 1):
-        for numbers in combinations(odd, size):
-            own = [logs[number].partition for number in numbers]
-            named = {(PurePath(logs[number].path).parent, logs[number].topic) for number in numbers}
-            others = [each for each in permutations(own) if not any(map(eq, own, each))]
-            for each in others if len(named) == 1 else ():
-                places = dict(zip(numbers, each, strict=True))
-                alternatives = comb(topics[named.copy().pop()], size) * len(others)
-                yield Repair(
-                    tuple(_exchanged(logs[number], other) for number, other in places.items()),
-                    _AtPartitions(places),
-                    alternatives,
-                )
+    """Folders of a topic that have transactions that are not their own, as each other: in one directory, or in all."""
+    topics: dict[tuple[str, str], dict[tuple[PurePath, int], int]] = {}
+    for number, log in enumerate(logs):
+        topics.setdefault((log.cluster, log.topic), {})[PurePath(log.path).parent, log.partition] = number
+    for folders in topics.values():
+        odd = {place for place, number in folders.items() if _violations(findings[number], *_EXCHANGED)}
+        partitions = {partition for _, partition in folders}
+        for size in range(2, _TOGETHER + 1):
+            for own in combinations(sorted({partition for _, partition in odd}), size):
+                others = [each for each in permutations(own) if not any(map(eq, own, each))]
+                directories = _having(own, folders)
+                alone = [(each,) for each in directories if all((each, partition) in odd for partition in own)]
+                chosen = [*alone, tuple(directories)] if len(directories) > 1 else alone
+                alternatives = comb(len(partitions), size) * len(others) * max(len(chosen), 1)
+                for each, where in product(others, chosen):
+                    named = dict(zip(own, each, strict=True))
+                    places = {folders[directory, old]: new for directory in where for old, new in named.items()}
+                    causes = tuple(_exchanged(logs[number], other) for number, other in places.items())
+                    yield Repair(causes, _AtPartitions(places), alternatives)
+
+
+def _having(partitions: Iterable[int], folders: Mapping[tuple[PurePath, int], int]) -> list[PurePath]:
+    """The directories that have folders of all these partitions."""
+    everywhere = dict.fromkeys(directory for directory, _ in folders)
+    return [each for each in everywhere if all((each, partition) in folders for partition in partitions)]
 
 
 @dataclass(frozen=True, slots=True)
