@@ -21,6 +21,7 @@ from model_tests.audit.transactions_clusters import coordinator_count, coordinat
 from model_tests.audit.transactions_judge import JudgedTransaction
 from model_tests.audit.transactions_rows import marker_of, outcome_of
 from model_tests.audit.transactions_summary import cut_at
+from model_tests.common.reports import counted
 from model_tests.histories.severity import Severity
 from model_tests.logs.kafka_log_batches import Facts
 from model_tests.logs.kafka_log_segment import SegmentDamage, SegmentRange
@@ -48,8 +49,8 @@ _MOVED: Final = (
     ": the folder was renamed, or copied to another's place. Give it its own name before a broker starts on it"
 )
 _FOREIGN: Final = (
-    "of all transactions that it has, no marker is here, by epoch, outcome and time: the folder is of another "
-    "cluster, or of another time. Transactions are judged without it: copy the right one"
+    "is here, by epoch, outcome and time: the folder is of another cluster, or of another time. Transactions are "
+    "judged without it: copy the right one"
 )
 _COPIED: Final = (
     ", offset by offset: that one's segment was copied over it. What follows from here on is not judged, since what "
@@ -129,7 +130,9 @@ def _foreign_coordinators(
     }
     for number, own in known.items():
         rightly = sum(_predicted(one) for one in transactions.judged if one.one.known in own)
-        yield Repair((SegmentDamage(logs[number].path, 0, _FOREIGN),), _JoinedWithNone(number), len(known), -rightly)
+        here = "no marker" if not rightly else f"no more than {counted(rightly, 'marker')} or open batches"
+        damage = SegmentDamage(logs[number].path, 0, f"of all transactions that it has, {here} {_FOREIGN}")
+        yield Repair((damage,), _JoinedWithNone(number), len(known), -rightly)
 
 
 @dataclass(frozen=True, slots=True)
