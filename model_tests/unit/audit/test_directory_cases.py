@@ -130,6 +130,7 @@ COPIED: Final = (
         AuditCase(
             f"segment {number} of {own} is that of {other}",
             damage=damage,
+            explains={f"its batches are those of {other}": ("seq.successor", "...")},
             recording=KAFKA_3_9,
             parts=(own, other, COORDINATORS),
             edit=copied_over(own, other, number),
@@ -164,10 +165,24 @@ COPIED: Final = (
 )
 
 
-def topics(name: str, edit: Edit, *damage: str, counts: str = "aborted=323 committed=789 open=1") -> AuditCase:
-    """Two topics of three partitions, and their coordinators' logs."""
-    parts = ("orders-*", "payments-*", COORDINATORS, "replication-offset-checkpoint")
-    return AuditCase(name, damage=damage, counts=counts, recording=KAFKA_3_9, parts=parts, apart="undecided", edit=edit)
+def topics(
+    name: str,
+    edit: Edit,
+    *damage: str,
+    explained: int = 0,
+    counts: str = "aborted=323 committed=789 open=1",
+) -> AuditCase:
+    """Two topics of three partitions, and their coordinators' logs; so many of the damages explain violations."""
+    return AuditCase(
+        name,
+        damage=damage,
+        explains=dict.fromkeys(damage[:explained], ("txn.marker_once", "txn.registered_before_data", "...")),
+        counts=counts,
+        recording=KAFKA_3_9,
+        parts=("orders-*", "payments-*", COORDINATORS, "replication-offset-checkpoint"),
+        apart="undecided",
+        edit=edit,
+    )
 
 
 FOLDERS: Final = (
@@ -184,6 +199,7 @@ FOLDERS: Final = (
             f"{left} and {right} have changed names",
             exchanged(left, right),
             *(f"its transactions are those of partition {name[-1]} of {name[:-2]}" for name in (right, left)),
+            explained=2,
         )
         for left, right in (("orders-0", "orders-1"), ("payments-0", "payments-2"))
     ),
@@ -191,6 +207,7 @@ FOLDERS: Final = (
         "three folders of one topic have changed names",
         renamed(*((f"payments-{old}", f"payments-{new}") for old, new in ("0x", "10", "21", "x2"))),
         *(f"its transactions are those of partition {number} of payments" for number in (1, 2, 0)),
+        explained=3,
     ),
     topics(
         "coordinators' folders have changed names",
