@@ -67,8 +67,8 @@ class Finding:
 
     def alone(self) -> tuple[Consequence, ...]:
         """What it says, and what it has caused, as consequences."""
-        said = (self.rule, self.severity, self.offset, self.producer_id, self.producer_epoch, self.message)
-        return Consequence(*said), *self.consequences
+        fields = (self.rule, self.severity, self.offset, self.producer_id, self.producer_epoch, self.message)
+        return Consequence(*fields), *self.consequences
 
 
 @dataclass(frozen=True, slots=True)

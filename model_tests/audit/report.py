@@ -22,11 +22,11 @@ from model_tests.audit.stalled_lso import HeldBack, held_back
 from model_tests.audit.transactions import TransactionsReport
 from model_tests.audit.transactions_report import (
     ListedTransactions,
+    coordinator_hint,
     listed,
     print_transactions,
     transactions_in_one_line,
     transactions_json,
-    whose_coordinator,
 )
 from model_tests.audit.transactions_summary import PartitionTransactions
 from model_tests.common.reports import HOLDS, NOTHING_JUDGED, VIOLATED, counted
@@ -261,7 +261,7 @@ class AuditReport:
             print_transactions(self.transactions, self.shown, console)
             console.print(Text(transactions_in_one_line(self.transactions)), soft_wrap=True)
         if self.shown.transactional_id and not listed(self.transactions, self.shown):
-            console.print(Text(whose_coordinator(self.shown.transactional_id, self.transactions)), soft_wrap=True)
+            console.print(Text(coordinator_hint(self.shown.transactional_id, self.transactions)), soft_wrap=True)
         if self.history.attempts:
             console.print(Text(self.history.in_one_line()), soft_wrap=True)
         if self.cluster:
@@ -328,8 +328,8 @@ class AuditReport:
     def _damage(self) -> Table:
         table = Table("path", "position", "damage", title="Damage", title_justify="left")
         for bad in self.damage:
-            said = f"{bad.message}{_caused(self.caused_by(bad))}"
-            table.add_row(Text(bad.path, overflow="fold"), str(bad.position), Text(said))
+            sentence = f"{bad.message}{_caused(self.caused_by(bad))}"
+            table.add_row(Text(bad.path, overflow="fold"), str(bad.position), Text(sentence))
         return table
 
     def _in_one_line(self) -> str:

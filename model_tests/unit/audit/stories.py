@@ -91,7 +91,7 @@ def each_version(*cases: AuditCase) -> tuple[AuditCase, ...]:
 def hold(case: AuditCase, directory: Path, recordings: Path = Path()) -> AuditReport:
     """Write the logs of a case, audit them, and compare what is found with what is expected."""
     report = run([copied(case, recordings, directory) if case.recording else written(case, directory)])
-    messages = [said(finding) for _, finding in report.findings]
+    messages = [full_text(finding) for _, finding in report.findings]
     remedies = [finding.remedy for _, finding in report.findings]
     found = [text for text in described(report) if not text.startswith(case.apart)]
     assert sorted(case.findings) == sorted(found), messages
@@ -115,7 +115,7 @@ def hold(case: AuditCase, directory: Path, recordings: Path = Path()) -> AuditRe
     return report
 
 
-def said(finding: Finding) -> str:
+def full_text(finding: Finding) -> str:
     """The message of a finding, and those of what it has caused."""
     return "; ".join((finding.message, *(one.message for one in finding.consequences)))
 
