@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, permutations, product
+from itertools import combinations, islice, permutations, product
 from math import comb
 from operator import eq
 from pathlib import PurePath
@@ -12,13 +12,14 @@ from typing import Final, TypeAlias
 import numpy as np
 
 from model_tests.audit.controller_view import Controlled
+from model_tests.audit.coordinator_log_history import CoordinatorTransaction
 from model_tests.audit.diagnosis import Diagnosis, Judge, Repair, diagnose
 from model_tests.audit.findings import Consequence, Finding
 from model_tests.audit.partition_verdict import AuditedTransactionLog
 from model_tests.audit.replica import ReplicaSummary, coarser
 from model_tests.audit.transactions import TransactionsReport, audit_transactions
 from model_tests.audit.transactions_clusters import coordinator_count, coordinator_partition
-from model_tests.audit.transactions_judge import JudgedTransaction
+from model_tests.audit.transactions_join import JoinedTransaction
 from model_tests.audit.transactions_rows import marker_of, outcome_of
 from model_tests.audit.transactions_summary import cut_at
 from model_tests.common.reports import counted
@@ -72,7 +73,7 @@ def diagnose_folders(
         controllers: by cluster the view of the controller's log.
         joined: the transactions of the logs, and all findings of each.
     """
-    transactions, findings = joined
+    findings = joined[1]
     judge: Judge[Logs, Joined, FoundInLog] = Judge(
         lambda held: audit_transactions(held, controllers),
         lambda after: sum(map(_violations, after[1])),
@@ -84,7 +85,7 @@ def diagnose_folders(
     repairs = (
         repair
         for proposed in (
-            _foreign_coordinators(logs, transactions),
+            _foreign_coordinators(logs, joined),
             _exchanged_folders(logs, findings),
             _copied_segments(logs, segments, findings),
         )
@@ -119,40 +120,63 @@ def _with(logs: Logs, held: Mapping[int, AuditedTransactionLog]) -> Logs:
 # --- a coordinator's log of another cluster -------------------------------------------------------------------------
 
 
-def _foreign_coordinators(
-    logs: Sequence[AuditedTransactionLog], transactions: TransactionsReport
-) -> Iterator[FolderRepair]:
-    """Each coordinator's log is joined with none; what it says rightly of other logs counts against that."""
-    known = {
-        number: set(reported.coordinated.transactions)
-        for number, log in enumerate(logs)
-        if (reported := log.verdict.reported) is not None and reported.coordinated is not None
-    }
-    for number, own in known.items():
-        rightly = sum(_predicted(one) for one in transactions.judged if one.one.known in own)
-        here = "no marker" if not rightly else f"no more than {counted(rightly, 'marker')} or open batches"
-        damage = SegmentDamage(logs[number].path, 0, f"of all transactions that it has, {here} {_FOREIGN}")
-        yield Repair((damage,), _JoinedWithNone(number), len(known), -rightly)
+def _foreign_coordinators(logs: Sequence[AuditedTransactionLog], joined: Joined) -> Iterator[FolderRepair]:
+    """Each coordinator's log, or all replicas of it, joined with none; what it says rightly of others counts against.
+
+    It is counted up to the number of violations: beyond, the log explains more than it breaks.
+    """
+    transactions, findings = joined
+    enough = sum(map(_violations, findings))
+    replicas: dict[tuple[str, int], list[int]] = {}
+    known: dict[int, frozenset[tuple[str, int, int]]] = {}
+    for number, log in enumerate(logs):
+        coordinated = log.verdict.reported.coordinated if log.verdict.reported is not None else None
+        if coordinated is not None and coordinated.transactions:
+            replicas.setdefault((log.cluster, log.partition), []).append(number)
+            known[number] = frozenset(map(_named, coordinated.transactions))
+    for (cluster, _), numbers in replicas.items() if enough else ():
+        for chosen in [*([number] for number in numbers), *([numbers] if len(numbers) > 1 else [])]:
+            its = frozenset[tuple[str, int, int]]().union(*(known[number] for number in chosen))
+            own = (one.one for one in transactions.judged if _named(one.one.known) in its)
+            right = (each for one in own for each in _predicted(one) if logs[each].cluster == cluster)
+            rightly = sum(1 for _ in islice(right, enough))
+            here = "no marker" if not rightly else f"no more than {counted(rightly, 'marker')} or open batches"
+            why = f"of all transactions that it has, {here} {_FOREIGN}"
+            damage = tuple(SegmentDamage(logs[number].path, 0, why) for number in chosen)
+            yield Repair(damage, _JoinedWithNone(frozenset(chosen)), len(known), -rightly)
 
 
 @dataclass(frozen=True, slots=True)
 class _JoinedWithNone:
-    """The logs, of which one is joined with no other."""
+    """The logs, of which some are joined with no other."""
 
-    number: int
+    numbers: frozenset[int]
 
     def __call__(self, logs: Logs) -> Logs:
-        own = logs[self.number]
-        return _with(logs, {self.number: replace(own, verdict=replace(own.verdict, reported=None))})
+        return _with(
+            logs,
+            {
+                number: replace(logs[number], verdict=replace(logs[number].verdict, reported=None))
+                for number in self.numbers
+            },
+        )
 
 
-def _predicted(judged: JudgedTransaction) -> int:
-    """Markers, and data without one, that are where the coordinator's log says, and when."""
-    known, of = judged.one.known, outcome_of(judged.one.known)
+def _named(known: CoordinatorTransaction) -> tuple[str, int, int]:
+    """What distinguishes a transaction from those of other coordinators' logs."""
+    return known.transactional_id, known.first_offset, known.started_ms
+
+
+def _predicted(one: JoinedTransaction) -> Iterator[int]:
+    """The log of each marker, and of data without one, that is where the coordinator's log says, and when."""
+    known, of = one.known, outcome_of(one.known)
     begun, decided = known.started_ms - FARTHEST_CLOCKS_MS, known.prepared_ms + FARTHEST_CLOCKS_MS
-    return sum(bool(agrees(of, marker_of(one.marker), FARTHEST_CLOCKS_MS)) for one in judged.one.ended) + sum(
-        begun <= run.first_ms and (not known.decided or run.first_ms <= decided) for _, run in judged.one.open
-    )
+    for ended in one.ended:
+        if agrees(of, marker_of(ended.marker), FARTHEST_CLOCKS_MS):
+            yield ended.place.log
+    for place, run in one.open:
+        if begun <= run.first_ms and (not known.decided or run.first_ms <= decided):
+            yield place.log
 
 
 # --- folders of one topic under each other's names --------------------------------------------------------------------
