@@ -190,7 +190,7 @@ def topics(
     return AuditCase(
         name,
         damage=damage,
-        explains=dict.fromkeys(damage[:explained], ("txn.marker_once", "...")),
+        explains=dict.fromkeys(damage[:explained], ("...",)),
         counts=counts,
         recording=KAFKA_3_9,
         parts=("orders-*", "payments-*", COORDINATORS, "replication-offset-checkpoint"),
