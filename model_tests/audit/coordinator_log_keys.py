@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeAlias
 
 from model_tests.audit.coordinator_log_changes import CoordinatorLink, judge_changes
@@ -72,30 +73,22 @@ def diagnose_keys(reported: Reported, missing: Holes, *, whole: bool) -> tuple[R
         sum(len(own.records) for own in reported.values()),
     )
     repairs = (
-        Repair((_misplaced(record, there),), _UnderKey(record, there, missing, whole), len(reported), predicted=1)
+        Repair(
+            (_misplaced(record, there),), partial(_under_key, record, there, missing, whole), len(reported), predicted=1
+        )
         for record, there in foreign
     )
     diagnosis = diagnose(reported, reported, repairs, judge)
     return diagnosis.judged, [one.causes[0].causes(one.explained) for one in diagnosis.explanations]
 
 
-@dataclass(frozen=True, slots=True)
-class _UnderKey:
+def _under_key(record: StateRecord, there: str, missing: Holes, whole: bool, reported: Reported) -> Reported:
     """The histories, of which one has a record of another's: so its producer id is that of its key."""
-
-    record: StateRecord
-    owner: str
-    missing: Holes
-    whole: bool
-
-    def __call__(self, reported: Reported) -> Reported:
-        here, there = self.record.transactional_id, self.owner
-        kept = [one for one in reported[here].records if one.offset != self.record.offset]
-        moved = replace(self.record, transactional_id=there)
-        fuller = sorted([*reported[there].records, moved], key=lambda one: one.offset)
-        after = {here: kept, there: fuller}
-        judged = {name: judged_id(own, self.missing, whole=self.whole) for name, own in after.items()}
-        return {**reported, **judged}
+    here, moved = record.transactional_id, replace(record, transactional_id=there)
+    kept = [one for one in reported[here].records if one.offset != record.offset]
+    fuller = sorted([*reported[there].records, moved], key=lambda one: one.offset)
+    changed = {here: kept, there: fuller}
+    return {**reported, **{name: judged_id(own, missing, whole=whole) for name, own in changed.items()}}
 
 
 def _owners(reported: Reported) -> dict[int, str]:

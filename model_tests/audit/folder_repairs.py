@@ -1,8 +1,9 @@
 """Folders that are not what their names say: another cluster's, another partition's, or in part another's."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from itertools import combinations, islice, permutations, product
 from math import comb
 from operator import eq
@@ -112,9 +113,9 @@ def _violations(findings: Iterable[Finding], *about: rules.Rule) -> int:
     return sum(one.severity is Severity.VIOLATION and (not about or one.rule in about) for one in findings)
 
 
-def _with(logs: Logs, held: Mapping[int, AuditedTransactionLog]) -> Logs:
-    """The logs, some of them otherwise."""
-    return tuple(held.get(number, log) for number, log in enumerate(logs))
+def _changed(change: Mapping[int, Callable[[AuditedTransactionLog], AuditedTransactionLog]]) -> Callable[[Logs], Logs]:
+    """Makes the logs, of which some are changed, by their numbers."""
+    return lambda logs: tuple(change[number](log) if number in change else log for number, log in enumerate(logs))
 
 
 # --- a coordinator's log of another cluster -------------------------------------------------------------------------
@@ -143,23 +144,12 @@ def _foreign_coordinators(logs: Sequence[AuditedTransactionLog], joined: Joined)
             here = "no marker" if not rightly else f"no more than {counted(rightly, 'marker')} or open batches"
             why = f"of all transactions that it has, {here} {_FOREIGN}"
             damage = tuple(SegmentDamage(logs[number].path, 0, why) for number in chosen)
-            yield Repair(damage, _JoinedWithNone(frozenset(chosen)), len(known), -rightly)
+            yield Repair(damage, _changed(dict.fromkeys(chosen, _joined_with_none)), len(known), -rightly)
 
 
-@dataclass(frozen=True, slots=True)
-class _JoinedWithNone:
-    """The logs, of which some are joined with no other."""
-
-    numbers: frozenset[int]
-
-    def __call__(self, logs: Logs) -> Logs:
-        return _with(
-            logs,
-            {
-                number: replace(logs[number], verdict=replace(logs[number].verdict, reported=None))
-                for number in self.numbers
-            },
-        )
+def _joined_with_none(log: AuditedTransactionLog) -> AuditedTransactionLog:
+    """The log by its own findings."""
+    return replace(log, verdict=replace(log.verdict, reported=None))
 
 
 def _named(known: CoordinatorTransaction) -> tuple[str, int, int]:
@@ -203,7 +193,11 @@ def _exchanged_folders(
                     named = dict(zip(own, each, strict=True))
                     places = {folders[directory, old]: new for directory in where for old, new in named.items()}
                     causes = tuple(_exchanged(logs[number], other) for number, other in places.items())
-                    yield Repair(causes, _AtPartitions(places), alternatives)
+                    yield Repair(
+                        causes,
+                        _changed({number: partial(_at_partition, new) for number, new in places.items()}),
+                        alternatives,
+                    )
 
 
 def _having(partitions: Iterable[int], folders: Mapping[tuple[PurePath, int], int]) -> list[PurePath]:
@@ -212,17 +206,7 @@ def _having(partitions: Iterable[int], folders: Mapping[tuple[PurePath, int], in
     return [each for each in everywhere if all((each, partition) in folders for partition in partitions)]
 
 
-@dataclass(frozen=True, slots=True)
-class _AtPartitions:
-    """The logs, of which some are those of other partitions than their names say; by number."""
-
-    places: Mapping[int, int]
-
-    def __call__(self, logs: Logs) -> Logs:
-        return _with(logs, {number: _at_partition(logs[number], own) for number, own in self.places.items()})
-
-
-def _at_partition(log: AuditedTransactionLog, partition: int) -> AuditedTransactionLog:
+def _at_partition(partition: int, log: AuditedTransactionLog) -> AuditedTransactionLog:
     """The log of clients as that of another partition of its topic; what brokers say of its name is not of it."""
     alone = apart(log)
     return replace(alone, partition=partition, verdict=replace(alone.verdict, reported=log.verdict.reported))
@@ -250,26 +234,15 @@ def _copied_segments(
             whose = f"its batches are those of {logs[other].topic}-{logs[other].partition}{_COPIED}"
             damage = SegmentDamage(segment.path, 0, whose)
             alternatives = len(segments[number]) * len(logs)
-            yield Repair((damage,), _CutAt(number, segment.base), alternatives)
+            yield Repair((damage,), _changed({number: partial(_cut_at, segment.base)}), alternatives)
 
 
-@dataclass(frozen=True, slots=True)
-class _CutAt:
-    """The logs, of which one has only what is before an offset."""
-
-    number: int
-    offset: int
-
-    def __call__(self, logs: Logs) -> Logs:
-        own, alone = logs[self.number], apart(logs[self.number])
-        left = tuple(one for one in alone.verdict.findings if one.offset < self.offset)
-        reported = own.verdict.reported
-        if reported is not None:
-            begun = cut_at(reported.here, self.offset)
-            reported = replace(reported, here=begun) if reported.coordinated is None else None
-        return _with(
-            logs, {self.number: replace(alone, verdict=replace(alone.verdict, findings=left, reported=reported))}
-        )
+def _cut_at(offset: int, log: AuditedTransactionLog) -> AuditedTransactionLog:
+    """The log with what is before an offset."""
+    alone, reported = apart(log), log.verdict.reported
+    left = tuple(one for one in alone.verdict.findings if one.offset < offset)
+    before = replace(reported, here=cut_at(reported.here, offset)) if reported and not reported.coordinated else None
+    return replace(alone, verdict=replace(alone.verdict, findings=left, reported=before))
 
 
 def _alike(

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -55,7 +56,9 @@ def diagnose_producer_ids(
     )
     repairs = (
         Repair(
-            (_misnamed(judged, number, row),), _Renamed(row, int(judged.links.batches.producer_id[number])), producers
+            (_misnamed(judged, number, row),),
+            partial(_renamed, row, int(judged.links.batches.producer_id[number])),
+            producers,
         )
         for number, rows in _lacking(judged)
         for row in rows
@@ -65,17 +68,11 @@ def diagnose_producer_ids(
     return diagnosis.judged, [one.causes[0].causes(one.explained) for one in diagnosis.explanations]
 
 
-@dataclass(frozen=True, slots=True)
-class _Renamed:
+def _renamed(row: int, producer_id: int, batches: Batches) -> Batches:
     """The batches, of which one has another producer id."""
-
-    row: int
-    producer_id: int
-
-    def __call__(self, batches: Batches) -> Batches:
-        renamed = batches.producer_id.copy()
-        renamed[self.row] = self.producer_id
-        return replace(batches, producer_id=renamed)
+    renamed = batches.producer_id.copy()
+    renamed[row] = producer_id
+    return replace(batches, producer_id=renamed)
 
 
 def _note_elsewhere(judged: JudgedBatches) -> None:
