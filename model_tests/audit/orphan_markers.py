@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Final
 
 from model_tests.audit.coordinator_log_history import CoordinatorTransaction, HeldProducerId
-from model_tests.audit.copy_horizon import UNREACHED, Reach
+from model_tests.audit.copy_horizon import UNREACHED, Reach, may_be_copied_earlier, may_be_unknown
 from model_tests.audit.findings import Finding
 from model_tests.audit.transaction_findings import (
     BY_HAND,
@@ -21,7 +21,6 @@ from model_tests.audit.transactions_join import LogIndex, MarkedData, ProducerTr
 from model_tests.audit.transactions_misplaced import ended_early, is_misplaced, misplaced
 from model_tests.audit.transactions_rows import broken, marker_of, outcome_of
 from model_tests.audit.transactions_summary import AuditedMarker, DataRun
-from model_tests.audit.uncertainty import may_be_copied_earlier, may_be_unknown
 from model_tests.audit.without_coordinator_log import by_complete_record, judge_alone
 from model_tests.histories.severity import Severity
 from spec import rules
