@@ -34,7 +34,7 @@ from model_tests.probe.script import Script
 from spec.versions import PROFILES, Profile
 
 FILE: Final = Path(__file__).with_name("planted.json")
-RELEASES: Final = ("4.3", "3.9.0", "2.4", "0.11")
+RELEASES: Final = ("4.3", "3.9.0", "2.4")
 """On which the defects are planted, one after the other."""
 
 FAMILIES: Final = ("A", "B", "C", "D", "T")
