@@ -223,11 +223,11 @@ def _keeping(system: System, view: VariantView) -> System:
         """The next coordinator has the second epoch from the log."""
         return after.but(kept_epoch=always(before.logged_epoch()))
 
-    def recovers_nothing(state: State, instance: Term, *_: Term) -> Iterator[Term]:
+    def has_no_recovered_transaction(state: State, instance: Term, *_: Term) -> Iterator[Term]:
         yield from (negate(state.recovered_by(txn) == instance) for txn in range(view.knobs.bounds.transactions))
 
     kept = without_action(system, "transaction_times_out", "coordinator_fences", "coordinator_aborts")
-    kept = guarded(guarded(kept, "coordinator_ends", is_not_kept), "client_sends_batch", recovers_nothing)
+    kept = guarded(guarded(kept, "coordinator_ends", is_not_kept), "client_sends_batch", has_no_recovered_transaction)
     kept = followed(followed(kept, "coordinator_verifies", refused), "coordinator_completes", completed)
     kept = followed(kept, "coordinator_fails_over", loaded)
     return restated(kept, "zombie_does_not_commit", _by_its_successor)

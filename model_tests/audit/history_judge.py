@@ -142,8 +142,8 @@ def _judge(
 
 def _contradicts(attempt: JournalTransaction, place: TallyInLog, hanging: set[tuple[int, int]]) -> bool:
     if attempt.reported is ReportedEnd.COMMITTED:
-        said = (place.log.log, place.tally.producer_id) in hanging
-        return place.fate in (RecordFate.ABORTED, RecordFate.LOST) or (place.fate is RecordFate.OPEN and not said)
+        is_hanging = (place.log.log, place.tally.producer_id) in hanging
+        return place.fate in (RecordFate.ABORTED, RecordFate.LOST) or (place.fate is RecordFate.OPEN and not is_hanging)
     if attempt.reported is ReportedEnd.ABORTED:
         return place.fate in (RecordFate.VISIBLE, RecordFate.COMMITTED)
     return attempt.reported is ReportedEnd.NO_TRANSACTION and place.fate in (RecordFate.ABORTED, RecordFate.LOST)

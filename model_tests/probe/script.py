@@ -114,7 +114,7 @@ class ScriptAction:
             JOIN: f"a member joins{f' as {self.instance}' if self.instance else ''}",
             Api.FETCH: f"fetch {self.partition} {'read_committed' if self.committed_only else 'read_uncommitted'}",
         }
-        said = parts.get(self.api, f"{self.who}: {self.api}" if self.who else self.api)
+        line = parts.get(self.api, f"{self.who}: {self.api}" if self.who else self.api)
         special = {
             "both partitions": self.both,
             f"identity of {self.of}": self.of and not (self.both and self.api == Api.PRODUCE),
@@ -128,7 +128,7 @@ class ScriptAction:
             "verifies": self.verifies,
             "by a broker": self.by_broker and not self.verifies,
         }
-        return ", ".join((said, *(words for words, holds in special.items() if holds)))
+        return ", ".join((line, *(words for words, holds in special.items() if holds)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,7 +72,7 @@ LINKS: Final = (
     ChainLink(
         "replicas",
         "An elected leader has what is committed, which is all that the partition asks of an election.",
-        _named(replication=("leader_has_what_is_committed",), kept=("elected_leader_keeps_committed",)),
+        _named(replication=("leader_has_committed_records",), kept=("elected_leader_keeps_committed",)),
         _named(durable=("election_assumes_no_more",)),
         "spec.systems.links.keeps_committed",
         (assume.COMMITTED_SURVIVES,),

@@ -43,7 +43,7 @@ class ProduceAroundLog:
         )
 
 
-def log_is_asked_about_what_is_whole(of: ProduceAroundLog) -> Term:
+def only_whole_requests_reach_the_log(of: ProduceAroundLog) -> Term:
     """The log gets one batch for an existing partition, of at most one transaction, with a known value of acks.
 
     A request that is refused earlier gets an error, and no offset.
@@ -105,7 +105,7 @@ def produce_is_answered_truly(
     )
 
 
-def unknown_producer_starts_as_its_release_says(profile: Profile, request: AppendRequest) -> Term:
+def unknown_producer_starts_by_release(profile: Profile, request: AppendRequest) -> Term:
     """Of a producer that a partition does not know any first batch is taken, or one that starts at 0 alone.
 
     Any other gets UNKNOWN_PRODUCER_ID in releases that have the code, and else OUT_OF_ORDER_SEQUENCE_NUMBER.
@@ -134,11 +134,11 @@ _BATCH: Final[About] = (("entry", ProducerEntry), ("request", AppendRequest), ("
 def produce_facts() -> tuple[Fact, ...]:
     """For the newest release, and for older ones of how a producer that is not known may start."""
     return (
-        stated(log_is_asked_about_what_is_whole, rules.SEQ_WELL_FORMED, (("of", ProduceAroundLog),)),
+        stated(only_whole_requests_reach_the_log, rules.SEQ_WELL_FORMED, (("of", ProduceAroundLog),)),
         stated(only_whole_batches_are_taken, rules.SEQ_WELL_FORMED, _BATCH, NEWEST),
         stated(produce_is_answered_truly, rules.SEQ_DUPLICATE_WINDOW, (*_BATCH, ("of", ProduceAroundLog)), NEWEST),
         *(
-            stated(unknown_producer_starts_as_its_release_says, rules.SEQ_FIRST, (("request", AppendRequest),), profile)
+            stated(unknown_producer_starts_by_release, rules.SEQ_FIRST, (("request", AppendRequest),), profile)
             for profile in (NEWEST, KAFKA_2_4, KAFKA_0_11)
         ),
     )

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import Final
 
-from model_tests.mutants.defects.planted import Planted, defect
+from model_tests.mutants.defects.hunting import Planted, defect
 from reference.broker.group_requests import MemberClaim, Offsets
 from reference.broker.transaction_metadata import TopicPartition
-from reference.client import completed_fetch, consumer, transaction_errors, transaction_manager
-from reference.client.completed_fetch import records_from
+from reference.client import consumer, transaction_errors, transaction_manager
+from reference.client.consumer import records_from
 from reference.client.coordinator_channel import CoordinatorChannel, Outgoing, PendingResult
 from reference.client.coordinator_requests import EndTxn
 from reference.client.partition_queue import PartitionQueue, ProducerBatch
@@ -179,11 +179,11 @@ OF_TRANSACTIONAL_CLIENT: Final[tuple[Planted, ...]] = (
     ),
     defect("aborted records are delivered", rules.LSO_READ_COMMITTED, consumer, "delivered", deliver_everything),
     defect("markers are delivered", rules.LSO_READ_COMMITTED, consumer, "delivered", deliver_markers),
-    defect("once aborted, always aborted", rules.LSO_READ_COMMITTED, completed_fetch, "ends_aborted", never_ends),
+    defect("once aborted, always aborted", rules.LSO_READ_COMMITTED, consumer, "ends_aborted", never_ends),
     defect(
         "any batch ends an aborted transaction",
         rules.LSO_READ_COMMITTED,
-        completed_fetch,
+        consumer,
         "ends_aborted",
         any_marker_ends,
     ),

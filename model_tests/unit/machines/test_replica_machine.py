@@ -8,8 +8,8 @@ from model_tests.machines.replica_events import ReplicaRun, run_replicas
 from model_tests.machines.replica_machine import ReplicaMachine
 from model_tests.machines.replica_watch import REPLICA_RULES
 from model_tests.machines.rule_counts import Ledger
+from model_tests.mutants.defects.hunting import Planted
 from model_tests.mutants.defects.of_replicas import OF_REPLICAS, hunt_in_replicas, true_replicas
-from model_tests.mutants.defects.planted import Planted
 from model_tests.mutants.part import caught, survival
 from reference.tape import Tape
 from spec import rules
@@ -57,7 +57,7 @@ def test_a_number_names_its_run() -> None:
     for _ in range(2):
         run = ReplicaRun(7, Ledger())
         for number in range(20):
-            run.nothing_goes_wrong(Tape.of_number(number))
+            run.no_failure_happens(Tape.of_number(number))
         rows.append(run.world.recorder.rows)
 
     assert rows[0] == rows[1]
