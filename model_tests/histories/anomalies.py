@@ -188,6 +188,10 @@ class AnomalyCases:
     describe: Callable[[int, Severity], Anomaly]
     judged: int
 
+    def count(self, severity: Severity) -> int:
+        """How many cases are as grave."""
+        return int((self.severity == SEVERITIES.index(severity)).sum())
+
     def examples(self, most: int) -> list[Anomaly]:
         """The first cases, the gravest first."""
         order = np.argsort(self.severity, kind="stable")[:most]

@@ -73,7 +73,7 @@ class _Program:
             self._building.tick()
             operation = self._building.operation(self._process, self._line, OperationResult.OK, "poll", 0)
             for key, offset, value in taken:
-                self._building.gives(operation, 0, key, offset, value)
+                self._building.gives(operation, key, offset, value)
 
     def _event(self, event: Mapping[str, Any]) -> None:
         name = event.get("name", "")
@@ -88,7 +88,7 @@ class _Program:
         key, offset, value = _partition(event), _offset(event["offset"]), event["value"]
         self._building.tick()
         operation = self._building.operation(self._process, self._line, OperationResult.OK, "send", 0, atomic=False)
-        self._building.sends(operation, 0, key, offset, value)
+        self._building.sends(operation, key, offset, value)
 
     def _not_sent(self, _event: Mapping[str, Any]) -> None:
         """It is not known whether it is written, nor in which partition."""

@@ -21,13 +21,13 @@ from model_tests.histories.operations import Facts, Integers, OperationResult
 from model_tests.histories.severity import Severity
 
 
-def of_records(order: LogOrder, *, read_committed: bool) -> Iterator[AnomalyCases]:
+def of_records(order: LogOrder) -> Iterator[AnomalyCases]:
     """Every class that is about single records."""
     words = Describing(order)
     yield _duplicate(order, words)
     yield _inconsistent(order, words)
-    yield _aborted_read(order, words, VIOLATION if read_committed else SUSPICIOUS)
-    yield _precommitted_read(order, words, VIOLATION if read_committed else SUSPICIOUS)
+    yield _aborted_read(order, words, VIOLATION if order.history.read_committed else SUSPICIOUS)
+    yield _precommitted_read(order, words, VIOLATION if order.history.read_committed else SUSPICIOUS)
     yield _lost_write(order, words)
     yield _unseen(order, words)
 

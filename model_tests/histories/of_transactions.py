@@ -22,10 +22,10 @@ from model_tests.histories.operations import Facts, Integers, OperationResult
 from model_tests.histories.severity import Severity
 
 
-def of_transactions(order: LogOrder, *, read_committed: bool) -> Iterator[AnomalyCases]:
+def of_transactions(order: LogOrder) -> Iterator[AnomalyCases]:
     """Torn transactions, and offsets that are committed without their outputs or with an abort."""
     gone = lost(order)
-    yield _torn(order, gone, read_committed=read_committed)
+    yield _torn(order, gone)
     yield _without_outputs(order, gone)
     yield _of_aborted(order)
     yield _consumed_twice(order)
@@ -38,7 +38,7 @@ def _has(order: LogOrder, rows: Facts) -> Facts:
     return found
 
 
-def _torn(order: LogOrder, gone: Facts, *, read_committed: bool) -> AnomalyCases:
+def _torn(order: LogOrder, gone: Facts) -> AnomalyCases:
     history = order.history
     failed = history.outcome == OperationResult.FAIL.value
     aborted = np.zeros(len(order.sent.reported), np.bool_)
@@ -47,7 +47,7 @@ def _torn(order: LogOrder, gone: Facts, *, read_committed: bool) -> AnomalyCases
     of_aborted = _has(order, aborted) & _has(order, ~order.seen) & failed
     operations = np.flatnonzero((of_committed | of_aborted) & history.atomic)
     committed = order.took_effect[operations]
-    grave = VIOLATION if read_committed else SUSPICIOUS
+    grave = VIOLATION if history.read_committed else SUSPICIOUS
     severity = np.where(committed, absent_is(history), grave)
 
     def describe(case: int, reported: Severity) -> Anomaly:

@@ -53,14 +53,12 @@ class OperationRecords:
 
     Attributes:
         operation: row of the operation.
-        mop: which part of the operation it was.
         key: number of the partition.
         offset: -1 where it is not known.
         value: number of the value, -1 where it is not known.
     """
 
     operation: Integers
-    mop: Integers
     key: Integers
     offset: Integers
     value: Integers
@@ -108,6 +106,7 @@ class Operations:
         partial: why what is absent from the history may yet have happened; empty if it is whole.
         aside: lines that could not be read, by reason.
         passed_over: lines that were read and have no records, by what they are.
+        read_committed: its readers were to see committed records only.
     """
 
     index: Integers
@@ -131,6 +130,7 @@ class Operations:
     partial: tuple[str, ...] = ()
     aside: Mapping[str, int] = field(default_factory=dict)
     passed_over: Mapping[str, int] = field(default_factory=dict)
+    read_committed: bool = True
 
     def __len__(self) -> int:
         """The number of operations that have ended, or never will."""

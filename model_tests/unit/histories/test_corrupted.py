@@ -39,11 +39,11 @@ class WrittenHistory:
         for number, (outcome, records) in enumerate(self.sent):
             operation = self._operation(building, READERS + number % 3, outcome)
             for record in records:
-                building.sends(operation, 0, *record)
+                building.sends(operation, *record)
         for reader, records in self.polls:
             operation = self._operation(building, reader, OperationResult.OK)
             for record in records:
-                building.gives(operation, 0, *record)
+                building.gives(operation, *record)
         return found(report_on(building.built(), "made"))
 
     def _operation(self, building: Building, process: int, outcome: OperationResult) -> int:
