@@ -65,15 +65,18 @@ def _torn(order: LogOrder, gone: Facts) -> AnomalyCases:
 def _parted(order: LogOrder, reported: Severity, operation: int, seen: Integers, missed: Integers) -> Anomaly:
     words, sent = Describing(order), order.sent.reported
     (writer,) = words.called(operation)
+    rows = [
+        min(own.tolist(), key=lambda row: (words.key(int(sent.key[row])), int(sent.offset[row])))
+        for own in (seen, missed)
+    ]
     aborted = "" if order.took_effect[operation] else ", which is aborted,"
     behind = ", though readers continued after it" if order.took_effect[operation] else ""
     message = (
-        f"of {writer}{aborted} {_at(order, words, seen[0])} was read, and {_at(order, words, missed[0])} "
+        f"of {writer}{aborted} {_at(order, words, rows[0])} was read, and {_at(order, words, rows[1])} "
         f"was not{behind} ({len(seen)} records read, {len(missed)} not)"
     )
-    rows = [int(seen[0]), int(missed[0])]
     offsets, values = sent.offset[rows].tolist(), sent.value[rows].tolist()
-    return words.anomaly(AnomalyKind.TORN, reported, int(sent.key[missed[0]]), offsets, values, (operation,), message)
+    return words.anomaly(AnomalyKind.TORN, reported, int(sent.key[rows[1]]), offsets, values, (operation,), message)
 
 
 def _at(order: LogOrder, words: Describing, row: int) -> str:
