@@ -1,7 +1,9 @@
 """One history in every form, and its trace in every command: the same findings, by rule and record."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ from model_tests.common.reports import HOLDS, VIOLATED
 from model_tests.histories.anomalies import AnomalyKind
 from model_tests.histories.as_trace import as_trace, from_trace
 from model_tests.histories.from_edn import from_edn
+from model_tests.histories.reading import read_operations
 from model_tests.histories.report import report_on
 from model_tests.histories.severity import Severity
 from model_tests.judging.check_report import StepViolation
@@ -32,10 +35,10 @@ from model_tests.unit.support.client_runs import (
     journal,
     recorded,
     tools,
-    trace,
 )
 from model_tests.unit.traces.conftest import judged_alike
 
+Plant = Callable[[ClientRun, random.Random], None]
 Finding = tuple[str, str, str, tuple[int, ...]]
 """Rule, class, partition and offsets."""
 
@@ -51,12 +54,12 @@ def _rule(report: AuditReport, kind: AnomalyKind) -> str:
     return next(one.rule.id for one in report.clients.classes if one.kind is kind)
 
 
-def of_steps(violations: tuple[StepViolation, ...]) -> set[Finding]:
+def of_steps(violations: Iterable[StepViolation]) -> set[Finding]:
     """What the check of a trace finds, or its replay."""
     return {(one.rule, one.guard, one.values["partition"], tuple(one.values["offsets"])) for one in violations}
 
 
-def planted(seed: int, plant: Callable[[ClientRun, random.Random], None] | None, *, transactional: bool) -> ClientRun:
+def planted(seed: int, plant: Plant | None, *, transactional: bool) -> ClientRun:
     """A run in which something goes wrong, if anything."""
     chance = random.Random(seed)
     run = drawn(chance, transactional)
@@ -65,31 +68,59 @@ def planted(seed: int, plant: Callable[[ClientRun, random.Random], None] | None,
     return run
 
 
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("plant", [None, *PLANTED])
-def test_every_form_has_the_same_findings_in_every_command(
-    plant: Callable[[ClientRun, random.Random], None] | None, seed: int, tmp_path: Path
-) -> None:
-    """EDN, journal, what `eos record` writes, and lines of system tests; audit, check and replay."""
-    for transactional in (True, False):
+@dataclass(frozen=True, slots=True)
+class WrittenForm:
+    """One run in one form, with its trace.
+
+    Attributes:
+        expected: what the audit finds in the run as EDN.
+        trace: file of the trace, whose number is that of the form.
+    """
+
+    name: str
+    plant: Plant | None
+    expected: set[Finding]
+    given: AuditOptions
+    trace: Path
+
+
+def written_forms(directory: Path, seeds: range) -> Iterator[WrittenForm]:
+    """Runs of these seeds in which nothing goes wrong, or one thing, in every form that can have them."""
+    for seed, plant, transactional in product(seeds, (None, *PLANTED), (True, False)):
         if not transactional and plant is not None and plant not in ALSO_OUTSIDE:
             continue
-        directory = tmp_path / str(transactional)
-        directory.mkdir()
-        run = planted(seed, plant, transactional=transactional)
-        forms = (edn, journal, recorded) if transactional else (edn, journal, recorded, tools)
-        options = {form: form(run, directory) for form in forms}
-        expected = of_audit(audit(options[edn]))
+        named = f"{seed}-{plant.__name__ if plant else 'sound'}-{transactional}"
+        (directory / named).mkdir()
+        run, expected = planted(seed, plant, transactional=transactional), set[Finding]()
+        for form in (edn, journal, recorded) if transactional else (edn, journal, recorded, tools):
+            given = form(run, directory / named)
+            expected = of_audit(audit(given)) if form is edn else expected
+            number, file = (
+                len(list((directory / "traces").iterdir())),
+                directory / "traces" / f"{named}-{form.__name__}.ndjson",
+            )
+            write_ndjson(as_trace(read_operations(given.history, received=given.received), number), file)
+            yield WrittenForm(file.stem, plant, expected, given, file)
 
-        assert (plant is not None) == bool(expected)
-        assert plant is None or PLANTED[plant] in {rule for rule, *_ in expected}
-        for form, given in options.items():
-            written = trace(given, directory)
-            checked, replayed = check(str(written)), replay(written)
-            found = [of_audit(audit(given)), of_audit(audit(AuditOptions(history=str(written))))]
-            found += [of_steps(checked.violations), of_steps(replayed.violations)]
-            assert found == [expected] * 4, form
-            assert {checked.exit_code, replayed.exit_code} == {VIOLATED if expected else HOLDS}
+
+def test_every_form_has_the_same_findings_in_every_command(tmp_path: Path) -> None:
+    """EDN, journal, what `eos record` writes, and lines of system tests; audit, check and replay."""
+    (tmp_path / "traces").mkdir()
+    forms = list(written_forms(tmp_path, range(2)))
+    checked = check(str(tmp_path / "traces"))
+    of_check: dict[int, list[StepViolation]] = {}
+    for violation in checked.violations:
+        of_check.setdefault(violation.trace, []).append(violation)
+
+    for number, form in enumerate(forms):
+        rules = {rule for rule, *_ in form.expected}
+        assert {PLANTED[form.plant]} <= rules if form.plant else not rules, form.name
+        replayed = replay(form.trace)
+        found = [of_audit(audit(form.given)), of_audit(audit(AuditOptions(history=str(form.trace))))]
+        found += [of_steps(of_check.get(number, [])), of_steps(replayed.violations)]
+        assert found == [form.expected] * 4, form.name
+        assert replayed.exit_code == (VIOLATED if form.expected else HOLDS)
+    assert {form.plant for form in forms} == {None, *PLANTED}
 
 
 @pytest.mark.parametrize("name", [f"{kind}{clean}" for kind in AnomalyKind for clean in (".clean", "")])

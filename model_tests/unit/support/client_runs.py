@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from model_tests.audit.history_command import write_trace
 from model_tests.audit.options import AuditOptions
 from model_tests.histories.operations import OperationResult
 
@@ -211,10 +210,3 @@ def tools(run: ClientRun, directory: Path) -> AuditOptions:
     for name, lines in {**printed, "consumer": consumer}.items():
         (folder / f"{name}.json").write_text("".join(json.dumps(line) + "\n" for line in lines))
     return AuditOptions(history=str(folder))
-
-
-def trace(options: AuditOptions, directory: Path) -> Path:
-    """The same as a trace, written by the audit."""
-    path = directory / f"{Path(options.history).name}.ndjson"
-    write_trace(path, options)
-    return path
