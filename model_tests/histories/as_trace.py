@@ -12,9 +12,10 @@ import numpy as np
 
 from model_tests.histories.as_journal import partition_of
 from model_tests.histories.building import NOT_REPORTED, Building
-from model_tests.histories.operations import NEVER, Breaks, OperationRecords, OperationResult, Operations, Via
+from model_tests.histories.operations import NEVER, Breaks, OperationRecords, OperationResult, Operations
 from model_tests.traces.history_events import HistoryEvent
 from model_tests.traces.schema import Row, complete
+from spec.judging.judge_clients import ReaderAssignment
 from spec.judging.judge_history import READ_COMMITTED, READ_UNCOMMITTED
 from spec.versions import NEWEST
 from spec.vocabulary import ABSENT
@@ -27,10 +28,10 @@ _OUTCOMES: Final = {
     OperationResult.FAIL: HistoryEvent.FAIL,
 }
 _PLACED: Final = {
-    Via.UNKNOWN: HistoryEvent.UNPLACED,
-    Via.ASSIGN: HistoryEvent.ASSIGNED,
-    Via.SUBSCRIBE: HistoryEvent.SUBSCRIBED,
-    Via.TRACKED: HistoryEvent.TRACKED,
+    ReaderAssignment.UNKNOWN: HistoryEvent.UNPLACED,
+    ReaderAssignment.ASSIGN: HistoryEvent.ASSIGNED,
+    ReaderAssignment.SUBSCRIBE: HistoryEvent.SUBSCRIBED,
+    ReaderAssignment.TRACKED: HistoryEvent.TRACKED,
 }
 NO_ACKS: Final = -2
 """The acks of a row that is no Produce."""
@@ -76,9 +77,9 @@ class _Writing:
         for operation in range(len(history)):
             process = int(history.process[operation])
             client: _Columns = {"client": self._processes[process]}
-            if via.get(process, Via.UNKNOWN) != (now := int(history.via[operation])):
+            if via.get(process, ReaderAssignment.UNKNOWN) != (now := int(history.via[operation])):
                 via[process] = now
-                yield _PLACED[Via(now)], client
+                yield _PLACED[ReaderAssignment(now)], client
             called = client | {
                 "operation": history.names[history.name[operation]],
                 "message": int(history.index[operation]),
@@ -129,7 +130,7 @@ def _by_operation(records: OperationRecords, operations: int) -> list[list[int]]
 
 
 _ENDED: Final[Mapping[str, OperationResult]] = {str(event): outcome for outcome, event in _OUTCOMES.items()}
-_VIA: Final[Mapping[str, Via]] = {str(event): via for via, event in _PLACED.items()}
+_VIA: Final[Mapping[str, ReaderAssignment]] = {str(event): via for via, event in _PLACED.items()}
 
 
 def from_trace(rows: Iterable[Row]) -> Operations:

@@ -22,8 +22,8 @@ from model_tests.histories.operations import (
     OperationRecords,
     OperationResult,
     Operations,
-    Via,
 )
+from spec.judging.judge_clients import ReaderAssignment
 from spec.vocabulary import NO_OFFSET
 
 
@@ -86,7 +86,7 @@ class Building:
         self._sent, self._given = _Columns(4), _Columns(4)
         self._broken, self._reset, self._kept = _Columns(3), _Columns(3), _Columns(3)
         self._from_start: set[int] = set()
-        self._via: dict[int, Via] = {}
+        self._via: dict[int, ReaderAssignment] = {}
         self._count = 0
 
     def tick(self) -> int:
@@ -130,7 +130,7 @@ class Building:
             atomic: its records are in one transaction.
         """
         completed = self.now if ends else NEVER
-        via = self._via.get(process, Via.UNKNOWN)
+        via = self._via.get(process, ReaderAssignment.UNKNOWN)
         number = self._names.number(name)
         self._operations.add(index, process, outcome, invoked, completed, atomic, via, number)
         self._count += 1
@@ -144,7 +144,9 @@ class Building:
         """A record that a reader was given, likewise."""
         self._given.add(operation, self._keys.number(key), offset, self._value(value))
 
-    def begins_anew(self, process: int, via: Via, keys: Iterable[object], *, at_start: bool = False) -> None:
+    def begins_anew(
+        self, process: int, via: ReaderAssignment, keys: Iterable[object], *, at_start: bool = False
+    ) -> None:
         """A process is to read these partitions and no others; it continues where it was, or begins at the start.
 
         Args:
@@ -173,7 +175,7 @@ class Building:
         """Some process reads a partition from its start."""
         self._from_start.add(self._keys.number(key))
 
-    def breaks(self, process: int, via: Via | None, keys: Iterable[object]) -> None:
+    def breaks(self, process: int, via: ReaderAssignment | None, keys: Iterable[object]) -> None:
         """A process was given or loses partitions: it need not read on in them."""
         if via is not None:
             self._via[process] = via

@@ -14,14 +14,15 @@ from typing import Any, Final
 
 from model_tests.histories.building import Building, reported_offset
 from model_tests.histories.edn import UnreadForm, forms
-from model_tests.histories.operations import OperationResult, Operations, Via
+from model_tests.histories.operations import OperationResult, Operations
+from spec.judging.judge_clients import ReaderAssignment
 
 _OUTCOMES: Final = {":ok": OperationResult.OK, ":info": OperationResult.INFO, ":fail": OperationResult.FAIL}
 _TRANSACTIONS: Final = (":send", ":poll", ":txn")
 _NOT_INVOKED: Final[tuple[int, int, Mapping[str, Any]]] = (0, 0, {})
 """An operation whose beginning the history does not have may have begun at any time."""
 
-_PLACING: Final = {":assign": Via.ASSIGN, ":subscribe": Via.SUBSCRIBE}
+_PLACING: Final = {":assign": ReaderAssignment.ASSIGN, ":subscribe": ReaderAssignment.SUBSCRIBE}
 
 _MISSING: Final = "operations are missing: the indices have gaps"
 

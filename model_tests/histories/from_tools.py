@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from model_tests.histories.building import NOT_REPORTED, Building, reported_offset
-from model_tests.histories.operations import OperationResult, Operations, Via
+from model_tests.histories.operations import OperationResult, Operations
+from spec.judging.judge_clients import ReaderAssignment
 
 _SUMMARIES: Final = "polls have no more than their first and last offset, and gaps between them"
 _MOST_IN_ONE: Final = 10_000_000
@@ -120,7 +121,7 @@ class _Program:
         """What follows need not go on behind what was given before."""
         self.polled()
         self._building.tick()
-        self._building.breaks(self._process, Via.TRACKED, keys)
+        self._building.breaks(self._process, ReaderAssignment.TRACKED, keys)
 
 
 def _partition(event: Mapping[str, Any]) -> tuple[str, int]:

@@ -30,21 +30,11 @@ MOST: Final = 2**63 - 1
 
 @unique
 class OperationResult(IntEnum):
-    """The answer that the client got to an operation in the end."""
+    """The answer that the client got to an operation in the end, by the numbers of `ClientAnswer`."""
 
     OK = 0
     INFO = 1  # it is not known whether it happened
     FAIL = 2  # it did not happen
-
-
-@unique
-class Via(IntEnum):
-    """How a process came to the partitions that it reads."""
-
-    UNKNOWN = 0
-    ASSIGN = 1  # it chose them: they stay its own
-    SUBSCRIBE = 2  # its group chose for it, and may choose anew between two polls
-    TRACKED = 3  # likewise, and the history has each time that it did
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +84,7 @@ class Operations:
         invoked: place in the history at which it began.
         completed: place at which it ended, `NEVER` if it did not.
         atomic: its records are in one transaction.
-        via: `Via` of the process at that time.
+        via: `ReaderAssignment` of the process at that time.
         name: what it is called (`:txn`), by operation.
         sent: records that were to be sent.
         given: records that a reader was given.
@@ -131,6 +121,11 @@ class Operations:
     aside: Mapping[str, int] = field(default_factory=dict)
     passed_over: Mapping[str, int] = field(default_factory=dict)
     read_committed: bool = True
+
+    @property
+    def whole(self) -> bool:
+        """Whether what is absent from it did not happen."""
+        return not self.partial
 
     def __len__(self) -> int:
         """The number of operations that have ended, or never will."""
