@@ -19,7 +19,6 @@ from spec.judging.judge_clients import (
     ClientAnswer,
     ClientVerdict,
     RecordFate,
-    TransactionFates,
     judge_answer,
     judge_fates,
     judge_owner,
@@ -139,6 +138,7 @@ def _judge(
     """One attempt: the first thing that contradicts the answer that its client got."""
     attempt = history.attempts[number]
     reported, own = _ANSWERS[attempt.reported].value, identities.get(attempt.transactional_id)
+    fates = {place.fate for place in places}
     of_places = [(place, _records(reported, place, own, hanging)) for place in places]
     wrong = [place for place, records in of_places if judge_answer(records) != HOLDS]
     others = [place for place, records in of_places if judge_owner(records) != HOLDS]
@@ -149,7 +149,7 @@ def _judge(
     elif others:
         what = f"{_reported(attempt)} at offsets that now have records of another producer"
         yield _finding(_rule(attempt), history, number, others, what, Severity.VIOLATION)
-    elif judge_fates(_fates(reported, places)) != HOLDS:
+    elif judge_fates(RecordFate.ABORTED in fates, bool(fates & {RecordFate.VISIBLE, RecordFate.COMMITTED})) != HOLDS:
         what = "the client does not know the outcome; some of its records are committed, others aborted"
         yield _finding(rules.TXN_ATOMIC, history, number, places, what, Severity.VIOLATION)
 
@@ -170,12 +170,6 @@ def _records(
     producer = place.tally.producer_id
     foreign = bool(own) and producer >= 0 and producer not in (own or ())
     return AnsweredRecords(answer, place.tally.fate, (place.log.log, producer) in hanging, foreign)
-
-
-def _fates(answer: int, places: Sequence[TallyInLog]) -> TransactionFates:
-    fates = {place.fate for place in places}
-    committed = bool(fates & {RecordFate.VISIBLE, RecordFate.COMMITTED})
-    return TransactionFates(answer, RecordFate.ABORTED in fates, committed)
 
 
 def _rule(attempt: JournalTransaction) -> Rule:

@@ -205,7 +205,7 @@ def _contradicted(sent: tuple[Integers, Integers], given: tuple[Integers, Intege
     width = 1 + _last(spot, spot_given)
     confirmed = np.isin(record * width + spot, record_given[known] * width + spot_given[known])
     taken, read = among(spot, spot_given[known]), among(record, record_given[known])
-    verdict = judge_acknowledged(AcknowledgedOffset((record >= 0) & (spot >= 0), taken, read, confirmed))
+    verdict = judge_acknowledged(AcknowledgedOffset(taken, read, confirmed))
     found: Facts = verdict == ClientVerdict.VIOLATED.value
     return found
 

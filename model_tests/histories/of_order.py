@@ -79,7 +79,7 @@ def _within(order: LogOrder) -> Iterator[AnomalyCases]:
         if rows is order.given:
             pairs = pairs.where(~broken_within(order.history, rows.reported, pairs.after))
         for kind, decision in kinds.items():
-            yield _cases(order, rows, kind, pairs, decision(NextRecord(pairs.distance, within=True)), len(joined))
+            yield _cases(order, rows, kind, pairs, decision(NextRecord(pairs.distance)), len(joined))
 
 
 def _runs(rows: Rows, chosen: Facts) -> _Runs:
@@ -102,7 +102,7 @@ def _polls(order: LogOrder) -> Iterator[AnomalyCases]:
     pairs = pairs.where(~_in_group_gap(order, pairs))
     resumed = _goes_on_behind(rows, runs, *_previous(order, rows, runs, np.ones(len(ok), np.bool_)), pairs.after)
     via = history.via[rows.reported.operation[pairs.after]]
-    read = NextRecord(pairs.distance, False, via, resumed, history.whole)
+    read = NextRecord(pairs.distance, via, resumed, history.whole)
     yield _cases(order, rows, AnomalyKind.POLL_SKIP, pairs, judge_read_past(read), len(at))
     yield _cases(order, rows, AnomalyKind.NONMONOTONIC_POLL, pairs, judge_read_back(read), len(at))
 
@@ -144,7 +144,7 @@ def _sends(order: LogOrder) -> AnomalyCases:
     runs = _runs(rows, order.history.outcome != OperationResult.FAIL.value)
     at, before = _previous(order, rows, runs, np.ones(len(runs.first), np.bool_))
     pairs = _pairs(rows, runs.last[before], runs.first[at])
-    verdict = judge_sent_back(NextRecord(pairs.distance, within=False))
+    verdict = judge_sent_back(NextRecord(pairs.distance))
     return _cases(order, rows, AnomalyKind.NONMONOTONIC_SEND, pairs, verdict, len(at))
 
 

@@ -17,7 +17,7 @@ from model_tests.histories.anomalies import (
 from model_tests.histories.group_gaps import consumed, group_gaps, members
 from model_tests.histories.log_order import LogOrder
 from model_tests.histories.of_records import aborted_reads, sent_records
-from model_tests.histories.operations import Facts, Integers, OperationResult
+from model_tests.histories.operations import Facts, Integers
 from model_tests.histories.severity import Severity
 from spec.judging.judge_clients import ReportedTransaction, is_lost, judge_outputs, judge_torn
 
@@ -48,7 +48,6 @@ def _transactions(order: LogOrder, gone: Facts) -> ReportedTransaction:
     return ReportedTransaction(
         atomic=history.atomic,
         took_effect=order.took_effect,
-        failed=history.outcome == OperationResult.FAIL.value,
         seen=_has(order, order.seen),
         lost=_has(order, gone),
         aborted_seen=_has(order, aborted),

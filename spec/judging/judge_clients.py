@@ -94,13 +94,11 @@ class AcknowledgedOffset:
     """The offset at which a record was acknowledged, and what readers were given there.
 
     Attributes:
-        named: the answer names an offset, and the record's value is known.
         taken: some record was given at that offset.
         read: the record was given somewhere.
         confirmed: it was given there.
     """
 
-    named: Term
     taken: Term
     read: Term
     confirmed: Term
@@ -109,8 +107,8 @@ class AcknowledgedOffset:
 @evidences(rules.REPL_COMMITTED_SURVIVES, Layer.AUDIT)
 def judge_acknowledged(acknowledged: AcknowledgedOffset) -> Term:
     """A record that was read was read where it was acknowledged, if anything was read there."""
-    known = all_of(acknowledged.named, acknowledged.taken, acknowledged.read)
-    return _verdict(all_of(known, negate(acknowledged.confirmed)), True, ClientVerdict.UNDECIDED)
+    elsewhere = all_of(acknowledged.taken, acknowledged.read, negate(acknowledged.confirmed))
+    return _verdict(elsewhere, True, ClientVerdict.UNDECIDED)
 
 
 # --- records that were sent -------------------------------------------------------------------------------------
@@ -151,7 +149,7 @@ def is_passed_by(record: WrittenRecord) -> Term:
     A group that passed over it after an abort was not to be given it: what is behind it shows nothing.
     """
     reached = record.place <= choose(record.left_out, record.alone, record.furthest)
-    return all_of(record.placed, negate(record.seen), record.place >= 0, reached)
+    return all_of(record.placed, negate(record.seen), reached)
 
 
 def is_lost(record: WrittenRecord) -> Term:
@@ -217,14 +215,12 @@ class NextRecord:
 
     Attributes:
         distance: how many places the second lies behind the first.
-        within: both are of one operation.
-        assignment: how the process came to the partition (`ReaderAssignment`).
+        assignment: how the process came to the partition (`ReaderAssignment`); -1 where one operation has both.
         resumed: it continues right behind what an operation was given that did not succeed.
-        whole: nothing is missing in the history.
+        whole: nothing is missing between them.
     """
 
     distance: Term
-    within: Term
     assignment: Term = ABSENT
     resumed: Term = False
     whole: Term = True
@@ -239,7 +235,7 @@ def judge_sent_back(sent: NextRecord) -> Term:
 @evidences(rules.SEQ_ORDER, Layer.AUDIT)
 def judge_sent_apart(sent: NextRecord) -> Term:
     """Records of others may lie between two that one operation sends."""
-    return _verdict(all_of(sent.within, sent.distance > 1), False, ClientVerdict.LEGAL)
+    return _verdict(sent.distance > 1, False, ClientVerdict.LEGAL)
 
 
 @evidences(rules.LSO_READ_COMMITTED, Layer.AUDIT)
@@ -252,16 +248,15 @@ def judge_read_back(read: NextRecord) -> Term:
 def judge_read_past(read: NextRecord) -> Term:
     """A reader is given every record between two that it is given."""
     found = _as_assigned(read.distance > 1, read)
-    explained = all_of(read.resumed, negate(read.within), found == ClientVerdict.VIOLATED.value)
+    explained = all_of(read.resumed, found == ClientVerdict.VIOLATED.value)
     return choose(explained, ClientVerdict.LEGAL.value, found)
 
 
 def _as_assigned(breaks: Term, read: NextRecord) -> Term:
     """A group may give a partition to another member between two polls, and take it back."""
     known = all_of(read.whole, negate(read.assignment == ReaderAssignment.UNKNOWN.value))
-    by_group = all_of(negate(read.within), read.assignment == ReaderAssignment.SUBSCRIBE.value)
-    otherwise = _verdict(breaks, any_of(read.within, known), ClientVerdict.UNDECIDED)
-    return choose(all_of(breaks, by_group), ClientVerdict.LEGAL.value, otherwise)
+    by_group = all_of(breaks, read.assignment == ReaderAssignment.SUBSCRIBE.value)
+    return choose(by_group, ClientVerdict.LEGAL.value, _verdict(breaks, known, ClientVerdict.UNDECIDED))
 
 
 # --- transactions -----------------------------------------------------------------------------------------------
@@ -274,9 +269,8 @@ class ReportedTransaction:
     Attributes:
         atomic: they are in one transaction.
         took_effect: it succeeded, or its outcome is unknown and one of them was read.
-        failed: its client got the answer that it is aborted.
         seen: a record was given to a reader.
-        lost: a record is lost.
+        lost: a record is lost, that is known to be in the log.
         aborted_seen: a record that is known to be aborted was given to a reader.
         unseen: a record was given to no reader.
         consumes: it read for a group, too.
@@ -286,7 +280,6 @@ class ReportedTransaction:
 
     atomic: Term
     took_effect: Term
-    failed: Term
     seen: Term
     lost: Term
     aborted_seen: Term
@@ -299,8 +292,8 @@ class ReportedTransaction:
 @evidences(rules.TXN_ATOMIC, Layer.AUDIT)
 def judge_torn(transaction: ReportedTransaction) -> Term:
     """Readers are given all records of a transaction, or none."""
-    of_committed = all_of(transaction.took_effect, transaction.seen, transaction.lost)
-    of_aborted = all_of(transaction.failed, transaction.aborted_seen, transaction.unseen)
+    of_committed = all_of(transaction.seen, transaction.lost)
+    of_aborted = all_of(transaction.aborted_seen, transaction.unseen)
     proven = choose(transaction.took_effect, transaction.whole, transaction.read_committed)
     doubt = choose(transaction.took_effect, ClientVerdict.UNDECIDED.value, ClientVerdict.LEGAL.value)
     found = choose(proven, ClientVerdict.VIOLATED.value, doubt)
@@ -311,8 +304,7 @@ def judge_torn(transaction: ReportedTransaction) -> Term:
 @evidences(rules.OFFSETS_ATOMIC, Layer.AUDIT)
 def judge_outputs(transaction: ReportedTransaction) -> Term:
     """The outputs of a transaction that consumes for a group are committed with its offsets."""
-    lost = all_of(transaction.consumes, transaction.took_effect, transaction.lost)
-    return _verdict(lost, transaction.whole, ClientVerdict.UNDECIDED)
+    return _verdict(all_of(transaction.consumes, transaction.lost), transaction.whole, ClientVerdict.UNDECIDED)
 
 
 # --- answers, compared with logs --------------------------------------------------------------------------------
@@ -364,23 +356,12 @@ def judge_owner(records: AnsweredRecords) -> Term:
     return _verdict(records.foreign, True, ClientVerdict.UNDECIDED)
 
 
-@dataclass(frozen=True, slots=True)
-class TransactionFates:
-    """What became of the records of one transaction in all partitions.
+@evidences(rules.TXN_ATOMIC, Layer.AUDIT)
+def judge_fates(aborted: Term, committed: Term) -> Term:
+    """Records of a transaction are all committed, or all aborted, whatever was answered.
 
-    Attributes:
-        answer: to the transaction (`ClientAnswer`).
-        aborted: some are aborted.
+    Args:
+        aborted: some are aborted, in any partition.
         committed: some are committed.
     """
-
-    answer: Term
-    aborted: Term
-    committed: Term
-
-
-@evidences(rules.TXN_ATOMIC, Layer.AUDIT)
-def judge_fates(fates: TransactionFates) -> Term:
-    """Records of a transaction of unknown outcome are all committed, or all aborted; of a known one each is judged."""
-    unknown = fates.answer == ClientAnswer.UNKNOWN.value
-    return _verdict(all_of(unknown, fates.aborted, fates.committed), True, ClientVerdict.UNDECIDED)
+    return _verdict(all_of(aborted, committed), True, ClientVerdict.UNDECIDED)
