@@ -138,7 +138,7 @@ def _report(steps: StepTable, counts: Sequence[Counted], histories: JudgedHistor
         rules=tuple(summed(_rule_counts(counts), histories.rules)),
         branches=tuple(_branch_counts(counts)),
         violations=with_commands((*_explained(steps, counts), *histories.violations), path),
-        quarantined=tuple(_set_aside(steps, seen)),
+        quarantined=(*_set_aside(steps, seen), *histories.unread),
         known=tuple(_known_counts(counts)),
         passed_over=counted_in((row["kind"], row["count"]) for row in seen),
         coverage=coverage(BranchTally(row["kind"], row["profile"], row["branch"], row["count"]) for row in counts),

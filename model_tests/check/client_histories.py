@@ -12,6 +12,7 @@ from model_tests.histories.report import judge
 from model_tests.histories.severity import Severity
 from model_tests.judging.check_report import RuleCount, StepViolation
 from model_tests.traces.history_events import HISTORY_APIS, OUTCOMES
+from model_tests.traces.quarantine import Quarantined
 from model_tests.traces.schema import Row
 from spec.rules import RULES, Rule
 
@@ -25,12 +26,14 @@ class JudgedHistories:
     Attributes:
         rules: how often each rule was at stake, and violated.
         violations: the first of each class, with the step in which its first operation ended.
+        unread: lines of the histories that could not be read.
     """
 
     def __init__(self, rows: Iterable[Row]) -> None:
         """Judge the rows, which come by trace and in order; those of other apis are left out."""
         self._judged, self._violated = Counter[Rule](), Counter[Rule]()
         self.violations: list[StepViolation] = []
+        self.unread: list[Quarantined] = []
         of_histories = (row for row in rows if row["api"] in HISTORY_APIS)
         for _, own in groupby(of_histories, key=lambda row: int(row["trace"])):
             self._judge(list(own))
@@ -43,7 +46,10 @@ class JudgedHistories:
 
     def _judge(self, rows: Sequence[Row]) -> None:
         ends = [row for row in rows if row["api"] in OUTCOMES]
-        for kind, cases in judge(log_order(from_trace(rows))).items():
+        history = from_trace(rows)
+        where = f"trace {rows[0]['trace']}"
+        self.unread += (Quarantined(f"of a history: {why}", count, where) for why, count in history.aside.items())
+        for kind, cases in judge(log_order(history)).items():
             rule = MEANINGS[kind].rule
             self._judged[rule] += cases.judged
             self._violated[rule] += cases.count(Severity.VIOLATION)

@@ -45,6 +45,8 @@ def form_of(path: str) -> Form:
         return Form.EDN
     if any(journals.CONSOLE.search(line) for line in lines):
         raise BadInput(f"{path} is what a console consumer printed: give it as --received, with the logs")
+    if any(isinstance(event, dict) and "api" in event for event in events(lines)):
+        raise BadInput(f"{path} has steps of brokers: eos check judges them, and what their clients were answered")
     raise BadInput(
         f"{path} is no history that is known: neither operations in EDN ({{:type :ok, ...}}), nor lines of JSON with "
         '"name" (Kafka\'s system tests), "ev" (a journal) or "api" (a trace of a history)'

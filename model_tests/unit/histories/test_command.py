@@ -89,7 +89,7 @@ def test_a_compressed_history_is_read(tmp_path: Path, ending: str) -> None:
         ("", "is empty"),
         ("\n \n", "is empty"),
         ("hello\n", "no history that is known"),
-        ('{"api": "Produce"}\n', "no history that is known"),
+        ('{"api": "Produce"}\n', "eos check judges them"),
         ('{"ev": "producer", "p": "a"}\n', "a journal, which has no readers"),
     ],
 )
