@@ -14,7 +14,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 from tables import Cell, listed, table
 
-from reference.client.drain_rules import Hold
+from reference.client.partition_queue import Hold
 from reference.client.transaction_errors import MEANINGS, ErrorHandling, ProducerRequest
 from spec.vocabulary import ErrorCode
 

@@ -80,7 +80,7 @@ PLACES: Final[Mapping[int, SubjectLocation]] = MappingProxyType(
         ),
         7: SubjectLocation(
             ("seq.state_recoverable",),
-            ("reference/log/producer_state.py", "reference/log/recovery.py", "reference/log/snapshots.py"),
+            ("reference/log/producer_state.py", "reference/log/recovery.py", "reference/log/snapshot_file.py"),
             ("reference/log/test_recovery.py", "machines/test_disk_machine.py"),
             "chapters/seq",
         ),
@@ -107,7 +107,7 @@ PLACES: Final[Mapping[int, SubjectLocation]] = MappingProxyType(
         ),
         12: SubjectLocation(
             ("lso.read_committed", "lso.decided_below", "lso.aborted_index"),
-            ("reference/log/txn_index.py", "reference/client/completed_fetch.py"),
+            ("reference/log/txn_index.py", "reference/client/consumer.py"),
             ("reference/log/test_reading.py", "spec/test_lso.py"),
             "chapters/lso",
         ),

@@ -7,13 +7,13 @@ from typing import Final
 from sphinx.application import Sphinx
 
 from model_tests.mutants import states
-from model_tests.mutants.decisions import crossing_page, crossing_table, table
+from model_tests.mutants.decisions import crossing_page, table
 
 PAGES: Final[Mapping[str, Callable[[], str]]] = MappingProxyType(
     {
         "mutants": lambda: table.page(table.read()),
         "mutant_states": lambda: states.page(states.read()),
-        "crossing": lambda: crossing_page.page(crossing_table.read_cells()),
+        "crossing": lambda: crossing_page.page(crossing_page.read_cells()),
     }
 )
 """What each page says, as Markdown; its file among the docs holds its title alone."""

@@ -67,7 +67,7 @@ DONE_BY: Final[Mapping[str, tuple[str, ...]]] = {
     "lso.decided_below": ("reference/log/producer_state.py: ProducerState.first_unstable",),
     "lso.read_committed": (
         "reference/log/partition.py: Partition.fetch",
-        "reference/client/completed_fetch.py: delivered",
+        "reference/client/consumer.py: delivered",
     ),
     "lso.aborted_index": (
         "reference/log/partition.py: Partition.complete",

@@ -30,9 +30,9 @@ def meanings(module: str, names: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     parts = module.split(".")
     nearest = [shared(".".join(parts[:end])) for end in range(len(parts), 0, -1)]
     for name in names:
-        said = next((meaning[name] for meaning in nearest if name in meaning), None)
-        if said is not None:
-            yield name, said
+        meaning_of_name = next((meaning[name] for meaning in nearest if name in meaning), None)
+        if meaning_of_name is not None:
+            yield name, meaning_of_name
 
 
 def arguments(node: ast.FunctionDef) -> tuple[str, ...]:
@@ -47,4 +47,6 @@ def with_arguments(module: str, node: ast.FunctionDef, docstring: str) -> str:
     known = dict(meanings(module, names))
     if len(names) < MANY or "Args:" in docstring or not known:
         return docstring
-    return "\n".join((docstring, "", "Args:", *(f"    {name}: {said}" for name, said in known.items())))
+    return "\n".join(
+        (docstring, "", "Args:", *(f"    {name}: {meaning_of_name}" for name, meaning_of_name in known.items()))
+    )

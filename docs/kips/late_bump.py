@@ -31,7 +31,7 @@ from spec.versions import NEWEST, Profile
 from spec.vocabulary import ABSENT, ErrorCode
 
 
-def expects_what_is_known(entry: TransactionEntry, request: InitRequest) -> Term:
+def expected_identity_is_known(entry: TransactionEntry, request: InitRequest) -> Term:
     """The identity is the present one, or, while no transaction is open, the one before the last bump."""
     same_id = request.producer_id == entry.producer_id
     present = all_of(same_id, request.producer_epoch == entry.producer_epoch)
@@ -44,7 +44,7 @@ def comparing(taken: ReleaseDecisions, _: Profile) -> ReleaseDecisions:
     """InitProducerId with the whole identity compared; an id without an identity takes any."""
 
     def initialize(entry: TransactionEntry, request: InitRequest) -> Transition:
-        unknown = all_of(request.expects, entry.producer_epoch >= 0, negate(expects_what_is_known(entry, request)))
+        unknown = all_of(request.expects, entry.producer_epoch >= 0, negate(expected_identity_is_known(entry, request)))
         return refused(entry, taken.initialize(entry, request), unknown, ErrorCode.PRODUCER_FENCED)
 
     return replace(taken, initialize=initialize)

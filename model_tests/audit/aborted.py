@@ -265,9 +265,9 @@ class _Judge:
         offset = at if at != ABSENT else int(entries.first[entry])
         producer = producer if producer != ABSENT else int(entries.producer_id[entry])
         message = f"{entries.where(entry)}: {what}"
-        said = (offset, producer, ABSENT, message)
+        fields = (offset, producer, ABSENT, message)
         self.result.findings.append(
-            Finding(rules.LSO_ABORTED_INDEX, Severity.VIOLATION, *said, follows=follows, until=until)
+            Finding(rules.LSO_ABORTED_INDEX, Severity.VIOLATION, *fields, follows=follows, until=until)
         )
 
 
@@ -277,8 +277,8 @@ def undecided_entries(result: AbortedJudgement, log: IndexedLog) -> Iterator[Fin
         (result.beyond, f"the log ends at offset {log.end}, before what these say: its tail was lost or cut off"),
         (result.cleaned, "the log cleaner may have removed what would show it"),
     )
-    for said, why in reasons:
-        if said:
-            offset, first = min(said)
-            message = f"{len(said)} entries of the aborted index, the first {first}: {why}"
+    for fields, why in reasons:
+        if fields:
+            offset, first = min(fields)
+            message = f"{len(fields)} entries of the aborted index, the first {first}: {why}"
             yield Finding(rules.LSO_ABORTED_INDEX, Severity.UNDECIDED, offset, ABSENT, ABSENT, message)

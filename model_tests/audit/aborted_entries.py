@@ -109,8 +109,8 @@ def _finding(segment: int, severity: Severity, unlisted: Sequence[Unlisted], mes
     offset = min(one.first for one in unlisted)
     remedy = REMEDY.format(segment=f"{segment:020}")
     others = tuple(sorted({one.producer_id for one in unlisted}))
-    said = (offset, producer, epoch, message)
-    return Finding(rules.LSO_ABORTED_INDEX, severity, *said, remedy=remedy, others=others)
+    fields = (offset, producer, epoch, message)
+    return Finding(rules.LSO_ABORTED_INDEX, severity, *fields, remedy=remedy, others=others)
 
 
 def _shared(values: Iterable[int]) -> int:

@@ -14,14 +14,14 @@ _NODE: Final = ("node.id=", "broker.id=")
 
 def cluster_of(path: str) -> str:
     """The id of the cluster that a partition's folder belongs to, by the file beside it; empty where none says it."""
-    said = (line.partition("=")[2].strip() for line in _lines(_beside(path)) if line.startswith(_CLUSTER))
-    return next(said, "")
+    stated = (line.partition("=")[2].strip() for line in _lines(_beside(path)) if line.startswith(_CLUSTER))
+    return next(stated, "")
 
 
 def node_of(path: str) -> int:
     """The id of the broker that a folder is of, by the file beside it."""
-    said = (line.partition("=")[2].strip() for line in _lines(_beside(path)) if line.startswith(_NODE))
-    return next((int(one) for one in said if one.isdigit()), ABSENT)
+    stated = (line.partition("=")[2].strip() for line in _lines(_beside(path)) if line.startswith(_NODE))
+    return next((int(one) for one in stated if one.isdigit()), ABSENT)
 
 
 def unread(paths: Iterable[str]) -> list[SegmentDamage]:
@@ -67,11 +67,11 @@ def clusters_of(paths: Sequence[str], named: Mapping[str, Sequence[str]]) -> lis
         named: paths by the name of their cluster.
     """
     given = [(name, where) for name, own in named.items() for path in own if (where := _located(path)) is not None]
-    said = [next((name for name, where in given if _is_under(path, where)), None) for path in paths]
-    written = [None if name is not None else cluster_of(path) for name, path in zip(said, paths, strict=True)]
-    known = {one for one in (*said, *written) if one}
+    stated = [next((name for name, where in given if _is_under(path, where)), None) for path in paths]
+    written = [None if name is not None else cluster_of(path) for name, path in zip(stated, paths, strict=True)]
+    known = {one for one in (*stated, *written) if one}
     rest = next(iter(known)) if len(known) == 1 and not named else UNNAMED
-    return [name or own or rest for name, own in zip(said, written, strict=True)]
+    return [name or own or rest for name, own in zip(stated, written, strict=True)]
 
 
 def _located(path: str) -> Location | None:

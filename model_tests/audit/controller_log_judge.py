@@ -155,18 +155,22 @@ def _judge_in_sync(
     leader = before.leader if change.leader == NO_LEADER_CHANGE else change.leader
     joined = [broker for broker in after if broker not in before.in_sync]
     proposal = Proposal(True, before.leader_epoch, 0, ineligible=any(broker not in alive for broker in joined))
-    said = f"the in-sync set of {before.name} goes from {_listed(before.in_sync)} to {_listed(after)}"
+    transition = f"the in-sync set of {before.name} goes from {_listed(before.in_sync)} to {_listed(after)}"
     if leader != ABSENT and leader not in after:
-        yield _finding(rules.REPL_COMMITTED_SURVIVES, Severity.VIOLATION, offset, f"{said} without leader {leader}")
+        yield _finding(
+            rules.REPL_COMMITTED_SURVIVES, Severity.VIOLATION, offset, f"{transition} without leader {leader}"
+        )
     if set(after) - set(before.replicas):
-        message = f"{said}, but the replicas are {_listed(before.replicas)}"
+        message = f"{transition}, but the replicas are {_listed(before.replicas)}"
         yield _finding(rules.REPL_COMMITTED_SURVIVES, Severity.VIOLATION, offset, message)
     elif not altered(proposal, before.leader_epoch, 0).granted:
         dead = _listed(tuple(broker for broker in joined if broker not in alive))
-        message = f"{said}, though {dead} is fenced, shuts down, or is not registered"
+        message = f"{transition}, though {dead} is fenced, shuts down, or is not registered"
         yield _finding(rules.REPL_COMMITTED_SURVIVES, Severity.VIOLATION, offset, message, "ineligible")
     if not after and not may_leave(1, profile):
-        yield _finding(rules.REPL_COMMITTED_SURVIVES, Severity.VIOLATION, offset, f"{said}: its last member must stay")
+        yield _finding(
+            rules.REPL_COMMITTED_SURVIVES, Severity.VIOLATION, offset, f"{transition}: its last member must stay"
+        )
 
 
 def _next(before: PartitionBefore, profile: Profile) -> Term:

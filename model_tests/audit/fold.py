@@ -18,11 +18,11 @@ from model_tests.audit.resynchronization import (
     begun_anew,
     fills,
     gap_before,
-    goes_back,
     is_broken,
     is_in_place,
     left_of,
     own_sequences,
+    precedes_next_sequence,
 )
 from spec import rules
 from spec.protocol import fence
@@ -177,7 +177,7 @@ class LinkFold:
             return EXPIRED
         if broken.guard not in _EXPLAINED_BY_MISSING:
             return ""
-        if goes_back(broken.before, broken.request):
+        if precedes_next_sequence(broken.before, broken.request):
             return ""
         row, before = int(self._links.row[broken.number]), self._data_before(broken.number)
         if self._holes.unreadable_between(before, row):
@@ -226,7 +226,7 @@ class LinkFold:
         raised = known.raised
         if raised is not None and _is_return(raised, broken):
             next_one = bool(self._links.batches.control[raised.number + 1 : broken.number].all())
-            if ahead.goes_on_with(state, request, next_one=next_one):
+            if ahead.restarts_at(state, request, next_one=next_one):
                 raised.returned, known.raised = int(request.base_offset), None
                 return begun_anew(state, request, self._decide)
         best = ahead.best(state, request, aside=aside)

@@ -145,12 +145,12 @@ def _with_offsets(log: "AuditedTransactionLog", finding: Finding) -> Finding:
     ends = batches.base_offset[batches.control & (batches.producer_id == finding.producer_id)]
     after = int(max(ends[ends < finding.offset], default=ABSENT))
     before = int(min(ends[ends >= finding.offset], default=batches.last_offset.max(initial=ABSENT) + 1))
-    said = [
+    parts = [
         one
         for one in read_offsets(folder, batches).records
         if after < one.recorded_at <= before and batches.producer_id[one.row] == finding.producer_id
     ]
-    known = worded(said)
-    if not said or known in finding.message:
+    known = worded(parts)
+    if not parts or known in finding.message:
         return finding
     return replace(finding, message=f"{finding.message}; its offsets: {known}")

@@ -218,6 +218,6 @@ def misled(batches: Batches, file: LeaderEpochFile, log_start: int) -> Misled:
         return Misled()
     row = int(np.argmax(wrong))
     own = max(int(line[row]), 0)
-    said = f"says epoch {epochs[own]} from offset {starts[own]}"
+    entry = f"says epoch {epochs[own]} from offset {starts[own]}"
     has = f"the batch at offset {batches.base_offset[row]} has leader epoch {batches.leader_epoch[row]}"
-    return Misled(int(wrong.sum()), file.positions[own], f"{said}, but {has}")
+    return Misled(int(wrong.sum()), file.positions[own], f"{entry}, but {has}")

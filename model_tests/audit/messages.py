@@ -7,7 +7,7 @@ from itertools import groupby
 from model_tests.audit.findings import Finding
 from model_tests.audit.fold import CLEANED, EXPIRED, Break
 from model_tests.audit.holes import Surroundings
-from model_tests.audit.resynchronization import goes_back
+from model_tests.audit.resynchronization import precedes_next_sequence
 from model_tests.histories.severity import Severity
 from spec import rules
 from spec.protocol import fence, seq
@@ -30,8 +30,8 @@ def unusual_first(request: AppendRequest, elsewhere: tuple[int, ...] = ()) -> Fi
         "accepted before they came again: from then on they are out of order, and their client cannot send them"
     )
     offset, producer_id, epoch = _identity(request)
-    said = (offset, producer_id, epoch, message, "first_sequence")
-    return Finding(rules.SEQ_FIRST, Severity.SUSPICIOUS, *said, elsewhere=elsewhere)
+    fields = (offset, producer_id, epoch, message, "first_sequence")
+    return Finding(rules.SEQ_FIRST, Severity.SUSPICIOUS, *fields, elsewhere=elsewhere)
 
 
 def undecided(breaks: Iterable[Break], around: Surroundings) -> list[Finding]:
@@ -61,8 +61,8 @@ def firsts_after_cleaning(requests: list[AppendRequest]) -> list[Finding]:
         f"(here {requests[0].base_sequence}) after offsets that the log cleaner may have removed: "
         "whether they began at 0 is not in the log"
     )
-    said = (offset, producer_id, epoch, message, "first_sequence")
-    return [Finding(rules.SEQ_FIRST, Severity.UNDECIDED, *said, others=_producers(requests))]
+    fields = (offset, producer_id, epoch, message, "first_sequence")
+    return [Finding(rules.SEQ_FIRST, Severity.UNDECIDED, *fields, others=_producers(requests))]
 
 
 def _producers(requests: Iterable[AppendRequest]) -> tuple[int, ...]:
@@ -80,8 +80,8 @@ def _why(doubt: str, around: Surroundings) -> str:
 
 def _finding(broken: Break, severity: Severity, message: str) -> Finding:
     offset, producer_id, epoch = _identity(broken.request)
-    said = (broken.rule, severity, offset, producer_id, epoch, message, broken.guard)
-    return Finding(*said, late=broken.late, elsewhere=broken.elsewhere)
+    fields = (broken.rule, severity, offset, producer_id, epoch, message, broken.guard)
+    return Finding(*fields, late=broken.late, elsewhere=broken.elsewhere)
 
 
 def _identity(request: AppendRequest) -> tuple[int, int, int]:
@@ -124,7 +124,7 @@ def _out_of_sequence(broken: Break) -> str:
     message = f"sequences {_sequences(broken.request)}, expected {_expected(broken.before)}"
     if broken.late:
         return message
-    if goes_back(broken.before, broken.request):
+    if precedes_next_sequence(broken.before, broken.request):
         return f"{message}: the sequence goes back"
     newest = broken.before.cached[0]
     if not newest.present:

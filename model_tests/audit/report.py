@@ -22,11 +22,11 @@ from model_tests.audit.stalled_lso import HeldBack, held_back
 from model_tests.audit.transactions import TransactionsReport
 from model_tests.audit.transactions_report import (
     ListedTransactions,
+    coordinator_hint,
     listed,
     print_transactions,
     transactions_in_one_line,
     transactions_json,
-    whose_coordinator,
 )
 from model_tests.audit.transactions_summary import PartitionTransactions
 from model_tests.common.reports import HOLDS, NOTHING_JUDGED, VIOLATED, counted
@@ -234,7 +234,7 @@ class AuditReport:
             print_transactions(self.transactions, self.shown, console)
             console.print(Text(transactions_in_one_line(self.transactions)), soft_wrap=True)
         if self.shown.transactional_id and not listed(self.transactions, self.shown):
-            console.print(Text(whose_coordinator(self.shown.transactional_id, self.transactions)), soft_wrap=True)
+            console.print(Text(coordinator_hint(self.shown.transactional_id, self.transactions)), soft_wrap=True)
         if self.history.attempts:
             console.print(Text(self.history.in_one_line()), soft_wrap=True)
         if self.cluster:

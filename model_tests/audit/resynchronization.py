@@ -57,7 +57,7 @@ class Ahead:
         readings += [reading for reading in self._readings(state, request) if not aside and reading.kept]
         return min(readings, key=lambda reading: self.broken(reading, request))
 
-    def goes_on_with(self, state: ProducerEntry, request: AppendRequest, *, next_one: bool) -> bool:
+    def restarts_at(self, state: ProducerEntry, request: AppendRequest, *, next_one: bool) -> bool:
         """Whether the producer begins anew with the batch: that leaves fewer violations than ignoring the batch.
 
         Where no later batch decides, only if it has the next sequence, or is the `next_one` with data.
@@ -133,7 +133,7 @@ def begun_anew(state: ProducerEntry, request: AppendRequest, decide: Decide) -> 
     return replace(alone, txn_first_offset=state.txn_first_offset) if state.in_transaction else alone
 
 
-def goes_back(state: ProducerEntry, request: AppendRequest) -> bool:
+def precedes_next_sequence(state: ProducerEntry, request: AppendRequest) -> bool:
     """The batch has the epoch of its producer, and sequences before the next one."""
     if request.control or state.epoch != request.producer_epoch or not state.cached[0].present:
         return False
@@ -142,7 +142,7 @@ def goes_back(state: ProducerEntry, request: AppendRequest) -> bool:
 
 def gap_before(state: ProducerEntry, request: AppendRequest) -> Gap | None:
     """The sequences that a batch leaves out, of the epoch that its producer is in or of the one that it begins."""
-    if request.control or state.epoch > request.producer_epoch or goes_back(state, request):
+    if request.control or state.epoch > request.producer_epoch or precedes_next_sequence(state, request):
         return None
     known = state.epoch == request.producer_epoch and state.cached[0].present
     if not known and request.base_sequence <= 0:
@@ -189,7 +189,7 @@ def _kind(state: ProducerEntry, request: AppendRequest) -> str:
     """Why a broken batch need not count; empty where there is no such reason."""
     if fence.is_stale(state, request):
         return _STALE
-    return "back" if goes_back(state, request) else ""
+    return "back" if precedes_next_sequence(state, request) else ""
 
 
 def _meant(state: ProducerEntry, request: AppendRequest) -> Iterator[AppendRequest]:

@@ -55,9 +55,9 @@ def reported(snapshot: DerivedFile, wrong: Sequence[SnapshotMismatch], snapshots
     twin = next((other for other in snapshots if _is_copy(other, snapshot)), None)
     if twin is not None:
         message += f"; all is as in {Path(twin.path).name}: the one of them was copied to the other's name"
-    said = (first.offset, ABSENT, ABSENT, message)
+    fields = (first.offset, ABSENT, ABSENT, message)
     others = tuple(sorted({one.producer_id for one in wrong}))
-    return Finding(rules.SEQ_STATE_RECOVERABLE, Severity.VIOLATION, *said, others=others)
+    return Finding(rules.SEQ_STATE_RECOVERABLE, Severity.VIOLATION, *fields, others=others)
 
 
 def _other_id(wrong: Sequence[SnapshotMismatch]) -> tuple[SnapshotMismatch, SnapshotMismatch] | None:
@@ -75,5 +75,5 @@ def _is_copy(other: DerivedFile, snapshot: DerivedFile) -> bool:
 
 def _finding(one: SnapshotMismatch, message: str) -> Finding:
     epoch = one.values["producer_epoch"]
-    said = (one.offset, one.producer_id, epoch, message)
-    return Finding(rules.SEQ_STATE_RECOVERABLE, Severity.VIOLATION, *said, follows=one.follows)
+    fields = (one.offset, one.producer_id, epoch, message)
+    return Finding(rules.SEQ_STATE_RECOVERABLE, Severity.VIOLATION, *fields, follows=one.follows)

@@ -134,7 +134,7 @@ def _held_back(
     at = one.verdict.offsets
     owner = _owner(one, first, transactions.judged)
     known = owner.one.known if owner is not None else None
-    said = known.transactional_id if known is not None else finding.transactional_id if finding is not None else ""
+    known_id = known.transactional_id if known is not None else finding.transactional_id if finding is not None else ""
     is_open = owner is not None and owner.status in (TransactionStatus.OPEN, TransactionStatus.OVERDUE)
     timed = known is not None and is_open and known.started_ms >= 0 and known.timeout_ms < WITHOUT_LIMIT
     return HeldBack(
@@ -144,7 +144,7 @@ def _held_back(
         waiting=one.verdict.waiting_records,
         producer_id=first.producer_id,
         producer_epoch=first.producer_epoch,
-        transactional_id=said,
+        transactional_id=known_id,
         groups=tuple(_groups(first, groups)) if one.topic == OFFSETS_TOPIC else (),
         since_ms=known.started_ms if known is not None and known.started_ms >= 0 else first.first_ms,
         aborted_ms=known.started_ms + known.timeout_ms if known is not None and timed else ABSENT,

@@ -78,9 +78,9 @@ def judge_state(log: PartitionContext, snapshots: list[DerivedFile]) -> StateJud
 
 def undecided_state(result: StateJudgement) -> Iterator[Finding]:
     """One finding for everything that stays undecided for the same reason."""
-    for why, said in result.undecided.items():
-        offset, first = min(said)
-        message = f"{len(said)} facts of producer snapshots, the first: {first}; {why}"
+    for why, facts in result.undecided.items():
+        offset, first = min(facts)
+        message = f"{len(facts)} facts of producer snapshots, the first: {first}; {why}"
         yield Finding(rules.SEQ_STATE_RECOVERABLE, Severity.UNDECIDED, offset, ABSENT, ABSENT, message)
 
 

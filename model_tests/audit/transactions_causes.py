@@ -52,10 +52,10 @@ def with_markers(held: Sequence[Finding]) -> list[Finding]:
     left = list(held)
     for batch in (one for one in held if one.rule is rules.SEQ_WELL_FORMED and one.severity is Severity.VIOLATION):
         lacking = [one for one in left if _lacks(one, batch)]
-        said = "".join(f"; at offset {one.offset} {one.message}" for one in lacking)
+        sentence = "".join(f"; at offset {one.offset} {one.message}" for one in lacking)
         named = next((one.transactional_id for one in lacking if one.transactional_id), batch.transactional_id)
         remedy = next((one.remedy for one in lacking if one.remedy), batch.remedy)
-        merged = replace(batch, message=batch.message + said, transactional_id=named, remedy=remedy)
+        merged = replace(batch, message=batch.message + sentence, transactional_id=named, remedy=remedy)
         left = [merged if one is batch else one for one in left if one not in lacking]
     return left
 
@@ -93,8 +93,8 @@ def _together(cause: Finding, of_it: Sequence[Finding], held: list[Finding]) -> 
         return held
     more = f", and {len(of_it) - 1} more" if len(of_it) > 1 else ""
     others = dict.fromkeys((*cause.others, *(one.producer_id for one in of_it)))
-    said = f"{cause.message}; and so {of_it[0].rule.id} at offset {of_it[0].offset}: {of_it[0].message}{more}"
-    merged = replace(cause, message=said, others=tuple(one for one in others if one != cause.producer_id))
+    sentence = f"{cause.message}; and so {of_it[0].rule.id} at offset {of_it[0].offset}: {of_it[0].message}{more}"
+    merged = replace(cause, message=sentence, others=tuple(one for one in others if one != cause.producer_id))
     return [merged if one is cause else one for one in held if one not in of_it]
 
 

@@ -129,7 +129,7 @@ def transactions_json(report: TransactionsReport, shown: ListedTransactions) -> 
     }
 
 
-def whose_coordinator(transactional_id: str, report: TransactionsReport) -> str:
+def coordinator_hint(transactional_id: str, report: TransactionsReport) -> str:
     """Where the transactions of an id are of which none is here."""
     partition = coordinator_of(transactional_id, report.ids, report.coordinators)
     if partition == ABSENT:

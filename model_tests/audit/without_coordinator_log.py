@@ -49,8 +49,8 @@ def _mixed(rule: Rule, ended: MarkedData, first: DataRun, last: DataRun) -> Find
         f"{ended.marker.producer_epoch} at offset {ended.marker.offset}: "
         + ("the first one's marker is missing" if unended else "the later one is of no registered transaction")
     )
-    said = (run.first_offset, run.producer_id, run.producer_epoch, message)
-    return Finding(rule, Severity.VIOLATION, *said, follows=(first.first_offset,))
+    fields = (run.first_offset, run.producer_id, run.producer_epoch, message)
+    return Finding(rule, Severity.VIOLATION, *fields, follows=(first.first_offset,))
 
 
 def _raises(ended: MarkedData, run: DataRun) -> bool:

@@ -64,8 +64,8 @@ def timed(master: str, rounds: int, small: Path, *batches: Path, driver_memory: 
     """Time the check of each batch in one session of a process of its own."""
     command = [sys.executable, "-m", "model_tests.bench.checking", master, str(rounds), str(small), *map(str, batches)]
     environment = os.environ | {_ARGUMENTS: f"--driver-memory {driver_memory} pyspark-shell"}
-    said = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True).stdout
-    return [CheckTiming(**timing) for timing in json.loads(said.splitlines()[-1])]
+    output = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True).stdout
+    return [CheckTiming(**timing) for timing in json.loads(output.splitlines()[-1])]
 
 
 def _timing(path: str, master: str, rounds: int) -> CheckTiming:

@@ -38,10 +38,10 @@ def _family() -> list[dict[str, str]]:
 def _times(process: str) -> list[str]:
     """Ticks in user and system mode, its own and those of children that have ended."""
     try:
-        said = (PROCESSES / process / "stat").read_text()
+        fields = (PROCESSES / process / "stat").read_text()
     except OSError:  # the process has ended meanwhile
         return []
-    return said.rpartition(")")[2].split()[11:15]
+    return fields.rpartition(")")[2].split()[11:15]
 
 
 def _statuses() -> Iterator[dict[str, str]]:

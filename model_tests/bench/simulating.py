@@ -38,8 +38,8 @@ class SparkSimulationTiming:
 def timed(traces: int, rounds: int, scratch: Path) -> SparkSimulationTiming:
     """Time so many traces each way, in a process of its own."""
     command = [sys.executable, "-m", "model_tests.bench.simulating", str(traces), str(rounds), str(scratch)]
-    said = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
-    return SparkSimulationTiming(**json.loads(said.splitlines()[-1]))
+    output = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+    return SparkSimulationTiming(**json.loads(output.splitlines()[-1]))
 
 
 def _on_spark(traces: int, out: Path) -> float:

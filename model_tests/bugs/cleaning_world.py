@@ -5,10 +5,9 @@ from collections.abc import Sequence as Listed
 from typing import Final
 
 from model_tests.bugs.world import GhostViolation
-from reference.broker.markers import TxnMarker, write_marker
+from reference.broker.marker_channel import TxnMarker, write_marker
 from reference.log.batch import RecordBatch, data_batch
-from reference.log.cleaned_transactions import CleanedTransactions
-from reference.log.cleaner import BatchCleaner, KeyMap, last_records
+from reference.log.cleaner import BatchCleaner, CleanedTransactions, KeyMap, last_records
 from reference.log.partition import Partition
 from reference.log.producer_entry import NO_GUARD
 from reference.log.record import Record, control_key

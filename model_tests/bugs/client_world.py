@@ -35,7 +35,7 @@ class ClientWorld:
         return {
             "client_sends": self.client_sends,
             "leader_appends": self.leader_appends,
-            "client_hears": self.client_hears,
+            "client_receives_answer": self.client_receives_answer,
             "leader_refuses": self.leader_refuses,
             "client_raises_epoch": self.client_raises_epoch,
         }
@@ -51,7 +51,7 @@ class ClientWorld:
         if self._append(attempt):
             raise Diverged("the leader recognises the batch as a duplicate [seq.duplicate_window]")
 
-    def client_hears(self, partition: int) -> None:
+    def client_receives_answer(self, partition: int) -> None:
         """The answer about the lowest batch in flight arrives."""
         attempt = self._attempt(partition, self._lowest(partition).ordinal)
         result = self.leaders[partition].append(attempt.records)

@@ -15,7 +15,7 @@ from reference.broker.group_requests import (
     SyncRequest,
 )
 from reference.broker.ids import ProducerIdentity
-from reference.broker.markers import TxnMarker
+from reference.broker.marker_channel import TxnMarker
 from reference.broker.transaction_metadata import BUMPS_EPOCH, TopicPartition
 from reference.clock import Clock
 from reference.errors import Refusal

@@ -84,8 +84,8 @@ class JudgedBug:
                 yield f"{self.bug.name} in {case.profile}: the reference does not do what the search says"
         first, unrolled = self.found[0], self.unrolled
         if unrolled is not None and (unrolled.got, unrolled.depth) != (first.got, first.depth):
-            said = f"{unrolled.got} at depth {unrolled.depth}, explicit search {first.got} at {first.depth}"
-            yield f"{self.bug.name} in {first.case.profile}: bounded search says {said}"
+            difference = f"{unrolled.got} at depth {unrolled.depth}, explicit search {first.got} at {first.depth}"
+            yield f"{self.bug.name} in {first.case.profile}: bounded search says {difference}"
 
     def entries(self) -> Iterator[dict[str, object]]:
         """What the report says of each case.

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from model_tests.bugs.world import Diverged, GhostViolation
-from reference.broker.markers import TxnMarker, write_marker
+from reference.broker.marker_channel import TxnMarker, write_marker
 from reference.errors import Refusal
 from reference.log.batch import RecordBatch, blank_batch
 from reference.log.partition import Partition

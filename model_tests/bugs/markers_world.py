@@ -6,7 +6,7 @@ from typing import Final
 from model_tests.bugs.world import Diverged, GhostViolation
 from reference.broker.end_txn import EndTransaction
 from reference.broker.ids import BlockAllocator, ProducerIdManager
-from reference.broker.markers import TxnMarker, write_marker
+from reference.broker.marker_channel import TxnMarker, write_marker
 from reference.broker.transaction_coordinator import TransactionCoordinator
 from reference.broker.transaction_log import TransactionLog
 from reference.broker.transaction_metadata import BUMPS_EPOCH, PREPARED, TopicPartition, TransactionMetadata

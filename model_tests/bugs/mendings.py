@@ -6,9 +6,8 @@ from typing import Final
 
 from model_tests.mutants.defects.planted import Patch, Planted
 from reference.broker import transaction_coordinator
-from reference.broker.identity_checks import check_expected
 from reference.broker.ids import ProducerIdentity
-from reference.broker.transaction_metadata import TransactionEntry, TransactionMetadata
+from reference.broker.transaction_metadata import TransactionEntry, TransactionMetadata, check_expected
 from reference.broker.transaction_state_manager import TransactionStateManager
 from reference.errors import ProducerFenced, UnsupportedVersion
 from spec import rules

@@ -44,7 +44,7 @@ def stream_copied(moment: Moment) -> Iterator[Event]:
     yield DrawnMessage(LEADER, FOLLOWERS, "the first batch" if count == 1 else f"the first {count} batches")
 
 
-def stream_hears(moment: Moment) -> Iterator[Event]:
+def stream_receives_answer(moment: Moment) -> Iterator[Event]:
     """A batch is acknowledged."""
     yield DrawnMessage(LEADER, PRODUCER, f"NONE for {batch_named(moment.at[1])}")
 
@@ -68,8 +68,8 @@ STREAM: Final = ActionNarration(
         "leader_appends": stream_appends,
         "leader_answers": stream_answers,
         "followers_copy": stream_copied,
-        "client_hears_of_append": stream_hears,
-        "client_hears_of_duplicate": stream_hears,
+        "client_receives_acknowledgement": stream_receives_answer,
+        "client_receives_duplicate_answer": stream_receives_answer,
         "leader_forgets": leader_forgets,
     },
 )
@@ -98,7 +98,7 @@ def client_appends(moment: Moment) -> Iterator[Event]:
     yield Note(PARTITIONS[partition], f"the log is {[*before, batch]}")
 
 
-def client_hears(moment: Moment) -> Iterator[Event]:
+def client_receives_answer(moment: Moment) -> Iterator[Event]:
     """The lowest batch in flight is acknowledged."""
     (partition,) = moment.at
     yield DrawnMessage(PARTITIONS[partition], PRODUCER, f"NONE for {batch_named(moment.before.settled(partition))}")
@@ -132,7 +132,7 @@ CLIENT: Final = ActionNarration(
     {
         "client_sends": client_sends,
         "leader_appends": client_appends,
-        "client_hears": client_hears,
+        "client_receives_answer": client_receives_answer,
         "leader_refuses": client_refused,
         "client_raises_epoch": client_raises,
     },

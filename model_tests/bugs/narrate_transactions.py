@@ -176,7 +176,7 @@ def coordinator_fails_over(moment: Moment) -> Iterator[Event]:
     yield state_of(moment)
 
 
-def completion_comes_late(_: Moment) -> Iterator[Event]:
+def late_completion_arrives(_: Moment) -> Iterator[Event]:
     """An operation of the former coordinator is completed."""
     yield Note(COORDINATOR, "the former coordinator's operation is completed, and takes the newer one away")
 
@@ -255,7 +255,7 @@ TRANSACTIONS: Final = ActionNarration(
         "coordinator_aborts": coordinator_aborts,
         "coordinator_completes": coordinator_completes,
         "coordinator_fails_over": coordinator_fails_over,
-        "completion_comes_late": completion_comes_late,
+        "late_completion_arrives": late_completion_arrives,
         "leader_receives": leader_receives,
         "leader_appends": leader_appends,
         "leader_writes_marker": leader_writes_marker,

@@ -31,7 +31,7 @@ Reporter: TypeAlias = Callable[[Moment], Iterator[Event]]
 Preface: TypeAlias = Callable[[SearchCase], Iterator[Event]]
 
 
-def nothing_first(_: SearchCase) -> Iterator[Event]:
+def no_preface(_: SearchCase) -> Iterator[Event]:
     """Most instances need no preface."""
     yield from ()
 
@@ -48,7 +48,7 @@ class ActionNarration:
 
     participants: tuple[str, ...]
     actions: Mapping[str, Reporter]
-    preface: Preface = nothing_first
+    preface: Preface = no_preface
 
 
 def reported(bug: Bug, case: SearchCase, trace: Trace, event: ActionNarration) -> Sequence:

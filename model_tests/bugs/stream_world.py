@@ -33,8 +33,8 @@ class StreamWorld:
             "leader_appends": self.leader_appends,
             "leader_answers": self.leader_answers,
             "followers_copy": lambda *_: None,  # the leader is the only replica
-            "client_hears_of_append": self.client_hears,
-            "client_hears_of_duplicate": self.client_hears,
+            "client_receives_acknowledgement": self.client_receives_answer,
+            "client_receives_duplicate_answer": self.client_receives_answer,
             "leader_forgets": self.leader_forgets,
         }
 
@@ -56,7 +56,7 @@ class StreamWorld:
         if self.leader.log_end > length:
             raise Diverged("the leader appends the batch")
 
-    def client_hears(self, _: int, batch: int) -> None:
+    def client_receives_answer(self, _: int, batch: int) -> None:
         """A batch is acknowledged."""
         self.acknowledged.add(batch)
 

@@ -13,7 +13,7 @@ from model_tests.bugs.world import Diverged, GhostViolation, there
 from reference.broker.coordinator_errors import ConcurrentTransactions, CoordinatorNotAvailable, TransactionAbortable
 from reference.broker.end_txn import EndTransaction
 from reference.broker.ids import BlockAllocator, ProducerIdentity, ProducerIdManager
-from reference.broker.markers import TxnMarker, write_marker
+from reference.broker.marker_channel import TxnMarker, write_marker
 from reference.broker.transaction_coordinator import TransactionCoordinator
 from reference.broker.transaction_log import AppendFault, TransactionLog
 from reference.broker.transaction_metadata import BUMPS_EPOCH, PREPARED, TopicPartition, TransactionMetadata

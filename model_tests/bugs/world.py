@@ -86,14 +86,14 @@ def carry_out(world: CounterexampleWorld, trace: Trace) -> CarriedOut:
         try:
             world.acts[happening.action](*happening.at)
         except (Refusal, Impossible, Diverged) as otherwise:
-            return CarriedOut(refused=f"step {number}, {happening}: {_said(otherwise)}")
+            return CarriedOut(refused=f"step {number}, {happening}: {_reason(otherwise)}")
         broken = world.broken()
         if broken:
             return CarriedOut(broken)
     return CarriedOut(refused=f"every step happens, and then {world.instead()}", happened=True)
 
 
-def _said(otherwise: Exception) -> str:
+def _reason(otherwise: Exception) -> str:
     if isinstance(otherwise, Refusal):
         return str(otherwise)
     return str(otherwise) or type(otherwise).__name__

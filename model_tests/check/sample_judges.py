@@ -23,17 +23,17 @@ JudgedPlace: TypeAlias = tuple[int, int, str]
 
 def sample_of(name: str, requested: int, places: Iterable[JudgedPlace]) -> JudgeSample:
     """The sample, of what the other judge said of each place."""
-    said = sorted(places)
-    differing = [place for place in said if place[2]]
+    text = sorted(places)
+    differing = [place for place in text if place[2]]
     reported = tuple(f"trace {trace}, step {step}: {what}" for trace, step, what in differing[:REPORTED])
-    return JudgeSample(name, requested, len(said), len(differing), reported)
+    return JudgeSample(name, requested, len(text), len(differing), reported)
 
 
 def solved(rows: Sequence[Mapping[str, Any]]) -> list[JudgedPlace]:
     """What the solver says of appends, each with the verdict that its columns gave."""
     wrong = {(row["trace"], row["step"]) for row in disagreements(rows, INTEGERS)}
     reported = dict.fromkeys(wrong, "the solver decides otherwise than Python")
-    reported |= {(row["trace"], row["step"]): f"by the columns {said}" for row, said in differing_verdicts(rows)}
+    reported |= {(row["trace"], row["step"]): f"by the columns {text}" for row, text in differing_verdicts(rows)}
     return [(row["trace"], row["step"], reported.get((row["trace"], row["step"]), "")) for row in rows]
 
 
@@ -49,8 +49,8 @@ def difference(rows: Sequence[Mapping[str, Any]], again: Sequence[Any]) -> tuple
     for row, made in zip(rows, again, strict=False):
         if ndjson_line(row) != ndjson_line(made):
             other = [name for name in BY_NAME if row[name] != made[name]]
-            said = ", ".join(f"{name} is {row[name]!r}, the reference has {made[name]!r}" for name in other[:5])
-            return int(row["step"]), said
+            text = ", ".join(f"{name} is {row[name]!r}, the reference has {made[name]!r}" for name in other[:5])
+            return int(row["step"]), text
     if len(rows) != len(again):
         return min(len(rows), len(again)), f"{len(rows)} steps, the reference makes {len(again)}"
     return ABSENT, ""

@@ -66,6 +66,6 @@ def _executable() -> str | None:
 def _version(java: str | None) -> str:
     if java is None:
         return ""
-    said = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)
-    found = re.search(r'version "([^"]+)"', said.stderr + said.stdout)
+    printed = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)
+    found = re.search(r'version "([^"]+)"', printed.stderr + printed.stdout)
     return found[1] if found else ""

@@ -48,11 +48,11 @@ from model_tests.conform.requests import (
 )
 from reference.broker import transaction_api
 from reference.broker.ids import ProducerIdentity
-from reference.broker.markers import TxnMarker
+from reference.broker.marker_channel import TxnMarker
 from reference.broker.produce import ProduceRequest
 from reference.errors import OffsetOutOfRange, UnknownTopicOrPartition
 from reference.log.partition import READ_COMMITTED, READ_UNCOMMITTED
-from reference.log.segment_bases import DEFAULT_SEGMENT_BYTES
+from reference.log.reading import DEFAULT_SEGMENT_BYTES
 from spec.versions import Profile
 from spec.vocabulary import CoordinatorEpoch, Epoch, ErrorCode, ProducerId, Timestamp
 

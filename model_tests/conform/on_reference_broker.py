@@ -9,7 +9,7 @@ from reference.broker.group_api import OffsetsVerification, TxnOffsetCommitReque
 from reference.broker.group_coordinator import GroupConfig, GroupCoordinator
 from reference.broker.group_log import OffsetsTopic
 from reference.broker.ids import BlockAllocator, ProducerIdentity, ProducerIdManager
-from reference.broker.markers import VERSION_WITH_TRANSACTION_VERSION, TxnMarker, write_marker
+from reference.broker.marker_channel import VERSION_WITH_TRANSACTION_VERSION, TxnMarker, write_marker
 from reference.broker.produce import PartitionAnswer, ProduceRequest, handle_produce
 from reference.broker.transaction_api import OFFSETS_TOPIC
 from reference.broker.transaction_coordinator import CoordinatorConfig, TransactionCoordinator

@@ -16,7 +16,7 @@ from model_tests.conform.requests import RecordedBatch
 from reference.broker import transaction_api
 from reference.broker.produce import PartitionAnswer
 from reference.broker.transaction_metadata import TopicPartition, TransactionMetadata
-from reference.client.completed_fetch import delivered
+from reference.client.consumer import delivered
 from reference.log import sequence
 from reference.log.batch import CONTROL, TRANSACTIONAL, RecordBatch, data_batch
 from reference.log.partition import FetchResult, Partition

@@ -113,8 +113,8 @@ def judged_line(line: SessionLine) -> ReplayedSession | UnreadableSession | None
 
 def lost_line(line: SessionLine) -> ReplayedSession | UnreadableSession | None:
     """What is said of a session at whose replay a process died."""
-    said = lost(line)
-    return ReplayedSession(said, Evidence()) if isinstance(said, ConformReport) else said
+    lost_answer = lost(line)
+    return ReplayedSession(lost_answer, Evidence()) if isinstance(lost_answer, ConformReport) else lost_answer
 
 
 @cache

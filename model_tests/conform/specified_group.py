@@ -3,7 +3,7 @@
 Arguments:
     profile: the recorded build.
     producer: its id.
-    said: the offsets, by partition.
+    entries: the offsets, by partition.
     appended: whether the log took them.
 """
 
@@ -31,16 +31,16 @@ class SpecifiedOffsets:
         """Whether some producer has an offset of the partition pending."""
         return any(pending.get(partition, NO_OFFSET).present for pending in self.pending.values())
 
-    def take(self, said: Mapping[str, OffsetEntry]) -> None:
+    def take(self, entries: Mapping[str, OffsetEntry]) -> None:
         """Offsets that belong to no transaction are in the log."""
-        for partition, entry in said.items():
+        for partition, entry in entries.items():
             known = self.committed.get(partition, NO_OFFSET)
             self.committed[partition] = offsets.committed_after(known, entry)
 
-    def hold(self, producer: int, said: Mapping[str, OffsetEntry], profile: Profile, *, appended: bool) -> None:
+    def hold(self, producer: int, entries: Mapping[str, OffsetEntry], profile: Profile, *, appended: bool) -> None:
         """The log took offsets of a transaction, or refused them."""
         pending = self.pending.setdefault(producer, {})
-        for partition, entry in said.items():
+        for partition, entry in entries.items():
             known = pending.get(partition, NO_OFFSET)
             pending[partition] = offsets.pending_after(known, entry, profile, appended=appended)
 
@@ -83,16 +83,16 @@ class Group:
         others = {each: named for each, named in self.members.items() if instance is None or named != instance}
         self.members = {**others, member: instance}
 
-    def take(self, said: Mapping[str, OffsetEntry]) -> None:
+    def take(self, entries: Mapping[str, OffsetEntry]) -> None:
         """Offsets that belong to no transaction are in the log."""
-        self.memory.take(said)
-        self.log.take(said)
+        self.memory.take(entries)
+        self.log.take(entries)
 
-    def hold(self, producer: int, said: Mapping[str, OffsetEntry], profile: Profile, *, appended: bool) -> None:
+    def hold(self, producer: int, entries: Mapping[str, OffsetEntry], profile: Profile, *, appended: bool) -> None:
         """The log took offsets of a transaction, or refused them."""
-        self.memory.hold(producer, said, profile, appended=appended)
+        self.memory.hold(producer, entries, profile, appended=appended)
         if appended:
-            self.log.hold(producer, said, profile, appended=True)
+            self.log.hold(producer, entries, profile, appended=True)
 
     def end(self, producer: int, *, commits: bool, without: frozenset[str]) -> dict[str, str]:
         """A marker ends what a producer has pending; by partition the name of the guard that decided."""

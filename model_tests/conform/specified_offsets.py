@@ -152,14 +152,14 @@ class SpecifiedGroups:
             self._groups[name] = Group(SpecifiedPartition(self._profile, DEFAULT_SEGMENT_BYTES))
         return self._groups[name]
 
-    def _committed(self, said: Sequence[tuple[str, int]], error: int) -> OffsetsCommitted:
-        errors = {name: committing.of_partition(error, name in self._topics) for name, _ in said}
+    def _committed(self, offsets: Sequence[tuple[str, int]], error: int) -> OffsetsCommitted:
+        errors = {name: committing.of_partition(error, name in self._topics) for name, _ in offsets}
         return OffsetsCommitted({name: ErrorCode(each) for name, each in errors.items()})
 
-    def _hold(self, request: RecordedTxnOffsetCommit, said: Sequence[tuple[str, int]]) -> int:
+    def _hold(self, request: RecordedTxnOffsetCommit, offsets: Sequence[tuple[str, int]]) -> int:
         group = self._group(request.group)
         producer = int(request.producer_id)
-        batch = committing.to_append(producer, request.producer_epoch, len(said), group.partition.log.end)
+        batch = committing.to_append(producer, request.producer_epoch, len(offsets), group.partition.log.end)
         verified = self._verify(group, request, batch)
         refused = ErrorCode.NONE.value if verified is None else verified
         claim = group.claim(request.generation, request.member, request.group_instance_id)
@@ -173,20 +173,20 @@ class SpecifiedGroups:
             logged = self._append(request.group, batch, guarded=verified is not None)
             appended = logged.reply.appended
             error = committing.reported(logged.reply.error, request.version, self._profile)
-            group.hold(producer, _entries(said, batch), self._profile, appended=appended)
+            group.hold(producer, _entries(offsets, batch), self._profile, appended=appended)
         group.entry = groups.after_commit(group.entry, self._profile, recorded=appended, transactional=True)
         return int(error)
 
-    def _take(self, request: RecordedOffsetCommit, said: Sequence[tuple[str, int]]) -> int:
+    def _take(self, request: RecordedOffsetCommit, offsets: Sequence[tuple[str, int]]) -> int:
         group = self._group(request.group)
         claim = group.claim(request.generation, request.member, None)
         requested = CommitRequest(request.version, claim=claim)
         decided = committing.commit(group.entry, requested, self._profile, self._without)
         self._rule(request.group, decided, committing.plain_guards(group.entry, requested, self._profile), _MEMBERS)
         if decided.branch == PASSED:
-            batch = committing.to_append_plain(len(said), group.partition.log.end)
+            batch = committing.to_append_plain(len(offsets), group.partition.log.end)
             self._append(request.group, batch, guarded=False)
-            group.take(_entries(said, batch))
+            group.take(_entries(offsets, batch))
             group.entry = groups.after_commit(group.entry, self._profile, recorded=True, transactional=False)
         return int(decided.error)
 
@@ -247,9 +247,9 @@ def _accepting(*, named: bool, verified: bool) -> tuple[Rule, ...]:
     return (*members, rules.TXN_REGISTERED_BEFORE_DATA) if verified else members
 
 
-def _entries(said: Sequence[tuple[str, int]], batch: AppendRequest) -> dict[str, OffsetEntry]:
+def _entries(offsets: Sequence[tuple[str, int]], batch: AppendRequest) -> dict[str, OffsetEntry]:
     """Each offset with the place of its record, in the order of the request."""
-    return {name: OffsetEntry(offset, batch.base_offset + place) for place, (name, offset) in enumerate(said)}
+    return {name: OffsetEntry(offset, batch.base_offset + place) for place, (name, offset) in enumerate(offsets)}
 
 
 def _reported(group: Group) -> str:

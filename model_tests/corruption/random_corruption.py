@@ -111,10 +111,10 @@ def _retime(rows: list[dict[str, Any]], place: int, chance: Random) -> tuple[int
 
 def _relabel(rows: list[dict[str, Any]], place: int, chance: Random) -> tuple[int, str] | None:
     row = rows[place]
-    said = [name for name in LABELS if row[name] != BY_NAME[name].absent]
-    if not said:
+    labels = [name for name in LABELS if row[name] != BY_NAME[name].absent]
+    if not labels:
         return None
-    column = chance.choice(said)
+    column = chance.choice(labels)
     others = sorted({other[column] for other in rows} - {row[column], BY_NAME[column].absent})
     if not others:
         return None

@@ -28,10 +28,10 @@ def story_of(case: Anomaly, order: LogOrder) -> events.Sequence | None:
     steps = [step for step in (tuple(reported.step(row)) for row in rows) if step]
     if not steps:
         return None
-    said = dict.fromkeys(who for step in steps for event in step for who in event.concerned)
+    participants = dict.fromkeys(who for step in steps for event in step for who in event.concerned)
     order_of = (
-        *(who for who in said if who in reported.processes),
-        *(who for who in said if who not in reported.processes),
+        *(who for who in participants if who in reported.processes),
+        *(who for who in participants if who not in reported.processes),
     )
     title = f"{case.kind} at {_partition(case.key)}"
     return events.Sequence(title, participants_of(steps, order_of), tuple(steps), ending(case))

@@ -144,8 +144,8 @@ def explain_step(row: Mapping[str, Any], rule: Rule) -> StepViolation:
         rule=rule.id,
         guard=names(profile)[expected.branch],
         values={name: row[name] for name in BY_NAME if name in read - allowed.keys()},
-        got={name: _said(name, row[name]) for name in wrong},
-        allowed={name: _said(name, allowed[name]) for name in wrong},
+        got={name: _shown_value(name, row[name]) for name in wrong},
+        allowed={name: _shown_value(name, allowed[name]) for name in wrong},
         replay=replay_command(row),
     )
 
@@ -165,8 +165,9 @@ def explain_coordinator(row: Mapping[str, Any], rule: Rule) -> StepViolation:
         rule=rule.id,
         guard=expected.names[expected.branch],
         values={name: row[name] for name in BY_NAME if name in read - allowed.keys()},
-        got={name: _said(name, row[name]) for name in (*wrong, *partitions)},
-        allowed={name: _said(name, allowed[name]) for name in wrong} | dict.fromkeys(partitions, AS_BEFORE_AND_ASKED),
+        got={name: _shown_value(name, row[name]) for name in (*wrong, *partitions)},
+        allowed={name: _shown_value(name, allowed[name]) for name in wrong}
+        | dict.fromkeys(partitions, AS_BEFORE_AND_ASKED),
         replay=replay_command(row),
     )
 
@@ -234,5 +235,5 @@ def _columns_of_guard(rule: Rule, branch: int, profile: Profile) -> set[str]:
     return set(columns_read(*([listing[branch - 1].applies] if branch else facts)))
 
 
-def _said(name: str, value: Any) -> Any:
+def _shown_value(name: str, value: Any) -> Any:
     return ErrorCode(value).name if name == "error" and value in set(ErrorCode) else value

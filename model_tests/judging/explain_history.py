@@ -40,7 +40,7 @@ def explain_judged(judged: JudgedEvent, rule: Rule, histories: Histories) -> Ite
                 step=judged.row["step"],
                 rule=rule.id,
                 guard=link.name,
-                values={name: _said(judged, name, names) for name in sorted(_read(judged.number, link.name))},
+                values={name: _shown_value(judged, name, names) for name in sorted(_read(judged.number, link.name))},
                 got={},
                 allowed={"only": link.statement},
                 replay=replay_command(judged.row),
@@ -53,7 +53,7 @@ def _read(number: int, name: str) -> frozenset[str]:
     return columns_read(check.at_stake, check.holds)
 
 
-def _said(judged: JudgedEvent, name: str, names: Mapping[int, str]) -> object:
+def _shown_value(judged: JudgedEvent, name: str, names: Mapping[int, str]) -> object:
     """A value as the steps have it, and not the number that a name has in a client event."""
     value = judged.scalar(name)
     return names.get(value, "") if name.removeprefix("previous_") in NAMES else value

@@ -224,7 +224,7 @@ HISTORY_CHAINS: Final[Mapping[int, HistoryChain]] = MappingProxyType(
             _links(
                 history.all_or_nothing,
                 history.as_reported_to_client,
-                history.as_asked_by_client,
+                history.outcome_matches_client,
                 history.offsets_with_outputs,
             ),
             frozenset((EventKind.BEGUN, EventKind.ENDING, EventKind.ENDED, EventKind.TAKEN, EventKind.RESUMED)),

@@ -102,7 +102,7 @@ def decided_below(scalar: Scalar) -> RuleCheck:
 
 
 @evidences(rules.SEQ_REFUSAL_IS_PURE, Layer.TRACE)
-def written_as_said(scalar: Scalar) -> RuleCheck:
+def log_grows_by_append(scalar: Scalar) -> RuleCheck:
     """A log grows by a batch that is appended, and by nothing else."""
     end, before = scalar("after_log_end"), scalar("before_log_end")
     grown = choose(scalar("appended"), before + scalar("last_offset_delta") + 1, before)
@@ -138,7 +138,9 @@ LOG_LINKS: Final = (
         "leader_epoch", rules.REPL_PREFIX_AGREEMENT, same_leader_epoch, "the leader epoch that the step before left"
     ),
     StepLink("stable_within", rules.LSO_MONOTONE, stable_within, "no lower offset unless the log is truncated"),
-    StepLink("written_as_said", rules.SEQ_REFUSAL_IS_PURE, written_as_said, "the batch that was appended, if one was"),
+    StepLink(
+        "log_grows_by_append", rules.SEQ_REFUSAL_IS_PURE, log_grows_by_append, "the batch that was appended, if one was"
+    ),
     StepLink("decided_below", rules.LSO_DECIDED_BELOW, decided_below, "no offset beyond an open transaction's first"),
     StepLink("bounds", rules.LSO_BOUNDS, bounded, "log start <= last stable offset <= high watermark <= log end"),
 )

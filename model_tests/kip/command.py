@@ -9,7 +9,7 @@ from markupsafe import Markup
 from model_tests.common.html_page import html_page
 from model_tests.common.reports import BadInput, writing
 from model_tests.diagrams.sequence_svg import svg_of
-from model_tests.kip.loading import loaded, said_of
+from model_tests.kip.loading import loaded, located_errors
 from model_tests.kip.proving import proved_facts, proved_variant
 from model_tests.kip.report import KipReport, heading
 from model_tests.kip.searching import DrawnRun, controls, searched
@@ -38,7 +38,7 @@ def run(
     """
     variant = _only_instance(loaded(file), instance)
     parts = _parts(only)
-    with said_of(file):
+    with located_errors(file):
         report = KipReport(
             variant,
             facts=proved_facts(variant) if FACTS in parts else None,

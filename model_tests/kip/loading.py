@@ -30,7 +30,7 @@ def loaded(file: Path) -> Variant:
         raise BadInput(f"{file} is no file of Python: its name ends in .py")
     module = module_from_spec(spec)
     sys.modules[name] = module  # dataclasses of the file look for their module there
-    with said_of(file):
+    with located_errors(file):
         try:
             with _beside(file):
                 spec.loader.exec_module(module)
@@ -44,7 +44,7 @@ def loaded(file: Path) -> Variant:
     if not isinstance(found, Variant):
         what = "has no" if found is None else f"has a {type(found).__name__} as its"
         raise BadInput(f"{file} {what} {NAME}: it needs {NAME} = Variant(...) (docs/howto/kip.md)")
-    with said_of(file):
+    with located_errors(file):
         _demand_system(file, found)
     return found
 
@@ -61,7 +61,7 @@ def _beside(file: Path) -> Iterator[None]:
 
 
 @contextmanager
-def said_of(file: Path) -> Iterator[None]:
+def located_errors(file: Path) -> Iterator[None]:
     """What goes wrong in a function of the file is said with its line, and is not the project's own error."""
     try:
         yield

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from model_tests.common.processes import started_anew
-from model_tests.kip.loading import loaded, said_of
+from model_tests.kip.loading import loaded, located_errors
 from model_tests.verify.proved import open_among
 from spec.engines.counterexample import InductionCounterexample, InductionSearch
 from spec.engines.finite import instance_of
@@ -108,7 +108,7 @@ class _ShareDone:
 
 def _share(file: Path, entries: Entries, names: Sequence[str | None]) -> _ShareDone:
     """The obligations of some actions; without a name those of what follows and of the start."""
-    with said_of(file):
+    with located_errors(file):
         system = loaded(file).proved()
         cache = ProofCache(entries)
         prover = Prover(system, kept=cache)

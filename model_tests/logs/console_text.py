@@ -75,23 +75,25 @@ def _objects(text: str) -> Iterator[tuple[str, str]]:
 def _of_kcl(entry: DumpEntry) -> Iterator[tuple[str, int, DumpedRecord]]:
     """The record in a paragraph of `kcl`, with its own place; none where it is of another kind."""
     place, named = _KCL_PLACE.match(entry.text), _KCL_STATE.search(entry.text)
-    said: dict[str, str] = dict(reversed(_KCL_FIELD.findall(entry.text)))
+    fields: dict[str, str] = dict(reversed(_KCL_FIELD.findall(entry.text)))
     if named is not None:
-        key, payload = f"transactionalId={named[1]}", _kcl_state(said) if "State" in said else ""
+        key, payload = f"transactionalId={named[1]}", _kcl_state(fields) if "State" in fields else ""
     else:
-        key = f"[{said.get('Group')},{said.get('Topic')},{said.get('Partition')}]"
-        payload = f"offset={said['Offset']},commitTimestamp={said.get('CommitTimestamp')}" if "Offset" in said else ""
+        key = f"[{fields.get('Group')},{fields.get('Topic')},{fields.get('Partition')}]"
+        payload = (
+            f"offset={fields['Offset']},commitTimestamp={fields.get('CommitTimestamp')}" if "Offset" in fields else ""
+        )
     if place is not None:
         partition = f"{place['topic']}-{place['partition']}"
         yield partition, entry.line, DumpedRecord(int(place["offset"]), key, payload)
 
 
-def _kcl_state(said: Mapping[str, str]) -> str:
+def _kcl_state(fields: Mapping[str, str]) -> str:
     """A state in the words of Kafka's own decoder."""
-    listed = _KCL_TOPIC.findall(said.get("Topics", ""))
+    listed = _KCL_TOPIC.findall(fields.get("Topics", ""))
     partitions = ",".join(f"{topic}-{number}" for topic, numbers in listed for number in numbers.split())
     return (
-        f"producerId:{said.get('ProducerID')},producerEpoch:{said.get('ProducerEpoch')},state={said['State']},"
-        f"partitions=[{partitions}],txnStartTimestamp={said.get('StartTimestamp')},"
-        f"txnLastUpdateTimestamp={said.get('LastUpdateTimestamp')},txnTimeoutMs={said.get('TimeoutMillis')}"
+        f"producerId:{fields.get('ProducerID')},producerEpoch:{fields.get('ProducerEpoch')},state={fields['State']},"
+        f"partitions=[{partitions}],txnStartTimestamp={fields.get('StartTimestamp')},"
+        f"txnLastUpdateTimestamp={fields.get('LastUpdateTimestamp')},txnTimeoutMs={fields.get('TimeoutMillis')}"
     )

@@ -207,16 +207,16 @@ class _Reader:
         self.offset, self.position = ABSENT, 0
         self.waiting: list[_DumpedLine] = []
 
-    def take(self, said: _DumpedLine) -> Iterator[Dumped]:
+    def take(self, dumped: _DumpedLine) -> Iterator[Dumped]:
         """The next line, at once or when it is known what it is."""
-        if self._continues(said):
+        if self._continues(dumped):
             self.waiting.clear()
-            yield from self._read(said)
-        elif self.waiting and said.entry.kind is DumpLine.START and self.waiting[-1].entry.kind is DumpLine.FILE:
-            self.waiting.append(said)
+            yield from self._read(dumped)
+        elif self.waiting and dumped.entry.kind is DumpLine.START and self.waiting[-1].entry.kind is DumpLine.FILE:
+            self.waiting.append(dumped)
             yield from self._believed()
         else:
-            self.waiting.append(said)
+            self.waiting.append(dumped)
             if len(self.waiting) >= _WAITING:
                 yield from self._believed()
 
@@ -227,13 +227,13 @@ class _Reader:
 
     def _believed(self) -> Iterator[Dumped]:
         waiting, self.waiting = self.waiting, []
-        for said in waiting:
-            yield from self._read(said)
+        for dumped in waiting:
+            yield from self._read(dumped)
 
-    def _continues(self, said: _DumpedLine) -> bool:
+    def _continues(self, dumped: _DumpedLine) -> bool:
         """Whether the line is what follows the last one that was read."""
-        open_batch, reported = self.batch, said.fields
-        match said.entry.kind:
+        open_batch, reported = self.batch, dumped.fields
+        match dumped.entry.kind:
             case DumpLine.RECORD:
                 at = _whole(reported, "offset")
                 return open_batch is not None and (open_batch.holds(at) or (at < 0 and not open_batch.complete))
@@ -245,8 +245,8 @@ class _Reader:
                 return follows and self.offset <= _whole(reported, "offset")
         return self.offset == ABSENT and not self.waiting and open_batch is None
 
-    def _read(self, said: _DumpedLine) -> Iterator[Dumped]:
-        entry, reported = said
+    def _read(self, dumped: _DumpedLine) -> Iterator[Dumped]:
+        entry, reported = dumped
         try:
             match entry.kind:
                 case DumpLine.START:
@@ -254,18 +254,18 @@ class _Reader:
                 case DumpLine.FILE:
                     yield from self._begun(entry.line, _name(entry.text))
                 case DumpLine.BATCH:
-                    yield from self._next(_batch(said))
+                    yield from self._next(_batch(dumped))
                 case DumpLine.ALONE:
-                    yield from self._alone(said)
+                    yield from self._alone(dumped)
                 case DumpLine.RECORD:
-                    self._record(said)
+                    self._record(dumped)
                 case DumpLine.INVALID:
                     yield from self._stopped(entry, "bytes at its end are no batches", ABSENT)
                 case DumpLine.FAILED:
                     yield from self._stopped(entry, "kafka-dump-log stopped here", max(self.offset, 0))
         except _Bad as bad:
             yield from self._ended()
-            yield self._unread(said, bad)
+            yield self._unread(dumped, bad)
 
     def _begun(self, line: int, name: str) -> Iterator[Dumped]:
         yield from self._ended()
@@ -289,20 +289,20 @@ class _Reader:
             yield UnreadPart(batch.line, Cost.MISSING, LEFT_OUT, which, self.offset, last)
         self.batch, self.offset, self.position = batch, batch.last_offset + 1, batch.next_position
 
-    def _alone(self, said: _DumpedLine) -> Iterator[Dumped]:
-        own = _batch(said)
+    def _alone(self, dumped: _DumpedLine) -> Iterator[Dumped]:
+        own = _batch(dumped)
         if self.batch is not None and self.batch.alone and self.batch.position == own.position:
             self.batch.last_offset, self.batch.count = own.last_offset, self.batch.count + 1
         else:
             yield from self._next(own)
         self.offset = own.last_offset + 1
-        self._record(said)
+        self._record(dumped)
 
-    def _record(self, said: _DumpedLine) -> None:
+    def _record(self, dumped: _DumpedLine) -> None:
         """A record of the batch before it, in whatever spelling; without a batch it is of one that is missing."""
         if self.batch is None:
             return
-        text, reported = said.entry.text, said.fields
+        text, reported = dumped.entry.text, dumped.fields
         offset = _number(reported, "offset", ABSENT)
         self.batch.records.append(DumpedRecord(offset, _matched(_KEY, text), _matched(_PAYLOAD, text)))
         marker = reported.get("endTxnMarker", "")
@@ -314,8 +314,8 @@ class _Reader:
         yield from self._ended()
         yield UnreadPart(entry.line, Cost.DAMAGE, why, entry.text.partition("\n")[0][:200], offset)
 
-    def _unread(self, said: _DumpedLine, bad: _Bad) -> UnreadPart:
-        entry, reported = said
+    def _unread(self, dumped: _DumpedLine, bad: _Bad) -> UnreadPart:
+        entry, reported = dumped
         alone = _whole(reported, "offset")
         first, last = _whole(reported, "baseOffset", alone), _whole(reported, "lastOffset", alone)
         size, position = _whole(reported, "size"), _whole(reported, "position")
@@ -368,13 +368,13 @@ def _number(reported: Mapping[str, str], name: str, otherwise: int | None = None
     return number
 
 
-def _batch(said: _DumpedLine) -> DumpedBatch:
+def _batch(dumped: _DumpedLine) -> DumpedBatch:
     """The batch of a line of its own, or of a record that has its batch's fields.
 
     Raises:
         _Bad: it is of another format, a field is missing, or a number cannot be.
     """
-    entry, reported = said
+    entry, reported = dumped
     alone = entry.kind is DumpLine.ALONE
     if reported.get("magic", "2") in ("0", "1"):
         raise _Bad("messages before record batches (magic 2) are not judged", cost=Cost.MISSING)

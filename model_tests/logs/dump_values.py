@@ -150,10 +150,10 @@ def _from_text(record: DumpedRecord) -> Decoded | None:
     named = next((found for each in _NAMES if (found := each.fullmatch(record.key))), None)
     if named is None:
         return None
-    said, deleted = named.groupdict(), record.payload.strip() in _DELETED
-    if "id" in said:
-        return DumpedState(said["id"], None if deleted else _state_in_words(record.payload), whole=deleted)
-    key = group_record.OffsetKey(said["group"], TopicPartition(said["topic"], int(said["partition"])))
+    parts, deleted = named.groupdict(), record.payload.strip() in _DELETED
+    if "id" in parts:
+        return DumpedState(parts["id"], None if deleted else _state_in_words(record.payload), whole=deleted)
+    key = group_record.OffsetKey(parts["group"], TopicPartition(parts["topic"], int(parts["partition"])))
     offset = None if deleted else _OFFSET.search(record.payload)
     if not deleted and offset is None:
         return None

@@ -230,8 +230,8 @@ class _Texts:
             first, more = parts[0], f", and {len(parts) - 1} more" if len(parts) > 1 else ""
             which = f" ({first.which}{more})" if first.which else more
             costs = next((f": {words}" for known, words in _COSTS.items() if why.startswith(known)), "")
-            said = SegmentDamage(label, first.line, f"line {first.line}: {why}{which}{costs}")
-            (self._damage if cost is Cost.DAMAGE else self._missing).append(said)
+            found_damage = SegmentDamage(label, first.line, f"line {first.line}: {why}{which}{costs}")
+            (self._damage if cost is Cost.DAMAGE else self._missing).append(found_damage)
 
 
 def _noted(text: TextFile, layout: Layout, kinds: set[DumpLine], tables: list[DumpEntry]) -> Iterator[DumpEntry]:

@@ -43,7 +43,7 @@ class AccountedMachine(RuleBasedStateMachine):
             raise RuleViolated(violation)
 
     @invariant()
-    def nothing_is_broken(self) -> None:
+    def no_rule_is_broken(self) -> None:
         """Neither an invariant nor a decision has seen anything wrong, in no recorded step."""
         if self.ledger.broken:
             raise RuleViolated(self.ledger.broken[0])
@@ -52,15 +52,15 @@ class AccountedMachine(RuleBasedStateMachine):
 class RestingMachine(AccountedMachine):
     """One whose world comes to its end when the run is over."""
 
-    def comes_to_its_end(self) -> None:
+    def run_to_completion(self) -> None:
         """Everything under way comes to its end; invariants are checked meanwhile."""
         raise NotImplementedError
 
     def teardown(self) -> None:
         """The rules still hold at the end, unless one was broken before."""
         if hasattr(self, "world") and not self.ledger.broken:
-            self.comes_to_its_end()
-            self.nothing_is_broken()
+            self.run_to_completion()
+            self.no_rule_is_broken()
 
 
 Machine = TypeVar("Machine", bound=AccountedMachine)

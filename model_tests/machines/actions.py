@@ -52,10 +52,10 @@ STRANGE: Final = (
 ACTIONS: Final = (
     Event(Strangers.application_sends, 24),
     Event(Strangers.producer_sends, 16, something_waits),
-    Event(Strangers.producer_hears, 8, answers_are_under_way),
-    Event(Strangers.producers_hear_everything, 8, answers_are_under_way),
+    Event(Strangers.producer_receives_answer, 8, answers_are_under_way),
+    Event(Strangers.deliver_most_answers, 8, answers_are_under_way),
     Event(Strangers.network_delivers, 10, requests_are_under_way),
-    Event(Strangers.network_delivers_everything, 12, requests_are_under_way),
+    Event(Strangers.deliver_most_requests, 12, requests_are_under_way),
     Event(Strangers.network_loses, 6, requests_are_under_way, fault="loss"),
     Event(Strangers.network_redelivers, 6, something_was_sent, fault="duplication"),
     Event(Strangers.follower_fetches, 6, followers_are_behind),

@@ -19,16 +19,15 @@ from model_tests.machines.disk_history import (
     replayed,
 )
 from model_tests.machines.rule_counts import Ledger
-from reference.client.completed_fetch import delivered
+from reference.client.consumer import delivered
 from reference.errors import Refusal
 from reference.log import file_names, snapshot_file
 from reference.log.batch import RecordBatch
 from reference.log.config import UNLIMITED, LogConfig
-from reference.log.damaged_file import DamagedFile
+from reference.log.damage import DamagedFile, RepairKind
 from reference.log.disk_partition import DiskPartition
 from reference.log.partition import READ_COMMITTED, READ_UNCOMMITTED, FetchResult
 from reference.log.producer_entry import NO_GUARD
-from reference.log.repairs import RepairKind
 from spec import rules
 from spec.rules import Circumstances
 from spec.versions import NEWEST, Profile

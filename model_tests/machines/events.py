@@ -70,7 +70,7 @@ class StreamEvents(ObservedCluster):
         self.happens(f"producer {stream.producer} sends what waits for partition {stream.partition}")
         self.sends(stream)
 
-    def producer_hears(self, choose: Tape) -> None:
+    def producer_receives_answer(self, choose: Tape) -> None:
         """An answer reaches its producer."""
         self.receive(choose.pick(self.cluster.replies.deliverable()))
 
@@ -80,7 +80,7 @@ class StreamEvents(ObservedCluster):
         self.happens(f"producer {request.producer} gets {reply.error.name} at {reply.offset}")
         self.cluster.producer_receives(message)
 
-    def producers_hear_everything(self, choose: Tape) -> None:
+    def deliver_most_answers(self, choose: Tape) -> None:
         """All answers under way reach their producers, but for a few."""
         for _ in range(len(self.cluster.replies.in_transit) - choose.below(3)):
             self.receive(self.cluster.replies.deliverable()[0])
@@ -98,7 +98,7 @@ class StreamEvents(ObservedCluster):
         """A request reaches its node."""
         self.delivers(choose.pick(self.cluster.requests.deliverable()))
 
-    def network_delivers_everything(self, choose: Tape) -> None:
+    def deliver_most_requests(self, choose: Tape) -> None:
         """All requests under way reach their nodes, but for a few."""
         for _ in range(len(self.cluster.requests.in_transit) - choose.below(3)):
             self.delivers(self.cluster.requests.deliverable()[0])
@@ -187,7 +187,7 @@ class StreamEvents(ObservedCluster):
 
     # --- the end ----------------------------------------------------------------------------------------------
 
-    def comes_to_rest(self) -> Iterator[None]:
+    def run_until_idle(self) -> Iterator[None]:
         """Without further faults and work, let everything under way come to its end, event by event."""
         for _ in range(LONGEST_ENDING):
             if self.cluster.requests.in_transit:

@@ -51,9 +51,9 @@ class IdempotenceMachine(AccountedMachine):
         """Everything under way comes to its end, and the rules still hold."""
         if not hasattr(self, "world") or self.ledger.broken:
             return
-        for _ in self.world.comes_to_rest():
+        for _ in self.world.run_until_idle():
             self.world.after_event()
-            self.nothing_is_broken()
+            self.no_rule_is_broken()
 
 
 @made_of([EXPIRY])

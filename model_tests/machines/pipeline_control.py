@@ -12,7 +12,7 @@ from spec import rules
 SEEDS: Final = range(60)
 """Runs after which a control has not done what it must."""
 
-FAILING_WORKERS: Final = frozenset({"worker_goes", "worker_stands_still"})
+FAILING_WORKERS: Final = frozenset({"worker_stops", "worker_stands_still"})
 """The faults that it takes: a commit of offsets that the network repeats later could move the group back."""
 
 DOCUMENTED: Final = {
@@ -43,7 +43,7 @@ def totals_of(seed: int, order: Order) -> WordTotals:
     """What one run of a seed counts wrong."""
     actions = tuple(a for a in PIPELINE_ACTIONS if not a.fault or a.name in FAILING_WORKERS)
     world = run_pipeline(seed, Ledger(asks_decision=False), order, actions, ends=False)
-    caught_up = world.comes_to_rest()
+    caught_up = world.run_until_idle()
     lost, twice = world.seen.wrong()
     return WordTotals(len(lost), len(twice), int(not caught_up))
 

@@ -109,7 +109,7 @@ class PipelineRun(PipelineWorld):
 
     # --- workers ----------------------------------------------------------------------------------------------
 
-    def everything_arrives(self, choose: Tape) -> None:
+    def deliver_most_messages(self, choose: Tape) -> None:
         """For some rounds all workers work and all answers arrive; crashed ones may be started again first."""
         self.happens("everything arrives")
         rounds = 1 + choose.below(6)
@@ -144,7 +144,7 @@ class PipelineRun(PipelineWorld):
             self.happens(f"{name} is started again as {transactional_id}")
             self.worker_starts(transactional_id, self.setting.order, self.setting.member(name))
 
-    def worker_goes(self, choose: Tape) -> None:
+    def worker_stops(self, choose: Tape) -> None:
         """A worker stops, one in the middle of its work if there is one soon, and may leave its group first."""
         self._wait_for_work(choose.below(6))
         working = [worker for worker in self.workers if worker.works]
@@ -153,7 +153,7 @@ class PipelineRun(PipelineWorld):
             self.happens(f"worker {worker.number} {'leaves' if reports else 'crashes'} in {worker.phase.name}")
             (self.worker_leaves if reports else self.worker_crashes)(worker)
 
-    def worker_gives_up(self, choose: Tape) -> None:
+    def worker_aborts_next(self, choose: Tape) -> None:
         """The program of a worker will fail in the middle of its next transaction, and try again."""
         working = [worker for worker in self.workers if worker.works]
         if working:
@@ -224,9 +224,9 @@ class PipelineRun(PipelineWorld):
         self.happens("a client gives a request up")
         request, waiting = list(self.group_requests.open.values()), list(self.wires.open.values())
         if request and choose.below(2):
-            self.member_gives_up(choose.pick(request))
+            self.member_stops_waiting(choose.pick(request))
         elif waiting and choose.below(2):
-            self.sender_gives_up(choose.pick(waiting))
+            self.sender_stops_waiting(choose.pick(waiting))
         elif self.wires.requests.in_transit:
             self.request_is_lost(choose.pick(self.wires.requests.in_transit))
 
@@ -278,11 +278,11 @@ class PipelineRun(PipelineWorld):
         """The output is read."""
         self.happens("the output is read")
         self.seen.looks()
-        self.seen.reads_what_is_committed()
+        self.seen.reads_committed_records()
 
     # --- the end ----------------------------------------------------------------------------------------------
 
-    def comes_to_rest(self) -> bool:
+    def run_until_idle(self) -> bool:
         """Nothing goes wrong any more, and all words are counted in the end; whether they are."""
         self.happens("faults stop")
         for worker in self._alive():
@@ -301,7 +301,7 @@ class PipelineRun(PipelineWorld):
 
     def ends(self) -> None:
         """The pipeline comes to rest, and the totals are right."""
-        caught_up = self.comes_to_rest()
-        self.seen.reads_what_is_committed()
+        caught_up = self.run_until_idle()
+        self.seen.reads_committed_records()
         self.seen.totals_are_right(caught_up)
         self.seen.is_decided()

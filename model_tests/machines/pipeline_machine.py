@@ -21,6 +21,6 @@ class PipelineMachine(RestingMachine):
         self.world = PipelineRun(drawn_pipeline(Tape.of_number(number)), self.ledger)
         has_a_past(self.world, past)
 
-    def comes_to_its_end(self) -> None:
+    def run_to_completion(self) -> None:
         """The pipeline comes to rest, and the totals are right."""
         self.world.ends()

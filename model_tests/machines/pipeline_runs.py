@@ -18,15 +18,15 @@ LONGEST_PAST: Final = 30
 
 
 PIPELINE_ACTIONS: Final = (
-    Event(PipelineRun.everything_arrives, 14),
+    Event(PipelineRun.deliver_most_messages, 14),
     Event(PipelineRun.source_continues, 12),
     Event(PipelineRun.worker_takes_a_step, 10),
     Event(PipelineRun.request_arrives, 8),
     Event(PipelineRun.reader_reads, 3),
     Event(PipelineRun.worker_joins, 3),
-    Event(PipelineRun.worker_goes, 4, fault="crash"),
+    Event(PipelineRun.worker_stops, 4, fault="crash"),
     Event(PipelineRun.worker_starts_twice, 2, fault="zombie"),
-    Event(PipelineRun.worker_gives_up, 4),
+    Event(PipelineRun.worker_aborts_next, 4),
     Event(PipelineRun.worker_stands_still, 6, fault="pause"),
     Event(PipelineRun.network_loses, 4, fault="loss"),
     Event(PipelineRun.transactions_move, 2, fault="coordinator"),

@@ -147,7 +147,7 @@ class PipelineWatch:
         ]
 
     @evidences(rules.LSO_READ_COMMITTED, Layer.STATEFUL)
-    def reads_what_is_committed(self) -> None:
+    def reads_committed_records(self) -> None:
         """A reader of the output has what is committed below its position, in order; workers have nothing else."""
         for name in self.world.outputs:
             self.world.readers.consumer_fetches(self.reader, name)

@@ -56,7 +56,7 @@ class ReplicaRun(ReplicasScheduler):
         self.ledger.steps += 1
         self.watch.look()
 
-    def nothing_goes_wrong(self, choose: Tape) -> None:
+    def no_failure_happens(self, choose: Tape) -> None:
         """Some turns in which nothing goes wrong."""
         self.tape = Tape.seeded(choose.below(NUMBERS))
         for _ in range(1 + self.tape.below(12)):
@@ -67,7 +67,7 @@ class ReplicaRun(ReplicasScheduler):
         self.world.clock.advance(choose.between(1, LONGEST_PAUSE_MS))
         self.timers_fire(choose)
 
-    def comes_to_rest(self) -> None:
+    def run_until_idle(self) -> None:
         """Everything is mended, and comes to its end."""
         self.tape = Tape.seeded(0)
         if self.settle():
@@ -90,7 +90,7 @@ OFTEN: Final = {"broker_is_back": 20}
 """Weights that differ from those of a simulation, in which there is more time for what is rare."""
 
 ACTIONS: Final[tuple[Event[ReplicaRun], ...]] = (
-    Event(ReplicaRun.nothing_goes_wrong, 105),
+    Event(ReplicaRun.no_failure_happens, 105),
     Event(ReplicaRun.time_passes, 28),
     *(replace(event, weight=OFTEN.get(event.name, event.weight)) for event in REPLICAS),
 )
@@ -111,4 +111,4 @@ def run_replicas(
     tape = Tape.seeded(seed)
     run = ReplicaRun(tape.below(NUMBERS), ledger, unclean=unclean)
     if play(run, tape, weighed(with_faults(events, tape, 500), tape), STEPS):
-        run.comes_to_rest()
+        run.run_until_idle()

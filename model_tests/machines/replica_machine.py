@@ -25,9 +25,9 @@ class ReplicaMachine(RestingMachine):
         self.ledger.broken.clear()
         self.world = ReplicaRun(number, self.ledger, unclean=self.unclean)
 
-    def comes_to_its_end(self) -> None:
+    def run_to_completion(self) -> None:
         """All replicas are alike."""
-        self.world.comes_to_rest()
+        self.world.run_until_idle()
 
 
 class UncleanReplicaMachine(ReplicaMachine):

@@ -1,13 +1,15 @@
-"""A producer of records under observation, and its events."""
+"""A producer of records under observation, its events, and runs of them from a seeded tape."""
 
 from collections import deque
 from dataclasses import dataclass
 from typing import Final
 
 from model_tests.machines.pipeline_logs import Outcomes
+from model_tests.machines.playing import NUMBERS, play, weighed, with_faults
 from model_tests.machines.rule_counts import Ledger
 from reference.client.producer_settings import ProducerSettings
 from reference.client.sent_record import SentRecord
+from reference.event import Event
 from reference.tape import Tape
 from reference.world.sending import SendingShape, SendingWorld
 from spec import rules
@@ -78,7 +80,7 @@ class SendingRun(SendingWorld):
         self._settled: set[bytes] = set()
         for _ in self.partitions:
             self._hands_over(None)
-        self.comes_to_rest()
+        self.run_until_idle()
         ledger.runs += 1
 
     def happens(self, event: str) -> None:
@@ -212,7 +214,7 @@ class SendingRun(SendingWorld):
 
     # --- the end ----------------------------------------------------------------------------------------------
 
-    def comes_to_rest(self) -> None:
+    def run_until_idle(self) -> None:
         """Nothing goes wrong any more: everything is sent and answered."""
         self.producer.flush()
         for _ in range(200):
@@ -229,5 +231,47 @@ class SendingRun(SendingWorld):
 
     def ends(self) -> None:
         """It comes to rest, and every record has come to its end."""
-        self.comes_to_rest()
+        self.run_until_idle()
         self.is_there()
+
+
+# --- The events of a producer of records, and runs of them from a seeded tape ---------------------------------
+
+
+STEPS: Final = 60  # events of a run, a bound on its time: other seeds make other runs
+
+LONGEST_PAST: Final = 40
+"""Events before a Hypothesis run, at most, drawn by its seed: a long history without examples to shrink."""
+
+
+SENDING_ACTIONS: Final = (
+    Event(SendingRun.application_hands_over, 12),
+    Event(SendingRun.producer_works, 14),
+    Event(SendingRun.requests_arrive, 12),
+    Event(SendingRun.followers_catch_up, 8),
+    Event(SendingRun.answers_arrive, 10),
+    Event(SendingRun.application_flushes, 2),
+    Event(SendingRun.metadata_arrives, 4),
+    Event(SendingRun.connection_fails, 5, fault="loss"),
+    Event(SendingRun.partition_changes_leader, 3, fault="failover"),
+    Event(SendingRun.time_passes, 2, fault="late"),
+)
+
+
+def take_steps(world: SendingRun, tape: Tape, steps: int) -> bool:
+    """So many events; whether no invariant has seen a rule broken."""
+    return play(world, tape, weighed(with_faults(SENDING_ACTIONS, tape, 600), tape), steps)
+
+
+def has_a_past(world: SendingRun, seed: int) -> None:
+    """Some events, drawn from a seed: none of 0."""
+    take_steps(world, Tape.seeded(seed), seed % LONGEST_PAST)
+
+
+def run_sending(seed: int, ledger: Ledger) -> SendingRun:
+    """One run of a seed, until an invariant sees a rule broken."""
+    tape = Tape.seeded(seed)
+    world = SendingRun(drawn_sending(Tape.of_number(tape.below(NUMBERS))), ledger)
+    if take_steps(world, tape, STEPS):
+        world.ends()
+    return world

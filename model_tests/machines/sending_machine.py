@@ -3,8 +3,7 @@
 from hypothesis.stateful import initialize
 
 from model_tests.machines.accounted import NUMBER, RestingMachine, made_of
-from model_tests.machines.sending_events import SENDING_RULES, SendingRun, drawn_sending
-from model_tests.machines.sending_runs import SENDING_ACTIONS, has_a_past
+from model_tests.machines.sending_events import SENDING_ACTIONS, SENDING_RULES, SendingRun, drawn_sending, has_a_past
 from reference.tape import Tape
 
 
@@ -19,6 +18,6 @@ class SendingMachine(RestingMachine):
         self.world = SendingRun(drawn_sending(Tape.of_number(number)), self.ledger)
         has_a_past(self.world, past)
 
-    def comes_to_its_end(self) -> None:
+    def run_to_completion(self) -> None:
         """Everything comes to its end."""
         self.world.ends()

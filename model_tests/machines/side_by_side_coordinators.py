@@ -5,7 +5,7 @@ from itertools import product
 from typing import Any, Final
 
 from model_tests.machines.side_by_side import DecisionComparison, differing
-from reference.broker import identity_checks, transaction_timeouts
+from reference.broker import transaction_metadata, transaction_timeouts
 from reference.broker.group_offsets import GroupOffsets, RecordedOffset
 from reference.broker.group_record import OffsetKey, OffsetValue
 from reference.broker.ids import ProducerIdentity
@@ -81,7 +81,7 @@ def _is_other(current: int, before: int, following: int, epoch: int, producer: i
 def _is_refused(current: int, before: int, following: int, epoch: int, producer: int, expected: int) -> object:
     metadata = metadata_of(producer_id=current, previous_producer_id=before, next_producer_id=following, epoch=epoch)
     try:
-        identity_checks.check_expected(metadata, ProducerIdentity(producer, expected))  # type: ignore[arg-type]
+        transaction_metadata.check_expected(metadata, ProducerIdentity(producer, expected))  # type: ignore[arg-type]
     except ProducerFenced:
         return True
     return False

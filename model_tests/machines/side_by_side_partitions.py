@@ -37,7 +37,7 @@ def state_with(request: VerifiedEntry, profile: Profile = NEWEST) -> ProducerSta
     return state
 
 
-def asked_in(state: ProducerState) -> VerifiedEntry:
+def pending_verification(state: ProducerState) -> VerifiedEntry:
     """The verification that is under way in it."""
     entry = state.verifications.get(_PRODUCER)
     return None if entry is None else (entry.lowest_sequence, entry.epoch, entry.bumps)
@@ -69,7 +69,7 @@ def _asks(requested: VerifiedEntry, sequence: int, epoch: int, version: int) -> 
 def _starts(request: VerifiedEntry, sequence: int, epoch: int, version: int) -> object:
     state = state_with(request)
     state.start_verification(_PRODUCER, Sequence(sequence), Epoch(epoch), version >= ADDS_SINCE, Timestamp(0))
-    return asked_in(state)
+    return pending_verification(state)
 
 
 def _appended() -> Iterator[tuple[Any, ...]]:
@@ -93,7 +93,7 @@ def _clears(profile: Profile, request: VerifiedEntry, control: bool, transaction
     batch = _marker(epoch) if control else _data(epoch, transactional)
     if batch.is_transactional:
         state.clear_verification(batch)
-    return asked_in(state)
+    return pending_verification(state)
 
 
 def _marker(epoch: int) -> RecordBatch:

@@ -80,7 +80,7 @@ def run(seed: int, ledger: Ledger, terrain: Terrain = ANYWHERE, events: Sequence
     tape = Tape.seeded(seed)
     world = Strangers(drawn_setting(tape, terrain), ledger)
     if play(world, tape, weighed(happening(tape, terrain, events), tape), STEPS, NUMBERS):
-        for _ in world.comes_to_rest():
+        for _ in world.run_until_idle():
             world.after_event()
             if ledger.seen_by_invariants():
                 return

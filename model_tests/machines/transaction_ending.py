@@ -22,7 +22,7 @@ class TransactionRun(TransactionEvents):
     def after_event(self) -> None:
         """Nothing more: the onlooker looks whenever something is written."""
 
-    def comes_to_rest(self) -> None:
+    def run_until_idle(self) -> None:
         """Without further faults everything is decided, complete and visible, and every id is of use."""
         self.happens("faults stop")
         self._faults_stop()

@@ -37,7 +37,7 @@ def committed_below(history: LoggedPartition, end: int) -> list[bytes]:
 
 
 @evidences(rules.LSO_READ_COMMITTED, Layer.STATEFUL)
-def reads_what_is_committed(
+def reads_committed_records(
     consumer: Consumer, name: TopicPartition, leader: Partition, history: LoggedPartition, watch: TransactionWatch
 ) -> None:
     """After a fetch without limits the consumer has exactly what is committed below the last stable offset.
@@ -106,7 +106,7 @@ class TransactionEvents(NetworkEvents):
         for name in self.partitions if choose.below(2) else (choose.pick(self.partitions),):
             leader = self.brokers.partitions[name].leader
             self.readers.consumer_fetches(self.consumer, name)
-            reads_what_is_committed(self.consumer, name, leader, self.histories[name], self.watch)
+            reads_committed_records(self.consumer, name, leader, self.histories[name], self.watch)
 
     def group_looks_up_offsets(self, choose: Tape) -> None:
         """A consumer asks where its group is, and waits for open transactions or does not."""

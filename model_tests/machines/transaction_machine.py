@@ -59,9 +59,9 @@ class TransactionMachine(RestingMachine):
         """Whether an event is one of the story, and can be chosen now."""
         return event.name not in self.story.never and super().may_happen(event)
 
-    def comes_to_its_end(self) -> None:
+    def run_to_completion(self) -> None:
         """Everything under way comes to its end."""
-        self.world.comes_to_rest()
+        self.world.run_until_idle()
 
 
 class SharedPartitionsMachine(TransactionMachine):

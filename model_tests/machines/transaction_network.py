@@ -33,7 +33,7 @@ class NetworkEvents(ApplicationPool):
         self.simulated = TransactionScheduler(self, Tape.of_number(0), COPYING)
         self._held: list[NetworkMessage[Request] | NetworkMessage[Response]] = []
 
-    def everything_arrives(self, choose: Tape) -> None:
+    def deliver_most_messages(self, choose: Tape) -> None:
         """For some rounds all clients send and all answers arrive; late messages stay late, and one may be held up."""
         rounds, held = 1 + choose.below(5), choose.below(6)
         self.happens("everything arrives")
@@ -86,7 +86,7 @@ class NetworkEvents(ApplicationPool):
         waiting = self._verifications(request)
         self._held += [each for each in self.wires.requests.in_transit if each.payload.number == request.number]
         self._held += [each for each in self.wires.replies.in_transit if each.payload.request.number in waiting]
-        self.sender_gives_up(request)
+        self.sender_stops_waiting(request)
         self.simulated.delivery_times_out(choose)
         for instance in living(self):
             if instance.producer.state is ClientState.ABORTABLE_ERROR:

@@ -72,7 +72,7 @@ USUAL: Final[dict[str, tuple[int, Callable[[TransactionRun], bool]]]] = {
 
 ACTIONS: Final[tuple[Event[TransactionRun], ...]] = (
     Event(TransactionRun.application_continues, 40, anybody_lives),
-    Event(TransactionRun.everything_arrives, 32),
+    Event(TransactionRun.deliver_most_messages, 32),
     Event(TransactionRun.followers_catch_up, 6, is_replicated),
     Event(TransactionRun.consumer_reads, 9),
     Event(TransactionRun.group_looks_up_offsets, 2),
@@ -121,4 +121,4 @@ def run_transactions(seed: int, ledger: Ledger, stories: Sequence[Story] = STORI
     story = stories[seed % len(stories)]
     world = TransactionRun(story.setting(Tape.of_number(tape.below(NUMBERS))), ledger)
     if take_steps(world, tape, story, STEPS):
-        world.comes_to_rest()
+        world.run_until_idle()

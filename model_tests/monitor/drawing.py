@@ -63,14 +63,14 @@ def left(row: Row) -> str:
 
 def _events(row: Row, again: bool) -> Iterator[Event]:
     client, node = row["client"], row["node"]
-    said = _words(row["api"], request_text(row))
+    text = _words(row["api"], request_text(row))
     if client and node and client != node:
         mark = Mark.REFUSED if row["error"] > 0 else Mark.AGAIN if again else Mark.PLAIN
-        yield DrawnMessage(client, node, f"{said} → {answered(row)}", mark)
+        yield DrawnMessage(client, node, f"{text} → {answered(row)}", mark)
         state = left(row)
     else:
         failed = answered(row) if row["error"] > 0 or decided_by(row) else ""
-        yield Note(node or client or "?", _words(said, f"→ {failed}" if failed else ""))
+        yield Note(node or client or "?", _words(text, f"→ {failed}" if failed else ""))
         state = left(row)
     if state:
         yield Note(node or client or "?", state)

@@ -160,20 +160,20 @@ def _is_in_some_groups_alone(files: Sequence[Path], trace: int) -> bool:
 def _may_hold(group: pq.RowGroupMetaData, trace: int | None) -> bool:
     """Whether the group may have steps of the trace, as far as its statistics say."""
     columns = (group.column(place) for place in range(group.num_columns))
-    said = next(column.statistics for column in columns if column.path_in_schema == "trace")
-    return trace is None or said is None or not said.has_min_max or said.min <= trace <= said.max
+    recorded = next(column.statistics for column in columns if column.path_in_schema == "trace")
+    return trace is None or recorded is None or not recorded.has_min_max or recorded.min <= trace <= recorded.max
 
 
 def _completed(row: Row, path: Path) -> Row:
     """The step with every column: what is not needed for it may be missing or null, and is then absent."""
-    said = {name: value for name, value in row.items() if value is not None}
-    if said.get("transactional_id") and said["api"] in DECISIONS:
-        missing = [name for name in NEEDED_OF_COORDINATORS if name not in said]
+    recorded = {name: value for name, value in row.items() if value is not None}
+    if recorded.get("transactional_id") and recorded["api"] in DECISIONS:
+        missing = [name for name in NEEDED_OF_COORDINATORS if name not in recorded]
         if missing:
             where = f"{path}, trace {row['trace']}, step {row['step']}"
             raise BadInput(f"{where}: without {_some(missing)}, which no step of a coordinator can be judged without")
-    whole = complete(said)
-    if "delivered" not in said and row["api"] in _ANSWERS:
+    whole = complete(recorded)
+    if "delivered" not in recorded and row["api"] in _ANSWERS:
         whole["delivered"] = (
             None  # whether the application was given the batch is not known, which is not that it was not
         )
@@ -199,8 +199,8 @@ def _require_whole(rows: Sequence[Row], path: Path) -> None:
 
 
 def _some(names: Iterable[object]) -> str:
-    said = [str(name) for name in names]
-    return ", ".join(said[:_NAMED]) + (", ..." if len(said) > _NAMED else "")
+    recorded = [str(name) for name in names]
+    return ", ".join(recorded[:_NAMED]) + (", ..." if len(recorded) > _NAMED else "")
 
 
 # --- writing --------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from model_tests.machines.disk_runs import run_on_disk
 from model_tests.machines.pipeline_runs import run_pipeline
 from model_tests.machines.rule_counts import Ledger
 from model_tests.machines.tape_runs import ANYWHERE
-from model_tests.mutants.decisions.crossing_table import CROSSING, read_cells
+from model_tests.mutants.decisions.crossing_page import CROSSING, read_cells
 from model_tests.mutants.decisions.made import by_name
 from model_tests.mutants.decisions.made import mutants as made
 from model_tests.mutants.decisions.replayed_cells import ALL, FEW, SOME, all_showable, shown_cells

@@ -5,7 +5,7 @@ from typing import Final
 
 from model_tests.common.derived import complaints
 from model_tests.judging.branch_names import TABLE as BRANCHES
-from model_tests.mutants.decisions.crossing_table import CROSSING
+from model_tests.mutants.decisions.crossing_page import CROSSING
 from model_tests.mutants.decisions.table import TABLE as DECISIONS
 from model_tests.mutants.states import TABLE as STATES
 

@@ -165,5 +165,5 @@ def described(played: PlayedSession) -> Iterator[str]:
     """The steps of a played session in words, numbered as in its record."""
     actions = {action.key: action for action in played.script.actions}
     for number, (key, step) in enumerate(zip(played.keys, played.session["steps"], strict=False)):
-        said = str(actions[key]) if key in actions else step["api"]
-        yield f"{number}: {said} [v{step['version']}] -> {step['response']['error']}"
+        called = str(actions[key]) if key in actions else step["api"]
+        yield f"{number}: {called} [v{step['version']}] -> {step['response']['error']}"

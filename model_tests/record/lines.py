@@ -18,13 +18,13 @@ class LinesFile:
         """A file that is open, and what makes JSON of values that are none."""
         self._path, self._file, self._default = path, file, default
 
-    def write(self, said: dict[str, Any]) -> None:
+    def write(self, values: dict[str, Any]) -> None:
         """One line.
 
         Raises:
             BadInput: there is no room for it.
         """
-        line = json.dumps(said, default=self._default)
+        line = json.dumps(values, default=self._default)
         with writing(self._path):
             self._file.write(line + "\n")
 

@@ -84,8 +84,8 @@ class RecordedWire:
     def _body(self, exchange: Exchange, message: Any) -> Any:
         return None if message is None or exchange.api in SECRET else fields_of(message)
 
-    def _write(self, said: dict[str, Any]) -> None:
-        self.file.write({"time": self._clock(), **said})
+    def _write(self, values: dict[str, Any]) -> None:
+        self.file.write({"time": self._clock(), **values})
 
 
 def plain(value: Any) -> Any:

@@ -195,7 +195,7 @@ def partition_away(stage: TransactionStage) -> Facts:
     producer = opened(stage)
     with stage.story.offstage():
         other = stage.start("other")
-    stage.partition_goes_away(T1)
+    stage.partition_loses_leader(T1)
     stage.decide(producer)
     stage.settle(2)
     meanwhile: Facts = {
@@ -216,7 +216,7 @@ def partition_away(stage: TransactionStage) -> Facts:
         "its next record is in the log, meanwhile": "next" in stage.read(T0, READ_UNCOMMITTED),
         "state, meanwhile": stage.known(ID).state.name,
     }
-    stage.partition_comes_back(T1)
+    stage.partition_regains_leader(T1)
     stage.settle()
     stage.end(producer)
     return {**meanwhile, **waiting, **outcome(stage, producer)}

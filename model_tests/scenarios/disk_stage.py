@@ -14,9 +14,9 @@ from reference.errors import Refusal
 from reference.log import file_names
 from reference.log.batch import value_batch
 from reference.log.config import DEFAULT, LogConfig
+from reference.log.damage import RepairKind
 from reference.log.disk_partition import DiskPartition
 from reference.log.reader import Placed
-from reference.log.repairs import RepairKind
 from spec.versions import NEWEST, Profile
 from spec.vocabulary import ProducerId, Timestamp
 

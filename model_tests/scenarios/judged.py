@@ -63,11 +63,11 @@ def judged(scenario: Scenario[Any]) -> ScenarioResult:
         observed = scenario.play(stage)
     except (IllegalState, ProducerFailed, Refusal) as stopped:
         observed = {"the run stops": str(stopped)}
-    said = "; ".join(f"{about}: {in_words(value)}" for about, value in observed.items())
+    text = "; ".join(f"{about}: {in_words(value)}" for about, value in observed.items())
     title = f"{scenario.title} ({scenario.setting.words})"
     steps = stage.steps
     return ScenarioResult(
-        scenario, observed, Sequence(title, participants_of(steps, stage.cast), steps, Ending("", said))
+        scenario, observed, Sequence(title, participants_of(steps, stage.cast), steps, Ending("", text))
     )
 
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from model_tests.diagrams.events import Event
 from model_tests.scenarios.storyboard import Storyboard
-from reference.broker.markers import TxnMarker, write_marker
+from reference.broker.marker_channel import TxnMarker, write_marker
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.consumer import Consumer
 from reference.log.batch import data_batch

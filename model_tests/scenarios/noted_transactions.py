@@ -127,15 +127,15 @@ class NotedTransactions(TransactionWorld):
         for partition in self.partitions:
             self.story.remark(partition_name(partition), "forgets its silent producers (producer.id.expiration.ms)")
 
-    def partition_goes_away(self, partition: TopicPartition) -> None:
+    def partition_loses_leader(self, partition: TopicPartition) -> None:
         """A partition cannot be written to."""
         self.story.remark(partition_name(partition), "has no leader")
-        super().partition_goes_away(partition)
+        super().partition_loses_leader(partition)
 
-    def partition_comes_back(self, partition: TopicPartition) -> None:
+    def partition_regains_leader(self, partition: TopicPartition) -> None:
         """A partition can be written to again."""
         self.story.remark(partition_name(partition), "has a leader again")
-        super().partition_comes_back(partition)
+        super().partition_regains_leader(partition)
 
     def _by_itself(self, node: int, acts: Callable[[], None]) -> None:
         before = self._memory()

@@ -210,8 +210,8 @@ class ProducerStage(SimulatedCluster):
         batch, was_insync = replicated.next_for(node), node in replicated.insync
         super().follower_fetches(partition, node)
         if batch is not None:
-            said = ", ".join(values_of(batch))
-            self.story.report(broker(replicated.leader_node), broker(node), f"copies {said}", part_of=("copy", node))
+            listed = ", ".join(values_of(batch))
+            self.story.report(broker(replicated.leader_node), broker(node), f"copies {listed}", part_of=("copy", node))
         if not was_insync and node in replicated.insync:
             (self.story.remark if batch is None else self.story.note)(broker(node), "is in sync again")
 

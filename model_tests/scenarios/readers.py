@@ -7,8 +7,7 @@ from model_tests.scenarios.log_stage import LOG, LogStage, OfLog
 from model_tests.scenarios.scenario import Facts, scenario
 from model_tests.scenarios.transaction_stage import T0, T1, OfTransactions, TransactionStage
 from model_tests.scenarios.transaction_words import called, partition_name
-from reference.client.completed_fetch import ends_aborted
-from reference.client.consumer import Consumer
+from reference.client.consumer import Consumer, ends_aborted
 from reference.log.config import LogConfig
 from reference.log.partition import READ_COMMITTED, READ_UNCOMMITTED, FetchResult
 from reference.log.record import Record

@@ -48,12 +48,12 @@ class ScenariosReport:
         for each in self.scenarios:
             table.add_row(each.name, each.title, ", ".join(map(str, each.items)), facts_in_words(each.expected))
         wide(console).print(table)
-        said = f"{len(self.scenarios)} scenarios: eos scenarios NAME"
+        summary = f"{len(self.scenarios)} scenarios: eos scenarios NAME"
         if self.outcomes:
-            said = (
+            summary = (
                 f"{sum(outcome.holds for outcome in self.outcomes)} of {len(self.outcomes)} scenarios are as expected"
             )
-        console.print(said, highlight=False)
+        console.print(summary, highlight=False)
         _print_failures(console, self.failures)
 
 

@@ -7,7 +7,7 @@ from model_tests.scenarios.producer_stage import broker
 from model_tests.scenarios.replicas_stage import OfReplicas, ReplicasStage
 from model_tests.scenarios.scenario import Facts, scenario
 from reference.log.config import LogConfig
-from reference.log.repairs import RepairKind
+from reference.log.damage import RepairKind
 from reference.world.replicas_shape import ReplicaProducer, ReplicasShape
 from spec.versions import KAFKA_2_4, KAFKA_3_6
 

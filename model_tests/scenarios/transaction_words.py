@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from reference.broker.markers import TxnMarker
+from reference.broker.marker_channel import TxnMarker
 from reference.broker.transaction_api import OFFSETS_TOPIC
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.coordinator_channel import CoordinatorAnswer

@@ -132,8 +132,8 @@ class WireLog:
         drawn = {"closed": True} if faults is None else faults._asdict()
         self._write({"time": now, "connection": connection, "wire": drawn})
 
-    def _write(self, said: Line) -> None:
-        self._file.write(json.dumps(said) + "\n")
+    def _write(self, values: Line) -> None:
+        self._file.write(json.dumps(values) + "\n")
 
 
 @dataclass(frozen=True, slots=True)

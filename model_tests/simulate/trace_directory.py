@@ -168,5 +168,5 @@ def _stretches(seeds: Iterable[int], turns: int) -> Iterator[range]:
 
 
 def _short(value: object) -> str:
-    said = json.dumps(value)
-    return said if len(said) <= 40 else f"{said[:40]}..."
+    text = json.dumps(value)
+    return text if len(text) <= 40 else f"{text[:40]}..."

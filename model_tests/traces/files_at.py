@@ -71,8 +71,8 @@ def damaged_among(files: Iterable[Path], *, thoroughly: bool = False) -> Iterato
 
 
 def _first_sentence(error: Exception) -> str:
-    said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return said.partition(". ")[0].partition("\n")[0].strip().rstrip(".") or type(error).__name__
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return reason.partition(". ")[0].partition("\n")[0].strip().rstrip(".") or type(error).__name__
 
 
 def _read_pages(file: Path) -> None:

@@ -140,8 +140,8 @@ def test_a_full_disk_is_one_line(provide: Callable[[Callable[..., Report]], None
 
     result = CliRunner().invoke(cli.app, ["scenarios"])
 
-    said = "eos: no room is left for build/somewhere: make some, and run it again\n"
-    assert (result.exit_code, result.stderr) == (NOTHING_JUDGED, said)
+    message = "eos: no room is left for build/somewhere: make some, and run it again\n"
+    assert (result.exit_code, result.stderr) == (NOTHING_JUDGED, message)
 
 
 def test_an_interruption_is_one_line(provide: Callable[[Callable[..., Report]], None]) -> None:

@@ -20,7 +20,7 @@ def test_a_group_of_tests_stays_in_one_worker(tmp_path: Path) -> None:
     (tmp_path / "test_group.py").write_text(_GROUP)
     command = [sys.executable, "-m", "pytest", "-v", "-n", "2", "--dist", "loadgroup", "-p", "no:cacheprovider"]
 
-    said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    output = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
 
-    workers = re.findall(r"^\[(gw\d)\].*PASSED", said, re.MULTILINE)
+    workers = re.findall(r"^\[(gw\d)\].*PASSED", output, re.MULTILINE)
     assert (len(workers), len(set(workers))) == (8, 1)

@@ -56,7 +56,7 @@ def held(tree: Path) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         ("ids.unique", "ids.unique is taken: ids are never reused"),
         ("ids", "'ids' is no id for a rule"),
@@ -68,14 +68,14 @@ def held(tree: Path) -> dict[str, str]:
         (f"ids.{'long' * 15}", "no id for a rule"),
     ],
 )
-def test_a_bad_or_taken_id_is_one_line(given: str, said: str, tree: Path) -> None:
+def test_a_bad_or_taken_id_is_one_line(given: str, message: str, tree: Path) -> None:
     """And nothing is written."""
     before = held(tree)
 
     done = CliRunner().invoke(app, ["new-rule", given, "--tree", str(tree)])
 
     assert NOTHING_JUDGED == done.exit_code
-    assert said in done.output
+    assert message in done.output
     assert 1 == len(done.output.splitlines())
     assert before == held(tree)
 

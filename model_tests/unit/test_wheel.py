@@ -53,9 +53,9 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def traces(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two traces of each workload, simulated and judged by the installed command in one process."""
     directory = tmp_path_factory.mktemp("traces")
-    said = eos(installed, directory, "simulate", "--local", "--monitor", "--traces", "8", "--out", "traces")
+    output = eos(installed, directory, "simulate", "--local", "--monitor", "--traces", "8", "--out", "traces")
 
-    assert "every step judged" in said
+    assert "every step judged" in output
     return directory
 
 
@@ -113,7 +113,7 @@ def test_the_modules_are_those_of_the_wheel(installed: Path, tmp_path: Path) -> 
 
 def test_help_names_every_command(installed: Path, tmp_path: Path) -> None:
     """`eos --help`."""
-    said = eos(installed, tmp_path, "--help")
+    output = eos(installed, tmp_path, "--help")
 
     commands = (
         "rules",
@@ -129,7 +129,7 @@ def test_help_names_every_command(installed: Path, tmp_path: Path) -> None:
         "scenarios",
     )
     for command in commands:
-        assert f" {command} " in said
+        assert f" {command} " in output
 
 
 def test_rules(installed: Path, tmp_path: Path) -> None:
@@ -143,9 +143,9 @@ def test_a_bundled_log_is_audited(installed: Path, tmp_path: Path) -> None:
     folder = value_in(installed, "model_tests.audit", "module.__path__[0]", tmp_path)
     shutil.unpack_archive(Path(folder) / "recordings" / "kafka-4.3-tv2.tar.xz", tmp_path / "log", filter="data")
 
-    said = eos(installed, tmp_path, "audit", "log", "--html", "report.html")
+    output = eos(installed, tmp_path, "audit", "log", "--html", "report.html")
 
-    assert "0 violation" in said
+    assert "0 violation" in output
     assert (tmp_path / "report.html").exists()
 
 
@@ -153,9 +153,9 @@ def test_recorded_sessions_conform(installed: Path, tmp_path: Path) -> None:
     """`eos conform` on the sessions of one build."""
     folder = value_in(installed, "model_tests.conform.bundled", "module.RECORDINGS", tmp_path)
 
-    said = eos(installed, tmp_path, "conform", f"{folder}/4.3-tv2-P.ndjson.xz")
+    output = eos(installed, tmp_path, "conform", f"{folder}/4.3-tv2-P.ndjson.xz")
 
-    assert "0 disagreed" in said
+    assert "0 disagreed" in output
 
 
 def test_traces_are_judged(installed: Path, traces: Path) -> None:

@@ -11,6 +11,7 @@ from model_tests.verify import (
     agreement,
     assumed,
     cleaning_searches,
+    group_searches,
     idempotence_searches,
     ids_searches,
     lemma_controls,
@@ -47,6 +48,7 @@ from spec.systems.append_lemmas import broken_facts
 from spec.systems.assumptions import registered
 from spec.systems.broken_lemmas import facts_of_bugs
 from spec.systems.decision_lemmas import Fact
+from spec.systems.group.controls import takes_more
 from spec.systems.idempotence.misjudged import misjudged_streams
 from spec.systems.misjudged import Misjudged
 from spec.systems.partition.misjudged import misjudged_partitions
@@ -103,6 +105,7 @@ SEARCHES: Final = (
     transactions_searches.searched(),
     offsets_searches.of_transactions(),
     offsets_searches.of_generations(),
+    group_searches.searched(),
     replication_searches.searched(),
     cleaning_searches.searched(),
 )
@@ -320,7 +323,7 @@ def step_controls() -> tuple[Control, ...]:
 def misjudged() -> tuple[Misjudged, ...]:
     """Those steps, of every system."""
     of_judges = (*misjudged_streams(), *misjudged_partitions(), *misjudged_transactions())
-    return (*of_judges, *uncompleted(), *unframed(), *unread(), *undurable())
+    return (*of_judges, *uncompleted(), *unframed(), *unread(), *undurable(), *takes_more())
 
 
 def _refused(some: Sequence[Misjudged]) -> Iterator[Control]:

@@ -214,8 +214,8 @@ def searched(module: TlaModule, file: Path, jar: Path) -> TlcRun:
         return TlcRun(None, names[violated[1]], seconds)
     if states := _STATES.search(done.stdout):
         return TlcRun(int(states[1].replace(",", "")), "", seconds)
-    said = [line for line in (done.stdout + done.stderr).splitlines() if "rror" in line]
-    raise BadInput(f"TLC does not search {file}: {' '.join(said)[:300] or 'it ends without a word'}")
+    errors = [line for line in (done.stdout + done.stderr).splitlines() if "rror" in line]
+    raise BadInput(f"TLC does not search {file}: {' '.join(errors)[:300] or 'it ends without a word'}")
 
 
 def _jar(given: Path | None) -> Path:

@@ -42,7 +42,7 @@ from reference.broker.group_requests import (
 )
 from reference.broker.group_shards import GroupShards, Shard
 from reference.broker.ids import ProducerIdentity
-from reference.broker.markers import TxnMarker, reported_transaction_version
+from reference.broker.marker_channel import TxnMarker, reported_transaction_version
 from reference.broker.transaction_log import Skipped
 from reference.broker.transaction_metadata import TopicPartition
 from reference.clock import Clock

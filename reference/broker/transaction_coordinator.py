@@ -21,7 +21,6 @@ from reference.broker.end_txn import (
     check_fence_is_no_commit,
     decide,
 )
-from reference.broker.identity_checks import check_expected, check_producer, identity_of
 from reference.broker.ids import ProducerIdentity, ProducerIdManager
 from reference.broker.marker_channel import MarkerChannel, WriteMarker
 from reference.broker.transaction_log import Loaded, TransactionLog
@@ -32,8 +31,11 @@ from reference.broker.transaction_metadata import (
     TransactionEntry,
     TransactionMetadata,
     add_partitions,
+    check_expected,
+    check_producer,
     complete_end,
     fence_epoch,
+    identity_of,
     increment_epoch,
     new_transactional_id,
     prepare_end,

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from reference.broker.coordinator_errors import ConcurrentTransactions, UnknownServerError
+from reference.broker.coordinator_errors import ConcurrentTransactions, InvalidProducerIdMapping, UnknownServerError
+from reference.broker.ids import ProducerIdentity
 from reference.errors import Impossible, ProducerFenced
 from spec import rules
 from spec.versions import Profile
@@ -365,3 +366,41 @@ class TransactionEntry:
     def forget_partition(self, partition: TopicPartition) -> None:
         """A partition has its marker."""
         self.metadata = self.metadata._replace(partitions=self.metadata.partitions - {partition})
+
+
+# Checks of the identity in a request: the newest producer of the transactional id, by producer id and epoch.
+
+
+def identity_of(metadata: TransactionMetadata) -> ProducerIdentity:
+    """Producer id and epoch of an id."""
+    return ProducerIdentity(metadata.producer_id, metadata.epoch)
+
+
+def check_expected(metadata: TransactionMetadata, expected: ProducerIdentity | None) -> None:
+    """A producer that resumes has the current producer id, or the last epoch of the one before.
+
+    Raises:
+        ProducerFenced: it has another one.
+    """
+    if expected is None or metadata.epoch == NO_EPOCH or expected.producer_id == metadata.producer_id:
+        return
+
+    # [fence.stale_epoch]
+    if expected.producer_id != metadata.previous_producer_id or expected.epoch < LAST_CLIENT_EPOCH:
+        raise ProducerFenced(rules.FENCE_STALE_EPOCH, current=metadata.producer_id, got=expected.producer_id)
+
+
+def check_producer(metadata: TransactionMetadata, producer: ProducerIdentity) -> None:
+    """Check that the request comes from the newest producer with the id.
+
+    Raises:
+        InvalidProducerIdMapping: the producer id is another.
+        ProducerFenced: the epoch is another.
+    """
+    # [fence.stale_epoch]
+    if producer.producer_id != metadata.producer_id:
+        raise InvalidProducerIdMapping(current=metadata.producer_id, got=producer.producer_id)
+
+    # [fence.stale_epoch]
+    if producer.epoch != metadata.epoch:
+        raise ProducerFenced(rules.FENCE_STALE_EPOCH, current=metadata.epoch, got=producer.epoch)

@@ -5,12 +5,39 @@ In Kafka: RecordAccumulator and TxnPartitionEntry.
 
 from collections import deque
 from collections.abc import Sequence as Listed
+from enum import Enum, auto, unique
 from typing import Final
 
 from reference.broker.ids import ProducerIdentity
-from reference.client.drain_rules import Hold
 from reference.log import sequence
 from spec.vocabulary import NO_OFFSET, NO_SEQUENCE, ErrorCode, Offset, Sequence, Timestamp
+
+
+@unique
+class Hold(Enum):
+    """The first rule that keeps the next batch of a partition where it is."""
+
+    # of the connection
+    LEADER_UNKNOWN = auto()  # the partition has no leader, as far as the producer knows
+    CONNECTION_BUSY = auto()  # so many requests to the leader are unanswered (max.in.flight.requests.per.connection)
+
+    # of the batch
+    NOTHING_WAITS = auto()
+    MUTED = auto()  # a batch of the partition is in flight where one at a time keeps the order
+    BACKING_OFF = auto()  # it was sent, and retry.backoff.ms is not over
+    LINGERING = auto()  # it is not full, and linger.ms is not over
+
+    # of the producer
+    FAILED = auto()  # a fatal error has ended it
+    NOT_IN_TRANSACTION = auto()  # the coordinator has not said that the partition belongs to the transaction
+    NO_PRODUCER_ID = auto()
+
+    # of the sequences
+    STALE_IN_FLIGHT = auto()  # batches of another producer id or epoch are in flight
+    UNRESOLVED = auto()  # a batch expired whose fate is not known
+    WINDOW_FULL = auto()  # as many batches are in flight as the broker remembers
+    NOT_FIRST_IN_FLIGHT = auto()  # an earlier batch must be sent again before this one is
+
 
 MAX_IN_FLIGHT: Final = 5
 """Batches of a partition that may be unacknowledged at once: no more than the broker's window keeps."""

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from reference.broker.ids import ProducerIdentity
-from reference.client.drain_rules import Hold
-from reference.client.partition_queue import MAX_IN_FLIGHT, PartitionQueue, ProducerBatch
+from reference.client.partition_queue import MAX_IN_FLIGHT, Hold, PartitionQueue, ProducerBatch
 from reference.errors import Impossible
 from reference.log.batch import RecordBatch, blank_batch, data_batch, value_batch
 from reference.log.record import Record

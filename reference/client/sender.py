@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from reference.client.accumulator import RecordAccumulator
-from reference.client.drain_rules import Hold
+from reference.client.partition_queue import Hold
 from reference.client.producer import Attempt, AttemptReply
 from spec.vocabulary import ErrorCode, Timestamp
 

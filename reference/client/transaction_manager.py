@@ -28,7 +28,7 @@ from reference.client.coordinator_requests import (
     TxnOffsetCommit,
     request_of,
 )
-from reference.client.request_versions import CLAIMS_SINCE, RequestVersions
+from reference.client.producer_settings import CLAIMS_SINCE, RequestVersions
 from reference.client.transaction_errors import ErrorHandling, meaning
 from reference.client.transaction_states import COMPLETING, FAILED, ClientState, ClientStateMachine, IllegalState
 from spec.vocabulary import ErrorCode

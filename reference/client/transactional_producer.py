@@ -7,10 +7,9 @@ from reference.broker.group_requests import NO_CLAIM, MemberClaim, Offsets
 from reference.broker.ids import ProducerIdentity
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.coordinator_channel import CoordinatorAnswer, Outgoing, PendingResult
-from reference.client.drain_rules import Hold
-from reference.client.partition_queue import MAX_IN_FLIGHT, PartitionQueue, ProducerBatch
+from reference.client.partition_queue import MAX_IN_FLIGHT, Hold, PartitionQueue, ProducerBatch
 from reference.client.producer import DELIVERY_TIMEOUT_MS, Attempt, AttemptReply, IdempotentProducer
-from reference.client.request_versions import RequestVersions
+from reference.client.producer_settings import RequestVersions
 from reference.client.transaction_errors import ErrorHandling, ProducerRequest, meaning
 from reference.client.transaction_manager import TransactionManager
 from reference.client.transaction_states import COMPLETING, ClientState

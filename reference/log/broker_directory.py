@@ -15,9 +15,9 @@ from typing import Final, NamedTuple
 
 from reference.errors import Refusal
 from reference.log import checkpoint_file
-from reference.log.checkpoint_file import HIGH_WATERMARKS, LOG_STARTS, RECOVERY_POINTS, PartitionOffset
+from reference.log.checkpoint_file import HIGH_WATERMARKS, LOG_STARTS, RECOVERY_POINTS, PartitionOffset, replace_file
 from reference.log.config import LogConfig
-from reference.log.damaged_file import DamagedFile
+from reference.log.damage import DamagedFile
 from reference.log.directory_files import (
     CLEAN_SHUTDOWN,
     META_PROPERTIES,
@@ -29,7 +29,6 @@ from reference.log.directory_files import (
 )
 from reference.log.disk_partition import DiskPartition
 from reference.log.file_names import PARTITION_METADATA, partition_of
-from reference.log.leader_epochs import replace_file
 from reference.log.producer_state import PRODUCER_EXPIRATION_MS
 from spec.versions import Profile
 from spec.vocabulary import Offset

@@ -11,8 +11,7 @@ from typing import Final, NamedTuple
 
 from reference.log import file_names
 from reference.log.batch import RecordBatch
-from reference.log.cleaned_transactions import CleanedTransactions
-from reference.log.cleaner import BatchCleaner, KeyMap, last_records
+from reference.log.cleaner import BatchCleaner, CleanedTransactions, KeyMap, last_records
 from reference.log.disk_log import DiskLog
 from reference.log.producer_entry import ProducerEntry
 from reference.log.reader import Placed

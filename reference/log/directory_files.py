@@ -3,7 +3,7 @@
 import json
 from typing import Final, NamedTuple
 
-from reference.log.damaged_file import DamagedFile, FileDamage
+from reference.log.damage import DamagedFile, FileDamage
 
 CLEAN_SHUTDOWN: Final = ".kafka_cleanshutdown"
 META_PROPERTIES: Final = "meta.properties"

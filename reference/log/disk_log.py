@@ -6,10 +6,10 @@ from pathlib import Path
 
 from reference.errors import Impossible
 from reference.log.batch import RecordBatch
+from reference.log.checkpoint_file import LeaderEpochs
 from reference.log.config import DEFAULT, UNLIMITED, LogConfig
-from reference.log.leader_epochs import LeaderEpochs
 from reference.log.segment import Segment
-from reference.log.snapshots import Snapshots
+from reference.log.snapshot_file import Snapshots
 from reference.log.txn_index import AbortedTxn
 from spec.vocabulary import Offset, Timestamp
 

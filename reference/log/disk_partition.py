@@ -6,14 +6,14 @@ from pathlib import Path
 from reference.log.batch import RecordBatch
 from reference.log.clean_log import Cleaning, clean_log
 from reference.log.config import DEFAULT, LogConfig
+from reference.log.damage import Repair
 from reference.log.disk_log import DiskLog
 from reference.log.partition import Partition
 from reference.log.partition_log import PartitionLog
 from reference.log.producer_append import ProducerAppend
 from reference.log.producer_state import PRODUCER_EXPIRATION_MS
+from reference.log.reading import SegmentBases
 from reference.log.recovery import recover
-from reference.log.repairs import Repair
-from reference.log.segment_bases import SegmentBases
 from reference.log.state_loading import StateLoader
 from reference.log.txn_index import AbortedTxn, TransactionIndex
 from spec.versions import Profile

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from reference.log import file_names
+from reference.log.damage import Repair, RepairKind
 from reference.log.reader import Placed
-from reference.log.repairs import Repair, RepairKind
 from reference.log.scan import scan
 
 

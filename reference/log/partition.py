@@ -5,13 +5,12 @@ from typing import Final, NamedTuple
 
 from reference.errors import InvalidProducerEpoch, InvalidTxnState, NotLeaderOrFollower, OffsetOutOfRange
 from reference.log.batch import RecordBatch
-from reference.log.leader_epochs import EpochCache
+from reference.log.checkpoint_file import EpochCache
 from reference.log.partition_log import PartitionLog
 from reference.log.producer_append import UNKNOWN_VERSION, CompletedTxn, ProducerAppend
 from reference.log.producer_entry import NO_GUARD, CachedBatch
 from reference.log.producer_state import PRODUCER_EXPIRATION_MS, ProducerState
-from reference.log.reading import WITHOUT_LIMIT, ActiveProducer, within
-from reference.log.segment_bases import DEFAULT_SEGMENT_BYTES, SegmentBases
+from reference.log.reading import DEFAULT_SEGMENT_BYTES, WITHOUT_LIMIT, ActiveProducer, SegmentBases, within
 from reference.log.txn_index import AbortedTxn, TransactionIndex
 from reference.log.validation import validate_client_batch
 from spec import rules

@@ -11,20 +11,19 @@ from pathlib import Path
 from typing import TypeVar
 
 from reference.errors import UnsupportedCodec
-from reference.log import checkpoint_file, file_names, offset_index, time_index, txnindex_file
+from reference.log import checkpoint_file, file_names, offset_index, time_index, txn_index
 from reference.log.batch import RecordBatch
+from reference.log.checkpoint_file import LeaderEpochs
 from reference.log.config import DEFAULT, LogConfig
-from reference.log.damaged_file import DamagedFile
+from reference.log.damage import DamagedFile, Repair, RepairKind
 from reference.log.disk_log import DiskLog
-from reference.log.leader_epochs import LeaderEpochs
 from reference.log.left_files import tidy
 from reference.log.producer_state import PRODUCER_EXPIRATION_MS, ProducerState
 from reference.log.reader import Placed
 from reference.log.record import MalformedRecords
-from reference.log.repairs import Repair, RepairKind
 from reference.log.segment import Segment
 from reference.log.segment_index import FIELD_LIMIT
-from reference.log.snapshots import Snapshots
+from reference.log.snapshot_file import Snapshots
 from reference.log.state_loading import StateLoader
 from reference.log.txn_index import AbortedTxn
 from spec.versions import Profile
@@ -129,7 +128,7 @@ class _Recovery:
         aborted: tuple[AbortedTxn, ...] | None = ()
         if segment.path(file_names.TXN_INDEX).exists():
             aborted = self.derived(
-                segment, file_names.TXN_INDEX, lambda data: txnindex_file.decode(data, segment.base_offset)
+                segment, file_names.TXN_INDEX, lambda data: txn_index.decode(data, segment.base_offset)
             )
         if positions is None or times is None or aborted is None:
             return False

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from reference.log import file_names, offset_index, time_index, txnindex_file
+from reference.log import file_names, offset_index, time_index, txn_index
 from reference.log.batch import RecordBatch
 from reference.log.config import LogConfig
 from reference.log.offset_index import OffsetPosition
@@ -97,7 +97,7 @@ class Segment:
         """Note an aborted transaction whose marker is in this segment."""
         self.aborted.append(txn)
         with self.path(file_names.TXN_INDEX).open("ab") as file:
-            file.write(txnindex_file.encode((txn,)))
+            file.write(txn_index.encode((txn,)))
 
     def has_room(self, size: int, last_offset: int, max_timestamp: int) -> bool:
         """Whether an append of `size` bytes belongs here, or begins the next segment."""
@@ -183,7 +183,7 @@ class Segment:
         self.aborted = list(txns)
         path = self.path(file_names.TXN_INDEX)
         if self.aborted:
-            path.write_bytes(txnindex_file.encode(self.aborted))
+            path.write_bytes(txn_index.encode(self.aborted))
         else:
             path.unlink(missing_ok=True)
 

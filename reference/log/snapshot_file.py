@@ -1,16 +1,20 @@
-"""Snapshots of producer state (ProducerStateManager): version, checksum, count, and 46 bytes for each producer.
+"""Snapshots of producer state (ProducerStateManager): the files, and those of one partition's directory.
 
-Of a producer's cached batches only the newest is kept. The entries come in the order of Java's hash table, which a
-reader of the file need not care for and a writer of the same bytes must keep.
+A file has its version, a checksum, a count, and 46 bytes for each producer. Of a producer's cached
+batches only the newest is kept. The entries come in the order of Java's hash table, which a reader of the file need not
+care for and a writer of the same bytes must keep.
 """
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Final
 
 import crc32c
 
-from reference.log.damaged_file import DamagedFile, FileDamage
+from reference.log import file_names
+from reference.log.checkpoint_file import replace_file
+from reference.log.damage import DamagedFile, FileDamage
 from reference.log.producer_entry import CachedBatch, ProducerEntry
 from spec.vocabulary import (
     NO_OFFSET,
@@ -111,3 +115,55 @@ def _decode_entry(
         (cached,) if last_offset >= 0 else (),
     )
     return ProducerId(producer_id), entry
+
+
+# The snapshots of producer state in one partition's directory, each named after the first offset not in it.
+
+
+class Snapshots:
+    """Files of snapshots; the directory alone says which there are."""
+
+    __slots__ = ("directory",)
+
+    def __init__(self, directory: Path) -> None:
+        """The snapshots in that directory."""
+        self.directory = directory
+
+    def offsets(self) -> list[Offset]:
+        """The offset of each snapshot, ascending."""
+        return list(file_names.files_of(self.directory, file_names.SNAPSHOT))
+
+    def path(self, offset: int) -> Path:
+        """The snapshot of that offset."""
+        return file_names.path_of(self.directory, offset, file_names.SNAPSHOT)
+
+    def take(self, offset: int, producers: Producers) -> None:
+        """Write a snapshot of what the batches below `offset` leave."""
+        replace_file(self.path(offset), encode(producers))
+
+    def read(self, offset: int) -> Producers:
+        """The producers in a snapshot.
+
+        Raises:
+            DamagedFile: the file cannot be trusted.
+        """
+        return decode(self.path(offset).read_bytes())
+
+    def delete(self, offset: int) -> None:
+        """Remove a snapshot, if there is one."""
+        self.path(offset).unlink(missing_ok=True)
+
+    def keep_between(self, log_start: int, log_end: int) -> None:
+        """Remove the snapshots that are at the log start or below, or beyond the log end."""
+        for offset in self.offsets():
+            if not log_start < offset <= log_end:
+                self.delete(offset)
+
+    def remove_strays(self, base_offsets: Iterable[int]) -> None:
+        """Remove the snapshots that belong to no segment, except the newest if it is beyond all segments."""
+        bases = set(base_offsets)
+        strays = [offset for offset in self.offsets() if offset not in bases]
+        if strays and strays[-1] > max(bases, default=-1):
+            strays.pop()
+        for offset in strays:
+            self.delete(offset)

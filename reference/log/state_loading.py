@@ -2,12 +2,11 @@
 
 from collections.abc import Iterable, Sequence
 
-from reference.log.damaged_file import DamagedFile
+from reference.log.damage import DamagedFile, Repair, RepairKind
 from reference.log.producer_state import ProducerState
 from reference.log.reader import Placed
-from reference.log.repairs import Repair, RepairKind
 from reference.log.segment import Segment
-from reference.log.snapshots import Snapshots
+from reference.log.snapshot_file import Snapshots
 from spec.vocabulary import Offset, Timestamp
 
 

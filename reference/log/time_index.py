@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from reference.log.damaged_file import DamagedFile, FileDamage, check_whole_entries
+from reference.log.damage import DamagedFile, FileDamage, check_whole_entries
 from spec.vocabulary import Timestamp
 
 ENTRY: Final = struct.Struct(">qi")

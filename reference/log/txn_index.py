@@ -1,8 +1,11 @@
-"""The index of aborted transactions of one partition (TransactionIndex)."""
+"""The index of aborted transactions (TransactionIndex): in memory, and as a file of 34 bytes for each entry."""
 
-from collections.abc import Iterator
-from typing import NamedTuple
+import struct
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from typing import Final, NamedTuple
 
+from reference.log.damage import DamagedFile, FileDamage, check_whole_entries
 from spec.vocabulary import Offset, ProducerId
 
 
@@ -45,3 +48,43 @@ class TransactionIndex:
             if entry.last_stable_offset >= upper_bound:
                 break
         return tuple(found)
+
+
+# The index of aborted transactions of one segment (TransactionIndex): entries of 34 bytes, by their markers.
+
+
+ENTRY: Final = struct.Struct(">hqqqq")  # version, then by the names of AbortedTxn
+ENTRY_SIZE: Final = ENTRY.size  # 34
+VERSION: Final = 0  # the only version of an entry (AbortedTxn)
+
+
+def encode(entries: Iterable[AbortedTxn]) -> bytes:
+    """The file's bytes; a file without entries is not written at all."""
+    return b"".join(ENTRY.pack(VERSION, *entry) for entry in entries)
+
+
+def decode(data: bytes, base_offset: int = 0) -> tuple[AbortedTxn, ...]:
+    """The aborted transactions in the bytes of the segment's file.
+
+    Raises:
+        DamagedFile: the file ends inside an entry, a version is not known, markers do not ascend or lie before the
+            segment.
+    """
+    check_whole_entries(data, ENTRY_SIZE)
+    entries = []
+    for number, (version, *fields) in enumerate(ENTRY.iter_unpack(data)):
+        if version != VERSION:
+            raise DamagedFile(FileDamage.VERSION, number * ENTRY_SIZE, f"version {version}")
+        entries.append(AbortedTxn(*fields))
+    _check_range(entries, base_offset)
+    return tuple(entries)
+
+
+def _check_range(entries: list[AbortedTxn], base_offset: int) -> None:
+    for number, entry in enumerate(entries):
+        if entry.last_offset < max(base_offset, entry.first_offset):
+            detail = f"{tuple(entry)} in a segment from {base_offset} on"
+            raise DamagedFile(FileDamage.RANGE, number * ENTRY_SIZE, detail)
+    for number, (before, after) in enumerate(pairwise(entries), 1):
+        if after.last_offset <= before.last_offset:
+            raise DamagedFile(FileDamage.ORDER, number * ENTRY_SIZE, f"{tuple(after)} after {tuple(before)}")

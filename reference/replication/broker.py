@@ -10,8 +10,8 @@ from reference.replication.messages import (
     FetchRequest,
     FollowerFetchResult,
     LeaderAndIsr,
+    StaleControllerEpoch,
 )
-from reference.replication.refusals import StaleControllerEpoch
 from reference.replication.replica import Replica
 from spec.versions import Profile
 from spec.vocabulary import ABSENT, Timestamp

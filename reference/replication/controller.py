@@ -7,15 +7,24 @@ from dataclasses import dataclass, replace
 from reference.errors import Refusal
 from reference.recording.recorder import Row, Value
 from reference.recording.trace import REPLICAS_SHOWN
-from reference.replication.elections import Elected, ElectionCandidate, ElectionReason, candidate_columns, valid_leaders
-from reference.replication.messages import Altered, AlterPartition, LeaderAndIsr, PartitionState
-from reference.replication.metadata import Metadata
-from reference.replication.refusals import (
+from reference.replication.elections import (
+    Elected,
+    ElectionCandidate,
+    ElectionReason,
+    Metadata,
+    candidate_columns,
+    valid_leaders,
+)
+from reference.replication.messages import (
+    Altered,
+    AlterPartition,
     ElectionNotNeeded,
     FencedLeaderEpoch,
     IneligibleReplica,
     InvalidProposal,
+    LeaderAndIsr,
     NotController,
+    PartitionState,
     PreferredLeaderNotAvailable,
     StaleBrokerEpoch,
 )

@@ -9,10 +9,21 @@ Arguments:
 from dataclasses import replace
 
 from reference.replication.controller import Controller
-from reference.replication.elections import Elected, ElectionCandidate, ElectionReason, preferred, present_or_first
-from reference.replication.messages import NO_LEADER, AlterPartition, PartitionState
-from reference.replication.metadata import next_leader
-from reference.replication.refusals import InvalidProposal, InvalidUpdateVersion
+from reference.replication.elections import (
+    Elected,
+    ElectionCandidate,
+    ElectionReason,
+    next_leader,
+    preferred,
+    present_or_first,
+)
+from reference.replication.messages import (
+    NO_LEADER,
+    AlterPartition,
+    InvalidProposal,
+    InvalidUpdateVersion,
+    PartitionState,
+)
 from spec.vocabulary import ABSENT, Timestamp
 
 NONE_OF_THEM: frozenset[int] = frozenset()
@@ -70,7 +81,7 @@ class KRaftController(Controller):
             self.touch(broker, now, fenced=False)
             self.metadata.version += 1
             self.report_broker("BrokerUnfenced", broker)
-            self.elect_where_nobody_leads()
+            self.elect_for_leaderless_partitions()
         else:
             self.touch(broker, now)
 
@@ -93,7 +104,7 @@ class KRaftController(Controller):
             if gone & (state.insync | {state.leader}) or damaged & state.eligible:
                 self.change(number, state.insync - gone, election, damaged)
 
-    def elect_where_nobody_leads(self) -> None:
+    def elect_for_leaderless_partitions(self) -> None:
         """A broker has come: perhaps it can lead a partition without a leader."""
         for number, state in tuple(self.metadata.partitions.items()):
             if state.leader == NO_LEADER:

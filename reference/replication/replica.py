@@ -19,11 +19,12 @@ from reference.replication.messages import (
     EpochEnd,
     EpochEndAnswer,
     EpochEndRequest,
+    FencedLeaderEpoch,
     FetchRequest,
     FollowerFetchResult,
     LeaderAndIsr,
+    UnknownLeaderEpoch,
 )
-from reference.replication.refusals import FencedLeaderEpoch, UnknownLeaderEpoch
 from reference.replication.replica_log import ReplicaLog
 from reference.replication.watch import ReplicationWatch, Report
 from spec.versions import Profile

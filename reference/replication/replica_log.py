@@ -1,10 +1,9 @@
 """A replica's log together with the epochs of the leaders that wrote it."""
 
 from reference.log.batch import RecordBatch
-from reference.log.leader_epochs import EpochCache
+from reference.log.checkpoint_file import EpochCache
 from reference.log.partition import Partition
-from reference.replication.messages import NO_EPOCH, UNDEFINED, EpochEnd
-from reference.replication.refusals import UnexpectedAppendOffset
+from reference.replication.messages import NO_EPOCH, UNDEFINED, EpochEnd, UnexpectedAppendOffset
 from spec.vocabulary import LeaderEpoch, Offset, Timestamp
 
 

@@ -12,6 +12,7 @@ from reference.errors import Impossible, Refusal
 from reference.log.batch import RecordBatch
 from reference.log.partition import Partition
 from reference.log.producer_state import PRODUCER_EXPIRATION_MS
+from reference.replication.elections import next_leader
 from reference.replication.follower_progress import NEVER
 from reference.replication.following import Following
 from reference.replication.leadership import Leadership, ReplicaConfig
@@ -25,7 +26,6 @@ from reference.replication.messages import (
     LeaderAndIsr,
     PartitionState,
 )
-from reference.replication.metadata import next_leader
 from reference.replication.replica import Replica
 from spec.versions import Profile
 from spec.vocabulary import ErrorCode, LeaderEpoch, Offset, Timestamp

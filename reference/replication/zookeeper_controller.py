@@ -3,10 +3,8 @@
 from dataclasses import replace
 
 from reference.replication.controller import Controller
-from reference.replication.elections import Elected, ElectionCandidate, ElectionReason, first_in_sync
-from reference.replication.messages import NO_LEADER, AlterPartition, PartitionState
-from reference.replication.metadata import next_leader
-from reference.replication.refusals import InvalidUpdateVersion
+from reference.replication.elections import Elected, ElectionCandidate, ElectionReason, first_in_sync, next_leader
+from reference.replication.messages import NO_LEADER, AlterPartition, InvalidUpdateVersion, PartitionState
 from spec.vocabulary import ABSENT, Timestamp
 
 
@@ -23,7 +21,7 @@ class ZooKeeperController(Controller):
         for broker in sorted(self.metadata.brokers):
             if self.metadata.brokers[broker].fenced:
                 self.broker_has_gone(broker)
-        self.elect_where_nobody_leads()
+        self.elect_for_leaderless_partitions()
 
     # --- brokers ----------------------------------------------------------------------------------------------
 
@@ -34,7 +32,7 @@ class ZooKeeperController(Controller):
             self.broker_has_gone(broker)
         registered = self.metadata.register(broker, fenced=False, now=now)
         self.report_broker("BrokerRegistration", broker, clean_shutdown=clean)
-        self.elect_where_nobody_leads()
+        self.elect_for_leaderless_partitions()
         return registered.epoch
 
     def heartbeat(self, broker: int, epoch: int, shuts_down: bool, now: Timestamp) -> None:
@@ -93,7 +91,7 @@ class ZooKeeperController(Controller):
 
     # --- partitions -------------------------------------------------------------------------------------------
 
-    def elect_where_nobody_leads(self) -> None:
+    def elect_for_leaderless_partitions(self) -> None:
         """Try again to find a leader where there is none."""
         for partition, state in tuple(self.metadata.partitions.items()):
             if self.is_gone(state.leader):

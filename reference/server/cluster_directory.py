@@ -17,11 +17,11 @@ from reference.broker.transaction_api import OFFSETS_TOPIC
 from reference.broker.transaction_log import TransactionLog
 from reference.broker.transaction_metadata import TopicPartition
 from reference.log.broker_directory import BrokerDirectory, DirectoryOwner, UnusableDirectory, id_of
+from reference.log.checkpoint_file import replace_file
 from reference.log.config import LogConfig
+from reference.log.damage import Repair
 from reference.log.disk_partition import DiskPartition
-from reference.log.leader_epochs import replace_file
 from reference.log.partition import Partition
-from reference.log.repairs import Repair
 from reference.replication.replicated import ReplicatedPartition
 from reference.server.topics import Topic
 from reference.wire.versions import is_since
@@ -135,7 +135,9 @@ class ClusterDirectory(Storage):
         except (ValueError, TypeError, KeyError) as damage:
             raise UnusableDirectory(f"{file}: not as eos serve writes it") from damage
         if reported != self._written:
-            raise UnusableDirectory(f"{self.path}: of {_said(reported)}; it cannot be served as {_said(self._written)}")
+            raise UnusableDirectory(
+                f"{self.path}: of {_description(reported)}; it cannot be served as {_description(self._written)}"
+            )
         return memory  # type: ignore[no-any-return]
 
     def _take_over(self, memory: dict[str, Any]) -> None:
@@ -267,5 +269,5 @@ def encoded_id(topic_id: str) -> str:
     return base64.urlsafe_b64encode(bytes.fromhex(topic_id)).decode().rstrip("=")
 
 
-def _said(reported: Mapping[str, object]) -> str:
+def _description(reported: Mapping[str, object]) -> str:
     return f"{reported['profile']}, transaction.version {reported['transaction_version']}, nodes: {reported['nodes']}"

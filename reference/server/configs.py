@@ -72,8 +72,8 @@ def broker_configs(settings: ServerSettings, node: int) -> Iterator[Config]:
     """What applies to a node, those settings among them that topics have from it."""
     profile, config = settings.profile, GroupConfig()
     yield Config("broker.id", str(node), "-1", ConfigType.INT)
-    yield Config("auto.create.topics.enable", _said(settings.auto_create), "true", ConfigType.BOOLEAN)
-    yield Config("delete.topic.enable", "true", _said(is_since(profile, DELETION_SINCE)), ConfigType.BOOLEAN)
+    yield Config("auto.create.topics.enable", _text(settings.auto_create), "true", ConfigType.BOOLEAN)
+    yield Config("delete.topic.enable", "true", _text(is_since(profile, DELETION_SINCE)), ConfigType.BOOLEAN)
     yield Config("num.partitions", str(settings.default_partitions), "1", ConfigType.INT)
     yield Config("default.replication.factor", str(settings.shape().replicas), "1", ConfigType.INT)
     for each in topic_configs(settings):
@@ -90,7 +90,7 @@ def broker_configs(settings: ServerSettings, node: int) -> Iterator[Config]:
     yield Config("group.max.session.timeout.ms", str(config.max_session_timeout_ms), str(longest), ConfigType.INT)
 
 
-def _said(value: bool) -> str:
+def _text(value: bool) -> str:
     return str(value).lower()
 
 

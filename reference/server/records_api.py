@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from reference.broker.markers import TxnMarker
+from reference.broker.marker_channel import TxnMarker
 from reference.broker.transaction_api import OFFSETS_TOPIC
 from reference.broker.transaction_metadata import TopicPartition
 from reference.log.producer_append import UNKNOWN_VERSION

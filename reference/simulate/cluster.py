@@ -8,8 +8,8 @@ from typing import Final, NamedTuple
 
 from reference.broker.ids import BlockAllocator, ProducerIdManager
 from reference.broker.produce import PartitionAnswer, ProduceRequest, handle_produce
-from reference.client.plain_producer import PlainProducer
 from reference.client.producer import Attempt, AttemptReply, IdempotentProducer
+from reference.client.record_producer import PlainProducer
 from reference.clock import Clock
 from reference.log.batch import RecordBatch
 from reference.log.partition import Partition

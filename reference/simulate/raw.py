@@ -6,7 +6,7 @@ transactions with and without verification, markers of old and new epochs, and a
 
 from typing import Final
 
-from reference.broker.markers import VERSION_WITH_TRANSACTION_VERSION, TxnMarker, reported_transaction_version
+from reference.broker.marker_channel import VERSION_WITH_TRANSACTION_VERSION, TxnMarker, reported_transaction_version
 from reference.broker.produce import PartitionAnswer, ProduceRequest, handle_produce
 from reference.clock import Clock
 from reference.errors import Refusal

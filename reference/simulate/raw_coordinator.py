@@ -10,7 +10,7 @@ from typing import Final
 
 from reference.broker.coordinator_errors import CoordinatorNotAvailable, NotCoordinator
 from reference.broker.ids import BlockAllocator, ProducerIdentity, ProducerIdManager
-from reference.broker.markers import TxnMarker
+from reference.broker.marker_channel import TxnMarker
 from reference.broker.transaction_coordinator import CoordinatorConfig, TransactionCoordinator
 from reference.broker.transaction_log import AppendFault, TransactionLog
 from reference.broker.transaction_metadata import BUMPS_EPOCH, TopicPartition, TransactionMetadata

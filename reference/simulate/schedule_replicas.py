@@ -142,7 +142,7 @@ class ReplicasScheduler(Scheduler):
     def producers_tick(self, _: Tape) -> bool:
         """Every producer makes a round, and gives up what was not answered in time."""
         for producer, attempt in self.world.clients.overdue():
-            self.world.producer_gives_up(producer, attempt)
+            self.world.producer_stops_waiting(producer, attempt)
         for producer in range(len(self.world.shape.writers)):
             self.world.producer_ticks(producer)
         return True

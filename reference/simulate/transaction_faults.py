@@ -89,7 +89,7 @@ class TransactionFaults:
     def partitions_come_back(self, _: Tape) -> None:
         """Every partition can be written to again."""
         for partition in self.world.partitions:
-            self.world.partition_comes_back(partition)
+            self.world.partition_regains_leader(partition)
 
     # --- network and applications -----------------------------------------------------------------------------
 
@@ -116,11 +116,11 @@ class TransactionFaults:
         elif wires.requests.in_transit:
             self.world.request_is_lost(tape.pick(wires.requests.in_transit))
 
-    def sender_gives_up(self, tape: Tape) -> None:
+    def sender_stops_waiting(self, tape: Tape) -> None:
         """A request times out at its sender, and is still under way."""
         waiting = list(self.world.wires.open.values())
         if waiting:
-            self.world.sender_gives_up(tape.pick(waiting))
+            self.world.sender_stops_waiting(tape.pick(waiting))
 
     def application_crashes(self, tape: Tape) -> None:
         """Some application is gone."""
@@ -173,9 +173,9 @@ class TransactionFaults:
         node, refusal = tape.below(self.world.shape.nodes), tape.pick(FAILED_APPENDS)
         self.world.coordinator_log_fails(node, refusal(), written=tape.happens(WRITTEN))
 
-    def partition_goes_away(self, tape: Tape) -> None:
+    def partition_loses_leader(self, tape: Tape) -> None:
         """Some partition cannot be written to."""
-        self.world.partition_goes_away(tape.pick(self.world.partitions))
+        self.world.partition_loses_leader(tape.pick(self.world.partitions))
 
     def broker_restarts(self, tape: Tape) -> None:
         """A node goes down and comes back; what it coordinated waits for an election."""

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
-from reference.broker.markers import VERSION_WITH_TRANSACTION_VERSION, TxnMarker
+from reference.broker.marker_channel import VERSION_WITH_TRANSACTION_VERSION, TxnMarker
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.coordinator_requests import CoordinatorType, InitProducerId
-from reference.client.request_versions import request_versions
+from reference.client.producer_settings import request_versions
 from reference.errors import OffsetOutOfRange
 from reference.recording.recorder import Row
 from reference.world.brokers import Brokers

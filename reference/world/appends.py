@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import NamedTuple
 
-from reference.broker.markers import write_marker
+from reference.broker.marker_channel import write_marker
 from reference.broker.produce import PartitionAnswer, ProduceRequest, handle_produce, refused
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.producer import AttemptReply

@@ -8,7 +8,7 @@ from reference.broker.transaction_metadata import TopicPartition
 from reference.client.coordinator_channel import NO_NODE, CoordinatorAnswer, PendingResult
 from reference.client.partition_queue import MAX_IN_FLIGHT
 from reference.client.producer import AttemptReply
-from reference.client.request_versions import request_versions
+from reference.client.producer_settings import request_versions
 from reference.client.transactional_producer import TransactionalProducer
 from reference.clock import Clock
 from reference.recording.recorder import Row

@@ -11,7 +11,7 @@ from reference.broker.add_partitions_manager import AddPartitionsToTxnManager
 from reference.broker.coordinator_errors import CoordinatorNotAvailable, NotCoordinator
 from reference.broker.group_coordinator import GroupConfig, GroupCoordinator
 from reference.broker.ids import ProducerIdManager
-from reference.broker.markers import VERSION_WITH_TRANSACTION_VERSION, TxnMarker
+from reference.broker.marker_channel import VERSION_WITH_TRANSACTION_VERSION, TxnMarker
 from reference.broker.transaction_api import OFFSETS_TOPIC
 from reference.broker.transaction_coordinator import CoordinatorConfig, TransactionCoordinator
 from reference.broker.transaction_metadata import TopicPartition

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from reference.broker.markers import TxnMarker
+from reference.broker.marker_channel import TxnMarker
 from reference.broker.transaction_metadata import TopicPartition
 from spec.vocabulary import ErrorCode
 

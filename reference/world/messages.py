@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from reference.broker.ids import ProducerIdentity
-from reference.broker.markers import TxnMarker, reported_transaction_version
+from reference.broker.marker_channel import TxnMarker, reported_transaction_version
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.coordinator_channel import CoordinatorAnswer
 from reference.client.coordinator_requests import CoordinatorRequest

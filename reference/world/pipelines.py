@@ -251,7 +251,7 @@ class PipelineWorld(TransactionWorld):
             worker = self.workers[answered.request.member]
             worker.consumer.answer(answered.request.number, answered.answer, self.clock.now)
 
-    def member_gives_up(self, request: FromMember) -> None:
+    def member_stops_waiting(self, request: FromMember) -> None:
         """A request of a consumer times out; it may still arrive."""
         if self.group_requests.give_up(request):
             self.workers[request.member].consumer.lose(request.number, self.clock.now)
@@ -265,4 +265,4 @@ class PipelineWorld(TransactionWorld):
         """As ever; what consumers have asked of it is not answered."""
         super().broker_restarts(node)
         for request in self.group_requests.waiting(node=node):
-            self.member_gives_up(request)
+            self.member_stops_waiting(request)

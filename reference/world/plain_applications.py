@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.partition_queue import MAX_IN_FLIGHT
-from reference.client.plain_producer import PlainProducer
 from reference.client.producer import AttemptReply, IdempotentProducer
-from reference.client.request_versions import request_versions
+from reference.client.producer_settings import request_versions
+from reference.client.record_producer import PlainProducer
 from reference.clock import Clock
 from reference.world.applications import STALE_LEADER
 from reference.world.brokers import Brokers

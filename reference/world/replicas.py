@@ -69,7 +69,7 @@ class ReplicasWorld(ReplicasBase):
         self.clients.producers[producer].tick(self.clock.now)
         self._histories.report(producer)
 
-    def producer_gives_up(self, producer: int, attempt: Attempt) -> None:
+    def producer_stops_waiting(self, producer: int, attempt: Attempt) -> None:
         """A producer waits no longer for an answer; its request is still under way."""
         self.clients.give_up(producer, attempt)
 

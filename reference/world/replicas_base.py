@@ -11,10 +11,10 @@ from reference.network import Network, NetworkMessage
 from reference.recording.recorder import ObservedState, Recorder, Row
 from reference.replication.broker import BrokerProcess
 from reference.replication.controller import Controller, ControllerConfig
+from reference.replication.elections import Metadata
 from reference.replication.kraft_controller import KRaftController
 from reference.replication.leadership import ReplicaConfig
 from reference.replication.messages import AlterPartition
-from reference.replication.metadata import Metadata
 from reference.replication.replica import Replica
 from reference.replication.zookeeper_controller import ZooKeeperController
 from reference.world.history import HistoryRows

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from reference.client.plain_producer import PlainProducer
 from reference.client.producer import Attempt, AttemptReply, IdempotentProducer
+from reference.client.record_producer import PlainProducer
 from reference.clock import Clock
 from reference.world.replicas_messages import BatchAnswer, ReplicaProduce
 from reference.world.replicas_shape import ReplicasShape

@@ -112,15 +112,15 @@ class TransactionWorld(Applications):
         """A request is lost, and its sender gives it up; the loss of a copy goes unnoticed."""
         self.wires.requests.lose(message)
         if not message.copy:
-            self.sender_gives_up(message.payload)
+            self.sender_stops_waiting(message.payload)
 
     def reply_is_lost(self, message: NetworkMessage[Response]) -> None:
         """An answer is lost, and its client gives up; likewise."""
         self.wires.replies.lose(message)
         if not message.copy:
-            self.sender_gives_up(message.payload.request)
+            self.sender_stops_waiting(message.payload.request)
 
-    def sender_gives_up(self, request: Request) -> None:
+    def sender_stops_waiting(self, request: Request) -> None:
         """A request times out at its sender, and is still under way: it may arrive at any later time."""
         if self.wires.give_up(request):
             self.wires.reconnect(request.sender, request.node)
@@ -260,11 +260,11 @@ class TransactionWorld(Applications):
         self.handling.appends.turn_away(partition)
         self.handling.appends.release(partition)
 
-    def partition_goes_away(self, partition: TopicPartition) -> None:
+    def partition_loses_leader(self, partition: TopicPartition) -> None:
         """A data partition cannot be written to; markers and batches are retried until it is back."""
         self.brokers.unavailable.add(partition)
 
-    def partition_comes_back(self, partition: TopicPartition) -> None:
+    def partition_regains_leader(self, partition: TopicPartition) -> None:
         """A data partition can be written to again."""
         self.brokers.unavailable.discard(partition)
 

@@ -12,8 +12,7 @@ from typing import Final
 import z3
 
 from spec.algebra import Term
-from spec.engines.patterns import is_function, subterms
-from spec.engines.uninterpreted import arguments, named, uninterpreted
+from spec.engines.patterns import arguments, is_function, named, subterms, uninterpreted
 from spec.protocol.records import flatten
 from spec.systems.language import Action, Function, Sort, State, System
 from spec.vocabulary import ABSENT

@@ -14,12 +14,21 @@ from typing import Any, Final
 import z3
 
 from spec.algebra import Term, all_of, negate
-from spec.engines.patterns import functions, in_sight, patterns
+from spec.engines.patterns import (
+    arguments,
+    defined,
+    functions,
+    in_sight,
+    literal,
+    named,
+    patterns,
+    sorts_of,
+    uninterpreted,
+)
 from spec.engines.proof_cache import Digests, ProofCache, key_of
 from spec.engines.reading_z3 import INTEGERS, Numbers, python_value, symbolic
 from spec.engines.second_solver import SecondOpinion
 from spec.engines.solving import USUAL, Answer, SolverSettings, answer_of
-from spec.engines.uninterpreted import arguments, defined, literal, named, sorts_of, uninterpreted
 from spec.engines.verdict import Proved, Refuted, Unknown, Verdict
 from spec.protocol.records import flatten
 from spec.rules import Rule

@@ -92,14 +92,14 @@ def decided(text: str, effort: int = EFFORT) -> SecondOpinion:
     solver.setOption("rlimit-per", str(effort))
     parser = cvc5.InputParser(solver)
     parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, text, "question")
-    symbols, said = parser.getSymbolManager(), []
+    symbols, lines = parser.getSymbolManager(), []
     while not (command := parser.nextCommand()).isNull():
-        said.append(str(command.invoke(solver, symbols)).strip())
-    match " ".join(said).split():
+        lines.append(str(command.invoke(solver, symbols)).strip())
+    match " ".join(lines).split():
         case ["unsat"]:
             return SecondOpinion.AGREES
         case ["sat"]:
             return SecondOpinion.DISAGREES
         case ["unknown", *_]:
             return SecondOpinion.UNDECIDED
-    raise RuntimeError(f"cvc5 does not decide the question: {' '.join(said)[:200]}")
+    raise RuntimeError(f"cvc5 does not decide the question: {' '.join(lines)[:200]}")

@@ -70,15 +70,15 @@ def judge_offset_commit(step: OffsetCommitStep, profile: Profile) -> Judged:
     )
 
 
-def judge_marker(said: OffsetEntry, pending: OffsetEntry, commits: Term) -> RuleCheck:
+def judge_marker(last_commit: OffsetEntry, pending: OffsetEntry, commits: Term) -> RuleCheck:
     """A COMMIT: what the transaction said of an offset is pending up to its marker, so that it becomes the group's.
 
     Args:
-        said: the last offset that the transaction has in the log for the partition.
+        last_commit: the last offset that the transaction has in the log for the partition.
         pending: what is pending of it when the marker comes.
         commits: the marker is a COMMIT.
     """
-    return RuleCheck(rules.OFFSETS_ATOMIC, all_of(said.present, commits), pending.present)
+    return RuleCheck(rules.OFFSETS_ATOMIC, all_of(last_commit.present, commits), pending.present)
 
 
 def judge_place(offset: Term, log_end: Term) -> RuleCheck:

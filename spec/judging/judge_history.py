@@ -271,7 +271,7 @@ def as_reported_to_client(reported: ClientEvent, _previous: ClientEvent, course:
 
 
 @evidences(rules.TXN_NO_CROSSTALK, Layer.TRACE)
-def as_asked_by_client(reported: ClientEvent, _previous: ClientEvent, course: Term) -> RuleCheck:
+def outcome_matches_client(reported: ClientEvent, _previous: ClientEvent, course: Term) -> RuleCheck:
     """Records become visible only if the commit of their transaction was called, and are not lost if it was."""
     commits = any_of(course == Course.COMMIT_REQUESTED.value, course == Course.COMMIT_REPORTED.value)
     at_stake = all_of(_is_visible_or_hidden(reported), course >= 0)

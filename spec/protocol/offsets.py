@@ -51,22 +51,22 @@ class Application:
     committed: OffsetEntry
 
 
-def committed_after(committed: OffsetEntry, said: OffsetEntry) -> OffsetEntry:
+def committed_after(committed: OffsetEntry, commit: OffsetEntry) -> OffsetEntry:
     """A group's offset after a commit outside transactions: the later record wins."""
-    return _choose(said.recorded_at > committed.recorded_at, said, committed)
+    return _choose(commit.recorded_at > committed.recorded_at, commit, committed)
 
 
-def pending_after(pending: OffsetEntry, said: OffsetEntry, profile: Profile, *, appended: Term) -> OffsetEntry:
+def pending_after(pending: OffsetEntry, commit: OffsetEntry, profile: Profile, *, appended: Term) -> OffsetEntry:
     """A producer's pending offset of one partition after the log took or refused a transactional commit.
 
     Args:
         pending: the pending offset before.
-        said: the offset of this commit.
+        commit: the offset of this commit.
         profile: the release; whether a refusal drops what was pending.
         appended: the log took it.
     """
     refused = _choose(profile.refused_commit_drops_pending, NO_OFFSET, pending)
-    return _choose(appended, said, refused)
+    return _choose(appended, commit, refused)
 
 
 def pending_after_tombstone(pending: OffsetEntry, profile: Profile, *, deleted: Term) -> OffsetEntry:

@@ -107,7 +107,7 @@ def resend_in_window_is_recognised(
     )
 
 
-def ended_resend_is_asked_about(
+def resend_after_end_is_verified(
     profile: Profile, entry: ProducerEntry, request: AppendRequest, _seen: MetVerification
 ) -> Term:
     """A transactional batch whose transaction has ended goes to the coordinator before the window is checked.
@@ -270,7 +270,7 @@ def _of_release(profile: Profile) -> tuple[Fact, ...]:
 
 
 def _of_verifying(profile: Profile) -> tuple[Fact, ...]:
-    facts = (_fact(ended_resend_is_asked_about, rules.SEQ_DUPLICATE_WINDOW, profile),)
+    facts = (_fact(resend_after_end_is_verified, rules.SEQ_DUPLICATE_WINDOW, profile),)
     return facts * profile.partition_verification
 
 

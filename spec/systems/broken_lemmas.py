@@ -5,7 +5,7 @@ from spec.protocol.groups import GroupEntry, KnownClaim
 from spec.protocol.records import ProducerEntry
 from spec.systems.answer_lemmas import Marking, marker_has_the_clients_version
 from spec.systems.decision_lemmas import Fact, stated
-from spec.systems.election_lemmas import OutOfSyncFollower, who_returns_has_what_is_committed
+from spec.systems.election_lemmas import OutOfSyncFollower, returning_replica_has_committed_records
 from spec.systems.group_lemmas import RequestContext, past_members_are_fenced
 from spec.versions import KAFKA_1_0, KAFKA_2_4, KAFKA_4_1
 
@@ -18,6 +18,9 @@ def facts_of_bugs() -> tuple[Fact, ...]:
         stated(past_members_are_fenced, rules.OFFSETS_GENERATION_FENCE, members, KAFKA_2_4),
         stated(marker_has_the_clients_version, rules.TXN_MARKER_ONCE, marking, KAFKA_4_1),
         stated(
-            who_returns_has_what_is_committed, rules.REPL_COMMITTED_SURVIVES, (("who", OutOfSyncFollower),), KAFKA_1_0
+            returning_replica_has_committed_records,
+            rules.REPL_COMMITTED_SURVIVES,
+            (("who", OutOfSyncFollower),),
+            KAFKA_1_0,
         ),
     )

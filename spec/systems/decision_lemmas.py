@@ -122,7 +122,7 @@ def wrapping_decides_alike(entry: ProducerEntry, request: AppendRequest, turns: 
     return implies(_near(entry, request, turns), decides_alike)
 
 
-def offsets_decide_nothing(entry: ProducerEntry, request: AppendRequest, seen: MetVerification) -> Term:
+def decisions_do_not_depend_on_offsets(entry: ProducerEntry, request: AppendRequest, seen: MetVerification) -> Term:
     """Wherever a batch comes in the log, a leader decides alike: a system may count from 0 for each batch."""
     there = decision.append(entry, request, NEWEST, seen)
     here = decision.append(_without_offsets(entry), replace(request, base_offset=0), NEWEST, seen)
@@ -275,7 +275,7 @@ def wrapping_fact() -> Fact:
 def offsets_fact() -> Fact:
     """That offsets decide nothing."""
     about = (*_ENTRY_AND_REQUEST, ("seen", MetVerification))
-    return stated(offsets_decide_nothing, rules.SEQ_SUCCESSOR, about)
+    return stated(decisions_do_not_depend_on_offsets, rules.SEQ_SUCCESSOR, about)
 
 
 def arithmetic_fact() -> Fact:

@@ -41,7 +41,7 @@ class ElectionInput:
     unclean_allowed: Term = False
 
 
-def leader_has_what_is_committed(
+def leader_has_committed_records(
     profile: Profile, one: AssignedReplica, two: AssignedReplica, three: AssignedReplica, inputs: ElectionInput
 ) -> Term:
     """The leader is alive, and in sync or eligible; any other leader, called unclean, only where none is fit."""
@@ -63,7 +63,7 @@ def leader_has_what_is_committed(
     )
 
 
-def eligible_lead_where_nobody_is_in_sync(
+def eligible_lead_without_in_sync_replicas(
     one: AssignedReplica, two: AssignedReplica, three: AssignedReplica, inputs: ElectionInput
 ) -> Term:
     """Beside a member of the in-sync set, dead or alive, no eligible replica leads, but in an unclean election.
@@ -119,7 +119,7 @@ def leader_stays_or_is_the_first(
     )
 
 
-def who_leads_is_electable(
+def leader_is_electable(
     one: AssignedReplica, two: AssignedReplica, three: AssignedReplica, inputs: ElectionInput
 ) -> Term:
     """There is a leader exactly where a replica is electable, and it is one of those: systems elect any of them."""
@@ -190,7 +190,7 @@ class ObservedFollower:
     lag_max: Term = 0
 
 
-def who_keeps_up_stays(of: ObservedFollower) -> Term:
+def in_sync_follower_stays(of: ObservedFollower) -> Term:
     """A follower leaves the set exactly where it lacks records, and has not had all of them for longer than allowed.
 
     It had all as of a Fetch from the leader's log end; or as of the Fetch before, where it now asks for what the leader
@@ -224,7 +224,7 @@ class OutOfSyncFollower:
     committed: Term = 0
 
 
-def who_returns_has_what_is_committed(profile: Profile, who: OutOfSyncFollower) -> Term:
+def returning_replica_has_committed_records(profile: Profile, who: OutOfSyncFollower) -> Term:
     """Committed records are below the high watermark, or were in the leader's log when its epoch began."""
     returns = electing.may_return(who.end, who.high_watermark, who.epoch_start, profile)
     known = any_of(who.committed <= who.high_watermark, who.committed <= who.epoch_start)
@@ -242,7 +242,7 @@ class Members:
     least_end: Term = 0
 
 
-def somebody_can_always_lead(profile: Profile, members: Members) -> Term:
+def some_replica_can_always_lead(profile: Profile, members: Members) -> Term:
     """A replica that leaves the in-sync set leaves a member behind, or has all that can be committed meanwhile.
 
     No replica has to stay because of those that are left, except the last one, where no rule names a later leader.
@@ -280,17 +280,17 @@ def election_facts() -> tuple[Fact, ...]:
         stated(sentence, _SURVIVES, about, profile)
         for profile in (NEWEST, _BEFORE_ELIGIBLE)
         for sentence, about in (
-            (leader_has_what_is_committed, _ELECTION),
+            (leader_has_committed_records, _ELECTION),
             (leader_stays_or_is_the_first, _ELECTION),
-            (somebody_can_always_lead, (("members", Members),)),
+            (some_replica_can_always_lead, (("members", Members),)),
         )
     )
     return (
         *of_releases,
         stated(new_leader_is_in_sync, _SURVIVES, _ELECTION, NEWEST),
-        stated(eligible_lead_where_nobody_is_in_sync, _SURVIVES, _ELECTION),
+        stated(eligible_lead_without_in_sync_replicas, _SURVIVES, _ELECTION),
         stated(last_leader_is_before_anyone, _SURVIVES, _ELECTION),
-        stated(who_leads_is_electable, _SURVIVES, _ELECTION),
-        stated(who_keeps_up_stays, _SURVIVES, (("of", ObservedFollower),)),
-        stated(who_returns_has_what_is_committed, _SURVIVES, (("who", OutOfSyncFollower),), NEWEST),
+        stated(leader_is_electable, _SURVIVES, _ELECTION),
+        stated(in_sync_follower_stays, _SURVIVES, (("of", ObservedFollower),)),
+        stated(returning_replica_has_committed_records, _SURVIVES, (("who", OutOfSyncFollower),), NEWEST),
     )

@@ -101,7 +101,7 @@ def membership(knobs: MembershipKnobs) -> System:
         name="membership",
         variables=(*VARIABLES, *(GHOSTS_APART * knobs.apart)),
         actions=(
-            Action("member_commits", each, actions.is_to_commit, actions.coordinator_is_asked),
+            Action("member_commits", each, actions.is_to_commit, actions.verification_is_sent),
             Action("coordinator_confirms", each, actions.needs_verification, actions.is_confirmed),
             Action("group_rebalances", (), actions.may_rebalance, actions.group_rebalances),
             Action("offsets_are_written", each, actions.may_write, actions.are_written),
@@ -130,7 +130,7 @@ class _MembershipActions:
         if not self.knobs.profile.offsets_verified_first:
             yield self._passes(state, generation)
 
-    def coordinator_is_asked(self, state: State, generation: Term) -> State:
+    def verification_is_sent(self, state: State, generation: Term) -> State:
         """Whether the offsets partition is in the transaction."""
         return state.but(asking=update(state.asking, generation, to=True))
 

@@ -173,8 +173,8 @@ class _OffsetsActions:
     def offset_is_pending(self, state: State) -> State:
         """The offset is in the log, and pending for the producer."""
         transaction, length = state.now_in(), state.length()
-        said = OffsetEntry(offset=transaction, recorded_at=length)
-        pending = offsets.pending_after(state.pending(), said, self.knobs.profile, appended=True)
+        entry = OffsetEntry(offset=transaction, recorded_at=length)
+        pending = offsets.pending_after(state.pending(), entry, self.knobs.profile, appended=True)
         return state.but(
             length=update(state.length, to=length + 1),
             recorded=update(state.recorded, transaction, to=length),
@@ -221,9 +221,9 @@ class _OffsetsActions:
     def offset_is_committed(self, state: State) -> State:
         """An offset is in the log, and is the group's."""
         length = state.length()
-        said = OffsetEntry(offset=ABSENT, recorded_at=length)
+        entry = OffsetEntry(offset=ABSENT, recorded_at=length)
         return self._interfered(state).but(
-            committed=update(state.committed, to=offsets.committed_after(state.committed(), said)),
+            committed=update(state.committed, to=offsets.committed_after(state.committed(), entry)),
             plain_at=update(state.plain_at, to=length),
         )
 

@@ -99,7 +99,7 @@ class EpochEndInput:
     own_end: Term = ABSENT
 
 
-def nothing_is_kept_that_the_leader_lacks(profile: Profile, of: EpochEndInput) -> Term:
+def follower_keeps_only_leaders_records(profile: Profile, of: EpochEndInput) -> Term:
     """A returning replica keeps what it and its leader have of the epoch that both know, and nothing after it.
 
     Of an epoch that the leader does not have nothing is kept; where the leader has no answer, the committed part is.
@@ -181,7 +181,7 @@ def replica_facts() -> tuple[Fact, ...]:
         stated(reported_high_watermark_is_in_the_log, bounds, (("reported", WatermarkMessage),)),
         stated(records_continue_the_followers_log, agreement, (("of", FollowerFetchInput),)),
         *(
-            stated(nothing_is_kept_that_the_leader_lacks, agreement, (("of", EpochEndInput),), profile)
+            stated(follower_keeps_only_leaders_records, agreement, (("of", EpochEndInput),), profile)
             for profile in (NEWEST, KAFKA_2_0)
         ),
     )

@@ -116,7 +116,7 @@ class ReaderFetch:
     committed: Term = False
 
 
-def reader_gets_what_is_stable(among: AppendBounds, fetch: ReaderFetch) -> Term:
+def reader_receives_stable_records(among: AppendBounds, fetch: ReaderFetch) -> Term:
     """A fetch within the log gets what is replicated, or decided; one outside gets OFFSET_OUT_OF_RANGE.
 
     Beyond the high watermark, as far as the log goes, there is nothing to read yet and nothing wrong.
@@ -235,7 +235,7 @@ def keeping_facts() -> tuple[Fact, ...]:
         stated(forgetting_moves_no_reader, rules.LSO_MONOTONE, (("entry", ProducerEntry), *among), NEWEST),
         stated(index_lists_what_a_fetch_needs, rules.LSO_ABORTED_INDEX, read),
         stated(search_of_the_index_stops_in_time, rules.LSO_ABORTED_INDEX, read),
-        stated(reader_gets_what_is_stable, rules.LSO_BOUNDS, (*among, ("fetch", ReaderFetch))),
+        stated(reader_receives_stable_records, rules.LSO_BOUNDS, (*among, ("fetch", ReaderFetch))),
         stated(name_has_one_coordinator, rules.TXN_ONE_OUTCOME, (("of", NameHash),)),
         stated(blocks_are_apart, rules.IDS_UNIQUE, (("of", SharedBlock),)),
     )

@@ -27,7 +27,7 @@ _OF_COMMIT = (State.PREPARE_COMMIT, State.COMPLETE_COMMIT)
 _OF_ABORT = (State.PREPARE_ABORT, State.COMPLETE_ABORT)
 
 
-def end_is_what_was_asked_for(profile: Profile, before: TransactionEntry, step: CoordinatorStepInput) -> Term:
+def end_is_as_requested(profile: Profile, before: TransactionEntry, step: CoordinatorStepInput) -> Term:
     """A successful EndTxn means that the transaction is decided as requested; and a producer may end its open one.
 
     Since version 5 that raises its epoch; before, it does not. The markers are still to come.
@@ -94,7 +94,7 @@ def step_answer_facts() -> tuple[Fact, ...]:
         stated(sentence, rule, about, profile)
         for profile in (replace(NEWEST.under(version), name=f"version {version}") for version in (1, 2))
         for sentence, rule in (
-            (end_is_what_was_asked_for, rules.TXN_CLIENT_VERDICT),
+            (end_is_as_requested, rules.TXN_CLIENT_VERDICT),
             (open_transaction_is_aborted_first, rules.FENCE_ZOMBIE_CANNOT_COMMIT),
             (fenced_clients_know_the_word, rules.FENCE_STALE_EPOCH),
         )

@@ -158,7 +158,7 @@ def identity_is_new(profile: Profile, before: TransactionEntry, step: Coordinato
     )
 
 
-def question_changes_nothing(profile: Profile, before: TransactionEntry, step: CoordinatorStepInput) -> Term:
+def verification_changes_nothing(profile: Profile, before: TransactionEntry, step: CoordinatorStepInput) -> Term:
     """A broker's verification succeeds only for a partition in the open transaction of that producer.
 
     Nothing is different afterwards.
@@ -169,7 +169,7 @@ def question_changes_nothing(profile: Profile, before: TransactionEntry, step: C
     return all_of(implies(outcome.error == 0, yes), _is_same(outcome.entry, before))
 
 
-def partitions_join_what_is_open(profile: Profile, before: TransactionEntry, step: CoordinatorStepInput) -> Term:
+def partitions_join_open_transaction(profile: Profile, before: TransactionEntry, step: CoordinatorStepInput) -> Term:
     """A producer adds partitions to its own transaction, which is open then; AddOffsetsToTxn is never of version 2."""
     for_offsets, by_client = add_offsets(recorded(before, step), profile), register(recorded(before, step), profile)
     reported = negate(is_one_of(step.error, (*UNLOGGED, *ELSEWHERE)))
@@ -230,7 +230,7 @@ def only_ids_at_rest_expire(profile: Profile, before: TransactionEntry, step: Co
     return all_of(same(idle, all_of(before.known, negate(after.known))), implies(negate(idle), _is_same(after, before)))
 
 
-def new_coordinator_goes_on(profile: Profile, before: TransactionEntry, step: CoordinatorStepInput) -> Term:
+def new_coordinator_resumes(profile: Profile, before: TransactionEntry, step: CoordinatorStepInput) -> Term:
     """A new coordinator loads the state in the log, and continues with a decided transaction, and with nothing else."""
     entry = load(recorded(before, step), profile).entry
     owes = [all_of(step.state_after == reported.value, entry.pending == done.value) for reported, done in _OUTCOMES]
@@ -293,10 +293,10 @@ _OF_DECISIONS: Final[tuple[tuple[Callable[..., Term], Rule, dict[str, Decide]], 
 )
 _OF_ONE: Final = (
     (identity_is_new, rules.IDS_IDENTITY_NEVER_REPEATS),
-    (question_changes_nothing, rules.TXN_REGISTERED_BEFORE_DATA),
-    (partitions_join_what_is_open, rules.TXN_REGISTERED_BEFORE_DATA),
+    (verification_changes_nothing, rules.TXN_REGISTERED_BEFORE_DATA),
+    (partitions_join_open_transaction, rules.TXN_REGISTERED_BEFORE_DATA),
     (late_transactions_are_aborted, rules.TXN_TIMEOUT),
     (last_marker_completes, rules.TXN_ATOMIC),
     (only_ids_at_rest_expire, rules.TXN_EXPIRY),
-    (new_coordinator_goes_on, rules.TXN_FAILOVER),
+    (new_coordinator_resumes, rules.TXN_FAILOVER),
 )

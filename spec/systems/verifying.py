@@ -64,7 +64,7 @@ def sizes(knobs: VerificationKnobs) -> dict[str, int]:
     return {BATCH.name: knobs.batches, POSITION.name: knobs.batches}
 
 
-def nothing_is_overtaken(state: State, position: Term) -> Term:
+def batches_stay_in_order(state: State, position: Term) -> Term:
     """The log begins with the producer's first batch, and has its batches in order without a gap."""
     return implies(position < state.length(), state.written(position) == position)
 
@@ -90,11 +90,11 @@ def verifying(knobs: VerificationKnobs) -> System:
         ),
         theorems=(
             Claim(
-                nothing_is_overtaken.__name__,
+                batches_stay_in_order.__name__,
                 rules.SEQ_ORDER,
-                str(nothing_is_overtaken.__doc__),
+                str(batches_stay_in_order.__doc__),
                 (POSITION,),
-                nothing_is_overtaken,
+                batches_stay_in_order,
             ),
         ),
         lemmas=(),

@@ -11,7 +11,7 @@ from typing import Final
 
 from model_tests.mutants.decisions.call_sites import watched
 from model_tests.mutants.decisions.crossing import CrossingCell, Sight, candidates, crossed
-from model_tests.mutants.decisions.crossing_table import CROSSING, read_cells, write_cells
+from model_tests.mutants.decisions.crossing_page import CROSSING, read_cells, write_cells
 from model_tests.mutants.decisions.hunting import OF_FEW_PLACES
 from model_tests.mutants.decisions.layers import NAMING
 from model_tests.mutants.decisions.table import read

@@ -222,7 +222,7 @@ def same_answer(true: Any, mutated: Any, apart: frozenset[str] = frozenset()) ->
         apart: fields that need not be the same.
     """
     if isinstance(true, tuple) and true and isinstance(true[0], Guard):
-        return all_of(*(left == right for left, right in zip(_said(true), _said(mutated), strict=True)))
+        return all_of(*(left == right for left, right in zip(_claim(true), _claim(mutated), strict=True)))
     if is_dataclass(true):
         names = [part.name for part in fields(true) if part.name not in apart]
         return all_of(*(same_answer(getattr(true, name), getattr(mutated, name), apart) for name in names))
@@ -235,7 +235,7 @@ def same_answer(true: Any, mutated: Any, apart: frozenset[str] = frozenset()) ->
     return true == mutated
 
 
-def _said(checks: Sequence[Guard]) -> tuple[Term, Term]:
+def _claim(checks: Sequence[Guard]) -> tuple[Term, Term]:
     """Error and rule of the first guard that applies."""
     numbers = {rule.id: number for number, rule in enumerate(RULES.values())}
     none: tuple[Term, Term] = (ABSENT - 1, ABSENT)

@@ -37,10 +37,10 @@ def failing(path: Path) -> tuple[str, ...]:
         RuntimeError: no test was run.
     """
     first = _First()
-    with redirect_stdout(StringIO()) as said:
+    with redirect_stdout(StringIO()) as printed:
         code = pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", str(path)], [first])
     if code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
-        raise RuntimeError(f"{path.name} was not run: {said.getvalue()}")
+        raise RuntimeError(f"{path.name} was not run: {printed.getvalue()}")
     return first.failed
 
 

@@ -57,7 +57,7 @@ def check_unknown_only(part: ProducerAppend, batch: RecordBatch) -> None:
         _check_first_of_epoch(part, batch)
 
 
-def check_epoch_goes_on(part: ProducerAppend, batch: RecordBatch) -> None:
+def check_epoch_continues(part: ProducerAppend, batch: RecordBatch) -> None:
     """A new epoch continues the sequences of the one before."""
     if part.entry.epoch == NO_EPOCH:
         _check_first_of_epoch(part, batch)
@@ -163,7 +163,7 @@ OF_APPEND: Final = (
         ),
     ),
     _of("epoch reset not demanded", rules.SEQ_EPOCH_RESET, "check_first_of_epoch", check_unknown_only),
-    _of("new epoch must continue", rules.SEQ_EPOCH_RESET, "check_first_of_epoch", check_epoch_goes_on),
+    _of("new epoch must continue", rules.SEQ_EPOCH_RESET, "check_first_of_epoch", check_epoch_continues),
     _of("any first sequence in every version", rules.SEQ_FIRST, "check_first_of_epoch", check_known_only),
     _of("first sequence 0 in every version", rules.SEQ_FIRST, "check_first_of_epoch", check_zero_first),
     _of("unknown producer not named", rules.SEQ_FIRST, "unknown_producer", never_unknown_producer),

@@ -10,8 +10,7 @@ from typing import Final
 from model_tests.machines.tape_runs import Terrain
 from model_tests.mutants.defects.planted import Patch, Planted
 from reference.broker.ids import ProducerIdentity
-from reference.client.drain_rules import Hold
-from reference.client.partition_queue import MAX_IN_FLIGHT, PartitionQueue, ProducerBatch
+from reference.client.partition_queue import MAX_IN_FLIGHT, Hold, PartitionQueue, ProducerBatch
 from reference.client.producer import Attempt, AttemptReply, IdempotentProducer
 from reference.log import sequence
 from spec import rules

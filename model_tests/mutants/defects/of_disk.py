@@ -17,7 +17,7 @@ from reference.log.reader import Placed
 from reference.log.record import EndTransactionMarker
 from reference.log.recovery import _Recovery
 from reference.log.segment import Segment
-from reference.log.snapshots import Snapshots
+from reference.log.snapshot_file import Snapshots
 from reference.log.state_loading import StateLoader
 from spec import rules
 from spec.vocabulary import NO_OFFSET, CoordinatorEpoch, Offset, ProducerId, Timestamp
@@ -61,7 +61,7 @@ def oldest_snapshot(loader: StateLoader, log_start: Offset, offset: int) -> None
     loader.reached = Offset(max(loader.reached, min(offset, loader.reached + 3)))
 
 
-def snapshot_of_nothing(snapshots: Snapshots, offset: int, producers: object) -> None:
+def write_empty_snapshot(snapshots: Snapshots, offset: int, producers: object) -> None:
     """A snapshot without producers."""
     snapshots.path(offset).write_bytes(snapshot_file.encode({}))
 
@@ -195,7 +195,7 @@ OF_DISK: Final = (
     defect("snapshot without epochs", STATE, snapshot_file, "_decode_entry", restore_without("epoch", 0)),
     defect("snapshots not read", STATE, StateLoader, "_restore", no_snapshot),
     defect("batches behind a snapshot skipped", STATE, StateLoader, "start", oldest_snapshot),
-    defect("snapshot of nothing", STATE, Snapshots, "take", snapshot_of_nothing),
+    defect("snapshot of nothing", STATE, Snapshots, "take", write_empty_snapshot),
     defect("markers not replayed", STATE, ProducerState, "replay", replay_data_only),
     defect("batch around the log start not replayed", STATE, StateLoader, "replay", replay_whole_batches_only),
     defect("what is damaged stays", STATE, Segment, "cut", cut_nothing),

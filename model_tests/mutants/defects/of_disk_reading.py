@@ -6,8 +6,7 @@ from typing import Final
 from model_tests.mutants.defects.planted import defect
 from reference.log import clean_log
 from reference.log.batch import RecordBatch
-from reference.log.cleaned_transactions import CleanedTransactions
-from reference.log.cleaner import BatchCleaner, LastRecord
+from reference.log.cleaner import BatchCleaner, CleanedTransactions, LastRecord
 from reference.log.disk_log import DiskLog
 from reference.log.disk_partition import DiskPartition, DiskTransactionIndex
 from reference.log.partition import READ_COMMITTED, READ_UNCOMMITTED, FetchResult, Partition

@@ -4,8 +4,14 @@ from typing import Final
 
 from model_tests.mutants.defects.planted import defect
 from reference.broker import marker_channel
-from reference.broker.marker_channel import MEANING, MarkerChannel, MarkerVerdict, PendingMarkers, WriteMarker
-from reference.broker.markers import TxnMarker
+from reference.broker.marker_channel import (
+    MEANING,
+    MarkerChannel,
+    MarkerVerdict,
+    PendingMarkers,
+    TxnMarker,
+    WriteMarker,
+)
 from reference.broker.transaction_metadata import TopicPartition
 from reference.log.batch import RecordBatch
 from reference.log.partition import Partition

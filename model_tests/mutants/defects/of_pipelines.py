@@ -48,7 +48,7 @@ _mark = Appends.mark
 # --- consumers ------------------------------------------------------------------------------------------------
 
 
-def commit_as_nobody(
+def commit_without_member(
     manager: TransactionManager, producer: ProducerIdentity, group: str, offsets: Offsets, claim: MemberClaim
 ) -> TxnOffsetCommit:
     """Offsets in a transaction do not say which member sends them, as before KIP-447."""
@@ -87,7 +87,7 @@ def last_read(read: GroupConsumer) -> dict[TopicPartition, OffsetAndMetadata]:
     }
 
 
-def everything_to_everybody(members: Sequence[Subscriber], counts: Counts) -> Assigned:
+def send_all_to_all_partitions(members: Sequence[Subscriber], counts: Counts) -> Assigned:
     """Every member is assigned all partitions of its topics."""
     return {
         member.member_id: [TopicPartition(topic, n) for topic in member.topics for n in range(counts.get(topic, 0))]
@@ -130,7 +130,7 @@ OF_PIPELINES: Final[tuple[Planted, ...]] = (
         rules.OFFSETS_ATOMIC,
         TransactionManager,
         "_offset_commit",
-        commit_as_nobody,
+        commit_without_member,
     ),
     defect(
         "an assignment begins at the start of the log", rules.OFFSETS_ATOMIC, GroupConsumer, "_take_over", begin_anew
@@ -149,7 +149,7 @@ OF_PIPELINES: Final[tuple[Planted, ...]] = (
         rules.OFFSETS_ATOMIC,
         assignors,
         "ASSIGNORS",
-        dict.fromkeys(assignors.ASSIGNORS, everything_to_everybody),
+        dict.fromkeys(assignors.ASSIGNORS, send_all_to_all_partitions),
     ),
     defect("workers read aborted words", rules.LSO_READ_COMMITTED, consumer, "delivered", deliver_everything),
     defect(

@@ -30,7 +30,7 @@ def wait_for_confirmed_alone(leadership: Leadership, _: Timestamp) -> list[int]:
     return [broker for broker in leadership.followers if broker in leadership.insync]
 
 
-def wait_for_nobody(_: Leadership, __: Timestamp) -> list[int]:
+def wait_for_no_replica(_: Leadership, __: Timestamp) -> list[int]:
     """The high watermark is the leader's log end."""
     return []
 
@@ -56,7 +56,7 @@ def accept_every_proposal(_: Controller, __: PartitionState, ___: AlterPartition
     """The controller takes any leader's word for the in-sync set."""
 
 
-def keep_what_is_there(following: Following, answer: EpochEnd, now: Timestamp) -> None:
+def keep_existing_log(following: Following, answer: EpochEnd, now: Timestamp) -> None:
     """A follower does not cut what its leader does not have."""
     following._truncate(answer, following._replica.log.log_end, now)
 
@@ -98,7 +98,9 @@ OF_REPLICAS: Final = (
     defect(
         "proposed members hold nothing back", rules.REPL_HW_BOUNDS, Leadership, "holding_back", wait_for_confirmed_alone
     ),
-    defect("nobody holds the high watermark back", rules.REPL_HW_BOUNDS, Leadership, "holding_back", wait_for_nobody),
+    defect(
+        "nobody holds the high watermark back", rules.REPL_HW_BOUNDS, Leadership, "holding_back", wait_for_no_replica
+    ),
     defect("the high watermark falls", rules.REPL_HW_BOUNDS, Leadership, "raise_high_watermark", fall_back),
     defect("a high watermark beyond the log", rules.REPL_HW_BOUNDS, ReplicaLog, "restart", trust_the_checkpoint),
     defect("what is sent counts as fetched", rules.REPL_HW_BOUNDS, FollowerProgress, "fetched", count_unfetched),
@@ -122,7 +124,7 @@ OF_REPLICAS: Final = (
         rules.REPL_PREFIX_AGREEMENT,
         Following,
         "_truncate_to",
-        keep_what_is_there,
+        keep_existing_log,
     ),
     defect("histories are not compared", rules.REPL_PREFIX_AGREEMENT, Leadership, "read", read_without_history),
 )

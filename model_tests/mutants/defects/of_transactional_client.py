@@ -6,8 +6,8 @@ from typing import Final
 from model_tests.mutants.defects.planted import Planted, defect
 from reference.broker.group_requests import MemberClaim, Offsets
 from reference.broker.transaction_metadata import TopicPartition
-from reference.client import completed_fetch, consumer, transaction_errors, transaction_manager
-from reference.client.completed_fetch import records_from
+from reference.client import consumer, transaction_errors, transaction_manager
+from reference.client.consumer import records_from
 from reference.client.coordinator_channel import CoordinatorChannel, Outgoing, PendingResult
 from reference.client.coordinator_requests import EndTxn
 from reference.client.partition_queue import PartitionQueue, ProducerBatch
@@ -122,6 +122,11 @@ def end_at_once(channel: CoordinatorChannel, incomplete: bool) -> bool:
     return _may_send(channel, False)
 
 
+def expire_and_go_on(queue: PartitionQueue, batch: ProducerBatch) -> None:
+    """What follows an expired batch of an aborted transaction is numbered as if that had certainly been appended."""
+    queue.remove(batch)
+
+
 def leave_the_gap(queue: PartitionQueue, batch: ProducerBatch) -> None:
     """The batches behind one that has failed keep their sequences."""
 
@@ -174,11 +179,11 @@ OF_TRANSACTIONAL_CLIENT: Final[tuple[Planted, ...]] = (
     ),
     defect("aborted records are delivered", rules.LSO_READ_COMMITTED, consumer, "delivered", deliver_everything),
     defect("markers are delivered", rules.LSO_READ_COMMITTED, consumer, "delivered", deliver_markers),
-    defect("once aborted, always aborted", rules.LSO_READ_COMMITTED, completed_fetch, "ends_aborted", never_ends),
+    defect("once aborted, always aborted", rules.LSO_READ_COMMITTED, consumer, "ends_aborted", never_ends),
     defect(
         "any batch ends an aborted transaction",
         rules.LSO_READ_COMMITTED,
-        completed_fetch,
+        consumer,
         "ends_aborted",
         any_marker_ends,
     ),
@@ -190,6 +195,13 @@ OF_TRANSACTIONAL_CLIENT: Final[tuple[Planted, ...]] = (
         start_anywhere,
     ),
     defect("an end does not wait", rules.TXN_CLIENT_VERDICT, CoordinatorChannel, "may_send", end_at_once),
+    defect(
+        "nothing is unresolved after expiry in a transaction",
+        rules.SEQ_SUCCESSOR,
+        PartitionQueue,
+        "expire",
+        expire_and_go_on,
+    ),
     defect("a failed batch leaves a gap", rules.SEQ_SUCCESSOR, PartitionQueue, "close_gap", leave_the_gap),
 )
 """Mutants of transactional producers and of consumers."""

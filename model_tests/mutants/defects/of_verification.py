@@ -57,11 +57,11 @@ def verify_everything(
     return dict.fromkeys(partitions, ErrorCode.NONE)
 
 
-def agree_to_everything(coordinator: TransactionCoordinator, requested: Verify) -> None:
+def accept_every_verification(coordinator: TransactionCoordinator, requested: Verify) -> None:
     """Nothing is verified, and nothing is added."""
 
 
-def resume_whatever_was_said(handler: Handling, question: Request, refusal: Refusal | None) -> None:
+def resume_regardless_of_answer(handler: Handling, question: Request, refusal: Refusal | None) -> None:
     """A refused verification lets the append pass."""
     _resume(handler, question, None)
 
@@ -129,13 +129,13 @@ OF_VERIFICATION: Final = (
         "verify_partitions",
         verify_everything,
     ),
-    defect("nobody is asked", rules.TXN_REGISTERED_BEFORE_DATA, handling, "agree", agree_to_everything),
+    defect("nobody is asked", rules.TXN_REGISTERED_BEFORE_DATA, handling, "agree", accept_every_verification),
     defect(
         "a refused verification lets the append go on",
         rules.TXN_REGISTERED_BEFORE_DATA,
         Handling,
         "_resume",
-        resume_whatever_was_said,
+        resume_regardless_of_answer,
     ),
     defect("aborted offsets are committed", rules.OFFSETS_ATOMIC, GroupOffsets, "complete", complete_the_first),
     defect("committed offsets are dropped", rules.OFFSETS_ATOMIC, GroupOffsets, "complete", complete_nothing),

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from types import ModuleType
 from typing import NamedTuple
 from unittest.mock import patch
 
@@ -46,3 +47,14 @@ class Planted:
 def defect(name: str, rule: Rule, owner: object, method: str, instead: object) -> Planted:
     """A defect of one function, method or constant."""
     return Planted(name, rule, (Patch(owner, method, instead),))
+
+
+def planted_in(*modules: ModuleType) -> dict[str, Planted]:
+    """The defects that modules list in tuples, by their names."""
+    return {
+        planted.name: planted
+        for module in modules
+        for listed in vars(module).values()
+        if isinstance(listed, tuple) and listed and all(isinstance(each, Planted) for each in listed)
+        for planted in listed
+    }

@@ -66,12 +66,12 @@ def spoiled(folder: Path, random: Random) -> None:
 
 def fuzz_directories(whole: Sequence[Path], scratch: Path, seeds: range) -> int:
     """Audit a spoiled copy for each seed; of how many something was said."""
-    said = 0
+    output = 0
     for seed in seeds:
         random, copy = Random(seed), scratch / "copy"
         shutil.copytree(random.choice(whole), copy)
         spoiled(copy, random)
         report = run([copy], crc=bool(seed % 3), deep=seed % 11 == 0)
-        said += bool(report.batches or report.damage or report.exit_code == NOTHING_JUDGED)
+        output += bool(report.batches or report.damage or report.exit_code == NOTHING_JUDGED)
         shutil.rmtree(copy)
-    return said
+    return output

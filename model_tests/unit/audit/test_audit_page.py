@@ -140,8 +140,8 @@ def test_the_page_reports_what_an_operator_needs(torn: AuditReport) -> None:
     text = page(torn)
 
     (one, found) = torn.findings[0]
-    for said in (found.rule.id, f"{one.topic}-{one.partition}", str(found.offset), found.step, "What to do"):
-        assert said in text
+    for output in (found.rule.id, f"{one.topic}-{one.partition}", str(found.offset), found.step, "What to do"):
+        assert output in text
     assert "Prepare: COMMIT is decided" in text
     assert text.count('<svg class="timeline"') == sum(bool(torn.here[each.path]) for each in torn.audited) > 0
 

@@ -56,8 +56,8 @@ def test_the_epoch_and_the_time_say_who_ended_it(
 
     (one,) = report.transactions.judged
     assert expected is ended_by(one.one.known)
-    said = transactions_in_one_line(report.transactions)
-    assert (WORDS[expected] in said) if outcome == ABORT else ("aborted" not in said)
+    output = transactions_in_one_line(report.transactions)
+    assert (WORDS[expected] in output) if outcome == ABORT else ("aborted" not in output)
 
 
 @pytest.mark.parametrize(("fences", "found"), [(3, False), (4, True)])

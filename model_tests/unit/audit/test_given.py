@@ -55,10 +55,10 @@ def test_what_needs_its_reader_comes_first_and_is_counted(tmp_path: Path) -> Non
     directory = cluster.write(tmp_path)
     (directory / "b-0").mkdir()
 
-    said = printed(run([directory]))
+    output = printed(run([directory]))
 
-    assert said.startswith("2 things need you: 1 broken rule, 1 damaged place.")
-    order = [said.index(each) for each in ("need you", "Findings", "Damage", "held back", "Fine", "Partitions (open")]
+    assert output.startswith("2 things need you: 1 broken rule, 1 damaged place.")
+    order = [output.index(each) for each in ("need you", "Findings", "Damage", "held back", "Fine", "Partitions (open")]
     assert sorted(order) == order
 
 

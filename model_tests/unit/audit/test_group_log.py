@@ -224,7 +224,7 @@ def test_an_offset_behind_the_end_of_its_partition_is_named(
 
 def test_offsets_of_groups_are_shown_with_whose_transaction_they_wait_for(tmp_path: Path) -> None:
     """By its producer id where no coordinator's log says more."""
-    said = printed(audited(tmp_path, plain(of(5)), inside(9, of(6))))
+    output = printed(audited(tmp_path, plain(of(5)), inside(9, of(6))))
 
-    (row,) = (line for line in said.splitlines() if " g " in f" {line} " and "orders-0" in line)
+    (row,) = (line for line in output.splitlines() if " g " in f" {line} " and "orders-0" in line)
     assert row.split() == ["g", "orders-0", "5", "6,", "producer", "9"]

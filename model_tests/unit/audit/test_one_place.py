@@ -132,7 +132,7 @@ def rows() -> Iterator[EachPlace]:
             under_key(""),
             version,
             at_its_place=True,
-            said={"the key of other and the producer id of tx": 10, "the key of tx and the producer id of other": 7},
+            output={"the key of other and the producer id of tx": 10, "the key of tx and the producer id of other": 7},
         )
         yield EachPlace(
             "a coordinator's record under a new key",
@@ -141,7 +141,7 @@ def rows() -> Iterator[EachPlace]:
             under_key("fresh"),
             version,
             at_its_place=True,
-            said={"the key of fresh and the producer id of": 21},
+            output={"the key of fresh and the producer id of": 21},
         )
         yield EachPlace(
             "a marker that is not marked as one",
@@ -151,7 +151,7 @@ def rows() -> Iterator[EachPlace]:
             version,
             rule="seq.well_formed",
             holds=lambda batch, finding: finding.producer_id == batch.producer_id,
-            said={"marker": 3},
+            output={"marker": 3},
         )
         for producer, least in ((7, 0), (8, 3), (10, 3), (UNKNOWN_PRODUCER, 3)):
             yield EachPlace(
@@ -160,7 +160,7 @@ def rows() -> Iterator[EachPlace]:
                 A,
                 of_markers(lambda one, _, producer=producer: producer_of(producer)(one)),  # type: ignore[misc]
                 version,
-                said={f"marker has producer id {producer}, for which nothing asks": least},
+                output={f"marker has producer id {producer}, for which nothing asks": least},
             )
             lacking = producer >= 10
             yield EachPlace(
@@ -170,7 +170,7 @@ def rows() -> Iterator[EachPlace]:
                 of_data(producer_of(producer)),
                 version,
                 holds=lambda _, finding: finding.severity is Severity.VIOLATION,
-                said={"lacks its sequences": lacking, "first batch in the log has sequence": lacking},
+                output={"lacks its sequences": lacking, "first batch in the log has sequence": lacking},
             )
         yield EachPlace(
             "the first marker of a coordinator epoch that is too high: all later ones seem stale beside it",

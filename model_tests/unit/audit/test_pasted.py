@@ -13,7 +13,7 @@ from model_tests.unit.audit.text_cases import found, header, read
 STATES = ("25-json-4.x", "23-console-formatter")
 
 
-def said(report: AuditReport) -> tuple[object, ...]:
+def output(report: AuditReport) -> tuple[object, ...]:
     """What was read and found, and how many parts are damaged, missing and passed over."""
     return read(report), found(report), len(report.damage), len(report.missing), len(report.ignored)
 
@@ -21,7 +21,7 @@ def said(report: AuditReport) -> tuple[object, ...]:
 @pytest.fixture(scope="module")
 def plain(posted: Path) -> dict[str, tuple[object, ...]]:
     """What is said of the texts as they were printed."""
-    return {case: said(run(sorted((posted / case).iterdir()))) for case in STATES}
+    return {case: output(run(sorted((posted / case).iterdir()))) for case in STATES}
 
 
 @pytest.mark.parametrize("pasted", PASTED)
@@ -34,7 +34,7 @@ def test_a_pasted_text_says_what_was_printed(
         for path in (posted / case).iterdir():
             (tmp_path / case / path.name).write_bytes(PASTED[pasted](path.read_text()))
 
-        assert said(run(sorted((tmp_path / case).iterdir()))) == plain[case]
+        assert output(run(sorted((tmp_path / case).iterdir()))) == plain[case]
 
 
 def test_a_listing_without_line_ends_may_be_of_any_length(tmp_path: Path) -> None:

@@ -53,15 +53,15 @@ def test_a_reported_case_is_judged_as_its_situation_demands(
     json_file = inputs.parent / "report.json"
     written = ["--json", str(json_file)] if arguments[0] == "audit" else []
     result = CliRunner().invoke(app, [*arguments, *written], env={"COLUMNS": "1000"})
-    said = result.output
+    shown = result.output
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    assert run.get("exit", result.exit_code) == result.exit_code, said
-    assert [] == [pattern for pattern in run.get("says", ()) if not re.search(pattern, said)], said
-    assert [] == [pattern for pattern in run.get("never", ()) if re.search(pattern, said)], said
+    assert run.get("exit", result.exit_code) == result.exit_code, shown
+    assert [] == [pattern for pattern in run.get("says", ()) if not re.search(pattern, shown)], shown
+    assert [] == [pattern for pattern in run.get("never", ()) if re.search(pattern, shown)], shown
     for expected in REPORTED.keys() & run.keys():
         found = REPORTED[expected](json.loads(json_file.read_text(encoding="utf-8")))
         kept = [one for one in found if one in run[expected]] if expected == "bounds" else found
-        assert run[expected] == kept, said
+        assert run[expected] == kept, shown
 
 
 def _findings(report: Mapping[str, Any]) -> list[str]:

@@ -163,7 +163,7 @@ def test_shipped_code_has_the_same_digest(tmp_path: Path) -> None:
     """Executors import the project from an archive: what they keep is of the same code, and found again."""
     shipped = archive(Path(result_cache.__file__).parents[2], tmp_path / "shipped.zip")
     script = "from model_tests.audit import result_cache; print(result_cache.__file__, result_cache._code())"
-    said = subprocess.run(
+    ended = subprocess.run(
         [sys.executable, "-c", script],
         cwd=tmp_path,
         env=os.environ | {"PYTHONPATH": str(shipped)},
@@ -172,8 +172,8 @@ def test_shipped_code_has_the_same_digest(tmp_path: Path) -> None:
         check=True,
     ).stdout.split()
 
-    assert said[0].startswith(str(shipped))
-    assert result_cache._code() == said[1]
+    assert ended[0].startswith(str(shipped))
+    assert result_cache._code() == ended[1]
 
 
 def test_the_name_of_a_result_depends_on_all_code_that_judges() -> None:

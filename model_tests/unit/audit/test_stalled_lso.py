@@ -13,10 +13,10 @@ def test_a_partition_that_is_held_back_is_reported_with_offset_and_producer(tmp_
     write_segment(tmp_path / "free-0", [data(0), data(1, transactional=True), marker()])
     write_segment(tmp_path / "empty-0", [])
 
-    said = printed(run([tmp_path]))
+    output = printed(run([tmp_path]))
 
-    lines = [line for line in said.splitlines() if line.startswith("held back")]
+    lines = [line for line in output.splitlines() if line.startswith("held back")]
     assert 1 == len(lines)
     assert "held back: held-0 at offset 1, 2 offsets before its end, by producer" in lines[0]
-    assert "partitions without a batch, not shown: 1" in said
-    assert "empty-0" not in said.partition("given: ")[0]
+    assert "partitions without a batch, not shown: 1" in output
+    assert "empty-0" not in output.partition("given: ")[0]

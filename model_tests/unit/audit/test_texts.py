@@ -86,45 +86,45 @@ def states(posted: Path) -> list[dict[str, str]]:
     return [dict(STATE_FIELDS.findall(line)) for line in text.splitlines()]
 
 
-def in_kcl(said: dict[str, str], offset: int) -> str:
+def in_kcl(output: dict[str, str], offset: int) -> str:
     """A state as `kcl` prints it."""
-    topics = "payments=>[0] " if said["topicPartitions"] == "HashSet(payments-0)" else ""
+    topics = "payments=>[0] " if output["topicPartitions"] == "HashSet(payments-0)" else ""
     fields = {
-        "ProducerID": said["producerId"],
-        "ProducerEpoch": said["producerEpoch"],
-        "TimeoutMillis": said["txnTimeoutMs"],
-        "State": said["state"],
+        "ProducerID": output["producerId"],
+        "ProducerEpoch": output["producerEpoch"],
+        "TimeoutMillis": output["txnTimeoutMs"],
+        "State": output["state"],
         "Topics": topics,
-        "LastUpdateTimestamp": said["txnLastUpdateTimestamp"],
-        "StartTimestamp": said["txnStartTimestamp"],
+        "LastUpdateTimestamp": output["txnLastUpdateTimestamp"],
+        "StartTimestamp": output["txnStartTimestamp"],
     }
     place = f"__transaction_state partition 19 offset {offset} at [2024-03-01 22:00:00.123]"
-    named = f"TxnMetadataKey(0) {said['transactionalId']}\nTxnMetadataValue(0)"
+    named = f"TxnMetadataKey(0) {output['transactionalId']}\nTxnMetadataValue(0)"
     return f"{place}\n{named}\n" + "".join(f"\t{name:20} {value}\n" for name, value in fields.items()) + "\n\n"
 
 
-def in_json(said: dict[str, str], key: str) -> str:
+def in_json(output: dict[str, str], key: str) -> str:
     """A state as the formatters of Kafka 3.8 and 4.x print it: without a line end."""
     names = ("Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort")
-    partitions = [{"topic": "payments", "partitionIds": [0]}] if said["topicPartitions"] != "HashSet()" else []
+    partitions = [{"topic": "payments", "partitionIds": [0]}] if output["topicPartitions"] != "HashSet()" else []
     data = {
-        "producerId": int(said["producerId"]),
-        "producerEpoch": int(said["producerEpoch"]),
-        "transactionTimeoutMs": int(said["txnTimeoutMs"]),
-        "transactionStatus": names.index(said["state"]),
-        "transactionPartitions": partitions if said["state"] != "Empty" else None,
-        "transactionLastUpdateTimestampMs": int(said["txnLastUpdateTimestamp"]),
-        "transactionStartTimestampMs": int(said["txnStartTimestamp"]),
+        "producerId": int(output["producerId"]),
+        "producerEpoch": int(output["producerEpoch"]),
+        "transactionTimeoutMs": int(output["txnTimeoutMs"]),
+        "transactionStatus": names.index(output["state"]),
+        "transactionPartitions": partitions if output["state"] != "Empty" else None,
+        "transactionLastUpdateTimestampMs": int(output["txnLastUpdateTimestamp"]),
+        "transactionStartTimestampMs": int(output["txnStartTimestamp"]),
     }
-    whose = {key: 0, "data": {"transactionalId": said["transactionalId"]}}
+    whose = {key: 0, "data": {"transactionalId": output["transactionalId"]}}
     return json.dumps({"key": whose, "value": {"version": 0, "data": data}}, separators=(",", ":"))
 
 
 @pytest.mark.parametrize("form", ["kcl", "version", "type"])
 def test_states_of_consumers_are_joined(posted: Path, control: dict[str, str], tmp_path: Path, form: str) -> None:
     """As `kcl` prints them, and the formatters that print JSON."""
-    said = states(posted)
-    printed = [in_kcl(one, 100 + n) if form == "kcl" else in_json(one, form) for n, one in enumerate(said)]
+    output = states(posted)
+    printed = [in_kcl(one, 100 + n) if form == "kcl" else in_json(one, form) for n, one in enumerate(output)]
     (tmp_path / "payments.txt").write_text(control["payments.txt"])
     (tmp_path / "states.txt").write_text("".join(printed))
 
@@ -305,9 +305,9 @@ def test_a_table_is_read_however_its_cells_are_apart(tmp_path: Path, between: st
     rows = [before + line.replace(" ", between) for line in HANGING]
     (tmp_path / "x.txt").write_text("\n".join(rows) + "\n")
 
-    (said,) = run([tmp_path / "x.txt"]).ignored
+    (output,) = run([tmp_path / "x.txt"]).ignored
 
-    assert "it says: Topic t, Partition 3, ProducerId 7, ProducerEpoch 0, CoordinatorEpoch 0, StartOffset 9, " in said
+    assert "it says: Topic t, Partition 3, ProducerId 7, ProducerEpoch 0, CoordinatorEpoch 0, StartOffset 9, " in output
 
 
 @pytest.mark.parametrize(
@@ -344,9 +344,9 @@ def test_a_text_of_no_use_is_named_with_what_to_give_instead(
 
     report = run([tmp_path / "x.txt"])
 
-    (said,) = (*report.ignored, *(part.message for part in report.missing))
-    assert what in said
-    assert instead in said
+    (output,) = (*report.ignored, *(part.message for part in report.missing))
+    assert what in output
+    assert instead in output
     assert (report.damage, report.exit_code) == ((), NOTHING_JUDGED)
 
 
@@ -376,9 +376,9 @@ def test_a_table_of_another_tool_is_repeated_with_what_to_give_instead(posted: P
     """It is not judged."""
     report = run([posted / "72-tool-tables" / "find-hanging.txt"])
 
-    (said,) = report.ignored
-    assert "ProducerId 2000, ProducerEpoch 0, CoordinatorEpoch 0, StartOffset 7" in said
-    assert "kafka-dump-log --deep-iteration" in said
+    (output,) = report.ignored
+    assert "ProducerId 2000, ProducerEpoch 0, CoordinatorEpoch 0, StartOffset 7" in output
+    assert "kafka-dump-log --deep-iteration" in output
 
 
 def parts_of(text: str) -> Iterator[str]:
@@ -419,19 +419,19 @@ def fuzz(posted: Path, tmp_path: Path, seeds: range, *, audited: bool) -> int:
     texts = [
         path.read_text() for path in sorted(posted.rglob("*.txt")) if not path.read_bytes().startswith(b"\xff\xfe")
     ]
-    said = 0
+    output = 0
     for seed in seeds:
         random = Random(seed)
         path = tmp_path / random.choice(("payments-0.txt", "x.txt", "x.gz", "x.zip", "x.log"))
         path.write_bytes(mangled(random, texts))
         if audited:
             report = run([path])
-            said += bool(report.batches or report.damage or report.missing or report.ignored)
+            output += bool(report.batches or report.damage or report.missing or report.ignored)
         else:
             with restored([str(path)]) as given:
-                said += bool(given.dumps or given.damage or given.missing or given.ignored or given.paths)
+                output += bool(given.dumps or given.damage or given.missing or given.ignored or given.paths)
         path.unlink()
-    return said
+    return output
 
 
 def test_no_text_stops_an_audit_and_none_is_passed_over_silently(posted: Path, tmp_path: Path) -> None:

@@ -87,8 +87,8 @@ def as_table(text: str) -> bytes:
 
 def as_message(text: str, indent: int | None = None) -> bytes:
     """A message of a chat, with others, as a tool exports them."""
-    said = [{"type": "message", "text": words} for words in ("look:", f"```{html.escape(text, quote=False)}```", "?")]
-    return json.dumps(said, indent=indent).encode()
+    blocks = [{"type": "message", "text": words} for words in ("look:", f"```{html.escape(text, quote=False)}```", "?")]
+    return json.dumps(blocks, indent=indent).encode()
 
 
 def hung(width: int, indent: str, before: str = "") -> Callable[[str], bytes]:

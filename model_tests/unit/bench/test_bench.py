@@ -73,9 +73,9 @@ def test_an_unknown_part_is_named(requested: list[str], capsys: pytest.CaptureFi
         bench.main(["audits"])
 
     assert requested == []
-    said = capsys.readouterr().err
-    assert "no audits to measure" in said
-    assert "simulation" in said
+    output = capsys.readouterr().err
+    assert "no audits to measure" in output
+    assert "simulation" in output
 
 
 def test_the_help_names_the_parts(capsys: pytest.CaptureFixture[str]) -> None:
@@ -83,8 +83,8 @@ def test_the_help_names_the_parts(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         bench.main(["--help"])
 
-    said = capsys.readouterr().out
-    assert all(name in said for name in bench.PARTS)
+    output = capsys.readouterr().out
+    assert all(name in output for name in bench.PARTS)
 
 
 BATCHES = 50
@@ -131,8 +131,8 @@ def test_other_masters_have_all_cores(master: str) -> None:
 
 
 def _cores_under(master: str) -> int:
-    said = subprocess.run([sys.executable, "-c", ASKED, master], stdout=subprocess.PIPE, text=True, check=True)
-    return int(said.stdout)
+    output = subprocess.run([sys.executable, "-c", ASKED, master], stdout=subprocess.PIPE, text=True, check=True)
+    return int(output.stdout)
 
 
 BUSY = """

@@ -67,13 +67,13 @@ def test_what_is_out_of_bounds_or_not_offered_is_refused(arguments: list[str]) -
 
 def test_the_help_is_the_docstring_of_the_fields() -> None:
     """Each meaning, with the default where one is to be shown; nothing of a field that is not offered."""
-    said = " ".join(CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200"}).output.split())
+    shown = " ".join(CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200"}).output.split())
 
-    assert "How long it draws." in said
-    assert "Where it is written down, if anywhere." in said
-    assert "[default: three]" in said
-    assert "no command offers" not in said
-    assert "[default: -1]" not in said
+    assert "How long it draws." in shown
+    assert "Where it is written down, if anywhere." in shown
+    assert "[default: three]" in shown
+    assert "no command offers" not in shown
+    assert "[default: -1]" not in shown
 
 
 def test_a_field_that_is_offered_says_what_it_means() -> None:

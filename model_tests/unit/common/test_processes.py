@@ -65,8 +65,8 @@ def test_an_interrupted_parent_waits_for_nothing_and_only_it_says_so(tmp_path: P
         sleep(0.05)
 
     os.killpg(parent.pid, signal.SIGINT)
-    _, said = parent.communicate(timeout=PATIENCE)
+    _, output = parent.communicate(timeout=PATIENCE)
 
-    assert said.count("Traceback") == 1
-    assert said.endswith("KeyboardInterrupt\n")
+    assert output.count("Traceback") == 1
+    assert output.endswith("KeyboardInterrupt\n")
     assert not is_alive(int(reported.read_text()))

@@ -106,4 +106,4 @@ def test_damage_is_reported_and_the_rest_judged(tmp_path: Path) -> None:
     report = run([tmp_path / "none", file])
 
     assert (report.agreed, report.exit_code) == (1, 1)
-    assert report.damage == [f"{tmp_path / 'none'}: no such file or directory"]
+    assert [True] == [line.startswith(str(tmp_path / "none")) for line in report.damage]

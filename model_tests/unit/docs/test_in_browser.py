@@ -93,7 +93,9 @@ def test_every_page_loads(browser: Any, width: int, scheme: str) -> None:
 
     for name in pages():
         shown = context.new_page()
-        shown.on("console", lambda said, of=name: wrong.append(f"{of}: {said.text}") if said.type == "error" else None)
+        shown.on(
+            "console", lambda output, of=name: wrong.append(f"{of}: {output.text}") if output.type == "error" else None
+        )
         shown.on("pageerror", lambda error, of=name: wrong.append(f"{of}: {error}"))
         shown.on("request", lambda request, of=name: wrong.extend(elsewhere(of, request.url)))
         shown.goto(address(name))

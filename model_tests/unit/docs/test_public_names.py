@@ -147,8 +147,8 @@ def test_what_is_said_of_shared_arguments_is_shown_somewhere() -> None:
     unused = [
         f"{package}: {name}"
         for package in packages
-        for name, said in shared_arguments.shared(package).items()
-        if not any(f"    {name}: {said}" in text for module, text in texts.items() if api.within(module, (package,)))
+        for name, output in shared_arguments.shared(package).items()
+        if not any(f"    {name}: {output}" in text for module, text in texts.items() if api.within(module, (package,)))
     ]
 
     assert sum(len(shared_arguments.shared(package)) for package in packages) > 50

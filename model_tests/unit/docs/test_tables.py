@@ -8,7 +8,7 @@ import pytest
 
 from model_tests.scenarios.subjects import SUBJECTS
 from model_tests.unit.docs.extensions import DOCS, extension
-from reference.client.drain_rules import Hold
+from reference.client.partition_queue import Hold
 from reference.client.transaction_errors import MEANINGS, ErrorHandling
 from spec.sources.decisions import DECISIONS, RELEASED
 from spec.sources.known import known

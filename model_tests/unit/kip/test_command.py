@@ -39,7 +39,7 @@ def test_a_violation_is_drawn_and_written(tmp_path: Path) -> None:
 
     assert 1 == done.exit_code
     assert "txn.no_crosstalk is violated: marker_leaves_next_guard" in done.stdout
-    assert "loses: nobody_is_refused_wrongly, marker_leaves_next_guard" in done.stdout
+    assert "loses: no_open_data_is_refused, marker_leaves_next_guard" in done.stdout
     found = json.loads(written.read_text())
     assert not found["holds"]
     assert found["proof"] is None

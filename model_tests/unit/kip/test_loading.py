@@ -33,7 +33,7 @@ WRONG = {
 @pytest.mark.parametrize("what", WRONG)
 def test_a_wrong_file_is_refused_with_what_is_wrong(what: str, tmp_path: Path) -> None:
     """The message names the file and what is wrong."""
-    text, said = WRONG[what]
+    text, output = WRONG[what]
     file = tmp_path / "wrong.py"
     file.write_text(text)
 
@@ -41,7 +41,7 @@ def test_a_wrong_file_is_refused_with_what_is_wrong(what: str, tmp_path: Path) -
         loaded(file)
 
     assert str(file) in str(refused.value)
-    assert said in str(refused.value)
+    assert output in str(refused.value)
 
 
 def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The stateful part: which rules it brings, that a defect turns the right one red, and what counts as evidence."""
 
-from typing import Final
+from collections.abc import Sequence
+from typing import Final, TypeAlias
 
 import pytest
 
@@ -8,14 +9,25 @@ from model_tests.machines import part
 from model_tests.machines.disk_invariants import DISK_RULES
 from model_tests.machines.disk_machine import DiskMachine
 from model_tests.machines.rule_counts import Ledger
-from model_tests.machines.transaction_machine import TRANSACTION_RULES
+from model_tests.machines.transaction_machine import (
+    TRANSACTION_RULES,
+    FailoverMachine,
+    SharedPartitionsMachine,
+    TransactionMachine,
+    WorkersMachine,
+)
 from model_tests.mutants.defects.of_disk import OF_DISK
+from model_tests.mutants.defects.planted import Planted
+from model_tests.mutants.in_transactions import OF_TRANSACTIONS
 from model_tests.unit.machines.small import small
 from model_tests.verify.results import RuleVerdict, RunEffort
 from spec import rules
 from spec.evidence import Layer
 
 SMALL: Final = small(150, 40)
+
+Where: TypeAlias = tuple[Sequence[rules.Rule], Sequence[Planted], type[DiskMachine | TransactionMachine]]
+"""The rules of a world, the defects that are planted in it, and the machine that shall find one."""
 
 
 @pytest.mark.slow
@@ -58,28 +70,44 @@ def test_the_part_brings_the_rules_of_all_machines(monkeypatch: pytest.MonkeyPat
     assert () == brought.failures
 
 
+DISK: Final = (DISK_RULES, OF_DISK, DiskMachine)
+
+
+def _of_transactions(machine: type[TransactionMachine]) -> Where:
+    return TRANSACTION_RULES, OF_TRANSACTIONS, machine
+
+
 @pytest.mark.parametrize(
-    "name",
+    ("name", "where"),
     [
-        "snapshot without epochs",
-        "cleaner drops the last batch of a producer",
-        "log start does not bound",
-        "stable offset falls",
-        "unreplicated markers decide",
-        "readers pass the last stable offset",
-        "all aborted listed",
-        "any coordinator writes",
+        ("snapshot without epochs", DISK),
+        ("cleaner drops the last batch of a producer", DISK),
+        ("log start does not bound", DISK),
+        ("stable offset falls", DISK),
+        ("unreplicated markers decide", DISK),
+        ("readers pass the last stable offset", DISK),
+        ("all aborted listed", DISK),
+        ("any coordinator writes", DISK),
+        ("no id is ever forgotten", _of_transactions(SharedPartitionsMachine)),
+        ("open transactions do not bound readers", _of_transactions(SharedPartitionsMachine)),
+        ("pending offsets count", _of_transactions(FailoverMachine)),
+        ("nobody is asked", _of_transactions(WorkersMachine)),
+        ("partitions are not loaded", _of_transactions(FailoverMachine)),
+        ("a new instance gets the epoch of the one before", _of_transactions(TransactionMachine)),
+        ("a commit is decided as an abort", _of_transactions(TransactionMachine)),
+        ("a timeout fences nobody (KAFKA-6119)", _of_transactions(TransactionMachine)),
     ],
 )
-def test_a_defect_of_the_disk_log_turns_its_rule_red(name: str) -> None:
+def test_a_defect_turns_its_rule_red(name: str, where: Where) -> None:
     """Hypothesis finds it, and the result of the rule that it breaks shows it."""
-    planted = next(planted for planted in OF_DISK if planted.name == name)
+    owed, defects, machine = where
+    planted = next(planted for planted in defects if planted.name == name)
     ledger = Ledger(asks_decision=False)
 
     with planted.in_place():
-        failures = part.failures_of(DiskMachine, ledger, SMALL)
+        failures = part.failures_of(machine, ledger, SMALL)
 
-    results = part.Account(DISK_RULES, ledger, tuple(failures), 1.0).results()
+    results = part.Account(owed, ledger, tuple(failures), 1.0).results()
     red = {result.rule.id: result.detail for result in results if result.verdict is RuleVerdict.VIOLATED}
     assert planted.rule.id in red
     assert red[planted.rule.id].startswith(f"[{planted.rule.id}] by invariant: ")

@@ -13,7 +13,7 @@ from model_tests.machines.pipeline_watch import PIPELINE_RULES
 from model_tests.machines.rule_counts import Ledger
 from model_tests.mutants.defects.of_pipelines import OF_PIPELINES
 from model_tests.unit.machines.small import small
-from reference.broker.markers import TxnMarker
+from reference.broker.marker_channel import TxnMarker
 from reference.log.batch import RecordBatch, value_batch
 from reference.world.worker import Order
 from spec.vocabulary import CoordinatorEpoch, Epoch, LeaderEpoch, Offset, ProducerId, Timestamp

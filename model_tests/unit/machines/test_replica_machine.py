@@ -57,7 +57,7 @@ def test_a_number_names_its_run() -> None:
     for _ in range(2):
         run = ReplicaRun(7, Ledger())
         for number in range(20):
-            run.nothing_goes_wrong(Tape.of_number(number))
+            run.no_failure_happens(Tape.of_number(number))
         rows.append(run.world.recorder.rows)
 
     assert rows[0] == rows[1]

@@ -5,7 +5,6 @@ from typing import Final
 
 import pytest
 
-from model_tests.machines import part
 from model_tests.machines.rule_counts import Ledger
 from model_tests.machines.transaction_coordinator_log import DECIDED, IdHistory
 from model_tests.machines.transaction_ending import TransactionRun
@@ -13,23 +12,15 @@ from model_tests.machines.transaction_ids import use_up_producer_ids
 from model_tests.machines.transaction_machine import (
     MACHINES,
     TRANSACTION_RULES,
-    FailoverMachine,
     SharedPartitionsMachine,
-    TransactionMachine,
-    WorkersMachine,
 )
 from model_tests.machines.transaction_runs import has_a_past, run_transactions
 from model_tests.machines.transaction_setting import FAILOVER, LATE, STORIES, Story
-from model_tests.mutants.in_transactions import OF_TRANSACTIONS
-from model_tests.unit.machines.small import small
-from model_tests.verify.results import RuleVerdict
 from reference.broker.ids import BlockAllocator
 from reference.tape import Tape
 from spec import rules
 from spec.versions import NEWEST
 from spec.vocabulary import PRODUCER_ID_BLOCK
-
-SMALL: Final = small(120)
 
 LATE_OF_VERSION_0: Final = Story(
     "requests that outlive their transaction under version 0", profiles=(NEWEST.under(0),), often=LATE
@@ -146,33 +137,6 @@ def test_coordinators_fail_at_every_durable_point(monkeypatch: pytest.MonkeyPatc
     ], reached
 
 
-@pytest.mark.parametrize(
-    ("name", "machine"),
-    [
-        ("no id is ever forgotten", SharedPartitionsMachine),
-        ("open transactions do not bound readers", SharedPartitionsMachine),
-        ("pending offsets count", FailoverMachine),
-        ("nobody is asked", WorkersMachine),
-        ("partitions are not loaded", FailoverMachine),
-        ("a new instance gets the epoch of the one before", TransactionMachine),
-        ("a commit is decided as an abort", TransactionMachine),
-        ("a timeout fences nobody (KAFKA-6119)", TransactionMachine),
-    ],
-)
-def test_a_defect_of_transactions_turns_its_rule_red(name: str, machine: type[TransactionMachine]) -> None:
-    """Hypothesis finds it, and the result of the rule that it breaks shows it."""
-    planted = next(planted for planted in OF_TRANSACTIONS if planted.name == name)
-    ledger = Ledger(asks_decision=False)
-
-    with planted.in_place():
-        failures = part.failures_of(machine, ledger, SMALL)
-
-    results = part.Account(TRANSACTION_RULES, ledger, tuple(failures), 1.0).results()
-    red = {result.rule.id: result.detail for result in results if result.verdict is RuleVerdict.VIOLATED}
-    assert planted.rule.id in red
-    assert red[planted.rule.id].startswith(f"[{planted.rule.id}] by invariant: ")
-
-
 @pytest.mark.slow
 def test_delayed_requests_break_rules_where_these_are_not_claimed() -> None:
     """Under version 0 the true reference ends a transaction with another's request (KAFKA-17754): a known limit."""
@@ -191,6 +155,6 @@ def test_of_two_ids_that_time_out_one_append_is_in_doubt() -> None:
     world = TransactionRun(story.setting(Tape.of_number(200)), ledger)
 
     has_a_past(world, story, 545_319_638)
-    world.comes_to_rest()
+    world.run_until_idle()
 
     assert [] == ledger.broken

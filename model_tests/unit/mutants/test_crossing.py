@@ -11,9 +11,16 @@ from model_tests.logs.coordinator_log_values import StateValue
 from model_tests.mutants.decisions.audited import DELETED, OF_NO_CLIENT
 from model_tests.mutants.decisions.call_sites import JudgedCall, watched
 from model_tests.mutants.decisions.crossing import CrossingCell, Sight, candidates, crossed
-from model_tests.mutants.decisions.crossing_page import ENOUGH, page, seen_by_few, unnamed, why_unnamed
-from model_tests.mutants.decisions.crossing_reasons import UNNAMED
-from model_tests.mutants.decisions.crossing_table import read_cells, write_cells
+from model_tests.mutants.decisions.crossing_page import (
+    ENOUGH,
+    UNNAMED,
+    page,
+    read_cells,
+    seen_by_few,
+    unnamed,
+    why_unnamed,
+    write_cells,
+)
 from model_tests.mutants.decisions.hunting import HuntResult, MutantFate, judged
 from model_tests.mutants.decisions.layers import AUDIT, KNOWN_BUGS, NAMING, PROOFS, SEARCHES, SESSIONS
 from model_tests.mutants.decisions.made import by_name

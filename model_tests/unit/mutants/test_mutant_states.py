@@ -13,10 +13,10 @@ AGAIN = sample([each for each in TABLE if each.true < 600], 12)
 OPENS = "append.guards: request.control dropped of all_of"
 
 
-@pytest.mark.parametrize("said", AGAIN, ids=lambda each: each.mutant)
-def test_a_mutant_does_again_what_the_table_has(said: MutantCounts) -> None:
+@pytest.mark.parametrize("counts", AGAIN, ids=lambda each: each.mutant)
+def test_a_mutant_does_again_what_the_table_has(counts: MutantCounts) -> None:
     """Both numbers, counted anew; a decision that has changed needs the table counted again."""
-    assert said == counted(by_name()[said.mutant], said.instance)
+    assert counts == counted(by_name()[counts.mutant], counts.instance)
 
 
 def test_the_table_has_a_mutant_once_and_an_instance_that_is_searched() -> None:

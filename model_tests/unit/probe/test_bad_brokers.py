@@ -79,7 +79,7 @@ def garbles(connection: socket.socket) -> None:
 
 
 @pytest.mark.parametrize(
-    ("behave", "said"),
+    ("behave", "message"),
     [
         (closes, "closes the connection before it has answered anything: it may demand TLS"),
         (alerts, "demands TLS"),
@@ -89,14 +89,14 @@ def garbles(connection: socket.socket) -> None:
         (garbles, "answers ApiVersions with what is none"),
     ],
 )
-def test_what_is_no_broker_is_named_in_one_line(behave: Behave, said: str) -> None:
+def test_what_is_no_broker_is_named_in_one_line(behave: Behave, message: str) -> None:
     """Exit code 2, and one line that says what is wrong."""
     with listening(behave) as bootstrap:
         report = probed(bootstrap)
 
     assert NOTHING_JUDGED == report.exit_code
     (line,) = report.failures
-    assert said in line
+    assert message in line
     assert "\n" not in line
 
 

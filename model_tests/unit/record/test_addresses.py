@@ -100,9 +100,9 @@ def test_versions_that_cannot_be_read_are_not_shown() -> None:
     """Of the apis with addresses alone; those of share groups are hidden, and all others stay."""
     keys = {key_of(api): known_versions(api) for api in SINCE}
     other = key_of("InitProducerId")
-    said = [{"api_key": key, "min_version": 0, "max_version": 99} for key in (*keys, other, *HIDDEN)]
+    output = [{"api_key": key, "min_version": 0, "max_version": 99} for key in (*keys, other, *HIDDEN)]
     answer = decode_body(
-        "response", Api.API_VERSIONS, 3, encode_body("response", Api.API_VERSIONS, 3, {"api_keys": said})
+        "response", Api.API_VERSIONS, 3, encode_body("response", Api.API_VERSIONS, 3, {"api_keys": output})
     )
 
     assert limit_versions(answer)
@@ -113,9 +113,9 @@ def test_versions_that_cannot_be_read_are_not_shown() -> None:
 
 def test_versions_of_which_none_can_be_read_are_hidden() -> None:
     """The client learns that the api is not there, and not by a connection that breaks."""
-    said = [{"api_key": key_of("Metadata"), "min_version": 98, "max_version": 99}]
+    output = [{"api_key": key_of("Metadata"), "min_version": 98, "max_version": 99}]
     answer = decode_body(
-        "response", Api.API_VERSIONS, 0, encode_body("response", Api.API_VERSIONS, 0, {"api_keys": said})
+        "response", Api.API_VERSIONS, 0, encode_body("response", Api.API_VERSIONS, 0, {"api_keys": output})
     )
 
     assert limit_versions(answer)

@@ -42,7 +42,7 @@ def request(api: str, version: int, **fields: object) -> bytes:
     return framed(encode_request(RequestHeader(key_of(api), api, version, 7, "test"), fields))
 
 
-def said(recording: Recording, why: str) -> bool:
+def output(recording: Recording, why: str) -> bool:
     return any(why in notice for notice in recording.notices)
 
 
@@ -74,7 +74,7 @@ def test_what_cannot_be_passed_on_closes_its_connection(recording: Recording, na
         connection.sendall(sent)
         assert b"" == frame_of(connection)
 
-    assert said(recording, why), recording.notices
+    assert output(recording, why), recording.notices
     with connect(recording) as connection:
         connection.sendall(framed(struct.pack(">hhi", 999, 3, 8)))
         assert struct.pack(">i", 8) == frame_of(connection)
@@ -87,7 +87,7 @@ def test_a_frame_that_ends_early_closes_its_connection(recording: Recording) -> 
             connection.sendall(part)
             connection.shutdown(socket.SHUT_WR)
             assert b"" == frame_of(connection)
-        assert said(recording, why)
+        assert output(recording, why)
 
 
 def test_the_same_is_said_once_in_a_while(recording: Recording) -> None:
@@ -98,7 +98,7 @@ def test_the_same_is_said_once_in_a_while(recording: Recording) -> None:
             assert b"" == frame_of(connection)
 
     assert 2 == sum("-77 bytes" in notice for notice in recording.notices)
-    assert said(recording, "(10 times)")
+    assert output(recording, "(10 times)")
 
 
 def test_what_is_not_known_passes_byte_for_byte(recording: Recording) -> None:
@@ -151,7 +151,7 @@ def test_a_broker_that_is_none_closes_the_connection(name: str, tmp_path: Path) 
         connection.sendall(request("ApiVersions", 0))
         assert b"" == frame_of(connection)
 
-    assert said(recording, why), recording.notices
+    assert output(recording, why), recording.notices
 
 
 def test_an_answer_to_nothing_closes_the_connection(tmp_path: Path) -> None:
@@ -164,7 +164,7 @@ def test_an_answer_to_nothing_closes_the_connection(tmp_path: Path) -> None:
     with broker(answering) as servers, Recording(servers, tmp_path) as recording, connect(recording) as connection:
         assert b"" == frame_of(connection)
 
-    assert said(recording, "the broker has sent an answer without a request")
+    assert output(recording, "the broker has sent an answer without a request")
 
 
 def test_no_broker_is_bad_input(tmp_path: Path) -> None:
@@ -186,7 +186,7 @@ def test_a_broker_that_goes_away_closes_its_connections(tmp_path: Path) -> None:
         with connect(recording) as connection:
             assert b"" == frame_of(connection)
 
-    assert said(recording, "the broker cannot be reached")
+    assert output(recording, "the broker cannot be reached")
     assert {("test", "ApiVersions"): 1} == report_of(recording).counts.requests
 
 

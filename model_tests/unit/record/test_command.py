@@ -49,9 +49,9 @@ def test_the_command_records_until_it_is_interrupted(tmp_path: Path) -> None:
         assert 0 == producer.send("orders", b"a value").get(60).offset
         producer.close()
         running.send_signal(signal.SIGINT)
-        printed, said = running.communicate(timeout=60)
+        printed, output = running.communicate(timeout=60)
 
-    assert HOLDS == running.returncode, said
+    assert HOLDS == running.returncode, output
     assert "acknowledged records: 1, duplicates: 0, fences: 0" in printed
     report = json.loads((tmp_path / "report.json").read_text())
     assert {"kafka-python 3.0.12"} <= {each["software"] for each in report["requests"]}

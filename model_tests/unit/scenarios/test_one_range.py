@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from model_tests.scenarios.readers import kept_by_one_range
-from reference.client.completed_fetch import delivered
+from reference.client.consumer import delivered
 from reference.log.batch import RecordBatch, marker_batch, value_batch
 from reference.log.partition import FetchResult
 from reference.log.txn_index import AbortedTxn

@@ -5,7 +5,7 @@ import pytest
 from model_tests.scenarios.transaction_words import answer_words, error_of, is_reported, partition_name, request_words
 from reference.broker.coordinator_errors import NotCoordinator
 from reference.broker.ids import ProducerIdentity
-from reference.broker.markers import TxnMarker
+from reference.broker.marker_channel import TxnMarker
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.coordinator_channel import CoordinatorAnswer
 from reference.client.coordinator_requests import AddPartitions, CoordinatorType, EndTxn, FindCoordinator

@@ -6,7 +6,7 @@ from typing import Any
 
 from model_tests.unit.serve.api_bench import START_MS, Bench
 from reference.broker.transaction_metadata import TopicPartition
-from reference.client.completed_fetch import delivered
+from reference.client.consumer import delivered
 from reference.log.batch import value_batch
 from reference.log.partition import READ_COMMITTED
 from spec.versions import Profile

@@ -66,9 +66,9 @@ def audit_of(directory: Path) -> AuditReport:
 
 def ledger_in(directory: Path) -> JourneyLedger:
     """The values that a client in another language has written down."""
-    said = json.loads((directory / VALUES).read_text())
-    fenced = said.pop("fenced")
-    return JourneyLedger(**{name: [each.encode() for each in values] for name, values in said.items()}, fenced=fenced)
+    output = json.loads((directory / VALUES).read_text())
+    fenced = output.pop("fenced")
+    return JourneyLedger(**{name: [each.encode() for each in values] for name, values in output.items()}, fenced=fenced)
 
 
 def made_of(value: bytes) -> bytes:

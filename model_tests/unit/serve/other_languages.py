@@ -64,8 +64,8 @@ def node(library: str, oldest: int) -> list[str]:
     found = shutil.which(os.environ.get("EOS_NODE", "node"))
     if found is None:
         pytest.skip("there is no Node: EOS_NODE may name one")
-    said = subprocess.run([found, "--version"], capture_output=True, text=True, check=True).stdout
-    version = re.match(r"v(\d+)", said)
+    output = subprocess.run([found, "--version"], capture_output=True, text=True, check=True).stdout
+    version = re.match(r"v(\d+)", output)
     if version is None or int(version[1]) < oldest:
-        pytest.skip(f"{library} needs Node {oldest}, and {found} is {said.strip()}: EOS_NODE may name another one")
+        pytest.skip(f"{library} needs Node {oldest}, and {found} is {output.strip()}: EOS_NODE may name another one")
     return [found]

@@ -97,9 +97,9 @@ def test_the_command_serves_until_it_is_interrupted(tmp_path: Path) -> None:
     assert 0 == producer.send("orders", b"one").get(60).offset
     producer.close()
     running.send_signal(signal.SIGINT)
-    printed, said = running.communicate(timeout=60)
+    printed, output = running.communicate(timeout=60)
 
-    assert HOLDS == running.returncode, said
+    assert HOLDS == running.returncode, output
     assert "violations: 0" in printed
     report = json.loads((tmp_path / "r.json").read_text())
     assert {"kafka-python 3.0.12"} <= {each["software"] for each in report["requests"]}
@@ -125,8 +125,8 @@ def test_a_file_that_is_no_wire_log_is_bad_input(tmp_path: Path, text: str) -> N
 
 def test_a_violation_is_said_when_it_happens_and_makes_the_exit_code() -> None:
     """With the rule, the guard, the values, and a drawing of the steps before it."""
-    said: list[str] = []
-    bench, judge = Bench(), Judge(said.append)
+    output: list[str] = []
+    bench, judge = Bench(), Judge(output.append)
     bench.service.world.recorder.observer = judge
     bench.service.create_topic("orders", 1)
     identity = bench.ask("InitProducerId", 4, {"transactional_id": None, "transaction_timeout_ms": 1})
@@ -135,8 +135,8 @@ def test_a_violation_is_said_when_it_happens_and_makes_the_exit_code() -> None:
     judge({**row, **APPENDED, "producer_id": identity.producer_id})
 
     assert judge.violated
-    assert "seq.first" in said[0] or "seq.successor" in said[0]
-    assert "the latest steps" in said[-1]
+    assert "seq.first" in output[0] or "seq.successor" in output[0]
+    assert "the latest steps" in output[-1]
     assert VIOLATED == report_with(judge).exit_code
 
 

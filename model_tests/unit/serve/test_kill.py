@@ -89,11 +89,11 @@ def test_clients_go_on_after_the_server_was_killed(tmp_path: Path) -> None:
     consumer.close()
     running.send_signal(signal.SIGTERM)
     printed, _ = running.communicate(timeout=PATIENCE_S)
-    said = (tmp_path / "second").read_text()
+    output = (tmp_path / "second").read_text()
 
-    assert (HOLDS, True) == (running.returncode, fenced.value.args[0].fatal()), said
+    assert (HOLDS, True) == (running.returncode, fenced.value.args[0].fatal()), output
     assert "violations: 0" in printed
-    assert f"recovered {data} after a crash; topics: 1, repairs: 0" in said
+    assert f"recovered {data} after a crash; topics: 1, repairs: 0" in output
     assert sorted([*acknowledged, b"committed", b"second"]) == sorted(seen)
     assert 700 == len(acknowledged)
     assert HOLDS == audit.run([str(data)]).exit_code

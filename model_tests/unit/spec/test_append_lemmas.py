@@ -61,7 +61,7 @@ BROKEN = {
     "no epoch is stale": (fence, "is_stale", _never, f"epochs_never_fall_here[{NEWEST.name}]"),
     "resends are not recognised": (seq, "is_resend_of", _never, f"resend_in_window_is_recognised[{NEWEST.name}]"),
     "any coordinator will do": (fence, "is_stale_coordinator", _never, f"stale_coordinator_is_refused[{NEWEST.name}]"),
-    "nothing is verified": (verification, "needs_verification", _never, f"ended_resend_is_asked_about[{NEWEST.name}]"),
+    "nothing is verified": (verification, "needs_verification", _never, f"resend_after_end_is_verified[{NEWEST.name}]"),
     "nothing is unstable": (lso, "last_stable", lambda offsets: offsets.log_end, "stable_is_between"),
 }
 

@@ -51,7 +51,7 @@ def test_a_fact_holds_for_all_inputs(name: str) -> None:
 
 
 SEEN = (
-    ("produce.guards: guard transactional_id_missing dropped", "log_is_asked_about_what_is_whole", "seq.well_formed"),
+    ("produce.guards: guard transactional_id_missing dropped", "only_whole_requests_reach_the_log", "seq.well_formed"),
     ("seq.is_malformed: guard one_batch dropped", "only_whole_batches_are_taken", "seq.well_formed"),
     (
         "produce.answered: log_start is never chosen where request.version >= LOG_START_SINCE",
@@ -60,7 +60,7 @@ SEEN = (
     ),
     (
         "seq.unknown_error: profile.unknown_producer_error becomes not profile.unknown_producer_error",
-        "unknown_producer_starts_as_its_release_says",
+        "unknown_producer_starts_by_release",
         "seq.first",
     ),
     ("verification.UNAVAILABLE: without NOT_COORDINATOR", "producer_understands", "txn.registered_before_data"),
@@ -104,7 +104,7 @@ SEEN = (
         "search_of_the_index_stops_in_time",
         "lso.aborted_index",
     ),
-    ("lso.fetch_guards: guard below_log_start dropped", "reader_gets_what_is_stable", "lso.bounds"),
+    ("lso.fetch_guards: guard below_log_start dropped", "reader_receives_stable_records", "lso.bounds"),
     (
         "finding.partition_of: 0 is never chosen where name_hash == SMALLEST",
         "name_has_one_coordinator",
@@ -133,12 +133,12 @@ SEEN = (
     ("offsets.asks_stable: required dropped of all_of", "stable_offset_is_decided", "offsets.stable_fetch"),
     (
         "electing.chosen: is_fit(each, empty, profile) dropped of all_of",
-        "leader_has_what_is_committed",
+        "leader_has_committed_records",
         "repl.committed_survives",
     ),
     (
         "electing.is_fit: nobody_in_sync dropped of all_of",
-        "eligible_lead_where_nobody_is_in_sync",
+        "eligible_lead_without_in_sync_replicas",
         "repl.committed_survives",
     ),
     (
@@ -146,7 +146,7 @@ SEEN = (
         "last_leader_is_before_anyone",
         "repl.committed_survives",
     ),
-    ("electing.is_electable: again dropped of any_of", "who_leads_is_electable", "repl.committed_survives"),
+    ("electing.is_electable: again dropped of any_of", "leader_is_electable", "repl.committed_survives"),
     (
         "electing.is_fit: candidate.in_sync dropped of any_of",
         "leader_stays_or_is_the_first",
@@ -159,17 +159,17 @@ SEEN = (
     ),
     (
         "electing.lags: negate(progress.end == leader_end) dropped of all_of",
-        "who_keeps_up_stays",
+        "in_sync_follower_stays",
         "repl.committed_survives",
     ),
     (
         "electing.may_return: negate(profile.returns_at_epoch_start) becomes profile.returns_at_epoch_start",
-        "who_returns_has_what_is_committed",
+        "returning_replica_has_committed_records",
         "repl.committed_survives",
     ),
     (
         "electing.may_leave: in_sync_before > 1 becomes in_sync_before >= 1",
-        "somebody_can_always_lead",
+        "some_replica_can_always_lead",
         "repl.committed_survives",
     ),
     (
@@ -185,7 +185,7 @@ SEEN = (
     ),
     (
         "repl.truncated_to: reported is never chosen unless named",
-        "nothing_is_kept_that_the_leader_lacks",
+        "follower_keeps_only_leaders_records",
         "repl.prefix_agreement",
     ),
     (
@@ -193,10 +193,10 @@ SEEN = (
         "records_continue_the_followers_log",
         "repl.prefix_agreement",
     ),
-    ("coordinator_steps.verify: verifies is False", "question_changes_nothing", "txn.registered_before_data"),
+    ("coordinator_steps.verify: verifies is False", "verification_changes_nothing", "txn.registered_before_data"),
     (
         "coordinator_steps.add_offsets: inputs stays as it was",
-        "partitions_join_what_is_open",
+        "partitions_join_open_transaction",
         "txn.registered_before_data",
     ),
     (
@@ -210,7 +210,7 @@ SEEN = (
         "offsets.generation_fence",
     ),
     ("coordinator_steps.expire: TransactionEntry() is never chosen", "only_ids_at_rest_expire", "txn.expiry"),
-    ("coordinator_steps.load: owing is never chosen", "new_coordinator_goes_on", "txn.failover"),
+    ("coordinator_steps.load: owing is never chosen", "new_coordinator_resumes", "txn.failover"),
     (
         "coordinator_steps.durable: memory is never chosen",
         "identity_is_new",
@@ -246,7 +246,7 @@ def test_a_fact_beside_the_proofs_has_to_hold(monkeypatch: pytest.MonkeyPatch) -
     unproved = attempted([rules.REPL_COMMITTED_SURVIVES]).unproved
 
     assert len(unproved) == 1
-    assert unproved[0].startswith("repl.committed_survives: who_returns_has_what_is_committed")
+    assert unproved[0].startswith("repl.committed_survives: returning_replica_has_committed_records")
 
 
 def test_facts_beside_a_rule_are_no_proof_of_it() -> None:

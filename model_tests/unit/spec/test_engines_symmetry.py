@@ -11,10 +11,9 @@ from model_tests.verify.transactions_searches import built
 from spec import rules
 from spec.engines import cells
 from spec.engines.cells import StateLayout, StateReading, TooManyValues
-from spec.engines.explore import Exploration, _Search, explore, replayed
+from spec.engines.explore import Exploration, Symmetry, _Search, explore, replayed
 from spec.engines.finite import Finite, instance_of
 from spec.engines.memoization import Alarms, MemoizedValue, MemoizedValues
-from spec.engines.symmetry import Symmetry
 from spec.engines.verdict import Holds, Refuted
 from spec.systems.idempotence.stream import StreamKnobs as StreamKnobs
 from spec.systems.idempotence.system import idempotence

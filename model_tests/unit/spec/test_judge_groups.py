@@ -64,12 +64,12 @@ def test_an_offset_of_a_transaction_waits_for_its_marker() -> None:
 
 def test_what_a_committed_transaction_said_is_pending_up_to_its_marker() -> None:
     """An abort, and a transaction without offsets, ask for nothing."""
-    said = OffsetEntry(6, 1)
+    entry = OffsetEntry(6, 1)
 
-    assert judge_marker(said, said, commits=True).holds
-    lost = judge_marker(said, NO_OFFSET, commits=True)
+    assert judge_marker(entry, entry, commits=True).holds
+    lost = judge_marker(entry, NO_OFFSET, commits=True)
     assert (lost.rule, lost.at_stake, lost.holds) == (rules.OFFSETS_ATOMIC, True, False)
-    assert not judge_marker(said, NO_OFFSET, commits=False).at_stake
+    assert not judge_marker(entry, NO_OFFSET, commits=False).at_stake
     assert not judge_marker(NO_OFFSET, NO_OFFSET, commits=True).at_stake
 
 

@@ -44,7 +44,7 @@ class Drawn:
         versions = self.pair(self.chance.randrange(10))
         errors = self.pair(self.chance.choice(ERRORS))
         claims, unnamed = self.record(KnownClaim), self.pair(self.chance.random() < 0.1)
-        python, solver = (CommitRequest(*said) for said in zip(versions, errors, claims, unnamed, strict=True))
+        python, solver = (CommitRequest(*output) for output in zip(versions, errors, claims, unnamed, strict=True))
         return python, solver
 
     def of(self, term: Any) -> Any:

@@ -58,7 +58,7 @@ BROKEN: Mapping[str, tuple[Callable[[], System], Mapping[str, int], str]] = {
     "nothing waits": (
         lambda: verifying.verifying(replace(ASKING, without=frozenset({"verification_overtaken"}))),
         verifying.sizes(ASKING),
-        "nothing_is_overtaken",
+        "batches_stay_in_order",
     ),
     "markers lag": (
         lambda: offsets.committing(offsets.OffsetsKnobs(KAFKA_3_9)),

@@ -75,7 +75,7 @@ def test_knobs_leave_faults_out() -> None:
     """Without timeouts, failover and expiry their actions are not there."""
     names = {action.name for action in idempotence(StreamKnobs(gives_up=False, fails_over=False)).actions}
 
-    assert not names & {"client_gives_up", "client_raises_epoch", "leader_fails_over", "leader_forgets"}
+    assert not names & {"client_expires_batch", "client_raises_epoch", "leader_fails_over", "leader_forgets"}
 
 
 def test_an_instance_must_be_bounded() -> None:

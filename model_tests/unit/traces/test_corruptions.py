@@ -115,9 +115,9 @@ def test_spark_and_the_monitor_agree_on_corrupted_traces(tmp_path: Path) -> None
             rows += [{**row, "trace": number} for row in made.rows]
             broken |= {number} if judged(made.rows)[0] else set()
 
-    said = check.run(str(written(rows, tmp_path)))
+    output = check.run(str(written(rows, tmp_path)))
 
-    assert broken == {violation.trace for violation in said.violations}
+    assert broken == {violation.trace for violation in output.violations}
     assert 5 <= len(broken) < 25
 
 

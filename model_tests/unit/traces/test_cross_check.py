@@ -80,7 +80,7 @@ def test_the_solver_disagrees_with_a_verdict_that_is_not_the_one(true_rows: list
     false = [{**row, name: row[name] + 1} for row, name in zip(true, VERDICT, strict=False)]
 
     assert [] == list(differing_verdicts(true))
-    reported = [said for _, said in differing_verdicts(false)]
+    reported = [output for _, output in differing_verdicts(false)]
     assert [
         f"{name} is {row[name]}, the solver has {row[name] - 1}" for row, name in zip(false, VERDICT, strict=True)
     ] == reported

@@ -326,7 +326,7 @@ def identified_twice(rows: Rows) -> bool:
         (visible_though_aborted, rules.TXN_CLIENT_VERDICT, "as_reported_to_client"),
         (visible_though_aborted, rules.LSO_ABORTED_INDEX, "aborted_is_listed"),
         (hidden_though_committed, rules.TXN_ONE_OUTCOME, "one_outcome"),
-        (asked_to_abort, rules.TXN_NO_CROSSTALK, "as_asked_by_client"),
+        (asked_to_abort, rules.TXN_NO_CROSSTALK, "outcome_matches_client"),
         (late_request, rules.TXN_NO_CROSSTALK, "acts_on_its_own"),
         (read_twice, rules.LSO_READ_COMMITTED, "reads_on"),
         (another_writer, rules.REPL_COMMITTED_SURVIVES, "read_place"),

@@ -27,13 +27,13 @@ def test_ndjson_gives_back_what_was_written(true_rows: list[dict[str, Any]], tmp
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "message"),
     [("{", "not JSON"), ("[1]", "a list"), ('{"trace": "1"}', "trace is '1'"), ('{"trace": 1}', "without schema")],
     ids=["half", "list", "text for a number", "columns missing"],
 )
-def test_a_bad_line_is_reported_with_its_number(line: str, said: str, tmp_path: Path) -> None:
+def test_a_bad_line_is_reported_with_its_number(line: str, message: str, tmp_path: Path) -> None:
     """The reader reports where and what, and does not guess."""
     (tmp_path / "bad.ndjson").write_text(line + "\n")
 
-    with pytest.raises(BadInput, match=f"line 1: {said}"):
+    with pytest.raises(BadInput, match=f"line 1: {message}"):
         list(read_ndjson(tmp_path / "bad.ndjson"))

@@ -34,7 +34,7 @@ print(*sorted(bean.getName() for bean in beans))
 def test_workers_answer_by_sockets_of_this_machine(length: int, master: str, here: str) -> None:
     """But for other machines, and where a socket's path would be longer than systems let it be; nothing is left."""
     with TemporaryDirectory(prefix="e" * length) as directory:
-        said = subprocess.run(
+        output = subprocess.run(
             [sys.executable, "-c", COUNTED, master],
             env=os.environ | {"TMPDIR": directory},
             stdout=subprocess.PIPE,
@@ -42,7 +42,7 @@ def test_workers_answer_by_sockets_of_this_machine(length: int, master: str, her
             check=True,
         ).stdout
 
-        assert ["6", here] == said.split()
+        assert ["6", here] == output.split()
         assert not list(Path(directory).glob("eos-sockets-*"))
 
 
@@ -54,7 +54,7 @@ def test_a_collector_that_the_environment_chooses_stays(variable: str, collector
     options = {"G1": "-XX:+UseG1GC", "Copy": "-XX:+UseSerialGC"}
     others = {name: value for name, value in os.environ.items() if name not in java.VARIABLES}
 
-    said = subprocess.run(
+    output = subprocess.run(
         [sys.executable, "-c", COLLECTED],
         env=others | ({variable: options[collector]} if variable else {}),
         stdout=subprocess.PIPE,
@@ -62,7 +62,7 @@ def test_a_collector_that_the_environment_chooses_stays(variable: str, collector
         check=True,
     ).stdout
 
-    assert said.split()[0] == collector
+    assert output.split()[0] == collector
 
 
 def test_spark_writes_nothing_by_itself() -> None:

@@ -76,8 +76,10 @@ def sent_by_nobody(number: int) -> list[Row]:
 
 def unsaid(row: Row) -> dict[str, Any]:
     """A step that leaves out what does not apply to it, as far as it may."""
-    said = {*NEEDED, *coordinator_verdicts.NEEDED, "delivered"}
-    return {name: None if value == BY_NAME[name].absent and name not in said else value for name, value in row.items()}
+    columns = {*NEEDED, *coordinator_verdicts.NEEDED, "delivered"}
+    return {
+        name: None if value == BY_NAME[name].absent and name not in columns else value for name, value in row.items()
+    }
 
 
 def verdicts(rows: Sequence[Row]) -> Iterator[ReachVerdict]:

@@ -28,16 +28,16 @@ def test_a_missing_cell_is_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("owes", "waived", "said"),
+    ("owes", "waived", "message"),
     [
         ("", {}, "seq.example owes no evidence"),
         ("PX", {}, "seq.example owes X, which is no kind of evidence"),
         ("PT", {"B": "too deep"}, "seq.example waives B, which it does not owe"),
     ],
 )
-def test_a_rule_that_could_never_lack_evidence_is_refused(owes: str, waived: dict[str, str], said: str) -> None:
+def test_a_rule_that_could_never_lack_evidence_is_refused(owes: str, waived: dict[str, str], message: str) -> None:
     """Nothing owed, a kind that nothing brings, and a waiver of nothing would each pass without a word."""
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(ValueError, match=message):
         replace(RULE, owes=owes, waived=waived)
 
 
@@ -47,7 +47,7 @@ def test_only_the_kinds_that_a_run_was_to_bring_are_asked_for() -> None:
 
 
 @pytest.mark.parametrize(
-    ("result", "said"),
+    ("result", "message"),
     [
         pytest.param(replace(PROOF, count=0), "judged nothing", id="zero"),
         pytest.param(
@@ -58,11 +58,11 @@ def test_only_the_kinds_that_a_run_was_to_bring_are_asked_for() -> None:
         pytest.param(replace(PROOF, rule=replace(RULE, statement="Else.")), "not registered", id="another-statement"),
     ],
 )
-def test_a_result_that_is_no_evidence_is_named(result: Result, said: str) -> None:
+def test_a_result_that_is_no_evidence_is_named(result: Result, message: str) -> None:
     """Zero, unknown, violated and unregistered each fail with a line of their own."""
     lines = uncovered([result, TRACE], layers=[Layer.TRACE], rules=REGISTRY)
 
-    assert 1 == len([line for line in lines if said in line])
+    assert 1 == len([line for line in lines if message in line])
 
 
 def test_a_violation_counts_where_nothing_is_owed() -> None:

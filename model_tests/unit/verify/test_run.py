@@ -49,7 +49,7 @@ def console() -> Console:
     return Console(file=io.StringIO(), width=200)
 
 
-def said(console: Console) -> str:
+def output(console: Console) -> str:
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 
@@ -154,7 +154,7 @@ def test_a_part_that_overruns_its_share_is_named(tmp_path: Path, console: Consol
     report.print(console)
 
     assert report.ok
-    assert "OVERRAN" in said(console)
+    assert "OVERRAN" in output(console)
 
 
 @pytest.mark.usefixtures("a_rule_waives_its_proof")
@@ -168,7 +168,7 @@ def test_the_table_shows_each_kind_of_cell(tmp_path: Path, console: Console) -> 
 
     verify(RunEffort.QUICK, [proofs], tmp_path, console).print(console)
 
-    assert all(word in said(console) for word in ("proved 12", "MISSING", "not run", "waived"))
+    assert all(word in output(console) for word in ("proved 12", "MISSING", "not run", "waived"))
 
 
 def test_parts_are_chosen_by_name_in_their_own_order() -> None:

@@ -131,7 +131,7 @@ def test_when_two_searches_agree(row: TlaRow, agrees: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("system", "options", "said"),
+    ("system", "options", "message"),
     [
         ("nothing", {}, "no system is called 'nothing'"),
         ("ids", {"instance": "nine brokers"}, "ids has no instance 'nine brokers'"),
@@ -139,9 +139,9 @@ def test_when_two_searches_agree(row: TlaRow, agrees: bool) -> None:
         ("ids", {"check": True, "jar": Path("nowhere.jar")}, "nowhere.jar is no file"),
     ],
 )
-def test_what_cannot_be_written_is_said(system: str, options: dict[str, object], said: str, tmp_path: Path) -> None:
+def test_what_cannot_be_written_is_said(system: str, options: dict[str, object], message: str, tmp_path: Path) -> None:
     """In a line that says what there is."""
-    with pytest.raises(BadInput, match=said):
+    with pytest.raises(BadInput, match=message):
         run(system, out=tmp_path, **options)  # type: ignore[arg-type]
 
 

@@ -22,7 +22,7 @@ class ClientActions:
         return (
             self._action("client_sends", PARTITION),
             self._action("leader_appends", PARTITION, BATCH, EPOCH),
-            self._action("client_hears", PARTITION),
+            self._action("client_receives_answer", PARTITION),
             self._action("leader_refuses", PARTITION),
             self._action("client_raises_epoch", PARTITION),
         )
@@ -69,7 +69,7 @@ class ClientActions:
             entry=update(state.entry, partition, to=leader.decided(batch, epoch).entry),
         )
 
-    def client_hears_if(self, state: State, partition: Term) -> Iterator[Term]:
+    def client_receives_answer_if(self, state: State, partition: Term) -> Iterator[Term]:
         """The lowest batch in flight is in the log as it is numbered now."""
         client = self.of(state, partition)
         lowest = client.settled()
@@ -77,7 +77,7 @@ class ClientActions:
         yield client.current(lowest) >= 0
         yield client.decided(lowest, client.counted_under()).reply.duplicate
 
-    def client_hears(self, state: State, partition: Term) -> State:
+    def client_receives_answer(self, state: State, partition: Term) -> State:
         """It is acknowledged."""
         return state.but(settled=update(state.settled, partition, to=state.settled(partition) + 1))
 

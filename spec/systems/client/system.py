@@ -70,14 +70,14 @@ def client(knobs: ClientKnobs, decide: Decide | None = None) -> System:
     """
     of = partial(ClientProducer, knobs, decide or knobs.decide)
 
-    def said(sentence: Callable[..., Term]) -> Callable[..., Term]:
+    def claimed(sentence: Callable[..., Term]) -> Callable[..., Term]:
         def holds(state: State, partition: Term, *at: Term) -> Term:
             return sentence(of(state, partition), *at)
 
         return holds
 
     def claim(sentence: Callable[..., Term], rule: Rule, over: tuple[Sort, ...]) -> Claim:
-        return Claim(sentence.__name__, rule, str(sentence.__doc__), (PARTITION, *over), said(sentence))
+        return Claim(sentence.__name__, rule, str(sentence.__doc__), (PARTITION, *over), claimed(sentence))
 
     witness = renumbered_and_acknowledged
     return System(
@@ -86,6 +86,6 @@ def client(knobs: ClientKnobs, decide: Decide | None = None) -> System:
         actions=ClientActions(knobs, decide or knobs.decide).all(),
         theorems=tuple(claim(*each) for each in CLAIMS),
         lemmas=(),
-        goals=(Goal(witness.__name__, str(witness.__doc__), (PARTITION, BATCH), said(witness)),),
+        goals=(Goal(witness.__name__, str(witness.__doc__), (PARTITION, BATCH), claimed(witness)),),
         assumptions=ASSUMPTIONS,
     )

@@ -97,14 +97,14 @@ def coordinating(knobs: CoordinatorKnobs) -> System:
     """The system with these knobs."""
     of = partial(TransactionalId, knobs)
 
-    def said(sentence: Callable[..., Term]) -> Callable[..., Term]:
+    def claimed(sentence: Callable[..., Term]) -> Callable[..., Term]:
         def holds(state: State, *at: Term) -> Term:
             return sentence(of(state), *at)
 
         return holds
 
     def claim(sentence: Callable[..., Term], rule: Rule, over: tuple[Sort, ...]) -> Claim:
-        return Claim(sentence.__name__, rule, str(sentence.__doc__), over, said(sentence))
+        return Claim(sentence.__name__, rule, str(sentence.__doc__), over, claimed(sentence))
 
     return System(
         name="coordinator",
@@ -112,6 +112,6 @@ def coordinating(knobs: CoordinatorKnobs) -> System:
         actions=CoordinatorActions(knobs).all(),
         theorems=tuple(claim(*each) for each in CLAIMS),
         lemmas=(),
-        goals=(Goal(rotated.__name__, str(rotated.__doc__), (INSTANCE,), said(rotated)),),
+        goals=(Goal(rotated.__name__, str(rotated.__doc__), (INSTANCE,), claimed(rotated)),),
         assumptions=ASSUMPTIONS,
     )

@@ -43,12 +43,12 @@ class StreamActions:
             self._action("leader_appends", STREAM, REQUEST, OTHERS),
             self._action("leader_answers", STREAM, REQUEST),
             self._action("followers_copy", STREAM, POSITION),
-            self._action("client_hears_of_append", STREAM, BATCH),
-            self._action("client_hears_of_duplicate", STREAM, BATCH),
+            self._action("client_receives_acknowledgement", STREAM, BATCH),
+            self._action("client_receives_duplicate_answer", STREAM, BATCH),
             self._action("client_starts_over", STREAM, BATCH, EPOCH, dormant=True),
         )
         timeouts = (
-            self._action("client_gives_up", STREAM, BATCH),
+            self._action("client_expires_batch", STREAM, BATCH),
             self._action("client_resolves", STREAM),
             self._action("client_raises_epoch", STREAM, EPOCH),
         )
@@ -135,18 +135,18 @@ class StreamActions:
         """The high watermark rises."""
         return state.but(replicated=update(state.replicated, stream, to=to))
 
-    def client_hears_of_append_if(self, state: State, stream: Term, batch: Term) -> Iterator[Term]:
+    def client_receives_acknowledgement_if(self, state: State, stream: Term, batch: Term) -> Iterator[Term]:
         """A batch in flight is in the log below the high watermark."""
         client = self.of(state, stream)
         yield client.in_flight(batch)
         yield client.place(batch) >= 0
         yield client.place(batch) < client.replicated()
 
-    def client_hears_of_append(self, state: State, stream: Term, batch: Term) -> State:
+    def client_receives_acknowledgement(self, state: State, stream: Term, batch: Term) -> State:
         """It is acknowledged."""
         return state.but(acked=update(state.acked, stream, batch, to=True))
 
-    def client_hears_of_duplicate_if(self, state: State, stream: Term, batch: Term) -> Iterator[Term]:
+    def client_receives_duplicate_answer_if(self, state: State, stream: Term, batch: Term) -> Iterator[Term]:
         """A batch in flight is recognised as one whose records are below the high watermark."""
         client = self.of(state, stream)
         yield client.in_flight(batch)
@@ -155,9 +155,9 @@ class StreamActions:
         yield reply.duplicate
         yield reply.last_offset < client.end(client.replicated())
 
-    def client_hears_of_duplicate(self, state: State, stream: Term, batch: Term) -> State:
+    def client_receives_duplicate_answer(self, state: State, stream: Term, batch: Term) -> State:
         """It is acknowledged."""
-        return self.client_hears_of_append(state, stream, batch)
+        return self.client_receives_acknowledgement(state, stream, batch)
 
     def client_starts_over_if(self, state: State, stream: Term, batch: Term, epoch: Term) -> Iterator[Term]:
         """The lowest batch in flight is out of order although no delivery is in doubt (KIP-360)."""
@@ -196,11 +196,11 @@ class StreamActions:
             delta=again(state.delta, lambda _, request: client.delta(old + (request - first))),
         )
 
-    def client_gives_up_if(self, state: State, stream: Term, batch: Term) -> Iterator[Term]:
+    def client_expires_batch_if(self, state: State, stream: Term, batch: Term) -> Iterator[Term]:
         """A batch in flight reaches its delivery timeout."""
         yield self.of(state, stream).in_flight(batch)
 
-    def client_gives_up(self, state: State, stream: Term, batch: Term) -> State:
+    def client_expires_batch(self, state: State, stream: Term, batch: Term) -> State:
         """The application gets a failure; whether the batch is in the log is in doubt."""
         return state.but(
             given_up=update(state.given_up, stream, batch, to=True),

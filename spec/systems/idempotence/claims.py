@@ -283,9 +283,9 @@ class StreamClaims:
         return replace(claim, name=f"window_is_of_log_{slot}")
 
     def _claim(self, sentence: Sentence, rule: Rule, *over: Sort) -> Claim:
-        said = sentence.func if isinstance(sentence, partial) else sentence
+        function = sentence.func if isinstance(sentence, partial) else sentence
 
         def holds(state: State, stream: Term, *at: Term) -> Term:
             return sentence(self._of(state, stream), *at)
 
-        return Claim(said.__name__, rule, str(said.__doc__), (STREAM, *over), holds)
+        return Claim(function.__name__, rule, str(function.__doc__), (STREAM, *over), holds)

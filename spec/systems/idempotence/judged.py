@@ -18,10 +18,10 @@ _CLIENT: Final = "a step of a client, which the rules of histories judge"
 UNJUDGED: Final[Mapping[str, str]] = MappingProxyType(
     {
         "client_sends": _CLIENT,
-        "client_hears_of_append": _CLIENT,
-        "client_hears_of_duplicate": _CLIENT,
+        "client_receives_acknowledgement": _CLIENT,
+        "client_receives_duplicate_answer": _CLIENT,
         "client_starts_over": _CLIENT,
-        "client_gives_up": _CLIENT,
+        "client_expires_batch": _CLIENT,
         "client_resolves": _CLIENT,
         "client_raises_epoch": _CLIENT,
         "followers_copy": "replicas have judges of their own",

@@ -83,12 +83,12 @@ class Refinement:
     def lemma(self) -> Claim:
         """That the log is a run of the durable partition; its steps keep it."""
         sentence = each_batch_is_one_durable_step
-        said = str(sentence.__doc__).partition("\n")[0]
+        statement = str(sentence.__doc__).partition("\n")[0]
 
         def holds(state: State, partition: Term, *at: Term) -> Term:
             return sentence(self._of(state, partition), *at)
 
-        return Claim(sentence.__name__, rules.REPL_COMMITTED_SURVIVES, said, _ABOUT, holds)
+        return Claim(sentence.__name__, rules.REPL_COMMITTED_SURVIVES, statement, _ABOUT, holds)
 
     def theorem(self) -> Claim:
         """The same of what is committed."""
@@ -96,9 +96,11 @@ class Refinement:
         def holds(state: State, partition: Term, producer: Term, k: Term, i: Term) -> Term:
             return implies(k < state.copied(partition), self.lemma().holds(state, partition, producer, k, i))
 
-        said = "What is committed of a partition is a run of the durable partition: nothing of it is ever lost."
+        statement = "What is committed of a partition is a run of the durable partition: nothing of it is ever lost."
         rests_on = frozenset({self.lemma().name, "counts"})
-        return replace(self.lemma(), name="committed_prefix_is_durable", sentence=said, holds=holds, rests_on=rests_on)
+        return replace(
+            self.lemma(), name="committed_prefix_is_durable", sentence=statement, holds=holds, rests_on=rests_on
+        )
 
     def steps(self) -> tuple[StepLemma, ...]:
         """Every lemma, under every action."""
@@ -130,8 +132,8 @@ class Refinement:
             kept = keeps_committed(last >= 0, last, to, True)
             return implies(kept, guarded.enabled(before, *at[:3]))
 
-        said = "A new leader is assumed to have what is committed where it was, and nothing else of it."
-        return self._lemma("election_assumes_no_more", said, unclean, (("counts", (len(unclean.over),)),), holds)
+        statement = "A new leader is assumed to have what is committed where it was, and nothing else of it."
+        return self._lemma("election_assumes_no_more", statement, unclean, (("counts", (len(unclean.over),)),), holds)
 
     def _is_still_a_run(self, _: State, after: State, *at: Term) -> Term:
         return self.lemma().holds(after, *at[-4:])
@@ -159,8 +161,8 @@ class Refinement:
             )
 
         given: Given = (("counts", (here,)), ("deciding_is_a_marker", (here, here + 1, here + 3)))
-        said = "What every replica has which may be elected stays, and grows by copying alone."
-        return self._lemma("committed_prefix_stays", said, action, given, holds)
+        statement = "What every replica has which may be elected stays, and grows by copying alone."
+        return self._lemma("committed_prefix_stays", statement, action, given, holds)
 
     def _lemma(self, name: str, sentence: str, action: Action, given: Given, holds: Callable[..., Term]) -> StepLemma:
         return StepLemma(name, rules.REPL_COMMITTED_SURVIVES, sentence, action, _ABOUT, given, holds)

@@ -28,7 +28,7 @@ def high_watermark_never_falls(world: ReplicationView, leader: Term) -> Term:
     return given(world.leads(leader), lambda: world.state.reported(leader) <= world.state.high_watermark(leader))
 
 
-def leader_has_what_is_committed(world: ReplicationView, replica: Term, position: Term) -> Term:
+def leader_has_committed_records(world: ReplicationView, replica: Term, position: Term) -> Term:
     """Every leader that the controller elected has every batch that was below a high watermark."""
     return given(world.state.leader() == replica, lambda: _has_committed(world, replica, position))
 
@@ -58,7 +58,7 @@ def followers_have_the_leaders_history(world: ReplicationView, leader: Term, fol
 # --- lemmas ---------------------------------------------------------------------------------------------------
 
 
-def in_sync_replicas_have_what_is_committed(world: ReplicationView, replica: Term, position: Term) -> Term:
+def in_sync_replicas_have_committed_records(world: ReplicationView, replica: Term, position: Term) -> Term:
     """Every electable replica has every batch that was below a high watermark."""
     return given(world.is_electable(replica), lambda: _has_committed(world, replica, position))
 
@@ -81,11 +81,11 @@ def same_batch(world: ReplicationView, one: Term, other: Term, position: Term) -
 THEOREMS: Final[tuple[Sentence, ...]] = (
     (rules.REPL_HW_BOUNDS, high_watermark_is_in_every_in_sync_log, (REPLICA, REPLICA)),
     (rules.REPL_HW_BOUNDS, high_watermark_never_falls, (REPLICA,)),
-    (rules.REPL_COMMITTED_SURVIVES, leader_has_what_is_committed, (REPLICA, POSITION)),
+    (rules.REPL_COMMITTED_SURVIVES, leader_has_committed_records, (REPLICA, POSITION)),
     (rules.REPL_PREFIX_AGREEMENT, replicas_agree_below_high_watermarks, (REPLICA, REPLICA, POSITION)),
     (rules.REPL_PREFIX_AGREEMENT, followers_have_the_leaders_history, (REPLICA, REPLICA, POSITION)),
 )
 LEMMAS: Final[tuple[Sentence, ...]] = (
-    (rules.REPL_COMMITTED_SURVIVES, in_sync_replicas_have_what_is_committed, (REPLICA, POSITION)),
+    (rules.REPL_COMMITTED_SURVIVES, in_sync_replicas_have_committed_records, (REPLICA, POSITION)),
     (rules.REPL_HW_BOUNDS, high_watermark_is_in_the_log, (REPLICA,)),
 )

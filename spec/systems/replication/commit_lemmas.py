@@ -13,20 +13,20 @@ def committed_is_of_its_epoch(world: ReplicationLemmaView, position: Term) -> Te
     return implies(world.is_committed(position), all_of(position >= 0, state.committed(position) >= 0, known, here))
 
 
-def heir_has_what_is_committed(world: ReplicationLemmaView, replica: Term, position: Term) -> Term:
+def heir_has_committed_records(world: ReplicationLemmaView, replica: Term, position: Term) -> Term:
     """Every heir of an epoch has what its leader committed."""
     heir = world.is_heir(replica, world.state.committed_in(position))
     return implies(all_of(world.is_committed(position), heir), world.has_committed(replica, position))
 
 
-def heir_heard_of_what_is_committed(world: ReplicationLemmaView, replica: Term, position: Term) -> Term:
+def heir_learned_of_committed_records(world: ReplicationLemmaView, replica: Term, position: Term) -> Term:
     """It had heard of that epoch before."""
     epoch = world.state.committed_in(position)
     committed = all_of(world.is_committed(position), world.is_heir(replica, epoch))
     return implies(committed, world.state.view(replica).epoch >= epoch)
 
 
-def keeper_has_what_is_committed(world: ReplicationLemmaView, position: Term) -> Term:
+def keeper_has_committed_records(world: ReplicationLemmaView, position: Term) -> Term:
     """So has one that may be elected."""
     return implies(world.is_committed(position), world.has_committed(world.state.keeper(), position))
 
@@ -45,13 +45,13 @@ def own_commits_are_below_the_watermark(world: ReplicationLemmaView, leader: Ter
     return implies(all_of(world.is_in_office(leader), own), position < state.high_watermark(leader))
 
 
-def watermark_is_of_what_is_committed(world: ReplicationLemmaView, replica: Term, position: Term) -> Term:
+def watermark_covers_committed_records(world: ReplicationLemmaView, replica: Term, position: Term) -> Term:
     """Below any replica's high watermark its log has what is committed."""
     there = all_of(replica >= 0, world.is_within(position, world.state.high_watermark(replica)))
     return implies(there, all_of(world.is_committed(position), world.has_committed(replica, position)))
 
 
-def answer_is_of_what_is_committed(world: ReplicationLemmaView, follower: Term, position: Term) -> Term:
+def answer_covers_committed_records(world: ReplicationLemmaView, follower: Term, position: Term) -> Term:
     """Below the high watermark of an answer to a Fetch the log of its epoch has what is committed."""
     state = world.state
     below = world.is_within(position, state.reply(follower).high_watermark)

@@ -57,11 +57,11 @@ _BY_HIGH_WATERMARK: Final = _release(truncates_by_leader_epoch=False)
 _ONE_LOSS: Final[dict[str, Any]] = {"min_in_sync": 2, "losses": 1}
 
 CONTROLS: Final = (
-    BrokenReplication("unclean election", claims.leader_has_what_is_committed, _small(unclean=True)),
-    BrokenReplication("acks 1", claims.leader_has_what_is_committed, _small(acks=ACKS_LEADER)),
+    BrokenReplication("unclean election", claims.leader_has_committed_records, _small(unclean=True)),
+    BrokenReplication("acks 1", claims.leader_has_committed_records, _small(acks=ACKS_LEADER)),
     BrokenReplication(
         "before KIP-101, records are lost: truncation at the high watermark",
-        claims.leader_has_what_is_committed,
+        claims.leader_has_committed_records,
         _small(profile=_BY_HIGH_WATERMARK, restarts=True),
     ),
     BrokenReplication(
@@ -76,27 +76,27 @@ CONTROLS: Final = (
     ),
     BrokenReplication(
         "KAFKA-7128: a follower returns at a new leader's high watermark",
-        claims.leader_has_what_is_committed,
+        claims.leader_has_committed_records,
         _small(elections=2, profile=_release(returns_at_epoch_start=False), **_ONE_LOSS),
     ),
     BrokenReplication(
         "a follower returns before it has caught up",
-        claims.leader_has_what_is_committed,
+        claims.leader_has_committed_records,
         _small(returns_caught_up=False),
     ),
     BrokenReplication(
         "before KIP-903: a follower returns on the word of its former incarnation",
-        claims.leader_has_what_is_committed,
+        claims.leader_has_committed_records,
         _small(profile=_release(incarnations_compared=False), **_ONE_LOSS),
     ),
     BrokenReplication(
         "the high watermark does not wait for who is about to return",
-        claims.leader_has_what_is_committed,
+        claims.leader_has_committed_records,
         _small(waits_for_proposed=False),
     ),
     BrokenReplication(
         "the high watermark is that of the majority",
-        claims.leader_has_what_is_committed,
+        claims.leader_has_committed_records,
         _small(replicas=3, of_majority=True),
     ),
     BrokenReplication(
@@ -105,25 +105,25 @@ CONTROLS: Final = (
         _small(replicas=3, of_majority=True),
     ),
     BrokenReplication("the high watermark may fall", claims.high_watermark_never_falls, _small(falls=True)),
-    BrokenReplication("min.insync.replicas is 1", claims.leader_has_what_is_committed, _small(min_in_sync=1, losses=1)),
+    BrokenReplication("min.insync.replicas is 1", claims.leader_has_committed_records, _small(min_in_sync=1, losses=1)),
     BrokenReplication(
         "min.insync.replicas holds for producers alone (before KAFKA-15583)",
-        claims.leader_has_what_is_committed,
+        claims.leader_has_committed_records,
         _small(profile=_release(high_watermark_needs_min_isr=False), **_ONE_LOSS),
     ),
     BrokenReplication(
         "the last replica standing loses records (before KIP-966)",
-        claims.leader_has_what_is_committed,
+        claims.leader_has_committed_records,
         _small(profile=KAFKA_4_0, **_ONE_LOSS),
     ),
     BrokenReplication(
         "as many brokers lose records as min.insync.replicas",
-        claims.leader_has_what_is_committed,
+        claims.leader_has_committed_records,
         _small(min_in_sync=2, losses=2),
     ),
     BrokenReplication(
         "the leader epoch is not raised, and records are lost",
-        claims.leader_has_what_is_committed,
+        claims.leader_has_committed_records,
         _small(appends=2, epoch_rises=False),
     ),
     BrokenReplication(
@@ -133,7 +133,7 @@ CONTROLS: Final = (
     ),
     BrokenReplication(
         "before KIP-380: a restarted broker learns of an election from before",
-        claims.leader_has_what_is_committed,
+        claims.leader_has_committed_records,
         _small(restarts=True, hears_late=True, hears_in_order=False),
     ),
     BrokenReplication(

@@ -21,12 +21,12 @@ class ControllerActions(ReplicationActionBase):
             self._action("controller_lets_return", REPLICA),
             self._action("replica_leaves_in_sync_set", REPLICA),
             self._action("controller_elects", REPLICA),
-            self._action("replica_hears_of_controller", REPLICA),
+            self._action("replica_learns_newest_election", REPLICA),
             *self._late(),
         )
 
     def _late(self) -> tuple[Action, ...]:
-        return (self._action("replica_hears_of_a_past_election", REPLICA, EPOCH),) if self.knobs.hears_late else ()
+        return (self._action("replica_learns_past_election", REPLICA, EPOCH),) if self.knobs.hears_late else ()
 
     def leader_proposes_return_if(self, state: State, leader: Term, follower: Term) -> Guard:
         """A follower outside the set has caught up, and the leader has proposed no other."""
@@ -114,23 +114,23 @@ class ControllerActions(ReplicationActionBase):
             elected=update(state.elected, epoch, to=election), in_sync_then=row(state.in_sync_then, epoch, in_sync)
         )
 
-    def replica_hears_of_controller_if(self, state: State, replica: Term) -> Guard:
+    def replica_learns_newest_election_if(self, state: State, replica: Term) -> Guard:
         """There is something new for it."""
         view = state.view(replica)
         yield state.leader() >= 0
         yield any_of(negate(view.epoch == state.epoch()), negate(view.leader == state.leader()), view.outdated)
 
-    def replica_hears_of_controller(self, state: State, replica: Term) -> State:
+    def replica_learns_newest_election(self, state: State, replica: Term) -> State:
         """It leads or follows; a leader that stays one only learns the in-sync set."""
         now = ElectionView(state.leader(), state.members())
         return self._heard(state, replica, state.epoch(), now, state.in_sync, outdated=False)
 
-    def replica_hears_of_a_past_election_if(self, state: State, replica: Term, epoch: Term) -> Guard:
+    def replica_learns_past_election_if(self, state: State, replica: Term, epoch: Term) -> Guard:
         """It is later than what the replica knows, and not the last one."""
         yield state.view(replica).epoch < epoch
         yield epoch < state.epoch()
 
-    def replica_hears_of_a_past_election(self, state: State, replica: Term, epoch: Term) -> State:
+    def replica_learns_past_election(self, state: State, replica: Term, epoch: Term) -> State:
         """It leads or follows in an epoch that is over."""
 
         def in_sync(other: Term) -> Term:

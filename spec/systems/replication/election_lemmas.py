@@ -91,7 +91,7 @@ def leader_awaits_no_reply(world: ReplicationLemmaView, leader: Term) -> Term:
     return implies(world.is_in_office(leader), world.state.reply(leader).high_watermark < 0)
 
 
-def heard_follower_has_the_epoch(world: ReplicationLemmaView, leader: Term, follower: Term) -> Term:
+def informed_follower_has_the_epoch(world: ReplicationLemmaView, leader: Term, follower: Term) -> Term:
     """Who has fetched from a leader is in its epoch, or in a later one; of who has not, the leader knows no end."""
     state = world.state
     known, epoch = state.known(leader, follower), state.view(leader).epoch

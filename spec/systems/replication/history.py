@@ -186,8 +186,8 @@ KEPT: Final[dict[str, Kept]] = {
     "controller_lets_return": _returned,
     "replica_leaves_in_sync_set": _left,
     "controller_elects": _elected,
-    "replica_hears_of_controller": _heard,
-    "replica_hears_of_a_past_election": _heard,
+    "replica_learns_newest_election": _heard,
+    "replica_learns_past_election": _heard,
     "broker_restarts": _restarted,
 }
 """What each action leaves in the history, where it leaves anything."""

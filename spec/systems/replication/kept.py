@@ -27,7 +27,7 @@ def kept() -> System:
     """The system whose theorem is that an elected leader keeps what is committed."""
     system = proved()
     sentence = elected_leader_keeps_committed
-    rests_on = system.claim("leader_has_what_is_committed").rests_on | LOGS
+    rests_on = system.claim("leader_has_committed_records").rests_on | LOGS
     theorem = Claim(
         sentence.__name__,
         rules.REPL_COMMITTED_SURVIVES,

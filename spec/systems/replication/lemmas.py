@@ -82,7 +82,7 @@ _COUNTED: Final = (
     of_elections.slowest_is_counted,
     of_elections.slowest_will_be_counted,
     of_elections.leader_counts_itself,
-    of_elections.heard_follower_has_the_epoch,
+    of_elections.informed_follower_has_the_epoch,
     of_elections.known_end_is_shared,
     of_elections.elected_was_in_sync,
     of_elections.eligible_while_few_are_in_sync,
@@ -98,12 +98,12 @@ _COUNTED: Final = (
 )
 
 _INHERITED: Final = (
-    of_commits.heir_heard_of_what_is_committed,
+    of_commits.heir_learned_of_committed_records,
     of_commits.committed_is_of_its_epoch,
     of_elections.heir_is_counted,
     of_elections.slowest_is_counted,
     of_elections.known_end_is_shared,
-    of_elections.heard_follower_has_the_epoch,
+    of_elections.informed_follower_has_the_epoch,
     of_elections.leader_counts_itself,
     of_logs.shared_is_of_the_epoch,
     *_LOGS,
@@ -112,13 +112,13 @@ _INHERITED: Final = (
 
 _RAISED: Final = (
     *_INHERITED,
-    of_commits.heir_has_what_is_committed,
-    of_commits.keeper_has_what_is_committed,
+    of_commits.heir_has_committed_records,
+    of_commits.keeper_has_committed_records,
     of_commits.own_commits_are_below_the_watermark,
-    of_commits.watermark_is_of_what_is_committed,
+    of_commits.watermark_covers_committed_records,
 )
 _ANSWERED: Final = (
-    of_commits.answer_is_of_what_is_committed,
+    of_commits.answer_covers_committed_records,
     of_logs.answered_follower_has_the_epochs_log,
     of_logs.answer_is_of_the_epoch,
     of_logs.epoch_log_is_filled,
@@ -152,7 +152,7 @@ LEMMAS: Final = (
     Lemma(of_elections.eligible_while_few_are_in_sync, _SURVIVES, (REPLICA,)),
     Lemma(of_elections.leader_counts_itself, _BOUNDS, (REPLICA,)),
     Lemma(of_elections.leader_awaits_no_reply, _BOUNDS, (REPLICA,)),
-    Lemma(of_elections.heard_follower_has_the_epoch, _SURVIVES, (REPLICA, REPLICA)),
+    Lemma(of_elections.informed_follower_has_the_epoch, _SURVIVES, (REPLICA, REPLICA)),
     Lemma(of_elections.known_end_is_shared, _SURVIVES, (REPLICA, REPLICA), (*_SHARED, *_COUNTED)),
     Lemma(of_elections.proposed_has_caught_up, _SURVIVES, (REPLICA,)),
     Lemma(
@@ -163,7 +163,7 @@ LEMMAS: Final = (
             of_elections.slowest_will_be_counted,
             of_elections.elected_was_in_sync,
             of_elections.eligible_while_few_are_in_sync,
-            of_elections.heard_follower_has_the_epoch,
+            of_elections.informed_follower_has_the_epoch,
             of_elections.informed_leader_knows_the_set,
             of_elections.informed_leader_leads,
             of_elections.proposed_has_caught_up,
@@ -179,37 +179,37 @@ LEMMAS: Final = (
     Lemma(of_elections.shared_was_there_at_the_start, _SURVIVES, (REPLICA, EPOCH)),
     Lemma(of_commits.committed_is_of_its_epoch, _SURVIVES, (POSITION,)),
     Lemma(
-        of_commits.heir_has_what_is_committed,
+        of_commits.heir_has_committed_records,
         _SURVIVES,
         (REPLICA, POSITION),
         _INHERITED,
     ),
     Lemma(
-        of_commits.heir_heard_of_what_is_committed,
+        of_commits.heir_learned_of_committed_records,
         _SURVIVES,
         (REPLICA, POSITION),
         (
             of_commits.committed_is_of_its_epoch,
             of_commits.lengths_are_natural,
             of_elections.heir_is_counted,
-            of_elections.heard_follower_has_the_epoch,
+            of_elections.informed_follower_has_the_epoch,
             of_elections.leader_counts_itself,
             of_logs.log_is_filled,
             *_ELECTED,
         ),
     ),
     Lemma(
-        of_commits.keeper_has_what_is_committed,
+        of_commits.keeper_has_committed_records,
         _SURVIVES,
         (POSITION,),
-        (*_INHERITED, of_commits.heir_has_what_is_committed, of_elections.keeper_may_be_elected),
+        (*_INHERITED, of_commits.heir_has_committed_records, of_elections.keeper_may_be_elected),
     ),
     Lemma(
         of_commits.earlier_commits_were_there_at_the_start,
         _SURVIVES,
         (REPLICA, POSITION),
         (
-            of_commits.heir_has_what_is_committed,
+            of_commits.heir_has_committed_records,
             of_commits.committed_is_of_its_epoch,
             of_elections.elected_was_in_sync,
             of_logs.epoch_is_empty_before_it_begins,
@@ -219,13 +219,13 @@ LEMMAS: Final = (
         ),
     ),
     Lemma(of_commits.own_commits_are_below_the_watermark, _BOUNDS, (REPLICA, POSITION)),
-    Lemma(of_commits.watermark_is_of_what_is_committed, _BOUNDS, (REPLICA, POSITION), (*_RAISED, *_ANSWERED)),
+    Lemma(of_commits.watermark_covers_committed_records, _BOUNDS, (REPLICA, POSITION), (*_RAISED, *_ANSWERED)),
     Lemma(
-        of_commits.answer_is_of_what_is_committed,
+        of_commits.answer_covers_committed_records,
         _BOUNDS,
         (REPLICA, POSITION),
         (
-            of_commits.watermark_is_of_what_is_committed,
+            of_commits.watermark_covers_committed_records,
             of_commits.lengths_are_natural,
             of_elections.view_is_of_an_election,
             of_logs.leader_has_its_epochs_log,
@@ -242,18 +242,18 @@ RESTS_ON: Final[Mapping[Sentence, tuple[Sentence, ...]]] = MappingProxyType(
     {
         claims.high_watermark_is_in_every_in_sync_log: (
             of_commits.watermark_is_in_the_log,
-            of_commits.heir_has_what_is_committed,
+            of_commits.heir_has_committed_records,
             of_commits.committed_is_of_its_epoch,
             of_commits.lengths_are_natural,
             of_logs.log_is_filled,
         ),
         claims.high_watermark_never_falls: (of_commits.reported_is_not_taken_back,),
-        claims.leader_has_what_is_committed: (
-            of_commits.heir_has_what_is_committed,
+        claims.leader_has_committed_records: (
+            of_commits.heir_has_committed_records,
             of_commits.committed_is_of_its_epoch,
             of_elections.leader_is_in_sync,
         ),
-        claims.replicas_agree_below_high_watermarks: (of_commits.watermark_is_of_what_is_committed,),
+        claims.replicas_agree_below_high_watermarks: (of_commits.watermark_covers_committed_records,),
         claims.followers_have_the_leaders_history: (
             of_logs.answered_follower_has_the_epochs_log,
             of_logs.leader_has_its_epochs_log,

@@ -124,7 +124,7 @@ OF_KNOBS: Final = (
     ),
     broken(
         "a reader does not stop at what is open",
-        "nothing_committed_is_passed_over",
+        "no_committed_record_is_skipped",
         quiet(NEWEST, readers=True, readers_wait=False, bounds=ONE),
         readers_wait=True,
     ),

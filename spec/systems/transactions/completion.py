@@ -160,8 +160,8 @@ class Completion:
                 its_marker = all_of(at[0] == decision, at[1] == was.coordinator_epoch(), at[2] == partition)
             return implies(waited, any_of(its_marker, is_waited_for(now, decision, partition)))
 
-        said = "A partition is waited for until its marker is written: what is possible stays so until it happens."
-        return self._lemma("waits_until_marked", said, action, (("carries_out_its_decision", ()),), holds)
+        statement = "A partition is waited for until its marker is written: what is possible stays so until it happens."
+        return self._lemma("waits_until_marked", statement, action, (("carries_out_its_decision", ()),), holds)
 
     def _one_less(self, action: Action) -> StepLemma:
         def holds(before: State, after: State, *at: Term) -> Term:
@@ -195,8 +195,10 @@ class Completion:
                 implies(now.to_mark(decision, partition), of_decision),
             )
 
-        said = "A step adds one partition at most to a transaction, and none to a decision that no transaction has."
-        return self._lemma("rank_is_finite", said, action, (), holds)
+        statement = (
+            "A step adds one partition at most to a transaction, and none to a decision that no transaction has."
+        )
+        return self._lemma("rank_is_finite", statement, action, (), holds)
 
     def _nothing_at_the_start(self) -> StepLemma:
         first = self.of(self._system.initially())
@@ -214,7 +216,7 @@ class Completion:
             ("last_decision_is_remembered", ()),
             ("identity_is_in_range", ()),
             ("decisions_are_numbered", (0,)),
-            ("partition_knows_nothing_later", (2, 1)),
+            ("partition_knows_no_later_identity", (2, 1)),
             ("open_is_due", (2, 1)),
             ("present_coordinator_sends", (0,)),
         )
@@ -258,9 +260,9 @@ class Completion:
             yield self._lemma(lemma.name, lemma.sentence, action, (*given, (lemma.name, about)), holds)
 
     def _claim(self, sentence: Callable[..., Term], *over: Sort) -> Claim:
-        said = str(sentence.__doc__).partition("\n")[0]
+        statement = str(sentence.__doc__).partition("\n")[0]
         return Claim(
-            sentence.__name__, rules.TXN_COMPLETES, said, over, lambda state, *at: sentence(self.of(state), *at)
+            sentence.__name__, rules.TXN_COMPLETES, statement, over, lambda state, *at: sentence(self.of(state), *at)
         )
 
     def _lemma(self, name: str, sentence: str, action: Action, given: Given, holds: Callable[..., Term]) -> StepLemma:

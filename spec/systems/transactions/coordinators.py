@@ -66,7 +66,7 @@ class Coordinators(CoordinatorRecords):
             "coordinator_completes": (True, ()),
             "coordinator_fails_over": (bounds.coordinators > 1, ()),
             "deposed_coordinator_answers": (self.knobs.deposed_answers, (TRANSACTION, PARTITION, BATCH)),
-            "completion_comes_late": (not self.knobs.completion_is_of_operation, (DECISION, COORDINATOR)),
+            "late_completion_arrives": (not self.knobs.completion_is_of_operation, (DECISION, COORDINATOR)),
         }
         return tuple(self._action(name, *over) for name, (there, over) in actions.items() if there)
 
@@ -189,7 +189,7 @@ class Coordinators(CoordinatorRecords):
     def coordinator_ends_if(self, state: State, txn: Term, fate: Term) -> Guard:
         """A client's EndTxn arrives and is not refused."""
         view = self.of(state)
-        yield view.asked_for_end(txn)
+        yield view.requested_end(txn)
         yield any_of(ENDS in self.knobs.outlive, negate(view.ended(txn)))
         yield view.end_decided(txn).error == NONE
         yield any_of(negate(view.end_decided(txn).appends), self._may_decide(view))
@@ -304,7 +304,7 @@ class Coordinators(CoordinatorRecords):
             fenced_wrongly=update(state.fenced_wrongly, txn, to=wrongly),
         )
 
-    def completion_comes_late_if(self, state: State, decision: Term, coordinator: Term) -> Guard:
+    def late_completion_arrives_if(self, state: State, decision: Term, coordinator: Term) -> Guard:
         """All markers of an earlier coordinator have been answered, and its operation is still known."""
         view = self.of(state)
         yield view.decision() == decision
@@ -312,6 +312,6 @@ class Coordinators(CoordinatorRecords):
         yield coordinator < view.coordinator_epoch()
         yield view.unmarked_by(decision, coordinator) == ABSENT
 
-    def completion_comes_late(self, state: State, decision: Term, coordinator: Term) -> State:
+    def late_completion_arrives(self, state: State, decision: Term, coordinator: Term) -> State:
         """Its completion removes the operation of the next one, which has the same key."""
         return state.but(awaited=always(False))

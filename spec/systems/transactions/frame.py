@@ -195,8 +195,8 @@ class Frame:
             )
             return all_of(*unchanged)
 
-        said = "What an action of one id leaves in the cells of another is what was there."
-        return self._lemma("cells_of_others_stay", said, action, self._own_ids(action), holds)
+        statement = "What an action of one id leaves in the cells of another is what was there."
+        return self._lemma("cells_of_others_stay", statement, action, self._own_ids(action), holds)
 
     def _nothing_read(self, action: Action) -> StepLemma:
         here = len(action.over)
@@ -210,9 +210,11 @@ class Frame:
             )
             return all_of(action.enabled(twin, *at[:here]), *alike)
 
-        said = "An action of one id may happen, and leaves in its own cells the same, whatever is in those of another."
+        statement = (
+            "An action of one id may happen, and leaves in its own cells the same, whatever is in those of another."
+        )
         own = self._own_ids(action)
-        return self._lemma("cells_of_others_are_not_read", said, action, own, self._of_last(action, holds))
+        return self._lemma("cells_of_others_are_not_read", statement, action, own, self._of_last(action, holds))
 
     def _shared(self, action: Action) -> StepLemma:
         here = len(action.over)
@@ -234,8 +236,8 @@ class Frame:
             ("kind_is_of_what_was_sent", message),
             ("numbers_are_of_one_id", (*message, here + _NUMBER)),
         )
-        said = "What ids share an action of one changes as others are taken to change it."
-        return self._lemma("shared_cells_as_assumed", said, action, given, holds)
+        statement = "What ids share an action of one changes as others are taken to change it."
+        return self._lemma("shared_cells_as_assumed", statement, action, given, holds)
 
     def _of_derived(self) -> Iterator[StepLemma]:
         """What a guard reads of many cells at once, reads cells of its own id alone; readers wait for every id."""
@@ -246,9 +248,9 @@ class Frame:
             whose = (place for place, sort in enumerate(sorts) if sort == TRANSACTION)
             given: Given = tuple(("transaction_has_own_ids", (place,)) for place in whose)
             nothing = Action(least.name, sorts, lambda *_: iter(()), lambda state, *_: state)
-            said = "What is derived for one id is derived from its own cells."
+            statement = "What is derived for one id is derived from its own cells."
             holds = partial(self._derived_alike, least)
-            yield self._lemma("cells_of_others_are_not_read", said, nothing, given, holds)
+            yield self._lemma("cells_of_others_are_not_read", statement, nothing, given, holds)
 
     def _derived_alike(self, least: Least, before: State, _: State, *at: Term) -> Term:
         of = at[: len(least.over) + len(least.among)]
@@ -268,9 +270,9 @@ class Frame:
         return State({**before.functions, **changed}, derived)
 
     def _claim(self, sentence: Callable[..., Term], *over: Sort) -> Claim:
-        said = str(sentence.__doc__).partition("\n")[0]
+        statement = str(sentence.__doc__).partition("\n")[0]
         return Claim(
-            sentence.__name__, rules.TXN_NO_CROSSTALK, said, over, lambda state, *at: sentence(self.of(state), *at)
+            sentence.__name__, rules.TXN_NO_CROSSTALK, statement, over, lambda state, *at: sentence(self.of(state), *at)
         )
 
     def _lemma(self, name: str, sentence: str, action: Action, given: Given, holds: Callable[..., Term]) -> StepLemma:

@@ -55,8 +55,8 @@ class GroupActions(Leaders):
         let = any_of(not self.knobs.profile.offsets_verified_first, view.is_let_commit(txn, partition))
         decided = view.appended(*at, view.offset_batch(txn))
         appended = all_of(let, decided.reply.appended)
-        said, before = OffsetEntry(txn, view.number(*at)), state.pending(producer, partition)
-        pending = offsets.pending_after(before, said, self.knobs.profile, appended=decided.reply.appended)
+        statement, before = OffsetEntry(txn, view.number(*at)), state.pending(producer, partition)
+        pending = offsets.pending_after(before, statement, self.knobs.profile, appended=decided.reply.appended)
         in_generation = choose(appended, state.generation(), state.committed_in(txn, partition))
         return self._appended(view, at, view.offset_batch(txn), decided, let).but(
             pending=update(state.pending, producer, partition, to=pick(let, pending, before)),

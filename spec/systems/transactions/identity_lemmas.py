@@ -132,7 +132,7 @@ def overtaken_was_reported_and_used(view: TransactionLemmaView, txn: Term) -> Te
     return implies(all_of(view.is_overtaken(), waits), negate(same(view.reported(txn), view.last_reported())))
 
 
-def overtaken_has_asked_for_its_end(view: TransactionLemmaView, txn: Term) -> Term:
+def overtaken_requested_its_end(view: TransactionLemmaView, txn: Term) -> Term:
     """The transaction that has an overtaken identity has asked for its end."""
     used = all_of(view.owner(txn) >= 0, same(view.who(txn), view.last_reported()))
     return implies(all_of(view.is_overtaken(), used), view.end_sent(txn) >= 0)
@@ -155,6 +155,6 @@ def epoch_before_was_reported(view: TransactionLemmaView) -> Term:
     return implies(bumped, all_of(answered, any_of(rotated, same(view.who(bump), view.used_up()))))
 
 
-def nobody_is_fenced_wrongly(view: TransactionLemmaView, txn: Term) -> Term:
+def no_current_identity_is_fenced(view: TransactionLemmaView, txn: Term) -> Term:
     """No client with the newest identity was fenced."""
     return negate(view.fenced_wrongly(txn))

@@ -1,7 +1,7 @@
 """The steps of leaders and of a group's coordinator in the system of transactions, put to the judges of recorded steps.
 
 The system counts batches and has no offsets: that these decide nothing is a fact of the append decision
-(`offsets_decide_nothing`).
+(`decisions_do_not_depend_on_offsets`).
 """
 
 from typing import Final
@@ -90,8 +90,8 @@ class JudgedAppends(JudgedActions):
         view = self.of(before)
         mine = all_of(view.who(txn).producer_id == producer, before.kind(partition) == OFFSETS)
         undecided = all_of(mine, before.data(txn, partition, batch) == OPEN)
-        said = OffsetEntry(txn, choose(undecided, before.offset(txn, partition, batch), ABSENT))
-        return unbroken([judge_marker(said, before.pending(producer, partition), view.commits(decision))])
+        settled_entry = OffsetEntry(txn, choose(undecided, before.offset(txn, partition, batch), ABSENT))
+        return unbroken([judge_marker(settled_entry, before.pending(producer, partition), view.commits(decision))])
 
     def _appended(self, before: State, after: State, at: tuple[Term, Term, Term], request: AppendRequest) -> Term:
         """A batch, as the judge expects it; its client is answered so, and the batch is where it is answered to be."""

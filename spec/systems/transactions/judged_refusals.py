@@ -134,7 +134,7 @@ class JudgedRefusals(JudgedMemory):
         return self._refused(before, after, Api.ADD_PARTITIONS_TO_TXN, inputs)
 
     def _end_refused_if(self, state: State, txn: Term) -> Guard:
-        yield self.of(state).asked_for_end(txn)
+        yield self.of(state).requested_end(txn)
 
     def end_refused(self, before: State, after: State, txn: Term, now: Term, version: Term) -> Term:
         """A client's EndTxn that no action takes changes nothing, says the judge."""

@@ -25,7 +25,7 @@ def open_is_due(view: TransactionLemmaView, producer: Term, partition: Term) -> 
     return implies(entry.in_transaction, all_of(bounded, view.is_due(producer, epoch, partition)))
 
 
-def partition_knows_nothing_later(view: TransactionLemmaView, producer: Term, partition: Term) -> Term:
+def partition_knows_no_later_identity(view: TransactionLemmaView, producer: Term, partition: Term) -> Term:
     """A partition knows no epoch later than the newest identity, and no coordinator later than the present one."""
     entry = view.entry(producer, partition)
     known = all_of(
@@ -63,7 +63,7 @@ def queried_is_known(view: TransactionLemmaView, producer: Term, partition: Term
     return implies(query.pending, all_of(query.bumps, known))
 
 
-def guard_is_asked_for(view: TransactionLemmaView, txn: Term, partition: Term, batch: Term) -> Term:
+def guard_is_requested(view: TransactionLemmaView, txn: Term, partition: Term, batch: Term) -> Term:
     """A guard stands only while its partition asks, for the highest epoch that asked."""
     identity = view.who(txn)
     query = view.verifying(identity, partition)
@@ -77,7 +77,7 @@ def taken_guard_is_stale(view: TransactionLemmaView, txn: Term, partition: Term,
     return implies(view.guard_taken(txn, partition, batch), stale)
 
 
-def nobody_is_refused_wrongly(view: TransactionLemmaView, txn: Term) -> Term:
+def no_open_data_is_refused(view: TransactionLemmaView, txn: Term) -> Term:
     """No data of the open transaction was refused for a guard that was taken away."""
     return negate(view.refused_wrongly(txn))
 
@@ -100,7 +100,7 @@ def answered_as_decided(view: TransactionLemmaView, txn: Term, decision: Term) -
 def end_is_an_outcome(view: TransactionLemmaView, txn: Term) -> Term:
     """A client asks for commit or for abort, for a new epoch, or for nothing yet."""
     sent = view.end_sent(txn)
-    return any_of(sent == ABSENT, view.asked_for_end(txn), view.is_bump(txn))
+    return any_of(sent == ABSENT, view.requested_end(txn), view.is_bump(txn))
 
 
 def ended_by_its_own(view: TransactionLemmaView, decision: Term) -> Term:

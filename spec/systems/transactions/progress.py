@@ -83,7 +83,7 @@ def is_not_ongoing(view: TransactionsView, txn: Term) -> Term:
 def is_fenced(view: TransactionsView, txn: Term) -> Term:
     """A client asks for the end of a transaction that the coordinator is about to abort by itself."""
     mine = all_of(view.opened() == txn, negate(view.ended(txn)))
-    return all_of(is_fencing(view.remembers()), mine, view.asked_for_end(txn))
+    return all_of(is_fencing(view.remembers()), mine, view.requested_end(txn))
 
 
 def is_reported(view: TransactionsView, txn: Term) -> Term:

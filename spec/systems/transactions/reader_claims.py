@@ -29,7 +29,7 @@ def received_is_committed(view: TransactionsView, reader: Term, txn: Term, parti
     return given(received, lambda: all_of(where >= DECIDED, view.commits(where - DECIDED)))
 
 
-def nothing_committed_is_passed_over(
+def no_committed_record_is_skipped(
     view: TransactionsView, reader: Term, txn: Term, partition: Term, batch: Term
 ) -> Term:
     """Behind a reader of committed data everything is decided, and it has received all that is committed."""
@@ -59,14 +59,14 @@ def reader_sees_what_the_client_was_reported(
         has = reads_committed(view, *at)
         return choose(view.end_sent(txn) == COMMIT, implies(passed, has), negate(has))
 
-    return given(all_of(view.ended(txn), view.asked_for_end(txn)), true)
+    return given(all_of(view.ended(txn), view.requested_end(txn)), true)
 
 
 _SEEN = (READER, TRANSACTION, PARTITION, BATCH)
 
 OF_READERS: Final[tuple[tuple[Callable[..., Term], Rule, tuple[Sort, ...]], ...]] = (
     (received_is_committed, rules.LSO_READ_COMMITTED, _SEEN),
-    (nothing_committed_is_passed_over, rules.LSO_DECIDED_BELOW, _SEEN),
+    (no_committed_record_is_skipped, rules.LSO_DECIDED_BELOW, _SEEN),
     (reader_sees_no_half, rules.TXN_ATOMIC, (*_SEEN, PARTITION, BATCH)),
     (reader_sees_what_the_client_was_reported, rules.TXN_CLIENT_VERDICT, _SEEN),
 )

@@ -2,7 +2,7 @@
 
 from spec.algebra import Term, all_of, choose, implies, negate
 from spec.systems.transactions.known import TransactionLemmaView
-from spec.systems.transactions.reader_claims import nothing_committed_is_passed_over, received_is_committed
+from spec.systems.transactions.reader_claims import no_committed_record_is_skipped, received_is_committed
 from spec.systems.transactions.world import OPEN
 from spec.vocabulary import ABSENT
 
@@ -58,4 +58,4 @@ def received_was_committed(view: TransactionLemmaView, reader: Term, txn: Term, 
 
 def passed_was_decided(view: TransactionLemmaView, reader: Term, txn: Term, partition: Term, batch: Term) -> Term:
     """What a reader of committed data has passed was decided by then, and was given to it if it was committed."""
-    return nothing_committed_is_passed_over(view, reader, txn, partition, batch)
+    return no_committed_record_is_skipped(view, reader, txn, partition, batch)

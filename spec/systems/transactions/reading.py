@@ -201,9 +201,9 @@ class Reading:
             first = negate(view.received(reader, txn, partition, batch))
             return implies(all_of(reader == READ_COMMITTED, view.is_of_data(partition)), first)
 
-        said = "No reader of committed data is given a batch a second time."
+        statement = "No reader of committed data is given a batch a second time."
         given: Given = (("received_is_behind", (0, 2, 1, 3)),)
-        return self._lemma("given_once", rules.LSO_READ_COMMITTED, said, action, given, holds)
+        return self._lemma("given_once", rules.LSO_READ_COMMITTED, statement, action, given, holds)
 
     def _durable(self, action: Action) -> StepLemma:
         here = len(action.over)
@@ -213,8 +213,8 @@ class Reading:
             known, knows = before.entry(producer, partition), after.entry(producer, partition)
             return any_of(entries_agree(known, knows), self._appends(before, action, producer, partition, at, knows))
 
-        said = "What a partition knows of producers changes by durable appends alone."
-        return self._lemma("partition_steps_are_durable", rules.SEQ_EXACTLY_ONCE, said, action, (), holds)
+        statement = "What a partition knows of producers changes by durable appends alone."
+        return self._lemma("partition_steps_are_durable", rules.SEQ_EXACTLY_ONCE, statement, action, (), holds)
 
     def _appends(
         self, before: State, action: Action, producer: Term, partition: Term, at: tuple[Term, ...], knows: ProducerEntry
@@ -246,12 +246,12 @@ class Reading:
             return all_of(stays, before.log_end(message[1]) <= after.log_end(message[1]))
 
         given: Given = (("decisions_are_numbered", (0,)),) if action.name == "leader_writes_marker" else ()
-        said = "What is in the log of a partition stays there."
-        return self._lemma("nothing_in_the_log_is_lost", rules.SEQ_EXACTLY_ONCE, said, action, given, holds)
+        statement = "What is in the log of a partition stays there."
+        return self._lemma("nothing_in_the_log_is_lost", rules.SEQ_EXACTLY_ONCE, statement, action, given, holds)
 
     def _claim(self, sentence: Callable[..., Term], rule: Rule, *over: Sort) -> Claim:
-        said = str(sentence.__doc__).partition("\n")[0]
-        return Claim(sentence.__name__, rule, said, over, lambda state, *at: sentence(self.of(state), *at))
+        statement = str(sentence.__doc__).partition("\n")[0]
+        return Claim(sentence.__name__, rule, statement, over, lambda state, *at: sentence(self.of(state), *at))
 
     def _lemma(
         self, name: str, rule: Rule, sentence: str, action: Action, given: Given, holds: Callable[..., Term]

@@ -67,7 +67,7 @@ def aborted(view: TransactionsView, txn: Term, partition: Term, batch: Term) -> 
     return all_of(where >= DECIDED, view.aborts(where - DECIDED))
 
 
-def open_when_its_end_is_asked_for(view: TransactionsView, txn: Term, partition: Term, batch: Term) -> Term:
+def open_when_end_is_requested(view: TransactionsView, txn: Term, partition: Term, batch: Term) -> Term:
     """Data is open whose end its client has asked for."""
     return all_of(view.data(txn, partition, batch) == OPEN, view.end_sent(txn) >= 0)
 
@@ -117,7 +117,7 @@ def transactions(knobs: TransactionKnobs = TRUE_SYSTEM, taken: ReleaseDecisions 
         goals=(
             goal(committed_after_another, *message),
             goal(aborted, *message),
-            goal(open_when_its_end_is_asked_for, *message),
+            goal(open_when_end_is_requested, *message),
             goal(successor_has_transaction, TRANSACTION, INSTANCE),
             *((goal(aborted_is_read_by_one, *message),) * knobs.readers),
             *((goal(offset_is_taken_over, PARTITION),) * knobs.groups),

@@ -62,7 +62,7 @@ class TransactionsView:
         """It is no transaction, but an InitProducerId that expects the identity it has."""
         return self.end_sent(txn) == BUMP
 
-    def asked_for_end(self, txn: Term) -> Term:
+    def requested_end(self, txn: Term) -> Term:
         """The client has asked for commit or for abort."""
         return any_of(self.end_sent(txn) == ABORT, self.end_sent(txn) == COMMIT)
 

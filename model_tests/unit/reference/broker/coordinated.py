@@ -6,7 +6,7 @@ from typing import Final
 
 from reference.broker.end_txn import EndTransaction
 from reference.broker.ids import BlockAllocator, ProducerIdentity, ProducerIdManager
-from reference.broker.markers import TxnMarker, write_marker
+from reference.broker.marker_channel import TxnMarker, write_marker
 from reference.broker.transaction_coordinator import CoordinatorConfig, TransactionCoordinator
 from reference.broker.transaction_log import TransactionLog
 from reference.broker.transaction_metadata import TopicPartition, TransactionEntry, TransactionMetadata

@@ -22,7 +22,7 @@ from reference.broker.group_requests import (
     SyncRequest,
 )
 from reference.broker.ids import BlockAllocator, ProducerIdentity, ProducerIdManager
-from reference.broker.markers import TxnMarker
+from reference.broker.marker_channel import TxnMarker
 from reference.broker.transaction_api import OFFSETS_TOPIC
 from reference.broker.transaction_coordinator import TransactionCoordinator
 from reference.broker.transaction_log import Skipped, TransactionLog

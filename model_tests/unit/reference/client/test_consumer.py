@@ -4,7 +4,7 @@ import pytest
 
 from reference.broker.group_api import OffsetsAnswer
 from reference.broker.group_requests import FetchedOffset, OffsetAndMetadata
-from reference.broker.markers import TxnMarker, write_marker
+from reference.broker.marker_channel import TxnMarker, write_marker
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.consumer import Consumer, NoPosition, OffsetReset
 from reference.log.batch import value_batch

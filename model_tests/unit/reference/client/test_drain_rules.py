@@ -17,7 +17,7 @@ from model_tests.unit.reference.client.senders import (
     send,
 )
 from reference.broker.ids import ProducerIdentity
-from reference.client.drain_rules import Hold
+from reference.client.partition_queue import Hold
 from reference.client.producer import IdempotentProducer
 from reference.client.producer_settings import ProducerSettings
 from reference.client.record_producer import RecordProducer

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from reference.client.plain_producer import PlainProducer
+from reference.client.record_producer import PlainProducer
 from reference.errors import Impossible
 from reference.simulate.cluster import SimulatedCluster
 from reference.simulate.shape import Shape

@@ -18,7 +18,7 @@ from model_tests.unit.reference.client.senders import (
     sequences,
 )
 from reference.broker.ids import ProducerIdentity
-from reference.client.drain_rules import Hold
+from reference.client.partition_queue import Hold
 from reference.client.producer_settings import ProducerSettings
 from reference.client.record_producer import RecordProducer
 from reference.client.sent_record import DROPPED

@@ -1,10 +1,9 @@
 """Batches that are too large for their topic are split, and their parts counted."""
 
 from model_tests.unit.reference.client.senders import NOW, ack, producer_with, refuse, run, send, sequences
-from reference.client.plain_producer import PlainProducer
 from reference.client.producer import IdempotentProducer
 from reference.client.producer_settings import ProducerSettings
-from reference.client.record_producer import RecordProducer
+from reference.client.record_producer import PlainProducer, RecordProducer
 from reference.client.sender import ProduceCall
 from reference.client.sent_record import SentRecord
 from spec.vocabulary import NO_OFFSET, ErrorCode

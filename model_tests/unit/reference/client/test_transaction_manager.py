@@ -19,7 +19,7 @@ from reference.client.coordinator_requests import (
     TxnOffsetCommit,
 )
 from reference.client.producer import Attempt, AttemptReply
-from reference.client.request_versions import BEFORE_BUMPS, GENERIC_ERRORS, TRANSACTION_VERSION_2, RequestVersions
+from reference.client.producer_settings import BEFORE_BUMPS, GENERIC_ERRORS, TRANSACTION_VERSION_2, RequestVersions
 from reference.client.transaction_states import ClientState, IllegalState, ProducerFailed
 from reference.client.transactional_producer import TransactionalProducer
 from spec.vocabulary import Epoch, ErrorCode, Offset, ProducerId, Timestamp

@@ -4,11 +4,10 @@ from pathlib import Path
 import pytest
 
 from model_tests.audit.recorded import KAFKA_4_0
-from reference.log import snapshot_file, txnindex_file
+from reference.log import snapshot_file, txn_index
 from reference.log.batch import DELETE_HORIZON, RecordBatch, data_batch, marker_batch
 from reference.log.clean_log import clean_log
-from reference.log.cleaned_transactions import CleanedTransactions
-from reference.log.cleaner import BatchCleaner, KeyMap, last_records
+from reference.log.cleaner import BatchCleaner, CleanedTransactions, KeyMap, last_records
 from reference.log.codecs import Codec
 from reference.log.config import LogConfig
 from reference.log.disk_log import DiskLog
@@ -246,7 +245,7 @@ def test_a_brokers_own_cleaning_is_repeated(
     before = [batch for base in replaced for batch in read(directory / f"{base:020d}.log.deleted")]
     after = [batch for base in cleaned_bases for batch in read(directory / f"{base:020d}.log")]
     index = directory / f"{0:020d}.txnindex.deleted"
-    aborted = txnindex_file.decode(index.read_bytes()) if index.exists() else ()
+    aborted = txn_index.decode(index.read_bytes()) if index.exists() else ()
     known = snapshot_file.decode((directory / f"{known_at:020d}.snapshot").read_bytes())
     reading, writing = CleanedTransactions(), CleanedTransactions()
     reading.expect(aborted)
@@ -258,7 +257,7 @@ def test_a_brokers_own_cleaning_is_repeated(
 
     assert [plain(batch) for batch in after] == [plain(batch) for batch in left if batch is not None]
     if aborted:
-        assert index.with_suffix("").read_bytes() == txnindex_file.encode(writing.kept)
+        assert index.with_suffix("").read_bytes() == txn_index.encode(writing.kept)
 
 
 def read(path: Path) -> list[RecordBatch]:

@@ -8,10 +8,9 @@ from hypothesis import strategies as st
 from reference.errors import Impossible
 from reference.log import file_names, offset_index
 from reference.log.batch import RecordBatch, blank_batch, value_batch
-from reference.log.checkpoint_file import EpochStart
+from reference.log.checkpoint_file import EpochStart, LeaderEpochs
 from reference.log.config import LogConfig
 from reference.log.disk_log import DiskLog
-from reference.log.leader_epochs import LeaderEpochs
 from reference.log.partition_log import PartitionLog
 from spec.vocabulary import LeaderEpoch, Offset, Timestamp
 

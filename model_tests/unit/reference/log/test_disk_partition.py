@@ -11,10 +11,10 @@ from reference.errors import InvalidTxnState
 from reference.log import file_names
 from reference.log.batch import RecordBatch, data_batch, marker_batch
 from reference.log.config import LogConfig
+from reference.log.damage import RepairKind
 from reference.log.disk_partition import DiskPartition
 from reference.log.partition import READ_COMMITTED
 from reference.log.record import Record
-from reference.log.repairs import RepairKind
 from spec.versions import KAFKA_3_9_UNVERIFIED
 from spec.vocabulary import ControlType, Offset, Origin, ProducerId, Timestamp
 

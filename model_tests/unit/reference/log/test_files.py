@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reference.log import checkpoint_file, directory_files, offset_index, snapshot_file, time_index, txnindex_file
-from reference.log.damaged_file import DamagedFile, FileDamage
+from reference.log import checkpoint_file, directory_files, offset_index, snapshot_file, time_index, txn_index
+from reference.log.damage import DamagedFile, FileDamage
 from reference.log.file_names import TEMPORARY
 from reference.log.producer_entry import CachedBatch, ProducerEntry
 from reference.log.reader import read_batches
@@ -22,7 +22,7 @@ TWICE: Final[dict[str, Callable[[bytes], bytes]]] = {
     ".log": lambda data: b"".join(found.batch.encode() for found in read_batches(data)),  # type: ignore[union-attr]
     ".index": lambda data: offset_index.decode(data).encode(),
     ".timeindex": lambda data: time_index.decode(data).encode(),
-    ".txnindex": lambda data: txnindex_file.encode(txnindex_file.decode(data)),
+    ".txnindex": lambda data: txn_index.encode(txn_index.decode(data)),
     ".snapshot": lambda data: snapshot_file.encode(snapshot_file.decode(data)),
     "leader-epoch-checkpoint": lambda data: checkpoint_file.encode_epochs(checkpoint_file.decode_epochs(data)),
     "partition.metadata": lambda data: directory_files.decode_partition_metadata(data).encode(),
@@ -40,7 +40,7 @@ TWICE["bootstrap.checkpoint"] = TWICE[".log"]
 
 INDEX: Final = bytes.fromhex("00000019 00001010 00000034 00002024".replace(" ", ""))
 TIMES: Final = bytes.fromhex("000001a1fcbe6ff5 00000019 000001a1fcbe7023 00000034".replace(" ", ""))
-ABORTED: Final = txnindex_file.encode([AbortedTxn(ProducerId(7), Offset(3), Offset(9), Offset(10))])
+ABORTED: Final = txn_index.encode([AbortedTxn(ProducerId(7), Offset(3), Offset(9), Offset(10))])
 SNAPSHOT: Final = snapshot_file.encode({ProducerId(7): ProducerEntry(Epoch(1), last_timestamp=Timestamp(5))})
 EPOCHS: Final = b"0\n2\n0 0\n3 17\n"
 OFFSETS: Final = b"0\n2\norders 0 12\nplain 1 7\n"
@@ -71,9 +71,9 @@ DAMAGED: Final = [
     pytest.param(time_index.decode, TIMES[:-1], FileDamage.LENGTH, 12, id="time index ends inside an entry"),
     pytest.param(time_index.decode, TIMES + TIMES, FileDamage.ORDER, 24, id="time index falls"),
     pytest.param(time_index.decode, b"\xff" * 12, FileDamage.RANGE, 0, id="time index is negative"),
-    pytest.param(txnindex_file.decode, ABORTED[:-1], FileDamage.LENGTH, 0, id="txnindex ends inside an entry"),
-    pytest.param(txnindex_file.decode, b"\x01" + ABORTED[1:], FileDamage.VERSION, 0, id="txnindex version"),
-    pytest.param(txnindex_file.decode, ABORTED + ABORTED, FileDamage.ORDER, 34, id="txnindex repeats"),
+    pytest.param(txn_index.decode, ABORTED[:-1], FileDamage.LENGTH, 0, id="txnindex ends inside an entry"),
+    pytest.param(txn_index.decode, b"\x01" + ABORTED[1:], FileDamage.VERSION, 0, id="txnindex version"),
+    pytest.param(txn_index.decode, ABORTED + ABORTED, FileDamage.ORDER, 34, id="txnindex repeats"),
     pytest.param(snapshot_file.decode, SNAPSHOT[:9], FileDamage.LENGTH, 9, id="snapshot without header"),
     pytest.param(snapshot_file.decode, b"\x00\x02" + SNAPSHOT[2:], FileDamage.VERSION, 0, id="snapshot version"),
     pytest.param(snapshot_file.decode, SNAPSHOT[:-1], FileDamage.CHECKSUM, 2, id="snapshot is cut"),
@@ -105,7 +105,7 @@ def test_damage_is_named(decode: Callable[[bytes], object], data: bytes, damage:
 DECODERS: Final = (
     (offset_index.decode, INDEX),
     (time_index.decode, TIMES),
-    (txnindex_file.decode, ABORTED),
+    (txn_index.decode, ABORTED),
     (snapshot_file.decode, SNAPSHOT),
     (checkpoint_file.decode_epochs, EPOCHS),
     (checkpoint_file.decode_offsets, OFFSETS),

@@ -17,7 +17,7 @@ from reference.log import (
     offset_index,
     snapshot_file,
     time_index,
-    txnindex_file,
+    txn_index,
 )
 from reference.log.batch import (
     CHECKED_FROM,
@@ -29,7 +29,7 @@ from reference.log.batch import (
 )
 from reference.log.checkpoint_file import EpochStart, PartitionOffset
 from reference.log.codecs import Codec
-from reference.log.damaged_file import DamagedFile
+from reference.log.damage import DamagedFile
 from reference.log.offset_index import OffsetIndexFile, OffsetPosition
 from reference.log.producer_entry import CachedBatch, ProducerEntry
 from reference.log.reader import Placed, read_batches
@@ -180,8 +180,8 @@ FORMS: Final[dict[str, tuple[bytes, Callable[[bytes], bytes], list[int]]]] = {
         [],
     ),
     "txnindex": (
-        txnindex_file.encode(AbortedTxn(ProducerId(n), Offset(5 * n), Offset(5 * n + 4), Offset(n)) for n in range(9)),
-        lambda data: txnindex_file.encode(txnindex_file.decode(data)),
+        txn_index.encode(AbortedTxn(ProducerId(n), Offset(5 * n), Offset(5 * n + 4), Offset(n)) for n in range(9)),
+        lambda data: txn_index.encode(txn_index.decode(data)),
         [],
     ),
     "snapshot": (

@@ -18,10 +18,10 @@ from model_tests.unit.support.recovered_logs import PROFILE, SMALL, data, newest
 from reference.errors import Refusal
 from reference.log import file_names
 from reference.log.batch import CHECKED_FROM, HEADER_SIZE, PREFIX_SIZE, RecordBatch, marker_batch
+from reference.log.damage import RepairKind
 from reference.log.producer_state import ProducerState
 from reference.log.reader import intact_batches
 from reference.log.recovery import Recovered, recover
-from reference.log.repairs import RepairKind
 from spec.vocabulary import ControlType, LeaderEpoch, Offset, Timestamp
 
 SHIFTING: Final = {

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from reference.client.completed_fetch import delivered
+from reference.client.consumer import delivered
 from reference.errors import (
     Impossible,
     InvalidProducerEpoch,

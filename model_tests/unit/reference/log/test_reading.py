@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from reference.broker.markers import TxnMarker, write_marker
+from reference.broker.marker_channel import TxnMarker, write_marker
 from reference.log.batch import value_batch
 from reference.log.partition import READ_COMMITTED, Partition
-from reference.log.segment_bases import SegmentBases
+from reference.log.reading import SegmentBases
 from spec.versions import KAFKA_3_9_UNVERIFIED
 from spec.vocabulary import CoordinatorEpoch, Epoch, Offset, ProducerId, Timestamp
 

@@ -15,7 +15,7 @@ from reference.log.producer_state import ProducerState
 from reference.log.reader import Placed
 from reference.log.recovery import recover
 from reference.log.segment import Segment
-from reference.log.snapshots import Snapshots
+from reference.log.snapshot_file import Snapshots
 from reference.log.state_loading import StateLoader
 from spec import versions
 from spec.versions import Profile

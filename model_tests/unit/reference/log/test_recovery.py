@@ -10,11 +10,11 @@ from model_tests.unit.support.recovered_logs import PROFILE, SMALL, data, newest
 from reference.errors import Refusal
 from reference.log import checkpoint_file, file_names, offset_index
 from reference.log.batch import RecordBatch
+from reference.log.damage import RepairKind
 from reference.log.disk_partition import DiskPartition
 from reference.log.producer_state import ProducerState
 from reference.log.reader import intact_batches
 from reference.log.recovery import Recovered, recover
-from reference.log.repairs import RepairKind
 from spec.versions import NEWEST, Profile
 from spec.vocabulary import LeaderEpoch, Timestamp
 

@@ -11,13 +11,13 @@ from reference.replication.elections import (
     NONE_ELECTED,
     Elected,
     ElectionCandidate,
+    Metadata,
     first_in_sync,
     preferred,
     present_or_first,
 )
 from reference.replication.kraft_controller import KRaftController
 from reference.replication.messages import NO_LEADER, AlterPartition
-from reference.replication.metadata import Metadata
 from reference.replication.zookeeper_controller import ZooKeeperController
 from spec.versions import KAFKA_2_5, KAFKA_2_7, KAFKA_4_0, NEWEST, Profile
 from spec.vocabulary import ErrorCode, LeaderEpoch, Timestamp

@@ -24,10 +24,17 @@ from model_tests.logs.kafka_log_folders import list_logs
 from reference.errors import Refusal
 from reference.replication import kraft_controller
 from reference.replication.controller import ControllerConfig
-from reference.replication.elections import Elected, ElectionCandidate, ElectionReason, present_or_first, valid_leaders
+from reference.replication.elections import (
+    BrokerRegistration,
+    Elected,
+    ElectionCandidate,
+    ElectionReason,
+    Metadata,
+    present_or_first,
+    valid_leaders,
+)
 from reference.replication.kraft_controller import KRaftController
 from reference.replication.messages import PartitionState
-from reference.replication.metadata import BrokerRegistration, Metadata
 from spec.versions import KAFKA_3_9
 from spec.vocabulary import ABSENT, LeaderEpoch
 
@@ -61,7 +68,7 @@ class Restated:
         """A broker comes or goes: what the reference makes of it is to be recorded next."""
         before = self.shown
         if present:
-            self.controller.elect_where_nobody_leads()
+            self.controller.elect_for_leaderless_partitions()
         else:
             self.controller.change_all(ElectionReason.ONLINE, gone=frozenset({number}))
         if self.shown != before:

@@ -19,7 +19,7 @@ def test_a_transaction_that_hangs_is_found_and_aborted() -> None:
     world.wires.requests.in_transit.clear()
     world.clock.advance(world.shape.delivery_timeout_ms)
     world.producer_ticks(producer)
-    world.sender_gives_up(late.payload)
+    world.sender_stops_waiting(late.payload)
     world.application_aborts(producer)
     settle(world)
     world.wires.requests.in_transit.append(late)

@@ -19,7 +19,7 @@ def decided_without_a_leader(profile: Profile, shape: TransactionShape = REPORTE
     world = new_world(profile, shape)
     world.recorder.observer = None
     producer = began(world, started(world))
-    world.partition_goes_away(T1)
+    world.partition_loses_leader(T1)
     world.application_commits(producer)
     settle(world, 20)
     return world
@@ -30,7 +30,7 @@ def test_before_4_3_its_marker_waits(profile: Profile) -> None:
     """The transaction stays decided, and is complete once the partition has a leader again."""
     world = decided_without_a_leader(profile)
     waits = known(world)
-    world.partition_comes_back(T1)
+    world.partition_regains_leader(T1)
     settle(world)
 
     assert (TransactionState.PREPARE_COMMIT, frozenset({T1})) == (waits.state, waits.partitions)
@@ -43,7 +43,7 @@ def test_since_4_3_its_marker_is_dropped(profile: Profile) -> None:
     """The coordinator takes it for deleted: half of the commit is readable, the other half is open for ever."""
     world = decided_without_a_leader(profile)
     completed = known(world)
-    world.partition_comes_back(T1)
+    world.partition_regains_leader(T1)
     settle(world)
 
     assert (TransactionState.COMPLETE_COMMIT, frozenset()) == (completed.state, completed.partitions)

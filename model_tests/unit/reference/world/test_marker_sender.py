@@ -3,7 +3,7 @@
 import pytest
 
 from model_tests.unit.reference.world.scenes import T0, T1
-from reference.broker.markers import TxnMarker
+from reference.broker.marker_channel import TxnMarker
 from reference.broker.transaction_metadata import TopicPartition
 from reference.world.marker_sender import MarkerSender
 from spec.vocabulary import CoordinatorEpoch, Epoch, ErrorCode, ProducerId

@@ -328,7 +328,7 @@ def test_a_delayed_end(world: TransactionWorld, producer: ApplicationRun) -> Non
     world.application_aborts(producer)
     world.producer_asks(producer)
     (delayed,) = world.wires.requests.in_transit
-    world.sender_gives_up(delayed.payload)
+    world.sender_stops_waiting(delayed.payload)
     world.wires.requests.lose(delayed)
     settle(world)
     assert producer.transaction.is_aborted
@@ -345,7 +345,7 @@ def test_a_delayed_end(world: TransactionWorld, producer: ApplicationRun) -> Non
 def test_a_partition_that_is_away_delays_only_itself(world: TransactionWorld, producer: ApplicationRun) -> None:
     """The other partition has its marker; the transaction is complete when the missing one is back."""
     began(world, producer)
-    world.partition_goes_away(T1)
+    world.partition_loses_leader(T1)
 
     world.application_commits(producer)
     settle(world, 20)
@@ -354,7 +354,7 @@ def test_a_partition_that_is_away_delays_only_itself(world: TransactionWorld, pr
     assert {T0: (b"0/0/0",), T1: ()} == read(world)
     assert TransactionState.PREPARE_COMMIT == known(world).state
 
-    world.partition_comes_back(T1)
+    world.partition_regains_leader(T1)
     settle(world)
 
     assert {T0: (b"0/0/0",), T1: (b"0/0/1",)} == read(world)

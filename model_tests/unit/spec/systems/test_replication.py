@@ -159,7 +159,7 @@ def test_a_leader_still_waits_for_a_restarted_follower_that_joined() -> None:
 
 STALE_PROPOSAL = (
     Happening("replica_leaves_in_sync_set", (2,)),
-    Happening("replica_hears_of_controller", (0,)),
+    Happening("replica_learns_newest_election", (0,)),
     Happening("leader_answers_fetch", (0, 2)),
     Happening("leader_proposes_return", (0, 2)),
     Happening("producer_appends", (0,)),
@@ -167,7 +167,7 @@ STALE_PROPOSAL = (
     Happening("follower_takes_reply", (1,)),
     Happening("controller_elects", (1,)),
     Happening("replica_leaves_in_sync_set", (0,)),
-    Happening("replica_hears_of_controller", (1,)),
+    Happening("replica_learns_newest_election", (1,)),
     Happening("leader_raises_high_watermark", (1,)),
     Happening("controller_lets_return", (0,)),
     Happening("controller_elects", (2,)),
@@ -190,7 +190,7 @@ def test_the_proposal_of_a_past_leader_would_lose_records() -> None:
 
     last = replayed(three.system, three.finite, STALE_PROPOSAL)
 
-    survives = three.system.claim("leader_has_what_is_committed")
+    survives = three.system.claim("leader_has_committed_records")
     assert not all(survives.holds(last, *at) for at in three.finite.points(survives.over))
 
 
@@ -199,7 +199,7 @@ def test_a_replica_that_restarts_cuts_off_what_was_committed_before_kip_101() ->
     trace = shortest("before KIP-101, records are lost: truncation at the high watermark").trace
 
     happened = [happening.action for happening in trace]
-    assert ["broker_restarts", "replica_hears_of_controller", "controller_elects"] == happened[-3:]
+    assert ["broker_restarts", "replica_learns_newest_election", "controller_elects"] == happened[-3:]
 
 
 def test_a_majority_is_not_enough() -> None:

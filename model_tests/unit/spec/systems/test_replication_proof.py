@@ -74,7 +74,7 @@ def test_states_of_true_instances_show_that_the_lemmas_are_about_something(monke
 
     monkeypatch.setattr(lemma_controls, "TRUE", lemma_controls.TRUE[:1])
 
-    assert ["replica_hears_of_a_past_election" in line for line in lemma_controls.lacking()] == [True]
+    assert ["replica_learns_past_election" in line for line in lemma_controls.lacking()] == [True]
 
 
 def test_the_theorems_are_those_that_are_searched() -> None:
@@ -97,7 +97,7 @@ def test_a_high_watermark_rises_no_further_than_every_heir_has() -> None:
     system = proved()
     rises = system.action("leader_raises_high_watermark")
 
-    found = [prover().keeps(system.claim(lemma), rises) for lemma in ("heir_has_what_is_committed", "heir_is_counted")]
+    found = [prover().keeps(system.claim(lemma), rises) for lemma in ("heir_has_committed_records", "heir_is_counted")]
 
     assert [] == [str(each) for each in found if not passed(each.verdict)]
     assert any(each.solved for each in found)
@@ -170,9 +170,9 @@ def test_every_control_loses_a_lemma() -> None:
 
 FIRST_LOST = {
     "unclean election": "heir_is_counted under controller_elects",
-    "acks 1": "heir_has_what_is_committed under producer_appends",
+    "acks 1": "heir_has_committed_records under producer_appends",
     "before KIP-101, records are lost: truncation at the high watermark": (
-        "shared_is_of_the_epoch under replica_hears_of_controller"
+        "shared_is_of_the_epoch under replica_learns_newest_election"
     ),
     "KAFKA-7128: a follower returns at a new leader's high watermark": (
         "proposed_has_caught_up under leader_proposes_return"

@@ -60,7 +60,7 @@ def test_the_proof_has_every_fault_and_no_limit() -> None:
 
     without = {a.name for a in transactions(everything).actions} - {a.name for a in proved().actions}
 
-    assert {"leader_forgets", "completion_comes_late"} == without
+    assert {"leader_forgets", "late_completion_arrives"} == without
     assert not UNBOUNDED.limited
     assert replace(NEWEST, max_sequence=None) == UNBOUNDED.profile
 
@@ -100,7 +100,7 @@ CHANGED = {
     ),
     "KAFKA-18660: the identity is looked at before the pending transition": (
         replace(UNBOUNDED, profile=replace(NEWEST, pending_checked_first=False)),
-        "nobody_is_fenced_wrongly under coordinator_verifies",
+        "no_current_identity_is_fenced under coordinator_verifies",
     ),
     "a late bump of one producer id comes at the last epoch of the next one": (
         replace(UNBOUNDED, compared=frozenset()),
@@ -108,7 +108,7 @@ CHANGED = {
     ),
     "KAFKA-16352: a late completion takes the next one's place": (
         replace(UNBOUNDED, completion_is_of_operation=False),
-        "complete_is_always_awaited under completion_comes_late",
+        "complete_is_always_awaited under late_completion_arrives",
     ),
     "KAFKA-18202: the first sequence after a bump is any": (
         replace(UNBOUNDED, profile=replace(UNBOUNDED.profile, first_after_bump_is_zero=False)),
