@@ -24,7 +24,7 @@ from model_tests.mutants.defects import (
     of_verification,
     of_window,
 )
-from model_tests.mutants.defects.hunting import Planted, planted_in
+from model_tests.mutants.defects.planted import Planted, planted_in
 from model_tests.probe.directed import directed
 from model_tests.probe.distinguishing import ImaginedSession, differs, runs_out
 from model_tests.probe.families import drawn
