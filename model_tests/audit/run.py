@@ -78,7 +78,7 @@ def run(paths: Iterable[object], options: AuditOptions = DEFAULTS, **given: Any)
             here=_here(listing, verdicts) if options.pictured else {},
         )
         report = _as_given(report, texts)
-        return replace(report, given=_taken_for(everything, report), seconds=time.monotonic() - began)
+        return replace(report, given=_taken_for(everything, report, listing.logs), seconds=time.monotonic() - began)
 
 
 def _shown(options: AuditOptions) -> ListedTransactions:
@@ -117,9 +117,12 @@ def _here(listing: Listing, verdicts: Mapping[int, Judged]) -> dict[str, Partiti
     return {path: one.here for path, one in reported if one is not None}
 
 
-def _taken_for(paths: Sequence[str], report: AuditReport) -> tuple[GivenPath, ...]:
-    """What each path was taken for."""
-    judged = ((one.path, _name_of(one)) for one in report.audited)
+def _taken_for(paths: Sequence[str], report: AuditReport, logs: Sequence[LogFolder]) -> tuple[GivenPath, ...]:
+    """What each path was taken for; one may be a single segment."""
+    judged = [(one.path, _name_of(one)) for one in report.audited]
+    names = dict(judged)
+    segments = ((each.path, names[log.path]) for log in logs if log.path in names for each in log.segments)
+    judged += [each for each in segments if each[0] in paths]
     ignored = ((path, why or "no part of a log") for path, _, why in (each.partition(": ") for each in report.ignored))
     return given_paths(
         paths, judged, [*((bad.path, bad.message) for bad in (*report.damage, *report.missing)), *ignored]

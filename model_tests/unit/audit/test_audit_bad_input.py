@@ -216,6 +216,16 @@ def test_links_and_folders_in_place_of_files_are_named_once(tmp_path: Path, monk
     assert (report.batches, report.exit_code) == (2, VIOLATED)
 
 
+@pytest.mark.parametrize("batches", [0, 2])
+def test_a_segment_that_is_given_alone_is_one_that_is_used(tmp_path: Path, batches: int) -> None:
+    """Also one without a batch: it is the log of its partition."""
+    segment = write_segment(tmp_path / "t-0", [data(n) for n in range(batches)])
+
+    (given,) = run([segment]).given
+
+    assert (given.used, given.taken_for) == (True, "the log of t-0")
+
+
 def test_hidden_files_beside_a_log_are_no_damage(tmp_path: Path) -> None:
     """An archive of another system has a file of its own beside each: `._name`."""
     segment = write_segment(tmp_path / "t-0", [data(0), data(1)])
