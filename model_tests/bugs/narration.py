@@ -67,12 +67,18 @@ def reported(bug: Bug, case: SearchCase, trace: Trace, event: ActionNarration) -
     ]
     first, *others = (tuple(event.actions[moment.happening.action](moment)) for moment in moments)
     steps = ((*event.preface(case), *first), *others)
-    return Sequence(
-        f"{bug.name}: {bug.title} ({case.profile})",
-        participants_of(steps, event.participants),
-        steps,
-        Ending(bug.rule.id, f"it is no longer so that {_continued(case.claim_of(system).sentence)}"),
-    )
+    return Sequence(title_of(bug, case), participants_of(steps, event.participants), steps, ending_of(bug, case))
+
+
+def title_of(bug: Bug, case: SearchCase) -> str:
+    """The title of a drawing: the bug, and the release in which it was found."""
+    return f"{bug.name}: {bug.title} ({case.profile})"
+
+
+def ending_of(bug: Bug, case: SearchCase) -> Ending:
+    """The last line of a drawing: what the counterexample breaks."""
+    sentence = case.claim_of(case.instance.searched()).sentence
+    return Ending(bug.rule.id, f"it is no longer so that {_continued(sentence)}")
 
 
 def _continued(sentence: str) -> str:
