@@ -6,8 +6,6 @@ from itertools import starmap
 from types import MappingProxyType
 from typing import Final
 
-from model_tests.bugs.narrate_coordinator import ONE_ID
-from model_tests.bugs.narrate_markers import MARKING
 from model_tests.bugs.narrate_transactions import TRANSACTIONS
 from model_tests.bugs.narration import ActionNarration, ending_of, reported, title_of
 from model_tests.bugs.on_reference import Replay, repeated, replayed
@@ -19,8 +17,6 @@ from spec.bugs.bug import Bug, ExpectedAnswer, SearchCase
 
 NARRATIONS: Final[Mapping[str, ActionNarration]] = MappingProxyType(
     {
-        "coordinator": ONE_ID,
-        "marking": MARKING,
         "transactions": TRANSACTIONS,
     }
 )
