@@ -7,18 +7,15 @@ import copy
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from model_tests.bugs.coordinator_steps import COORDINATOR, CoordinatorSteps
+from model_tests.bugs.coordinator_steps import COORDINATOR, ID, TIMEOUT_MS, CoordinatorSteps
 from model_tests.bugs.world import Diverged, GhostViolation
 from reference.broker.coordinator_errors import CoordinatorNotAvailable, InvalidProducerIdMapping, UnknownServerError
-from reference.broker.end_txn import EndTransaction
 from reference.broker.ids import BlockAllocator, ProducerIdentity, ProducerIdManager
 from reference.broker.marker_channel import WriteMarker
 from reference.broker.transaction_coordinator import TransactionCoordinator
 from reference.broker.transaction_log import AppendFault, TransactionLog
 from reference.broker.transaction_metadata import BUMPS_EPOCH, TopicPartition, TransactionEntry
 from reference.broker.transaction_timeouts import abort_timed_out, expire_ids
-from reference.client.coordinator_requests import AddPartitions, EndTxn, InitProducerId
-from reference.client.producer_settings import request_versions
 from reference.client.transaction_errors import ErrorHandling, ProducerRequest, meaning
 from reference.clock import Clock
 from reference.errors import ProducerFenced, Refusal, UnsupportedVersion
@@ -26,10 +23,6 @@ from reference.world.steps import TIMEOUT
 from spec import rules
 from spec.versions import Profile
 from spec.vocabulary import MAX_EPOCH, CoordinatorEpoch, Epoch, ErrorCode, TransactionState
-
-ID: Final = "payments"
-TIMEOUT_MS: Final = 60_000
-"""The clients' default of `transaction.timeout.ms`."""
 
 PARTITION: Final = TopicPartition("orders", 0)
 INSTANCES: Final = ("instance 0", "instance 1")
@@ -59,7 +52,6 @@ class CoordinatorWorld:
         self.clock = Clock(1000)
         self.steps = CoordinatorSteps(profile, self.clock, INSTANCES)
         self.story = self.steps.story
-        self.versions = request_versions(profile)
         self.log = TransactionLog(profile, partitions=1)
         self.producer_ids = ProducerIdManager(BlockAllocator(), profile)
         self.elections = 0
@@ -98,7 +90,7 @@ class CoordinatorWorld:
     def instance_starts(self, instance: int) -> None:
         """InitProducerId without identity."""
         first = self.coordinator.states.find(ID) is None and not self.identities
-        self._identified(instance, self._initialize(instance))
+        self._identified(instance, self.steps.initialize(self.coordinator, instance))
         if first:
             self._age(instance)
         others = self.identities.keys() - {instance}
@@ -108,21 +100,15 @@ class CoordinatorWorld:
     def start_fences(self, instance: int) -> None:
         """InitProducerId without identity while a transaction is open."""
         try:
-            self._initialize(instance)
+            self.steps.initialize(self.coordinator, instance)
         except Refusal:
             self._expect_aborted()
 
     def instance_adds(self, instance: int) -> None:
         """AddPartitionsToTxn; what the client makes of a refusal is what its table of errors says."""
         identity = self.identities[instance]
-        request = AddPartitions(self.versions.add_partitions, ID, identity, (PARTITION,))
         try:
-            self.steps.ask(
-                self.coordinator,
-                instance,
-                request,
-                lambda: self.coordinator.add_partitions(ID, identity, (PARTITION,), self._version),
-            )
+            self.steps.add(self.coordinator, instance, identity, PARTITION)
         except InvalidProducerIdMapping as refusal:
             if meaning(ProducerRequest.ADD_PARTITIONS, refusal.code) is ErrorHandling.FATAL:
                 raise
@@ -143,7 +129,7 @@ class CoordinatorWorld:
 
     def end_without_answer(self, instance: int, outcome: int) -> None:
         """EndTxn, and its answer is lost."""
-        self._end(instance, bool(outcome), answer_arrives=False)
+        self._end(instance, bool(outcome), answered=False)
         self.in_doubt[instance] = bool(outcome)
 
     def instance_ends_again(self, instance: int) -> None:
@@ -155,7 +141,7 @@ class CoordinatorWorld:
         """InitProducerId with the identity that the client had."""
         if instance not in self.recovering:
             raise Diverged("the client does not continue after the error")
-        self._identified(instance, self._initialize(instance, self.identities[instance]))
+        self._identified(instance, self.steps.initialize(self.coordinator, instance, self.identities[instance]))
 
     # --- coordinator and time ---------------------------------------------------------------------------------
 
@@ -303,27 +289,9 @@ class CoordinatorWorld:
         for facts in (self.open, self.torn, self.recovering):
             facts.discard(instance)
 
-    def _initialize(self, instance: int, expected: ProducerIdentity | None = None) -> ProducerIdentity:
-        request = InitProducerId(self.versions.init_producer_id, ID, TIMEOUT_MS, expected)
-        return self.steps.ask(
-            self.coordinator,
-            instance,
-            request,
-            lambda: self.coordinator.init_producer_id(ID, TIMEOUT_MS, expected),
-        )
-
-    def _end(
-        self, instance: int, commit: bool, *, answer_arrives: bool = True, again: bool = False
-    ) -> ProducerIdentity:
+    def _end(self, instance: int, commit: bool, *, answered: bool = True, again: bool = False) -> ProducerIdentity:
         identity = self.identities[instance]
-        return self.steps.ask(
-            self.coordinator,
-            instance,
-            EndTxn(self.versions.end_txn, ID, identity, commit),
-            lambda: self.coordinator.end_txn(EndTransaction(ID, *identity, commit, self._version)),
-            answer_arrives=answer_arrives,
-            again=again,
-        )
+        return self.steps.end(self.coordinator, instance, identity, commit=commit, answered=answered, again=again)
 
     def _answered(self, instance: int, commit: bool, identity: ProducerIdentity) -> None:
         if commit and instance in self.replaced:

@@ -3,27 +3,20 @@
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from model_tests.bugs.coordinator_steps import COORDINATOR, CoordinatorSteps
+from model_tests.bugs.coordinator_steps import COORDINATOR, ID, TIMEOUT_MS, CoordinatorSteps
 from model_tests.bugs.world import Diverged, GhostViolation
 from model_tests.monitor.story import Columns
-from reference.broker.end_txn import EndTransaction
 from reference.broker.ids import BlockAllocator, ProducerIdManager
 from reference.broker.marker_channel import TxnMarker, write_marker
 from reference.broker.transaction_coordinator import TransactionCoordinator
 from reference.broker.transaction_log import TransactionLog
-from reference.broker.transaction_metadata import BUMPS_EPOCH, PREPARED, TopicPartition, TransactionMetadata
-from reference.client.coordinator_requests import AddPartitions, EndTxn
-from reference.client.producer_settings import request_versions
+from reference.broker.transaction_metadata import PREPARED, TopicPartition, TransactionMetadata
 from reference.clock import Clock
 from reference.log.batch import blank_batch
 from reference.log.partition import Partition
 from spec import rules
 from spec.versions import Profile
 from spec.vocabulary import CoordinatorEpoch, ErrorCode, Sequence, TransactionState
-
-ID: Final = "payments"
-TIMEOUT_MS: Final = 60_000
-"""The clients' default of `transaction.timeout.ms`."""
 
 MARKERS_VERSION: Final = 2  # the newest version of WriteTxnMarkers
 NAMES: Final = (TopicPartition("orders", 0), TopicPartition("orders", 1))
@@ -42,7 +35,6 @@ class MarkersWorld:
         self.clock = Clock(1000)
         self.steps = CoordinatorSteps(profile, self.clock, (PRODUCER, *PARTITIONS))
         self.story = self.steps.story
-        self.versions = request_versions(profile)
         log = TransactionLog(profile, partitions=1)
         producer_ids = ProducerIdManager(BlockAllocator(), profile)
         self.coordinator = TransactionCoordinator(profile, producer_ids, log, self._write, self.clock)
@@ -71,12 +63,7 @@ class MarkersWorld:
         name = NAMES[partition]
         log, (producer_id, epoch) = self.logs[name], self.producer
         guard = log.state.start_verification(producer_id, Sequence(0), epoch, True, self.clock.now)
-        self.steps.ask(
-            self.coordinator,
-            1 + partition,
-            AddPartitions(self.versions.add_partitions, ID, self.producer, (name,)),
-            lambda: self.coordinator.add_partitions(ID, self.producer, (name,), BUMPS_EPOCH),
-        )
+        self.steps.add(self.coordinator, 1 + partition, self.producer, name)
         batch = blank_batch(1, producer_id=producer_id, epoch=epoch, base_sequence=0, transactional=True)
         where: Columns = {
             "client": PRODUCER,
@@ -88,13 +75,7 @@ class MarkersWorld:
 
     def producer_ends(self, outcome: int) -> None:
         """EndTxn; the coordinator looks up where its markers go."""
-        commits = outcome == COMMIT
-        self.steps.ask(
-            self.coordinator,
-            0,
-            EndTxn(self.versions.end_txn, ID, self.producer, commits),
-            lambda: self.coordinator.end_txn(EndTransaction(ID, *self.producer, commits, BUMPS_EPOCH)),
-        )
+        self.steps.end(self.coordinator, 0, self.producer, commit=outcome == COMMIT)
 
     def leader_writes_marker(self, partition: int) -> None:
         """A marker arrives, and the coordinator gets the answer."""

@@ -60,10 +60,14 @@ def test_the_true_reference_refuses_the_late_end() -> None:
 def test_every_counterexample_shows_on_the_defective_reference_alone(bug: Bug) -> None:
     """With the defect the bug's rule is broken; without it nothing is, and the report has the difference.
 
-    Where the true reference refuses nothing, the reason why the consequence is right is given.
+    Where the true reference refuses nothing, the reason why the consequence is right is given. No step of a recorded
+    world is left out of the drawing.
     """
-    replay = replayed(bug, searched(bug.broken).trace)
+    trace = searched(bug.broken).trace
+    replay = replayed(bug, trace)
     assert replay is not None
+    if replay.defective.world is not None:
+        assert len(trace) <= len(replay.defective.world.story.rows)
 
     assert replay.shown, (replay.defective, replay.true)
     assert replay.true.refused
