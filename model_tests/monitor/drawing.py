@@ -198,7 +198,7 @@ def answer_text(row: Row) -> str:
 
 def decided_by(row: Row) -> str:
     """Name of the branch that decides the step; empty where no decision is about it."""
-    if row["verification_refused"]:
+    if row["verification_refused"] or row["profile"] not in PROFILES:
         return ""
     if row["origin"] >= 0:
         return names(PROFILES[row["profile"]])[append_judge(row["profile"])(row)[0]]

@@ -8,7 +8,7 @@ from model_tests.monitor.drawing import Captions
 from model_tests.traces.schema import Row
 from reference.errors import Refusal
 from reference.log.batch import RecordBatch
-from reference.log.partition import Partition
+from reference.log.partition import AppendResult, Partition
 from reference.log.producer_entry import NO_GUARD
 from reference.log.record import Record
 from reference.recording.recorder import (
@@ -92,36 +92,41 @@ class Story:
         """A participant's own act or state."""
         self._recorder.annotate(Fate.REMARK, text, {"node": at})
 
-    def append(self, where: Columns, partition: Partition, batch: RecordBatch, guard: int = NO_GUARD) -> Columns:
+    def append(
+        self,
+        where: Columns,
+        partition: Partition,
+        batch: RecordBatch,
+        guard: int = NO_GUARD,
+        answer: Fate | None = None,
+    ) -> AppendResult:
         """Append a batch at a broker of no world, and record the step.
 
         Args:
-            where: client, node, time, and whose records they are.
+            where: client and node, whose records they are, and what else the step is about.
             partition: of the broker.
             batch: that the client has sent.
             guard: of its verification.
+            answer: what becomes of the answer; None where that is no part of the run.
 
-        Returns:
-            The columns of the request and its answer.
+        Raises:
+            Refusal: the batch is not appended.
         """
         before = observe(partition, batch.producer_id)
+        sent: Columns = {"topic": TOPIC, "partition": 0, "acks": ALL, "batch_count": 1, **batch_columns(batch)}
+        sent |= {"origin": int(Origin.CLIENT), **verification_columns(before.verification, guard), **where}
         try:
             found = partition.append(batch, guard=guard)
         except Refusal as refusal:
-            reply = reply_columns(refusal.code)
+            sent |= reply_columns(refusal.code)
+            raise
         else:
-            reply = reply_columns(ErrorCode.NONE, found.first_offset, found.last_offset, found.duplicate)
-        sent: Columns = {
-            **where,
-            "origin": int(Origin.CLIENT),
-            "acks": ALL,
-            "batch_count": 1,
-            "topic": TOPIC,
-            "partition": 0,
-        }
-        sent |= {**batch_columns(batch), **verification_columns(before.verification, guard), **reply}
-        self._recorder.add(Api.PRODUCE, Timestamp(0), sent, before, observe(partition, batch.producer_id))
-        return sent
+            sent |= reply_columns(ErrorCode.NONE, found.first_offset, found.last_offset, found.duplicate)
+            return found
+        finally:
+            self._recorder.add(Api.PRODUCE, Timestamp(0), sent, before, observe(partition, batch.producer_id))
+            if answer is not None:
+                self._recorder.annotate(answer, Api.PRODUCE, sent)
 
     def say(self, sender: str, receiver: str, text: str, *, refuses: bool = False) -> None:
         """A message in words, of which no step is recorded."""

@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from model_tests.monitor.story import Columns, Story
+from reference.errors import Refusal
 from reference.log import file_names
 from reference.log.batch import value_batch
 from reference.log.config import DEFAULT, LogConfig
@@ -17,7 +18,7 @@ from reference.log.disk_partition import DiskPartition
 from reference.log.reader import Placed
 from reference.recording.recorder import Fate, Recorder
 from spec.versions import NEWEST, Profile
-from spec.vocabulary import Api, ErrorCode, ProducerId, Timestamp
+from spec.vocabulary import ProducerId, Timestamp
 
 PRODUCER: Final = "producer"
 BROKER: Final = "broker"
@@ -50,8 +51,7 @@ class DiskStage:
 
     def __init__(self, profile: Profile, config: LogConfig) -> None:
         """Nothing is on disk."""
-        self._recorder = Recorder(0, profile)
-        self.story = Story(self._recorder)
+        self.story = Story(Recorder(0, profile))
         self.now = Timestamp(0)
         self.partition: DiskPartition
         self._profile = profile
@@ -90,10 +90,12 @@ class DiskStage:
         self.story.records[PRODUCER, sequence] = value
         self._sent += 1
         where: Columns = {"client": PRODUCER, "node": BROKER, "message": self._sent}
-        sent = self.story.append(where | {"writer": PRODUCER, "first_record": sequence}, self.partition, batch)
-        self._recorder.annotate(Fate.ANSWERED if answer_arrives else Fate.ANSWER_LOST, Api.PRODUCE, sent)
-        error = ErrorCode(int(sent["error"]))
-        return error.name if error else f"offset {sent['first_offset']}"
+        where |= {"writer": PRODUCER, "first_record": sequence}
+        answer = Fate.ANSWERED if answer_arrives else Fate.ANSWER_LOST
+        try:
+            return f"offset {self.story.append(where, self.partition, batch, answer=answer).first_offset}"
+        except Refusal as refusal:
+            return refusal.code.name
 
     def roll(self) -> None:
         """A new segment begins, and a snapshot is taken."""

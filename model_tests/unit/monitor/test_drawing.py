@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from model_tests.diagrams.events import DrawnMessage, Ending, Mark, Note
 from model_tests.diagrams.sequence import text_of
 from model_tests.monitor.drawing import Captions, sequence_of
@@ -123,3 +125,19 @@ def test_captions_name_participants_and_records_from_writer_to_copy() -> None:
     texts = [event.text for step in diagram.steps for event in step if isinstance(event, DrawnMessage)]
     assert ["Produce t-0 a", "ReplicaFetch t-0 a"] == [text.partition(" →")[0] for text in texts]
     assert ("by producer-0", "by broker-0", "at broker-0", "at broker-1") == diagram.participants
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"api": "EndTxn", "transactional_id": "p", "error": 16},
+        {"api": "EndTxn", "transactional_id": "p", "error": 14},
+        {"api": "Produce", "origin": 0, "verification_refused": True, "error": 48},
+    ],
+)
+def test_what_was_not_asked_has_decided_nothing(columns: dict[str, Any]) -> None:
+    """A node that does not coordinate the id, and a log whose batch was refused before."""
+    ((message,),) = drawn(a_step(client="c", node="n", **columns))
+
+    assert isinstance(message, DrawnMessage)
+    assert "[" not in message.text

@@ -35,6 +35,7 @@ def test_one_scenario_is_reported_drawn_and_written(tmp_path: Path) -> None:
 
     assert HOLDS == reported.exit_code
     assert "duplicate" in reported.output
+    assert "NONE at 0 (lost)" in reported.output
     assert "Setting: Kafka 4.4, acks=all, idempotent." in reported.output
     assert "acknowledged" in reported.output
     assert svg.read_text().startswith("<svg")
