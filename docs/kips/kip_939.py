@@ -7,8 +7,10 @@ are fenced by a higher one, which the new instance has, and which the coordinato
 commits what the database has committed, and aborts the rest. The marker has the epoch after that of the transaction,
 and the next transaction the epoch after that of the instance (the KIP's examples).
 
-No release has this as a whole: trunk answers keepPreparedTxn with UNSUPPORTED_VERSION (TransactionCoordinator). Here
-epochs do not run out, and the coordinator does not fail over: where its log keeps the second epoch is not modelled.
+The coordinator's log keeps the second epoch, too (NextProducerEpoch in TransactionLogValue of trunk), so that the
+next coordinator has it; what happens where it does not is a control (`forgetting`). No release has the whole: trunk
+answers keepPreparedTxn with UNSUPPORTED_VERSION (TransactionCoordinator). Here epochs do not run out, and no record of
+the coordinator is lost.
 """
 
 from collections.abc import Iterator
@@ -18,7 +20,7 @@ from spec import rules
 from spec.algebra import Term, all_of, any_of, choose, implies, negate
 from spec.protocol.coordinator import is_at_rest, is_in
 from spec.protocol.ending import EndRequest, IdAndEpoch
-from spec.systems.language import Action, State, System, Variable, always, either, pick, update
+from spec.systems.language import Action, State, System, Variable, always, either, given, pick, update
 from spec.systems.transactions.broken import quiet
 from spec.systems.transactions.coordinators import Coordinators
 from spec.systems.transactions.known import TransactionLemmaView
@@ -60,6 +62,13 @@ def database_agrees(view: TransactionLemmaView, decision: Term) -> Term:
     opened = view.opened_by(decision)
     prepared = all_of(opened >= 0, view.prepared(opened))
     return implies(prepared, view.commits(decision) == view.database(opened))
+
+
+def who_recovers_may_end(view: TransactionLemmaView, txn: Term) -> Term:
+    """The coordinator knows the epoch of the instance that is to end the open transaction of another."""
+    instance = view.recovered_by(txn)
+    waits = all_of(instance >= 0, view.opened() == txn, is_in(view.remembers(), TransactionState.ONGOING))
+    return given(waits, lambda: view.given(instance).producer_epoch == view.kept_epoch())
 
 
 class TwoPhaseCommit(Coordinators):
@@ -118,6 +127,7 @@ class TwoPhaseCommit(Coordinators):
         identity = IdAndEpoch(memory.producer_id, epoch)
         return state.but(
             kept_epoch=always(epoch),
+            logged_epoch=always(epoch),
             given=update(state.given, instance, to=identity),
             decided_before=update(state.decided_before, instance, to=state.decisions()),
             newest=always(identity),
@@ -160,11 +170,13 @@ def two_phases(system: System, view: VariantView, *, keeps: bool) -> System:
             Variable("database", (TRANSACTION,), initial=False),
             Variable("recovered_by", (TRANSACTION,), NOT_RECOVERED),
             Variable("kept_epoch", (), ABSENT),
+            Variable("logged_epoch", (), ABSENT),
         ),
         actions=(*actions.clients(), *(actions.recovery() if keeps else ())),
         theorems=(
             claimed(prepared_is_ended_by_its_client, rules.TXN_TIMEOUT, view, DECISION),
             claimed(database_agrees, rules.TXN_ATOMIC, view, DECISION),
+            claimed(who_recovers_may_end, rules.TXN_FAILOVER, view, TRANSACTION),
         ),
     )
     after_prepare = guarded(guarded(more, "client_sends_batch", _is_not_prepared), "client_ends", _as_the_database)
@@ -204,7 +216,12 @@ def _keeping(system: System, view: VariantView) -> System:
             memory=always(pick(follows, raised, memory)),
             record=always(pick(follows, logged, record)),
             kept_epoch=always(choose(follows, ABSENT, kept)),
+            logged_epoch=always(choose(follows, ABSENT, before.logged_epoch())),
         )
+
+    def loaded(before: State, after: State) -> State:
+        """The next coordinator has the second epoch from the log."""
+        return after.but(kept_epoch=always(before.logged_epoch()))
 
     def has_no_recovered_transaction(state: State, instance: Term, *_: Term) -> Iterator[Term]:
         yield from (negate(state.recovered_by(txn) == instance) for txn in range(view.knobs.bounds.transactions))
@@ -212,6 +229,7 @@ def _keeping(system: System, view: VariantView) -> System:
     kept = without_action(system, "transaction_times_out", "coordinator_fences", "coordinator_aborts")
     kept = guarded(guarded(kept, "coordinator_ends", is_not_kept), "client_sends_batch", has_no_recovered_transaction)
     kept = followed(followed(kept, "coordinator_verifies", refused), "coordinator_completes", completed)
+    kept = followed(kept, "coordinator_fails_over", loaded)
     return restated(kept, "zombie_does_not_commit", _by_its_successor)
 
 
@@ -230,6 +248,15 @@ def aborting(system: System, view: VariantView) -> System:
     return two_phases(system, view, keeps=False)
 
 
+def forgetting(system: System, view: VariantView) -> System:
+    """With the KIP, and a log without the second epoch: a coordinator that takes over does not know it."""
+
+    def forgotten(_: State, after: State) -> State:
+        return after.but(kept_epoch=always(ABSENT))
+
+    return followed(keeping(system, view), "coordinator_fails_over", forgotten)
+
+
 def with_later_guards(system: System, view: VariantView) -> System:
     """A marker leaves the guard of every later epoch alone, and not only that of the epoch that it has itself."""
 
@@ -244,6 +271,8 @@ def with_later_guards(system: System, view: VariantView) -> System:
 
 
 _RECOVERING = quiet(NEWEST, times_out=True, bounds=Bounds(instances=2))
+
+NEXT_COORDINATOR = quiet(NEWEST, bounds=Bounds(transactions=1, instances=2, coordinators=2))
 
 WITHOUT_TIMEOUTS = frozenset(
     {
@@ -280,6 +309,7 @@ VARIANT = Variant(
             quiet(NEWEST, bounds=Bounds(transactions=1, instances=3)),
             mends="database_agrees",
         ),
+        VariantInstance("a successor, and the next coordinator", NEXT_COORDINATOR, mends="database_agrees"),
     ),
     before=RELEASE,
 )

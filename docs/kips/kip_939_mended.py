@@ -7,8 +7,8 @@ of the true next transaction, and refuses its first batch.
 
 from dataclasses import replace
 
+from kip_939 import NEXT_COORDINATOR, with_later_guards
 from kip_939 import VARIANT as AS_PROPOSED
-from kip_939 import with_later_guards
 
 from spec.systems.transactions.broken import quiet
 from spec.systems.transactions.variant import VariantInstance
@@ -26,6 +26,7 @@ VARIANT = replace(
             "a successor", quiet(NEWEST, times_out=True, bounds=Bounds(instances=2)), mends="marker_leaves_next_guard"
         ),
         VariantInstance("a successor of a successor", quiet(NEWEST, bounds=Bounds(transactions=1, instances=3))),
+        VariantInstance("a successor, and the next coordinator", NEXT_COORDINATOR),
     ),
     before=AS_PROPOSED,
 )

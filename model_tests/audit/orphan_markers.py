@@ -84,9 +84,10 @@ def judge_loose(
             yield _against_complete(ended, other)
     in_doubt = newest is not None and newest.doubtful and not newest.completed
     for place, run, before in producer.loose_runs:
+        may_be_marked = any(offset > run.first_offset for offset in place.summary.unreadable)
         row = replace(
             _data_of(place, run, known_until_ms),
-            later_unread=identity.later_unread,
+            later_unread=identity.later_unread or (may_be_marked and not identity.whole),
             newest_in_doubt=in_doubt,
             copied_earlier=may_be_copied_earlier(producer, identity, place, before, reported),
         )

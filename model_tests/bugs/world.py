@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
-from model_tests.mutants.defects.hunting import Planted
+from model_tests.mutants.defects.planted import Planted
 from reference.errors import Impossible, Refusal
 from spec.engines.verdict import Trace
 from spec.rules import Rule

@@ -152,4 +152,12 @@ OUTLIVED: Final = Story(
 )
 """Used apart from the machines, for runs of one kind."""
 
+UNBUMPED: Final = Story(
+    "one epoch for many transactions",
+    profiles=(NEWEST.under(1), NEWEST.under(0)),
+    often=INSTANCES.often,
+    never=INSTANCES.never,
+)
+"""Likewise: before version 2, what is left of one transaction meets the next."""
+
 STORIES: Final = (INSTANCES, SHARED, WORKERS, FAILOVER)

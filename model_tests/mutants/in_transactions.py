@@ -5,13 +5,14 @@ from functools import partial
 from typing import Final
 
 from model_tests.machines.transaction_runs import run_transactions
-from model_tests.machines.transaction_setting import OUTLIVED, STORIES
-from model_tests.mutants.defects.hunting import Planted, hunted, without_defect
+from model_tests.machines.transaction_setting import OUTLIVED, STORIES, UNBUMPED
+from model_tests.mutants.defects.hunting import hunted, without_defect
 from model_tests.mutants.defects.of_coordinator import OF_COORDINATOR
 from model_tests.mutants.defects.of_identities import OF_IDENTITIES
 from model_tests.mutants.defects.of_markers import OF_MARKERS
 from model_tests.mutants.defects.of_transactional_client import OF_TRANSACTIONAL_CLIENT
 from model_tests.mutants.defects.of_verification import OF_VERIFICATION
+from model_tests.mutants.defects.planted import Planted
 from model_tests.verify.results import PlantedDefect
 from spec import rules
 
@@ -24,8 +25,8 @@ OF_TRANSACTIONS: Final = (
 )
 """Every mutant of transactions that runs from a tape catch."""
 
-LATE_ONES: Final = {rules.TXN_REGISTERED_BEFORE_DATA: (OUTLIVED,)}
-"""Rules whose defects show where requests are late."""
+ELSEWHERE: Final = {rules.TXN_REGISTERED_BEFORE_DATA: (OUTLIVED,), rules.SEQ_SUCCESSOR: (UNBUMPED,)}
+"""Rules whose defects show where requests are late, or epochs stay."""
 
 SEEDS: Final = range(600)
 """Runs after which a mutant has survived."""
@@ -33,9 +34,9 @@ SEEDS: Final = range(600)
 
 def hunt_in_transactions(planted: Planted, seeds: Iterable[int] = SEEDS) -> PlantedDefect:
     """Run the stories with the defect, until an invariant of the rule that it breaks has seen it."""
-    return hunted(planted, partial(run_transactions, stories=LATE_ONES.get(planted.rule, STORIES)), seeds)
+    return hunted(planted, partial(run_transactions, stories=ELSEWHERE.get(planted.rule, STORIES)), seeds)
 
 
 def true_transactions(runs: int) -> tuple[str, ...]:
     """Run the stories without any defect: what broke."""
-    return without_defect(partial(run_transactions, stories=(*STORIES, OUTLIVED)), runs, "transactions")
+    return without_defect(partial(run_transactions, stories=(*STORIES, OUTLIVED, UNBUMPED)), runs, "transactions")

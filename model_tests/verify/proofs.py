@@ -11,6 +11,7 @@ from model_tests.verify import (
     agreement,
     assumed,
     cleaning_searches,
+    group_searches,
     idempotence_searches,
     ids_searches,
     lemma_controls,
@@ -41,12 +42,13 @@ from spec.engines.proof_cache import Entries
 from spec.engines.second_solver import SecondSolver
 from spec.engines.solving import FEW, GLANCE, USUAL, SolverSettings
 from spec.engines.verdict import Refuted
-from spec.evidence import Layer, evidences
+from spec.evidence import Layer, checks, evidences
 from spec.rules import Rule
 from spec.systems.append_lemmas import broken_facts
 from spec.systems.assumptions import registered
 from spec.systems.broken_lemmas import facts_of_bugs
 from spec.systems.decision_lemmas import Fact
+from spec.systems.group.controls import takes_more
 from spec.systems.idempotence.misjudged import misjudged_streams
 from spec.systems.misjudged import Misjudged
 from spec.systems.partition.misjudged import misjudged_partitions
@@ -57,45 +59,6 @@ from spec.systems.transactions.unframed import unframed
 from spec.systems.transactions.unread import unread
 from spec.systems.transition_lemmas import broken_transition_facts
 
-PROVED_HERE: Final = (
-    rules.IDS_UNIQUE,
-    rules.IDS_IDENTITY_NEVER_REPEATS,
-    rules.SEQ_FIRST,
-    rules.SEQ_WELL_FORMED,
-    rules.SEQ_EXACTLY_ONCE,
-    rules.SEQ_ORDER,
-    rules.SEQ_WINDOW_SUFFICES,
-    rules.SEQ_SUCCESSOR,
-    rules.SEQ_EPOCH_RESET,
-    rules.SEQ_DUPLICATE_WINDOW,
-    rules.FENCE_STALE_EPOCH,
-    rules.FENCE_EPOCH_MONOTONE,
-    rules.FENCE_COORDINATOR_EPOCH,
-    rules.FENCE_ZOMBIE_CANNOT_COMMIT,
-    rules.FENCE_EPOCH_EXHAUSTION,
-    rules.TXN_LEGAL_TRANSITION,
-    rules.TXN_ONE_OUTCOME,
-    rules.TXN_ATOMIC,
-    rules.TXN_MARKER_ONCE,
-    rules.TXN_REGISTERED_BEFORE_DATA,
-    rules.TXN_NO_CROSSTALK,
-    rules.TXN_CLIENT_VERDICT,
-    rules.TXN_COMPLETES,
-    rules.LSO_BOUNDS,
-    rules.LSO_DECIDED_BELOW,
-    rules.LSO_MONOTONE,
-    rules.LSO_READ_COMMITTED,
-    rules.LSO_ABORTED_INDEX,
-    rules.OFFSETS_ATOMIC,
-    rules.OFFSETS_GENERATION_FENCE,
-    rules.OFFSETS_STABLE_FETCH,
-    rules.REPL_HW_BOUNDS,
-    rules.REPL_COMMITTED_SURVIVES,
-    rules.REPL_PREFIX_AGREEMENT,
-)
-"""The rules with a theorem about a system, or with facts of the decision for all inputs."""
-
-
 SEARCHES: Final = (
     idempotence_searches.searched(),
     partition_searches.searched(),
@@ -103,6 +66,7 @@ SEARCHES: Final = (
     transactions_searches.searched(),
     offsets_searches.of_transactions(),
     offsets_searches.of_generations(),
+    group_searches.searched(),
     replication_searches.searched(),
     cleaning_searches.searched(),
 )
@@ -146,6 +110,12 @@ SEARCHES: Final = (
 def proofs(requested: Iterable[Rule] = tuple(rules.RULES.values())) -> Proofs:
     """Prove the decision's facts for all inputs, and by induction every system with a theorem of these rules."""
     return attempted(requested).proofs
+
+
+PROVED_HERE: Final = tuple(
+    rule for rule in rules.RULES.values() if f"{__name__}.{proofs.__name__}" in checks().get((rule.id, Layer.PROOF), ())
+)
+"""The rules with a theorem about a system, or with facts of the decision for all inputs: those of the marks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,7 +290,7 @@ def step_controls() -> tuple[Control, ...]:
 def misjudged() -> tuple[Misjudged, ...]:
     """Those steps, of every system."""
     of_judges = (*misjudged_streams(), *misjudged_partitions(), *misjudged_transactions())
-    return (*of_judges, *uncompleted(), *unframed(), *unread(), *undurable())
+    return (*of_judges, *uncompleted(), *unframed(), *unread(), *undurable(), *takes_more())
 
 
 def _refused(some: Sequence[Misjudged]) -> Iterator[Control]:

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from model_tests.verify import (
     cleaning_searches,
+    group_searches,
     idempotence_searches,
     ids_searches,
     offsets_searches,
@@ -22,6 +23,7 @@ from model_tests.verify.searched import Build
 from spec.engines.explore import Exploration, explore
 from spec.engines.verdict import Unknown
 from spec.systems import cleaning, membership, offsets
+from spec.systems.group.controls import CONTROLS as OF_GROUPS
 from spec.systems.idempotence.controls import CONTROLS as OF_IDEMPOTENCE
 from spec.systems.ids.system import CONTROLS as OF_IDS
 from spec.systems.ids.system import IdsKnobs as IdKnobs
@@ -104,6 +106,7 @@ DEFECTS: Final[Mapping[str, tuple[SystemDefect, ...]]] = MappingProxyType(
         "partition": tuple(_defect(each, partition_searches.built, **each.several) for each in OF_PARTITIONS),
         "replication": tuple(_defect(each, replication_searches.built) for each in OF_REPLICATION),
         "ids": tuple(_of_ids()),
+        "group": tuple(_defect(each, group_searches.built) for each in OF_GROUPS),
         "offsets": (
             SystemDefect(
                 _LAGS,

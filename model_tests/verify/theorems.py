@@ -93,6 +93,13 @@ def kept(_: int = CLAIMED) -> "System":
     return system()
 
 
+def group(_: int = CLAIMED) -> "System":
+    """A group that reads."""
+    from spec.systems.group.system import group as system
+
+    return system()
+
+
 def _of_version_2(system: "System", version: int) -> "System":
     return system if version == CLAIMED else replace(system, theorems=(), lemmas=(), steps=())
 
@@ -107,6 +114,7 @@ SYSTEMS: Final[Mapping[str, Callable[[int], "System"]]] = MappingProxyType(
         "completion": completion,
         "frame": frame,
         "reading": reading,
+        "group": group,
         "replication": replicas,
         "kept": kept,
         "durable": durable,
@@ -127,6 +135,7 @@ FAMILIES: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
         "completion": frozenset({"txn"}),
         "frame": frozenset({"txn"}),
         "reading": frozenset({"seq", "lso"}),
+        "group": frozenset({"offsets"}),
         "replication": frozenset({"repl"}),
         "kept": frozenset({"repl"}),
         "durable": frozenset({"repl"}),

@@ -508,3 +508,43 @@ ANSWERED_IS_COMMITTED: Final = Assumption(
     " elected among those that have all of this",
     (ControlOf("replication", "acks 1"), ControlOf("replication", "unclean election")),
 )
+
+# --- groups that read -----------------------------------------------------------------------------------------
+
+ONE_MEMBER_READS: Final = Assumption(
+    64,
+    "one_member_reads",
+    "in each generation one member of the group has the partition, and a member of a new generation begins at the"
+    " group's offset (a second member whose commits are accepted is as one of a past generation)",
+    (ControlOf("group", "a past generation commits"),),
+)
+LAST_COMMIT_COUNTS: Final = Assumption(
+    65,
+    "last_commit_counts",
+    "of the commits of one transaction to a group, or of one member without a transaction, the last to be accepted is"
+    " the last that was sent (offsets have no sequence numbers); without a transaction none follows one whose marker is"
+    " to come",
+    (ControlOf("group", "an earlier commit of a transaction comes last"),),
+)
+COMMITS_WHAT_IT_HAS_READ: Final = Assumption(
+    66,
+    "commits_what_it_has_read",
+    "a member commits the offset after what it was given, and has its transaction committed only once that is accepted",
+    (
+        ControlOf("group", "an offset beyond what was read is committed"),
+        ControlOf("group", "a transaction is committed without its offset"),
+    ),
+)
+GOES_BACK_AFTER_ABORT: Final = Assumption(
+    67,
+    "goes_back_after_abort",
+    "a member whose transaction was aborted begins at the group's offset again; one whose commit without a transaction"
+    " is not answered sends it again",
+    (ControlOf("group", "a member goes on after an abort"),),
+)
+GROUP_KEEPS_ITS_OFFSET: Final = Assumption(
+    68,
+    "group_keeps_its_offset",
+    "nobody deletes or resets the group's offset, and it does not expire; a group without one begins at the start",
+    (ControlOf("group", "the group's offset expires"),),
+)

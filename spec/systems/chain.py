@@ -14,8 +14,9 @@ from spec.systems.assumptions import Assumption, ControlOf, in_order
 
 THEOREM: Final = (
     "What a client was answered is committed is in the log once, and each read_committed reader that follows its"
-    " partition from the start reads it exactly once, in the order of its producer, whatever the network, coordinators,"
-    " leaders, readers and other clients do, under the numbered assumptions."
+    " partition from the start reads it exactly once, in the order of its producer; a read_committed group does so once"
+    " in what it commits with its offset, whatever its members, the network, coordinators, leaders, readers and other"
+    " clients do, under the numbered assumptions."
 )
 """The theorem in one sentence."""
 
@@ -144,9 +145,64 @@ LINKS: Final = (
         NOTHING,
         "",
         (),
-        "a group's members read as one reader, as far as what they commit of their input is part of their own"
-        " transactions (offsets.atomic)",
+        "what a reader is given it has read; which batch it is says the batch's number in its transaction",
         _step("reading", "a reader fetches what is behind it", "given_once", "reader_fetches"),
+    ),
+    ChainLink(
+        "a group's reads",
+        "What a member of a group is given is decided, as what any reader of committed data is given.",
+        _named(reading=("below_stable_is_decided",)),
+        _named(group=("read_is_decided_and_no_more",)),
+        "spec.protocol.lso.is_decided_below",
+        (),
+        "a record of the group's partition is a batch, at the number that the readers count",
+        ControlOf("group", "a member reads what is not decided"),
+    ),
+    ChainLink(
+        "a group's commits",
+        "Offsets are written while the generation that their commit names is the group's.",
+        _named(transactions=("commit_is_of_its_generation",)),
+        _named(group=("commit_is_of_its_generation_and_no_more",)),
+        "spec.systems.links.is_of_its_generation",
+        (),
+        "the member of a generation is a transactional id that names it, and a run one of its transactions, whose"
+        " requests act on no later one (txn.no_crosstalk); once its marker is there a later epoch is known, and no"
+        " commit of it is let in; offsets without a transaction are held against the same generation (a fact for all"
+        " inputs)",
+        ControlOf("group", "a past generation commits"),
+    ),
+    ChainLink(
+        "a group's next member",
+        "No member begins while an offset is pending that may still become the group's.",
+        _named(transactions=("stable_fetch_waits",)),
+        _named(group=("begins_with_nothing_pending",)),
+        "spec.systems.links.is_withheld",
+        (),
+        "an offset is pending for the producer whose batch it is, and the group's other producers are other"
+        " transactional ids",
+        ControlOf("group", "a member does not wait for a stable offset"),
+    ),
+    ChainLink(
+        "a group's effects",
+        "The marker that makes a transaction's offset the group's has the outcome of the transaction's outputs.",
+        _named(transactions=("same_outcome_everywhere", "offsets_come_with_outputs", "outputs_come_with_offsets")),
+        _named(group=("outcome_is_the_same_and_no_more",)),
+        "spec.systems.links.outcomes_agree",
+        (),
+        "the effects of a record are the batches that a member wrote of it in its transaction",
+        ControlOf("group", "offsets have another outcome than outputs"),
+    ),
+    ChainLink(
+        "the group",
+        "Each committed record has its effect once, in order, and has had it once the group's offset has passed it.",
+        _named(group=("has_effect_once_in_order", "passed_had_its_effect", "offset_is_of_effects")),
+        NOTHING,
+        "",
+        (),
+        "what a member does outside its transactions it may do again, by the next member or after an abort: of a group"
+        " that commits without transactions the theorem says that its commits cover each record once, and not that no"
+        " record is processed again",
+        ControlOf("group", "an earlier commit of a transaction comes last"),
     ),
 )
 """Every link, from the producer id to the reader."""

@@ -6,7 +6,9 @@ Arguments:
     position: of a batch in a log, counted in batches from 0.
 """
 
-from spec.algebra import Term, all_of, implies, negate
+from spec.algebra import Term, all_of, any_of, implies, negate
+from spec.protocol.offsets import OffsetReply
+from spec.vocabulary import ABSENT, ErrorCode
 
 
 def keeps_committed(committed: Term, position: Term, length: Term, same: Term) -> Term:
@@ -30,3 +32,34 @@ def is_new(drawn: Term, number: Term, handed_out: Term) -> Term:
         handed_out: this one was handed out.
     """
     return implies(handed_out, negate(drawn == number))
+
+
+def is_of_its_generation(written_in: Term, named: Term) -> Term:
+    """Offsets are written only while the generation that their commit names is the group's.
+
+    Args:
+        written_in: the group's generation when they were; -1 if they were not.
+        named: the generation in the commit.
+    """
+    return any_of(written_in == ABSENT, written_in == named)
+
+
+def is_withheld(undecided: Term, reported: OffsetReply) -> Term:
+    """A stable fetch returns an error and no offset while an offset of an undecided transaction is in the log.
+
+    Args:
+        undecided: there is such an offset.
+        reported: the answer to the fetch.
+    """
+    without = all_of(reported.offset == ABSENT, reported.error == ErrorCode.UNSTABLE_OFFSET_COMMIT.value)
+    return implies(undecided, without)
+
+
+def outcomes_agree(one: Term, other: Term) -> Term:
+    """Two markers of a transaction, or a marker and the outcome, say the same.
+
+    Args:
+        one: the outcome that one says.
+        other: the outcome that the other says.
+    """
+    return one == other

@@ -3,7 +3,7 @@
 from contextlib import suppress
 from typing import Final
 
-from model_tests.mutants.defects.hunting import Patch, Planted, defect
+from model_tests.mutants.defects.planted import Patch, Planted, defect
 from reference.broker import (
     end_txn,
     transaction_coordinator,
@@ -142,6 +142,12 @@ def load_without_markers(coordinator: TransactionCoordinator, partition: int) ->
     return coordinator.states.load(partition)
 
 
+def send_and_stay_prepared(coordinator: TransactionCoordinator) -> None:
+    """A transaction whose markers are all written stays prepared for ever."""
+    for _ in coordinator.markers.send(coordinator._write_marker):
+        pass
+
+
 def complete_or_forget(coordinator: TransactionCoordinator) -> None:
     """A completion that the log refuses is not tried again."""
     for owed in coordinator.markers.send(coordinator._write_marker):
@@ -268,6 +274,13 @@ OF_COORDINATOR: Final = (
         TransactionCoordinator,
         "send_markers",
         complete_or_forget,
+    ),
+    defect(
+        "a decided transaction is never completed",
+        rules.TXN_COMPLETES,
+        TransactionCoordinator,
+        "send_markers",
+        send_and_stay_prepared,
     ),
     defect("nothing times out", rules.TXN_TIMEOUT, transaction_timeouts, "is_timed_out", never_timed_out),
     defect("timeouts come early", rules.TXN_TIMEOUT, transaction_timeouts, "is_timed_out", timed_out_early),

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from model_tests.mutants.defects.hunting import Planted, defect
+from model_tests.mutants.defects.planted import Planted, defect
 from reference.broker.group_requests import MemberClaim, Offsets
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client import consumer, transaction_errors, transaction_manager
@@ -122,6 +122,11 @@ def end_at_once(channel: CoordinatorChannel, incomplete: bool) -> bool:
     return _may_send(channel, False)
 
 
+def expire_and_go_on(queue: PartitionQueue, batch: ProducerBatch) -> None:
+    """What follows an expired batch of an aborted transaction is numbered as if that had certainly been appended."""
+    queue.remove(batch)
+
+
 def leave_the_gap(queue: PartitionQueue, batch: ProducerBatch) -> None:
     """The batches behind one that has failed keep their sequences."""
 
@@ -190,6 +195,13 @@ OF_TRANSACTIONAL_CLIENT: Final[tuple[Planted, ...]] = (
         start_anywhere,
     ),
     defect("an end does not wait", rules.TXN_CLIENT_VERDICT, CoordinatorChannel, "may_send", end_at_once),
+    defect(
+        "nothing is unresolved after expiry in a transaction",
+        rules.SEQ_SUCCESSOR,
+        PartitionQueue,
+        "expire",
+        expire_and_go_on,
+    ),
     defect("a failed batch leaves a gap", rules.SEQ_SUCCESSOR, PartitionQueue, "close_gap", leave_the_gap),
 )
 """Mutants of transactional producers and of consumers."""

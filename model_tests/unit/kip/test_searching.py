@@ -1,5 +1,6 @@
 """Variants searched: what breaks a rule is red by its name, and what changes nothing reaches the same states."""
 
+import sys
 from dataclasses import replace
 
 import pytest
@@ -81,6 +82,18 @@ def test_kip_939_takes_the_next_transactions_guard_and_mended_it_does_not() -> N
     assert isinstance(found.verdict, Refuted)
     assert "marker_leaves_next_guard" == found.verdict.claim
     assert held.passed
+
+
+def test_kip_939_needs_the_second_epoch_in_the_log() -> None:
+    """Without it the next coordinator lets nobody end a transaction that is kept."""
+    variant, where = shown("kip_939"), "a successor, and the next coordinator"
+    forgetting = replace(variant, system=sys.modules[variant.system.__module__].forgetting)
+
+    held, found = found_in("kip_939", where), searched(forgetting, instance(variant, where))
+
+    assert held.passed
+    assert isinstance(found.verdict, Refuted)
+    assert "who_recovers_may_end" == found.verdict.claim
 
 
 def test_the_runs_to_states_of_one_system_alone_can_be_made_in_it() -> None:

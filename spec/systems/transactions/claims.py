@@ -9,6 +9,7 @@ from spec.algebra import Term, all_of, any_of, choose, implies, negate
 from spec.protocol.coordinator import is_fencing, is_in, is_preparing
 from spec.rules import Rule
 from spec.systems.language import Claim, Sort, State, given
+from spec.systems.links import outcomes_agree
 from spec.systems.transactions.decisions import ReleaseDecisions
 from spec.systems.transactions.group_claims import OF_GROUPS
 from spec.systems.transactions.reader_claims import OF_READERS
@@ -68,7 +69,7 @@ def same_outcome_everywhere(view: TransactionsView, txn: Term, p: Term, b: Term,
     """All decisions on a transaction have the same outcome, on every partition."""
     one, other = view.data(txn, p, b), view.data(txn, q, c)
     both = all_of(one >= DECIDED, other >= DECIDED)
-    return given(both, lambda: view.outcome(one - DECIDED) == view.outcome(other - DECIDED))
+    return given(both, lambda: outcomes_agree(view.outcome(one - DECIDED), view.outcome(other - DECIDED)))
 
 
 def outcome_is_kept(view: TransactionsView, decision: Term) -> Term:

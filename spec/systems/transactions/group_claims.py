@@ -8,13 +8,13 @@ from collections.abc import Callable
 from typing import Final
 
 from spec import rules
-from spec.algebra import Term, all_of, any_of, implies, negate
+from spec.algebra import Term, all_of, implies, negate
 from spec.protocol.offsets import fetch
 from spec.rules import Rule
 from spec.systems.language import Sort, given
+from spec.systems.links import is_of_its_generation, is_withheld
 from spec.systems.transactions.view import TransactionsView
 from spec.systems.transactions.world import ABORT, BATCH, DECIDED, OFFSETS, OPEN, PARTITION, TRANSACTION
-from spec.vocabulary import ABSENT, ErrorCode
 
 
 def is_committed(view: TransactionsView, txn: Term, partition: Term, batch: Term) -> Term:
@@ -55,8 +55,7 @@ def outputs_come_with_offsets(view: TransactionsView, txn: Term, partition: Term
 
 def commit_is_of_its_generation(view: TransactionsView, txn: Term, partition: Term) -> Term:
     """Offsets go to the log only while the generation that they name is the group's."""
-    written = view.committed_in(txn, partition)
-    return any_of(written == ABSENT, written == view.named(txn, partition))
+    return is_of_its_generation(view.committed_in(txn, partition), view.named(txn, partition))
 
 
 def stable_fetch_waits(view: TransactionsView, txn: Term, partition: Term, batch: Term) -> Term:
@@ -66,7 +65,7 @@ def stable_fetch_waits(view: TransactionsView, txn: Term, partition: Term, batch
     def waits() -> Term:
         pending = view.pending(view.producer(view.who(txn)), partition)
         reported = fetch(view.group_offset(partition), pending.present, stable=True, without=view.knobs.without)
-        return all_of(reported.offset == ABSENT, reported.error == ErrorCode.UNSTABLE_OFFSET_COMMIT.value)
+        return is_withheld(is_open, reported)
 
     return given(is_open, waits)
 
