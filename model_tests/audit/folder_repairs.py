@@ -168,8 +168,9 @@ def _predicted(one: JoinedTransaction) -> Iterator[int]:
     for ended in one.ended:
         if agrees(of, marker_of(ended.marker), FARTHEST_CLOCKS_MS):
             yield ended.place.log
-    ends = ((each.place, run) for each in (*one.ended, *one.gaps) for run in each.runs)
-    data = {(place.log, run.first_offset): run for place, run in (*ends, *one.open)}
+    ended_data = [(each.place, run) for each in one.ended for run in each.runs]
+    unended_data = [(each.place, run) for each in one.gaps for run in each.runs]
+    data = {(place.log, run.first_offset): run for place, run in (*ended_data, *unended_data, *one.open)}
     for (log, _), run in data.items():
         in_time = begun <= run.first_ms and (not known.decided or run.first_ms <= decided)
         if in_time and run.producer_epoch == known.producer_epoch:
