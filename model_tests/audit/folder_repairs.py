@@ -51,7 +51,7 @@ _MOVED: Final = (
     ": the folder was renamed, or copied to another's place. Give it its own name before a broker starts on it"
 )
 _FOREIGN: Final = (
-    "is here, by epoch, outcome and time: the folder is of another cluster, or of another time. Transactions are "
+    ", by epoch, outcome and time: the folder is of another cluster, or of another time. Transactions are "
     "judged without it: copy the right one"
 )
 _COPIED: Final = (
@@ -141,8 +141,12 @@ def _foreign_coordinators(logs: Sequence[AuditedTransactionLog], joined: Joined)
             own = (one.one for one in transactions.judged if _named(one.one.known) in its)
             right = (each for one in own for each in _predicted(one) if logs[each].cluster == cluster)
             rightly = sum(1 for _ in islice(right, enough))
-            here = "no marker" if not rightly else f"no more than {counted(rightly, 'marker')} or open batches"
-            why = f"of all transactions that it has, {here} {_FOREIGN}"
+            here = (
+                "no marker is here"
+                if not rightly
+                else f"next to nothing is here ({counted(rightly, 'marker')} or data)"
+            )
+            why = f"of all transactions that it has, {here}{_FOREIGN}"
             damage = tuple(SegmentDamage(logs[number].path, 0, why) for number in chosen)
             yield Repair(damage, _changed(dict.fromkeys(chosen, _joined_with_none)), len(known), -rightly)
 
@@ -158,15 +162,19 @@ def _named(known: CoordinatorTransaction) -> tuple[str, int, int]:
 
 
 def _predicted(one: JoinedTransaction) -> Iterator[int]:
-    """The log of each marker, and of data without one, that is where the coordinator's log says, and when."""
+    """The log of each marker, and of each run of data, that is where the coordinator's log says, and when."""
     known, of = one.known, outcome_of(one.known)
     begun, decided = known.started_ms - FARTHEST_CLOCKS_MS, known.prepared_ms + FARTHEST_CLOCKS_MS
     for ended in one.ended:
         if agrees(of, marker_of(ended.marker), FARTHEST_CLOCKS_MS):
             yield ended.place.log
-    for place, run in one.open:
-        if begun <= run.first_ms and (not known.decided or run.first_ms <= decided):
-            yield place.log
+    ended_data = [(each.place, run) for each in one.ended for run in each.runs]
+    unended_data = [(each.place, run) for each in one.gaps for run in each.runs]
+    data = {(place.log, run.first_offset): run for place, run in (*ended_data, *unended_data, *one.open)}
+    for (log, _), run in data.items():
+        in_time = begun <= run.first_ms and (not known.decided or run.first_ms <= decided)
+        if in_time and run.producer_epoch == known.producer_epoch:
+            yield log
 
 
 # --- folders of one topic under each other's names --------------------------------------------------------------------

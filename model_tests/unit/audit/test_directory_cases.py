@@ -30,8 +30,9 @@ from model_tests.unit.audit.directory_edits import (
     twin,
     unmarked,
 )
-from model_tests.unit.audit.stories import AuditCase, copied, hold
+from model_tests.unit.audit.stories import AuditCase, copied, described, hold
 from model_tests.unit.audit.written import data, write_segment
+from model_tests.unit.audit.written_cluster import WrittenCluster
 from model_tests.unit.support.bad_input import blamed
 from model_tests.unit.support.divided_logs import Divided
 from model_tests.unit.support.misplaced_findings import spans_of
@@ -358,3 +359,24 @@ def test_the_number_of_coordinators_is_asked_only_where_ids_are_out_of_place() -
     assert coordinator_count([(zero[0], one[1]), (one[0], zero[1]), *others]) == 4
     assert coordinator_count([(zero[0], one[1][:2]), (one[0], zero[1][:2])]) == 0
     assert coordinator_count([(zero[0], [*one[1], zero[1][0]]), (one[0], zero[1]), *others]) == 0
+
+
+@pytest.mark.parametrize("exchanged_in", [("left",), ("left", "right")])
+def test_folders_are_exchanged_in_one_directory_or_in_all(tmp_path: Path, exchanged_in: tuple[str, ...]) -> None:
+    """Where they are in all, the other replicas of the same name do not contradict it."""
+    cluster = WrittenCluster(2)
+    cluster.init("tx", 7)
+    for number in (0, 1, 0, 0, 1, 1, 0, 1):
+        cluster.transaction("tx", [("t", number), ("u", 0)])
+    for name in ("left", "right"):
+        cluster.write(tmp_path / name)
+    for name in exchanged_in:
+        exchanged("t-0", "t-1")(tmp_path / name)
+
+    report = run([tmp_path / "left", tmp_path / "right"])
+
+    assert described(report) == []
+    assert sorted(bad.path for bad in report.damage) == sorted(
+        str(tmp_path / name / folder) for name in exchanged_in for folder in ("t-0", "t-1")
+    )
+    assert {one.rule.id for _, one, _ in report.consequences} >= {"txn.marker_once"}
