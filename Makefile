@@ -54,6 +54,7 @@ tables: python java $(STAMP) ## renew the tables of results that `make lint` cal
 	$(BIN)/python -m model_tests.probe.searching
 	$(BIN)/python -m model_tests.probe.covering
 	$(BIN)/python -m model_tests.probe.tabulating
+	$(BIN)/python -m model_tests.probe.planted
 	$(BIN)/python -m model_tests.mutants.decisions
 	$(BIN)/python -m model_tests.mutants.decisions.cross
 	$(BIN)/python -m model_tests.mutants.states

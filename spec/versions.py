@@ -44,6 +44,10 @@ class Profile:
             before, a count of zero alone is refused.
         partition_verification: Produce asks the coordinator whether the partition is in the transaction (3.6, KIP-890);
             the broker's setting `transaction.partition.verification.enable` turns it off.
+        verified_before_acks: the transaction of a Produce is verified, or its partition added to it, before acks are
+            looked at, and batches of several ids or epochs in one request are refused whether or not partitions are
+            verified (3.8, KAFKA-15987); before, acks come first, and ids alone are compared, where partitions are
+            verified.
         abortable_has_code: TRANSACTION_ABORTABLE has an error code of its own, 120 (3.8, KIP-890); before, the
             coordinator answers INVALID_TXN_STATE where a verified partition is not in the transaction.
         network_exception_converted: a verification that is answered NETWORK_EXCEPTION is passed on as
@@ -175,6 +179,7 @@ class Profile:
     invalid_record_has_code: bool = True
     records_compared_with_offsets: bool = True
     partition_verification: bool = True
+    verified_before_acks: bool = True
     abortable_has_code: bool = True
     network_exception_converted: bool = True
     commits_verified: bool = True
@@ -288,12 +293,13 @@ KAFKA_3_9: Final = replace(
     tombstone_drops_pending=False,
     group_not_found_has_code=False,
 )
-BEFORE_3_7: Final = replace(KAFKA_3_9, name="before-3.7", offsets_verified_first=False)
+BEFORE_3_7: Final = replace(KAFKA_3_9, name="before-3.7", offsets_verified_first=False, verified_before_acks=False)
 """The branch of 3.7 before the fix of KAFKA-15784. No release is like it: up to 3.6 no commit is verified."""
 KAFKA_3_6: Final = replace(
     KAFKA_3_9,
     name="3.6",
     commits_verified=False,
+    verified_before_acks=False,
     abortable_has_code=False,
     network_exception_converted=False,
     stale_fetch_refused=False,

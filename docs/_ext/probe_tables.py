@@ -1,6 +1,7 @@
-"""What a client can see of releases: `fingerprints`, `neighbours` and `probes`.
+"""What a client can see of releases and defects: `fingerprints`, `neighbours`, `probes` and `unseen-defects`.
 
-The first is what `eos serve` shows of each release; the others are computed from the releases and the probing sessions.
+The first is what `eos serve` shows of each release; the others are computed from the releases, the probing sessions and
+the planted defects.
 """
 
 import json
@@ -11,6 +12,7 @@ from sphinx.util.docutils import SphinxDirective
 from tables import table
 from version_tables import value_text
 
+from model_tests.probe import planted
 from model_tests.probe.probes import neighbours, probes, seen_between, unseen_in
 from model_tests.probe.tabulating import FILE
 
@@ -62,9 +64,20 @@ class Probes(SphinxDirective):
         return [table([("steps", "distinguishes"), *rows], (60, 40))]
 
 
+class UnseenDefects(SphinxDirective):
+    """How many planted defects sessions see, and a row for each of the others."""
+
+    def run(self) -> list[nodes.Node]:
+        """Render the count and the table."""
+        listed, rows = planted.written(), list(planted.unseen())
+        text = f"Of {len(listed)} planted defects of brokers, sessions see {len(listed) - len(rows)}. The others:"
+        return [nodes.paragraph(text=text), table([("defect", "why no session sees it"), *rows], (40, 60))]
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the directives."""
     app.add_directive("fingerprints", Fingerprints)
     app.add_directive("neighbours", Neighbours)
     app.add_directive("probes", Probes)
+    app.add_directive("unseen-defects", UnseenDefects)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

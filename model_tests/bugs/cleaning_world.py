@@ -5,12 +5,14 @@ from collections.abc import Sequence as Listed
 from typing import Final
 
 from model_tests.bugs.world import GhostViolation
+from model_tests.monitor.story import Columns, Story
 from reference.broker.marker_channel import TxnMarker, write_marker
 from reference.log.batch import RecordBatch, data_batch
 from reference.log.cleaner import BatchCleaner, CleanedTransactions, KeyMap, last_records
 from reference.log.partition import Partition
 from reference.log.producer_entry import NO_GUARD
 from reference.log.record import Record, control_key
+from reference.recording.recorder import Recorder
 from spec import rules
 from spec.versions import Profile
 from spec.vocabulary import (
@@ -35,12 +37,22 @@ PASS_MS: Final = 1000
 """Between two passes; what may go has gone by the next."""
 
 
+CLIENT: Final = "transactional producer"
+OTHER: Final = "other producer"
+COORDINATOR: Final = "transaction coordinator"
+LEADER: Final = "leader"
+CLEANER: Final = "cleaner"
+
+
 class CleaningWorld:
     """One partition, its batches of one record each, and passes of the cleaner over what they leave."""
+
+    cast = (CLIENT, OTHER, COORDINATOR, LEADER, CLEANER)
 
     def __init__(self, profile: Profile) -> None:
         """An empty log."""
         self.profile = profile
+        self.story = Story(Recorder(0, profile))
         self.leader = Partition(profile)
         self.left: list[RecordBatch] = []
         self.now = Timestamp(0)
@@ -74,17 +86,21 @@ class CleaningWorld:
             if known
             else state.start_verification(PRODUCER, Sequence(self.sequence), Epoch(0), False, self.now)
         )
-        self.undecided.append(self._written(batch, guard))
+        self.undecided.append(self._written(CLIENT, KEYS[key], batch, guard))
         self.sequence += 1
 
     def other_writes(self, key: int) -> None:
         """A record outside of transactions."""
-        self._written(data_batch((Record(0, 0, KEYS[key], b"outside"),)), NO_GUARD)
+        self._written(OTHER, KEYS[key], data_batch((Record(0, 0, KEYS[key], b"outside"),)), NO_GUARD)
 
     def coordinator_writes_marker(self, outcome: int) -> None:
         """The marker of the producer's transaction."""
         marker = TxnMarker(PRODUCER, Epoch(0), bool(outcome), CoordinatorEpoch(0))
         write_marker(self.leader, marker, MARKERS_VERSION, self.now)
+        outcome_name = ControlType(int(marker.committed)).name
+        self.story.say(COORDINATOR, LEADER, f"marker {outcome_name}")
+        place = f"offset {self.leader.log_end - 1}"
+        self.story.remark(LEADER, f"{place}, {key_text(control_key(ControlType(int(marker.committed))))}")
         self.left.append(next(self.leader.log.walk(self.leader.log_end - 1, self.leader.log_end)))
         self.decided |= dict.fromkeys(self.undecided, bool(outcome))
         self.undecided = []
@@ -92,7 +108,11 @@ class CleaningWorld:
     def cleaner_passes(self) -> None:
         """One pass."""
         self.now = Timestamp(self.now + PASS_MS)
-        self.left = list(self._cleaned())
+        before, self.left = self.left, list(self._cleaned())
+        kept = {batch.base_offset for batch in self.left if batch.record_count}
+        removed = [batch for batch in before if batch.record_count and batch.base_offset not in kept]
+        names = [f"the {'marker' if batch.is_control else 'record'} at offset {batch.base_offset}" for batch in removed]
+        self.story.say(CLEANER, LEADER, f"a pass removes {' and '.join(names) or 'nothing'}")
 
     def broken(self) -> GhostViolation | None:
         """A replica that has only the cleaned log takes a decided transaction for open, or for one of another end."""
@@ -117,8 +137,11 @@ class CleaningWorld:
         """What is left."""
         return f"the cleaned log has the offsets {[batch.base_offset for batch in self.left if batch.record_count]}"
 
-    def _written(self, batch: RecordBatch, guard: int) -> int:
-        at = self.leader.append(batch, guard=guard).first_offset
+    def _written(self, client: str, key: bytes, batch: RecordBatch, guard: int) -> int:
+        name = f"{client} {self.leader.log_end}"
+        self.story.records[name, 0] = key_text(key)
+        where: Columns = {"client": client, "node": LEADER, "writer": name, "first_record": 0}
+        at = self.story.append(where, self.leader, batch, guard).first_offset
         self.left.append(next(self.leader.log.walk(at, self.leader.log_end)))
         return at
 
@@ -151,3 +174,8 @@ class CleaningWorld:
 
 def _left(cleaner: BatchCleaner, batches: Listed[RecordBatch]) -> Iterator[RecordBatch]:
     return (left for batch in batches if (left := cleaner.clean(batch)) is not None)
+
+
+def key_text(key: bytes) -> str:
+    """A key by its bytes."""
+    return f"key {key.hex(' ')}"

@@ -3,12 +3,15 @@
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from model_tests.bugs.stream_world import named
 from model_tests.bugs.world import Diverged, GhostViolation, there
+from model_tests.monitor.story import Columns, Story
 from reference.broker.ids import ProducerIdentity
 from reference.client.partition_queue import ProducerBatch
 from reference.client.producer import Attempt, AttemptReply, IdempotentProducer
 from reference.errors import Refusal
 from reference.log.partition import Partition
+from reference.recording.recorder import Recorder
 from spec import rules
 from spec.versions import Profile
 from spec.vocabulary import Epoch, ErrorCode, Origin, ProducerId, Timestamp
@@ -17,11 +20,18 @@ NOW: Final = Timestamp(0)  # time stands still: no bug of the client is about ti
 ORIGIN: Final = Origin.CLIENT
 
 
+PRODUCER: Final = "producer"
+PARTITIONS: Final = ("partition 0", "partition 1")
+
+
 class ClientWorld:
     """One producer, two partitions, and everything that is on the wire between them."""
 
+    cast = (PRODUCER, *PARTITIONS)
+
     def __init__(self, profile: Profile) -> None:
         """Nothing is sent."""
+        self.story = Story(Recorder(0, profile))
         self.client = IdempotentProducer(partitions=2)
         self.client.identified(ProducerIdentity(ProducerId(0), Epoch(0)))
         self.leaders = [Partition(profile), Partition(profile)]
@@ -55,11 +65,14 @@ class ClientWorld:
         """The answer about the lowest batch in flight arrives."""
         attempt = self._attempt(partition, self._lowest(partition).ordinal)
         result = self.leaders[partition].append(attempt.records)
+        self.story.say(PARTITIONS[partition], PRODUCER, f"NONE for {named(attempt.batch.ordinal)}")
         self.client.receive(attempt, AttemptReply(ErrorCode.NONE, result.first_offset))
 
     def leader_refuses(self, partition: int) -> None:
         """The lowest batch in flight gets a fatal error."""
         attempt = self._attempt(partition, self._lowest(partition).ordinal)
+        refusal = f"INVALID_RECORD for {named(attempt.batch.ordinal)}"
+        self.story.say(PARTITIONS[partition], PRODUCER, refusal, refuses=True)
         self.client.receive(attempt, AttemptReply(ErrorCode.INVALID_RECORD))
         self.gap = True
 
@@ -67,6 +80,12 @@ class ClientWorld:
         """The client's next round."""
         self.client.tick(NOW)
         self.gap = False
+        self.story.remark(PRODUCER, "raises its epoch")
+        for partition, queue in zip(PARTITIONS, self.client.queues, strict=True):
+            for batch in queue.in_flight:
+                identity = there(batch.identity, f"{named(batch.ordinal)} has no number")
+                number = f"{named(batch.ordinal)} is now sequence {batch.base_sequence}"
+                self.story.remark(PRODUCER, f"{partition}: {number} of epoch {identity.epoch}")
 
     def broken(self) -> GhostViolation | None:
         """A batch twice in a log, two in another order than sent, or one that is due and refused."""
@@ -114,7 +133,11 @@ class ClientWorld:
             leader.state.prepare(placed.producer_id, ORIGIN).append(placed)
 
     def _append(self, attempt: Attempt) -> bool:
-        duplicate = self.leaders[attempt.partition].append(attempt.records).duplicate
+        name = named(attempt.batch.ordinal)
+        self.story.records[name, 0] = name
+        where: Columns = {"client": PRODUCER, "node": PARTITIONS[attempt.partition], "partition": attempt.partition}
+        where |= {"writer": name, "first_record": 0, "message": attempt.number}
+        duplicate = self.story.append(where, self.leaders[attempt.partition], attempt.records).duplicate
         if not duplicate:
             self.logged[attempt.partition].append(attempt.batch.ordinal)
         return duplicate
@@ -140,6 +163,8 @@ class ClientWorld:
             raise Diverged(f"the client may send nothing to partition {partition}")
         attempt = self.client.drain(partition)
         self.sent[partition, attempt.batch.ordinal, attempt.records.producer_epoch] = attempt
+        numbers = f"epoch {attempt.records.producer_epoch}, sequence {attempt.records.base_sequence}"
+        self.story.remark(PRODUCER, f"sends {named(attempt.batch.ordinal)} to {PARTITIONS[partition]}: {numbers}")
         return attempt
 
     def _on_wire(self, partition: int) -> list[Attempt]:

@@ -7,9 +7,9 @@ import copy
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from model_tests.bugs.coordinator_steps import COORDINATOR, ID, TIMEOUT_MS, CoordinatorSteps
 from model_tests.bugs.world import Diverged, GhostViolation
 from reference.broker.coordinator_errors import CoordinatorNotAvailable, InvalidProducerIdMapping, UnknownServerError
-from reference.broker.end_txn import EndTransaction
 from reference.broker.ids import BlockAllocator, ProducerIdentity, ProducerIdManager
 from reference.broker.marker_channel import WriteMarker
 from reference.broker.transaction_coordinator import TransactionCoordinator
@@ -19,15 +19,13 @@ from reference.broker.transaction_timeouts import abort_timed_out, expire_ids
 from reference.client.transaction_errors import ErrorHandling, ProducerRequest, meaning
 from reference.clock import Clock
 from reference.errors import ProducerFenced, Refusal, UnsupportedVersion
+from reference.world.steps import TIMEOUT
 from spec import rules
 from spec.versions import Profile
 from spec.vocabulary import MAX_EPOCH, CoordinatorEpoch, Epoch, ErrorCode, TransactionState
 
-ID: Final = "payments"
-TIMEOUT_MS: Final = 60_000
-"""The clients' default of `transaction.timeout.ms`."""
-
 PARTITION: Final = TopicPartition("orders", 0)
+INSTANCES: Final = ("instance 0", "instance 1")
 
 
 def write_everywhere(_: TopicPartition, __: object) -> ErrorCode:
@@ -37,6 +35,8 @@ def write_everywhere(_: TopicPartition, __: object) -> ErrorCode:
 
 class CoordinatorWorld:
     """The coordinator, its log, and the results of the instances."""
+
+    cast = (*INSTANCES, COORDINATOR)
 
     def __init__(self, profile: Profile, epochs: int, lowered_to: int | None = None) -> None:
         """No instance has the id.
@@ -50,6 +50,8 @@ class CoordinatorWorld:
         self.lowered_to = lowered_to
         self.first_epoch = Epoch(MAX_EPOCH - epochs)
         self.clock = Clock(1000)
+        self.steps = CoordinatorSteps(profile, self.clock, INSTANCES)
+        self.story = self.steps.story
         self.log = TransactionLog(profile, partitions=1)
         self.producer_ids = ProducerIdManager(BlockAllocator(), profile)
         self.elections = 0
@@ -88,27 +90,29 @@ class CoordinatorWorld:
     def instance_starts(self, instance: int) -> None:
         """InitProducerId without identity."""
         first = self.coordinator.states.find(ID) is None and not self.identities
-        self._identified(instance, self.coordinator.init_producer_id(ID, TIMEOUT_MS))
+        self._identified(instance, self.steps.initialize(self.coordinator, instance))
         if first:
             self._age(instance)
         others = self.identities.keys() - {instance}
         self.replaced = (self.replaced | others) - {instance}
         self.shut_out = (self.shut_out | others) - {instance}
 
-    def start_fences(self, _: int) -> None:
+    def start_fences(self, instance: int) -> None:
         """InitProducerId without identity while a transaction is open."""
         try:
-            self.coordinator.init_producer_id(ID, TIMEOUT_MS)
+            self.steps.initialize(self.coordinator, instance)
         except Refusal:
             self._expect_aborted()
 
     def instance_adds(self, instance: int) -> None:
         """AddPartitionsToTxn; what the client makes of a refusal is what its table of errors says."""
+        identity = self.identities[instance]
         try:
-            self.coordinator.add_partitions(ID, self.identities[instance], (PARTITION,), self._version)
+            self.steps.add(self.coordinator, instance, identity, PARTITION)
         except InvalidProducerIdMapping as refusal:
             if meaning(ProducerRequest.ADD_PARTITIONS, refusal.code) is ErrorHandling.FATAL:
                 raise
+            self.story.remark(INSTANCES[instance], "treats it as an abortable error")
             self.recovering.add(instance)
         else:
             self.open.add(instance)
@@ -125,47 +129,52 @@ class CoordinatorWorld:
 
     def end_without_answer(self, instance: int, outcome: int) -> None:
         """EndTxn, and its answer is lost."""
-        self._end(instance, bool(outcome))
+        self._end(instance, bool(outcome), answered=False)
         self.in_doubt[instance] = bool(outcome)
 
     def instance_ends_again(self, instance: int) -> None:
         """The same EndTxn again."""
         commit = self.in_doubt.pop(instance)
-        self._answered(instance, commit, self._end(instance, commit))
+        self._answered(instance, commit, self._end(instance, commit, again=True))
 
     def instance_recovers(self, instance: int) -> None:
         """InitProducerId with the identity that the client had."""
         if instance not in self.recovering:
             raise Diverged("the client does not continue after the error")
-        expected = self.identities[instance]
-        self._identified(instance, self.coordinator.init_producer_id(ID, TIMEOUT_MS, expected))
+        self._identified(instance, self.steps.initialize(self.coordinator, instance, self.identities[instance]))
 
     # --- coordinator and time ---------------------------------------------------------------------------------
 
     def coordinator_sends_markers(self) -> None:
         """All markers that are owed are written."""
-        self.coordinator.send_markers()
+        with self.steps.by_itself(self.coordinator, "MarkersSent"):
+            self.coordinator.send_markers()
 
     def transaction_times_out(self) -> None:
         """The transaction is open for longer than its timeout."""
         self.clock.advance(2 * TIMEOUT_MS)
-        abort_timed_out(self.coordinator)
+        with self.steps.by_itself(self.coordinator, TIMEOUT):
+            abort_timed_out(self.coordinator)
         self._expect_aborted()
 
     def timeout_in_vain(self) -> None:
         """The same, and the log does not take the abort."""
         self.log.faults.append(AppendFault(CoordinatorNotAvailable()))
         self.clock.advance(2 * TIMEOUT_MS)
-        abort_timed_out(self.coordinator)
+        self.story.remark(COORDINATOR, "its log will not take the next record")
+        with self.steps.by_itself(self.coordinator, TIMEOUT):
+            abort_timed_out(self.coordinator)
 
     def coordinator_fails_over(self) -> None:
         """Another node reads the log."""
         self.coordinator = self._elected()
+        self.steps.loads(self.coordinator)
 
     def id_expires(self) -> None:
         """The id has been at rest for longer than it is remembered."""
         self.clock.advance(2 * self.coordinator.config.expiration_ms)
-        expire_ids(self.coordinator)
+        with self.steps.by_itself(self.coordinator, "TransactionalIdExpiry"):
+            expire_ids(self.coordinator)
         if self.coordinator.states.find(ID) is not None:
             raise Diverged("the id has not expired")
         self.shut_out = set(self.identities)
@@ -174,6 +183,7 @@ class CoordinatorWorld:
         """The cluster's transaction version changes; the clients continue as before."""
         if self.lowered_to is not None:
             self.coordinator.profile = self.log.profile = self.profile.under(self.lowered_to)
+            self.steps.lower_version(self.lowered_to)
 
     # --- the ghost --------------------------------------------------------------------------------------------
 
@@ -268,8 +278,10 @@ class CoordinatorWorld:
     def _age(self, instance: int) -> None:
         """The first identity has only so many epochs left; the log says so too."""
         entry = self.coordinator.states.known(ID)
-        entry.metadata = entry.metadata._replace(epoch=self.first_epoch)
+        with self.steps.by_itself(self.coordinator, "Sessions"):
+            entry.metadata = entry.metadata._replace(epoch=self.first_epoch)
         self.log.write(ID, entry.metadata, self.clock.now)
+        self.story.remark(COORDINATOR, f"the epoch kept for fencing is {MAX_EPOCH}")
         self._identified(instance, ProducerIdentity(entry.metadata.producer_id, self.first_epoch))
 
     def _identified(self, instance: int, identity: ProducerIdentity) -> None:
@@ -277,8 +289,9 @@ class CoordinatorWorld:
         for facts in (self.open, self.torn, self.recovering):
             facts.discard(instance)
 
-    def _end(self, instance: int, commit: bool) -> ProducerIdentity:
-        return self.coordinator.end_txn(EndTransaction(ID, *self.identities[instance], commit, self._version))
+    def _end(self, instance: int, commit: bool, *, answered: bool = True, again: bool = False) -> ProducerIdentity:
+        identity = self.identities[instance]
+        return self.steps.end(self.coordinator, instance, identity, commit=commit, answered=answered, again=again)
 
     def _answered(self, instance: int, commit: bool, identity: ProducerIdentity) -> None:
         if commit and instance in self.replaced:

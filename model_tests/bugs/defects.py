@@ -3,8 +3,8 @@
 from typing import Final
 
 from model_tests.bugs import coordinator_world
-from model_tests.mutants.defects.hunting import Patch, Planted
 from model_tests.mutants.defects.of_client import renumber_backwards
+from model_tests.mutants.defects.planted import Patch, Planted
 from reference.broker import transaction_timeouts
 from reference.broker.end_txn import EndTransaction
 from reference.broker.ids import ProducerIdentity

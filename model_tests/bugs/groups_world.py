@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from model_tests.bugs.world import Diverged, GhostViolation
+from model_tests.monitor.story import Story
 from reference.broker.group_coordinator import GroupConfig, GroupCoordinator, TransactionalCommit
 from reference.broker.group_log import OffsetsTopic
 from reference.broker.group_requests import (
@@ -20,6 +21,7 @@ from reference.broker.transaction_metadata import BUMPS_EPOCH, TopicPartition
 from reference.clock import Clock
 from reference.errors import Refusal
 from reference.log.producer_entry import NO_GUARD
+from reference.recording.recorder import Recorder
 from spec import rules
 from spec.versions import Profile
 from spec.vocabulary import NO_SEQUENCE, CoordinatorEpoch, Epoch, Offset, ProducerId
@@ -35,11 +37,19 @@ MARKERS_VERSION: Final = 2
 ZOMBIES_OFFSET: Final = 9  # the zombie commits this offset; no other member's reach so far
 
 
+ZOMBIE: Final = "its fenced instance"
+CLIENT: Final = "producer"
+COORDINATOR: Final = "transaction coordinator"
+GROUPS: Final = "group coordinator"
+MEMBERS: Final = ("member of generation 0", "member of generation 1", "member of generation 2")
+
+
 class _Group:
     """One offsets partition and its coordinator."""
 
     def __init__(self, profile: Profile) -> None:
         self.profile = profile
+        self.story = Story(Recorder(0, profile))
         self.clock = Clock(1000)
         self.topic = OffsetsTopic(profile, 1)
         self.groups = GroupCoordinator(profile, self.topic, self.clock, GroupConfig(initial_delay_ms=0))
@@ -68,6 +78,8 @@ class _Group:
 class OffsetsWorld(_Group):
     """Transactions of one producer, one after the other, each with one offset."""
 
+    cast = (ZOMBIE, CLIENT, COORDINATOR, GROUPS)
+
     def __init__(self, profile: Profile) -> None:
         """No transaction."""
         super().__init__(profile)
@@ -87,7 +99,9 @@ class OffsetsWorld(_Group):
     def producer_commits_offset(self) -> None:
         """TxnOffsetCommit of the transaction's number as offset."""
         transaction = len(self.outcomes)
+        self.story.say(CLIENT, GROUPS, f"TxnOffsetCommit of transaction {transaction}")
         self.commit(transaction, self._epoch(transaction), NO_CLAIM, lambda: None)
+        self.story.remark(GROUPS, f"offset {transaction} is pending for the producer id")
         self.pending.append(transaction)
 
     def zombie_commits_offset(self) -> None:
@@ -97,8 +111,10 @@ class OffsetsWorld(_Group):
             Diverged: the log takes it.
         """
         try:
+            self.story.say(ZOMBIE, GROUPS, "TxnOffsetCommit of epoch 0")
             self.commit(ZOMBIES_OFFSET, Epoch(0), NO_CLAIM, lambda: None)
-        except Refusal:
+        except Refusal as refusal:
+            self.story.say(GROUPS, ZOMBIE, refusal.code.name, refuses=True)
             return
         raise Diverged("the log takes the commit of the fenced instance")
 
@@ -108,13 +124,18 @@ class OffsetsWorld(_Group):
         version = self.profile.transaction_version
         epoch = self._epoch(len(self.outcomes))
         marker = TxnMarker(PRODUCER, epoch, bool(outcome), CoordinatorEpoch(0), version)
+        kind = "COMMIT" if marker.committed else "ABORT"
+        self.story.say(CLIENT, COORDINATOR, f"EndTxn of transaction {len(self.outcomes) - 1}: {kind}")
+        self.story.say(COORDINATOR, GROUPS, f"marker {kind}")
         self.groups.write_marker(0, marker, MARKERS_VERSION)
+        self.story.say(GROUPS, COORDINATOR, f"written; the offset is {self._reported()}")
 
     def group_coordinator_catches_up(self) -> None:
         """The coordinator comes to the markers that it has answered."""
         if not self.groups.decided:
             raise Diverged(f"no marker waits: it was answered when it had done its work, and {self.instead()}")
         self.groups.take_over_decided()
+        self.story.remark(GROUPS, f"applies the marker to all that is pending; the offset is {self._reported()}")
 
     def broken(self) -> GhostViolation | None:
         """The group's offset is of a transaction that is not committed, or the offset of one that is has gone."""
@@ -144,6 +165,8 @@ class OffsetsWorld(_Group):
 class MembershipWorld(_Group):
     """A group of one member, which joins again and again."""
 
+    cast = (*MEMBERS, GROUPS, COORDINATOR)
+
     def __init__(self, profile: Profile) -> None:
         """The first generation is stable."""
         super().__init__(profile)
@@ -158,14 +181,21 @@ class MembershipWorld(_Group):
     def acts(self) -> Mapping[str, Callable[..., None]]:
         """What each action does; a commit is handed over as a whole when it is to be written."""
         return {
-            "member_commits": self.asking.add,
-            "coordinator_confirms": lambda _: None,
+            "member_commits": self.member_commits,
+            "coordinator_confirms": lambda _: self.story.say(COORDINATOR, GROUPS, "yes"),
             "group_rebalances": self.group_rebalances,
             "offsets_are_written": self.offsets_are_written,
         }
 
+    def member_commits(self, generation: int) -> None:
+        """TxnOffsetCommit arrives, and its transaction is verified."""
+        self.asking.add(generation)
+        self.story.say(MEMBERS[generation], GROUPS, f"TxnOffsetCommit, generation {generation}")
+        self.story.say(GROUPS, COORDINATOR, "is the offsets partition in the transaction?")
+
     def group_rebalances(self) -> None:
         """The next generation; while a commit waits for its coordinator, it begins in between."""
+        self.story.remark(GROUPS, "rebalances")
         if self.asking:
             self.meanwhile.append(self._rebalance)
         else:
@@ -181,6 +211,8 @@ class MembershipWorld(_Group):
 
         self.commit(generation, Epoch(0), MemberClaim(generation, self.member_id), happens)
         self.asking.discard(generation)
+        text = f"writes the offsets of generation {generation}, and is at generation {self.generation}"
+        self.story.remark(GROUPS, text)
         if generation < self.generation:
             self.written_when_past.append(generation)
 

@@ -1,38 +1,17 @@
 """One known bug judged: every case searched, the counterexample carried out on the reference."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import starmap
-from types import MappingProxyType
-from typing import Final
 
-from model_tests.bugs.narrate_cleaner import CLEANING
-from model_tests.bugs.narrate_coordinator import ONE_ID
-from model_tests.bugs.narrate_groups import GENERATIONS, MARKERS
-from model_tests.bugs.narrate_markers import MARKING
-from model_tests.bugs.narrate_producers import CLIENT, EXPIRY, STREAM, VERIFYING
 from model_tests.bugs.narrate_transactions import TRANSACTIONS
-from model_tests.bugs.narration import ActionNarration, reported
+from model_tests.bugs.narration import ending_of, reported, title_of
 from model_tests.bugs.on_reference import Replay, repeated, replayed
 from model_tests.bugs.searching import SearchResult, searched, searched_as_formulas
 from model_tests.bugs.world import CarriedOut
 from model_tests.diagrams.events import Sequence
+from model_tests.monitor.drawing import sequence_of
 from spec.bugs.bug import Bug, ExpectedAnswer, SearchCase
-
-NARRATIONS: Final[Mapping[str, ActionNarration]] = MappingProxyType(
-    {
-        "cleaning": CLEANING,
-        "client": CLIENT,
-        "idempotence": STREAM,
-        "expiry": EXPIRY,
-        "verifying": VERIFYING,
-        "coordinator": ONE_ID,
-        "offsets": MARKERS,
-        "membership": GENERATIONS,
-        "marking": MARKING,
-        "transactions": TRANSACTIONS,
-    }
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +45,15 @@ class JudgedBug:
 
     @property
     def diagram(self) -> Sequence | None:
-        """The shortest counterexample; None where there is none."""
+        """The shortest counterexample, as the reference carried it out or as it was found; None where there is none."""
         found = self.found[0]
-        return reported(self.bug, found.case, found.trace, NARRATIONS[found.case.instance.of]) if found.trace else None
+        if not found.trace:
+            return None
+        world = None if self.replay is None else self.replay.defective.world
+        if world is None:
+            return reported(self.bug, found.case, found.trace, TRANSACTIONS)
+        title, ending = title_of(self.bug, found.case), ending_of(self.bug, found.case)
+        return sequence_of(world.story.rows, title, ending, world.story.captions(world.cast))
 
     @property
     def failures(self) -> tuple[str, ...]:

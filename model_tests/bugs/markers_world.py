@@ -3,35 +3,38 @@
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from model_tests.bugs.coordinator_steps import COORDINATOR, ID, TIMEOUT_MS, CoordinatorSteps
 from model_tests.bugs.world import Diverged, GhostViolation
-from reference.broker.end_txn import EndTransaction
+from model_tests.monitor.story import Columns
 from reference.broker.ids import BlockAllocator, ProducerIdManager
 from reference.broker.marker_channel import TxnMarker, write_marker
 from reference.broker.transaction_coordinator import TransactionCoordinator
 from reference.broker.transaction_log import TransactionLog
-from reference.broker.transaction_metadata import BUMPS_EPOCH, PREPARED, TopicPartition, TransactionMetadata
+from reference.broker.transaction_metadata import PREPARED, TopicPartition, TransactionMetadata
 from reference.clock import Clock
 from reference.log.batch import blank_batch
 from reference.log.partition import Partition
 from spec import rules
 from spec.versions import Profile
-from spec.vocabulary import CoordinatorEpoch, ErrorCode, Origin, Sequence, TransactionState
-
-ID: Final = "payments"
-TIMEOUT_MS: Final = 60_000
-"""The clients' default of `transaction.timeout.ms`."""
+from spec.vocabulary import CoordinatorEpoch, ErrorCode, Sequence, TransactionState
 
 MARKERS_VERSION: Final = 2  # the newest version of WriteTxnMarkers
 NAMES: Final = (TopicPartition("orders", 0), TopicPartition("orders", 1))
+PRODUCER: Final = "producer"
+PARTITIONS: Final = ("partition 0", "partition 1")
 COMMIT: Final = 0  # the outcome as `spec.systems.marking` numbers it
 
 
 class MarkersWorld:
     """One transactional id, its coordinator, and two partitions of one replica each."""
 
+    cast = (PRODUCER, COORDINATOR, *PARTITIONS)
+
     def __init__(self, profile: Profile) -> None:
         """The producer has its identity."""
         self.clock = Clock(1000)
+        self.steps = CoordinatorSteps(profile, self.clock, (PRODUCER, *PARTITIONS))
+        self.story = self.steps.story
         log = TransactionLog(profile, partitions=1)
         producer_ids = ProducerIdManager(BlockAllocator(), profile)
         self.coordinator = TransactionCoordinator(profile, producer_ids, log, self._write, self.clock)
@@ -50,8 +53,8 @@ class MarkersWorld:
             "leader_writes_marker": self.leader_writes_marker,
             "coordinator_drops_marker": self.coordinator_drops_marker,
             "transaction_completes": self.transaction_completes,
-            "broker_leaves": lambda partition: self.led.discard(NAMES[partition]),
-            "broker_returns": lambda partition: self.led.add(NAMES[partition]),
+            "broker_leaves": self.broker_leaves,
+            "broker_returns": self.broker_returns,
             "topic_is_deleted": self.topic_is_deleted,
         }
 
@@ -60,20 +63,28 @@ class MarkersWorld:
         name = NAMES[partition]
         log, (producer_id, epoch) = self.logs[name], self.producer
         guard = log.state.start_verification(producer_id, Sequence(0), epoch, True, self.clock.now)
-        self.coordinator.add_partitions(ID, self.producer, (name,), BUMPS_EPOCH)
+        self.steps.add(self.coordinator, 1 + partition, self.producer, name)
         batch = blank_batch(1, producer_id=producer_id, epoch=epoch, base_sequence=0, transactional=True)
-        log.append(batch, Origin.CLIENT, guard)
+        where: Columns = {
+            "client": PRODUCER,
+            "node": PARTITIONS[partition],
+            "topic": name.topic,
+            "partition": partition,
+        }
+        self.story.append(where, log, batch, guard)
 
     def producer_ends(self, outcome: int) -> None:
         """EndTxn; the coordinator looks up where its markers go."""
-        self.coordinator.end_txn(EndTransaction(ID, *self.producer, outcome == COMMIT, BUMPS_EPOCH))
+        self.steps.end(self.coordinator, 0, self.producer, commit=outcome == COMMIT)
 
     def leader_writes_marker(self, partition: int) -> None:
         """A marker arrives, and the coordinator gets the answer."""
         marker = self.coordinator.markers.owed[-1].marker
+        self.story.say(COORDINATOR, PARTITIONS[partition], f"marker {'COMMIT' if marker.committed else 'ABORT'}")
         write_marker(self.logs[NAMES[partition]], marker, MARKERS_VERSION, self.clock.now)
+        self.story.say(PARTITIONS[partition], COORDINATOR, "written")
         self.marked[NAMES[partition]] = marker.committed
-        self.coordinator.send_markers()
+        self._send_markers()
 
     def coordinator_drops_marker(self, partition: int) -> None:
         """The coordinator looks up where a marker goes, and sends it no more.
@@ -81,7 +92,9 @@ class MarkersWorld:
         Raises:
             Diverged: it keeps waiting for the partition.
         """
-        self.coordinator.send_markers()
+        why = "it has no leader" if NAMES[partition] in self.logs else "there is none"
+        self.story.remark(COORDINATOR, f"no endpoint for {PARTITIONS[partition]}: {why}")
+        self._send_markers()
         if NAMES[partition] in self._known.partitions:
             raise Diverged(f"the id stays {self._known.state.name}, and the marker for partition {partition} waits")
 
@@ -91,12 +104,27 @@ class MarkersWorld:
         Raises:
             Diverged: it does.
         """
-        self.coordinator.send_markers()
+        self._send_markers()
         if self._known.state in PREPARED:
             raise Diverged(f"the transaction does not complete: it stays {self._known.state.name}")
 
+    def _send_markers(self) -> None:
+        with self.steps.by_itself(self.coordinator, "MarkersSent"):
+            self.coordinator.send_markers()
+
+    def broker_leaves(self, partition: int) -> None:
+        """The partition has no leader."""
+        self.led.discard(NAMES[partition])
+        self.story.remark(PARTITIONS[partition], "its broker is gone")
+
+    def broker_returns(self, partition: int) -> None:
+        """The partition has a leader again, with its log."""
+        self.led.add(NAMES[partition])
+        self.story.remark(PARTITIONS[partition], "its broker is back, with the log as it was")
+
     def topic_is_deleted(self, partition: int) -> None:
         """The partition goes with its log."""
+        self.story.remark(PARTITIONS[partition], "is deleted")
         self.led.discard(NAMES[partition])
         del self.logs[NAMES[partition]]
 

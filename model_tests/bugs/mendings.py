@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from model_tests.mutants.defects.hunting import Patch, Planted
+from model_tests.mutants.defects.planted import Patch, Planted
 from reference.broker import transaction_coordinator
 from reference.broker.ids import ProducerIdentity
 from reference.broker.transaction_metadata import TransactionEntry, TransactionMetadata, check_expected

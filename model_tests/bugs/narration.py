@@ -28,12 +28,6 @@ class Moment:
 
 
 Reporter: TypeAlias = Callable[[Moment], Iterator[Event]]
-Preface: TypeAlias = Callable[[SearchCase], Iterator[Event]]
-
-
-def no_preface(_: SearchCase) -> Iterator[Event]:
-    """Most instances need no preface."""
-    yield from ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +37,10 @@ class ActionNarration:
     Attributes:
         participants: all that may appear, from left to right.
         actions: for each action its events.
-        preface: the text for an instance before its first step.
     """
 
     participants: tuple[str, ...]
     actions: Mapping[str, Reporter]
-    preface: Preface = no_preface
 
 
 def reported(bug: Bug, case: SearchCase, trace: Trace, event: ActionNarration) -> Sequence:
@@ -65,14 +57,19 @@ def reported(bug: Bug, case: SearchCase, trace: Trace, event: ActionNarration) -
     moments = [
         Moment(before, happening, after) for (before, after), happening in zip(pairwise(states), trace, strict=True)
     ]
-    first, *others = (tuple(event.actions[moment.happening.action](moment)) for moment in moments)
-    steps = ((*event.preface(case), *first), *others)
-    return Sequence(
-        f"{bug.name}: {bug.title} ({case.profile})",
-        participants_of(steps, event.participants),
-        steps,
-        Ending(bug.rule.id, f"it is no longer so that {_continued(case.claim_of(system).sentence)}"),
-    )
+    steps = tuple(tuple(event.actions[moment.happening.action](moment)) for moment in moments)
+    return Sequence(title_of(bug, case), participants_of(steps, event.participants), steps, ending_of(bug, case))
+
+
+def title_of(bug: Bug, case: SearchCase) -> str:
+    """The title of a drawing: the bug, and the release in which it was found."""
+    return f"{bug.name}: {bug.title} ({case.profile})"
+
+
+def ending_of(bug: Bug, case: SearchCase) -> Ending:
+    """The last line of a drawing: what the counterexample breaks."""
+    sentence = case.claim_of(case.instance.searched()).sentence
+    return Ending(bug.rule.id, f"it is no longer so that {_continued(sentence)}")
 
 
 def _continued(sentence: str) -> str:

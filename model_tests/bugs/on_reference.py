@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from model_tests.bugs.mendings import MENDINGS
 from model_tests.bugs.staging import profile_of, staged
 from model_tests.bugs.world import CarriedOut, Staging, carry_out
-from model_tests.mutants.defects.hunting import Planted
+from model_tests.mutants.defects.planted import Planted
 from spec.bugs.bug import Bug, SearchCase
 from spec.engines.verdict import Trace
 from spec.versions import Profile

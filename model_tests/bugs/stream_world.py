@@ -4,12 +4,18 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 from model_tests.bugs.world import Diverged, GhostViolation
+from model_tests.monitor.story import Columns, Story
 from reference.errors import Refusal
 from reference.log.batch import RecordBatch, blank_batch
-from reference.log.partition import Partition
+from reference.log.partition import AppendResult, Partition
+from reference.recording.recorder import Recorder
 from spec import rules
 from spec.versions import Profile
 from spec.vocabulary import Origin, Timestamp
+
+PRODUCER = "producer"
+LEADER = "leader"
+FOLLOWERS = "followers"
 
 SOON_MS = 1000
 """Much less than it takes a producer's state to expire."""
@@ -18,8 +24,11 @@ SOON_MS = 1000
 class StreamWorld:
     """Requests by number, each with one batch of one record; the client has no part in these counterexamples."""
 
+    cast = (PRODUCER, LEADER, FOLLOWERS)
+
     def __init__(self, profile: Profile) -> None:
         """Nothing is sent."""
+        self.story = Story(Recorder(0, profile))
         self.leader = Partition(profile)
         self.requests: list[RecordBatch] = []
         self.logged: list[int] = []
@@ -32,7 +41,7 @@ class StreamWorld:
             "client_sends": self.client_sends,
             "leader_appends": self.leader_appends,
             "leader_answers": self.leader_answers,
-            "followers_copy": lambda *_: None,  # the leader is the only replica
+            "followers_copy": self.followers_copy,
             "client_receives_acknowledgement": self.client_receives_answer,
             "client_receives_duplicate_answer": self.client_receives_answer,
             "leader_forgets": self.leader_forgets,
@@ -40,11 +49,14 @@ class StreamWorld:
 
     def client_sends(self, _: int, delta: int) -> None:
         """The next batch gets the next sequence."""
-        self.requests.append(blank_batch(delta + 1, producer_id=0, epoch=0, base_sequence=len(self.requests)))
+        number = len(self.requests)
+        self.requests.append(blank_batch(delta + 1, producer_id=0, epoch=0, base_sequence=number))
+        self.story.records[named(number), 0] = named(number)
+        self.story.remark(PRODUCER, f"sends {named(number)}: sequence {number}")
 
     def leader_appends(self, _: int, request: int, __: int) -> None:
         """A request arrives."""
-        if self.leader.append(self.requests[request]).duplicate:
+        if self._append(request).duplicate:
             raise Diverged("the leader recognises the batch as a duplicate [seq.duplicate_window]")
         self.logged.append(request)
 
@@ -52,18 +64,29 @@ class StreamWorld:
         """A request arrives, and nothing is appended."""
         length = self.leader.log_end
         with suppress(Refusal):
-            self.leader.append(self.requests[request])
+            self._append(request)
         if self.leader.log_end > length:
             raise Diverged("the leader appends the batch")
 
+    def _append(self, request: int) -> AppendResult:
+        where: Columns = {"client": PRODUCER, "node": LEADER, "message": request}
+        where |= {"writer": named(request), "first_record": 0}
+        return self.story.append(where, self.leader, self.requests[request])
+
+    def followers_copy(self, _: int, count: int, *__: int) -> None:
+        """Followers have more of the log; no leader fails in these counterexamples."""
+        self.story.say(LEADER, FOLLOWERS, f"the log up to position {count}")
+
     def client_receives_answer(self, _: int, batch: int) -> None:
         """A batch is acknowledged."""
+        self.story.say(LEADER, PRODUCER, f"NONE for {named(batch)}")
         self.acknowledged.add(batch)
 
     def leader_forgets(self, _: int) -> None:
         """The log's records are deleted, and state expires as far as it does so soon."""
         if not self.leader.state.expire(Timestamp(SOON_MS)):
             raise Diverged("the leader still knows the producer, whose state does not go with its records")
+        self.story.remark(LEADER, "forgets the producer")
 
     def broken(self) -> GhostViolation | None:
         """A batch twice in the log, a resend in flight that is not recognised, or the next in order refused."""
@@ -93,3 +116,8 @@ class StreamWorld:
         except Refusal as refusal:
             return GhostViolation(rules.SEQ_SUCCESSOR, f"batch {request}, the next in order, is refused: {refusal}")
         return None
+
+
+def named(number: int) -> str:
+    """A batch as the application counts it."""
+    return f"batch {number}"

@@ -4,10 +4,11 @@ The ghost reads what was sent and what is in the logs. It asks no decision of th
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import NamedTuple, Protocol, TypeAlias, TypeVar
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
 
-from model_tests.mutants.defects.hunting import Planted
+from model_tests.monitor.story import Story
+from model_tests.mutants.defects.planted import Planted
 from reference.errors import Impossible, Refusal
 from spec.engines.verdict import Trace
 from spec.rules import Rule
@@ -27,6 +28,19 @@ class GhostViolation(NamedTuple):
     def __str__(self) -> str:
         """Rule and what was seen, in a line."""
         return f"{self.rule.id}: {self.text}"
+
+
+@runtime_checkable
+class RecordedWorld(Protocol):
+    """A world whose steps are recorded, to be drawn."""
+
+    @property
+    def story(self) -> Story:
+        """What has happened."""
+
+    @property
+    def cast(self) -> tuple[str, ...]:
+        """All that may take part, from left to right."""
 
 
 class CounterexampleWorld(Protocol):
@@ -73,15 +87,21 @@ class CarriedOut:
         broken: what the ghost saw.
         refused: the first step that went otherwise, and why; where every step happens, what came of them.
         happened: every step happens, and nothing is broken by it.
+        world: in which that was; None where its steps are not recorded.
     """
 
     broken: GhostViolation | None = None
     refused: str = ""
     happened: bool = False
+    world: RecordedWorld | None = field(default=None, compare=False)
 
 
 def carry_out(world: CounterexampleWorld, trace: Trace) -> CarriedOut:
     """Do each action of a counterexample in turn, until something is broken or refused."""
+    return replace(_carry_out(world, trace), world=world if isinstance(world, RecordedWorld) else None)
+
+
+def _carry_out(world: CounterexampleWorld, trace: Trace) -> CarriedOut:
     for number, happening in enumerate(trace, start=1):
         try:
             world.acts[happening.action](*happening.at)

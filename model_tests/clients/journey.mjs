@@ -7,14 +7,13 @@
 // A library is `{ producer(transactionalId), member(group, onRecord), read(onRecord) }`; onRecord of a member answers
 // whether to go on behind the record; if not, the member begins again at what the group has committed.
 
-import { JournalledProducer, Ledger } from "./ledger.mjs";
+import { END, JournalledProducer, Ledger } from "./ledger.mjs";
 
 const PARTITIONS = 4;
 const PLAIN = 60;
 const COMMITTED = 6;
 const WAVE = 12;
 const PATIENCE_MS = 60_000;
-const END = "end of partition";
 
 async function until(what, holds) {
   const giveUp = Date.now() + PATIENCE_MS;
@@ -124,10 +123,7 @@ class Journey {
     }
     let ends = 0;
     const reader = await this.library.read(topics, ({ topic, partition, offset, value }) => {
-      if (value === END) {
-        ends += 1;
-        this.ledger.received.push([topic, partition, Number(offset)]);
-      } else this.ledger.reads(topic, partition, offset, value);
+      if (this.ledger.reads(topic, partition, offset, value) && value === END) ends += 1;
     });
     await until("the reader has come to the end", () => ends === topics.length * PARTITIONS);
     await reader.close();

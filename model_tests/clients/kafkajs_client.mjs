@@ -9,6 +9,23 @@ const RETRY = { initialRetryTime: 20, maxRetryTime: 200, retries: 50 };
 main((brokers) => {
   const kafka = new Kafka({ brokers, clientId: "journey", logLevel: logLevel.NOTHING, retry: RETRY });
 
+  // 2.2.4 tries Metadata once: if its connection is closed then, connect and subscribe fail, though the error is said to
+  // be retriable.
+  async function patiently(action) {
+    for (let left = RETRY.retries; ; left -= 1) {
+      try {
+        return await action();
+      } catch (error) {
+        if (!error.retriable || left === 0) throw error;
+      }
+    }
+  }
+
+  async function subscribed(consumer, topics) {
+    await patiently(() => consumer.connect());
+    await patiently(() => consumer.subscribe({ topics, fromBeginning: true }));
+  }
+
   async function producer(transactionalId) {
     const made = kafka.producer({
       idempotent: true,
@@ -16,7 +33,7 @@ main((brokers) => {
       retry: transactionalId === null ? RETRY : { ...RETRY, retries: 5 },
       ...(transactionalId === null ? {} : { transactionalId }),
     });
-    await made.connect();
+    await patiently(() => made.connect());
     let sender = made;
     return {
       async begin() {
@@ -41,8 +58,7 @@ main((brokers) => {
     const consumer = kafka.consumer({ groupId: group, heartbeatInterval: 100, maxWaitTimeInMs: 100 });
     let assigned = [];
     consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => (assigned = payload.memberAssignment.in ?? []));
-    await consumer.connect();
-    await consumer.subscribe({ topics: ["in"], fromBeginning: true });
+    await subscribed(consumer, ["in"]);
     await consumer.run({
       autoCommit: false,
       eachBatchAutoResolve: false,
@@ -61,16 +77,34 @@ main((brokers) => {
     return { group, partitions: () => assigned, close: () => consumer.disconnect() };
   }
 
+  // After a crash the reader begins again in a group of its own: in the group before, its member that is gone holds up
+  // every rebalance for its session timeout, which begins anew wherever the group's coordinator moves.
   async function read(topics, onRecord) {
-    const consumer = kafka.consumer({ groupId: "readers", maxWaitTimeInMs: 100 });
-    await consumer.connect();
-    await consumer.subscribe({ topics, fromBeginning: true });
-    await consumer.run({
-      autoCommit: false,
-      eachMessage: async ({ topic, partition, message: { offset, value } }) =>
-        onRecord({ topic, partition, offset, value: value.toString() }),
-    });
-    return { close: () => consumer.disconnect() };
+    let consumer = null;
+    let groups = 0;
+    let closed = false;
+    async function begin() {
+      groups += 1;
+      consumer = kafka.consumer({
+        groupId: `readers-${groups}`,
+        maxWaitTimeInMs: 100,
+        retry: { ...RETRY, restartOnFailure: async () => false },
+      });
+      consumer.on(consumer.events.CRASH, () => closed || begin());
+      await subscribed(consumer, topics);
+      await consumer.run({
+        autoCommit: false,
+        eachMessage: async ({ topic, partition, message: { offset, value } }) =>
+          onRecord({ topic, partition, offset, value: value.toString() }),
+      });
+    }
+    await begin();
+    return {
+      close: () => {
+        closed = true;
+        return consumer.disconnect();
+      },
+    };
   }
 
   return { producer, member, read };

@@ -4,10 +4,14 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
+// The value of the last record of each partition.
+export const END = "end of partition";
+
 export class Ledger {
   constructor() {
     this.journal = [];
     this.received = [];
+    this.places = new Map();
     this.values = { acknowledged: [], committed: [], aborted: [], consumed: [], seen: [], made: [], fenced: false };
   }
 
@@ -16,10 +20,15 @@ export class Ledger {
     this.journal.push({ ev, ...fields });
   }
 
-  // A record that the reader of committed records was given.
+  // A record that the reader of committed records was given; a group that is joined again reads from the start, so that
+  // the same place may come again, and has to hold the same value then. Returns whether it is new.
   reads(topic, partition, offset, value) {
+    const place = `${topic}-${partition}@${offset}`;
+    if (this.places.get(place) === value) return false;
+    this.places.set(place, value);
     this.received.push([topic, partition, Number(offset)]);
-    this.values[topic === "in" ? "seen" : "made"].push(value);
+    if (value !== END) this.values[topic === "in" ? "seen" : "made"].push(value);
+    return true;
   }
 
   write(directory) {

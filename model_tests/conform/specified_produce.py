@@ -11,10 +11,10 @@ from model_tests.conform.specified_partition import LOG_START, SpecifiedPartitio
 from spec import rules
 from spec.protocol import produce as producing
 from spec.protocol import registering, verification
-from spec.protocol.produce import PartitionProduce, ProduceAdmission, ProduceReply
+from spec.protocol.produce import PartitionProduce, ProduceReply
 from spec.protocol.records import AppendRequest
 from spec.versions import Profile
-from spec.vocabulary import ErrorCode
+from spec.vocabulary import ABSENT, ErrorCode
 
 
 @dataclass(slots=True)
@@ -40,11 +40,12 @@ class SpecifiedProduce:
         return ProduceAnswer(answers, request.several)
 
     def _produce(self, request: RecordedProduce, batch: RecordedBatch, refusals: Mapping[str, int]) -> AppendAnswer:
-        requested, admission = self._produce_request(request, batch), self._admit(request, batch)
+        refusal = refusals.get(batch.partition, ErrorCode.NONE.value)
+        requested = self._produce_request(request, batch, verified=refusal == ErrorCode.NONE)
+        admission = producing.admit(requested, self.profile)
         if not producing.is_admitted(admission):
             self.decided += (SpecifiedDecision(batch.partition, data_request(batch, 0), admission),)
             return _worded(producing.refused(admission))
-        refusal = refusals.get(batch.partition, ErrorCode.NONE.value)
         if refusal != ErrorCode.NONE:
             answered = verification.reported(refusal, request.version, self.profile)
             self.decided += (Ruled(batch.partition, "not_verified", (rules.TXN_REGISTERED_BEFORE_DATA,)),)
@@ -58,7 +59,8 @@ class SpecifiedProduce:
         """The coordinator's answer about each partition that has to ask it."""
         if request.transactional_id is None:
             return {}
-        admitted = [b for b in request.batches if producing.is_admitted(self._admit(request, b))]
+        unverified = ((batch, self._produce_request(request, batch, verified=False)) for batch in request.batches)
+        admitted = [batch for batch, asked in unverified if producing.is_admitted(producing.admit(asked, self.profile))]
         stale = [b for b in admitted if self._partition(b).refuses_unasked(self._batch(b), request.version)]
         refused = {batch.partition: ErrorCode.INVALID_PRODUCER_EPOCH.value for batch in stale}
         rest = [batch for batch in admitted if batch not in stale]
@@ -68,9 +70,6 @@ class SpecifiedProduce:
             if asking
             else refused
         )
-
-    def _admit(self, request: RecordedProduce, batch: RecordedBatch) -> ProduceAdmission:
-        return producing.admit(self._produce_request(request, batch), self.profile)
 
     def _partition(self, batch: RecordedBatch) -> SpecifiedPartition:
         return self.partitions[batch.partition]
@@ -94,7 +93,8 @@ class SpecifiedProduce:
         )
         return self.coordinator.register(question)
 
-    def _produce_request(self, request: RecordedProduce, batch: RecordedBatch) -> PartitionProduce:
+    def _produce_request(self, request: RecordedProduce, batch: RecordedBatch, *, verified: bool) -> PartitionProduce:
+        ids, epochs = self._producers(request)
         return PartitionProduce(
             version=request.version,
             acks=request.acks,
@@ -102,13 +102,22 @@ class SpecifiedProduce:
             any_transactional=any(other.transactional for other in request.batches),
             partition_exists=batch.partition in self.partitions,
             batch_count=batch.batch_count,
-            producers_mixed=self._mixed(request),
+            ids_mixed=len(ids) > 1,
+            epochs_mixed=len(epochs) > 1,
+            verified=verified,
         )
 
-    def _mixed(self, request: RecordedProduce) -> bool:
-        """Whether the transactional batches of the request are of several identities, where that matters."""
-        identities = {(b.producer_id, b.producer_epoch) for b in request.batches if b.transactional}
-        return request.transactional_id is not None and self.profile.partition_verification and len(identities) > 1
+    def _producers(self, request: RecordedProduce) -> tuple[set[int | str], set[int]]:
+        """Ids and epochs of the transactional batches that are well formed, for partitions that exist."""
+        counted = [
+            batch
+            for batch in request.batches
+            if batch.transactional
+            and batch.producer_id != ABSENT
+            and batch.batch_count == 1
+            and batch.partition in self.partitions
+        ]
+        return {batch.producer_id for batch in counted}, {batch.producer_epoch for batch in counted}
 
 
 def _worded(reply: ProduceReply) -> AppendAnswer:

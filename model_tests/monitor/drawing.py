@@ -1,6 +1,11 @@
-"""A trace as a sequence diagram: a step is a request, its answer, and the change of state."""
+"""A trace as a sequence diagram: a step is a request, its answer, and the change of state.
 
-from collections.abc import Iterable, Iterator, Sequence
+A run that is recorded with annotations shows its messages: a request where it arrives, and its answer where that
+arrives. Of other traces, a file or a replay, a step has both on one arrow.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Final
 
@@ -9,45 +14,195 @@ from model_tests.diagrams.events import DrawnMessage, Ending, Event, Mark, Note
 from model_tests.judging.coordinator_verdicts import branch_names, is_coordinators
 from model_tests.judging.judges import append_judge, coordinator_judge
 from model_tests.traces.schema import BY_NAME, Row
+from reference.recording.recorder import FATE, Fate
 from spec.protocol.append import names
 from spec.versions import PROFILES
 from spec.vocabulary import Api, ControlType, ErrorCode, TransactionState
 
 _OF_ENTRY: Final = [name for name in BY_NAME if name.startswith("after_")]
+_NOT_DECIDED: Final = (
+    ErrorCode.NOT_COORDINATOR,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+)
+"""Answers of a node that does not coordinate the id, and decides nothing about it."""
+
+_ANSWERS: Final = (Fate.ANSWERED, Fate.ANSWER_LOST)
 
 
-def sequence_of(rows: Sequence[Row], title: str, ending: Ending) -> events.Sequence:
-    """The diagram of some steps of one trace; clients stand before nodes."""
-    steps = tuple(tuple(_events(row, again)) for row, again in zip(rows, _copies(rows), strict=True))
-    clients = dict.fromkeys(row["client"] for row in rows if row["client"])
-    nodes = dict.fromkeys(sorted(row["node"] for row in rows if row["node"]))
-    order = [*(client for client in clients if client not in nodes), *nodes, "?"]
-    first = rows[0]["step"] if rows else 1
-    return events.Sequence(title, events.participants_of(steps, order), steps, ending, first)
+def client_of(row: Row) -> str:
+    """Who asks, by the name that rows give it."""
+    return str(row["client"])
 
 
-def request_text(row: Row) -> str:
-    """What a step asked for, in a few words."""
+def node_of(row: Row) -> str:
+    """Who handles it, likewise."""
+    return str(row["node"])
+
+
+@dataclass(frozen=True, slots=True)
+class Captions:
+    """What a drawing calls the things that rows number.
+
+    Attributes:
+        client: the participant that asks in a step.
+        node: the participant that handles it.
+        records: names of records, by their writer and their number among all that it made.
+        order: participants from left to right, all of them; if empty, clients stand before nodes.
+    """
+
+    client: Callable[[Row], str] = client_of
+    node: Callable[[Row], str] = node_of
+    records: Mapping[tuple[str, int], str] = field(default_factory=dict)
+    order: tuple[str, ...] = ()
+
+
+def sequence_of(rows: Sequence[Row], title: str, ending: Ending, captions: Captions | None = None) -> events.Sequence:
+    """The diagram of some steps of one trace.
+
+    Args:
+        rows: the steps.
+        title: of the diagram.
+        ending: its last line.
+        captions: names that are not those of the rows.
+    """
+    drawing = _Drawing(rows, captions or Captions())
+    steps = drawing.steps()
+    first = rows[0]["step"] if rows and not drawing.shows_messages else 1
+    return events.Sequence(title, events.participants_of(steps, drawing.order()), steps, ending, first)
+
+
+class _Drawing:
+    """One trace while it is drawn.
+
+    Attributes:
+        shows_messages: whether the trace says what became of messages.
+    """
+
+    def __init__(self, rows: Sequence[Row], captions: Captions) -> None:
+        self.shows_messages = any(FATE in row for row in rows)
+        self._rows = rows
+        self._captions = captions
+        self._handled: set[tuple[str, int]] = set()
+        self._given_up: set[tuple[str, int]] = set()
+        self._in_logs: dict[tuple[str, int, int], str] = {}
+
+    def order(self) -> tuple[str, ...]:
+        """Participants from left to right; clients stand before nodes."""
+        if self._captions.order:
+            return tuple(dict.fromkeys(self._captions.order))
+        clients = dict.fromkeys(self._captions.client(row) for row in self._rows if row["client"])
+        nodes = dict.fromkeys(sorted(self._captions.node(row) for row in self._rows if row["node"]))
+        return (*(client for client in clients if client not in nodes), *nodes, "?")
+
+    def steps(self) -> tuple[tuple[Event, ...], ...]:
+        """The events of each step; where messages are shown, an answer that comes at once belongs to its request."""
+        steps: list[tuple[Event, ...]] = []
+        for number, row in enumerate(self._rows):
+            drawn = tuple(self._events(row))
+            if number and self._continues(self._rows[number - 1], row):
+                steps[-1] += drawn
+            else:
+                steps.append(drawn)
+        return tuple(steps)
+
+    def _continues(self, before: Row, row: Row) -> bool:
+        if not self.shows_messages:
+            return False
+        if row.get(FATE) in _ANSWERS:
+            known = row["message"] < 0 or (row["client"], row["message"]) in self._handled
+            return bool(known and (before["client"], before["node"]) == (row["client"], row["node"]))
+        return bool(row["api"] == "ClientFetched" and row["client"] == before["client"])
+
+    def _events(self, row: Row) -> Iterator[Event]:
+        client, node = self._captions.client(row), self._captions.node(row)
+        match row.get(FATE):
+            case None:
+                yield from self._step(row, client, node)
+            case Fate.REMARK:
+                yield Note(node or client, row["api"])
+            case Fate.GIVEN_UP:
+                self._given_up.add((row["client"], row["message"]))
+                yield Note(client, f"waits no longer for the answer to {self._request(row)}")
+            case Fate.LOST:
+                yield DrawnMessage(client, node, self._request(row), Mark.LOST)
+            case Fate.SAID | Fate.REFUSED as fate:
+                yield DrawnMessage(client, node, row["api"], Mark.REFUSED if fate == Fate.REFUSED else Mark.PLAIN)
+            case fate:
+                if row["message"] >= 0 and (row["client"], row["message"]) not in self._handled:
+                    yield DrawnMessage(client, node, self._request(row))  # its node left no step
+                refused = Mark.REFUSED if row["error"] > 0 else Mark.PLAIN
+                yield DrawnMessage(node, client, answer_text(row), Mark.LOST if fate == Fate.ANSWER_LOST else refused)
+
+    def _step(self, row: Row, client: str, node: str) -> Iterator[Event]:
+        text, mark, state = self._request(row), self._mark(row), left(row)
+        if client and node and client != node and self.shows_messages and row["message"] >= 0:
+            yield DrawnMessage(client, node, text, mark)
+            state = "; ".join(filter(None, (decided_by(row), state)))
+        elif client and node and client != node:
+            yield DrawnMessage(client, node, f"{text} → {answered(row)}", Mark.REFUSED if row["error"] > 0 else mark)
+        else:
+            failed = answered(row) if row["error"] > 0 or decided_by(row) else ""
+            yield Note(node or client or "?", _words(text, f"→ {failed}" if failed else ""))
+        if state:
+            yield Note(node or client or "?", state)
+
+    def _mark(self, row: Row) -> Mark:
+        """Whether the same sending was handled before, or comes when nobody waits for its answer any more."""
+        sending = row["client"], row["message"]
+        again, late = sending in self._handled, sending in self._given_up
+        if row["message"] >= 0:
+            self._handled.add(sending)
+        return Mark.AGAIN if again else Mark.LATE if late else Mark.PLAIN
+
+    def _request(self, row: Row) -> str:
+        return _words(row["api"], request_text(row, self._records(row)))
+
+    def _records(self, row: Row) -> str:
+        """Names of the records that a step is about: those of their writer, or those at the same place in the log."""
+        place = (row["topic"], row["partition"], row["first_offset"])
+        numbers = range(row["first_record"], row["first_record"] + max(1, row["record_count"]))
+        found = [self._captions.records.get((row["writer"], number), "") for number in numbers]
+        named = ", ".join(filter(None, found))
+        if row["api"] == "ReplicaFetch":
+            named = self._in_logs.get(place, "")
+        elif row["appended"]:
+            self._in_logs[place] = named
+        return named
+
+
+def request_text(row: Row, records: str = "") -> str:
+    """What a step asked for, in a few words; `records` names those that it is about."""
     if row["origin"] >= 0:
-        return _words(_partition(row), _kind(row), _identity(row), _sequences(row))
+        return _words(_partition(row), records or _kind(row), _identity(row), _sequences(row))
     outcome = ("commit" if row["committed"] else "abort") if row["api"] == Api.END_TXN else ""
     offset = f"offset {row['offset']}" if row["offset"] >= 0 else ""
-    return _words(row["transactional_id"], _identity(row), _partition(row), outcome, offset)
+    passed_over = "passed over" if row["api"] == "ClientFetched" and not row["delivered"] else ""
+    about = _words(row["transactional_id"], _identity(row), _partition(row), outcome, offset)
+    return _words(about, _replicas(row), records, passed_over)
 
 
 def answered(row: Row) -> str:
     """What was answered: error, offset or identity, and the branch of the decision that should have decided."""
-    offset = f"at {row['first_offset']}" if row["first_offset"] >= 0 else ""
-    handed = f"{row['reply_producer_id']}/{row['reply_epoch']}" if row["reply_producer_id"] >= 0 else ""
     branch = decided_by(row)
-    return _words(_name(ErrorCode, row["error"]), offset, handed, f"[{branch}]" if branch else "")
+    return _words(answer_text(row), f"[{branch}]" if branch else "")
+
+
+def answer_text(row: Row) -> str:
+    """The answer itself."""
+    offset = f"at {row['first_offset']}" if row["first_offset"] >= 0 else ""
+    nothing = "nothing" if row["api"] == "ConsumerFetch" and not row["batch_count"] and not row["error"] else ""
+    handed = f"{row['reply_producer_id']}/{row['reply_epoch']}" if row["reply_producer_id"] >= 0 else ""
+    return _words(_name(ErrorCode, row["error"]), offset, handed, nothing)
 
 
 def decided_by(row: Row) -> str:
     """Name of the branch that decides the step; empty where no decision is about it."""
+    if row["verification_refused"] or row["profile"] not in PROFILES:
+        return ""
     if row["origin"] >= 0:
         return names(PROFILES[row["profile"]])[append_judge(row["profile"])(row)[0]]
-    if is_coordinators(row):
+    if is_coordinators(row) and row["error"] not in _NOT_DECIDED:
         branch = coordinator_judge(row["api"], row["profile"], row["transaction_version"])(row)[0]
         return branch_names(row["api"])[branch]
     return ""
@@ -61,28 +216,27 @@ def left(row: Row) -> str:
     return "; ".join(filter(None, (_transaction(row), _entry(row), _log(row, changed))))
 
 
-def _events(row: Row, again: bool) -> Iterator[Event]:
-    client, node = row["client"], row["node"]
-    text = _words(row["api"], request_text(row))
-    if client and node and client != node:
-        mark = Mark.REFUSED if row["error"] > 0 else Mark.AGAIN if again else Mark.PLAIN
-        yield DrawnMessage(client, node, f"{text} → {answered(row)}", mark)
-        state = left(row)
-    else:
-        failed = answered(row) if row["error"] > 0 or decided_by(row) else ""
-        yield Note(node or client or "?", _words(text, f"→ {failed}" if failed else ""))
-        state = left(row)
-    if state:
-        yield Note(node or client or "?", state)
-
-
-def _copies(rows: Iterable[Row]) -> Iterator[bool]:
-    """For each step, whether the same sending was handled before."""
-    seen: set[tuple[str, int]] = set()
-    for row in rows:
-        sending = row["api"], row["message"]
-        yield sending in seen and row["message"] >= 0
-        seen.add(sending)
+def _replicas(row: Row) -> str:
+    """What brokers and controllers decide about replicas."""
+    broker = f"broker {row['broker']}" if row["broker"] >= 0 else ""
+    match row["api"]:
+        case "LeaderElection" if row["elected"] < 0:
+            return "finds no replica that may lead"
+        case "LeaderElection":
+            how = "not in sync" if row["elected_uncleanly"] else row["election"]
+            return f"broker {row['elected']} leads, leader epoch {row['leader_epoch_after']} ({how})"
+        case "AlterPartition":
+            return f"of {broker}: {row['proposed_size']} in sync instead of {row['insync_size']}"
+        case "ReplicaLagCheck":
+            return f"{broker} lags (replica.lag.time.max.ms)" if row["lagging"] else broker
+        case "BrokerFenced":
+            return f"{broker}: its session has timed out"
+        case "ReplicaTruncate" if row["truncated_to"] >= 0:
+            return f"drops from offset {row['truncated_to']} on"
+        case "ControllerElection":
+            return f"controller epoch {row['controller_epoch_after']}"
+        case _:
+            return broker
 
 
 def _partition(row: Row) -> str:
@@ -104,7 +258,9 @@ def _sequences(row: Row) -> str:
 
 
 def _identity(row: Row) -> str:
-    return f"{row['producer_id']}/{row['producer_epoch']}" if row["producer_id"] >= 0 else ""
+    if row["producer_epoch"] < 0:
+        return f"producer {row['producer_id']}" if row["producer_id"] >= 0 else ""
+    return f"{row['producer_id']}/{row['producer_epoch']}"
 
 
 def _transaction(row: Row) -> str:
@@ -112,7 +268,8 @@ def _transaction(row: Row) -> str:
         return "forgotten" if row["before_txn_state"] >= 0 else ""
     pending = f"→ {_name(TransactionState, row['after_txn_pending'])}" if row["after_txn_pending"] >= 0 else ""
     identity = f"{row['after_txn_producer_id']}/{row['after_txn_epoch']}"
-    return _words(identity, _name(TransactionState, row["after_txn_state"]), pending)
+    partitions = f"of {row['after_txn_partitions']} partitions" if row["after_txn_partitions"] > 1 else ""
+    return _words(identity, _name(TransactionState, row["after_txn_state"]), partitions, pending)
 
 
 def _entry(row: Row) -> str:

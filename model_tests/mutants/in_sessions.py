@@ -9,7 +9,7 @@ from model_tests.conform.bundled import sample, sessions_in
 from model_tests.conform.report import SessionDisagreement
 from model_tests.conform.sessions import Session
 from model_tests.conform.side_by_side import REFERENCE, disagreements
-from model_tests.mutants.defects.hunting import Planted
+from model_tests.mutants.defects.planted import Planted
 from model_tests.verify.results import PlantedDefect
 
 GROUPS: Final = ("C", "EC", "FC")

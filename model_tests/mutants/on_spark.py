@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from model_tests.check import check
 from model_tests.machines.rule_counts import Ledger
-from model_tests.mutants.defects.hunting import Patch, Planted
+from model_tests.mutants.defects.planted import Patch, Planted
 from model_tests.mutants.reference import run_once
 from model_tests.simulate import simulate
 from model_tests.traces.schema import Row

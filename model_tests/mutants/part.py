@@ -19,13 +19,14 @@ from model_tests.mutants.decisions.replayed_kills import showable, shown
 from model_tests.mutants.decisions.survivors import explained_again, survivors
 from model_tests.mutants.decisions.table import TABLE as DECISIONS
 from model_tests.mutants.decisions.table import counted, not_hunted, read
-from model_tests.mutants.defects.hunting import Planted, hunted, without_defect
+from model_tests.mutants.defects.hunting import hunted, without_defect
 from model_tests.mutants.defects.of_disk import OF_DISK
 from model_tests.mutants.defects.of_groups import OF_GROUPS
 from model_tests.mutants.defects.of_pipelines import OF_PIPELINES
 from model_tests.mutants.defects.of_replicas import OF_REPLICAS, hunt_in_replicas, true_replicas
 from model_tests.mutants.defects.of_sending import OF_SENDING, hunt_in_sending, true_sending
 from model_tests.mutants.defects.of_small_inputs import OF_SMALL_INPUTS, hunt_side_by_side
+from model_tests.mutants.defects.planted import Planted
 from model_tests.mutants.in_sessions import hunt_in_sessions
 from model_tests.mutants.in_transactions import OF_TRANSACTIONS, hunt_in_transactions, true_transactions
 from model_tests.mutants.on_spark import BROKEN, OF_THE_LOG, broken_guard

@@ -6,11 +6,11 @@ from typing import Final
 
 from model_tests.machines.rule_counts import Ledger, LedgerEntry
 from model_tests.machines.tape_runs import ANYWHERE, Terrain, run
-from model_tests.mutants.defects.hunting import Planted
 from model_tests.mutants.defects.of_append import OF_APPEND
 from model_tests.mutants.defects.of_client import OF_CLIENT
 from model_tests.mutants.defects.of_replication import OF_REPLICATION
 from model_tests.mutants.defects.of_window import OF_WINDOW
+from model_tests.mutants.defects.planted import Planted
 from model_tests.verify.results import PlantedDefect
 
 PLANTED: Final[tuple[Planted, ...]] = (*OF_APPEND, *OF_WINDOW, *OF_REPLICATION, *OF_CLIENT)

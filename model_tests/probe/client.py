@@ -15,6 +15,12 @@ from spec.vocabulary import MAX_SEQUENCE, Api
 TIMEOUT_MS: Final = 60_000
 """Of transactions."""
 
+OPEN: Final = "Ongoing"
+"""The state, as Kafka calls it, of a transaction that can time out."""
+
+TIMED_OUT: Final = "CompleteAbort"
+"""The state in which it is then."""
+
 WRONG_ACKS: Final = 2
 """No number of replicas that can be waited for."""
 
@@ -99,6 +105,8 @@ class ClientKnowledge:
                 return self._initialize(action, version)
             case script.EXHAUST:
                 return self._exhaust(action)
+            case script.AWAIT:
+                return {"transactional_id": action.who, "states": [TIMED_OUT]}
             case Api.OFFSET_COMMIT:
                 generation, member = self._claim(action)
                 offsets = dict.fromkeys(_named(action), action.offset)
@@ -131,13 +139,10 @@ class ClientKnowledge:
             self._next[place] = (batch["base_sequence"] + batch["record_count"]) % (MAX_SEQUENCE + 1)
 
     def _produce(self, action: ScriptAction) -> dict[str, Any] | None:
-        """A batch, or two for the partitions of one leader.
-
-        What acks a batch of a transaction has is found out after its partition was added, so it has those of a client.
-        """
+        """A batch, or two for the partitions of one leader."""
         about = {
             "transactional_id": action.who if action.transactional and action.who.startswith("t") else None,
-            "acks": WRONG_ACKS if action.ill == script.ACKS and not action.transactional else -1,
+            "acks": WRONG_ACKS if action.ill == script.ACKS else -1,
         }
         if not action.both:
             batch = self._batch(action)
@@ -198,7 +203,7 @@ class ClientKnowledge:
         expected = (-1, -1) if known is None else known
         return {
             "transactional_id": action.who,
-            "timeout": 0 if action.ill == script.NO_TIMEOUT else TIMEOUT_MS,
+            "timeout": 0 if action.ill == script.NO_TIMEOUT else action.timeout_ms or TIMEOUT_MS,
             "producer_id": expected[0],
             "producer_epoch": -1 if action.ill == script.HALF else expected[1],
         }

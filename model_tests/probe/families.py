@@ -7,6 +7,8 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from model_tests.probe.script import (
+    AWAIT,
+    BRIEF_MS,
     COPY,
     EXHAUST,
     IDEMPOTENT,
@@ -14,6 +16,7 @@ from model_tests.probe.script import (
     ILL_INITIALIZED,
     JOIN,
     NEWEST,
+    PARTITIONS,
     SETTLE,
     Script,
     ScriptAction,
@@ -81,7 +84,7 @@ class _Draw:
 
     def copy(self, of: Sequence[ScriptAction]) -> Iterator[ScriptAction]:
         """A late copy of one of these."""
-        sendable = [each for each in of if each.api not in (COPY, SETTLE, JOIN)]
+        sendable = [each for each in of if each.api not in (COPY, SETTLE, JOIN, AWAIT)]
         if sendable:
             yield self.action(COPY, original=self.random.choice(sendable).key)
 
@@ -124,6 +127,13 @@ def _appends(draw: _Draw, implicit: bool) -> Iterator[ScriptAction]:
                 found = [draw.fetch()]
         made += found
         yield from found
+    yield from _all_read(draw, committed_only=False)
+
+
+def _all_read(draw: _Draw, *, committed_only: bool) -> Iterator[ScriptAction]:
+    """Both partitions are read from their beginning."""
+    for number in range(PARTITIONS):
+        yield draw.action(Api.FETCH, partition=number, committed_only=committed_only)
 
 
 def _ill_formed(draw: _Draw, batch: ScriptAction) -> ScriptAction:
@@ -251,7 +261,7 @@ def _transactions(draw: _Draw, implicit: bool) -> Iterator[ScriptAction]:
         found = list(_transaction(draw, who, implicit) if draw.happens(0.6) else _odd(draw, who, made))
         made += found
         yield from found
-    yield draw.action(Api.FETCH, partition=0, committed_only=True)
+    yield from _all_read(draw, committed_only=True)
 
 
 def _reads(draw: _Draw, implicit: bool) -> Iterator[ScriptAction]:
@@ -264,8 +274,7 @@ def _reads(draw: _Draw, implicit: bool) -> Iterator[ScriptAction]:
         yield draw.fetch()
         if draw.happens(0.5):
             yield draw.fetch()
-    yield draw.action(Api.FETCH, partition=0, committed_only=True)
-    yield draw.action(Api.FETCH, partition=1, committed_only=True)
+    yield from _all_read(draw, committed_only=True)
 
 
 def _groups(draw: _Draw, implicit: bool) -> Iterator[ScriptAction]:
@@ -379,7 +388,39 @@ def _raced(draw: _Draw, *, fetches: bool = True) -> ScriptAction:
     return draw.fetch()
 
 
+def _timeouts(draw: _Draw, implicit: bool) -> Iterator[ScriptAction]:
+    """A transaction that times out, with another one beside it or not, and what comes after it."""
+    made = [draw.action(Api.INIT_PRODUCER_ID, who="t0", timeout_ms=BRIEF_MS)]
+    beside = draw.happens(0.5)
+    made += [draw.action(Api.INIT_PRODUCER_ID, who="t1")] if beside else []
+    for who in ("t0", "t1") if beside else ("t0",):
+        batch = replace(draw.produce(who, transactional=True, wrong=0), both=draw.happens(0.3))
+        if not implicit:
+            made.append(
+                replace(draw.action(Api.ADD_PARTITIONS_TO_TXN, who=who, partition=batch.partition), both=batch.both)
+            )
+        made.append(batch)
+    yield from made
+    yield draw.action(AWAIT, who="t0")
+    for _ in range(draw.random.randint(2, 5)):
+        if draw.happens(0.5):
+            yield from _odd(draw, "t0", made)
+        else:
+            yield from _transaction(draw, "t0", implicit)
+    if beside:
+        yield _end(draw, "t1", 0.0)
+    yield from _all_read(draw, committed_only=True)
+
+
 DRAWS: Final = MappingProxyType(
-    {"A": _appends, "B": _transactions, "C": _groups, "D": _reads, "R": _races, "X": _exhausted}
+    {
+        "A": _appends,
+        "B": _transactions,
+        "C": _groups,
+        "D": _reads,
+        "R": _races,
+        "T": _timeouts,
+        "X": _exhausted,
+    }
 )
 """By the family of sessions."""

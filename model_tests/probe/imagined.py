@@ -18,10 +18,10 @@ from model_tests.conform.recorded_requests import request_of, resolved
 from model_tests.conform.sessions import DEFAULT_SEGMENT_BYTES, SessionStep, step_of
 from model_tests.conform.side_by_side import MakeSide
 from model_tests.conform.symbols import Symbols
-from model_tests.probe.client import Sent, knowledge_of, recorded_api
+from model_tests.probe.client import OPEN, Sent, knowledge_of, recorded_api
 from model_tests.probe.names import GROUP, OFFSETS_TOPIC, TOPIC, SessionNames
 from model_tests.probe.observing import STABLE_SINCE, Level
-from model_tests.probe.script import COPY, EXHAUST, JOIN, PARTITIONS, SETTLE, Script, ScriptAction
+from model_tests.probe.script import AWAIT, COPY, EXHAUST, JOIN, PARTITIONS, SETTLE, Script, ScriptAction
 from model_tests.probe.target import TopicInfo
 from model_tests.probe.versions import Announced, version_of
 from spec.versions import Profile
@@ -93,6 +93,10 @@ class ImaginedBroker:
         if action.api == EXHAUST:
             bumps = self._client.request(action, 0)
             return None if bumps is None else Sent(place, EXHAUST, 0, bumps, {})
+        if action.api == AWAIT:
+            known, awaited = self._side.seen().transactions.get(action.who), self._client.request(action, 0)
+            shown = level_under(self._profile) is Level.FULL and known is not None and known.state == OPEN
+            return Sent(place, AWAIT, 0, awaited, {}) if awaited and shown else None
         if action.api in RECORDER:
             instance = {"group_instance_id": action.instance or None} if action.api == JOIN else {}
             return Sent(place, action.api, 0, RECORDER[action.api] | instance, {})
@@ -107,7 +111,8 @@ class ImaginedBroker:
         if action.api == COPY:
             step["replay_of"] = sent.place
         self._origins.append(self._origins[sent.place] if action.api == COPY else len(self._origins))
-        requested = request_of(sent.api, SessionFields(IMAGINED, step), self._origins[-1])
+        unseen: dict[str, Any] = {"after": {"producers": {}}} if sent.api == AWAIT else {}
+        requested = request_of(sent.api, SessionFields(IMAGINED, step | unseen), self._origins[-1])
         answer = self._side.answer(resolved(requested, self._symbols.number, self._symbols.member))
         seen = self._side.seen()
         self._meet(answer, seen)
@@ -117,7 +122,7 @@ class ImaginedBroker:
         step["after"] = self._after(seen)
         if action.api == JOIN:
             self._client.joined = True
-        elif action.api != SETTLE:
+        elif action.api not in (SETTLE, AWAIT):
             self._client.take(action, sent, step["response"])
         whole = self._asked.keys() >= {"producers", "offsets"}
         return step_of(SessionFields(IMAGINED, step), self._origins[-1], self._profile, whole=whole)

@@ -6,12 +6,12 @@ from itertools import permutations
 from typing import Any, Final, NamedTuple
 
 from model_tests.conform.side_by_side import MakeSide, StepComparison
-from model_tests.probe.client import JOINED, Sent
+from model_tests.probe.client import JOINED, OPEN, TIMED_OUT, TIMEOUT_MS, Sent
 from model_tests.probe.judging import LIVE, LiveJudge
 from model_tests.probe.names import GROUP, TOPIC, SessionNames
 from model_tests.probe.observing import Level, NotObservable, Observer
-from model_tests.probe.played import COMPLETING, PATIENT, UNREADY, Patience, PlayedSession, SessionEnded
-from model_tests.probe.script import COPY, EXHAUST, JOIN, SETTLE, Script, ScriptAction
+from model_tests.probe.played import COMPLETING, OVERTAKEN, PATIENT, UNREADY, Patience, PlayedSession, SessionEnded
+from model_tests.probe.script import AWAIT, BRIEF_MS, COPY, EXHAUST, JOIN, SETTLE, Script, ScriptAction
 from model_tests.probe.session_clients import UNREADY_S, SessionClients
 from model_tests.probe.target import PAUSE_S, TRANSIENT, NodeRequest, Target, attempts, name_of
 from spec.versions import Profile
@@ -25,6 +25,9 @@ UNSEEN_END_S: Final = 0.1
 
 BATCHED: Final = ("INVALID_TXN_STATE", "TRANSACTION_ABORTABLE")
 """The names of the error of a verification that requests of other clients may decide between."""
+
+WITHIN: Final = 0.8
+"""The share of a timeout within which a session has done what comes before it."""
 
 CONCURRENT: Final = ErrorCode.CONCURRENT_TRANSACTIONS.name
 
@@ -90,6 +93,8 @@ class Player:
         self._owing: dict[str, set[str]] = {}
         self._completing: set[str] = set()
         self._offsets: Mapping[str, Any] = {}
+        self._transactions: Mapping[str, Any] = {}
+        self._within: dict[str, float] = {}
 
     def play(self) -> PlayedSession:
         """Play the script to its end, or to the first step that differs.
@@ -141,6 +146,9 @@ class Player:
         if action.api == JOIN:
             self._join(action)
             return
+        if action.api == AWAIT:
+            self._await_timeout(action)
+            return
         sent = self._asker.prepared(action, self._judge.place)
         if sent is None:
             return
@@ -157,6 +165,8 @@ class Player:
         """Learn from the answer, wait for what it set under way, record and judge."""
         step = self._step(action, sent, answer)
         self._asker.client.take(action, sent, answer)
+        if sent.api == Api.INIT_PRODUCER_ID:
+            self._limit(str(sent.request["transactional_id"]), sent.request["timeout"])
         if action.racy:
             self._unsettled = True
             self._record(action, {**step, "racy": True}, observed=False)
@@ -179,6 +189,24 @@ class Player:
         response = {**_error(joined["error_code"]), "member": JOINED, "generation": joined["generation"]}
         request = {"group": GROUP, "group_instance_id": action.instance or None}
         self._record(action, {"api": JOIN, "version": 0, "request": request, "response": response}, observed=True)
+
+    def _await_timeout(self, action: ScriptAction) -> None:
+        """Wait until the coordinator has aborted a transaction, if one is seen to be open."""
+        request = self._asker.client.request(action, 0)
+        if request is None or self._transactions.get(action.who, {}).get("state") != OPEN:
+            return
+        for _ in attempts(self._patience.times_out_s, pause_s=PAUSE_S):
+            state = self._observed() or {}
+            if state["transactions"][action.who].get("state") == TIMED_OUT:
+                break
+        self._limit(action.who, BRIEF_MS)
+        self._record(action, {"api": AWAIT, "version": 0, "request": request, "response": _error(0)}, observed=True)
+
+    def _limit(self, who: str, timeout_ms: int) -> None:
+        """What follows has to be done before a transaction of this id times out."""
+        self._within.pop(who, None)
+        if 0 < timeout_ms < TIMEOUT_MS:
+            self._within[who] = time.monotonic() + timeout_ms / 1_000 * WITHIN
 
     def _exhaust(self, action: ScriptAction, sent: Sent) -> None:
         """Bump the epoch until it is the last one; an answer that is no bump is a step of its own."""
@@ -227,7 +255,7 @@ class Player:
             if not Observer.is_under_way(state):
                 break
         self._unsettled = False
-        self._offsets = (state or {}).get("offsets", {})
+        self._note_state(state or {})
         return state
 
     def _observed(self) -> dict[str, Any] | None:
@@ -298,7 +326,12 @@ class Player:
             step: what came of it.
             observed: the state after it belongs to it.
             seen: what was answered to the requests that ask for the state, if they followed at once.
+
+        Raises:
+            SessionEnded: a transaction may have timed out in the meantime.
         """
+        if any(time.monotonic() > until for until in self._within.values()):
+            raise SessionEnded(OVERTAKEN)
         states: Iterator[dict[str, Any] | None] = self._states(seen) if observed else iter((None,))
         state = next(states)
         found = self._judge.record(action.key, step if state is None else {**step, "after": state})
@@ -330,8 +363,11 @@ class Player:
             return None
         if Observer.is_under_way(state):
             return None
-        self._offsets = state.get("offsets", {})
+        self._note_state(state)
         return state
+
+    def _note_state(self, state: Mapping[str, Any]) -> None:
+        self._offsets, self._transactions = state.get("offsets", {}), state.get("transactions", {})
 
     def _end_if_completing(self, step: Mapping[str, Any]) -> None:
         """A refusal because of the transaction before shows nothing where its completion cannot be seen."""
@@ -344,7 +380,7 @@ def _racing(actions: Sequence[ScriptAction]) -> Sequence[ScriptAction]:
     """The first action, with those after it that are sent at the same time over other connections."""
     lanes = [actions[0].lane]
     for action in actions[1:]:
-        if action.lane in lanes or not action.lane or action.api in (SETTLE, JOIN, EXHAUST):
+        if action.lane in lanes or not action.lane or action.api in (SETTLE, JOIN, EXHAUST, AWAIT):
             break
         lanes.append(action.lane)
     return actions[: len(lanes)]

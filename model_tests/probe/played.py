@@ -14,14 +14,16 @@ class Patience(NamedTuple):
     Attributes:
         settles_s: while markers are owed of a transaction that the specification completes.
         agrees_s: otherwise; a broker shows some of its state only a moment later.
+        times_out_s: until a coordinator aborts a transaction past its timeout: it looks for one every 10 s by default.
     """
 
     settles_s: float = 30.0
     agrees_s: float = 2.0
+    times_out_s: float = 40.0
 
 
 PATIENT: Final = Patience()
-HASTY: Final = Patience(1.5, 0.5)
+HASTY: Final = Patience(1.5, 0.5, 16.0)
 """For sessions that are played to see again what a patient one has shown."""
 
 UNREADY: Final = "a leader or coordinator was not ready"
@@ -29,6 +31,7 @@ MET: Final = "two connections raced, and one request met the other under way, wh
 COMPLETING: Final = "the transaction before may not have been complete, which this broker does not show"
 UNRECORDED: Final = "the answer cannot be written as a session"
 FORBIDDEN: Final = "this client is not authorized to send"
+OVERTAKEN: Final = "the session took so long that its transaction may have timed out"
 SLOW_EPOCHS: Final = "the epochs did not run out in time"
 
 

@@ -91,7 +91,7 @@ def _plain(action: ScriptAction) -> ScriptAction:
 
 
 def _ordinary(action: ScriptAction) -> ScriptAction:
-    return replace(action, stranger=False, generation=0, instance="", ill="")
+    return replace(action, stranger=False, generation=0, instance="", ill="", timeout_ms=0)
 
 
 def _of_itself(action: ScriptAction) -> ScriptAction:

@@ -9,7 +9,7 @@ from model_tests.common.addresses import addresses_of
 from model_tests.common.reports import BadInput
 from model_tests.probe.connection import BrokerFailure
 from model_tests.probe.covering import reachable
-from model_tests.probe.directed import DIRECTED, directed
+from model_tests.probe.directed import directed
 from model_tests.probe.distinguishing import distinguishes, runs_out
 from model_tests.probe.families import DRAWS, drawn
 from model_tests.probe.fingerprint import Fingerprint, fingerprint_of, guessed, held_against, may_be, under_feature
@@ -30,8 +30,8 @@ from spec.versions import NEWEST, PROFILES, Profile
 FINGERPRINTS: Final = 4
 """Sessions of each of the families by which a release is found, beside the probing sessions."""
 
-LONG: Final = "X"
-"""The family whose sessions take long: they are drawn only where no other is."""
+LONG: Final = ("T", "X")
+"""The families whose sessions take long: they are drawn only where no other is."""
 
 FINGERPRINTED: Final = ("A", "B", "C")
 FAILURES: Final = 3
@@ -159,11 +159,13 @@ class _Run:
 
     def _probing(self) -> Iterator[Script]:
         """The directed sessions, and the probing ones: those that take long if they distinguish a neighbour."""
-        yield from directed() if DIRECTED in self._options.families else ()
+        leading = [script for script in directed() if script.family in self._options.families]
+        yield from (script for script in leading if script.family not in LONG)
         for probe in probes():
             distinguishes = any(distinction.release == self._profile.name for distinction in probe.distinctions)
             if probe.script.family in self._options.families and (distinguishes or not runs_out(probe.script)):
                 yield probe.script
+        yield from (script for script in leading if script.family in LONG)
 
     def run(self, confirm: Confirm) -> ProbeReport:
         """Play, and remove what was made, whatever happens."""
@@ -214,7 +216,7 @@ class _Run:
 
     def _scripts(self) -> Iterator[tuple[str, int]]:
         """Families in turn, each with seeds of its own."""
-        families = [family for family in self._options.families if family != LONG] or list(self._options.families)
+        families = [family for family in self._options.families if family not in LONG] or list(self._options.families)
         return zip(cycle(families), (self._options.seed + n // len(families) for n in count()), strict=False)
 
     def _play_one(self, script: Script) -> None:

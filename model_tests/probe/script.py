@@ -12,6 +12,9 @@ JOIN: Final = "_JoinSync"
 EXHAUST: Final = "_BumpEpochs"
 """InitProducerId as often as it takes to hand out the last epoch of a client."""
 
+AWAIT: Final = "_AwaitState"
+"""The coordinator aborts a transaction whose timeout has passed."""
+
 MARKER: Final = "a marker"
 EMPTY: Final = "without records"
 DOUBLED: Final = "twice in one request"
@@ -34,6 +37,9 @@ IDEMPOTENT: Final = "p0"
 """A producer without a transactional id."""
 
 PARTITIONS: Final = 2
+BRIEF_MS: Final = 4_000
+"""A timeout of a transaction that a session waits for: it does all before within it."""
+
 NEWEST: Final = 0.999
 """Which of the versions of a request is sent: a share of them, oldest first."""
 
@@ -44,7 +50,7 @@ class ScriptAction:
 
     Attributes:
         key: its number in the script as it was drawn, by which a copy names its original; shrinking keeps it.
-        api: Kafka's name of the request, or `copy`, `_Settle`, `_JoinSync`.
+        api: Kafka's name of the request, or `copy`, `_Settle`, `_JoinSync`, `_AwaitState`.
         who: the transactional id, or the producer without one; empty where none is named.
         of: whose identity the request has, where it is not that of `who`; of the second batch, if there are two.
         both: both partitions are named: of a Produce there are two batches, one for each.
@@ -62,6 +68,7 @@ class ScriptAction:
         stranger: it comes from a member that the group does not know.
         generation: that it names, counted from the member's.
         instance: name of the static member that joins, or that a transactional commit names; empty for none.
+        timeout_ms: of the transactions of the id that is initialized, 0 for one that no session reaches.
         ill: what is wrong with the form of the request, of `ILL` or `ILL_INITIALIZED`; empty for nothing.
         marker_epoch: coordinator epoch of a marker, counted from that of the markers before.
         version: which of the versions, as a share of those that the broker has.
@@ -91,6 +98,7 @@ class ScriptAction:
     stranger: bool = False
     generation: int = 0
     instance: str = ""
+    timeout_ms: int = 0
     ill: str = ""
     marker_epoch: int = 0
     version: float = NEWEST
@@ -111,6 +119,7 @@ class ScriptAction:
             Api.END_TXN: f"{self.who}: end {'commit' if self.commits else 'abort'}",
             Api.WRITE_TXN_MARKERS: f"marker {'COMMIT' if self.commits else 'ABORT'} of {self.who} to {self.partition}",
             EXHAUST: f"{self.who}: InitProducerId until only {-self.epoch} epochs are left",
+            AWAIT: f"the transaction of {self.who} times out",
             JOIN: f"a member joins{f' as {self.instance}' if self.instance else ''}",
             Api.FETCH: f"fetch {self.partition} {'read_committed' if self.committed_only else 'read_uncommitted'}",
         }
@@ -125,6 +134,7 @@ class ScriptAction:
             _relative("generation", self.generation): self.generation,
             f"instance {self.instance}": self.instance and self.api != JOIN,
             f"{self.ill}": self.ill,
+            f"timeout {self.timeout_ms} ms": self.timeout_ms,
             "verifies": self.verifies,
             "by a broker": self.by_broker and not self.verifies,
         }

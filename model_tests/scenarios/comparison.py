@@ -4,8 +4,14 @@ from typing import Final
 
 from model_tests.scenarios.coordinators import ID, opened
 from model_tests.scenarios.scenario import Facts, scenario
-from model_tests.scenarios.transaction_stage import T0, T1, OfTransactions, TransactionStage, is_marker_for
-from model_tests.scenarios.transaction_words import coordinator
+from model_tests.scenarios.transaction_stage import (
+    T0,
+    T1,
+    OfTransactions,
+    TransactionStage,
+    coordinator,
+    is_marker_for,
+)
 from reference.log.partition import READ_UNCOMMITTED
 from reference.world.transaction_shape import TransactionShape
 

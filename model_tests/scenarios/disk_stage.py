@@ -1,4 +1,4 @@
-"""The stage of a broker that crashes and restarts over one partition's directory, with an idempotent producer."""
+"""A broker that crashes and restarts over one partition's directory, with an idempotent producer."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,8 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from model_tests.diagrams.events import Event, Mark
-from model_tests.scenarios.storyboard import Storyboard
+from model_tests.monitor.story import Columns, Story
 from reference.errors import Refusal
 from reference.log import file_names
 from reference.log.batch import value_batch
@@ -17,6 +16,7 @@ from reference.log.config import DEFAULT, LogConfig
 from reference.log.damage import RepairKind
 from reference.log.disk_partition import DiskPartition
 from reference.log.reader import Placed
+from reference.recording.recorder import Fate, Recorder
 from spec.versions import NEWEST, Profile
 from spec.vocabulary import ProducerId, Timestamp
 
@@ -51,17 +51,13 @@ class DiskStage:
 
     def __init__(self, profile: Profile, config: LogConfig) -> None:
         """Nothing is on disk."""
-        self.story = Storyboard()
+        self.story = Story(Recorder(0, profile))
         self.now = Timestamp(0)
         self.partition: DiskPartition
         self._profile = profile
         self._config = config
         self._directory: Path
-
-    @property
-    def steps(self) -> tuple[tuple[Event, ...], ...]:
-        """What has happened, to be drawn."""
-        return self.story.steps
+        self._sent = 0
 
     @property
     def cast(self) -> tuple[str, ...]:
@@ -91,19 +87,15 @@ class DiskStage:
         batch = value_batch(
             [value.encode()], producer_id=PRODUCER_ID, epoch=0, base_sequence=sequence, timestamp=self.now
         )
-        requested = (PRODUCER, sequence, len(self.story.steps))
-        self.story.report(PRODUCER, BROKER, f"Produce {value}: sequence {sequence}", part_of=requested)
+        self.story.records[PRODUCER, sequence] = value
+        self._sent += 1
+        where: Columns = {"client": PRODUCER, "node": BROKER, "message": self._sent}
+        where |= {"writer": PRODUCER, "first_record": sequence}
+        answer = Fate.ANSWERED if answer_arrives else Fate.ANSWER_LOST
         try:
-            result = self.partition.append(batch)
+            return f"offset {self.story.append(where, self.partition, batch, answer=answer).first_offset}"
         except Refusal as refusal:
-            answer, mark = refusal.code.name, Mark.REFUSED
-        else:
-            known = "knows the batch, and appends nothing"
-            done = known if result.duplicate else f"appends it at offset {result.first_offset}"
-            self.story.note(BROKER, done)
-            answer, mark = f"offset {result.first_offset}", Mark.PLAIN
-        self.story.report(BROKER, PRODUCER, answer, mark if answer_arrives else Mark.LOST, requested)
-        return answer
+            return refusal.code.name
 
     def roll(self) -> None:
         """A new segment begins, and a snapshot is taken."""
@@ -131,10 +123,10 @@ class DiskStage:
         self.partition.crash()
         self._open(flushed)
         for repair in self.partition.repairs:
-            self.story.note(BROKER, f"{repair.kind} of {repair.file}: {repair.detail}")
+            self.story.remark(BROKER, f"{repair.kind} of {repair.file}: {repair.detail}")
         kept = self.partition.state.entry(PRODUCER_ID)
         known = ", ".join(str(batch.last_sequence) for batch in kept.batches)
-        self.story.note(BROKER, f"knows of the producer: {f'sequence {known}' if known else 'nothing'}")
+        self.story.remark(BROKER, f"knows of the producer: {f'sequence {known}' if known else 'nothing'}")
 
     # --- what a scenario sees -----------------------------------------------------------------------------------
 
@@ -156,7 +148,7 @@ class DiskStage:
 
     def looked_up(self, offset: int) -> dict[str, str | int]:
         """How a Fetch finds its offset: the segment, where its index says to begin, what is read from there on."""
-        self.story.report(READER, BROKER, f"Fetch from offset {offset}", part_of=offset)
+        self.story.say(READER, BROKER, f"Fetch from offset {offset}")
         segment = next(each for each in reversed(self.partition.disk.segments) if each.base_offset <= offset)
         entry = segment.index.entry_before(offset)
         begin = 0 if entry is None else entry.position
@@ -164,9 +156,9 @@ class DiskStage:
         scanned = (found.batch for found in segment.found_from(begin) if isinstance(found, Placed))
         passed = sum(1 for _ in takewhile(lambda found: found != batch, scanned))
         name = segment.path(file_names.LOG).name
-        self.story.note(BROKER, f"opens {name}, at byte {begin} by its index; passes over {passed} batch")
+        self.story.remark(BROKER, f"opens {name}, at byte {begin} by its index; passes over {passed} batch")
         record = "".join((each.value or b"").decode() for each in batch.records())
-        self.story.report(BROKER, READER, record, part_of=offset)
+        self.story.say(BROKER, READER, record)
         return {"segment": name, "scan begins at byte": begin, "batches passed over": passed, "record": record}
 
     def repaired(self, kind: RepairKind) -> list[str]:

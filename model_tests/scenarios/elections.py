@@ -3,14 +3,13 @@
 from dataclasses import replace
 from typing import Final
 
-from model_tests.diagrams.events import Mark
 from model_tests.scenarios.producer_stage import broker
-from model_tests.scenarios.replicas_drawn import CONTROLLER
-from model_tests.scenarios.replicas_stage import STEP_MS, OfReplicas, ReplicasStage
+from model_tests.scenarios.replicas_stage import CONTROLLER, STEP_MS, OfReplicas, ReplicasStage
 from model_tests.scenarios.replication import LAG_MS, LEADER_ALONE, TRIO
 from model_tests.scenarios.scenario import Facts, scenario
 from reference.errors import Refusal
 from spec.versions import KAFKA_2_5, KAFKA_2_7, NEWEST
+from spec.vocabulary import ErrorCode
 
 
 @scenario(
@@ -38,7 +37,6 @@ def leader_fails(stage: ReplicasStage) -> Facts:
     lost = stage.send("b")
     stage.arrives(*lost)
     stage.broker_crashes(0)
-    stage.story.remark(broker(0), "is killed")
     stage.notices(slow=(1,))
     leads = stage.leader
     stage.settle()
@@ -92,8 +90,8 @@ Another leads by the time it continues, and it does not know so. It takes what i
 def zombie_leader(stage: ReplicasStage) -> Facts:
     """A producer that knows no better sends to the former leader."""
     stage.stands_still(0)
-    stage.story.remark(broker(0), "continues, and does not know of its successor")
     stage.broker_resumes(0)
+    stage.story.remark(broker(0), "does not know of its successor")
     stage.arrives(*stage.send("a"))
     leading = [broker(node.number) for node in stage.nodes if node.broker.replicas[0].leadership is not None]
     has = stage.log_of(0)
@@ -140,17 +138,16 @@ def zombie_leader(stage: ReplicasStage) -> Facts:
 def zombie_proposal(stage: ReplicasStage) -> Facts:
     """The zombie's followers have not fetched from it for a long time."""
     stage.broker_pauses(0)
-    stage.story.remark(broker(0), "stands still")
     stage.passes(LAG_MS + STEP_MS)
-    stage.story.remark(broker(0), "continues, and does not know of its successor")
     stage.broker_resumes(0)
+    stage.story.remark(broker(0), "does not know of its successor")
     stage.arrives(*stage.send("a"))
     seen = len(stage.recorder.rows)
     stage.leader_checks_lag(0)
     stage.proposals_arrive()
     refused = [row for row in stage.recorder.rows[seen:] if row["api"] == "AlterPartition"]
     return {
-        "the controller answers": [stage.error_of(row) for row in refused],
+        "the controller answers": [ErrorCode(int(row["error"])).name for row in refused],
         "in sync": stage.insync,
         "acknowledged": stage.promised,
     }
@@ -190,7 +187,6 @@ def controller_fails(stage: ReplicasStage) -> Facts:
     first = stage.metadata.controller_epoch
     stage.story.remark(CONTROLLER, "fails")
     stage.broker_crashes(0)
-    stage.story.remark(broker(0), "is killed")
     without = stage.leader
     stage.controller_is_elected(1)
     stage.notices()
@@ -223,8 +219,8 @@ def stale_controller(stage: ReplicasStage) -> Facts:
         stage.nodes[1].broker.learn_leader(0, late, stage.clock.now)
     except Refusal as refusal:
         outcomes["a broker answers"] = refusal.code.name
-        stage.story.report(CONTROLLER, broker(1), "LeaderAndIsr of the former controller", part_of="order")
-        stage.story.report(broker(1), CONTROLLER, refusal.code.name, Mark.REFUSED, "order")
+        stage.story.say(CONTROLLER, broker(1), "LeaderAndIsr of the former controller")
+        stage.story.say(broker(1), CONTROLLER, refusal.code.name, refuses=True)
     try:
         former.keep(0, former.metadata.partitions[0])
     except Refusal as refusal:
@@ -255,7 +251,6 @@ def controlled_shutdown(stage: ReplicasStage) -> Facts:
     stage.talk()
     before = stage.leader
     stage.broker_ends_shutdown(0)
-    stage.story.remark(broker(0), "goes")
     stage.acknowledged("b")
     stage.returns(0)
     back = stage.leader
@@ -326,7 +321,6 @@ def eligible_waits(stage: ReplicasStage) -> Facts:
     stage.stands_still(0)
     stage.stands_still(1)
     eligible = [broker(node) for node in sorted(stage.metadata.partitions[0].eligible)]
-    stage.story.remark(broker(0), "continues")
     stage.broker_resumes(0)
     stage.broker_heartbeats(0)
     stage.talk()

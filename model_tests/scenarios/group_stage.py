@@ -1,30 +1,25 @@
-"""The stage of consumer groups: workers that count words, their group, and everything between them noted."""
+"""Where consumer groups play: workers that count words, and their group."""
 
 from collections import Counter
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Final
 
-from model_tests.diagrams.events import Mark
 from model_tests.scenarios.group_words import group_answer_words, group_request_words, is_reported_of_group
-from model_tests.scenarios.noted_transactions import NotedTransactions
-from model_tests.scenarios.transaction_words import GROUPS
+from model_tests.scenarios.transaction_stage import GROUPS, TransactionScene
 from reference.client.consumer import Consumer
-from reference.client.coordinator_requests import InitProducerId
 from reference.client.group_exchange import error_of
 from reference.client.group_member import MemberSettings
 from reference.client.transaction_states import ClientState
 from reference.errors import Impossible
 from reference.network import NetworkMessage
 from reference.world.group_requests import FromMember, ToMember
-from reference.world.messages import CoordinatorCall, Request, Response
 from reference.world.pipeline_rounds import catch_up, play_pipelines
 from reference.world.pipelines import GROUP, PipelineWorld
 from reference.world.transaction_shape import TransactionShape
 from reference.world.worker import Order, WorkerRun
 from spec.versions import NEWEST, Profile
-from spec.vocabulary import ErrorCode
+from spec.vocabulary import Api, ErrorCode
 
 ROUNDS: Final = 120
 """Rounds after which what is waited for is not going to be."""
@@ -56,65 +51,31 @@ class OfGroups:
         return GroupStage(self.profile, self.shape, self.assignor)
 
 
-class GroupStage(NotedTransactions, PipelineWorld):
+class GroupStage(TransactionScene, PipelineWorld):
     """What a scenario of consumer groups is played on."""
 
     def __init__(self, profile: Profile, shape: TransactionShape, assignor: str) -> None:
         """The topics are empty."""
         super().__init__(profile, shape)
         self.assignor = assignor
+        self.story.hidden |= {Api.INIT_PRODUCER_ID, "ConsumerFetch", "ConsumerFetchAborted"}
 
-    # --- what is noted down -------------------------------------------------------------------------------------
+    # --- messages of which no step is recorded ------------------------------------------------------------------
 
     def group_receives(self, message: NetworkMessage[FromMember], leave_copy: bool = False) -> None:
         """A consumer's request arrives."""
         request = message.payload
         if is_reported_of_group(request.request):
-            exchange = (request.member, request.number)
-            self.story.report(
-                self._name_of(request), GROUPS, group_request_words(request.request), Mark.PLAIN, exchange
-            )
+            self.story.say(self._name_of(request), GROUPS, group_request_words(request.request))
         super().group_receives(message, leave_copy)
 
     def member_receives(self, message: NetworkMessage[ToMember]) -> None:
         """An answer arrives."""
         request, answer = message.payload
         if is_reported_of_group(request.request, answer):
-            mark = Mark.PLAIN if error_of(answer) in (ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED) else Mark.REFUSED
-            exchange = (request.member, request.number)
-            self.story.report(GROUPS, self._name_of(request), group_answer_words(answer), mark, exchange)
+            refuses = error_of(answer) not in (ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED)
+            self.story.say(GROUPS, self._name_of(request), group_answer_words(answer), refuses=refuses)
         super().member_receives(message)
-
-    def broker_receives(self, message: NetworkMessage[Request], leave_copy: bool = False) -> None:
-        """A request of a producer arrives; how workers came by their producer ids is not in the story."""
-        self.names |= {value: (read.record.key or b"").decode() for value, read in self.made_of.items()}
-        with self._offstage_if(message.payload):
-            super().broker_receives(message, leave_copy)
-
-    def sender_receives(self, message: NetworkMessage[Response], leave_copy: bool = False) -> None:
-        """Likewise, an answer."""
-        with self._offstage_if(message.payload.request):
-            super().sender_receives(message, leave_copy)
-
-    def _offstage_if(self, request: Request) -> AbstractContextManager[None]:
-        starts = isinstance(request.body, CoordinatorCall) and isinstance(request.body.request, InitProducerId)
-        return self.story.offstage() if starts else nullcontext()
-
-    def worker_leaves(self, worker: WorkerRun) -> None:
-        """A worker stops, and says so."""
-        self.story.remark(self.name_of(worker.instance), "stops")
-        with self.story.offstage():
-            super().worker_leaves(worker)
-
-    def worker_is_suspended(self, worker: WorkerRun) -> None:
-        """A worker stands still."""
-        self.story.remark(self.name_of(worker.instance), "stands still, and does not know it")
-        super().worker_is_suspended(worker)
-
-    def worker_resumes(self, worker: WorkerRun) -> None:
-        """It continues."""
-        self.story.remark(self.name_of(worker.instance), "continues as if nothing had been")
-        super().worker_resumes(worker)
 
     def _name_of(self, request: FromMember) -> str:
         return self.name_of(self.workers[request.member].instance)
@@ -143,12 +104,22 @@ class GroupStage(NotedTransactions, PipelineWorld):
             heartbeat_ms=1_000,
             max_poll_ms=10_000,
         )
-        return self.worker_starts(name, order, settings)
+        worker = self.worker_starts(name, order, settings)
+        self.story.participants[self.readers.name_of(worker.consumer.consumer)] = name
+        return worker
 
     def rounds(self, rounds: int) -> None:
         """For some time nothing goes wrong."""
         for turn in range(rounds):
             play_pipelines(self, turn % self.shape.nodes)
+        self._name_words()
+
+    def _name_words(self) -> None:
+        """Records of the input and of the output are called by their word."""
+        for made, read in self.made_of.items():
+            word = (read.record.key or b"").decode()
+            self.story.call(made, word)
+            self.story.call(read.record.value or b"", word)
 
     def until(self, ready: Callable[[], bool]) -> None:
         """Rounds until something is so.
@@ -164,7 +135,9 @@ class GroupStage(NotedTransactions, PipelineWorld):
 
     def catches_up(self) -> bool:
         """Everything that is committed is counted; whether it is."""
-        return catch_up(self, ROUNDS)
+        caught_up = catch_up(self, ROUNDS)
+        self._name_words()
+        return caught_up
 
     # --- what a scenario sees -----------------------------------------------------------------------------------
 
@@ -175,7 +148,8 @@ class GroupStage(NotedTransactions, PipelineWorld):
     def counted(self) -> list[str]:
         """What a read_committed reader of the output counts."""
         reader = Consumer(self.outputs)
-        for partition in self.outputs:
-            self.readers.consumer_fetches(reader, partition)
+        with self.story.offstage():
+            for partition in self.outputs:
+                self.readers.consumer_fetches(reader, partition)
         counts = Counter((each.record.key or b"").decode() for each in reader.received)
         return [f"{word}: {times}" for word, times in sorted(counts.items())]

@@ -1,4 +1,4 @@
-"""The stage of brokers that hand out producer ids, from blocks of the record that they share.
+"""Brokers that hand out producer ids, from blocks of the record that they share.
 
 They write the record themselves, as brokers do before 3.0; it is in ZooKeeper then.
 """
@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from model_tests.diagrams.events import Event, Mark
+from model_tests.monitor.story import Story
 from model_tests.scenarios.producer_stage import broker
-from model_tests.scenarios.storyboard import Storyboard
 from reference.broker.ids import BlockAllocator, BlockRecord, ProducerIdManager
 from reference.errors import Refusal
+from reference.recording.recorder import Recorder
 from reference.world.authorization import Authorizer
 from spec.versions import KAFKA_2_7
 from spec.vocabulary import Api, ErrorCode
@@ -42,8 +42,8 @@ class OfIdentities:
         return IdentitiesStage(self.first)
 
 
-class NotedBlocks(BlockAllocator):
-    """The shared record; what is read and written is noted.
+class RecordedBlocks(BlockAllocator):
+    """The shared record; what is read and written is recorded.
 
     Attributes:
         claimant: the broker that claims a block.
@@ -51,7 +51,7 @@ class NotedBlocks(BlockAllocator):
         too_late: how many claims were refused.
     """
 
-    def __init__(self, first: int, story: Storyboard) -> None:
+    def __init__(self, first: int, story: Story) -> None:
         """No block is claimed."""
         super().__init__(first)
         self.claimant = broker(0)
@@ -62,7 +62,7 @@ class NotedBlocks(BlockAllocator):
     def read(self) -> BlockRecord:
         """A broker reads the record."""
         found, meanwhile = super().read(), self.meanwhile
-        self._story.report(RECORD, self.claimant, f"version {found.version}: free from {found.first}")
+        self._story.say(RECORD, self.claimant, f"version {found.version}: free from {found.first}")
         if meanwhile is not None:
             self.meanwhile = None
             meanwhile()
@@ -71,9 +71,8 @@ class NotedBlocks(BlockAllocator):
     def write(self, read: BlockRecord, first: int) -> bool:
         """A broker writes the record, if it is still the one that was read."""
         granted = super().write(read, first)
-        self._story.report(self.claimant, RECORD, f"if version {read.version}: free from {first}", part_of=read)
-        mark = Mark.PLAIN if granted else Mark.REFUSED
-        self._story.report(RECORD, self.claimant, "written" if granted else "another version", mark, read)
+        self._story.say(self.claimant, RECORD, f"if version {read.version}: free from {first}")
+        self._story.say(RECORD, self.claimant, "written" if granted else "another version", refuses=not granted)
         self.too_late += not granted
         return granted
 
@@ -88,15 +87,10 @@ class IdentitiesStage:
 
     def __init__(self, first: int) -> None:
         """No id has been handed out."""
-        self.story = Storyboard()
-        self.record = NotedBlocks(first, self.story)
+        self.story = Story(Recorder(0, KAFKA_2_7))
+        self.record = RecordedBlocks(first, self.story)
         self.authorizer = Authorizer(TOPICS)
         self._brokers = [ProducerIdManager(self.record, KAFKA_2_7) for _ in range(BROKERS)]
-
-    @property
-    def steps(self) -> tuple[tuple[Event, ...], ...]:
-        """What has happened, to be drawn."""
-        return self.story.steps
 
     @property
     def cast(self) -> tuple[str, ...]:
@@ -113,20 +107,21 @@ class IdentitiesStage:
         """A producer asks a broker for an identity; the producer id, or the error."""
         producer, before = f"producer at {broker(node)}", self.record.claimant
         self.record.claimant = broker(node)
-        self.story.report(producer, broker(node), Api.INIT_PRODUCER_ID)
-        reported, mark = self._answer(node)
-        self.story.report(broker(node), producer, reported if mark else f"producer id {reported}", mark)
+        self.story.say(producer, broker(node), Api.INIT_PRODUCER_ID)
+        reported, error = self._answer(node)
+        text = f"producer id {reported}" if error is ErrorCode.NONE else reported
+        self.story.say(broker(node), producer, text, refuses=error is not ErrorCode.NONE)
         self.record.claimant = before
         return reported
 
-    def _answer(self, node: int) -> tuple[str, Mark]:
+    def _answer(self, node: int) -> tuple[str, ErrorCode]:
         denied = self.authorizer.check_producer_id(USER, None)
         if denied is not ErrorCode.NONE:
-            return denied.name, Mark.REFUSED
+            return denied.name, denied
         try:
-            return str(self._brokers[node].init_producer_id().producer_id), Mark.PLAIN
+            return str(self._brokers[node].init_producer_id().producer_id), ErrorCode.NONE
         except Refusal as refusal:
-            return refusal.code.name, Mark.REFUSED
+            return refusal.code.name, refusal.code
 
     def restarts(self, node: int) -> None:
         """A broker restarts, and the rest of its block is lost."""

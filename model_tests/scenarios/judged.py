@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from model_tests.diagrams.events import Ending, Sequence, participants_of
+from model_tests.diagrams.events import Ending, Sequence
+from model_tests.monitor.drawing import sequence_of
 from model_tests.scenarios.scenario import Facts, Scenario, Value
 from reference.client.transaction_states import IllegalState, ProducerFailed
 from reference.errors import Refusal
@@ -65,10 +66,9 @@ def judged(scenario: Scenario[Any]) -> ScenarioResult:
         observed = {"the run stops": str(stopped)}
     text = "; ".join(f"{about}: {in_words(value)}" for about, value in observed.items())
     title = f"{scenario.title} ({scenario.setting.words})"
-    steps = stage.steps
-    return ScenarioResult(
-        scenario, observed, Sequence(title, participants_of(steps, stage.cast), steps, Ending("", text))
-    )
+    ending = Ending("", text)
+    diagram = sequence_of(stage.story.rows, title, ending, stage.story.captions(stage.cast))
+    return ScenarioResult(scenario, observed, diagram)
 
 
 def in_words(value: Value) -> str:

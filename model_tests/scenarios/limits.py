@@ -199,7 +199,7 @@ def delayed_batch(stage: ProducerStage) -> Facts:
     first, second = stage.send("a", "b")
     stage.broker_receives(second)
     stage.answer_all()
-    stage.give_up(first)
+    stage.producer_stops_waiting(first)
     stage.send_again()
     stage.broker_receives(first)
     stage.settle(rounds=3)

@@ -1,4 +1,4 @@
-"""The stage of one partition's log on disk: what cleaning and retention leave of transactions."""
+"""One partition's log on disk: what cleaning and retention leave of transactions."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,8 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from model_tests.diagrams.events import Event
-from model_tests.scenarios.storyboard import Storyboard
+from model_tests.monitor.story import Columns, Story
 from reference.broker.marker_channel import TxnMarker, write_marker
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.consumer import Consumer
@@ -17,6 +16,7 @@ from reference.log.config import LogConfig
 from reference.log.disk_partition import DiskPartition
 from reference.log.partition import READ_COMMITTED
 from reference.log.record import Record
+from reference.recording.recorder import Recorder
 from spec.versions import NEWEST, Profile
 from spec.vocabulary import CoordinatorEpoch, Epoch, ProducerId, Sequence, Timestamp
 
@@ -53,16 +53,11 @@ class LogStage:
 
     def __init__(self, profile: Profile, config: LogConfig) -> None:
         """Nothing is on disk."""
-        self.story = Storyboard()
+        self.story = Story(Recorder(0, profile))
         self.now = Timestamp(0)
         self._profile = profile
         self._config = config
         self._sequence = 0
-
-    @property
-    def steps(self) -> tuple[tuple[Event, ...], ...]:
-        """What has happened, to be drawn."""
-        return self.story.steps
 
     @property
     def cast(self) -> tuple[str, ...]:
@@ -91,9 +86,10 @@ class LogStage:
                 timestamp=self.now,
                 transactional=True,
             )
-            partition.append(batch, guard=self._verified(partition))
+            self.story.records[PRODUCER, self._sequence] = f"{key} = {value}"
+            where: Columns = {"client": PRODUCER, "node": LOG, "writer": PRODUCER, "first_record": self._sequence}
+            self.story.append(where, partition, batch, self._verified(partition))
             self._sequence += 1
-            self.story.report(PRODUCER, LOG, f"{key} = {value}")
 
     def _verified(self, partition: DiskPartition) -> int:
         """The coordinator has agreed that the producer's transaction has the partition."""
@@ -103,7 +99,7 @@ class LogStage:
     def commit(self, partition: DiskPartition) -> None:
         """The marker of the transaction."""
         write_marker(partition, TxnMarker(PRODUCER_ID, EPOCH, True, CoordinatorEpoch(0)), 1, self.now)
-        self.story.report(PRODUCER, LOG, "COMMIT marker")
+        self.story.say(PRODUCER, LOG, "COMMIT marker")
 
     def roll(self, partition: DiskPartition) -> None:
         """A new segment begins."""
@@ -123,5 +119,5 @@ class LogStage:
             if not result.batches:
                 break
             values += [(each.record.value or b"").decode() for each in consumer.receive(T0, result)]
-        self.story.report(LOG, READER, ", ".join(values) or "nothing")
+        self.story.say(LOG, READER, ", ".join(values) or "nothing")
         return values

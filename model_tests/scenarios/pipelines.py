@@ -3,8 +3,7 @@
 from typing import Final
 
 from model_tests.scenarios.scenario import Facts, scenario
-from model_tests.scenarios.transaction_stage import T0, T1, OfTransactions, TransactionStage
-from model_tests.scenarios.transaction_words import GROUPS
+from model_tests.scenarios.transaction_stage import GROUPS, T0, T1, OfTransactions, TransactionStage
 from reference.client.consumer import Consumer
 from reference.log.partition import READ_UNCOMMITTED
 from reference.world.instances import ApplicationRun
@@ -128,7 +127,7 @@ def write_results(stage: TransactionStage, transformer: ApplicationRun, consumer
     """One result for each record."""
     stage.application_begins(transformer)
     for each in consumer.received:
-        stage.send(transformer, T1, f"f({stage.names[each.record.value or b'']})")
+        stage.send(transformer, T1, f"f({stage.story.name_of(each.record)})")
     stage.settle()
 
 
@@ -136,15 +135,16 @@ def commit_offsets(stage: TransactionStage, transformer: ApplicationRun, consume
     """Commit what was read, outside of any transaction."""
     offsets = consumer.consumed()
     stage.readers.consumer_commits(GROUP, offsets)
-    stage.story.report(stage.name_of(transformer), GROUPS, f"OffsetCommit t-0 up to {offsets[T0].offset}")
+    stage.story.say(stage.name_of(transformer), GROUPS, f"OffsetCommit t-0 up to {offsets[T0].offset}")
 
 
 def output(stage: TransactionStage) -> Facts:
     """What readers see, and what the group would read next."""
     left = Consumer([T0])
-    stage.readers.consumer_starts(left, GROUP)
-    return {
+    seen: Facts = {
         "output, read committed": stage.shows(T1),
         "output, read uncommitted": stage.read(T1, READ_UNCOMMITTED),
-        "input left": stage.fetch(left, T0),
     }
+    with stage.story.offstage():
+        stage.readers.consumer_starts(left, GROUP)
+        return {**seen, "input left": stage.fetch(left, T0)}

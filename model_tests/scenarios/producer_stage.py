@@ -1,20 +1,20 @@
-"""The stage of producers without transactions: replicas, producers, and what is under way between them."""
+"""Where producers without transactions play: replicas, producers, and what is under way between them."""
 
 from dataclasses import dataclass, field
 from typing import Final
 
-from model_tests.diagrams.events import Event, Mark
-from model_tests.scenarios.storyboard import Storyboard
+from model_tests.monitor.story import Story
 from reference.broker.ids import ProducerIdentity
-from reference.broker.produce import PartitionAnswer
 from reference.errors import Impossible
-from reference.log.batch import RecordBatch
 from reference.log.producer_state import PRODUCER_EXPIRATION_MS
 from reference.network import NetworkMessage
-from reference.simulate.cluster import SentProduce, SentReply, SimulatedCluster
+from reference.recording.recorder import FATE
+from reference.simulate.cluster import SentProduce, SimulatedCluster
 from reference.simulate.shape import Shape
+from reference.world.producer_history import producer_name
+from reference.world.replica_rows import node_name
 from spec.versions import NEWEST, Profile
-from spec.vocabulary import NO_PRODUCER_ID, ErrorCode
+from spec.vocabulary import Api, ErrorCode
 
 ACKS: Final = {-1: "all", 0: "0", 1: "1"}
 ROUNDS: Final = 60
@@ -50,30 +50,24 @@ class OfProducers:
 
 
 class ProducerStage(SimulatedCluster):
-    """A cluster in which every event is noted down; all producers write to partition 0."""
+    """A cluster whose producers all write to partition 0."""
 
     def __init__(self, profile: Profile, shape: Shape) -> None:
         """Producers that have their producer ids."""
         super().__init__(profile, shape, ordered=False)
-        self.story = Storyboard()
-        self.answers: list[str] = []
+        self.story = Story(self.recorder, participants(shape.producers, shape.nodes))
         for number, producer in enumerate(self.producers):
             if producer.needs_producer_id:
                 self.producer_asks_for_id(number)
 
     @property
-    def steps(self) -> tuple[tuple[Event, ...], ...]:
-        """What has happened, to be drawn."""
-        return self.story.steps
-
-    @property
     def cast(self) -> tuple[str, ...]:
         """Producers, then brokers."""
-        return (*map(self.name_of, range(self.shape.producers)), *map(broker, range(self.shape.nodes)))
+        return tuple(self.story.participants.values())
 
     def name_of(self, producer: int) -> str:
         """Name of a producer."""
-        return "producer" if self.shape.producers == 1 else f"producer {producer + 1}"
+        return self.story.participants[producer_name(producer)]
 
     def identity_of(self, producer: int) -> ProducerIdentity:
         """Producer id and epoch of a producer that has them."""
@@ -86,8 +80,10 @@ class ProducerStage(SimulatedCluster):
 
     def send(self, *values: str, producer: int = 0) -> list[NetworkMessage[SentProduce]]:
         """The application hands over records, each a batch of its own, and they are sent; what is under way."""
-        for value in values:
-            self.application_sends(producer, 0, (value.encode(),))
+        for name in values:
+            made = self._histories.next_values(producer, 1)
+            self.story.call(made[0], name)
+            self.application_sends(producer, 0, made)
         return self.send_again(producer)
 
     def send_again(self, producer: int = 0) -> list[NetworkMessage[SentProduce]]:
@@ -97,12 +93,6 @@ class ProducerStage(SimulatedCluster):
         while self.producers[producer].may_drain(0):
             sent.append(self.producer_sends(producer, 0))
         return sent
-
-    def give_up(self, message: NetworkMessage[SentProduce]) -> None:
-        """A producer waits no longer for an answer (request.timeout.ms); the request is still under way."""
-        request = message.payload
-        self.story.remark(self.name_of(request.producer), f"waits no longer for the answer to: {request_text(request)}")
-        self.producers[request.producer].lose(request.attempt)
 
     def answer_all(self) -> None:
         """Every answer that is under way arrives."""
@@ -143,13 +133,12 @@ class ProducerStage(SimulatedCluster):
     @property
     def log(self) -> list[str]:
         """The values in the leader's log."""
-        return [value for batch in self.partitions[0].leader.log for value in values_of(batch)]
+        return self.story.names_in(self.partitions[0].leader.log)
 
     @property
     def readable(self) -> list[str]:
         """The values that a consumer is given: those below the high watermark."""
-        result = self.partitions[0].leader.fetch(0)
-        return [value for batch in result.batches for value in values_of(batch)]
+        return self.story.names_in(self.partitions[0].leader.fetch(0).batches)
 
     @property
     def promised(self) -> list[str]:
@@ -163,100 +152,18 @@ class ProducerStage(SimulatedCluster):
 
     def _reported(self, outcome: bool) -> list[str]:
         history = [batch for producer in self.producers for _, batch in producer.history]
-        return [value.decode() for batch in history if batch.outcome is outcome for value in batch.values]
+        return [self.story.names[value] for batch in history if batch.outcome is outcome for value in batch.values]
+
+    @property
+    def answers(self) -> list[str]:
+        """What brokers have answered to each Produce."""
+        produced = (row for row in self.recorder.rows if row["api"] == Api.PRODUCE and FATE not in row)
+        return [ErrorCode(int(row["error"])).name for row in produced]
 
     @property
     def insync(self) -> list[str]:
         """The in-sync set."""
         return [broker(node) for node in sorted(self.partitions[0].insync)]
-
-    # --- what is noted down -------------------------------------------------------------------------------------
-
-    def broker_receives(self, message: NetworkMessage[SentProduce], leave_copy: bool = False) -> PartitionAnswer:
-        """A request arrives."""
-        request = message.payload
-        arrival = self._exchange(request)
-        mark = self._mark(message)
-        answer = super().broker_receives(message, leave_copy)
-        self.answers.append(answer.error.name)
-        self.story.report(self.name_of(request.producer), broker(request.node), request_text(request), mark, arrival)
-        if answer.duplicate:
-            self.story.note(broker(request.node), "knows the batch, and appends nothing")
-        elif answer.error is ErrorCode.NONE:
-            self.story.note(broker(request.node), f"appends it at offset {answer.base_offset}")
-        elif self.shape.acks == 0:
-            self.story.note(broker(request.node), answer.error.name)
-        return answer
-
-    def producer_receives(self, message: NetworkMessage[SentReply], leave_copy: bool = False) -> None:
-        """An answer arrives."""
-        self._report_answer(message.payload, Mark.PLAIN)
-        super().producer_receives(message, leave_copy)
-
-    def request_is_lost(self, message: NetworkMessage[SentProduce]) -> None:
-        """A request is lost."""
-        request = message.payload
-        self.story.report(self.name_of(request.producer), broker(request.node), request_text(request), Mark.LOST)
-        super().request_is_lost(message)
-
-    def reply_is_lost(self, message: NetworkMessage[SentReply]) -> None:
-        """An answer is lost."""
-        self._report_answer(message.payload, Mark.LOST)
-        super().reply_is_lost(message)
-
-    def follower_fetches(self, partition: int, node: int) -> None:
-        """A follower copies a batch."""
-        replicated = self.partitions[partition]
-        batch, was_insync = replicated.next_for(node), node in replicated.insync
-        super().follower_fetches(partition, node)
-        if batch is not None:
-            listed = ", ".join(values_of(batch))
-            self.story.report(broker(replicated.leader_node), broker(node), f"copies {listed}", part_of=("copy", node))
-        if not was_insync and node in replicated.insync:
-            (self.story.remark if batch is None else self.story.note)(broker(node), "is in sync again")
-
-    def follower_leaves_insync(self, partition: int, node: int) -> None:
-        """A follower leaves the in-sync set."""
-        super().follower_leaves_insync(partition, node)
-        self.story.remark(broker(node), "leaves the in-sync set (replica.lag.time.max.ms)")
-
-    def leader_fails_over(self, partition: int, node: int) -> None:
-        """The leader is another."""
-        former = self.partitions[partition].leader_node
-        super().leader_fails_over(partition, node)
-        self._report_election(former, node, "elected from the in-sync set")
-
-    def unclean_leader_election(self, partition: int, node: int) -> None:
-        """The leader is one that was not in sync."""
-        former = self.partitions[partition].leader_node
-        super().unclean_leader_election(partition, node)
-        self._report_election(former, node, "elected although it is not in sync")
-
-    def producer_state_expires(self, node: int) -> None:
-        """A broker forgets its silent producers."""
-        super().producer_state_expires(node)
-        self.story.remark(broker(node), "forgets the producer (producer.id.expiration.ms)")
-
-    def _report_election(self, former: int, node: int, how: str) -> None:
-        if former != node:
-            self.story.remark(broker(former), "fails; when it is back it drops what the new leader does not have")
-        self.story.remark(broker(node), f"leads: {how}")
-
-    def _report_answer(self, response: SentReply, mark: Mark) -> None:
-        request, reply = response
-        refused = reply.error is not ErrorCode.NONE
-        text = reply.error.name if refused else f"offset {reply.offset}"
-        mark = mark or (Mark.REFUSED if refused else Mark.PLAIN)
-        self.story.report(broker(request.node), self.name_of(request.producer), text, mark, self._exchange(request))
-
-    def _exchange(self, request: SentProduce) -> tuple[int, int]:
-        return request.producer, request.attempt.number
-
-    def _mark(self, message: NetworkMessage[SentProduce]) -> Mark:
-        if message.copy:
-            return Mark.AGAIN
-        waited_for = message.payload.attempt.number in self.producers[message.payload.producer].on_wire
-        return Mark.PLAIN if waited_for or self.shape.acks == 0 else Mark.LATE
 
 
 def broker(node: int) -> str:
@@ -264,16 +171,7 @@ def broker(node: int) -> str:
     return f"broker {node}"
 
 
-def request_text(request: SentProduce) -> str:
-    """A Produce in words: the values, and what distinguishes them from others."""
-    batch = request.attempt.records
-    values = ", ".join(values_of(batch))
-    if batch.producer_id == NO_PRODUCER_ID:
-        return f"Produce {values}"
-    epoch = f"epoch {batch.producer_epoch}, " if batch.producer_epoch else ""
-    return f"Produce {values}: {epoch}sequence {batch.base_sequence}"
-
-
-def values_of(batch: RecordBatch) -> list[str]:
-    """The values of a batch of data."""
-    return [record.value.decode() for record in batch.records() if record.value is not None]
+def participants(producers: int, nodes: int) -> dict[str, str]:
+    """What stories call so many producers and nodes, by their names in rows."""
+    named = {producer_name(each): f"producer {each + 1}" if producers > 1 else "producer" for each in range(producers)}
+    return named | {node_name(node): broker(node) for node in range(nodes)}

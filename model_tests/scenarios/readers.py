@@ -5,8 +5,7 @@ from typing import Final
 
 from model_tests.scenarios.log_stage import LOG, LogStage, OfLog
 from model_tests.scenarios.scenario import Facts, scenario
-from model_tests.scenarios.transaction_stage import T0, T1, OfTransactions, TransactionStage
-from model_tests.scenarios.transaction_words import called, partition_name
+from model_tests.scenarios.transaction_stage import T0, T1, OfTransactions, TransactionStage, partition_name
 from reference.client.consumer import Consumer, ends_aborted
 from reference.log.config import LogConfig
 from reference.log.partition import READ_COMMITTED, READ_UNCOMMITTED, FetchResult
@@ -144,9 +143,9 @@ def one_range_per_producer(stage: TransactionStage) -> Facts:
     listed = [in_the_index(each) for each in answer.aborted or ()]
     stage.story.remark(partition_name(T0), f"aborted: {', '.join(listed)}")
     right = stage.shows(T0)
-    wrong = [called(record, stage.names) for record in kept_by_one_range(answer)]
+    wrong = [stage.story.name_of(record) for record in kept_by_one_range(answer)]
     stage.story.remark("another reader", "keeps one aborted range for each producer id")
-    stage.story.report(partition_name(T0), "another reader", ", ".join(wrong))
+    stage.story.say(partition_name(T0), "another reader", ", ".join(wrong))
     return {
         "log": stage.written(T0),
         "aborted in the answer": listed,

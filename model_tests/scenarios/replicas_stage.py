@@ -4,21 +4,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from model_tests.diagrams.events import Event, Mark
-from model_tests.scenarios.producer_stage import ACKS, ROUNDS, broker, values_of
-from model_tests.scenarios.replicas_drawn import CONTROLLER, draw_step
-from model_tests.scenarios.storyboard import Storyboard
+from model_tests.monitor.story import Story
+from model_tests.scenarios.producer_stage import ACKS, ROUNDS, broker, participants
 from reference.network import NetworkMessage
-from reference.recording.recorder import Row
+from reference.recording.recorder import FATE, Fate
 from reference.replication.messages import AlterPartition, FetchRequest
+from reference.world.producer_history import producer_name
 from reference.world.replicas import ReplicasWorld
+from reference.world.replicas_base import controller_name
 from reference.world.replicas_messages import BatchAnswer, FollowerFetchAnswer, ReplicaMessage, ReplicaProduce
 from reference.world.replicas_shape import ReplicasShape
 from spec.versions import NEWEST, Profile
-from spec.vocabulary import NO_PRODUCER_ID, ErrorCode
+from spec.vocabulary import ErrorCode
 
 STEP_MS: Final = 500  # time passes in steps as long as the interval of heartbeats in the simulation's schedule
-ALONE: Final = 1  # with one producer there is no need to number it
+CONTROLLER: Final = "controller"
+ZOOKEEPER: Final = "zookeeper"
+"""The store, in rows of changes that a leader makes there by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,35 +62,30 @@ class ReplicasStage(ReplicasWorld):
     def __init__(self, profile: Profile, shape: ReplicasShape) -> None:
         """Brokers that are all in sync, and producers that have their producer ids."""
         super().__init__(profile, shape)
-        self.story = Storyboard()
-        self.answers: list[str] = []
-        self._drawn = len(self.recorder.rows)
+        self.story = Story(self.recorder, participants(len(shape.writers), shape.brokers))
+        controllers = [controller_name(number) for number in range(shape.controllers)]
+        self.story.participants |= dict.fromkeys((*controllers, ZOOKEEPER), CONTROLLER)
         for number, producer in enumerate(self.clients.producers):
             if producer.needs_producer_id:
                 self.producer_asks_for_id(number, 0)
-        self._draw_rows()
-
-    @property
-    def steps(self) -> tuple[tuple[Event, ...], ...]:
-        """What has happened, to be drawn."""
-        return self.story.steps
 
     @property
     def cast(self) -> tuple[str, ...]:
         """Producers, brokers, the controller."""
-        producers = map(self.name_of, range(len(self.shape.writers)))
-        return (*producers, *map(broker, range(self.shape.brokers)), CONTROLLER)
+        return tuple(self.story.participants.values())
 
     def name_of(self, producer: int) -> str:
         """Name of a producer."""
-        return "producer" if len(self.shape.writers) == ALONE else f"producer {producer + 1}"
+        return self.story.participants[producer_name(producer)]
 
     # --- what a scenario does -----------------------------------------------------------------------------------
 
     def send(self, *values: str, producer: int = 0) -> list[NetworkMessage[ReplicaMessage]]:
         """The application hands over records, each a batch of its own, and they are sent; what is under way."""
-        for value in values:
-            self.application_sends(producer, 0, (value.encode(),))
+        for name in values:
+            made = self._histories.next_values(producer, 1)
+            self.story.call(made[0], name)
+            self.application_sends(producer, 0, made)
         return self.send_again(producer)
 
     def send_again(self, producer: int = 0) -> list[NetworkMessage[ReplicaMessage]]:
@@ -178,7 +175,6 @@ class ReplicasStage(ReplicasWorld):
     def fails(self, node: int) -> None:
         """A broker is killed, and so much time passes that the controller notices."""
         self.broker_crashes(node)
-        self.story.remark(broker(node), "is killed")
         self.notices()
 
     def notices(self, slow: Sequence[int] = ()) -> None:
@@ -188,7 +184,6 @@ class ReplicasStage(ReplicasWorld):
     def stands_still(self, node: int) -> None:
         """A broker stands still, and so much time passes that the controller notices."""
         self.broker_pauses(node)
-        self.story.remark(broker(node), "stands still")
         self.notices()
 
     def returns(self, node: int, lost_batches: int = 0) -> None:
@@ -200,7 +195,6 @@ class ReplicasStage(ReplicasWorld):
 
     def goes_on(self, node: int) -> None:
         """A paused broker continues, sends a heartbeat, and copies what it lacks."""
-        self.story.remark(broker(node), "continues")
         self.broker_resumes(node)
         self.catches_up(node)
 
@@ -225,7 +219,7 @@ class ReplicasStage(ReplicasWorld):
 
     def log_of(self, node: int) -> list[str]:
         """The values that a broker has."""
-        return [value for batch in self.replica(node).log.log for value in values_of(batch)]
+        return self.story.names_in(self.replica(node).log.log)
 
     @property
     def log(self) -> list[str]:
@@ -235,83 +229,16 @@ class ReplicasStage(ReplicasWorld):
     @property
     def readable(self) -> list[str]:
         """The values that a consumer is given: those below the high watermark."""
-        result = self.replica(self.leader_of(0)).log.fetch(0)
-        return [value for batch in result.batches for value in values_of(batch)]
+        return self.story.names_in(self.replica(self.leader_of(0)).log.fetch(0).batches)
 
     @property
     def promised(self) -> list[str]:
         """The values for which the application got a success."""
         history = [batch for producer in self.clients.producers for _, batch in producer.history]
-        return [value.decode() for batch in history if batch.outcome is True for value in batch.values]
+        return [self.story.names[value] for batch in history if batch.outcome is True for value in batch.values]
 
-    def error_of(self, row: Row) -> str:
-        """The answer of a step."""
-        return ErrorCode(int(row["error"])).name
-
-    # --- what is noted down -------------------------------------------------------------------------------------
-
-    def message_arrives(self, message: NetworkMessage[ReplicaMessage], leave_copy: bool = False) -> None:
-        """A message arrives."""
-        self._report(message, Mark.PLAIN)
-        super().message_arrives(message, leave_copy)
-        self._draw_rows()
-
-    def message_is_lost(self, message: NetworkMessage[ReplicaMessage]) -> None:
-        """A message is lost."""
-        self._report(message, Mark.LOST)
-        super().message_is_lost(message)
-
-    def _report(self, message: NetworkMessage[ReplicaMessage], mark: Mark) -> None:
-        sent = message.payload
-        node = broker(int((sent.receiver if isinstance(sent.body, ReplicaProduce) else sent.sender).rpartition("-")[2]))
-        if isinstance(sent.body, ReplicaProduce):
-            exchange = (sent.body.producer, sent.body.attempt.number)
-            self.story.report(self.name_of(sent.body.producer), node, request_text(sent.body), mark, exchange)
-        elif isinstance(sent.body, BatchAnswer):
-            asking, reply = sent.body.request, sent.body.reply
-            refused = reply.error is not ErrorCode.NONE
-            if mark is Mark.PLAIN:
-                self.answers.append(reply.error.name)
-            text = reply.error.name if refused else f"offset {reply.offset}"
-            mark = mark or (Mark.REFUSED if refused else Mark.PLAIN)
-            exchange = (asking.producer, asking.attempt.number)
-            self.story.report(node, self.name_of(asking.producer), text, mark, exchange)
-
-    def controller_checks_sessions(self) -> None:
-        """The controller fences who is silent."""
-        super().controller_checks_sessions()
-        self._draw_rows()
-
-    def leader_checks_lag(self, node: int) -> None:
-        """A leader looks for laggards."""
-        super().leader_checks_lag(node)
-        self._draw_rows()
-
-    def controller_is_elected(self, number: int) -> None:
-        """Another controller."""
-        super().controller_is_elected(number)
-        self._draw_rows()
-
-    def preferred_leader_is_elected(self, partition: int) -> None:
-        """The preferred leader gets back what it led."""
-        super().preferred_leader_is_elected(partition)
-        self._draw_rows()
-
-    def broker_starts(self, node: int, lost_batches: int = 0, clean: bool = False) -> None:
-        """A broker comes back."""
-        super().broker_starts(node, lost_batches, clean)
-        self._draw_rows()
-
-    def _draw_rows(self) -> None:
-        rows, self._drawn = self.recorder.rows[self._drawn :], len(self.recorder.rows)
-        for row in rows:
-            name, _, number = str(row["node"]).rpartition("-")
-            hosts = name == "broker" and row["partition"] == 0
-            draw_step(self.story, row, self.replica(int(number)).log.log if hosts else None)
-
-
-def request_text(body: ReplicaProduce) -> str:
-    """A Produce in words."""
-    batch = body.attempt.records
-    values = ", ".join(values_of(batch))
-    return f"Produce {values}" + ("" if batch.producer_id == NO_PRODUCER_ID else f": sequence {batch.base_sequence}")
+    @property
+    def answers(self) -> list[str]:
+        """What producers have been answered."""
+        answered = (row for row in self.recorder.rows if row.get(FATE) == Fate.ANSWERED)
+        return [ErrorCode(int(row["error"])).name for row in answered]

@@ -288,10 +288,9 @@ def truncation(stage: ReplicasStage) -> Facts:
     stage.requests_alone()
     stage.answered()
     stage.broker_crashes(0)
-    stage.story.remark("broker 0", "is killed")
     stage.notices(slow=(1, 2))
     has = stage.log_of(2)
+    stage.story.remark("broker 1", "is killed before its log was copied")
     stage.broker_crashes(1)
-    stage.story.remark("broker 1", "is killed, before its log was copied")
     stage.notices(slow=(2,))
     return {"acknowledged": stage.promised, "broker 2 has": has, "leads": stage.leader, "log": stage.log}

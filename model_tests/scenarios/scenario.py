@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
-from model_tests.diagrams.events import Event
+from model_tests.monitor.story import Story
 from model_tests.scenarios.subjects import SUBJECTS
 
 Value: TypeAlias = bool | int | str | list[str] | list[int]
@@ -15,10 +15,10 @@ Facts: TypeAlias = Mapping[str, Value]
 
 
 class Stage(Protocol):
-    """A world of the reference that notes down what happens in it."""
+    """A world of the reference that is recorded."""
 
     @property
-    def steps(self) -> tuple[tuple[Event, ...], ...]:
+    def story(self) -> Story:
         """What has happened, to be drawn."""
 
     @property

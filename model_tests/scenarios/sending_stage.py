@@ -1,10 +1,9 @@
-"""The stage of one producer that takes records: to which partitions they go, and in which requests."""
+"""One producer that takes records: to which partitions they go, and in which requests."""
 
 from dataclasses import dataclass, field
 from typing import Final
 
-from model_tests.diagrams.events import Event, Mark
-from model_tests.scenarios.storyboard import Storyboard
+from model_tests.monitor.story import Story
 from reference.broker.ids import ProducerIdentity
 from reference.client.partitioners import ByKey, Partitioner, RoundRobin
 from reference.client.producer import AttemptReply, IdempotentProducer
@@ -14,6 +13,8 @@ from reference.client.sender import ProduceCall
 from reference.client.sent_record import SentRecord
 from reference.clock import Clock
 from reference.log.record import Record
+from reference.recording.recorder import Recorder
+from spec.versions import NEWEST
 from spec.vocabulary import Epoch, ErrorCode, Offset, ProducerId
 
 PRODUCER: Final = "producer"
@@ -57,18 +58,13 @@ class SendingStage:
 
     def __init__(self, setting: OfSending) -> None:
         """The producer has its producer id, and goes by keys."""
-        self.story = Storyboard()
+        self.story = Story(Recorder(0, NEWEST))
         self.clock = Clock()
         self.sent: list[SentRecord] = []
         self.requests: list[str] = []
         self._setting = setting
         self._ends = [0] * setting.partitions
         self.has(setting.partitions)
-
-    @property
-    def steps(self) -> tuple[tuple[Event, ...], ...]:
-        """What has happened, to be drawn."""
-        return self.story.steps
 
     @property
     def cast(self) -> tuple[str, ...]:
@@ -100,7 +96,7 @@ class SendingStage:
         calls = self.producer.sender.run(self.clock.now)
         for call in calls:
             self.requests.append("; ".join(f"t-{a.partition}: {names_of(a.records.records())}" for a in call.attempts))
-            self.story.report(PRODUCER, BROKER, f"Produce {self.requests[-1]}", Mark.PLAIN, call.number)
+            self.story.say(PRODUCER, BROKER, f"Produce {self.requests[-1]}")
         return calls
 
     def answer(self, call: ProduceCall) -> None:
@@ -111,8 +107,9 @@ class SendingStage:
             if reply.error is ErrorCode.NONE:
                 self._ends[attempt.partition] += attempt.records.record_count
             reported = f"offset {reply.offset}" if reply.error is ErrorCode.NONE else reply.error.name
-            mark = Mark.PLAIN if reply.error is ErrorCode.NONE else Mark.REFUSED
-            self.story.report(BROKER, PRODUCER, f"t-{attempt.partition}: {reported}", mark, call.number)
+            self.story.say(
+                BROKER, PRODUCER, f"t-{attempt.partition}: {reported}", refuses=reply.error is not ErrorCode.NONE
+            )
         self.producer.sender.receive(call, replies, self.clock.now)
 
     def _reply(self, partition: int, size: int) -> AttemptReply:

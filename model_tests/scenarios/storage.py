@@ -153,8 +153,8 @@ def power_lost(stage: ReplicasStage) -> Facts:
     stage.acknowledged("a", "b")
     before = stage.log
     for node in range(len(stage.nodes)):
-        stage.broker_crashes(node)
         stage.story.remark(broker(node), "loses power")
+        stage.broker_crashes(node)
     for node in range(len(stage.nodes)):
         stage.returns(node, lost_batches=1)
     stage.settle()

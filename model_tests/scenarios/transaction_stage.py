@@ -1,31 +1,39 @@
-"""The stage of transactions: applications, coordinators, partitions and readers, and everything between them noted."""
+"""Where transactions play: applications, coordinators, partitions and readers."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
-from model_tests.scenarios.noted_transactions import NotedTransactions
-from model_tests.scenarios.transaction_words import (
-    called,
-    coordinator,
-    partition_name,
-)
+from model_tests.monitor.story import Story
+from model_tests.traces.schema import Row
+from reference.broker.transaction_api import OFFSETS_TOPIC
 from reference.broker.transaction_metadata import TopicPartition, TransactionMetadata
 from reference.client.consumer import Consumer
 from reference.client.coordinator_requests import EndTxn
-from reference.log.batch import value_batch
 from reference.log.partition import READ_COMMITTED
+from reference.recording.recorder import FATE, Fate
+from reference.world.coordinator_rows import VERIFY_PARTITIONS
 from reference.world.instances import ApplicationRun
 from reference.world.messages import CoordinatorCall, Request, Verify, WriteMarker
 from reference.world.replica_rows import TOPIC
 from reference.world.settling import PAUSE_MS, busy, living, send_all
 from reference.world.transaction_shape import TransactionShape
+from reference.world.transaction_world import TransactionWorld
 from spec.versions import NEWEST, Profile
-from spec.vocabulary import ControlType
+from spec.vocabulary import Api, ControlType
 
 T0: Final = TopicPartition(TOPIC, 0)
 T1: Final = TopicPartition(TOPIC, 1)
+GROUPS: Final = "group coordinator"
+PLAIN: Final = "producer without transactions"
+READERS: Final = ("reader", "another reader")
+
+GROUP_APIS: Final = (Api.TXN_OFFSET_COMMIT, Api.OFFSET_COMMIT, Api.OFFSET_FETCH)
+PARTITION_APIS: Final = ("ConsumerFetch", "ConsumerFetchAborted", "ProducerStateExpiry")
+VERIFIES: Final = (Api.ADD_PARTITIONS_TO_TXN, VERIFY_PARTITIONS)
+"""What group coordinators answer, what partitions answer or do, and what partitions ask transaction coordinators."""
+
 DAY_MS: Final = 24 * 60 * 60 * 1000  # milliseconds
 
 
@@ -46,7 +54,61 @@ class OfTransactions:
         return TransactionStage(self.profile, self.shape)
 
 
-class TransactionStage(NotedTransactions):
+class TransactionStory(Story):
+    """A run with transactions: a node is drawn as its coordinators and the partitions that it leads."""
+
+    def client(self, row: Row) -> str:
+        """Who asks in a step: of brokers, coordinators write markers, and those that have a request verify it."""
+        return self._role(row, str(row["client"]), of_partition=row["api"] in VERIFIES)
+
+    def node(self, row: Row) -> str:
+        """Who handles it."""
+        of_partition = row["origin"] >= 0 or row["api"] in PARTITION_APIS or row.get(FATE) == Fate.REMARK
+        return self._role(row, str(row["node"]), of_partition=of_partition)
+
+    def _role(self, row: Row, name: str, *, of_partition: bool) -> str:
+        kind, _, number = name.rpartition("-")
+        if kind != "broker":
+            return self.participants.get(name, name)
+        if row["api"] in GROUP_APIS or (of_partition and row["topic"] == OFFSETS_TOPIC):
+            return GROUPS
+        return f"{row['topic']}-{row['partition']}" if of_partition and row["topic"] else coordinator(int(number))
+
+
+class TransactionScene(TransactionWorld):
+    """A world of transactions that is recorded to be drawn; node 0 coordinates everything."""
+
+    def __init__(self, profile: Profile, shape: TransactionShape) -> None:
+        """No application has started."""
+        super().__init__(profile, shape)
+        self.story = TransactionStory(self.recorder)
+
+    @property
+    def cast(self) -> tuple[str, ...]:
+        """Applications, coordinators, partitions, groups, readers."""
+        return (
+            *map(self.name_of, self.instances),
+            PLAIN,
+            *map(coordinator, range(self.shape.nodes)),
+            *map(partition_name, self.partitions),
+            GROUPS,
+            *READERS,
+        )
+
+    def application_starts(self, transactional_id: str) -> ApplicationRun:
+        """An application starts: it is called by its transactional id, with a number where it is not the first."""
+        instance = super().application_starts(transactional_id)
+        earlier = sum(each.transactional_id == transactional_id for each in self.instances[:-1])
+        name = f"{transactional_id} #{earlier + 1}" if earlier else transactional_id
+        self.story.participants[instance.client] = name
+        return instance
+
+    def name_of(self, instance: ApplicationRun) -> str:
+        """What the story calls an application."""
+        return self.story.participants[instance.client]
+
+
+class TransactionStage(TransactionScene):
     """What a scenario of transactions is played on."""
 
     # --- what a scenario does -----------------------------------------------------------------------------------
@@ -69,12 +131,19 @@ class TransactionStage(NotedTransactions):
         """Records are handed over."""
         for name in names:
             sent = self.application_sends(instance, partition)
-            self.names[sent.batch.values[0]] = name
+            self.story.call(sent.batch.values[0], name)
 
     def write_plainly(self, partition: TopicPartition, name: str) -> None:
         """A producer without transactions writes a record."""
-        self.brokers.partitions[partition].leader.append(value_batch([name.encode()], timestamp=self.clock.now))
-        self.story.remark(partition_name(partition), f"appends {name}, of a producer without transactions")
+        application = self.plain.start(idempotent=False)
+        sent = self.plain.send(application, partition)
+        self.story.call(sent.batch.values[0], name)
+        self.story.participants[application.client] = PLAIN
+        request = self.plain.produce(application, partition)
+        self.deliver(lambda each: each is request)
+        for message in tuple(self.wires.replies.in_transit):
+            if message.payload.request is request:
+                self.sender_receives(message)
 
     @contextmanager
     def delayed(self) -> Iterator[None]:
@@ -160,7 +229,8 @@ class TransactionStage(NotedTransactions):
 
     def read(self, partition: TopicPartition, isolation: int = READ_COMMITTED) -> list[str]:
         """The records that a new consumer receives of a partition; it is no participant."""
-        return self.fetch(Consumer([partition], isolation), partition)
+        with self.story.offstage():
+            return self.fetch(Consumer([partition], isolation), partition)
 
     def shows(self, partition: TopicPartition, isolation: int = READ_COMMITTED, reader: str = "reader") -> list[str]:
         """The same, by a participant."""
@@ -168,13 +238,12 @@ class TransactionStage(NotedTransactions):
 
     def reported_read(self, consumer: Consumer, partition: TopicPartition, reader: str = "reader") -> list[str]:
         """A consumer reads on; it is part of the story."""
-        values = self.fetch(consumer, partition)
-        self.story.report(partition_name(partition), reader, ", ".join(values) or "nothing")
-        return values
+        self.story.participants[self.readers.name_of(consumer)] = reader
+        return self.fetch(consumer, partition)
 
     def fetch(self, consumer: Consumer, partition: TopicPartition) -> list[str]:
         """What a consumer receives next."""
-        return [called(each.record, self.names) for each in self.readers.consumer_fetches(consumer, partition)]
+        return [self.story.name_of(each.record) for each in self.readers.consumer_fetches(consumer, partition)]
 
     def stable(self, partition: TopicPartition) -> int:
         """The last stable offset; it is part of the story."""
@@ -188,7 +257,7 @@ class TransactionStage(NotedTransactions):
         for batch in self.brokers.partitions[partition].leader.log:
             marker = batch.marker() if batch.is_control else None
             marked = None if marker is None else ControlType(marker.control_type).name
-            names += [marked] if marked else [called(record, self.names) for record in batch.records()]
+            names += [marked] if marked else [self.story.name_of(record) for record in batch.records()]
         return names
 
     def known(self, transactional_id: str) -> TransactionMetadata:
@@ -205,3 +274,13 @@ def is_end(request: Request) -> bool:
 def is_marker_for(partition: TopicPartition) -> Callable[[Request], bool]:
     """Whether it is a marker for the partition."""
     return lambda request: isinstance(request.body, WriteMarker) and request.body.partition == partition
+
+
+def coordinator(node: int) -> str:
+    """Name of a node's transaction coordinator."""
+    return f"coordinator {node}"
+
+
+def partition_name(partition: TopicPartition) -> str:
+    """Name of a partition."""
+    return f"{partition.topic}-{partition.partition}"

@@ -7,17 +7,13 @@ from typing import Final
 
 from model_tests.common.reports import BadInput
 from model_tests.mutants.defects import of_append, of_coordinator, of_groups, of_identities, of_markers, of_window
-from model_tests.mutants.defects.hunting import Planted
+from model_tests.mutants.defects.planted import Planted, planted_in
 from spec import rules
 from spec.rules import Rule
 
-_PLANTED: Final[Mapping[str, Planted]] = {
-    planted.name: planted
-    for module in (of_append, of_coordinator, of_groups, of_identities, of_markers, of_window)
-    for listed in vars(module).values()
-    if isinstance(listed, tuple) and listed and all(isinstance(each, Planted) for each in listed)
-    for planted in listed
-}
+_PLANTED: Final[Mapping[str, Planted]] = planted_in(
+    of_append, of_coordinator, of_groups, of_identities, of_markers, of_window
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,24 +89,33 @@ def handle_produce(
         min_insync: min.insync.replicas.
         insync: replicas in sync, the leader among them.
     """
+    whole = {
+        number: batches for number, batches in request.batches.items() if number in partitions and len(batches) == 1
+    }
     try:
         check_readable(profile, request)
         check_transactional_id(request)
-        check_one_producer(request)
+        check_one_producer(profile, request._replace(batches=whole))
     except Refusal as refusal:
         return {number: refused(refusal) for number in request.batches}
     return {
-        number: produce_to(partitions.get(number), number, request, verify, insync >= min_insync)
+        number: produce_to(profile, partitions.get(number), number, request, verify, insync >= min_insync)
         for number in request.batches
     }
 
 
 def produce_to(
-    partition: Partition | None, number: int, request: ProduceRequest, verify: Verify | None, enough_insync: bool
+    profile: Profile,
+    partition: Partition | None,
+    number: int,
+    request: ProduceRequest,
+    verify: Verify | None,
+    enough_insync: bool,
 ) -> PartitionAnswer:
     """One partition's part of a Produce.
 
     Args:
+        profile: of the broker.
         partition: its replica here, None if there is none.
         number: which of the request's partitions it is.
         request: the whole of it.
@@ -118,8 +127,10 @@ def produce_to(
         if partition is None:
             raise UnknownTopicOrPartition(partition=number)
         check_one_batch(batches)
-        check_acks(request)
+        if not profile.verified_before_acks:
+            check_acks(request.acks)
         guard = verified_guard(number, request, verify)
+        check_acks(request.acks)
         partition.check_leads()
         check_insync(request, enough_insync)
     except Refusal as refusal:
@@ -144,14 +155,14 @@ def check_readable(profile: Profile, request: ProduceRequest) -> None:
             raise Disconnected(refusal.rule, **refusal.values) from refusal
 
 
-def check_acks(request: ProduceRequest) -> None:
+def check_acks(acks: int) -> None:
     """Check that acks is 0, 1 or all.
 
     Raises:
         InvalidRequiredAcks: it is another number.
     """
-    if request.acks not in ACKS:
-        raise InvalidRequiredAcks(acks=request.acks)
+    if acks not in ACKS:
+        raise InvalidRequiredAcks(acks=acks)
 
 
 def check_transactional_id(request: ProduceRequest) -> None:
@@ -164,14 +175,23 @@ def check_transactional_id(request: ProduceRequest) -> None:
         raise TransactionalIdAuthorizationFailed(transactional_id=None)
 
 
-def check_one_producer(request: ProduceRequest) -> None:
-    """Check that one request verifies the transaction of one producer.
+def check_one_producer(profile: Profile, request: ProduceRequest) -> None:
+    """Check that one request has the transaction of one producer.
+
+    Before 3.8 a broker that verifies partitions compares ids, once acks are known (ReplicaManager.appendRecords). Since
+    then every broker compares epochs, too, whatever the acks (ReplicaManager.handleProduceAppend).
+
+    Args:
+        profile: of the broker.
+        request: without partitions that do not exist, or have not one batch.
 
     Raises:
         InvalidProducerIdMapping: there are several.
     """
+    if not profile.verified_before_acks and (not profile.partition_verification or request.acks not in ACKS):
+        return
     producers = {
-        (batch.producer_id, batch.producer_epoch)
+        (batch.producer_id, batch.producer_epoch if profile.verified_before_acks else ABSENT)
         for batches in request.batches.values()
         for batch in batches
         if batch.is_transactional and batch.producer_id != ABSENT

@@ -1,6 +1,7 @@
 """Steps as rows of the trace schema: the request, the answer, and the touched state before and after."""
 
 from collections.abc import Callable, Mapping
+from enum import StrEnum, unique
 from typing import Final, NamedTuple
 
 from reference.clock import Clock
@@ -24,6 +25,23 @@ NO_ACKS: Final = -2
 
 BLANK: Final[Mapping[str, Value]] = {column.name: column.absent for column in COLUMNS} | {"acks": NO_ACKS}
 """A step to which no column applies."""
+
+
+@unique
+class Fate(StrEnum):
+    """What an annotation says: what became of a message, or what somebody remarks."""
+
+    LOST = "lost"  # the request never arrives
+    GIVEN_UP = "given up"  # its sender does not wait for the answer any more
+    ANSWERED = "answered"  # the answer arrives
+    ANSWER_LOST = "answer lost"
+    SAID = "said"  # a message in words, of which no step is recorded
+    REFUSED = "refused"  # likewise, and it refuses something
+    REMARK = "remark"  # what no message is about
+
+
+FATE: Final = "fate"
+"""The column that annotations alone have; it is not of the schema, as no check judges them."""
 
 
 class ObservedState(NamedTuple):
@@ -63,9 +81,10 @@ class Recorder:
         observer: gets each step from now on.
         keeps: whether the steps from now on are kept, or the observer alone has them.
         rename: changes the names in each step, where a name may come to mean something else.
+        annotates: whether annotations are added too, as a run needs that is drawn.
     """
 
-    __slots__ = ("_common", "_steps", "clock", "keeps", "observer", "rename", "rows")
+    __slots__ = ("_common", "_steps", "annotates", "clock", "keeps", "observer", "rename", "rows")
 
     def __init__(self, trace: int, profile: Profile) -> None:
         """A recorder of the trace named `trace`, whose nodes behave as `profile` says."""
@@ -74,6 +93,7 @@ class Recorder:
         self.observer: Observer | None = None
         self.keeps = True
         self.rename: Rename | None = None
+        self.annotates = False
         self._steps = 0
         self._common: Row = dict(BLANK) | {
             "schema": SCHEMA_VERSION,
@@ -132,6 +152,18 @@ class Recorder:
         if self.observer is not None:
             self.observer(row)
         return row
+
+    def annotate(self, fate: Fate, api: str, columns: Row) -> None:
+        """Add what no node handles, where it is to be drawn.
+
+        Args:
+            fate: what the annotation says.
+            api: of the message that it is about, or a remark in words.
+            columns: those that apply.
+        """
+        if self.annotates:
+            now = Timestamp(0) if self.clock is None else self.clock.now
+            self.add(api, now, {**columns, FATE: fate.value})
 
     def forget(self) -> None:
         """Let go of rows and observer: the parts of a world hold one another, and so outlive it for a while."""

@@ -121,7 +121,7 @@ def produce(service: Service, call: ClientRequest) -> None:
             part = _Part(topic, each.index, service.partition_named(topic, each.index))
             part.error = _missing(service, call, part) or _read(service.settings.profile, part, each, call.version)
             produced.parts.append(part)
-    refusal = _refusal(message, produced.parts)
+    refusal = _refusal(service.settings.profile, message, produced.parts)
     for part in produced.parts:
         if refusal is not None:
             part.error = refusal.code
@@ -164,13 +164,13 @@ def _read(profile: Profile, part: _Part, sent: Any, version: int) -> int:
     return ErrorCode.NONE
 
 
-def _refusal(message: Any, parts: list[_Part]) -> Refusal | None:
+def _refusal(profile: Profile, message: Any, parts: list[_Part]) -> Refusal | None:
     """Why the whole request is refused."""
     batches = {place: part.batches for place, part in enumerate(parts) if part.batches}
     request = ProduceRequest(batches, message.transactional_id, message.acks)
     try:
         check_transactional_id(request)
-        check_one_producer(request)
+        check_one_producer(profile, request)
     except Refusal as refusal:
         return refusal
     return None

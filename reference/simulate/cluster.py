@@ -14,7 +14,7 @@ from reference.clock import Clock
 from reference.log.batch import RecordBatch
 from reference.log.partition import Partition
 from reference.network import Network, NetworkMessage
-from reference.recording.recorder import ObservedState, Recorder, Row, batch_columns, observe, reply_columns
+from reference.recording.recorder import Fate, ObservedState, Recorder, Row, batch_columns, observe, reply_columns
 from reference.replication.replicated import ReplicatedPartition
 from reference.simulate.shape import Shape
 from reference.world.history import HistoryRows
@@ -151,6 +151,7 @@ class SimulatedCluster:
 
     def producer_receives(self, message: NetworkMessage[SentReply], leave_copy: bool = False) -> None:
         """An answer reaches its producer."""
+        self._annotate_answer(Fate.ANSWERED, message.payload)
         request, reply = self.replies.deliver(message, leave_copy)
         producer = self.producers[request.producer]
         producer.receive(request.attempt, reply)
@@ -189,13 +190,21 @@ class SimulatedCluster:
     def request_is_lost(self, message: NetworkMessage[SentProduce]) -> None:
         """One request is lost, and its producer times out (where connections keep no order)."""
         request = message.payload
+        self.recorder.annotate(Fate.LOST, Api.PRODUCE, _columns_of(request))
         self.requests.lose(message)
         self.producers[request.producer].lose(request.attempt)
 
     def reply_is_lost(self, message: NetworkMessage[SentReply]) -> None:
         """One answer is lost, and its producer times out (where connections keep no order)."""
+        self._annotate_answer(Fate.ANSWER_LOST, message.payload)
         request = message.payload.request
         self.replies.lose(message)
+        self.producers[request.producer].lose(request.attempt)
+
+    def producer_stops_waiting(self, message: NetworkMessage[SentProduce]) -> None:
+        """A producer waits no longer for an answer (request.timeout.ms); its request is still under way."""
+        request = message.payload
+        self.recorder.annotate(Fate.GIVEN_UP, Api.PRODUCE, _columns_of(request) | {"message": message.number})
         self.producers[request.producer].lose(request.attempt)
 
     # --- brokers ----------------------------------------------------------------------------------------------
@@ -220,8 +229,9 @@ class SimulatedCluster:
         before = observe(replica, batch.producer_id)
         answer = handle_produce(replica.profile, {partition: replica}, request)[partition]
         node = node_name(replicated.leader_node)
-        named: Row = {"node": node, "client": STRANGER, "partition": partition, "batch_count": len(batches)}
-        self._record_append(named, batch, replica, before, answer)
+        named: Row = {"node": node, "client": STRANGER, "topic": TOPIC, "partition": partition}
+        named |= {"batch_count": len(batches), "origin": int(Origin.CLIENT), **batch_columns(batch)}
+        self._record_append(named, batch.producer_id, replica, before, answer)
         return answer
 
     def follower_fetches(self, partition: int, node: int) -> None:
@@ -239,6 +249,7 @@ class SimulatedCluster:
 
     def follower_leaves_insync(self, partition: int, node: int) -> None:
         """A follower was behind for longer than replica.lag.time.max.ms, and answers do not wait for it any more."""
+        self.recorder.annotate(Fate.REMARK, "leaves the in-sync set", {"node": node_name(node)})
         self.partitions[partition].leave_insync(node)
         self._release(partition)
 
@@ -279,33 +290,21 @@ class SimulatedCluster:
         self, message: NetworkMessage[SentProduce], replica: Partition, before: ObservedState, answer: PartitionAnswer
     ) -> None:
         request = message.payload
-        named: Row = {
-            "node": node_name(request.node),
-            "client": producer_name(request.producer),
-            "partition": request.attempt.partition,
-            "message": message.number,
-            "batch": request.attempt.batch.ordinal,
-            "acks": self.shape.acks,
-            "batch_count": 1,
-            **made_by(request.attempt.batch),
-        }
-        self._record_append(named, request.attempt.records, replica, before, answer)
+        named: Row = {**_columns_of(request), "message": message.number, "acks": self.shape.acks, "batch_count": 1}
+        self._record_append(named, request.attempt.records.producer_id, replica, before, answer)
+
+    def _annotate_answer(self, fate: Fate, response: SentReply) -> None:
+        if not self.recorder.annotates:
+            return
+        request, reply = response
+        self.recorder.annotate(fate, Api.PRODUCE, _columns_of(request) | reply_columns(reply.error, reply.offset))
 
     def _record_append(
-        self, named: Row, batch: RecordBatch, replica: Partition, before: ObservedState, answer: PartitionAnswer
+        self, requested: Row, producer_id: int, replica: Partition, before: ObservedState, answer: PartitionAnswer
     ) -> None:
-        self.recorder.record(
-            Api.PRODUCE,
-            self.clock.now,
-            before,
-            observe(replica, batch.producer_id),
-            topic=TOPIC,
-            origin=int(Origin.CLIENT),
-            api_version=PRODUCE_VERSION,
-            **named,
-            **batch_columns(batch),
-            **reply_columns(answer.error, answer.base_offset, answer.last_offset, answer.duplicate),
-        )
+        reported = reply_columns(answer.error, answer.base_offset, answer.last_offset, answer.duplicate)
+        columns = {**requested, "api_version": PRODUCE_VERSION, **reported}
+        self.recorder.add(Api.PRODUCE, self.clock.now, columns, before, observe(replica, producer_id))
 
     def _answer(self, request: SentProduce, replica: Partition, answer: PartitionAnswer) -> None:
         response = SentReply(request, AttemptReply(answer.error, answer.base_offset, answer.log_start))
@@ -337,3 +336,17 @@ class SimulatedCluster:
     def _forget_waiting(self, producer: int, node: int) -> None:
         for partition, waiting in enumerate(self._waiting):
             self._waiting[partition] = [w for w in waiting if w.response.request[:2] != (producer, node)]
+
+
+def _columns_of(request: SentProduce) -> Row:
+    """From which producer to which node a Produce goes, and what it carries."""
+    return {
+        "node": node_name(request.node),
+        "client": producer_name(request.producer),
+        "topic": TOPIC,
+        "partition": request.attempt.partition,
+        "batch": request.attempt.batch.ordinal,
+        "origin": int(Origin.CLIENT),
+        **made_by(request.attempt.batch),
+        **batch_columns(request.attempt.records),
+    }

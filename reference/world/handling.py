@@ -8,6 +8,7 @@ from reference.broker.group_api import OffsetsVerification, handle_txn_offset_co
 from reference.broker.group_offsets import RecordedOffset
 from reference.broker.group_record import OffsetKey
 from reference.broker.ids import ProducerIdentity
+from reference.broker.produce import check_acks
 from reference.broker.transaction_api import OFFSETS_TOPIC
 from reference.broker.transaction_metadata import TopicPartition
 from reference.broker.verification import ProduceVerification
@@ -234,6 +235,8 @@ class Handling:
         number = requested.partition.partition
         producer = ProducerIdentity(batch.producer_id, batch.producer_epoch)
         try:
+            if not self.brokers.profile.verified_before_acks:
+                check_acks(requested.acks)
             verification = self._verification(request, requested)
             guard = verification.start(number, producer, batch.base_sequence)
         except Refusal as refusal:

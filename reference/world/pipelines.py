@@ -18,6 +18,7 @@ from reference.client.partitioners import ByKey, RoundRobin
 from reference.client.record_producer import RecordProducer
 from reference.client.transaction_states import ClientState
 from reference.network import NetworkMessage
+from reference.recording.recorder import Fate
 from reference.world.group_requests import FromMember, GroupRequests, ToMember
 from reference.world.instances import ApplicationRun
 from reference.world.transaction_shape import TransactionShape
@@ -98,16 +99,19 @@ class PipelineWorld(TransactionWorld):
 
     def worker_leaves(self, worker: WorkerRun) -> None:
         """A worker stops between two transactions, and says so to its group."""
+        self.recorder.annotate(Fate.REMARK, "stops", {"client": worker.instance.client})
         goodbye = worker.consumer.close()
         self.worker_crashes(worker)
         self._send_to_group(worker, goodbye, 0)
 
     def worker_is_suspended(self, worker: WorkerRun) -> None:
         """A worker stands still, as for a long collection of garbage: what is sent to it waits."""
+        self.recorder.annotate(Fate.REMARK, "stands still, and does not know it", {"client": worker.instance.client})
         worker.paused = True
 
     def worker_resumes(self, worker: WorkerRun) -> None:
         """It continues as if nothing had happened."""
+        self.recorder.annotate(Fate.REMARK, "continues as if nothing had been", {"client": worker.instance.client})
         worker.paused = False
 
     def worker_will_fail(self, worker: WorkerRun) -> None:

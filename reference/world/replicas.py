@@ -11,6 +11,7 @@ from contextlib import suppress
 from reference.client.producer import Attempt
 from reference.errors import Refusal
 from reference.network import NetworkMessage
+from reference.recording.recorder import Fate
 from reference.replication.controller import Controller
 from reference.replication.messages import AlterPartition, EpochEndRequest, FetchRequest, LeaderAndIsr
 from reference.world.producer_history import producer_name
@@ -27,6 +28,7 @@ from reference.world.replicas_messages import (
     ReplicaProduce,
 )
 from reference.world.replicas_nodes import BrokerNode, ProcessStatus
+from reference.world.replicas_produce import message_columns
 from spec.vocabulary import ABSENT, Api, ErrorCode, Offset
 
 
@@ -99,6 +101,7 @@ class ReplicasWorld(ReplicasBase):
 
     def message_is_lost(self, message: NetworkMessage[ReplicaMessage]) -> None:
         """A message is lost; a producer notices, brokers ask again."""
+        self._annotate(message.payload, lost=True)
         self.network.lose(message)
         body = message.payload.body
         if isinstance(body, ReplicaProduce | BatchAnswer) and not message.copy:
@@ -118,7 +121,15 @@ class ReplicasWorld(ReplicasBase):
         elif kind == "controller":
             self._controller_receives(self.controllers[int(number)], sent)
         elif isinstance(sent.body, BatchAnswer):
+            self._annotate(sent)
             self._producer_receives(sent.body, sent.partition)
+
+    def _annotate(self, sent: ReplicaMessage, *, lost: bool = False) -> None:
+        """What became of a producer's request, or of the answer to one."""
+        if self.recorder.annotates and isinstance(sent.body, ReplicaProduce | BatchAnswer):
+            of_answer = Fate.ANSWER_LOST if lost else Fate.ANSWERED
+            fate = of_answer if isinstance(sent.body, BatchAnswer) else Fate.LOST
+            self.recorder.annotate(fate, Api.PRODUCE, message_columns(sent, sent.body))
 
     def _producer_receives(self, answered: BatchAnswer, partition: int) -> None:
         self.clients.receive(answered)
@@ -221,6 +232,10 @@ class ReplicasWorld(ReplicasBase):
 
     def broker_crashes(self, node: int) -> None:
         """A process is killed: memory and connections are gone, without notice."""
+        self.recorder.annotate(Fate.REMARK, "is killed", {"node": node_name(node)})
+        self._stop(node)
+
+    def _stop(self, node: int) -> None:
         self.nodes[node].stop()
         self.clients.lose_all(node)
 
@@ -239,10 +254,12 @@ class ReplicasWorld(ReplicasBase):
 
     def broker_pauses(self, node: int) -> None:
         """A process is paused; its view of itself is the same when it continues."""
+        self.recorder.annotate(Fate.REMARK, "stands still", {"node": node_name(node)})
         self.nodes[node].status = ProcessStatus.PAUSED
 
     def broker_resumes(self, node: int) -> None:
         """A process continues."""
+        self.recorder.annotate(Fate.REMARK, "continues", {"node": node_name(node)})
         self.nodes[node].status = ProcessStatus.UP
 
     def broker_begins_shutdown(self, node: int) -> None:
@@ -253,7 +270,8 @@ class ReplicasWorld(ReplicasBase):
     def broker_ends_shutdown(self, node: int) -> None:
         """A broker that leads nothing any more writes its checkpoints and goes."""
         self.broker_writes_checkpoint(node)
-        self.broker_crashes(node)
+        self.recorder.annotate(Fate.REMARK, "goes", {"node": node_name(node)})
+        self._stop(node)
 
     def clock_drifts(self, node: int, milliseconds: int) -> None:
         """A broker's clock goes ahead of the others, or falls behind."""

@@ -6,9 +6,10 @@ from typing import Final
 from reference.broker.produce import PartitionAnswer
 from reference.client.producer import AttemptReply
 from reference.network import NetworkMessage
-from reference.recording.recorder import batch_columns, reply_columns
+from reference.recording.recorder import Row, batch_columns, reply_columns
 from reference.replication.replica import Delayed, Replica
 from reference.world.producer_history import made_by
+from reference.world.replica_rows import TOPIC
 from reference.world.replicas_messages import BatchAnswer, Body, DelayedAnswer, ReplicaMessage, ReplicaProduce
 from reference.world.replicas_nodes import BrokerNode
 from reference.world.replicas_shape import ACKS_ALL
@@ -57,13 +58,9 @@ class ProduceHandling:
         replica.watch.decided(
             Api.PRODUCE,
             before,
-            **batch_columns(batch),
-            **made_by(request.attempt.batch),
+            **produce_columns(sent.sender, request),
             **reply_columns(answer.error, answer.base_offset, answer.last_offset, answer.duplicate),
-            client=sent.sender,
             message=message.number,
-            batch=request.attempt.batch.ordinal,
-            origin=int(Origin.CLIENT),
             api_version=PRODUCE_VERSION,
             acks=request.acks,
             batch_count=1,
@@ -87,3 +84,23 @@ class ProduceHandling:
             AttemptReply(error, answer.base_offset, answer.log_start) if error is answer.error else AttemptReply(error)
         )
         self._send(sent.receiver, sent.sender, sent.partition, BatchAnswer(request, reply))
+
+
+def produce_columns(client: str, request: ReplicaProduce) -> Row:
+    """Who produces, and what."""
+    return {
+        "client": client,
+        "batch": request.attempt.batch.ordinal,
+        "origin": int(Origin.CLIENT),
+        **made_by(request.attempt.batch),
+        **batch_columns(request.attempt.records),
+    }
+
+
+def message_columns(sent: ReplicaMessage, body: ReplicaProduce | BatchAnswer) -> Row:
+    """A Produce, or the answer to one, from whom to whom."""
+    where: Row = {"topic": TOPIC, "partition": sent.partition}
+    if isinstance(body, ReplicaProduce):
+        return where | {"node": sent.receiver} | produce_columns(sent.sender, body)
+    reply: Row = {"node": sent.sender, "error": int(body.reply.error), "first_offset": body.reply.offset}
+    return where | produce_columns(sent.receiver, body.request) | reply

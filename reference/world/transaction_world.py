@@ -14,19 +14,20 @@ from reference.broker.transaction_timeouts import abort_timed_out, expire_ids
 from reference.clock import Clock
 from reference.errors import Refusal
 from reference.network import NetworkMessage
-from reference.recording.recorder import Recorder
+from reference.recording.recorder import Fate, Recorder
 from reference.replication.replicated import ReplicatedPartition
 from reference.world.administrators import Administrators
 from reference.world.applications import Applications
 from reference.world.brokers import Brokers
 from reference.world.coordinator_rows import memory_of
+from reference.world.exchanges import api_of, exchange_rows
 from reference.world.handling import Handling
 from reference.world.history import HistoryRows
 from reference.world.loops import Loops
-from reference.world.messages import BrokerSender, ClientSender, Plain, Request, Response, Sender
+from reference.world.messages import Answer, BrokerSender, ClientSender, Plain, Request, Response, Sender
 from reference.world.plain_applications import PlainApplications
 from reference.world.readers import Consumers
-from reference.world.replica_rows import ReplicasBefore, follow, record_fault
+from reference.world.replica_rows import ReplicasBefore, follow, node_name, record_fault
 from reference.world.steps import TraceSteps
 from reference.world.storage import Storage
 from reference.world.transaction_shape import TransactionShape
@@ -100,6 +101,7 @@ class TransactionWorld(Applications):
         response = self.wires.deliver_reply(message, leave_copy)
         if response is None:
             return
+        self._annotate(Fate.ANSWERED, *response)
         match response.request.sender:
             case BrokerSender():
                 self.handling.receive_answer(response)
@@ -110,18 +112,29 @@ class TransactionWorld(Applications):
 
     def request_is_lost(self, message: NetworkMessage[Request]) -> None:
         """A request is lost, and its sender gives it up; the loss of a copy goes unnoticed."""
+        self._annotate(Fate.LOST, message.payload)
         self.wires.requests.lose(message)
         if not message.copy:
-            self.sender_stops_waiting(message.payload)
+            self._give_up(message.payload)
 
     def reply_is_lost(self, message: NetworkMessage[Response]) -> None:
         """An answer is lost, and its client gives up; likewise."""
+        self._annotate(Fate.ANSWER_LOST, *message.payload)
         self.wires.replies.lose(message)
         if not message.copy:
-            self.sender_stops_waiting(message.payload.request)
+            self._give_up(message.payload.request)
 
     def sender_stops_waiting(self, request: Request) -> None:
         """A request times out at its sender, and is still under way: it may arrive at any later time."""
+        self._annotate(Fate.GIVEN_UP, request)
+        self._give_up(request)
+
+    def _annotate(self, fate: Fate, request: Request, answer: Answer | None = None) -> None:
+        if self.recorder.annotates:
+            for columns in exchange_rows(request, answer, self.shape.offsets_partitions):
+                self.recorder.annotate(fate, api_of(request.body), columns)
+
+    def _give_up(self, request: Request) -> None:
         if self.wires.give_up(request):
             self.wires.reconnect(request.sender, request.node)
             self._lose(request)
@@ -156,6 +169,9 @@ class TransactionWorld(Applications):
         self._steps.changed("CoordinatorElection", node, before, elected)
         if loads:
             self.coordinator_loads(partition)
+        else:
+            remark = "is elected, and has not read its log yet"
+            self.recorder.annotate(Fate.REMARK, remark, {"node": node_name(node)})
 
     def coordinator_loads(self, partition: int) -> None:
         """The leader of a partition of `__transaction_state` has read it; decided transactions continue."""
@@ -239,6 +255,7 @@ class TransactionWorld(Applications):
 
     def follower_leaves_insync(self, partition: TopicPartition, node: int) -> None:
         """A follower was behind for longer than replica.lag.time.max.ms, and answers do not wait for it any more."""
+        self.recorder.annotate(Fate.REMARK, "leaves the in-sync set", {"node": node_name(node)})
         self.brokers.partitions[partition].leave_insync(node)
         self.handling.appends.release(partition)
 
@@ -262,11 +279,17 @@ class TransactionWorld(Applications):
 
     def partition_loses_leader(self, partition: TopicPartition) -> None:
         """A data partition cannot be written to; markers and batches are retried until it is back."""
+        self._remark_partition(partition, "has no leader")
         self.brokers.unavailable.add(partition)
 
     def partition_regains_leader(self, partition: TopicPartition) -> None:
         """A data partition can be written to again."""
+        self._remark_partition(partition, "has a leader again")
         self.brokers.unavailable.discard(partition)
+
+    def _remark_partition(self, partition: TopicPartition, remark: str) -> None:
+        node = node_name(self.brokers.leader_of(partition))
+        self.recorder.annotate(Fate.REMARK, remark, {"node": node, **partition._asdict()})
 
     def group_coordinator_fails_over(self, partition: int, node: int) -> None:
         """A node is elected for a partition of `__consumer_offsets`, and reads it; the one before stops."""

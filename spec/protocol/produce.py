@@ -1,7 +1,7 @@
 """Produce around the log: what a broker refuses before the append, and how it encodes the append's answer.
 
 The guards stand in Kafka's order (KafkaApis.handleProduceRequest, ProduceRequest.validateRecords,
-ReplicaManager.appendRecords). Requests that pass them go on to `append`.
+ReplicaManager.handleProduceAppend and appendRecords). A request that passes them is verified, and goes on to `append`.
 """
 
 from dataclasses import dataclass
@@ -36,7 +36,10 @@ class PartitionProduce:
         any_transactional: some batch of the request, for whichever partition, is transactional.
         partition_exists: the broker knows the partition.
         batch_count: batches for the partition.
-        producers_mixed: transactional batches of the request are of several identities, and need verification.
+        ids_mixed: transactional batches of the request that are well formed, for partitions that exist, are of
+            several producer ids.
+        epochs_mixed: likewise of several epochs.
+        verified: the coordinator has been asked where it has to be, and agrees.
     """
 
     version: Term
@@ -45,7 +48,9 @@ class PartitionProduce:
     any_transactional: Term = False
     partition_exists: Term = True
     batch_count: Term = 1
-    producers_mixed: Term = False
+    ids_mixed: Term = False
+    epochs_mixed: Term = False
+    verified: Term = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +82,8 @@ def guards(request: PartitionProduce, profile: Profile = NEWEST) -> tuple[Guard,
     """Every check in Kafka's order; their names and rules do not depend on the arguments.
 
     Before 2.4 batches are counted while the request is parsed. A request with too many is not answered: the broker
-    closes its connection, which the client reports as NETWORK_EXCEPTION.
+    closes its connection, which the client reports as NETWORK_EXCEPTION. Several producers in one request are an
+    exception there, which is the answer for every partition of it.
 
     Args:
         request: the partition's part of the request.
@@ -98,6 +104,12 @@ def guards(request: PartitionProduce, profile: Profile = NEWEST) -> tuple[Guard,
             ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED.value,
         ),
         Guard(
+            "producers_mixed",
+            rules.TXN_REGISTERED_BEFORE_DATA,
+            _producers_mixed(request, profile),
+            ErrorCode.INVALID_PRODUCER_ID_MAPPING.value,
+        ),
+        Guard(
             "partition_unknown",
             rules.SEQ_WELL_FORMED,
             negate(request.partition_exists),
@@ -110,12 +122,11 @@ def guards(request: PartitionProduce, profile: Profile = NEWEST) -> tuple[Guard,
             ErrorCode.INVALID_RECORD.value,
         ),
         Guard(
-            "producers_mixed",
-            rules.TXN_REGISTERED_BEFORE_DATA,
-            request.producers_mixed,
-            ErrorCode.INVALID_PRODUCER_ID_MAPPING.value,
+            "acks_unknown",
+            rules.SEQ_WELL_FORMED,
+            all_of(any_of(negate(profile.verified_before_acks), request.verified), _acks_unknown(request)),
+            ErrorCode.INVALID_REQUIRED_ACKS.value,
         ),
-        Guard("acks_unknown", rules.SEQ_WELL_FORMED, _acks_unknown(request), ErrorCode.INVALID_REQUIRED_ACKS.value),
     )
 
 
@@ -155,3 +166,9 @@ def is_admitted(admission: ProduceAdmission) -> Term:
 
 def _acks_unknown(request: PartitionProduce) -> Term:
     return negate(any_of(request.acks == -1, request.acks == 0, request.acks == 1))
+
+
+def _producers_mixed(request: PartitionProduce, profile: Profile) -> Term:
+    several = any_of(request.ids_mixed, all_of(profile.verified_before_acks, request.epochs_mixed))
+    verified = all_of(profile.partition_verification, request.names_transaction, negate(_acks_unknown(request)))
+    return all_of(several, any_of(profile.verified_before_acks, verified))

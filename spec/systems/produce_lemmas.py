@@ -12,7 +12,7 @@ from spec.protocol import append, produce
 from spec.protocol.produce import PartitionProduce
 from spec.protocol.records import AppendRequest, MetVerification, ProducerEntry
 from spec.systems.decision_lemmas import About, Fact, stated
-from spec.versions import KAFKA_0_11, KAFKA_2_4, NEWEST, Profile
+from spec.versions import KAFKA_0_11, KAFKA_2_4, KAFKA_3_6, NEWEST, Profile
 from spec.vocabulary import ABSENT, ErrorCode, Origin
 
 
@@ -26,7 +26,9 @@ class ProduceAroundLog:
     any_transactional: Term = False
     partition_exists: Term = True
     batch_count: Term = 1
-    producers_mixed: Term = False
+    ids_mixed: Term = False
+    epochs_mixed: Term = False
+    verified: Term = True
     log_start: Term = 0
 
     @property
@@ -39,20 +41,26 @@ class ProduceAroundLog:
             self.any_transactional,
             self.partition_exists,
             self.batch_count,
-            self.producers_mixed,
+            self.ids_mixed,
+            self.epochs_mixed,
+            self.verified,
         )
 
 
-def only_whole_requests_reach_the_log(of: ProduceAroundLog) -> Term:
+def only_whole_requests_reach_the_log(profile: Profile, of: ProduceAroundLog) -> Term:
     """The log gets one batch for an existing partition, of at most one transaction, with a known value of acks.
 
-    A request that is refused earlier gets an error, and no offset.
+    The coordinator is asked about such a batch, too, with any value of acks since 3.8. A request that is refused
+    earlier gets an error, and no offset.
     """
-    admission = produce.admit(of.request)
+    admission = produce.admit(of.request, profile)
     reported = produce.refused(admission)
     known = any_of(of.acks == -1, of.acks == 0, of.acks == 1)
     of_transaction = implies(of.any_transactional, of.names_transaction)
-    whole = all_of(of.partition_exists, of.batch_count == 1, of_transaction, negate(of.producers_mixed), known)
+    early = profile.verified_before_acks
+    mixed = any_of(of.ids_mixed, of.epochs_mixed) if early else all_of(of.names_transaction, of.ids_mixed)
+    counted = any_of(known, all_of(early, negate(of.verified)))
+    whole = all_of(of.partition_exists, of.batch_count == 1, of_transaction, negate(mixed), counted)
     silent = all_of(
         reported.base_offset == ABSENT, reported.log_start_offset == ABSENT, negate(reported.append_time_reported)
     )
@@ -134,7 +142,10 @@ _BATCH: Final[About] = (("entry", ProducerEntry), ("request", AppendRequest), ("
 def produce_facts() -> tuple[Fact, ...]:
     """For the newest release, and for older ones of how a producer that is not known may start."""
     return (
-        stated(only_whole_requests_reach_the_log, rules.SEQ_WELL_FORMED, (("of", ProduceAroundLog),)),
+        *(
+            stated(only_whole_requests_reach_the_log, rules.SEQ_WELL_FORMED, (("of", ProduceAroundLog),), profile)
+            for profile in (NEWEST, KAFKA_3_6)
+        ),
         stated(only_whole_batches_are_taken, rules.SEQ_WELL_FORMED, _BATCH, NEWEST),
         stated(produce_is_answered_truly, rules.SEQ_DUPLICATE_WINDOW, (*_BATCH, ("of", ProduceAroundLog)), NEWEST),
         *(

@@ -6,8 +6,8 @@ from typing import Final
 from model_tests.corruption.bad import edits
 from model_tests.corruption.bad.made import Edit, Maker, by_defect, by_edit, by_false_step
 from model_tests.corruption.catalogue import CORRUPTIONS
-from model_tests.mutants.defects.hunting import Planted
 from model_tests.mutants.defects.of_replicas import OF_REPLICAS
+from model_tests.mutants.defects.planted import Planted
 from model_tests.mutants.in_transactions import OF_TRANSACTIONS
 from model_tests.mutants.reference import PLANTED
 from spec import rules

@@ -9,7 +9,7 @@ from model_tests.corruption.corrupt import corrupted
 from model_tests.judging.check_report import StepViolation
 from model_tests.monitor.monitor import Monitor
 from model_tests.monitor.runs import MonitoredRun, SeededRun, run_of
-from model_tests.mutants.defects.hunting import Planted
+from model_tests.mutants.defects.planted import Planted
 from model_tests.simulate.simulate import WORKLOADS, seeds_of, trace_of
 from model_tests.traces.schema import Row
 from reference.tape import Tape

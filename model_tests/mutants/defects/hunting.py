@@ -1,55 +1,12 @@
-"""A planted defect, and a hunt: seeded runs until the rule that it breaks detects it."""
+"""A hunt: a defect is planted, and seeded runs are made until the rule that it breaks detects it."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
-from typing import Final, NamedTuple, TypeAlias
-from unittest.mock import patch
+from collections.abc import Callable, Iterable
+from typing import Final, TypeAlias
 
 from model_tests.machines.rule_counts import Ledger
-from model_tests.machines.tape_runs import ANYWHERE, Terrain
+from model_tests.mutants.defects.planted import Planted
 from model_tests.verify.results import PlantedDefect
-from spec.rules import Rule
-
-
-class Patch(NamedTuple):
-    """One replaced function, method or constant: where it is, its name, and what stands there instead."""
-
-    owner: object
-    name: str
-    instead: object
-
-
-@dataclass(frozen=True, slots=True)
-class Planted:
-    """One defect.
-
-    Attributes:
-        name: what is wrong, in a few words.
-        rule: the rule that it breaks, which must be the one that sees it.
-        patches: what makes the reference so.
-        terrain: where it shows, if it does not nearly anywhere.
-    """
-
-    name: str
-    rule: Rule
-    patches: tuple[Patch, ...]
-    terrain: Terrain = ANYWHERE
-
-    @contextmanager
-    def in_place(self) -> Iterator[None]:
-        """The reference has the defect inside this context."""
-        with ExitStack() as stack:
-            for change in self.patches:
-                stack.enter_context(patch.object(change.owner, change.name, change.instead))
-            yield
-
-
-def defect(name: str, rule: Rule, owner: object, method: str, instead: object) -> Planted:
-    """A defect of one function, method or constant."""
-    return Planted(name, rule, (Patch(owner, method, instead),))
-
 
 SEEDS: Final = range(400)
 """Runs after which a mutant has survived."""

@@ -7,7 +7,7 @@ the entry, so that no resend is stale); a check of the successor before that of 
 
 from typing import Final
 
-from model_tests.mutants.defects.hunting import Patch, Planted
+from model_tests.mutants.defects.planted import Patch, Planted
 from reference.errors import OutOfOrderSequence, ProducerFenced, Refusal
 from reference.log import sequence
 from reference.log.batch import RecordBatch

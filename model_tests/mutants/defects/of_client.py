@@ -8,7 +8,7 @@ from collections import deque
 from typing import Final
 
 from model_tests.machines.tape_runs import Terrain
-from model_tests.mutants.defects.hunting import Patch, Planted
+from model_tests.mutants.defects.planted import Patch, Planted
 from reference.broker.ids import ProducerIdentity
 from reference.client.partition_queue import MAX_IN_FLIGHT, Hold, PartitionQueue, ProducerBatch
 from reference.client.producer import Attempt, AttemptReply, IdempotentProducer

@@ -3,7 +3,7 @@
 from contextlib import suppress
 from typing import Final
 
-from model_tests.mutants.defects.hunting import Patch, Planted, defect
+from model_tests.mutants.defects.planted import Patch, Planted, defect
 from reference.broker import (
     end_txn,
     transaction_coordinator,

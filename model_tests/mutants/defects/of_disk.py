@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from model_tests.mutants.defects.hunting import Patch, Planted, defect
 from model_tests.mutants.defects.of_disk_reading import OF_READING
+from model_tests.mutants.defects.planted import Patch, Planted, defect
 from reference.log import clean_log, snapshot_file
 from reference.log.batch import RecordBatch
 from reference.log.cleaner import LastRecord

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from model_tests.mutants.defects.hunting import defect
+from model_tests.mutants.defects.planted import defect
 from reference.log import clean_log
 from reference.log.batch import RecordBatch
 from reference.log.cleaner import BatchCleaner, CleanedTransactions, LastRecord

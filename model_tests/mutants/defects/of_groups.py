@@ -6,7 +6,7 @@ because no session has two members of one group: whatever is wrong in a rebalanc
 
 from typing import Final
 
-from model_tests.mutants.defects.hunting import Patch, Planted
+from model_tests.mutants.defects.planted import Patch, Planted
 from reference.broker import group_checks, group_coordinator, group_log
 from reference.broker.group_coordinator import GroupCoordinator, TransactionalCommit
 from reference.broker.group_errors import UnknownMemberId

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from model_tests.mutants.defects.hunting import defect
+from model_tests.mutants.defects.planted import defect
 from reference.broker import (
     end_txn,
     transaction_coordinator,

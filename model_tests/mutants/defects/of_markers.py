@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from model_tests.mutants.defects.hunting import defect
+from model_tests.mutants.defects.planted import defect
 from reference.broker import marker_channel
 from reference.broker.marker_channel import (
     MEANING,

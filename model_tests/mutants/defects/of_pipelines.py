@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from model_tests.mutants.defects.hunting import Planted, defect
 from model_tests.mutants.defects.of_groups import (
     any_member,
     check_nobody_in_transactions,
@@ -15,6 +14,7 @@ from model_tests.mutants.defects.of_groups import (
     take_over_without_pending,
 )
 from model_tests.mutants.defects.of_transactional_client import deliver_everything
+from model_tests.mutants.defects.planted import Planted, defect
 from reference.broker import group_coordinator
 from reference.broker.group_coordinator import GroupCoordinator, TransactionalCommit
 from reference.broker.group_membership import Membership

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from model_tests.mutants.defects.hunting import Patch, Planted
+from model_tests.mutants.defects.planted import Patch, Planted
 from reference.broker.produce import PartitionAnswer
 from reference.client.producer import AttemptReply
 from reference.log.batch import RecordBatch

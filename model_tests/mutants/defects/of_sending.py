@@ -4,7 +4,8 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from model_tests.machines.sending_events import run_sending
-from model_tests.mutants.defects.hunting import SEEDS, Planted, defect, hunted, without_defect
+from model_tests.mutants.defects.hunting import SEEDS, hunted, without_defect
+from model_tests.mutants.defects.planted import Planted, defect
 from model_tests.verify.results import PlantedDefect
 from reference.client import accumulator
 from reference.client.accumulator import RecordAccumulator

@@ -10,7 +10,7 @@ from typing import Final
 
 from model_tests.machines.part import COMPARED
 from model_tests.machines.rule_counts import Ledger
-from model_tests.mutants.defects.hunting import Planted, defect
+from model_tests.mutants.defects.planted import Planted, defect
 from model_tests.verify.results import PlantedDefect
 from reference.broker import marker_channel, transaction_coordinator, transaction_metadata, transaction_timeouts
 from reference.broker.group_offsets import GroupOffsets, RecordedOffset

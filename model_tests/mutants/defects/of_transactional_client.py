@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from model_tests.mutants.defects.hunting import Planted, defect
+from model_tests.mutants.defects.planted import Planted, defect
 from reference.broker.group_requests import MemberClaim, Offsets
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client import consumer, transaction_errors, transaction_manager

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from model_tests.mutants.defects.hunting import defect
+from model_tests.mutants.defects.planted import defect
 from reference.broker import group_checks, group_coordinator
 from reference.broker.group_coordinator import GroupCoordinator, TransactionalCommit
 from reference.broker.group_metadata import ClassicGroup

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Final
 
-from model_tests.mutants.defects.hunting import Patch, Planted
+from model_tests.mutants.defects.planted import Patch, Planted
 from reference.broker import produce
 from reference.log import partition as partition_module
 from reference.log.batch import RecordBatch

@@ -89,6 +89,32 @@ def test_what_is_refused_before_the_log_has_no_log_start() -> None:
     assert found_in(*steps) == []
 
 
+NOT_IN_TRANSACTION = {
+    ("3.6", 9): ("INVALID_REQUIRED_ACKS", 21),
+    ("3.9.0", 9): ("INVALID_TXN_STATE", 48),
+    ("3.9.0", 11): ("TRANSACTION_ABORTABLE", 120),
+    ("4.3", 11): ("TRANSACTION_ABORTABLE", 120),
+    ("4.3", 12): ("INVALID_REQUIRED_ACKS", 21),
+}
+
+
+@pytest.mark.parametrize(("release", "version"), NOT_IN_TRANSACTION)
+def test_a_transaction_is_verified_before_its_acks_are_looked_at(release: str, version: int) -> None:
+    """Since 3.8: by the acks alone nobody is refused who is in no transaction; version 12 enters it all the same."""
+    started = {**init(), "request": {"transactional_id": "t0", "timeout": 60_000}}
+    error = NOT_IN_TRANSACTION[release, version]
+    wrong = produce(refused(*error, log_start=-1), version, acks=2, named="t0", transactional=True)
+    ended = {"error": "NONE", "error_code": 0} if version >= 12 else {"error": "INVALID_TXN_STATE", "error_code": 48}
+    identity = {"transactional_id": "t0", "producer_id": "pid0", "producer_epoch": 0}
+    end = {"api": "EndTxn", "version": 1, "request": {**identity, "committed": True}, "response": ended}
+    of = {"kafka": release, "txn_version": 2 if release == "4.3" else 0, "observed": "none"}
+
+    assert found_in(started, wrong, end, **of) == []
+    for other in {*NOT_IN_TRANSACTION.values()} - {error}:
+        changed = {**wrong, "response": refused(*other, log_start=-1)}
+        assert found_in(started, changed, end, **of) == [(1, SPECIFICATION), (1, REFERENCE)]
+
+
 def test_a_fetch_is_bounded_by_the_log() -> None:
     """At the end there is nothing, beyond it is no offset."""
     nothing = {"error": "NONE", "error_code": 0, "hw": 1, "lso": 1, "log_start_offset": 0, "aborted": None}

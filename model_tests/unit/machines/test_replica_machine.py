@@ -8,8 +8,8 @@ from model_tests.machines.replica_events import ReplicaRun, run_replicas
 from model_tests.machines.replica_machine import ReplicaMachine
 from model_tests.machines.replica_watch import REPLICA_RULES
 from model_tests.machines.rule_counts import Ledger
-from model_tests.mutants.defects.hunting import Planted
 from model_tests.mutants.defects.of_replicas import OF_REPLICAS, hunt_in_replicas, true_replicas
+from model_tests.mutants.defects.planted import Planted
 from model_tests.mutants.part import caught, survival
 from reference.tape import Tape
 from spec import rules

@@ -9,8 +9,8 @@ from model_tests.machines import part
 from model_tests.machines.rule_counts import Ledger
 from model_tests.machines.sending_events import SENDING_RULES, run_sending
 from model_tests.machines.sending_machine import SendingMachine
-from model_tests.mutants.defects.hunting import Planted
 from model_tests.mutants.defects.of_sending import OF_SENDING, hunt_in_sending
+from model_tests.mutants.defects.planted import Planted
 from model_tests.mutants.part import caught, survival
 from model_tests.unit.machines.small import small
 from spec.vocabulary import ErrorCode

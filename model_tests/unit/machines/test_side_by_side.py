@@ -5,8 +5,8 @@ import pytest
 from model_tests.machines.part import COMPARED, on_small_inputs
 from model_tests.machines.rule_counts import Ledger
 from model_tests.machines.side_by_side import DecisionComparison
-from model_tests.mutants.defects.hunting import Planted
 from model_tests.mutants.defects.of_small_inputs import OF_SMALL_INPUTS, hunt_side_by_side
+from model_tests.mutants.defects.planted import Planted
 from model_tests.mutants.part import caught
 from spec import rules
 

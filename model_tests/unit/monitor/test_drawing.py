@@ -2,11 +2,14 @@
 
 from typing import Any
 
+import pytest
+
 from model_tests.diagrams.events import DrawnMessage, Ending, Mark, Note
 from model_tests.diagrams.sequence import text_of
-from model_tests.monitor.drawing import sequence_of
+from model_tests.monitor.drawing import Captions, sequence_of
 from model_tests.simulate.simulate import trace_of
 from model_tests.traces.schema import complete
+from reference.recording.recorder import FATE, Fate
 
 HOLDS = Ending("", "nothing is broken")
 
@@ -73,3 +76,68 @@ def test_every_step_of_a_trace_is_drawn_under_its_number() -> None:
     nodes = [name.startswith("broker") for name in diagram.participants]
     assert sorted(nodes) == nodes
     assert " 39 " in text_of(diagram)
+
+
+PRODUCE = {"api": "Produce", "client": "producer-0", "node": "broker-0", "topic": "t", "partition": 0, "message": 7}
+PRODUCE |= {"writer": "producer-0", "first_record": 0, "record_count": 1}
+
+
+def annotated(fate: Fate, **columns: Any) -> dict[str, Any]:
+    return {**a_step(**PRODUCE | columns), FATE: fate}
+
+
+def test_a_run_with_annotations_shows_each_message_where_it_arrives() -> None:
+    """The answer is under the number of its request where it comes at once, and is lost where it is lost."""
+    steps = drawn(a_step(**PRODUCE, first_offset=4), annotated(Fate.ANSWER_LOST, first_offset=4))
+
+    request, answer = steps[0]
+    assert isinstance(request, DrawnMessage)
+    assert isinstance(answer, DrawnMessage)
+    assert ("Produce t-0", Mark.PLAIN) == (request.text, request.mark)
+    assert ("broker-0", "producer-0", "NONE at 4", Mark.LOST) == (
+        answer.sender,
+        answer.receiver,
+        answer.text,
+        answer.mark,
+    )
+
+
+def test_a_request_that_was_given_up_is_late_and_a_lost_one_does_not_arrive() -> None:
+    """A remark stands at its participant, and an answer with an error is refused."""
+    fates = (annotated(Fate.LOST), annotated(Fate.GIVEN_UP), a_step(**PRODUCE), annotated(Fate.ANSWERED, error=45))
+    remark = {**a_step(api="is killed", node="broker-0"), FATE: Fate.REMARK}
+
+    events = [event for step in drawn(*fates, remark) for event in step]
+
+    assert [Mark.LOST, Mark.LATE, Mark.REFUSED] == [each.mark for each in events if isinstance(each, DrawnMessage)]
+    assert Note("producer-0", "waits no longer for the answer to Produce t-0") in events
+    assert Note("broker-0", "is killed") in events
+
+
+def test_captions_name_participants_and_records_from_writer_to_copy() -> None:
+    """A copy has the name of the record at its place in the log."""
+    place = {"origin": 0, "first_offset": 4, "appended": True, "producer_id": -1, "base_sequence": -1}
+    copied = a_step(api="ReplicaFetch", client="broker-0", node="broker-1", topic="t", partition=0, **place)
+    captions = Captions(lambda row: f"by {row['client']}", lambda row: f"at {row['node']}", {("producer-0", 0): "a"})
+
+    diagram = sequence_of([a_step(**PRODUCE | place), copied], "a run", HOLDS, captions)
+
+    texts = [event.text for step in diagram.steps for event in step if isinstance(event, DrawnMessage)]
+    assert ["Produce t-0 a", "ReplicaFetch t-0 a"] == [text.partition(" →")[0] for text in texts]
+    assert ("by producer-0", "by broker-0", "at broker-0", "at broker-1") == diagram.participants
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"api": "EndTxn", "transactional_id": "p", "error": 16},
+        {"api": "EndTxn", "transactional_id": "p", "error": 14},
+        {"api": "Produce", "origin": 0, "verification_refused": True, "error": 48},
+    ],
+)
+def test_what_was_not_asked_has_decided_nothing(columns: dict[str, Any]) -> None:
+    """A node that does not coordinate the id, and a log whose batch was refused before."""
+    ((message,),) = drawn(a_step(client="c", node="n", **columns))
+
+    assert isinstance(message, DrawnMessage)
+    assert "[" not in message.text

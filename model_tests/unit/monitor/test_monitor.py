@@ -12,7 +12,7 @@ from model_tests.judging.check_report import RuleCount
 from model_tests.judging.verdicts import BITS
 from model_tests.monitor.monitor import DecisionMismatch, Monitor, claimed_among, rule_counts
 from model_tests.monitor.runs import MonitoredRun, run_of
-from model_tests.mutants.defects.hunting import Planted
+from model_tests.mutants.defects.planted import Planted
 from model_tests.mutants.in_transactions import OF_TRANSACTIONS
 from model_tests.mutants.reference import PLANTED
 from model_tests.simulate.simulate import WORKLOADS, seeds_of, trace_of

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from model_tests.mutants.defects.hunting import Planted
+from model_tests.mutants.defects.planted import Planted
 from model_tests.mutants.part import chosen_of
 from model_tests.unit.by_default import by_default
 

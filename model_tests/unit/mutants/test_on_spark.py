@@ -1,6 +1,6 @@
 import pytest
 
-from model_tests.mutants.defects.hunting import Planted
+from model_tests.mutants.defects.planted import Planted
 from model_tests.mutants.on_spark import BROKEN, on_traces
 from spec import rules
 

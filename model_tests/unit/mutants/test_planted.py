@@ -7,7 +7,7 @@ from pkgutil import iter_modules
 import pytest
 
 from model_tests.mutants import defects
-from model_tests.mutants.defects.hunting import Planted
+from model_tests.mutants.defects.planted import Planted
 
 MODULES = [import_module(f"{defects.__name__}.{module.name}") for module in iter_modules(defects.__path__)]
 LISTS = [value for module in MODULES for value in vars(module).values() if isinstance(value, tuple)]

@@ -4,7 +4,7 @@ import pytest
 
 from model_tests.machines.idempotence import IDEMPOTENCE_RULES
 from model_tests.mutants import on_spark
-from model_tests.mutants.defects.hunting import Patch, Planted
+from model_tests.mutants.defects.planted import Patch, Planted
 from model_tests.mutants.part import caught, survival, true_reference
 from model_tests.mutants.reference import PLANTED, hunt
 from model_tests.unit.mutants.few import few

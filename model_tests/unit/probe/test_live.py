@@ -13,17 +13,19 @@ pytest.importorskip("kafka.protocol", reason="the wire protocol needs kafka-pyth
 from model_tests.common.addresses import addresses_of
 from model_tests.common.reports import HOLDS, VIOLATED, BadInput
 from model_tests.conform.replay import run as replayed
+from model_tests.probe import play
 from model_tests.probe.client import Sent
-from model_tests.probe.directed import directed
+from model_tests.probe.directed import TIMEOUTS, directed
 from model_tests.probe.observing import Level
 from model_tests.probe.play import Player
-from model_tests.probe.played import PlayedSession
+from model_tests.probe.played import OVERTAKEN, Patience, PlayedSession
 from model_tests.probe.pool import NamePool
 from model_tests.probe.script import Script, ScriptAction
 from model_tests.probe.session_clients import SessionClients
 from model_tests.probe.target import Pace, Target
 from model_tests.serve.cluster import Cluster
 from model_tests.unit.probe.served import LEAN, probed, served
+from reference.broker import transaction_timeouts
 from spec.versions import KAFKA_4_3
 from spec.vocabulary import Api
 
@@ -51,7 +53,7 @@ def test_a_sound_broker_agrees_and_is_left_as_it_was(sound: str, tmp_path: Path)
         == report.origins["drawn"]
         == report.sessions - report.origins["directed"] - report.origins["probing"]
     )
-    assert len(directed()) == report.origins["directed"] < report.origins["probing"]
+    assert len(directed()) - 1 == report.origins["directed"] < report.origins["probing"]
     assert not report.left
     again = replayed([tmp_path / "sessions.ndjson"], jobs=1)
     assert (report.steps, 0, []) == (again.steps, again.disagreed_steps, again.damage)
@@ -104,6 +106,56 @@ def test_a_planted_defect_is_found_and_shrunk(tmp_path: Path) -> None:
     assert len(cause.script) <= MOST_STEPS
     assert f"{cause.rules[0][0]} is violated" in cause.drawing
     assert replayed([cause.file], jobs=1).disagreed_steps == 1
+
+
+def test_a_transaction_that_times_out_is_waited_for(sound: str) -> None:
+    """The coordinator aborts it, and not the one beside it; its producer is fenced."""
+    report = probed(sound, "4.3", replace(LEAN, families=(TIMEOUTS,), sessions=0))
+    (script,) = (script for script in directed() if script.family == TIMEOUTS)
+
+    assert HOLDS == report.exit_code, [str(cause.signature) for cause in report.causes.values()]
+    assert (1, len(script.actions), {}) == (report.sessions, report.steps, dict(report.undecided))
+
+
+@pytest.mark.parametrize(
+    ("due", "differs"),
+    [(lambda *_: False, "after.transactions.t0.state"), (lambda entry, _: entry.metadata.started_ms > 0, "state")],
+    ids=["never", "at once"],
+)
+def test_a_coordinator_that_is_late_or_early_is_found(due: Any, differs: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The disagreement is in the state of the transaction that it should have aborted, or should not."""
+    script = next(script for script in directed() if script.family == TIMEOUTS)
+    cluster = Cluster("4.3")
+    with cluster:
+        target = Target(tuple(addresses_of(cluster.bootstrap_servers)), 20, Pace(0))
+        target.open()
+        pool = NamePool(target)
+        monkeypatch.setattr(transaction_timeouts, "is_timed_out", due)
+        hasty = Patience(0.5, 0.5, 6.0)
+        played = Player(target, KAFKA_4_3, Level.FULL, pool.take("T"), script, shared=False, patience=hasty).play()
+        target.close()
+        cluster.stop()
+        cluster.report = None  # its own judge finds the defect, too
+
+    assert played.disagreed is not None
+    assert any(differs in each for each in played.disagreed.disagreed[0].expected)
+
+
+def test_a_session_that_takes_too_long_for_its_timeout_is_undecided(
+    sound: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its transaction may have been aborted in the meantime, which is nobody's fault."""
+    script = next(script for script in directed() if script.family == TIMEOUTS)
+    target = Target(tuple(addresses_of(sound)), 20, Pace(0))
+    target.open()
+    pool = NamePool(target)
+    monkeypatch.setattr(play, "WITHIN", 0.0)
+
+    played = Player(target, KAFKA_4_3, Level.FULL, pool.take("T"), script, shared=False).play()
+    pool.remove()
+    target.close()
+
+    assert (None, OVERTAKEN, 0) == (played.disagreed, played.undecided, len(played.comparisons))
 
 
 def test_answers_that_no_order_explains_are_a_disagreement(sound: str, monkeypatch: pytest.MonkeyPatch) -> None:

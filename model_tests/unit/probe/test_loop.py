@@ -8,6 +8,7 @@ import pytest
 pytest.importorskip("kafka.protocol", reason="the wire protocol needs kafka-python")
 
 from model_tests.common.reports import HOLDS, VIOLATED
+from model_tests.probe.directed import TIMEOUTS
 from model_tests.probe.families import DRAWS
 from model_tests.probe.options import AUTO
 from model_tests.probe.probes import differing, neighbours, seen_between
@@ -19,7 +20,7 @@ from spec.versions import RELEASES, Profile
 MOST_STEPS: Final = 6
 """Of a script that was shrunk."""
 
-ALL_FAMILIES: Final = replace(LEAN, families=tuple(DRAWS))
+ALL_FAMILIES: Final = replace(LEAN, families=tuple(family for family in DRAWS if family != TIMEOUTS))
 LONG: Final = replace(ALL_FAMILIES, sessions=60)
 BOTH_WAYS: Final = [pair for older, newer in neighbours() for pair in ((older, newer), (newer, older))]
 PLANTED: Final = 15

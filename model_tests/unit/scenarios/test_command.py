@@ -34,7 +34,8 @@ def test_one_scenario_is_reported_drawn_and_written(tmp_path: Path) -> None:
     reported = runner.invoke(app, ["scenarios", NAME.upper(), "--svg", str(svg), "--json", str(report)])
 
     assert HOLDS == reported.exit_code
-    assert "knows the batch, and appends" in reported.output
+    assert "duplicate" in reported.output
+    assert "NONE at 0 (lost)" in reported.output
     assert "Setting: Kafka 4.4, acks=all, idempotent." in reported.output
     assert "acknowledged" in reported.output
     assert svg.read_text().startswith("<svg")

@@ -134,6 +134,43 @@ def test_acks_and_partitions_that_there_are_not(bench: Bench) -> None:
     assert ServerError.UNKNOWN_TOPIC_ID == answer.responses[0].partition_responses[0].error_code
 
 
+@pytest.mark.parametrize(
+    ("release", "version", "error"),
+    [
+        ("3.6", 9, ErrorCode.INVALID_REQUIRED_ACKS),
+        ("3.9.0", 9, ErrorCode.INVALID_TXN_STATE),
+        ("4.3", 11, ErrorCode.TRANSACTION_ABORTABLE),
+        ("4.3", 12, ErrorCode.INVALID_REQUIRED_ACKS),
+    ],
+)
+def test_a_transaction_is_verified_before_acks_since_3_8(release: str, version: int, error: ErrorCode) -> None:
+    """Or the partition is added to it, though the batch is refused then."""
+    bench = Bench(PROFILES[release])
+    bench.service.create_topic("orders", 1)
+    sent = batch(transactional=True, base_sequence=0, **initialized(bench, "app")).encode()
+
+    assert error == produce(bench, sent, version, acks=2, transactional_id="app").error_code
+    described = bench.ask("DescribeTransactions", 0, {"transactional_ids": ["app"]}).transaction_states[0]
+    assert ("Ongoing" if version >= 12 else "Empty") == described.transaction_state
+    assert 0 == bench.ask("ListOffsets", 2, latest()).topics[0].partitions[0].offset
+    assert [] == bench.judged_whole()
+
+
+@pytest.mark.parametrize(("release", "error"), [("2.7", 0), ("3.6", ErrorCode.INVALID_PRODUCER_ID_MAPPING)])
+def test_producers_of_a_request_are_compared_where_they_are_verified(release: str, error: int) -> None:
+    """2.7 looks at each partition alone."""
+    bench = Bench(PROFILES[release])
+    bench.service.create_topic("orders", 2)
+    fields = produce_fields(b"", transactional_id="app")
+    fields["topic_data"][0]["partition_data"] = [
+        {"index": number, "records": batch(transactional=True, base_sequence=0, producer_id=number, epoch=0).encode()}
+        for number in range(2)
+    ]
+
+    answers = bench.ask("Produce", 9, fields).responses[0].partition_responses
+    assert [error] * 2 == [each.error_code for each in answers]
+
+
 def test_transactional_records_need_a_transactional_id(bench: Bench) -> None:
     """The whole request is refused."""
     sent = batch(transactional=True, base_sequence=0, **initialized(bench, "app")).encode()

@@ -1,6 +1,7 @@
 """Corners of the decisions at a partition that no session, trace or search meets: order, and edges by one."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -20,7 +21,16 @@ from spec.protocol.verification import (
     reported,
     started,
 )
-from spec.versions import KAFKA_2_0, KAFKA_3_9_UNVERIFIED, KAFKA_4_0, NEWEST, SPLIT_OUT_OF_ORDER, Profile
+from spec.versions import (
+    KAFKA_2_0,
+    KAFKA_3_6,
+    KAFKA_3_9_UNVERIFIED,
+    KAFKA_4_0,
+    NEWEST,
+    RELEASES,
+    SPLIT_OUT_OF_ORDER,
+    Profile,
+)
 from spec.vocabulary import MAX_SEQUENCE, ErrorCode, Origin
 
 LAST_IS_9 = ProducerEntry(epoch=3, cached=(CachedBatch(9, 109, 4), *[CachedBatch()] * 4))
@@ -210,9 +220,13 @@ def test_an_absent_coordinator_is_retried(error: ErrorCode) -> None:
     [
         ({"any_transactional": True, "partition_exists": False}, "transactional_id_missing"),
         ({"partition_exists": False, "batch_count": 2}, "partition_unknown"),
-        ({"batch_count": 2, "producers_mixed": True}, "several_batches"),
-        ({"producers_mixed": True, "acks": 2}, "producers_mixed"),
+        ({"any_transactional": True, "ids_mixed": True}, "transactional_id_missing"),
+        ({"batch_count": 2, "ids_mixed": True}, "producers_mixed"),
+        ({"partition_exists": False, "epochs_mixed": True}, "producers_mixed"),
+        ({"ids_mixed": True, "acks": 2}, "producers_mixed"),
+        ({"batch_count": 2, "acks": 2}, "several_batches"),
         ({"acks": 2}, "acks_unknown"),
+        ({"acks": 2, "verified": False}, "admitted"),
         ({"acks": -2}, "acks_unknown"),
         ({"acks": 0}, "admitted"),
         ({"acks": 1}, "admitted"),
@@ -223,6 +237,24 @@ def test_before_the_log_the_first_check_decides(changes: dict[str, int], first: 
     asked_for = replace(PartitionProduce(version=9), **changes)
 
     assert admissions()[admit(asked_for).branch] == first
+
+
+@pytest.mark.parametrize("profile", RELEASES, ids=lambda profile: profile.name)
+def test_acks_are_looked_at_before_the_coordinator_is_asked_up_to_3_7(profile: Profile) -> None:
+    """And producers are compared after acks, by their ids, where they are verified at all."""
+    wrong = PartitionProduce(version=9, names_transaction=True, any_transactional=True, acks=2, verified=False)
+    changes: tuple[dict[str, Any], ...] = (
+        {},
+        {"ids_mixed": True},
+        {"ids_mixed": True, "acks": 1},
+        {"epochs_mixed": True, "acks": 1},
+    )
+    seen = [admissions()[admit(replace(wrong, **each), profile).branch] for each in changes]
+
+    mixed = "producers_mixed" if profile.partition_verification else "admitted"
+    since = ["admitted", *["producers_mixed"] * 3]
+    assert seen == (since if profile.verified_before_acks else [*["acks_unknown"] * 2, mixed, "admitted"])
+    assert profile.verified_before_acks == (RELEASES.index(profile) > RELEASES.index(KAFKA_3_6))
 
 
 def test_the_log_start_is_reported_since_version_5() -> None:

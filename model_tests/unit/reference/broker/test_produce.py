@@ -1,12 +1,13 @@
 import pytest
 
 from reference.broker.produce import ProduceRequest, handle_produce
-from reference.errors import CorruptMessage
+from reference.errors import CorruptMessage, InvalidTxnState
 from reference.log.batch import CONTROL, RecordBatch, blank_batch
 from reference.log.partition import Partition
+from reference.log.producer_entry import NO_GUARD
 from reference.log.validation import parse_client_records
-from spec.versions import NEWEST
-from spec.vocabulary import ErrorCode, LeaderEpoch, Offset, Sequence
+from spec.versions import KAFKA_2_7, KAFKA_3_6, KAFKA_3_9_UNVERIFIED, NEWEST, RELEASES, Profile
+from spec.vocabulary import Epoch, ErrorCode, LeaderEpoch, Offset, ProducerId, Sequence
 
 GOOD = blank_batch(2, producer_id=1, epoch=0, base_sequence=0)
 TRANSACTIONAL = blank_batch(2, producer_id=1, epoch=0, base_sequence=0, transactional=True)
@@ -50,6 +51,49 @@ def test_acks_are_none_one_or_all() -> None:
     """Any other number is refused."""
     assert ErrorCode.INVALID_REQUIRED_ACKS == answer(GOOD, acks=2)[0]
     assert [ErrorCode.NONE] * 3 == [answer(GOOD, acks=acks)[0] for acks in (-1, 0, 1)]
+
+
+@pytest.mark.parametrize("profile", RELEASES, ids=lambda profile: profile.name)
+def test_a_transaction_is_verified_before_acks_since_3_8(profile: Profile) -> None:
+    """Before, acks=2 is refused, and the coordinator is not asked."""
+    asked: list[int] = []
+
+    def refuse(transactional_id: str, number: int, batch: RecordBatch) -> int:
+        asked.append(number)
+        raise InvalidTxnState(transactional_id=transactional_id, producer=batch.producer_id)
+
+    request = ProduceRequest({0: (TRANSACTIONAL,)}, "t", acks=2)
+    found = handle_produce(profile, {0: Partition(profile)}, request, refuse)[0]
+
+    old = RELEASES.index(profile) <= RELEASES.index(KAFKA_3_6)
+    assert (ErrorCode.INVALID_REQUIRED_ACKS if old else ErrorCode.INVALID_TXN_STATE) == found.error
+    assert asked == ([] if old else [0])
+
+
+@pytest.mark.parametrize(
+    ("profile", "found"),
+    [
+        (KAFKA_2_7, (False, False, ErrorCode.INVALID_REQUIRED_ACKS)),
+        (KAFKA_3_6, (True, False, ErrorCode.INVALID_REQUIRED_ACKS)),
+        (KAFKA_3_9_UNVERIFIED, (True, True, ErrorCode.INVALID_PRODUCER_ID_MAPPING)),
+        (NEWEST, (True, True, ErrorCode.INVALID_PRODUCER_ID_MAPPING)),
+    ],
+    ids=lambda value: value.name if isinstance(value, Profile) else "",
+)
+def test_a_request_has_one_producer(profile: Profile, found: tuple[bool, bool, ErrorCode]) -> None:
+    """Of several ids, or epochs, and with acks=2: the whole request is refused, unknown partitions included."""
+
+    def answers(other: RecordBatch, acks: int = -1) -> list[ErrorCode]:
+        request = ProduceRequest({0: (TRANSACTIONAL,), 1: (other,), 2: (GOOD,)}, "t", acks)
+        asked = handle_produce(profile, {0: Partition(profile), 1: Partition(profile)}, request, lambda *_: NO_GUARD)
+        return [asked[number].error for number in range(3)]
+
+    id_, epoch = TRANSACTIONAL._replace(producer_id=ProducerId(2)), TRANSACTIONAL._replace(producer_epoch=Epoch(1))
+    mapping = [ErrorCode.INVALID_PRODUCER_ID_MAPPING] * 3
+
+    assert (answers(id_) == mapping, answers(epoch) == mapping) == found[:2]
+    assert answers(id_, acks=2)[0] == found[2]
+    assert answers(TRANSACTIONAL)[2] == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def test_all_needs_enough_replicas() -> None:

@@ -1,0 +1,156 @@
+"""What is drawn of a run: the steps that its recorder keeps, with annotations, and what the story calls things."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Final, TypeAlias
+
+from model_tests.monitor.drawing import Captions
+from model_tests.traces.schema import Row
+from reference.errors import Refusal
+from reference.log.batch import RecordBatch
+from reference.log.partition import AppendResult, Partition
+from reference.log.producer_entry import NO_GUARD
+from reference.log.record import Record
+from reference.recording.recorder import (
+    FATE,
+    Fate,
+    Recorder,
+    Value,
+    batch_columns,
+    observe,
+    reply_columns,
+    verification_columns,
+)
+from reference.recording.trace import STATE
+from reference.world.history import ALL, origin_of
+from reference.world.replica_rows import TOPIC
+from spec.vocabulary import Api, ErrorCode, Origin, Timestamp
+
+Columns: TypeAlias = dict[str, Value]
+"""Some columns of a step."""
+
+RESULTS: Final = ("ClientFetched", "ClientSendFailed", "ClientCrash")
+"""Of the rows of clients those that no row of a node says too."""
+
+BY_THEMSELVES: Final = ("BrokerFenced", "LeaderElection", "AlterPartition", "ControllerElection", "ControlledShutdown")
+"""Decisions of controllers, which change nothing that a row shows."""
+
+
+class Story:
+    """One run while it is recorded.
+
+    Attributes:
+        names: what the story calls the values of records.
+        records: what it calls records, by their writer and their number among all that it made.
+        participants: what it calls clients and nodes, by their names in rows.
+        hidden: requests that are not drawn.
+    """
+
+    def __init__(self, recorder: Recorder, participants: Mapping[str, str] | None = None) -> None:
+        """The recorder annotates from now on."""
+        recorder.annotates = True
+        self.names: dict[bytes, str] = {}
+        self.records: dict[tuple[str, int], str] = {}
+        self.participants = dict(participants or {})
+        self.hidden: set[str] = {"FindCoordinator"}
+        self._recorder = recorder
+        self._begun = len(recorder.rows)
+
+    @property
+    def rows(self) -> list[Row]:
+        """The steps to draw: messages, what changes something, and annotations."""
+        rows = self._recorder.rows[self._begun :]
+        return [row for row in rows if row["api"] not in self.hidden and (FATE in row or _is_drawn(row))]
+
+    def captions(self, order: Iterable[str]) -> Captions:
+        """What the drawing calls things, and the participants from left to right."""
+        return Captions(self.client, self.node, self.records, tuple(order))
+
+    def call(self, value: bytes, name: str) -> None:
+        """Name a record of a world, whose value says who made it."""
+        made_by = origin_of(value)
+        self.names[value] = self.records[made_by.writer, made_by.first_record] = name
+
+    def client(self, row: Row) -> str:
+        """Who asks in a step."""
+        return self.participants.get(str(row["client"]), str(row["client"]))
+
+    def node(self, row: Row) -> str:
+        """Who handles it."""
+        return self.participants.get(str(row["node"]), str(row["node"]))
+
+    @contextmanager
+    def offstage(self) -> Iterator[None]:
+        """What happens inside is not drawn: it was the same in every other run."""
+        before, self._recorder.keeps = self._recorder.keeps, False
+        try:
+            yield
+        finally:
+            self._recorder.keeps = before
+
+    def remark(self, at: str, text: str) -> None:
+        """A participant's own act or state."""
+        self._recorder.annotate(Fate.REMARK, text, {"node": at})
+
+    def append(
+        self,
+        where: Columns,
+        partition: Partition,
+        batch: RecordBatch,
+        guard: int = NO_GUARD,
+        answer: Fate | None = None,
+    ) -> AppendResult:
+        """Append a batch at a broker of no world, and record the step.
+
+        Args:
+            where: client and node, whose records they are, and what else the step is about.
+            partition: of the broker.
+            batch: that the client has sent.
+            guard: of its verification.
+            answer: what becomes of the answer; None where that is no part of the run.
+
+        Raises:
+            Refusal: the batch is not appended.
+        """
+        before = observe(partition, batch.producer_id)
+        sent: Columns = {"topic": TOPIC, "partition": 0, "acks": ALL, "batch_count": 1, **batch_columns(batch)}
+        sent |= {"origin": int(Origin.CLIENT), **verification_columns(before.verification, guard), **where}
+        try:
+            found = partition.append(batch, guard=guard)
+        except Refusal as refusal:
+            sent |= reply_columns(refusal.code)
+            raise
+        else:
+            sent |= reply_columns(ErrorCode.NONE, found.first_offset, found.last_offset, found.duplicate)
+            return found
+        finally:
+            self._recorder.add(Api.PRODUCE, Timestamp(0), sent, before, observe(partition, batch.producer_id))
+            if answer is not None:
+                self._recorder.annotate(answer, Api.PRODUCE, sent)
+
+    def say(self, sender: str, receiver: str, text: str, *, refuses: bool = False) -> None:
+        """A message in words, of which no step is recorded."""
+        fate = Fate.REFUSED if refuses else Fate.SAID
+        self._recorder.annotate(fate, text, {"client": sender, "node": receiver})
+
+    def name_of(self, record: Record) -> str:
+        """What the story calls a record: its value, if it has no other name."""
+        value = record.value or b""
+        return self.names.get(value, value.decode())
+
+    def names_in(self, batches: Iterable[RecordBatch]) -> list[str]:
+        """What the story calls the records of batches; markers have none."""
+        return [self.name_of(record) for batch in batches if not batch.is_control for record in batch.records()]
+
+
+def _is_drawn(row: Row) -> bool:
+    api = row["api"]
+    if api.startswith("Client"):
+        return api in RESULTS and not row["control"]
+    if row["message"] >= 0 or api in BY_THEMSELVES or api == "ConsumerFetch":
+        return True
+    if api == "ReplicaLagCheck":
+        return bool(row["proposed"])
+    if api == "FollowerHighWatermark":
+        return False  # it is behind that of the leader, which is drawn
+    return any(row[f"after_{column.name}"] != row[f"before_{column.name}"] for column in STATE)

@@ -1,0 +1,91 @@
+"""Requests and answers under way as rows, for annotations of what becomes of them."""
+
+from collections.abc import Iterator
+
+from reference.client.coordinator_channel import CoordinatorAnswer
+from reference.client.coordinator_requests import CoordinatorRequest, FindCoordinator, TxnOffsetCommit
+from reference.client.producer import AttemptReply
+from reference.errors import Refusal
+from reference.recording.recorder import Row, batch_columns, reply_columns
+from reference.world.coordinator_rows import answer_columns, request_columns, touched_by, verify_columns
+from reference.world.group_rows import of_group
+from reference.world.messages import (
+    Answer,
+    Body,
+    CoordinatorCall,
+    MarkerAnswer,
+    Produce,
+    Request,
+    Verified,
+    Verify,
+    WriteMarker,
+)
+from reference.world.replica_rows import node_name
+from reference.world.steps import who
+from spec.vocabulary import Api, ErrorCode, Origin, Timestamp
+
+
+def api_of(body: Body) -> str:
+    """The name of a request."""
+    match body:
+        case Produce():
+            return Api.PRODUCE
+        case WriteMarker():
+            return Api.WRITE_TXN_MARKERS
+        case Verify():
+            return Api.ADD_PARTITIONS_TO_TXN
+        case CoordinatorCall(request=request):
+            return request.API
+
+
+def exchange_rows(request: Request, answer: Answer | None, offsets_partitions: int) -> Iterator[Row]:
+    """From whom to whom a request goes, what it asks for, and its answer: a row, or one for each offset of a group.
+
+    Args:
+        request: under way.
+        answer: to it, None where there is none.
+        offsets_partitions: of `__consumer_offsets`.
+    """
+    exchange: Row = {"node": node_name(request.node)} | who(request) | ({} if answer is None else _reply_of(answer))
+    match request.body:
+        case CoordinatorCall(request=TxnOffsetCommit(group=group, offsets=offsets)):
+            errors = answer.partitions if isinstance(answer, CoordinatorAnswer) else {}
+            for partition, committed in offsets.items():
+                reported: Row = {"error": int(errors[partition])} if partition in errors else {}
+                yield exchange | of_group(group, partition) | {"offset": committed.offset} | reported
+        case body:
+            yield exchange | _asked(body, offsets_partitions)
+
+
+def _asked(body: Body, offsets_partitions: int) -> Row:
+    match body:
+        case Produce(partition=partition):
+            batch = batch_columns(body.attempt.records) | {"origin": int(Origin.CLIENT), **body.made_by._asdict()}
+            return batch | {"topic": partition.topic, "partition": partition.partition}
+        case WriteMarker(partition=partition, marker=marker):
+            batch = batch_columns(marker.batch(Timestamp(0))) | {"origin": int(Origin.COORDINATOR)}
+            return batch | {"topic": partition.topic, "partition": partition.partition}
+        case Verify():
+            return verify_columns(body)
+        case CoordinatorCall(request=request):
+            return _asked_of_coordinator(request, offsets_partitions)
+
+
+def _asked_of_coordinator(request: CoordinatorRequest, offsets_partitions: int) -> Row:
+    if isinstance(request, FindCoordinator | TxnOffsetCommit):
+        return {"transactional_id": request.key if isinstance(request, FindCoordinator) else request.transactional_id}
+    return request_columns(request, touched_by(request, offsets_partitions))
+
+
+def _reply_of(answer: Answer) -> Row:
+    """The columns of REPLY of an answer; of several errors the first."""
+    match answer:
+        case AttemptReply(error=error, offset=offset):
+            return reply_columns(error, offset)
+        case CoordinatorAnswer():
+            return answer_columns(answer)
+        case MarkerAnswer(error=error):
+            return {"error": int(error)}
+        case Verified(answers=answers, refusal=refusal):
+            refused: list[Refusal] = [each for each in (refusal, *answers.values()) if each is not None]
+            return {"error": int(refused[0].code if refused else ErrorCode.NONE)}
