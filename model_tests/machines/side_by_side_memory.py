@@ -22,7 +22,10 @@ from spec.vocabulary import ABSENT, MAX_EPOCH, ErrorCode, Offset, ProducerId, Tr
 
 _KEYS: Final = tuple(OffsetKey("g", partition) for partition in (HERE, THERE))
 _FRESH: Final = 9
+"""The producer id that the coordinator draws."""
+
 _NOW: Final = 5
+"""Milliseconds, by the coordinator's clock."""
 
 
 # --- identities -----------------------------------------------------------------------------------------------

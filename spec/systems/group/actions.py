@@ -130,7 +130,7 @@ class MemberActions:
         yield negate(state.ending(run))
         yield state.position(generation) < bound
 
-    def member_reads(self, state: State, generation: Term, run: Term, _: Term) -> State:
+    def member_reads(self, state: State, generation: Term, run: Term, bound: Term) -> State:
         """It is given to the application or filtered out, and the member continues."""
         position = state.position(generation)
         aborted = all_of(state.verdict(position) == ABORT, self.knobs.aborted_filtered)
@@ -147,7 +147,7 @@ class MemberActions:
         position = state.position(generation)
         yield offset == position if self.knobs.read_all else offset >= position
 
-    def member_commits(self, state: State, _: Term, run: Term, offset: Term) -> State:
+    def member_commits(self, state: State, generation: Term, run: Term, offset: Term) -> State:
         """The commit is on the network; where it is not part of a transaction, it ends the run."""
         return state.but(
             requested=update(state.requested, run, to=offset),

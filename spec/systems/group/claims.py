@@ -1,11 +1,4 @@
-"""What is claimed of a group that reads, and the lemmas by which it is proved.
-
-Arguments:
-    generation: any, also one that has not come yet.
-    run: what a member works on between two commits of its offset.
-    position: of a record in the partition that the group reads.
-    later: a position behind it.
-"""
+"""What is claimed of a group that reads, and the lemmas by which it is proved."""
 
 from collections.abc import Callable
 from typing import Final

@@ -158,7 +158,14 @@ def fetched(knobs: GroupKnobs, state: State) -> OffsetReply:
 
 
 def is_let_commit(knobs: GroupKnobs, state: State, run: Term, *, transactional: bool) -> Term:
-    """The group lets the commit of a run through, as that of a present member."""
+    """The group lets the commit of a run through, as that of a present member.
+
+    Args:
+        knobs: what is in the system.
+        state: of the system.
+        run: whose commit.
+        transactional: whether it is part of a transaction.
+    """
     group = GroupEntry(known=True, state=GroupState.STABLE.value, generation=state.generation())
     member = KnownClaim(generation=state.by(run), member_given=True, member_known=True)
     version = committing.ADDS_SINCE if transactional else committing.NOT_FOUND_SINCE
