@@ -15,6 +15,7 @@ from model_tests.common.reports import NOTHING_JUDGED
 from model_tests.conform.bundled import RECORDINGS
 from model_tests.histories.reading import read_operations
 from model_tests.histories.report import report_on
+from model_tests.logs.dump_grammar import DumpLine, entries, layout_of
 from model_tests.logs.texts import restored
 from model_tests.monitor.files import trace_writer
 from model_tests.traces.schema import complete
@@ -30,7 +31,7 @@ from model_tests.unit.audit.text_cases import (
     header,
     read,
 )
-from model_tests.unit.audit.text_wrappings import AROUND, WRAPPINGS
+from model_tests.unit.audit.text_wrappings import AROUND, WRAPPINGS, in_cri, of_collector, of_docker
 from spec.vocabulary import ABSENT
 
 
@@ -79,6 +80,17 @@ def test_values_with_quotation_marks_are_read_in_any_wrapping(posted: Path, tmp_
 
     assert (read(report), found(report)) == (WHOLE, HANG)
     assert (report.damage, report.missing) == ((), ())
+
+
+@pytest.mark.parametrize("row", [in_cri, of_docker, of_collector])
+def test_a_row_that_continues_a_value_may_look_like_a_line(row: Callable[[int, str, bool], str]) -> None:
+    """The row before says that it goes on: so this one begins nothing."""
+    record, rest = "| offset: 0 CreateTime: 1 keySize: -1 valueSize: 9 payload: x ", "Dumping /d/t-1/1.log"
+    rows = [row(0, header(0), True), row(0, record, False), row(1, rest, True)]
+
+    read = [(entry.kind, entry.text) for entry in entries(rows, layout_of(rows))]
+
+    assert read == [(DumpLine.BATCH, header(0)), (DumpLine.RECORD, record + rest)]
 
 
 STATE_FIELDS: Final = re.compile(r"(\w+)=(HashSet\([^)]*\)|[^,()]*)")
