@@ -12,7 +12,7 @@ from docstrings import written
 from model_tests.audit.cluster import ClusterReport
 from model_tests.audit.groups import GroupsReport
 from model_tests.audit.history_judge import HistoryReport
-from model_tests.audit.report import AuditReport, finding_json, partition_json
+from model_tests.audit.report import AuditReport, consequence_json, finding_json, partition_json
 from model_tests.audit.transactions_report import judged_json, open_json, transactions_json
 from model_tests.bugs.judged import JudgedBug
 from model_tests.conform.report import ConformReport, SessionDisagreement, Undecided, UnjudgedSessions
@@ -54,6 +54,7 @@ WRITERS: Final[Mapping[str, Mapping[str, tuple[Callable[..., object], ...]]]] = 
         "": (AuditReport.to_json,),
         "partitions[]": (partition_json,),
         "findings[]": (finding_json,),
+        "consequences[]": (consequence_json,),
         "transactions": (transactions_json,),
         "transactions.listed[]": (judged_json,),
         "transactions.open_without_coordinator_log[]": (open_json,),

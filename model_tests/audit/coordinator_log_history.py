@@ -11,7 +11,7 @@ from model_tests.audit.coordinator_log_changes import (
     PREPARED,
     CoordinatorLink,
 )
-from model_tests.audit.coordinator_log_keys import ReportedOfId, judged_id, put_right
+from model_tests.audit.coordinator_log_keys import ReportedOfId, diagnose_keys, judged_id
 from model_tests.audit.findings import Finding
 from model_tests.audit.holes import Holes
 from model_tests.logs.coordinator_log import StateRecord
@@ -128,8 +128,8 @@ def history(
     by_id: dict[str, list[StateRecord]] = {}
     for record in records:
         by_id.setdefault(record.transactional_id, []).append(record)
-    reported = {name: judged_id(own, missing, whole=whole) for name, own in by_id.items()}
-    findings = put_right(reported, missing, whole=whole)
+    under_keys = {name: judged_id(own, missing, whole=whole) for name, own in by_id.items()}
+    reported, findings = diagnose_keys(under_keys, missing, whole=whole)
     transactions: list[CoordinatorTransaction] = []
     identities: list[HeldProducerId] = []
     unbroken = {producer_id for own in reported.values() for broken, producer_id in _named(own) if not broken}

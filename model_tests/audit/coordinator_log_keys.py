@@ -3,9 +3,11 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from functools import partial
+from typing import TypeAlias
 
 from model_tests.audit.coordinator_log_changes import CoordinatorLink, judge_changes
+from model_tests.audit.diagnosis import Judge, Repair, diagnose
 from model_tests.audit.findings import Finding
 from model_tests.audit.holes import Holes
 from model_tests.histories.severity import Severity
@@ -13,8 +15,8 @@ from model_tests.logs.coordinator_log import StateRecord
 from spec import rules
 from spec.vocabulary import ABSENT
 
-_MOST_TRIED: Final = 64
-"""Records under a key that is not their producer's, of which each is tried elsewhere."""
+Reported: TypeAlias = Mapping[str, "ReportedOfId"]
+"""What the records of each id say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,41 +53,50 @@ def _linked(records: Iterable[StateRecord], missing: Holes, *, whole: bool) -> I
         before, unread = record.row, False
 
 
-def put_right(reported: dict[str, ReportedOfId], missing: Holes, *, whole: bool) -> list[Finding]:
+def diagnose_keys(reported: Reported, missing: Holes, *, whole: bool) -> tuple[Reported, list[Finding]]:
     """One finding for each record that is broken where its key puts it, and missing at the id whose producer it names.
 
-    The histories of the ids in `reported` are replaced by those with the record in its place.
+    Returns:
+        The histories with these records in their places, and the findings.
     """
     owners = _owners(reported)
-    foreign = [
+    foreign = (
         (record, owners[record.value.producer_id])
         for name, own in reported.items()
         for record in own.records
         if record.value is not None and owners[record.value.producer_id] != name
-    ]
-    found: list[Finding] = []
-    for record, there in foreign[:_MOST_TRIED]:
-        here = record.transactional_id
-        moved = replace(record, transactional_id=there)
-        kept = [one for one in reported[here].records if one.offset != record.offset]
-        fuller = sorted([*reported[there].records, moved], key=lambda one: one.offset)
-        after = {here: judged_id(kept, missing, whole=whole), there: judged_id(fuller, missing, whole=whole)}
-        if _blamed(after, after) < _blamed(reported, after):
-            found.append(_misplaced(record, there))
-            reported |= after
-    return found
+    )
+    judge: Judge[Reported, Reported, Finding] = Judge(
+        lambda held: held,
+        lambda held: sum(own.blamed for own in held.values()),
+        lambda held: (one for own in held.values() for one in own.findings if one.severity is Severity.VIOLATION),
+        sum(len(own.records) for own in reported.values()),
+    )
+    repairs = (
+        Repair(
+            (_misplaced(record, there),), partial(_under_key, record, there, missing, whole), len(reported), predicted=1
+        )
+        for record, there in foreign
+    )
+    diagnosis = diagnose(reported, reported, repairs, judge)
+    return diagnosis.judged, [one.causes[0].causes(one.explained) for one in diagnosis.explanations]
 
 
-def _owners(reported: Mapping[str, ReportedOfId]) -> dict[int, str]:
+def _under_key(record: StateRecord, there: str, missing: Holes, whole: bool, reported: Reported) -> Reported:
+    """The histories, of which one has a record of another's: so its producer id is that of its key."""
+    here, moved = record.transactional_id, replace(record, transactional_id=there)
+    kept = [one for one in reported[here].records if one.offset != record.offset]
+    fuller = sorted([*reported[there].records, moved], key=lambda one: one.offset)
+    changed = {here: kept, there: fuller}
+    return {**reported, **{name: judged_id(own, missing, whole=whole) for name, own in changed.items()}}
+
+
+def _owners(reported: Reported) -> dict[int, str]:
     """By producer id the transactional id of which most records have it."""
     counts = Counter(
         (one.value.producer_id, name) for name, own in reported.items() for one in own.records if one.value is not None
     )
     return {producer_id: name for (producer_id, name), _ in reversed(counts.most_common())}
-
-
-def _blamed(reported: Mapping[str, ReportedOfId], names: Iterable[str]) -> int:
-    return sum(reported[name].blamed for name in names)
 
 
 def _misplaced(record: StateRecord, owner: str) -> Finding:

@@ -1,10 +1,23 @@
 """What an audit finds in one partition: findings by rule, and what was judged."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from model_tests.histories.severity import Severity
 from spec.rules import Rule
 from spec.vocabulary import ABSENT
+
+
+@dataclass(frozen=True, slots=True)
+class Consequence:
+    """What would be a finding by itself, and is caused by another one, or by damage."""
+
+    rule: Rule
+    severity: Severity
+    offset: int
+    producer_id: int
+    producer_epoch: int
+    message: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,12 +31,12 @@ class Finding:
         transactional_id: the one whose transaction it is about, where that is known.
         step: the step of the protocol that failed, where that is known.
         remedy: what an operator can do about it: a command to run, or what to look at.
-        late: offsets at which batches come that are missing here.
-        elsewhere: offsets of other producers' batches that have just the sequences missing here.
+        found_at: offsets of batches that have just the sequences missing here: late ones of the producer, or others'.
         until: last offset at which what it reports as missing should be, from `offset` on; -1 where nothing is.
         follows: offsets of batches, or of the first ones of transactions, whose corruption may alone have caused this
             finding.
         others: further producer ids and transactional ids that it is about.
+        consequences: what it has caused: none of this is a finding by itself.
     """
 
     rule: Rule
@@ -36,11 +49,26 @@ class Finding:
     transactional_id: str = ""
     step: str = ""
     remedy: str = ""
-    late: tuple[int, ...] = ()
-    elsewhere: tuple[int, ...] = ()
+    found_at: tuple[int, ...] = ()
     follows: tuple[int, ...] = ()
     others: tuple[int | str, ...] = ()
     until: int = ABSENT
+    consequences: tuple[Consequence, ...] = ()
+
+    def causes(self, explained: Sequence["Finding"]) -> "Finding":
+        """The same as the cause of others, and of what these have caused."""
+        producers = (one.producer_id for one in explained if one.producer_id not in (self.producer_id, ABSENT))
+        return replace(
+            self,
+            others=tuple(dict.fromkeys((*self.others, *producers))),
+            until=max(self.until, *(one.until for one in explained)) if explained else self.until,
+            consequences=(*self.consequences, *(each for one in explained for each in one.alone())),
+        )
+
+    def alone(self) -> tuple[Consequence, ...]:
+        """What it says, and what it has caused, as consequences."""
+        fields = (self.rule, self.severity, self.offset, self.producer_id, self.producer_epoch, self.message)
+        return Consequence(*fields), *self.consequences
 
 
 @dataclass(frozen=True, slots=True)

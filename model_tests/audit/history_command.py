@@ -1,6 +1,7 @@
 """`eos audit --history`: a client history by itself, or compared with logs."""
 
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from model_tests.audit.options import AuditOptions
@@ -25,7 +26,7 @@ def run(options: AuditOptions) -> AuditReport:
     form = options.history_form or form_of(history)
     if form is Form.JOURNAL and not options.received:
         raise BadInput(f"{history} is a journal, which has no readers: give --received, or the logs")
-    clients = _report_on(read_operations(history, form, options.received), options)
+    clients = _report_on(_read(options, form), options)
     return AuditReport((), (), (), (), time.monotonic() - began, clients=clients)
 
 
@@ -43,8 +44,8 @@ def write_trace(file: Path, options: AuditOptions) -> None:
         raise BadInput("--history-trace writes the history of --history; there is none")
     if file.suffix != ".ndjson":
         raise BadInput(f"{file}: a trace is called something.ndjson")
-    reported = read_operations(options.history, options.history_form, options.received)
-    write_ndjson(as_trace(reported, read_committed=options.read_committed), file)
+    reported = _read(options, options.history_form)
+    write_ndjson(as_trace(reported), file)
 
 
 def with_logs(options: AuditOptions) -> ClientsReport:
@@ -52,8 +53,14 @@ def with_logs(options: AuditOptions) -> ClientsReport:
     history, form = options.history, options.history_form
     if not history or (form or form_of(history)) is Form.JOURNAL:
         return ClientsReport()
-    return _report_on(read_operations(history, form), options)
+    return _report_on(_read(replace(options, received=""), form), options)
 
 
 def _report_on(operations: Operations, options: AuditOptions) -> ClientsReport:
-    return report_on(operations, options.history, read_committed=options.read_committed, pictured=options.pictured)
+    return report_on(operations, options.history, pictured=options.pictured)
+
+
+def _read(options: AuditOptions, form: Form | None) -> Operations:
+    """The history of the options; its readers are read_committed unless it, or an option, says otherwise."""
+    found = read_operations(options.history, form, options.received)
+    return replace(found, read_committed=found.read_committed and options.read_committed)

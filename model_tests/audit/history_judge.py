@@ -3,16 +3,26 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 
 from model_tests.audit.findings import Finding
-from model_tests.audit.history_log import AttemptTally, RecordFate
+from model_tests.audit.history_log import AttemptTally
 from model_tests.audit.losses import Flags, Loss, lost_acknowledgements
 from model_tests.histories.journal import Acknowledged, ClientJournal, JournalTransaction, ReportedEnd
 from model_tests.histories.severity import Severity
 from spec import rules
 from spec.evidence import Layer, evidences
+from spec.judging.judge_clients import (
+    AnsweredRecords,
+    ClientAnswer,
+    ClientVerdict,
+    RecordFate,
+    judge_answer,
+    judge_fates,
+    judge_owner,
+)
 from spec.rules import Rule
 from spec.vocabulary import ABSENT, Api
 
@@ -127,31 +137,39 @@ def _judge(
 ) -> Iterator[tuple[int, Finding]]:
     """One attempt: the first thing that contradicts the answer that its client got."""
     attempt = history.attempts[number]
-    wrong = [place for place in places if _contradicts(attempt, place, hanging)]
-    own = identities.get(attempt.transactional_id)
-    others = [place for place in places if own and place.tally.producer_id >= 0 and place.tally.producer_id not in own]
+    reported, own = _ANSWERS[attempt.reported].value, identities.get(attempt.transactional_id)
+    fates = {place.fate for place in places}
+    of_places = [(place, _records(reported, place, own, hanging)) for place in places]
+    wrong = [place for place, records in of_places if judge_answer(records) != HOLDS]
+    others = [place for place, records in of_places if judge_owner(records) != HOLDS]
     if wrong:
-        yield _finding(_rule(attempt), history, number, wrong, _reported(attempt), _severity(attempt))
+        legal = all(judge_answer(records) == ClientVerdict.LEGAL for place, records in of_places if place in wrong)
+        severity = Severity.SUSPICIOUS if legal else Severity.VIOLATION
+        yield _finding(_rule(attempt), history, number, wrong, _reported(attempt), severity)
     elif others:
         what = f"{_reported(attempt)} at offsets that now have records of another producer"
         yield _finding(_rule(attempt), history, number, others, what, Severity.VIOLATION)
-    elif attempt.reported is ReportedEnd.UNKNOWN and _is_torn(places):
+    elif judge_fates(RecordFate.ABORTED in fates, bool(fates & {RecordFate.VISIBLE, RecordFate.COMMITTED})) != HOLDS:
         what = "the client does not know the outcome; some of its records are committed, others aborted"
         yield _finding(rules.TXN_ATOMIC, history, number, places, what, Severity.VIOLATION)
 
 
-def _contradicts(attempt: JournalTransaction, place: TallyInLog, hanging: set[tuple[int, int]]) -> bool:
-    if attempt.reported is ReportedEnd.COMMITTED:
-        is_hanging = (place.log.log, place.tally.producer_id) in hanging
-        return place.fate in (RecordFate.ABORTED, RecordFate.LOST) or (place.fate is RecordFate.OPEN and not is_hanging)
-    if attempt.reported is ReportedEnd.ABORTED:
-        return place.fate in (RecordFate.VISIBLE, RecordFate.COMMITTED)
-    return attempt.reported is ReportedEnd.NO_TRANSACTION and place.fate in (RecordFate.ABORTED, RecordFate.LOST)
+HOLDS: Final = ClientVerdict.HOLDS
+
+_ANSWERS: Final = {
+    ReportedEnd.COMMITTED: ClientAnswer.COMMITTED,
+    ReportedEnd.ABORTED: ClientAnswer.ABORTED,
+    ReportedEnd.UNKNOWN: ClientAnswer.UNKNOWN,
+    ReportedEnd.NO_TRANSACTION: ClientAnswer.NO_TRANSACTION,
+}
 
 
-def _is_torn(places: Sequence[TallyInLog]) -> bool:
-    fates = {place.fate for place in places}
-    return RecordFate.ABORTED in fates and bool(fates & {RecordFate.VISIBLE, RecordFate.COMMITTED})
+def _records(
+    answer: int, place: TallyInLog, own: frozenset[int] | None, hanging: set[tuple[int, int]]
+) -> AnsweredRecords:
+    producer = place.tally.producer_id
+    foreign = bool(own) and producer >= 0 and producer not in (own or ())
+    return AnsweredRecords(answer, place.tally.fate, (place.log.log, producer) in hanging, foreign)
 
 
 def _rule(attempt: JournalTransaction) -> Rule:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import IntEnum, unique
 from hashlib import sha256
 from typing import Final
 
@@ -16,20 +15,9 @@ from model_tests.histories.journal import Acknowledged
 from model_tests.histories.severity import Severity
 from model_tests.logs.kafka_log_batches import Batches, Facts, Integers
 from spec import rules
+from spec.judging.judge_clients import RecordFate
 from spec.protocol.lso import is_delivered
 from spec.vocabulary import ABSENT, Api, ControlType
-
-
-@unique
-class RecordFate(IntEnum):
-    """What became of an acknowledged record."""
-
-    VISIBLE = 0
-    COMMITTED = 1  # and behind an open transaction: not visible yet
-    ABORTED = 2
-    OPEN = 3
-    LOST = 4  # the offset is not in the log, or has a marker
-    REMOVED = 5  # by retention, by the cleaner, or unreadable: nothing is known
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ def unusual_first(request: AppendRequest, elsewhere: tuple[int, ...] = ()) -> Fi
     )
     offset, producer_id, epoch = _identity(request)
     fields = (offset, producer_id, epoch, message, "first_sequence")
-    return Finding(rules.SEQ_FIRST, Severity.SUSPICIOUS, *fields, elsewhere=elsewhere)
+    return Finding(rules.SEQ_FIRST, Severity.SUSPICIOUS, *fields, found_at=elsewhere)
 
 
 def undecided(breaks: Iterable[Break], around: Surroundings) -> list[Finding]:
@@ -81,7 +81,7 @@ def _why(doubt: str, around: Surroundings) -> str:
 def _finding(broken: Break, severity: Severity, message: str) -> Finding:
     offset, producer_id, epoch = _identity(broken.request)
     fields = (broken.rule, severity, offset, producer_id, epoch, message, broken.guard)
-    return Finding(*fields, late=broken.late, elsewhere=broken.elsewhere)
+    return Finding(*fields, found_at=(*broken.late, *broken.elsewhere))
 
 
 def _identity(request: AppendRequest) -> tuple[int, int, int]:

@@ -76,9 +76,9 @@ class AuditOptions:
         producer_id: only what is found about this producer.
         since: only findings and transactions from then on: ISO 8601, or milliseconds.
         until: only those up to then. The whole log is judged all the same.
-        history: client histories: a journal, Jepsen's EDN, or what Kafka's system tests print (a file, or a directory
-            of them; also .gz, .xz).
-        history_form: format of the history: journal, edn or tools; detected by default.
+        history: client histories: a journal, Jepsen's EDN, rows of a trace, or what Kafka's system tests print (a file,
+            or a directory of them; also .gz, .xz).
+        history_form: format of the history: journal, edn, tools or trace; detected by default.
         read_committed: isolation level of the history's readers: read_committed or read_uncommitted.
         received: what a read_committed reader received: lines of JSON, or of the console consumer.
         work: keep the results of each log there; a stopped audit resumes from them.

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Final
 
 from model_tests.audit.coordinator_log_history import CoordinatorTransaction, HeldProducerId
-from model_tests.audit.copy_horizon import UNREACHED, Reach
+from model_tests.audit.copy_horizon import UNREACHED, Reach, may_be_copied_earlier, may_be_unknown
 from model_tests.audit.findings import Finding
 from model_tests.audit.transaction_findings import (
     BY_HAND,
@@ -21,7 +21,6 @@ from model_tests.audit.transactions_join import LogIndex, MarkedData, ProducerTr
 from model_tests.audit.transactions_misplaced import ended_early, is_misplaced, misplaced
 from model_tests.audit.transactions_rows import broken, marker_of, outcome_of
 from model_tests.audit.transactions_summary import AuditedMarker, DataRun
-from model_tests.audit.uncertainty import may_be_copied_earlier, may_be_unknown
 from model_tests.audit.without_coordinator_log import by_complete_record, judge_alone
 from model_tests.histories.severity import Severity
 from spec import rules
@@ -85,9 +84,10 @@ def judge_loose(
             yield _against_complete(ended, other)
     in_doubt = newest is not None and newest.doubtful and not newest.completed
     for place, run, before in producer.loose_runs:
+        may_be_marked = any(offset > run.first_offset for offset in place.summary.unreadable)
         row = replace(
             _data_of(place, run, known_until_ms),
-            later_unread=identity.later_unread,
+            later_unread=identity.later_unread or (may_be_marked and not identity.whole),
             newest_in_doubt=in_doubt,
             copied_earlier=may_be_copied_earlier(producer, identity, place, before, reported),
         )

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from model_tests.audit.findings import Finding
 from model_tests.audit.needs import NEEDED, fine_of, headline, unexamined_of
-from model_tests.audit.report import AuditedPartition, AuditReport
+from model_tests.audit.report import MOST_CAUSED, AuditedPartition, AuditReport
 from model_tests.audit.story import story
 from model_tests.audit.timeline import svg_of_timeline, timeline
 from model_tests.audit.transactions_report import transactions_json
@@ -92,6 +92,7 @@ def page(report: AuditReport) -> str:
         transactions=transactions_json(report.transactions, report.shown),
         counts={each.value: report.count(each) + report.clients.count(each) for each in Severity},
         judged=sorted(report.judged().items()),
+        most_caused=MOST_CAUSED,
         statement={rule.id: rule.statement for rule in RULES.values()},
     )
 

@@ -5,8 +5,8 @@ from typing import Final
 
 import numpy as np
 
+from model_tests.audit.aborted import IndexedLog, judge_aborted, undecided_entries
 from model_tests.audit.decision import LinkDecisions, decide, scalar_request
-from model_tests.audit.derived_files import judge_derived_files
 from model_tests.audit.findings import Finding, LogBounds
 from model_tests.audit.fold import UNREADABLE, Break, LinkFold
 from model_tests.audit.holes import Holes, Surroundings
@@ -16,10 +16,13 @@ from model_tests.audit.messages import firsts_after_cleaning, undecided, unusual
 from model_tests.audit.partial_log import NONE_DROPPED, Condensed, RereadRequest, Wanted, uncondensed
 from model_tests.audit.partition_context import PartitionContext
 from model_tests.audit.partition_verdict import PartitionVerdict
-from model_tests.audit.pieces import tally
+from model_tests.audit.pieces import ReaderTally, tally
+from model_tests.audit.readers import seen_by_readers, undecided_below
+from model_tests.audit.spans import OPEN, spans
+from model_tests.audit.state import judge_state, undecided_state
 from model_tests.audit.summary import Transactions, first_unreplicated, open_transactions, transactions
 from model_tests.audit.transactions_summary import TransactionEvidence, summarized
-from model_tests.audit.wrong_producer_id import JudgedBatches, put_right
+from model_tests.audit.wrong_producer_id import JudgedBatches, diagnose_producer_ids
 from model_tests.histories.severity import Severity
 from model_tests.logs.kafka_log_batches import Batches, Facts
 from model_tests.logs.kafka_log_derived import DerivedFiles
@@ -80,10 +83,10 @@ def conclude(
     missing = log.holes(around)
     judged = _judged_batches(batches, log, missing, wanted)
     links, decisions = judged.links, judged.decisions
-    judged, misnamed = put_right(judged, lambda changed: _judged_batches(changed, log, missing, wanted))
+    judged, misnamed = diagnose_producer_ids(judged, lambda changed: _judged_batches(changed, log, missing, wanted))
     logged = PartitionContext(log, batches, found, links, missing, around, wanted.profile, offsets)
     logged.reread.add({*log.doubted, *links.batches.producer_id[decisions.doubtful].tolist()})
-    derived_judgement, judged_files = judge_derived_files(logged, derived or DerivedFiles(), counted)
+    derived_judgement, judged_files = _judge_derived_files(logged, derived or DerivedFiles(), counted)
     findings = [
         *misnamed,
         *_sequence_findings(judged.breaks, around),
@@ -246,3 +249,45 @@ def _judged(decisions: LinkDecisions, log: Condensed) -> dict[str, int]:
         rule: int(fact.sum()) + before for (rule, fact), before in zip(decisions.at_stake.items(), settled, strict=True)
     }
     return {rule.id: count for rule, count in (counts | {rules.LSO_BOUNDS: log.totals.batches}).items()}
+
+
+def _judge_derived_files(
+    log: PartitionContext, derived: DerivedFiles, tally: ReaderTally
+) -> tuple[list[Finding], dict[str, int]]:
+    """What files that a broker derives from its log break, and for each rule's id how much it was checked on."""
+    judged = (
+        (rules.SEQ_STATE_RECOVERABLE, *_state(log, derived)),
+        (rules.LSO_DECIDED_BELOW, *_decided(log, tally)),
+        *_readers(log, derived, tally),
+    )
+    findings = [finding for _, found, _ in judged for finding in found]
+    return findings, {rule.id: count for rule, _, count in judged}
+
+
+@evidences(rules.SEQ_STATE_RECOVERABLE, Layer.AUDIT)
+def _state(log: PartitionContext, derived: DerivedFiles) -> tuple[list[Finding], int]:
+    """Every producer snapshot against the state that the log leads to at its offset."""
+    result = judge_state(log, derived.snapshots)
+    log.reread.add(result.reread.producers, result.reread.places)
+    return [*result.findings, *undecided_state(result)], result.judged
+
+
+@evidences(rules.LSO_DECIDED_BELOW, Layer.AUDIT)
+def _decided(log: PartitionContext, tally: ReaderTally) -> tuple[list[Finding], int]:
+    """Every transactional batch below the last stable offset."""
+    return undecided_below(log, tally)
+
+
+@evidences(rules.LSO_ABORTED_INDEX, Layer.AUDIT)
+@evidences(rules.LSO_READ_COMMITTED, Layer.AUDIT)
+def _readers(
+    log: PartitionContext, derived: DerivedFiles, tally: ReaderTally
+) -> tuple[tuple[rules.Rule, list[Finding], int], tuple[rules.Rule, list[Finding], int]]:
+    """The aborted index against the markers, and what a reader is given with it against the decision."""
+    own = spans(log.batches, log.found, whole=log.begin == 0)
+    indexed = IndexedLog(log.batches, own, log.missing, log.begin, log.end)
+    aborted = judge_aborted(indexed, derived)
+    log.reread.add(aborted.producers, (offset for span in aborted.disputed for offset in span if offset != OPEN))
+    seen, count = seen_by_readers(log, derived, aborted.disputed, tally)
+    entries = [*aborted.findings, *undecided_entries(aborted, indexed)]
+    return (rules.LSO_ABORTED_INDEX, entries, aborted.judged), (rules.LSO_READ_COMMITTED, seen, count)

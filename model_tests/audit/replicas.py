@@ -1,6 +1,6 @@
-"""Compares the replicas of a partition: which of them has another history, and from which offset on."""
+"""Compares the replicas of a partition: which has another history, from where on, and leader epochs that never were."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -9,12 +9,15 @@ from model_tests.audit.findings import Finding
 from model_tests.audit.losses import Loss
 from model_tests.audit.replica import ReplicaSummary
 from model_tests.audit.replicas_difference import ReplicaDifference, first_difference
-from model_tests.audit.replicas_epochs import judge_epochs
 from model_tests.histories.severity import Severity
+from model_tests.logs.kafka_log_derived import EPOCHS
 from model_tests.logs.locations import located
 from spec import rules
 from spec.evidence import Layer, evidences
 from spec.vocabulary import ABSENT, Api
+
+Run = tuple[int, int, int]
+"""Batches of one leader epoch: the epoch, their first offset, their number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +95,7 @@ def compare(copies: Sequence[Copy], history: PartitionLeaders | None) -> Compare
         known = {finding for own in odd for finding in own}
         complete = copy.informed and copy.replica.stopped
         own = history if history is not None and history.is_of(copy.replica.topic_id) else None
-        shown = judge_epochs(copy.replica, own, differs_at, complete=complete)
+        shown = _judge_epochs(copy.replica, own, differs_at, complete=complete)
         odd.append([one for one in shown if one not in known])
     found = [(copy.log, finding) for copy, own in zip(copies, odd, strict=True) for finding in own]
     leader = history.leader if history is not None else ABSENT
@@ -219,7 +222,7 @@ def merged(own: Sequence[Finding], found: Sequence[Finding]) -> list[Finding]:
         if same is None:
             held.append(finding)
         else:
-            held[same] = _with_message(held[same], finding)
+            held[same] = _as_cause(held[same], finding)
     return sorted(held, key=lambda one: (one.offset, one.rule.id))
 
 
@@ -228,6 +231,65 @@ def _is_same_place(one: Finding, finding: Finding) -> bool:
     return one.offset == finding.offset and (both_sure or one.rule is finding.rule)
 
 
-def _with_message(one: Finding, finding: Finding) -> Finding:
+def _as_cause(one: Finding, finding: Finding) -> Finding:
+    """The one as the cause of the other, as grave as the graver of both."""
     severity = Severity.VIOLATION if Severity.VIOLATION in (one.severity, finding.severity) else one.severity
-    return replace(one, severity=severity, message=f"{one.message}; {finding.message}")
+    return replace(one.causes([finding]), severity=severity)
+
+
+# --- the leader epochs of one replica ---
+
+
+@evidences(rules.REPL_PREFIX_AGREEMENT, Layer.AUDIT)
+def _judge_epochs(
+    replica: ReplicaSummary,
+    history: PartitionLeaders | None,
+    differs_at: Collection[int] = (),
+    *,
+    complete: bool = False,
+) -> Iterator[Finding]:
+    """Leader epochs never fall along a log, and each of them had a leader.
+
+    Args:
+        replica: the log.
+        history: of its partition, by the controller's log.
+        differs_at: offsets at which other replicas have something else.
+        complete: no leader epoch of the log can be newer than the controller's log.
+    """
+    runs = replica.epochs
+    for number in range(1, len(runs)):
+        if runs[number][0] < runs[number - 1][0]:
+            wrong, other = _odd_one(runs, number, differs_at)
+            entry = f"leader epoch {other[0]} at offset {other[1]}"
+            message = f"a batch of leader epoch {wrong[0]} beside {entry}: epochs never fall"
+            yield _epoch_finding(wrong[1], message)
+            break
+    if history is None:
+        return
+    with_batches = {epoch: f"a batch of leader epoch {epoch}" for epoch, _, _ in runs}
+    for epoch, offset in sorted({(epoch, offset) for epoch, offset, _ in runs} | set(replica.noted)):
+        if _nobody_led(epoch, history, complete=complete):
+            what = with_batches.get(epoch, f"{EPOCHS} has leader epoch {epoch} from offset {offset}")
+            yield _epoch_finding(offset, f"{what}, in which the controller's log has no leader")
+            break
+
+
+def _nobody_led(epoch: int, history: PartitionLeaders, *, complete: bool) -> bool:
+    """The controller's log has no leader in an epoch, and reaches so far."""
+    led = history.led(epoch)
+    return led is False or (led is None and complete and epoch > history.leaderships[-1].epoch)
+
+
+def _odd_one(runs: Sequence[Run], number: int, differs_at: Collection[int]) -> tuple[Run, Run]:
+    """Of two runs whose epochs fall, the one that others contradict, or without which they do not; and the other."""
+    before, after = runs[number - 1], runs[number]
+    if before[1] in differs_at or after[1] in differs_at:
+        return (before, after) if before[1] in differs_at else (after, before)
+    without_before = number == 1 or runs[number - 2][0] <= after[0]
+    without_after = number + 1 == len(runs) or before[0] <= runs[number + 1][0]
+    raised = without_before and (not without_after or before[2] < after[2])
+    return (before, after) if raised else (after, before)
+
+
+def _epoch_finding(offset: int, message: str) -> Finding:
+    return Finding(rules.REPL_PREFIX_AGREEMENT, Severity.VIOLATION, offset, ABSENT, ABSENT, message, step=Api.PRODUCE)

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from model_tests.audit.cluster import ClusterReport
-from model_tests.audit.findings import Finding
+from model_tests.audit.findings import Consequence, Finding
 from model_tests.audit.given import GivenPath
 from model_tests.audit.groups import GroupsReport
 from model_tests.audit.history_judge import HistoryReport
@@ -38,19 +38,28 @@ from spec import rules
 _MOST_IGNORED: Final = 20
 """Ignored files of one folder that are named on the console: whoever gave a folder by mistake sees what is in it."""
 
+MOST_CAUSED: Final = 3
+"""Consequences of one cause that are written out."""
+
 _MOST_PARTITIONS: Final = 24
 """Rows of the table of partitions that fit on a screen with the rest."""
 
 
 @dataclass(frozen=True, slots=True)
 class AuditedPartition:
-    """One partition and its verdict; `cluster` is the name of its cluster, empty where it has none."""
+    """One partition and its verdict.
+
+    Attributes:
+        cluster: the name of its cluster, empty where it has none.
+        explained: what would be findings of it, each with the damage of a folder or a segment that causes it.
+    """
 
     path: str
     topic: str
     partition: int
     verdict: PartitionVerdict
     cluster: str = ""
+    explained: tuple[tuple[SegmentDamage, Consequence], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +100,19 @@ class AuditReport:
     def findings(self) -> tuple[tuple[AuditedPartition, Finding], ...]:
         """Every finding with its partition."""
         return tuple((one, finding) for one in self.audited for finding in one.verdict.findings)
+
+    @property
+    def consequences(self) -> Iterator[tuple[AuditedPartition, Consequence, str]]:
+        """What findings and damage have caused, each with its partition and the id of its cause."""
+        for number, (one, finding) in enumerate(self.findings, start=1):
+            yield from ((one, each, f"finding-{number}") for each in finding.consequences)
+        numbers = {bad: number for number, bad in enumerate(self.damage, start=1)}
+        for one in self.audited:
+            yield from ((one, each, f"damage-{numbers[bad]}") for bad, each in one.explained)
+
+    def caused_by(self, bad: SegmentDamage) -> tuple[Consequence, ...]:
+        """What would be findings, and is caused by damage."""
+        return tuple(each for one in self.audited for cause, each in one.explained if cause == bad)
 
     @property
     def held_back(self) -> tuple[HeldBack, ...]:
@@ -150,6 +172,7 @@ class AuditReport:
             held_back[].aborted_ms: when its coordinator aborts it by itself; -1 if never, or if not known
             held_back[].overdue: it should have been aborted by then
             held_back[].ends: what there is to say of its end, and what to do
+            damage[].id: what names it as a cause
             damage[].path: file
             damage[].position: byte in it
             damage[].message: what is wrong
@@ -170,14 +193,18 @@ class AuditReport:
         """
         return {
             "partitions": [partition_json(one) for one in self.audited],
-            "findings": [finding_json(one, finding) for one, finding in self.findings],
+            "findings": [
+                finding_json(one, finding, f"finding-{number}")
+                for number, (one, finding) in enumerate(self.findings, start=1)
+            ],
+            "consequences": [consequence_json(*each) for each in self.consequences],
             "transactions": transactions_json(self.transactions, self.shown),
             "history": self.history.to_json(),
             "clients": self.clients.to_json(),
             "cluster": self.cluster.to_json(),
             "groups": self.groups.to_json(),
             "held_back": [{**asdict(held), "groups": list(held.groups)} for held in self.held_back],
-            "damage": [{"path": bad.path, "position": bad.position, "message": bad.message} for bad in self.damage],
+            "damage": [{"id": f"damage-{number}", **asdict(bad)} for number, bad in enumerate(self.damage, start=1)],
             "missing": [{"path": one.path, "line": one.position, "message": one.message} for one in self.missing],
             "judged": dict(self.judged()),
             "ignored": list(self.ignored),
@@ -301,7 +328,8 @@ class AuditReport:
     def _damage(self) -> Table:
         table = Table("path", "position", "damage", title="Damage", title_justify="left")
         for bad in self.damage:
-            table.add_row(Text(bad.path, overflow="fold"), str(bad.position), Text(bad.message))
+            sentence = f"{bad.message}{_caused(self.caused_by(bad))}"
+            table.add_row(Text(bad.path, overflow="fold"), str(bad.position), Text(sentence))
         return table
 
     def _in_one_line(self) -> str:
@@ -315,10 +343,18 @@ class AuditReport:
 
 
 def _reported(finding: Finding) -> str:
-    """The message, the step that failed, and what can be done."""
+    """The message, what it has caused, the step that failed, and what can be done."""
+    caused = _caused(finding.consequences)
     step = f"\nfailed step: {finding.step}" if finding.step else ""
     remedy = f"\nremedy: {finding.remedy}" if finding.remedy else ""
-    return f"{finding.message}{step}{remedy}"
+    return f"{finding.message}{caused}{step}{remedy}"
+
+
+def _caused(consequences: Sequence[Consequence]) -> str:
+    """What a finding or damage has caused, a line each; of more than a few the number."""
+    lines = [f"\nand so {one.rule.id} at offset {one.offset}: {one.message}" for one in consequences[:MOST_CAUSED]]
+    more = len(consequences) - len(lines)
+    return "".join(lines) + (f"\nand {more} more (--json FILE has them)" if more else "")
 
 
 def _some_of_each_folder(ignored: Iterable[str]) -> Iterator[str]:
@@ -379,10 +415,11 @@ def partition_json(one: AuditedPartition) -> dict[str, object]:
     }
 
 
-def finding_json(one: AuditedPartition, finding: Finding) -> dict[str, object]:
+def finding_json(one: AuditedPartition, finding: Finding, name: str) -> dict[str, object]:
     """One finding as plain JSON values.
 
     Fields:
+        id: what names it as a cause
         topic: topic
         partition: number of the partition
         producer_id: producer id
@@ -398,6 +435,7 @@ def finding_json(one: AuditedPartition, finding: Finding) -> dict[str, object]:
         path: folder of the partition
     """
     return {
+        "id": name,
         "rule": finding.rule.id,
         "severity": finding.severity.value,
         "topic": one.topic,
@@ -410,5 +448,34 @@ def finding_json(one: AuditedPartition, finding: Finding) -> dict[str, object]:
         "transactional_id": finding.transactional_id,
         "step": finding.step,
         "remedy": finding.remedy,
+        "path": one.path,
+    }
+
+
+def consequence_json(one: AuditedPartition, caused: Consequence, cause: str) -> dict[str, object]:
+    """What would be a finding by itself, and is caused by another one or by damage, as plain JSON values.
+
+    Fields:
+        caused_by: the id of the finding, or of the damage, that causes it
+        topic: topic
+        partition: number of the partition
+        producer_id: producer id
+        producer_epoch: its epoch
+        rule: the rule
+        severity: what it would be by itself: `violation`, `known`, `suspicious` or `undecided`
+        offset: base offset of the first batch in which it shows
+        message: what is found, and what was expected
+        path: folder of the partition
+    """
+    return {
+        "caused_by": cause,
+        "rule": caused.rule.id,
+        "severity": caused.severity.value,
+        "topic": one.topic,
+        "partition": one.partition,
+        "offset": caused.offset,
+        "producer_id": caused.producer_id,
+        "producer_epoch": caused.producer_epoch,
+        "message": caused.message,
         "path": one.path,
     }

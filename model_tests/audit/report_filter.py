@@ -78,13 +78,13 @@ def _in_time(
     folder = next(iter(list_logs([log.path]).logs), None)
     if folder is None:
         return findings
-    offsets = sorted({offset for one in findings for offset in (one.offset, *one.late)})
+    offsets = sorted({offset for one in findings for offset in (one.offset, *one.found_at)})
     times = dict(zip(offsets, times_at(folder, offsets), strict=True))
 
     def is_in_time(offset: int) -> bool:
         return times[offset] == ABSENT or shown.covers(times[offset], times[offset])
 
-    return tuple(one for one in findings if any(map(is_in_time, (one.offset, *one.late))))
+    return tuple(one for one in findings if any(map(is_in_time, (one.offset, *one.found_at))))
 
 
 def shown_in_words(shown: ListedTransactions, topics: Sequence[str]) -> tuple[str, ...]:

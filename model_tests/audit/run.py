@@ -11,7 +11,7 @@ from typing import Any, Final
 from model_tests.audit.cluster import audit_cluster, reported_once, unexplained
 from model_tests.audit.clusters import META_PROPERTIES, UNNAMED, clusters_of, unread
 from model_tests.audit.controller_view import controlled, with_clients
-from model_tests.audit.folders import by_their_content
+from model_tests.audit.folder_repairs import by_their_content, diagnose_folders, explained_in
 from model_tests.audit.given import GivenPath, given_paths
 from model_tests.audit.group_findings import with_groups
 from model_tests.audit.groups import groups_of, with_offsets
@@ -21,7 +21,6 @@ from model_tests.audit.history_judge import HistoryReport
 from model_tests.audit.in_process import judged_in_process
 from model_tests.audit.options import DEFAULTS, AuditOptions
 from model_tests.audit.partition_verdict import AuditedTransactionLog, Judged
-from model_tests.audit.relabelled_folders import in_their_places
 from model_tests.audit.report import AuditedPartition, AuditReport
 from model_tests.audit.report_filter import chosen_findings, shown_in_words, time_of
 from model_tests.audit.result_cache import directory_for
@@ -79,7 +78,7 @@ def run(paths: Iterable[object], options: AuditOptions = DEFAULTS, **given: Any)
             here=_here(listing, verdicts) if options.pictured else {},
         )
         report = _as_given(report, texts)
-        return replace(report, given=_taken_for(everything, report), seconds=time.monotonic() - began)
+        return replace(report, given=_taken_for(everything, report, listing.logs), seconds=time.monotonic() - began)
 
 
 def _shown(options: AuditOptions) -> ListedTransactions:
@@ -118,9 +117,12 @@ def _here(listing: Listing, verdicts: Mapping[int, Judged]) -> dict[str, Partiti
     return {path: one.here for path, one in reported if one is not None}
 
 
-def _taken_for(paths: Sequence[str], report: AuditReport) -> tuple[GivenPath, ...]:
-    """What each path was taken for."""
-    judged = ((one.path, _name_of(one)) for one in report.audited)
+def _taken_for(paths: Sequence[str], report: AuditReport, logs: Sequence[LogFolder]) -> tuple[GivenPath, ...]:
+    """What each path was taken for; one may be a single segment."""
+    judged = [(one.path, _name_of(one)) for one in report.audited]
+    names = dict(judged)
+    segments = ((each.path, names[log.path]) for log in logs if log.path in names for each in log.segments)
+    judged += [each for each in segments if each[0] in paths]
     ignored = ((path, why or "no part of a log") for path, _, why in (each.partition(": ") for each in report.ignored))
     return given_paths(
         paths, judged, [*((bad.path, bad.message) for bad in (*report.damage, *report.missing)), *ignored]
@@ -148,7 +150,7 @@ def _as_given(report: AuditReport, given: Restored) -> AuditReport:
         audited=tuple(_as_known(each, given) for each in report.audited),
         damage=tuple(sorted(damage, key=lambda one: (one.path, one.position))),
         missing=given.missing,
-        ignored=tuple(sorted({*report.ignored, *given.ignored})),
+        ignored=tuple(sorted({*report.ignored, *given.ignored} - set(given.dumps.values()))),
         here={given.reported(path): one for path, one in report.here.items()},
     )
 
@@ -159,7 +161,12 @@ def _as_known(one: AuditedPartition, given: Restored) -> AuditedPartition:
     still = tuple(txn for txn in verdict.open_transactions if txn.first_offset > unknown)
     if unknown >= 0 and not still:
         verdict = replace(verdict, offsets=replace(verdict.offsets, last_stable=ABSENT))
-    return replace(one, path=given.reported(one.path), verdict=replace(verdict, open_transactions=still))
+    return replace(
+        one,
+        path=given.reported(one.path),
+        verdict=replace(verdict, open_transactions=still),
+        explained=tuple((replace(bad, path=given.reported(bad.path)), each) for bad, each in one.explained),
+    )
 
 
 def _journal(listing: Listing, clusters: Sequence[str], options: AuditOptions) -> ClientJournal | None:
@@ -198,12 +205,10 @@ def _report(
     logs, misnamed = by_their_content(given, controlled(given))
     logs = reported_once(logs)
     controllers = with_clients(controlled(logs), logs, journal)
-    transactions, findings = audit_transactions(logs, controllers)
     segments = [log.segments for log in listing.logs]
-    logs, misplaced = in_their_places(logs, segments, controllers, transactions, findings)
-    if misplaced:
-        transactions, findings = audit_transactions(logs, controllers)
-    of_folders = [*listing.damage, *unread(log.path for log in listing.logs), *misnamed, *misplaced]
+    diagnosis = diagnose_folders(logs, segments, controllers, audit_transactions(logs, controllers))
+    logs, (transactions, findings) = list(diagnosis.evidence), diagnosis.judged
+    of_folders = [*listing.damage, *unread(log.path for log in listing.logs), *misnamed, *diagnosis.causes]
     damage = [*of_folders, *(bad for number in verdicts for bad in verdicts[number][1])]
     reported = HistoryReport()
     if journal is not None:
@@ -218,8 +223,9 @@ def _report(
             one.partition,
             replace(one.verdict, findings=found, reported=None, cluster=None),
             one.cluster,
+            explained_in(number, diagnosis),
         )
-        for one, found in zip(given, findings, strict=True)
+        for number, (one, found) in enumerate(zip(given, findings, strict=True))
     ]
     return AuditReport(
         audited=tuple(sorted(audited, key=lambda one: (one.topic, one.partition, one.path))),

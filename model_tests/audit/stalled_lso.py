@@ -194,5 +194,6 @@ def _ends(
         return SOUND
     if owner.status is TransactionStatus.COMPLETING:
         return "its outcome is decided, and its marker may be on its way"
-    missing = "; ".join(dict.fromkeys((*(found.message for _, found in owner.findings), *owner.missing)))
+    messages = (each.message for _, found in owner.findings for each in found.alone())
+    missing = "; ".join(dict.fromkeys((*messages, *owner.missing)))
     return f"{owner.status}: {missing}" if missing else str(owner.status)

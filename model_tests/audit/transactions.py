@@ -7,8 +7,8 @@ from types import MappingProxyType
 from typing import Final
 
 from model_tests.audit.controller_view import Controlled
-from model_tests.audit.coordinator_epochs import judge_coordinator_epochs
 from model_tests.audit.coordinator_log_history import CoordinatorHistory
+from model_tests.audit.coordinators_compared import given_twice, judge_coordinator_epochs
 from model_tests.audit.copy_horizon import reach_of
 from model_tests.audit.ended_by import fenced_again
 from model_tests.audit.findings import Finding
@@ -17,7 +17,6 @@ from model_tests.audit.partition_verdict import AuditedTransactionLog
 from model_tests.audit.transaction_findings import Located, placed_once
 from model_tests.audit.transactions_causes import with_consequences, with_joined, with_markers
 from model_tests.audit.transactions_clusters import all_coordinators, furthest, places_of
-from model_tests.audit.transactions_identities import given_twice
 from model_tests.audit.transactions_join import JoinedTransaction, LogIndex, ProducerTransactions, joined
 from model_tests.audit.transactions_judge import JudgedTransaction, TransactionStatus, judge_transactions
 from model_tests.audit.transactions_overdue import (

@@ -1,4 +1,4 @@
-"""One cause, one finding: a partition's own findings that the join with the coordinator's log explains are merged."""
+"""One cause, one finding: what the join with the coordinator's log, or a broken batch, explains is its consequence."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -20,42 +20,30 @@ _OF_SEQUENCES: Final = (rules.SEQ_SUCCESSOR, rules.SEQ_EXACTLY_ONCE)
 
 
 def with_joined(held: Sequence[Finding], finding: Finding) -> list[Finding]:
-    """The findings of a log with one of the join's; those of the same cause become part of it."""
+    """The findings of a log with one of the join's; of two with the same cause the one is the other's consequence."""
     same = next((one for one in held if _same_cause(one, finding)), None)
     if same is None:
         return [*held, finding]
-    if finding.offset in same.elsewhere:
-        lacks = f"producer id {same.producer_id} lacks its sequences at offset {same.offset}: {same.message}"
-        merged = replace(finding, message=f"{finding.message}; {lacks}", others=(same.producer_id,))
-    elif same.severity is Severity.SUSPICIOUS:
-        merged = replace(finding, message=f"{finding.message}; {same.message}")
-    elif _is_there(same, finding):
-        place = f"at offset {finding.offset} " if finding.offset != same.offset else ""
-        merged = replace(
-            same,
-            message=f"{same.message}; {place}{finding.message}",
-            transactional_id=finding.transactional_id,
-            step=finding.step,
-            remedy=finding.remedy,
-        )
+    own = same.producer_id == finding.producer_id and same.severity is not Severity.SUSPICIOUS
+    if own and _is_there(same, finding):
+        named, step, remedy = finding.transactional_id, finding.step, finding.remedy
+        merged = replace(same.causes([finding]), transactional_id=named, step=step, remedy=remedy)
     else:
-        merged = replace(finding, message=f"{finding.message}; and so {same.rule.id} at offset {same.offset}")
-    merged = replace(merged, until=max(same.until, finding.until))
+        merged = finding.causes([same])
     return [merged if one is same else one for one in held]
 
 
 def with_markers(held: Sequence[Finding]) -> list[Finding]:
-    """The findings of a log; a marker that is missing is one with its producer's batch that has no number, its data.
+    """The findings of a log; a marker that is missing is caused by its producer's batch that has no number, its data.
 
     A marker that is not marked as one seems to be data, and its transaction to go on to the next marker.
     """
     left = list(held)
     for batch in (one for one in held if one.rule is rules.SEQ_WELL_FORMED and one.severity is Severity.VIOLATION):
         lacking = [one for one in left if _lacks(one, batch)]
-        sentence = "".join(f"; at offset {one.offset} {one.message}" for one in lacking)
         named = next((one.transactional_id for one in lacking if one.transactional_id), batch.transactional_id)
         remedy = next((one.remedy for one in lacking if one.remedy), batch.remedy)
-        merged = replace(batch, message=batch.message + sentence, transactional_id=named, remedy=remedy)
+        merged = replace(batch.causes(lacking), transactional_id=named, remedy=remedy)
         left = [merged if one is batch else one for one in left if one not in lacking]
     return left
 
@@ -70,7 +58,7 @@ def _lacks(one: Finding, batch: Finding) -> bool:
 
 
 def with_consequences(held: Sequence[Finding], runs: Sequence[DataRun]) -> list[Finding]:
-    """The findings of a log; what broker's files say otherwise only since a batch or a marker is broken is part of it.
+    """The findings of a log; what files say otherwise only since a batch or a marker is broken is a consequence of it.
 
     Args:
         held: the findings.
@@ -88,13 +76,8 @@ def with_consequences(held: Sequence[Finding], runs: Sequence[DataRun]) -> list[
 
 
 def _together(cause: Finding, of_it: Sequence[Finding], held: list[Finding]) -> list[Finding]:
-    """The findings, some of them as part of another."""
-    if not of_it:
-        return held
-    more = f", and {len(of_it) - 1} more" if len(of_it) > 1 else ""
-    others = dict.fromkeys((*cause.others, *(one.producer_id for one in of_it)))
-    sentence = f"{cause.message}; and so {of_it[0].rule.id} at offset {of_it[0].offset}: {of_it[0].message}{more}"
-    merged = replace(cause, message=sentence, others=tuple(one for one in others if one != cause.producer_id))
+    """The findings, some of them as consequences of another."""
+    merged = cause.causes(of_it)
     return [merged if one is cause else one for one in held if one not in of_it]
 
 
@@ -110,7 +93,7 @@ def _broken_by(cause: Finding, runs: Sequence[DataRun]) -> frozenset[int]:
     own = [run for run in runs if run.producer_id in whose and run.first_offset <= cause.offset]
     latest = {run.producer_id: run.marker for run in sorted(own, key=lambda one: one.first_offset)}
     begun = (run.first_offset for run in own if run.marker == latest[run.producer_id])
-    return frozenset((cause.offset, *cause.elsewhere, *begun))
+    return frozenset((cause.offset, *cause.found_at, *begun))
 
 
 def _follows(one: Finding, cause: Finding, broken: frozenset[int]) -> bool:
@@ -119,17 +102,17 @@ def _follows(one: Finding, cause: Finding, broken: frozenset[int]) -> bool:
         return False
     lacks_marker = cause.until != ABSENT or cause.rule is rules.SEQ_WELL_FORMED
     own = one.producer_id in (cause.producer_id, *cause.others) and cause.rule not in _BESIDE
-    return own or lacks_marker or not set(cause.elsewhere).isdisjoint(one.follows)
+    return own or lacks_marker or not set(cause.found_at).isdisjoint(one.follows)
 
 
 def _same_cause(one: Finding, finding: Finding) -> bool:
     if one.producer_id != finding.producer_id:
-        return finding.offset in one.elsewhere and finding.step != Api.WRITE_TXN_MARKERS
+        return finding.offset in one.found_at and finding.step != Api.WRITE_TXN_MARKERS
     if one.rule is rules.SEQ_FIRST and one.severity is Severity.SUSPICIOUS:
         return one.offset == finding.offset
     if one.severity is not Severity.VIOLATION:
         return False
-    if one.offset <= finding.offset or one.late:
+    if one.offset <= finding.offset or one.found_at:
         return _is_there(one, finding)
     if finding.rule is one.rule is rules.FENCE_COORDINATOR_EPOCH:
         return bool(one.guard)  # markers after one of an epoch that was too high seem stale
@@ -141,7 +124,7 @@ def _same_cause(one: Finding, finding: Finding) -> bool:
 
 def _is_there(one: Finding, finding: Finding) -> bool:
     """The join's finding is about the batch that the partition's is about, or that comes late by it."""
-    return finding.offset == one.offset or finding.offset in one.late
+    return finding.offset == one.offset or finding.offset in one.found_at
 
 
 def _follows_data(one: Finding, finding: Finding) -> bool:

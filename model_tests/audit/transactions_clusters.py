@@ -1,6 +1,7 @@
 """Which of the given logs belong together: one cluster's, whose producer ids mean the same everywhere."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from math import log2
 from types import MappingProxyType
 from typing import Final
 
@@ -16,9 +17,6 @@ _MOST_PARTITIONS: Final = 1024
 
 USUAL_COUNT: Final = 50
 """The default of `transaction.state.log.num.partitions`."""
-
-_EVENT: Final = 4
-"""So many ids beside others of their folder make it no chance that they belong together."""
 
 
 def places_of(
@@ -127,7 +125,9 @@ def coordinator_count(here: Sequence[tuple[int, Sequence[str]]]) -> int:
     """The number of partitions of the coordinator's log, where some of its folders are under the names of others.
 
     That is so where no number puts every id into the partition it is in. Then it is the least with which all ids of
-    each folder belong to one partition, if there are ids enough to say so; else 0.
+    each folder belong to one partition, if that makes the description of the ids shorter; else 0. Under a number each
+    id beside another of its folder is known, `log2(number)` bits; the number takes `2 * log2(number) + 1` bits, by
+    Elias' gamma code, which codes the integers without a largest one.
 
     Args:
         here: partitions by their names, with the ids that are there, one at least.
@@ -135,9 +135,11 @@ def coordinator_count(here: Sequence[tuple[int, Sequence[str]]]) -> int:
     least = max((partition for partition, _ in here), default=0) + 1
     counts = range(least, _MOST_PARTITIONS)
     at = {name: partition for partition, ids in here for name in ids}
-    if sum(len(ids) - 1 for _, ids in here) < _EVENT or any(_agrees(at, count) for count in counts):
+    if any(_agrees(at, count) for count in counts):
         return 0
-    return next((count for count in counts if all(_together(ids, count) for _, ids in here)), 0)
+    number = next((count for count in counts if all(_together(ids, count) for _, ids in here)), 0)
+    known = sum(len(ids) - 1 for _, ids in here)
+    return number if number and known * log2(number) > 2 * log2(number) + 1 else 0
 
 
 def _together(ids: Sequence[str], count: int) -> bool:

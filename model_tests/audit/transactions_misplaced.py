@@ -1,7 +1,6 @@
 """A marker behind later transactions of its producer, moved or written once more: one finding."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
 from model_tests.audit.coordinator_log_history import CoordinatorTransaction
 from model_tests.audit.findings import Finding
@@ -99,6 +98,6 @@ def _is_one(finding: Finding, offsets: set[int], one: JoinedTransaction) -> bool
 
 
 def with_lacking(misplaced: Located, lacking: Located) -> Located:
-    """The finding with what the transaction lacks for it."""
+    """The finding as the cause of what the transaction lacks for it."""
     place, finding = misplaced
-    return place, replace(finding, message=f"{finding.message}; {lacking[1].message}", until=lacking[1].until)
+    return place, finding.causes([lacking[1]])

@@ -129,6 +129,21 @@ def with_damage(
     return replace(summary, tail_lost=summary.tail_lost or lost)
 
 
+def cut_at(summary: PartitionTransactions, offset: int) -> PartitionTransactions:
+    """The same where nothing is known from an offset on."""
+    markers = tuple(one for one in summary.markers if one.offset < offset)
+    runs = tuple(
+        replace(
+            run,
+            last_offset=min(run.last_offset, offset - 1),
+            marker=run.marker if run.marker < len(markers) else ABSENT,
+        )
+        for run in summary.runs
+        if run.first_offset < offset
+    )
+    return replace(summary, runs=runs, markers=markers, end=min(summary.end, offset), tail_lost=True, closed=False)
+
+
 def _segment_of(bad: SegmentDamage) -> int:
     name = bad.path.rpartition("/")[2]
     return int(name[:20]) if name.endswith(".log") and name[:20].isdigit() else ABSENT

@@ -44,7 +44,7 @@ def with_misnamed(
             elif named is not None:
                 marker, its = named
                 left = [each for each in left if each not in its]
-                own[own.index(lacking)] = _misnamed(lacking, marker, one.one.known)
+                own[own.index(lacking)] = _misnamed(lacking, its, marker, one.one.known)
         result.append(replace(one, findings=tuple(own)))
     return result, left
 
@@ -75,12 +75,16 @@ def _named_otherwise(
     return None
 
 
-def _misnamed(lacking: Located, marker: AuditedMarker, known: CoordinatorTransaction) -> Located:
+def _misnamed(
+    lacking: Located, found: Iterable[Located], marker: AuditedMarker, known: CoordinatorTransaction
+) -> Located:
+    """The marker as the cause of what its transaction lacks, and of what was found of it under the other id."""
     place, finding = lacking
     message = (
         f"the {outcome_word(marker.outcome)} marker has producer id {marker.producer_id}, for which nothing asks for "
-        f"it, and is in all else what producer id {known.producer_id} lacks here: {finding.message}"
+        f"it, and is in all else what producer id {known.producer_id} lacks here"
     )
     at, remedy = marker.offset, finding.remedy
     of, named = located(place, finding.rule, at, known, message, finding.step, remedy, marker.producer_epoch)
-    return of, replace(named, producer_id=marker.producer_id, others=(known.producer_id,), until=finding.until)
+    named = replace(named, producer_id=marker.producer_id)
+    return of, named.causes([finding, *(one for _, one in found)])

@@ -2,25 +2,21 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Final
+from functools import partial
 
 import numpy as np
 
-from model_tests.audit.decision import LinkDecisions
+from model_tests.audit.decision import LinkDecisions, scalar_request
+from model_tests.audit.diagnosis import Judge, Repair, diagnose
 from model_tests.audit.findings import Finding
 from model_tests.audit.fold import Break
 from model_tests.audit.links import Links
+from model_tests.audit.messages import unusual_first, violation
 from model_tests.audit.resynchronization import next_sequence
 from model_tests.histories.severity import Severity
 from model_tests.logs.kafka_log_batches import Batches
 from spec import rules
 from spec.vocabulary import ABSENT
-
-_MOST_TRIED: Final = 16
-"""Places at which a producer lacks sequences, that are looked at."""
-
-_MOST_NAMED: Final = 4
-"""Batches that may be what is lacking there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,18 +39,40 @@ class JudgedBatches:
         """The number of these findings, without mere doubts."""
         return sum(not broken.doubt for broken in self.breaks) + len(self.unusual)
 
+    @property
+    def findings(self) -> Iterator[Finding]:
+        """These findings."""
+        yield from (violation(broken) for broken in self.breaks if not broken.doubt)
+        yield from (unusual_first(scalar_request(self.links, number)) for number in self.unusual)
 
-def put_right(judged: JudgedBatches, judge: Callable[[Batches], JudgedBatches]) -> tuple[JudgedBatches, list[Finding]]:
+
+def diagnose_producer_ids(
+    judged: JudgedBatches, judge: Callable[[Batches], JudgedBatches]
+) -> tuple[JudgedBatches, list[Finding]]:
     """One finding for each batch that two producers' histories need elsewhere, and the log with it in its place."""
-    findings = []
-    for number, rows in list(_lacking(judged)):
-        tried = [(judge(_renamed(judged, number, row)), row) for row in rows]
-        after, row = min(tried, key=lambda one: one[0].blamed)
-        if after.blamed + 1 < judged.blamed:
-            findings.append(_misnamed(judged, number, row))
-            judged = after
-    _note_elsewhere(judged)
-    return judged, findings
+    producers = len(np.unique(judged.batches.producer_id))
+    judges: Judge[Batches, JudgedBatches, Finding] = Judge(
+        judge, lambda one: one.blamed, lambda one: one.findings, len(judged.batches)
+    )
+    repairs = (
+        Repair(
+            (_misnamed(judged, number, row),),
+            partial(_renamed, row, int(judged.links.batches.producer_id[number])),
+            producers,
+        )
+        for number, rows in _lacking(judged)
+        for row in rows
+    )
+    diagnosis = diagnose(judged.batches, judged, repairs, judges)
+    _note_elsewhere(diagnosis.judged)
+    return diagnosis.judged, [one.causes[0].causes(one.explained) for one in diagnosis.explanations]
+
+
+def _renamed(row: int, producer_id: int, batches: Batches) -> Batches:
+    """The batches, of which one has another producer id."""
+    renamed = batches.producer_id.copy()
+    renamed[row] = producer_id
+    return replace(batches, producer_id=renamed)
 
 
 def _note_elsewhere(judged: JudgedBatches) -> None:
@@ -68,13 +86,6 @@ def _note_elsewhere(judged: JudgedBatches) -> None:
             breaks[number].elsewhere = offsets
 
 
-def _renamed(judged: JudgedBatches, number: int, row: int) -> Batches:
-    """The batches with one of them given to the producer of a link."""
-    renamed = judged.batches.producer_id.copy()
-    renamed[row] = judged.links.batches.producer_id[number]
-    return replace(judged.batches, producer_id=renamed)
-
-
 def _lacking(judged: JudgedBatches) -> Iterator[tuple[int, list[int]]]:
     """Each link before which sequences are left out, with the places of others' batches that have just these."""
     batches, own = judged.batches, judged.links.batches
@@ -83,14 +94,14 @@ def _lacking(judged: JudgedBatches) -> Iterator[tuple[int, list[int]]]:
         for broken in judged.breaks
         if broken.guard in ("successor", "epoch_reset") and not broken.doubt
     ]
-    for number, first in [*expected, *((number, 0) for number in judged.unusual)][:_MOST_TRIED]:
+    for number, first in [*expected, *((number, 0) for number in judged.unusual)]:
         missing = int(own.base_sequence[number]) - first
         same = (batches.producer_epoch == own.producer_epoch[number]) & (batches.base_sequence == first)
         same &= (batches.last_offset_delta == missing - 1) & ~batches.control
         same &= (batches.transactional == own.transactional[number]) | (batches.producer_id == ABSENT)
         since, until = _data_before(judged.links, number), int(judged.links.row[number])
         rows = [row for row in np.flatnonzero(same).tolist() if since < row < until]
-        if 0 < len(rows) <= _MOST_NAMED:
+        if rows:
             yield number, rows
 
 

@@ -143,6 +143,7 @@ def _audit(effort: RunEffort, scratch: Path) -> list[Measured]:
     speed, ratio = timing.per_second, timing.spread.passed / timing.checksums.passed
     growth, uneven = timing.hot.passed / timing.small.passed, timing.hot.passed / timing.spread.passed
     computed = timing.spread.computed / timing.checksums.computed
+    computed_growth = timing.hot.computed / timing.small.computed
     as_rows, whole = timing.spread.passed / timing.rows.passed, timing.whole.passed / timing.spread.passed
     each = timing.spread.computed / timing.batches * 1e6
     naive, factor = timing.batches / timing.naive.passed, timing.naive.passed / timing.spread.passed
@@ -156,6 +157,7 @@ def _audit(effort: RunEffort, scratch: Path) -> list[Measured]:
         Measured("audit / checksums alone, all cores' time", computed, "x", "", met=True),
         Measured("audit / the same batches as rows", as_rows, "x", "at most 1.5", met=as_rows <= 1.5),
         Measured(f"audit of {TIMES} times the batches", growth, "x", "at most 11", met=growth <= 11),
+        Measured(f"audit of {TIMES} times the batches, all cores' time", computed_growth, "x", "", met=True),
         Measured(f"one partition / {PARTITIONS} as large together", uneven, "x", "at most 1.2", met=uneven <= 1.2),
         Measured(f"one segment / {PARTITIONS} partitions together", whole, "x", "at most 1.2", met=whole <= 1.2),
         Measured(f"memory of {TIMES} times the batches", timing.memory, "x", "at most 1.5", met=timing.memory <= 1.5),
@@ -208,9 +210,11 @@ def _checks(effort: RunEffort, scratch: Path) -> list[Measured]:
         Measured("check on two cores", speed, "steps/s", "at least 1,000,000", met=speed >= 1_000_000),
         Measured("all cores' time of a step", by_large.check_computed / by_large.steps * 1e6, "us", "", met=True),
         Measured("check / scan and sort", ratio, "x", "at most 2.2", met=ratio <= 2.2),
+        Measured("check / scan and sort, all cores' time", by_large.computed_ratio, "x", "", met=True),
         Measured("check of ten times the steps", growth, "x", "at most 11", met=growth <= 11),
         Measured("check on one core / on two", gain, "x", "at least 1.7", met=gain >= 1.7),
         Measured("one trace with 90 % of the steps / even", uneven, "x", "at most 1.5", met=uneven <= 1.5),
+        Measured("the same, all cores' time", by_hot.check_computed / by_even.check_computed, "x", "", met=True),
         Measured("peak memory of the check", peak, "MiB", "at most 4,096", met=peak <= 4096),
     ]
 

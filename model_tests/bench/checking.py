@@ -59,6 +59,11 @@ class CheckTiming:
         """The check as a multiple of scan and sort."""
         return self.check / self.sort
 
+    @property
+    def computed_ratio(self) -> float:
+        """The same of all cores' time."""
+        return self.check_computed / self.sort_computed
+
 
 def timed(master: str, rounds: int, small: Path, *batches: Path, driver_memory: str = "2g") -> list[CheckTiming]:
     """Time the check of each batch in one session of a process of its own."""

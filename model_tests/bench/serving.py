@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from model_tests.serve.command import wall
-from model_tests.serve.judging import Judge
+from model_tests.serve.judging import LiveJudge
 from reference.server.listener import Server
 from reference.server.service import ServerSettings, Service
 from spec.versions import NEWEST
@@ -204,7 +204,7 @@ async def _served(link: Connection, nodes: int, judged: bool) -> None:
     service = Service(ServerSettings(NEWEST, nodes), wall)
     server = Server(service)
     if judged:
-        judge = Judge(lambda _: None)
+        judge = LiveJudge(lambda _: None)
         service.world.recorder.observer = judge
         server.on_settled = judge.pause
     service.create_topic(TOPIC, PARTITIONS)

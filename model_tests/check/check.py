@@ -12,8 +12,10 @@ from functools import partial
 from time import perf_counter
 from typing import Final
 
+from model_tests.check.client_histories import JudgedHistories, summed
 from model_tests.check.executors import CheckExecutor, executor_for
 from model_tests.common.reports import BadInput
+from model_tests.histories.as_trace import READ
 from model_tests.judging import chains, coordinator_verdicts, verdicts
 from model_tests.judging.branch_coverage import BranchTally, coverage
 from model_tests.judging.check_report import BranchCount, CheckReport, Counted, KnownCount, RuleCount, StepViolation
@@ -23,11 +25,13 @@ from model_tests.judging.explain_replication import explain_replication
 from model_tests.judging.fault_scope import violations_counted
 from model_tests.judging.history_links import HISTORY
 from model_tests.judging.step_assumptions import Fault, lacking
-from model_tests.judging.step_table import DUPLICATE, LATE, UNFIT, StepTable
+from model_tests.judging.step_table import DUPLICATE, LATE, UNFIT, StepTable, rows_in
 from model_tests.judging.trace_slice import to_explain, to_judge_again
-from model_tests.judging.unjudged_steps import counted_in
+from model_tests.judging.unjudged_steps import counted_in, is_of_history
 from model_tests.monitor.replay_command import with_commands
+from model_tests.traces.history_events import HISTORY_APIS
 from model_tests.traces.quarantine import Quarantined
+from model_tests.traces.schema import Row
 from spec.protocol.append import names
 from spec.protocol.coordinator_steps import DECISIONS
 from spec.rules import RULES, Rule
@@ -78,11 +82,24 @@ def _judged(executor: CheckExecutor, path: str, apart: int) -> tuple[CheckReport
         raise BadInput(f"{path}: the trace files hold no step")
     steps = executor.steps
     counts = _as_far_as_faults_reach(steps, _without_links_over_gaps(counts))
+    histories = _histories(steps, counts)
     together, separate = (
-        _report(steps, [row for row in counts if row["apart"] is side], path) for side in (False, True)
+        _report(
+            steps,
+            [row for row in counts if row["apart"] is side],
+            JudgedHistories(row for row in histories if (row["trace"] >= apart) is side),
+            path,
+        )
+        for side in (False, True)
     )
     whole = replace(together, seconds=perf_counter() - started, quarantined=(*executor.files, *together.quarantined))
     return whole, separate
+
+
+def _histories(steps: StepTable, counts: Iterable[Counted]) -> list[Row]:
+    """The rows of client histories, where there are any."""
+    found = any(is_of_history(row["kind"]) for row in counts)
+    return rows_in(steps.table(steps.among("api", HISTORY_APIS), READ)) if found else []
 
 
 def _without_links_over_gaps(counts: Sequence[Counted]) -> list[Counted]:
@@ -112,16 +129,16 @@ def _is_doubtful(row: Counted) -> bool:
     return bool(row["kind"] == HISTORY and row["violated"])
 
 
-def _report(steps: StepTable, counts: Sequence[Counted], path: str) -> CheckReport:
+def _report(steps: StepTable, counts: Sequence[Counted], histories: JudgedHistories, path: str) -> CheckReport:
     seen = [row for row in counts if row[chains.CHAIN] == chains.ITSELF]
     return CheckReport(
         traces=sum(row["traces"] for row in seen),
         steps=sum(row["count"] for row in seen),
         seconds=0.0,
-        rules=tuple(_rule_counts(counts)),
+        rules=tuple(summed(_rule_counts(counts), histories.rules)),
         branches=tuple(_branch_counts(counts)),
-        violations=with_commands(_explained(steps, counts), path),
-        quarantined=tuple(_set_aside(steps, seen)),
+        violations=with_commands((*_explained(steps, counts), *histories.violations), path),
+        quarantined=(*_set_aside(steps, seen), *histories.unread),
         known=tuple(_known_counts(counts)),
         passed_over=counted_in((row["kind"], row["count"]) for row in seen),
         coverage=coverage(BranchTally(row["kind"], row["profile"], row["branch"], row["count"]) for row in counts),

@@ -9,9 +9,11 @@ from typing import Final
 import numpy as np
 
 from model_tests.histories.log_order import LogOrder
-from model_tests.histories.operations import NEVER, Integers, Operations
+from model_tests.histories.operations import NEVER, Integers
 from model_tests.histories.severity import Severity
 from spec import rules
+from spec.algebra import Term
+from spec.judging.judge_clients import ClientVerdict
 from spec.rules import Rule
 
 
@@ -188,6 +190,10 @@ class AnomalyCases:
     describe: Callable[[int, Severity], Anomaly]
     judged: int
 
+    def count(self, severity: Severity) -> int:
+        """How many cases are as grave."""
+        return int((self.severity == SEVERITIES.index(severity)).sum())
+
     def examples(self, most: int) -> list[Anomaly]:
         """The first cases, the gravest first."""
         order = np.argsort(self.severity, kind="stable")[:most]
@@ -199,9 +205,20 @@ def of_severity(count: int, severity: int) -> Integers:
     return np.full(count, severity, np.int64)
 
 
-def absent_is(history: Operations) -> int:
-    """How grave it is that something is nowhere in the history: undecided where the history is not whole."""
-    return UNDECIDED if history.partial else VIOLATION
+_GRAVITY: Final = np.array([UNDECIDED, VIOLATION, SUSPICIOUS, UNDECIDED], np.int64)
+"""The severity of each `ClientVerdict`; what holds has none."""
+
+
+def broken(verdict: Term, count: int) -> tuple[Integers, Integers]:
+    """Of the verdict on so many rows: those in which it does not hold, and how grave each is.
+
+    Args:
+        verdict: a column of `ClientVerdict`, or one for all rows.
+        count: of the rows.
+    """
+    verdicts = np.broadcast_to(np.asarray(verdict, np.int64), count)
+    rows = np.flatnonzero(verdicts != ClientVerdict.HOLDS.value)
+    return rows, _GRAVITY[verdicts[rows]]
 
 
 @dataclass(frozen=True, slots=True)

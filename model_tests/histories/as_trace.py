@@ -1,198 +1,246 @@
-"""A client history in the trace schema, so that the history rules of traces judge it: rows of clients.
+"""A client history as rows of the trace schema, one for each event, and back: `eos check` and `eos replay` read them.
 
-A record is a batch of one; `writer` and `first_record` are its process and its number among all that the process sent.
-What a reader read past without being given it is taken and not delivered: records that are known to lie there, and
-between them, as control data of no producer, what nothing is known of. Where a reader need not read on it fetches its
-offset anew. A history has no producer ids: the number of the operation stands for one. An operation of which the
-beginning is not known is no transaction here, and what lies in one of unknown outcome is in the trace only once it
-was read.
+The rows of an operation follow each other, from `INVOKED` to its outcome; operations come in the order of the history.
 """
 
-from collections.abc import Iterator
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 
 from model_tests.histories.as_journal import partition_of
-from model_tests.histories.breaks import breaks_between
-from model_tests.histories.log_order import LogOrder, log_order
-from model_tests.histories.operations import Facts, Integers, OperationResult, Operations, Via
-from model_tests.traces.schema import complete
+from model_tests.histories.building import NOT_REPORTED, Building
+from model_tests.histories.operations import NEVER, Breaks, OperationRecords, OperationResult, Operations
+from model_tests.traces.history_events import HistoryEvent
+from model_tests.traces.schema import Row, complete
+from spec.judging.judge_clients import ReaderAssignment
 from spec.judging.judge_history import READ_COMMITTED, READ_UNCOMMITTED
 from spec.versions import NEWEST
-from spec.vocabulary import ErrorCode
+from spec.vocabulary import ABSENT
 
 _Columns = dict[str, Any]
-_Event = tuple[int, _Columns]
 
+_OUTCOMES: Final = {
+    OperationResult.OK: HistoryEvent.OK,
+    OperationResult.INFO: HistoryEvent.INFO,
+    OperationResult.FAIL: HistoryEvent.FAIL,
+}
+_PLACED: Final = {
+    ReaderAssignment.UNKNOWN: HistoryEvent.UNPLACED,
+    ReaderAssignment.ASSIGN: HistoryEvent.ASSIGNED,
+    ReaderAssignment.SUBSCRIBE: HistoryEvent.SUBSCRIBED,
+    ReaderAssignment.TRACKED: HistoryEvent.TRACKED,
+}
 NO_ACKS: Final = -2
 """The acks of a row that is no Produce."""
 
 
-def as_trace(history: Operations, number: int = 0, *, read_committed: bool = True) -> Iterator[_Columns]:
-    """The rows of a history, as the trace of a number, in the order in which its operations begin and end."""
-    order, isolation = log_order(history), READ_COMMITTED if read_committed else READ_UNCOMMITTED
-    events = sorted([*_written(order), *_read(order, isolation)], key=lambda event: event[0])
-    reported = {"schema": 1, "trace": number, "profile": NEWEST.name, "transaction_version": 2}
-    for step, (at, columns) in enumerate(events):
-        yield complete({**reported, "step": step, "time_ms": at, "acks": NO_ACKS, **columns})
+def as_trace(history: Operations, number: int = 0) -> Iterator[_Columns]:
+    """The rows of a history, as the trace of a number."""
+    of_all = {"schema": 1, "trace": number, "profile": NEWEST.name, "transaction_version": 2, "acks": NO_ACKS}
+    of_all["isolation"] = READ_COMMITTED if history.read_committed else READ_UNCOMMITTED
+    for step, (event, columns) in enumerate(_Writing(history).events()):
+        yield complete({**of_all, "step": step, "api": str(event), **columns})
 
 
-def _client(history: Operations, operation: int) -> str:
-    return f"process {history.processes[history.process[operation]]}"
+class _Writing:
+    """A history while it is written."""
 
+    def __init__(self, history: Operations) -> None:
+        self._history = history
+        self._processes, self._values = _texts(history.processes), _texts(history.values)
+        places = [partition_of(key) for key in history.keys]
+        counts = Counter(places)
+        self._places = [
+            {"topic": topic if counts[topic, partition] == 1 else f"{topic} ({key})", "partition": partition}
+            for key, (topic, partition) in enumerate(places)
+        ]
 
-def _place(history: Operations, key: int) -> _Columns:
-    topic, partition = partition_of(history.keys[key])
-    return {"topic": topic, "partition": max(0, partition)}
-
-
-class _Senders:
-    """Of sent records what their rows say of them."""
-
-    def __init__(self, order: LogOrder) -> None:
-        self._order = order
-        self._number = _ordinals(order.history.process[order.sent.reported.operation])
-        self._transaction = np.full(len(order.history), -1, np.int64)
-        transactions = order.history.atomic & (order.history.invoked > 0)
-        writes = np.unique(order.sent.reported.operation[transactions[order.sent.reported.operation]])
-        self._transaction[writes] = _ordinals(order.history.process[writes])
-        self._by_record = _last_of(order.sent.record, order.once)
-        self.by_place = _last_of(np.where(order.placed, order.sent.place, -1), order.placed)
-
-    def of_given(self, record: int, place: int) -> int:
-        """The row of the one send of a record, by its value or else by where it lies; -1 if there is none."""
-        known, at = (self._by_record, record) if record >= 0 else (self.by_place, place)
-        return int(known[at]) if at < len(known) else -1
-
-    def transaction(self, operation: int) -> int:
-        """Which of its process's transactions an operation is, -1 for none."""
-        return int(self._transaction[operation])
-
-    def columns(self, row: int) -> _Columns:
-        """Who made the record, and in which transaction."""
-        if row < 0:
-            return {"record_count": 1}
-        history, operation = self._order.history, int(self._order.sent.reported.operation[row])
-        transaction = self.transaction(operation)
-        return {
-            "writer": _client(history, operation),
-            "first_record": int(self._number[row]),
-            "record_count": 1,
-            "transaction": transaction,
-            "transactional": transaction >= 0,
-            "producer_id": operation,
-            "producer_epoch": 0,
-        }
-
-
-def _ordinals(numbers: Integers) -> Integers:
-    """Of each number, the number of equal ones before it."""
-    order = np.argsort(numbers, kind="stable")
-    first = np.searchsorted(numbers[order], numbers[order])
-    ordinals = np.empty(len(numbers), np.int64)
-    ordinals[order] = np.arange(len(numbers)) - first
-    return ordinals
-
-
-def _last_of(numbers: Integers, chosen: Facts) -> Integers:
-    found = np.full(1 + int(numbers.max(initial=0)), -1, np.int64)
-    rows = np.flatnonzero(chosen & (numbers >= 0))
-    found[numbers[rows]] = rows
-    return found
-
-
-# --- what was written -----------------------------------------------------------------------------------------
-
-
-def _written(order: LogOrder) -> Iterator[_Event]:
-    history, sent, senders = order.history, order.sent.reported, _Senders(order)
-    rows = np.argsort(sent.operation, kind="stable")
-    starts = np.searchsorted(sent.operation[rows], np.arange(len(history) + 1)).tolist()
-    for operation in np.unique(sent.operation).tolist():
-        outcome, ends = OperationResult(int(history.outcome[operation])), int(history.completed[operation])
-        client: _Columns = {"client": _client(history, operation), "acks": -1}
-        transaction = senders.transaction(operation)
-        is_transaction = transaction >= 0
-        call = {
-            **client,
-            "transaction": transaction,
-            "transactional": True,
-            "committed": outcome is not OperationResult.FAIL,
-        }
-        if is_transaction:
-            yield int(history.invoked[operation]), {"api": "ClientBeginTransaction", **call}
-        for row in rows[starts[operation] : starts[operation + 1]].tolist():
-            batch = {**client, **senders.columns(row), **_place(history, int(sent.key[row]))}
-            yield int(history.invoked[operation]), {"api": "ClientSend", **batch}
-            offset = int(sent.offset[row]) if order.took_effect[operation] else -1
-            yield from ((ends, each) for each in _reported_of(batch, outcome, offset, is_transaction))
-        if is_transaction:
-            yield ends, {"api": "ClientEndTransaction", **call}
-        if is_transaction and outcome is not OperationResult.INFO:
-            yield ends, {"api": "ClientEndTransactionAnswered", **call, "error": int(ErrorCode.NONE)}
-
-
-def _reported_of(batch: _Columns, outcome: OperationResult, offset: int, is_transaction: bool) -> Iterator[_Columns]:
-    if outcome is not OperationResult.FAIL and offset >= 0:
-        found = {"first_offset": offset, "last_offset": offset, "error": int(ErrorCode.NONE)}
-        yield {"api": "ClientAcknowledged", **batch, **found}
-    elif outcome is OperationResult.FAIL and not is_transaction:
-        yield {"api": "ClientSendFailed", **batch, "error": int(ErrorCode.UNKNOWN_SERVER_ERROR)}
-
-
-# --- what was read --------------------------------------------------------------------------------------------
-
-
-def _read(order: LogOrder, isolation: int) -> Iterator[_Event]:
-    history, given, senders = order.history, order.given, _Senders(order)
-    before, broken = _reads_before(order)
-    for row in np.flatnonzero(given.spot >= 0).tolist():
-        operation, key = int(given.reported.operation[row]), int(given.reported.key[row])
-        at = int(history.completed[operation])
-        reader = {"client": _client(history, operation), "isolation": isolation, **_place(history, key)}
-        if broken[row]:
-            yield at, {"api": "ClientFetchOffsets", **reader, "offset": -1, "error": int(ErrorCode.NONE)}
-        else:
-            last = int(given.place[before[row]])
-            for columns in _passed(order, senders, last, int(given.place[row])):
-                yield at, {"api": "ClientFetched", **reader, **columns}
-        record = senders.columns(senders.of_given(int(given.record[row]), int(given.place[row])))
-        offset = int(given.reported.offset[row])
-        yield at, {"api": "ClientFetched", **reader, **record, **_range(offset, offset), "delivered": True}
-
-
-def _range(first: int, last: int) -> _Columns:
-    return {"offset": first, "first_offset": first, "last_offset": last}
-
-
-def _passed(order: LogOrder, senders: _Senders, last: int, place: int) -> Iterator[_Columns]:
-    """What lies between two places that a reader was given one after the other."""
-    for at in range(last + 1, place + 1):
-        first, end = int(order.offset[at - 1]) + 1, int(order.offset[at]) - 1
-        if first <= end:
-            yield {**_range(first, end), "control": True}
-        if at < place:
-            sender = int(senders.by_place[at]) if at < len(senders.by_place) else -1
-            yield {**senders.columns(sender), **_range(int(order.offset[at]), int(order.offset[at]))}
-
-
-def _reads_before(order: LogOrder) -> tuple[Integers, Facts]:
-    """Of given records the one before of the same process and key, and where it need not be followed by this one."""
-    history, reported = order.history, order.given.reported
-    rows = np.flatnonzero(order.given.spot >= 0)
-    process = history.process[reported.operation[rows]]
-    rows = rows[np.lexsort((rows, reported.key[rows], process))]
-    before, broken = np.full(len(reported), -1, np.int64), np.ones(len(reported), np.bool_)
-    if len(rows) > 1:
-        first, second = rows[:-1], rows[1:]
-        same = (reported.key[first] == reported.key[second]) & (
-            history.process[reported.operation[first]] == history.process[reported.operation[second]]
+    def events(self) -> Iterator[tuple[HistoryEvent, _Columns]]:
+        """Every event with its columns."""
+        history = self._history
+        yield from ((HistoryEvent.PARTIAL, {"operation": why}) for why in history.partial)
+        yield from (
+            (HistoryEvent.UNREAD, {"operation": why, "record_count": count}) for why, count in history.aside.items()
         )
-        first, second = first[same], second[same]
-        before[second] = first
-        kept = np.isin(history.via[reported.operation[second]], (Via.ASSIGN.value, Via.TRACKED.value))
-        kept &= history.outcome[reported.operation[first]] == OperationResult.OK.value
-        kept |= reported.operation[first] == reported.operation[second]
-        broken[second] = ~kept | (breaks_between(history, reported, first, second) > 0)
-    return before, broken
+        yield from ((HistoryEvent.FROM_START, self._places[key]) for key in history.from_start.tolist())
+        for event, breaks in (
+            (HistoryEvent.RESET, history.reset),
+            (HistoryEvent.KEPT, history.kept),
+            (HistoryEvent.BROKEN, history.broken),
+        ):
+            yield from ((event, columns) for columns in self._breaks(breaks))
+        sent, given = _by_operation(history.sent, len(history)), _by_operation(history.given, len(history))
+        via: dict[int, int] = {}
+        for operation in range(len(history)):
+            process = int(history.process[operation])
+            client: _Columns = {"client": self._processes[process]}
+            if via.get(process, ReaderAssignment.UNKNOWN) != (now := int(history.via[operation])):
+                via[process] = now
+                yield _PLACED[ReaderAssignment(now)], client
+            called = client | {
+                "operation": history.names[history.name[operation]],
+                "message": int(history.index[operation]),
+                "transactional": bool(history.atomic[operation]),
+            }
+            yield HistoryEvent.INVOKED, {**called, "time_ms": int(history.invoked[operation])}
+            for event, reported, rows in (
+                (HistoryEvent.SENT, history.sent, sent),
+                (HistoryEvent.GIVEN, history.given, given),
+            ):
+                yield from ((event, client | self._record(reported, row)) for row in rows[operation])
+            completed = int(history.completed[operation])
+            ended = {**called, "time_ms": completed if completed < NEVER else ABSENT}
+            yield _OUTCOMES[OperationResult(int(history.outcome[operation]))], ended
+
+    def _record(self, records: OperationRecords, row: int) -> _Columns:
+        offset, value = int(records.offset[row]), int(records.value[row])
+        text = {"value": self._values[value], "record_count": 1} if value >= 0 else {}
+        return {
+            **self._places[records.key[row]],
+            "offset": offset,
+            "first_offset": offset,
+            "last_offset": offset,
+            **text,
+        }
+
+    def _breaks(self, breaks: Breaks) -> Iterator[_Columns]:
+        for process, at, key in zip(breaks.process.tolist(), breaks.at.tolist(), breaks.key.tolist(), strict=True):
+            place = self._places[key] if key >= 0 else {}
+            yield {"client": self._processes[process], "time_ms": at, **place}
+
+
+def _texts(things: Sequence[object]) -> list[str]:
+    """A text for each thing; what is not the same has another one."""
+    texts = [str(thing) for thing in things]
+    counts = Counter(texts)
+    return [text if counts[text] == 1 else f"{text} ({number})" for number, text in enumerate(texts)]
+
+
+def _by_operation(records: OperationRecords, operations: int) -> list[list[int]]:
+    """The rows of each operation, in their order."""
+    rows = np.argsort(records.operation, kind="stable")
+    ends = np.searchsorted(records.operation[rows], np.arange(1, operations))
+    return [part.tolist() for part in np.split(rows, ends)]
+
+
+# --- back -----------------------------------------------------------------------------------------------------
+
+
+_ENDED: Final[Mapping[str, OperationResult]] = {str(event): outcome for outcome, event in _OUTCOMES.items()}
+_VIA: Final[Mapping[str, ReaderAssignment]] = {str(event): via for via, event in _PLACED.items()}
+
+
+def from_trace(rows: Iterable[Row]) -> Operations:
+    """The history in the rows of a trace; those of other apis are left out.
+
+    Where a row of the history is missing, the history is not whole.
+    """
+    reading = _Reading()
+    for row in rows:
+        reading.add(row)
+    return reading.done()
+
+
+def from_lines(lines: Iterable[str]) -> Operations:
+    """The history in lines of JSON, a row each; what is no row of one is set aside and counted."""
+    reading = _Reading()
+    for line in lines:
+        if line.strip():
+            reading.add_line(line)
+    return reading.done()
+
+
+READ: Final = (
+    *("step", "api", "client", "topic", "partition", "operation", "message", "value", "record_count", "first_offset"),
+    *("time_ms", "transactional", "isolation"),
+)
+"""The columns that are read."""
+
+_MISSING: Final = "steps of the trace are missing"
+
+
+class _Reading:
+    """Where a reading of rows is: the operation that is under way."""
+
+    def __init__(self) -> None:
+        self.building = Building()
+        self._begun: Row | None = None
+        self._records: list[Row] = []
+        self._next: int | None = None
+
+    def add(self, row: Row) -> None:
+        """The next row."""
+        api, building = row["api"], self.building
+        self._require(row["step"] == (0 if self._next is None else self._next))
+        self._next = row["step"] + 1
+        building.now = row["time_ms"]
+        building.read_committed &= row["isolation"] == READ_COMMITTED
+        if api == HistoryEvent.INVOKED:
+            self._begun, self._records = row, []
+        elif api in (HistoryEvent.SENT, HistoryEvent.GIVEN):
+            self._records.append(row)
+        elif api in _ENDED:
+            self._ends(row)
+        elif api in _VIA:
+            building.breaks(building.process(row["client"]), _VIA[api], ())
+        else:
+            self._other(row)
+
+    def add_line(self, line: str) -> None:
+        """The next row, as a line of JSON."""
+        try:
+            self.add(complete(json.loads(line)))
+        except json.JSONDecodeError as error:
+            self.building.set_aside(f"not JSON ({error.msg})")
+        except (TypeError, ValueError, AttributeError, RecursionError) as error:
+            self.building.set_aside(f"no row of a history: {str(error)[:80]}")
+
+    def _ends(self, row: Row) -> None:
+        building, process = self.building, self.building.process(row["client"])
+        begun, self._begun = self._begun, None
+        operation = building.operation(
+            process,
+            row["message"],
+            _ENDED[row["api"]],
+            row["operation"],
+            0 if begun is None else begun["time_ms"],
+            ends=row["time_ms"] >= 0,
+            atomic=row["transactional"],
+        )
+        for record in self._records:
+            add = building.sends if record["api"] == HistoryEvent.SENT else building.gives
+            value = record["value"] if record["record_count"] > 0 else NOT_REPORTED
+            add(operation, _key(record), record["first_offset"], value)
+        self._records = []
+
+    def _other(self, row: Row) -> None:
+        building = self.building
+        if row["api"] == HistoryEvent.PARTIAL:
+            building.partial[row["operation"]] = None
+        elif row["api"] == HistoryEvent.UNREAD:
+            building.set_aside(row["operation"], row["record_count"])
+        elif row["api"] == HistoryEvent.FROM_START:
+            building.reads_from_start(_key(row))
+        elif row["api"] == HistoryEvent.RESET:
+            building.resets(building.process(row["client"]))
+        elif row["api"] == HistoryEvent.KEPT:
+            building.keeps(building.process(row["client"]), _key(row))
+        elif row["api"] == HistoryEvent.BROKEN:
+            building.breaks(building.process(row["client"]), None, [_key(row)])
+
+    def done(self) -> Operations:
+        """The history."""
+        self._require(self._begun is None)
+        return self.building.built()
+
+    def _require(self, whole: bool) -> None:
+        if not whole:
+            self.building.partial[_MISSING] = None
+
+
+def _key(row: Row) -> object:
+    topic, partition = row["topic"], row["partition"]
+    return (topic, partition) if partition >= 0 else int(topic) if topic.isdecimal() else topic

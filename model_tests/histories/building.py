@@ -3,7 +3,6 @@
 Arguments:
     offset: in the answer, or `UNKNOWN`.
     operation: its row in the history.
-    mop: which part of the operation.
     value: of the record, or `UNKNOWN`.
 """
 
@@ -23,8 +22,8 @@ from model_tests.histories.operations import (
     OperationRecords,
     OperationResult,
     Operations,
-    Via,
 )
+from spec.judging.judge_clients import ReaderAssignment
 from spec.vocabulary import NO_OFFSET
 
 
@@ -72,6 +71,7 @@ class Building:
         partial: why the history is not whole.
         aside: lines set aside, by reason.
         passed_over: lines without records, by what they are.
+        read_committed: its readers are to see committed records only.
     """
 
     def __init__(self) -> None:
@@ -80,12 +80,13 @@ class Building:
         self.partial: dict[str, None] = {}
         self.aside: dict[str, int] = {}
         self.passed_over: dict[str, int] = {}
+        self.read_committed = True
         self._processes, self._keys, self._values, self._names = _Numbering(), _Numbering(), _Numbering(), _Numbering()
         self._operations = _Columns(8)
-        self._sent, self._given = _Columns(5), _Columns(5)
+        self._sent, self._given = _Columns(4), _Columns(4)
         self._broken, self._reset, self._kept = _Columns(3), _Columns(3), _Columns(3)
         self._from_start: set[int] = set()
-        self._via: dict[int, Via] = {}
+        self._via: dict[int, ReaderAssignment] = {}
         self._count = 0
 
     def tick(self) -> int:
@@ -97,9 +98,9 @@ class Building:
         """The number of a process."""
         return self._processes.number(name)
 
-    def set_aside(self, reason: str) -> None:
-        """A line that cannot be read: what it had is missing."""
-        self.aside[reason] = self.aside.get(reason, 0) + 1
+    def set_aside(self, reason: str, count: int = 1) -> None:
+        """Lines that cannot be read: what they had is missing."""
+        self.aside[reason] = self.aside.get(reason, 0) + count
         self.partial[UNREAD] = None
 
     def passes_over(self, what: str) -> None:
@@ -129,21 +130,23 @@ class Building:
             atomic: its records are in one transaction.
         """
         completed = self.now if ends else NEVER
-        via = self._via.get(process, Via.UNKNOWN)
+        via = self._via.get(process, ReaderAssignment.UNKNOWN)
         number = self._names.number(name)
         self._operations.add(index, process, outcome, invoked, completed, atomic, via, number)
         self._count += 1
         return self._count - 1
 
-    def sends(self, operation: int, mop: int, key: object, offset: int, value: object) -> None:
+    def sends(self, operation: int, key: object, offset: int, value: object) -> None:
         """A record that was to be sent; `UNKNOWN` stands for a value that is not known."""
-        self._sent.add(operation, mop, self._keys.number(key), offset, self._value(value))
+        self._sent.add(operation, self._keys.number(key), offset, self._value(value))
 
-    def gives(self, operation: int, mop: int, key: object, offset: int, value: object) -> None:
+    def gives(self, operation: int, key: object, offset: int, value: object) -> None:
         """A record that a reader was given, likewise."""
-        self._given.add(operation, mop, self._keys.number(key), offset, self._value(value))
+        self._given.add(operation, self._keys.number(key), offset, self._value(value))
 
-    def begins_anew(self, process: int, via: Via, keys: Iterable[object], *, at_start: bool = False) -> None:
+    def begins_anew(
+        self, process: int, via: ReaderAssignment, keys: Iterable[object], *, at_start: bool = False
+    ) -> None:
         """A process is to read these partitions and no others; it continues where it was, or begins at the start.
 
         Args:
@@ -153,15 +156,26 @@ class Building:
             at_start: whether it begins at the start.
         """
         self._via[process] = via
-        self._reset.add(process, self.now, UNKNOWN)
-        numbers = {self._keys.number(key) for key in keys}
-        if at_start:
-            self._from_start |= numbers
-            return
-        for number in numbers:
-            self._kept.add(process, self.now, number)
+        self.resets(process)
+        for key in {self._keys.number(key): key for key in keys}.values():
+            if at_start:
+                self.reads_from_start(key)
+            else:
+                self.keeps(process, key)
 
-    def breaks(self, process: int, via: Via | None, keys: Iterable[object]) -> None:
+    def resets(self, process: int) -> None:
+        """A process begins anew with all partitions, but for those that it keeps."""
+        self._reset.add(process, self.now, UNKNOWN)
+
+    def keeps(self, process: int, key: object) -> None:
+        """It continues with a partition where it was."""
+        self._kept.add(process, self.now, self._keys.number(key))
+
+    def reads_from_start(self, key: object) -> None:
+        """Some process reads a partition from its start."""
+        self._from_start.add(self._keys.number(key))
+
+    def breaks(self, process: int, via: ReaderAssignment | None, keys: Iterable[object]) -> None:
         """A process was given or loses partitions: it need not read on in them."""
         if via is not None:
             self._via[process] = via
@@ -186,6 +200,7 @@ class Building:
             partial=tuple(self.partial),
             aside=dict(self.aside),
             passed_over=dict(self.passed_over),
+            read_committed=self.read_committed,
         )
 
     def _value(self, value: object) -> int:

@@ -12,6 +12,7 @@ class Form(StrEnum):
     EDN = "edn"
     TOOLS = "tools"
     JOURNAL = "journal"
+    TRACE = "trace"
 
 
 def form_called(name: str) -> Form:

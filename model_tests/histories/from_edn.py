@@ -14,14 +14,15 @@ from typing import Any, Final
 
 from model_tests.histories.building import Building, reported_offset
 from model_tests.histories.edn import UnreadForm, forms
-from model_tests.histories.operations import OperationResult, Operations, Via
+from model_tests.histories.operations import OperationResult, Operations
+from spec.judging.judge_clients import ReaderAssignment
 
 _OUTCOMES: Final = {":ok": OperationResult.OK, ":info": OperationResult.INFO, ":fail": OperationResult.FAIL}
 _TRANSACTIONS: Final = (":send", ":poll", ":txn")
 _NOT_INVOKED: Final[tuple[int, int, Mapping[str, Any]]] = (0, 0, {})
 """An operation whose beginning the history does not have may have begun at any time."""
 
-_PLACING: Final = {":assign": Via.ASSIGN, ":subscribe": Via.SUBSCRIBE}
+_PLACING: Final = {":assign": ReaderAssignment.ASSIGN, ":subscribe": ReaderAssignment.SUBSCRIBE}
 
 _MISSING: Final = "operations are missing: the indices have gaps"
 
@@ -121,8 +122,8 @@ class _EdnReading:
             rebalanced = [key for event in form.get(":rebalance-log") or () for key in _keys_of(event)]
             self.building.breaks(process, None, rebalanced)
             operation = self.building.operation(process, index, outcome, called, invoked, ends=ends)
-            for mop, (is_send, key, offset, value) in parts:
-                (self.building.sends if is_send else self.building.gives)(operation, mop, key, offset, value)
+            for is_send, key, offset, value in parts:
+                (self.building.sends if is_send else self.building.gives)(operation, key, offset, value)
         elif called in _PLACING and outcome is not OperationResult.FAIL:
             at_start = form.get(":seek-to-beginning?") is True
             self.building.begins_anew(process, _PLACING[called], form.get(":value") or (), at_start=at_start)
@@ -132,29 +133,29 @@ def _keys_of(event: object) -> tuple[object, ...]:
     return tuple(event.get(":keys") or ()) if isinstance(event, Mapping) else ()
 
 
-_Part = tuple[int, tuple[bool, object, int, object]]
+_Part = tuple[bool, object, int, object]
 
 
 def _parts(value: object) -> list[_Part]:
-    """Of each record: its micro-operation, whether it was sent, key, offset and value."""
+    """Of each record: whether it was sent, key, offset and value."""
     if value is None:
         return []
     if not isinstance(value, tuple):
         raise ValueError("the :value is no vector of micro-operations")
     found: list[_Part] = []
-    for number, mop in enumerate(value):
+    for mop in value:
         if not isinstance(mop, tuple) or not mop:
             raise ValueError("a micro-operation is no vector")
         if mop[0] == ":send" and len(mop) == 3:
-            found.append((number, (True, mop[1], *_offset_and_value(mop[2]))))
+            found.append((True, mop[1], *_offset_and_value(mop[2])))
         elif mop[0] == ":poll":
-            found += ((number, part) for part in _polled(mop[1] if len(mop) > 1 else None))
+            found += _polled(mop[1] if len(mop) > 1 else None)
         else:
             raise ValueError(f"a micro-operation {mop[0]!s:.40}")
     return found
 
 
-def _polled(given: object) -> list[tuple[bool, object, int, object]]:
+def _polled(given: object) -> list[_Part]:
     if given is None:
         return []
     if not isinstance(given, Mapping):

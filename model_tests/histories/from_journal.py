@@ -9,8 +9,9 @@ from typing import Final
 
 from model_tests.histories.building import NOT_REPORTED, Building
 from model_tests.histories.journal import ClientJournal, ReportedEnd
-from model_tests.histories.operations import OperationResult, Operations, Via
+from model_tests.histories.operations import OperationResult, Operations
 from model_tests.logs.kafka_log_batches import Integers
+from spec.judging.judge_clients import ReaderAssignment
 
 READER: Final = "reader"
 
@@ -34,12 +35,12 @@ def from_journal(journal: ClientJournal, received: Mapping[tuple[str, int], Inte
         operations.append(building.operation(process, attempt.line, outcome, name, building.now, atomic=is_transaction))
     for key, acknowledged in journal.acknowledged.items():
         for offset, attempt_number in zip(acknowledged.offsets.tolist(), acknowledged.attempts.tolist(), strict=True):
-            building.sends(operations[attempt_number], 0, key, offset, NOT_REPORTED)
+            building.sends(operations[attempt_number], key, offset, NOT_REPORTED)
     reader = building.process(READER)
-    building.begins_anew(reader, Via.ASSIGN, received, at_start=True)
+    building.begins_anew(reader, ReaderAssignment.ASSIGN, received, at_start=True)
     for number, (key, offsets) in enumerate(received.items(), start=1):
         building.tick()
         operation = building.operation(reader, number, OperationResult.OK, "reads", 0)
         for offset in offsets.tolist():
-            building.gives(operation, 0, key, offset, NOT_REPORTED)
+            building.gives(operation, key, offset, NOT_REPORTED)
     return building.built()

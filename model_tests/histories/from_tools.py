@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from model_tests.histories.building import NOT_REPORTED, Building, reported_offset
-from model_tests.histories.operations import OperationResult, Operations, Via
+from model_tests.histories.operations import OperationResult, Operations
+from spec.judging.judge_clients import ReaderAssignment
 
 _SUMMARIES: Final = "polls have no more than their first and last offset, and gaps between them"
 _MOST_IN_ONE: Final = 10_000_000
@@ -73,7 +74,7 @@ class _Program:
             self._building.tick()
             operation = self._building.operation(self._process, self._line, OperationResult.OK, "poll", 0)
             for key, offset, value in taken:
-                self._building.gives(operation, 0, key, offset, value)
+                self._building.gives(operation, key, offset, value)
 
     def _event(self, event: Mapping[str, Any]) -> None:
         name = event.get("name", "")
@@ -88,7 +89,7 @@ class _Program:
         key, offset, value = _partition(event), _offset(event["offset"]), event["value"]
         self._building.tick()
         operation = self._building.operation(self._process, self._line, OperationResult.OK, "send", 0, atomic=False)
-        self._building.sends(operation, 0, key, offset, value)
+        self._building.sends(operation, key, offset, value)
 
     def _not_sent(self, _event: Mapping[str, Any]) -> None:
         """It is not known whether it is written, nor in which partition."""
@@ -120,7 +121,7 @@ class _Program:
         """What follows need not go on behind what was given before."""
         self.polled()
         self._building.tick()
-        self._building.breaks(self._process, Via.TRACKED, keys)
+        self._building.breaks(self._process, ReaderAssignment.TRACKED, keys)
 
 
 def _partition(event: Mapping[str, Any]) -> tuple[str, int]:

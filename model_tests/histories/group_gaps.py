@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from model_tests.histories.log_order import LogOrder, extremes
-from model_tests.histories.operations import Facts, Integers, OperationResult, Via
+from model_tests.histories.operations import Facts, Integers, OperationResult
+from spec.judging.judge_clients import ReaderAssignment
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,7 @@ class GroupGaps:
 
 def members(order: LogOrder) -> Facts:
     """Operations of processes that read for a group; a history has one group."""
-    member: Facts = np.isin(order.history.via, (Via.SUBSCRIBE.value, Via.TRACKED.value))
+    member: Facts = np.isin(order.history.via, (ReaderAssignment.SUBSCRIBE.value, ReaderAssignment.TRACKED.value))
     return member
 
 

@@ -10,6 +10,7 @@ from typing import Final
 
 import numpy as np
 
+import spec.readings.reading_numpy  # noqa: F401  # arrays are operands of the decisions from here on
 from model_tests.histories.operations import (
     Facts,
     Integers,
@@ -17,6 +18,7 @@ from model_tests.histories.operations import (
     OperationResult,
     Operations,
 )
+from spec.judging.judge_clients import AcknowledgedOffset, ClientVerdict, judge_acknowledged
 
 _BEHIND_ALL: Final = 2**62
 _WIDEST: Final = 2**62
@@ -203,7 +205,8 @@ def _contradicted(sent: tuple[Integers, Integers], given: tuple[Integers, Intege
     width = 1 + _last(spot, spot_given)
     confirmed = np.isin(record * width + spot, record_given[known] * width + spot_given[known])
     taken, read = among(spot, spot_given[known]), among(record, record_given[known])
-    found: Facts = (record >= 0) & (spot >= 0) & taken & read & ~confirmed
+    verdict = judge_acknowledged(AcknowledgedOffset(taken, read, confirmed))
+    found: Facts = verdict == ClientVerdict.VIOLATED.value
     return found
 
 

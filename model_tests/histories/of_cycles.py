@@ -49,10 +49,10 @@ class _Edges:
         )
 
 
-def of_cycles(order: LogOrder, *, read_committed: bool) -> Iterator[AnomalyCases]:
+def of_cycles(order: LogOrder) -> Iterator[AnomalyCases]:
     """Every class that is about circles."""
     writes, reads = _writes(order), _reads(order)
-    grave = VIOLATION if read_committed else SUSPICIOUS
+    grave = VIOLATION if order.history.read_committed else SUSPICIOUS
     by_writes, by_reads = _circles(order, writes), _circles(order, reads)
     yield _cases(order, AnomalyKind.WRITE_CYCLE, writes, by_writes, of_severity(len(by_writes), SUSPICIOUS))
     both = writes.and_also(reads)

@@ -6,21 +6,25 @@ from dataclasses import dataclass
 import numpy as np
 
 from model_tests.histories.anomalies import (
-    SUSPICIOUS,
-    UNDECIDED,
-    VIOLATION,
     Anomaly,
     AnomalyCases,
     AnomalyKind,
     Describing,
-    absent_is,
-    of_severity,
+    broken,
 )
 from model_tests.histories.breaks import breaks_between, broken_within
 from model_tests.histories.group_gaps import group_gaps, members
 from model_tests.histories.log_order import LogOrder, Rows, first_of_runs
-from model_tests.histories.operations import Facts, Integers, OperationResult, Via
+from model_tests.histories.operations import Facts, Integers, OperationResult
 from model_tests.histories.severity import Severity
+from spec.algebra import Term
+from spec.judging.judge_clients import (
+    NextRecord,
+    judge_read_back,
+    judge_read_past,
+    judge_sent_apart,
+    judge_sent_back,
+)
 
 
 def of_order(order: LogOrder) -> Iterator[AnomalyCases]:
@@ -38,7 +42,7 @@ class _Pairs:
     after: Integers
     distance: Integers
 
-    def where(self, chosen: Facts) -> "_Pairs":
+    def where(self, chosen: Facts | Integers) -> "_Pairs":
         return _Pairs(self.before[chosen], self.after[chosen], self.distance[chosen])
 
 
@@ -65,18 +69,17 @@ def _by_operation_and_key(rows: Rows) -> tuple[Integers, Facts]:
 
 
 def _within(order: LogOrder) -> Iterator[AnomalyCases]:
-    for rows, kinds, skipping in (
-        (order.sent, (AnomalyKind.INT_SEND_SKIP, AnomalyKind.INT_NONMONOTONIC_SEND), SUSPICIOUS),
-        (order.given, (AnomalyKind.INT_POLL_SKIP, AnomalyKind.INT_NONMONOTONIC_POLL), VIOLATION),
+    for rows, kinds in (
+        (order.sent, {AnomalyKind.INT_SEND_SKIP: judge_sent_apart, AnomalyKind.INT_NONMONOTONIC_SEND: judge_sent_back}),
+        (order.given, {AnomalyKind.INT_POLL_SKIP: judge_read_past, AnomalyKind.INT_NONMONOTONIC_POLL: judge_read_back}),
     ):
         sorted_rows, first = _by_operation_and_key(rows)
         joined = np.flatnonzero(~first)
         pairs = _pairs(rows, sorted_rows[joined - 1], sorted_rows[joined])
         if rows is order.given:
             pairs = pairs.where(~broken_within(order.history, rows.reported, pairs.after))
-        skips, back = pairs.where(pairs.distance > 1), pairs.where(pairs.distance < 1)
-        yield _cases(order, rows, kinds[0], skips, of_severity(len(skips.after), skipping), len(joined))
-        yield _cases(order, rows, kinds[1], back, of_severity(len(back.after), VIOLATION), len(joined))
+        for kind, decision in kinds.items():
+            yield _cases(order, rows, kind, pairs, decision(NextRecord(pairs.distance)), len(joined))
 
 
 def _runs(rows: Rows, chosen: Facts) -> _Runs:
@@ -98,15 +101,10 @@ def _polls(order: LogOrder) -> Iterator[AnomalyCases]:
     pairs = pairs.where(breaks_between(history, rows.reported, pairs.before, pairs.after) == 0)
     pairs = pairs.where(~_in_group_gap(order, pairs))
     resumed = _goes_on_behind(rows, runs, *_previous(order, rows, runs, np.ones(len(ok), np.bool_)), pairs.after)
-    for kind, chosen in (
-        (AnomalyKind.POLL_SKIP, pairs.distance > 1),
-        (AnomalyKind.NONMONOTONIC_POLL, pairs.distance < 1),
-    ):
-        found = pairs.where(chosen)
-        severity = _by_via(order, rows.reported.operation[found.after])
-        if kind is AnomalyKind.POLL_SKIP:
-            severity = np.where(resumed[chosen] & (severity == VIOLATION), SUSPICIOUS, severity)
-        yield _cases(order, rows, kind, found, severity, len(at))
+    via = history.via[rows.reported.operation[pairs.after]]
+    read = NextRecord(pairs.distance, via, resumed, history.whole)
+    yield _cases(order, rows, AnomalyKind.POLL_SKIP, pairs, judge_read_past(read), len(at))
+    yield _cases(order, rows, AnomalyKind.NONMONOTONIC_POLL, pairs, judge_read_back(read), len(at))
 
 
 def _in_group_gap(order: LogOrder, pairs: _Pairs) -> Facts:
@@ -124,13 +122,6 @@ def _goes_on_behind(rows: Rows, runs: _Runs, at: Integers, directly: Integers, a
     place[runs.first[at]] = rows.place[runs.last[directly]]
     follows: Facts = place[after] + 1 == rows.place[after]
     return follows
-
-
-def _by_via(order: LogOrder, operation: Integers) -> Integers:
-    """What another order means, by how the reader came to its partitions."""
-    grave = absent_is(order.history)
-    meaning = {Via.UNKNOWN: UNDECIDED, Via.ASSIGN: grave, Via.SUBSCRIBE: SUSPICIOUS, Via.TRACKED: grave}
-    return np.array([meaning[via] for via in Via], np.int64)[order.history.via[operation]]
 
 
 def _previous(order: LogOrder, rows: Rows, runs: _Runs, counts: Facts) -> tuple[Integers, Integers]:
@@ -153,14 +144,15 @@ def _sends(order: LogOrder) -> AnomalyCases:
     runs = _runs(rows, order.history.outcome != OperationResult.FAIL.value)
     at, before = _previous(order, rows, runs, np.ones(len(runs.first), np.bool_))
     pairs = _pairs(rows, runs.last[before], runs.first[at])
-    back = pairs.where(pairs.distance < 1)
-    return _cases(order, rows, AnomalyKind.NONMONOTONIC_SEND, back, of_severity(len(back.after), VIOLATION), len(at))
+    verdict = judge_sent_back(NextRecord(pairs.distance))
+    return _cases(order, rows, AnomalyKind.NONMONOTONIC_SEND, pairs, verdict, len(at))
 
 
 def _cases(
-    order: LogOrder, rows: Rows, kind: AnomalyKind, pairs: _Pairs, severity: Integers, judged: int
+    order: LogOrder, rows: Rows, kind: AnomalyKind, judged_pairs: _Pairs, verdict: Term, judged: int
 ) -> AnomalyCases:
-    words = Describing(order)
+    chosen, severity = broken(verdict, len(judged_pairs.after))
+    words, pairs = Describing(order), judged_pairs.where(chosen)
     verb = "sent" if rows is order.sent else "was given"
 
     def describe(case: int, reported: Severity) -> Anomaly:

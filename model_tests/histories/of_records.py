@@ -5,61 +5,63 @@ from collections.abc import Iterator
 import numpy as np
 
 from model_tests.histories.anomalies import (
-    SUSPICIOUS,
-    UNDECIDED,
     VIOLATION,
     Anomaly,
     AnomalyCases,
     AnomalyKind,
     Describing,
-    absent_is,
+    broken,
     of_severity,
 )
 from model_tests.histories.group_gaps import group_gaps, members
 from model_tests.histories.log_order import LogOrder, among, extremes
 from model_tests.histories.operations import Facts, Integers, OperationResult
 from model_tests.histories.severity import Severity
+from spec.judging.judge_clients import (
+    GivenRecord,
+    KnownSpan,
+    WrittenRecord,
+    judge_given,
+    judge_own,
+    judge_passed,
+    judge_place,
+    judge_unseen,
+    judge_value,
+)
 
 
-def of_records(order: LogOrder, *, read_committed: bool) -> Iterator[AnomalyCases]:
+def of_records(order: LogOrder) -> Iterator[AnomalyCases]:
     """Every class that is about single records."""
     words = Describing(order)
     yield _duplicate(order, words)
     yield _inconsistent(order, words)
-    yield _aborted_read(order, words, VIOLATION if read_committed else SUSPICIOUS)
-    yield _precommitted_read(order, words, VIOLATION if read_committed else SUSPICIOUS)
+    yield _aborted_read(order, words)
+    yield _precommitted_read(order, words)
     yield _lost_write(order, words)
     yield _unseen(order, words)
 
 
-def lost(order: LogOrder) -> Facts:
-    """Of sent records: they took effect, readers were before and behind them, and no reader was given them.
+def sent_records(order: LogOrder) -> WrittenRecord:
+    """The sent records as columns.
 
     A reader is known to have been before a record if it was given an earlier one, or was to read from the start.
     """
     given, key = order.given, order.sent.reported.key
     here = order.given_ok & (given.place >= 0)
-    first, _ = extremes(given.reported.key[here], given.place[here], len(order.history.keys))
-    first[order.history.from_start] = -1
-    found: Facts = passed_by(order) & ~order.handed & (order.sent.place >= first[key])
-    return found
-
-
-def passed_by(order: LogOrder) -> Facts:
-    """Of sent records: they took effect, a reader was given one behind them, and none that succeeded was given them.
-
-    A group that passed over them after an abort was not to be given them: what is behind them shows nothing.
-    """
-    place, key = order.sent.place, order.sent.reported.key
-    alone = _furthest(order, ~members(order))
-    found: Facts = order.placed & ~order.seen & (place >= 0)
-    return found & (place <= np.where(_left_out(order), alone[key], _furthest(order)[key]))
-
-
-def _left_out(order: LogOrder) -> Facts:
-    """Of sent records: a group passed over them after an abort."""
-    inside: Facts = np.append(group_gaps(order).inside, False)[order.sent.place]
-    return inside
+    begun, _ = extremes(given.reported.key[here], given.place[here], len(order.history.keys))
+    begun[order.history.from_start] = -1
+    return WrittenRecord(
+        answer=order.outcome_of(order.sent.reported),
+        placed=order.placed,
+        seen=order.seen,
+        handed=order.handed,
+        place=order.sent.place,
+        begun=begun[key],
+        furthest=_furthest(order)[key],
+        alone=_furthest(order, ~members(order))[key],
+        left_out=np.append(group_gaps(order).inside, False)[order.sent.place],
+        whole=order.history.whole,
+    )
 
 
 def _furthest(order: LogOrder, readers: Facts | None = None) -> Integers:
@@ -82,9 +84,9 @@ def _known(order: LogOrder) -> tuple[Integers, Integers]:
 
 def _duplicate(order: LogOrder, words: Describing) -> AnomalyCases:
     records, places = _known(order)
-    first, last = extremes(records, places, 1 + int(records.max(initial=-1)))
-    again = np.flatnonzero(first < last)
-    severity = np.where(among(again, order.sent.record[order.once]), VIOLATION, UNDECIDED)
+    count = 1 + int(records.max(initial=-1))
+    once = among(np.arange(count), order.sent.record[order.once])
+    again, severity = broken(judge_value(KnownSpan(*extremes(records, places, count), once)), count)
 
     def describe(case: int, reported: Severity) -> Anomaly:
         offsets = order.offset[np.unique(places[records == again[case]])]
@@ -111,8 +113,7 @@ def _listed(offsets: Integers) -> str:
 
 def _inconsistent(order: LogOrder, words: Describing) -> AnomalyCases:
     records, places = _known(order)
-    first, last = extremes(places, records, len(order.key))
-    again = np.flatnonzero(first < last)
+    again, severity = broken(judge_place(KnownSpan(*extremes(places, records, len(order.key)))), len(order.key))
     contradicted = np.flatnonzero(order.contradicted)
 
     def describe(case: int, reported: Severity) -> Anomaly:
@@ -136,7 +137,7 @@ def _inconsistent(order: LogOrder, words: Describing) -> AnomalyCases:
             message,
         )
 
-    severity = of_severity(len(again) + len(contradicted), VIOLATION)
+    severity = np.append(severity, of_severity(len(contradicted), VIOLATION))
     return AnomalyCases(AnomalyKind.INCONSISTENT_OFFSETS, severity, describe, len(records))
 
 
@@ -157,17 +158,19 @@ def _contradicted(order: LogOrder, words: Describing, row: int, severity: Severi
     return words.anomaly(AnomalyKind.INCONSISTENT_OFFSETS, severity, key, offsets, values, operations, message)
 
 
-def aborted_reads(order: LogOrder) -> tuple[Integers, Integers]:
-    """Rows of given records of which every sender got a failure as the answer, and of such a sender's record."""
+def aborted_reads(order: LogOrder) -> tuple[Integers, Integers, Integers]:
+    """Rows of given records that should not have been, of a sender's record that is aborted, and how grave it is."""
     failed = order.outcome_of(order.sent.reported) == OperationResult.FAIL.value
-    found: list[tuple[Integers, Integers]] = []
+    found: list[tuple[Integers, Integers, Integers]] = []
     for sent, given in ((order.sent.record, order.given.record), (_of_unnamed(order))):
-        bad = np.flatnonzero(failed & (sent >= 0) & ~among(sent, sent[~failed]))
-        rows = np.flatnonzero(order.given_ok & among(given, sent[bad]))
-        sender = np.zeros(2 + int(sent.max(initial=-1)), np.int64)
-        sender[sent[bad]] = bad
-        found.append((rows, sender[given[rows]]))
-    return np.concatenate([one[0] for one in found]), np.concatenate([one[1] for one in found])
+        aborted, spared = among(given, sent[failed]), among(given, sent[~failed])
+        record = GivenRecord(order.history.read_committed, order.given_ok, aborted, spared)
+        rows, severity = broken(judge_given(record), len(given))
+        sender = np.zeros(2 + max(int(one.max(initial=-1)) for one in (sent, given)), np.int64)
+        sender[sent[failed]] = np.flatnonzero(failed)
+        found.append((rows, sender[given[rows]], severity))
+    rows, senders, severity = (np.concatenate(columns) for columns in zip(*found, strict=True))
+    return rows, senders, severity
 
 
 def _of_unnamed(order: LogOrder) -> tuple[Integers, Integers]:
@@ -175,8 +178,8 @@ def _of_unnamed(order: LogOrder) -> tuple[Integers, Integers]:
     return np.where(order.sent.record < 0, order.sent.spot, -1), order.given.spot
 
 
-def _aborted_read(order: LogOrder, words: Describing, severity: int) -> AnomalyCases:
-    rows, senders = aborted_reads(order)
+def _aborted_read(order: LogOrder, words: Describing) -> AnomalyCases:
+    rows, senders, severity = aborted_reads(order)
 
     def describe(case: int, reported: Severity) -> Anomaly:
         given, sent = rows[case], senders[case]
@@ -189,15 +192,16 @@ def _aborted_read(order: LogOrder, words: Describing, severity: int) -> AnomalyC
         message = f"{reader} was given {words.record(value)} at offset {offset}, of which {writer} got a failure"
         return words.anomaly(AnomalyKind.ABORTED_READ, reported, key, (offset,), (value,), operations, message)
 
-    return AnomalyCases(AnomalyKind.ABORTED_READ, of_severity(len(rows), severity), describe, len(order.given.reported))
+    return AnomalyCases(AnomalyKind.ABORTED_READ, severity, describe, len(order.given.reported))
 
 
-def _precommitted_read(order: LogOrder, words: Describing, severity: int) -> AnomalyCases:
+def _precommitted_read(order: LogOrder, words: Describing) -> AnomalyCases:
     sent, given = order.sent, order.given
     most = max(1, len(sent.reported) + len(given.reported))
     own = sent.reported.operation * most + sent.record
     taken = given.reported.operation * most + given.record
-    rows = np.flatnonzero((given.record >= 0) & np.isin(taken, own[sent.record >= 0]))
+    is_own = (given.record >= 0) & np.isin(taken, own[sent.record >= 0])
+    rows, severity = broken(judge_own(GivenRecord(order.history.read_committed, own=is_own)), len(is_own))
 
     def describe(case: int, reported: Severity) -> Anomaly:
         row = rows[case]
@@ -211,12 +215,11 @@ def _precommitted_read(order: LogOrder, words: Describing, severity: int) -> Ano
         message = f"{reader} was given {words.record(value)}, which it sent itself and had not committed"
         return words.anomaly(AnomalyKind.PRECOMMITTED_READ, reported, key, (offset,), (value,), operations, message)
 
-    return AnomalyCases(AnomalyKind.PRECOMMITTED_READ, of_severity(len(rows), severity), describe, len(sent.reported))
+    return AnomalyCases(AnomalyKind.PRECOMMITTED_READ, severity, describe, len(sent.reported))
 
 
 def _lost_write(order: LogOrder, words: Describing) -> AnomalyCases:
-    rows = np.flatnonzero(passed_by(order))
-    severity = np.where(lost(order)[rows], absent_is(order.history), UNDECIDED)
+    rows, severity = broken(judge_passed(sent_records(order)), len(order.sent.reported))
     bound = _furthest(order)
 
     def describe(case: int, reported: Severity) -> Anomaly:
@@ -244,7 +247,7 @@ def _lost_write(order: LogOrder, words: Describing) -> AnomalyCases:
 
 def _unseen(order: LogOrder, words: Describing) -> AnomalyCases:
     acknowledged = order.outcome_of(order.sent.reported) == OperationResult.OK.value
-    rows = np.flatnonzero(acknowledged & ~order.seen & ~passed_by(order) & ~_left_out(order))
+    rows, severity = broken(judge_unseen(sent_records(order)), len(order.sent.reported))
 
     def describe(case: int, reported: Severity) -> Anomaly:
         row = rows[case]
@@ -257,4 +260,4 @@ def _unseen(order: LogOrder, words: Describing) -> AnomalyCases:
         message = f"{words.record(value)} {where}, sent by {writer}, was not read to the end of the history"
         return words.anomaly(AnomalyKind.UNSEEN, reported, key, (offset,), (value,), operations, message)
 
-    return AnomalyCases(AnomalyKind.UNSEEN, of_severity(len(rows), UNDECIDED), describe, int(acknowledged.sum()))
+    return AnomalyCases(AnomalyKind.UNSEEN, severity, describe, int(acknowledged.sum()))

@@ -7,26 +7,27 @@ import numpy as np
 from model_tests.histories.anomalies import (
     SUSPICIOUS,
     UNDECIDED,
-    VIOLATION,
     Anomaly,
     AnomalyCases,
     AnomalyKind,
     Describing,
-    absent_is,
+    broken,
     of_severity,
 )
 from model_tests.histories.group_gaps import consumed, group_gaps, members
 from model_tests.histories.log_order import LogOrder
-from model_tests.histories.of_records import aborted_reads, lost
-from model_tests.histories.operations import Facts, Integers, OperationResult
+from model_tests.histories.of_records import aborted_reads, sent_records
+from model_tests.histories.operations import Facts, Integers
 from model_tests.histories.severity import Severity
+from spec.judging.judge_clients import ReportedTransaction, is_lost, judge_outputs, judge_torn
 
 
-def of_transactions(order: LogOrder, *, read_committed: bool) -> Iterator[AnomalyCases]:
+def of_transactions(order: LogOrder) -> Iterator[AnomalyCases]:
     """Torn transactions, and offsets that are committed without their outputs or with an abort."""
-    gone = lost(order)
-    yield _torn(order, gone, read_committed=read_committed)
-    yield _without_outputs(order, gone)
+    gone = np.asarray(is_lost(sent_records(order)), np.bool_)
+    transactions = _transactions(order, gone)
+    yield _torn(order, gone, transactions)
+    yield _without_outputs(order, gone, transactions)
     yield _of_aborted(order)
     yield _consumed_twice(order)
 
@@ -38,17 +39,28 @@ def _has(order: LogOrder, rows: Facts) -> Facts:
     return found
 
 
-def _torn(order: LogOrder, gone: Facts, *, read_committed: bool) -> AnomalyCases:
+def _transactions(order: LogOrder, gone: Facts) -> ReportedTransaction:
+    """The operations as columns."""
     history = order.history
-    failed = history.outcome == OperationResult.FAIL.value
-    aborted = np.zeros(len(order.sent.reported), np.bool_)
+    aborted, consumes = np.zeros(len(order.sent.reported), np.bool_), np.zeros(len(history), np.bool_)
     aborted[aborted_reads(order)[1]] = True
-    of_committed = _has(order, order.seen) & _has(order, gone) & order.took_effect
-    of_aborted = _has(order, aborted) & _has(order, ~order.seen) & failed
-    operations = np.flatnonzero((of_committed | of_aborted) & history.atomic)
+    consumes[order.given.reported.operation[consumed(order)]] = True
+    return ReportedTransaction(
+        atomic=history.atomic,
+        took_effect=order.took_effect,
+        seen=_has(order, order.seen),
+        lost=_has(order, gone),
+        aborted_seen=_has(order, aborted),
+        unseen=_has(order, ~order.seen),
+        consumes=consumes,
+        read_committed=history.read_committed,
+        whole=history.whole,
+    )
+
+
+def _torn(order: LogOrder, gone: Facts, transactions: ReportedTransaction) -> AnomalyCases:
+    operations, severity = broken(judge_torn(transactions), len(order.history))
     committed = order.took_effect[operations]
-    grave = VIOLATION if read_committed else SUSPICIOUS
-    severity = np.where(committed, absent_is(history), grave)
 
     def describe(case: int, reported: Severity) -> Anomaly:
         operation = int(operations[case])
@@ -65,15 +77,18 @@ def _torn(order: LogOrder, gone: Facts, *, read_committed: bool) -> AnomalyCases
 def _parted(order: LogOrder, reported: Severity, operation: int, seen: Integers, missed: Integers) -> Anomaly:
     words, sent = Describing(order), order.sent.reported
     (writer,) = words.called(operation)
+    rows = [
+        min(own.tolist(), key=lambda row: (words.key(int(sent.key[row])), int(sent.offset[row])))
+        for own in (seen, missed)
+    ]
     aborted = "" if order.took_effect[operation] else ", which is aborted,"
     behind = ", though readers continued after it" if order.took_effect[operation] else ""
     message = (
-        f"of {writer}{aborted} {_at(order, words, seen[0])} was read, and {_at(order, words, missed[0])} "
+        f"of {writer}{aborted} {_at(order, words, rows[0])} was read, and {_at(order, words, rows[1])} "
         f"was not{behind} ({len(seen)} records read, {len(missed)} not)"
     )
-    rows = [int(seen[0]), int(missed[0])]
     offsets, values = sent.offset[rows].tolist(), sent.value[rows].tolist()
-    return words.anomaly(AnomalyKind.TORN, reported, int(sent.key[missed[0]]), offsets, values, (operation,), message)
+    return words.anomaly(AnomalyKind.TORN, reported, int(sent.key[rows[1]]), offsets, values, (operation,), message)
 
 
 def _at(order: LogOrder, words: Describing, row: int) -> str:
@@ -82,10 +97,8 @@ def _at(order: LogOrder, words: Describing, row: int) -> str:
     return f"{words.record(int(sent.value[row]))} of {words.key(int(sent.key[row]))}{offset}"
 
 
-def _without_outputs(order: LogOrder, gone: Facts) -> AnomalyCases:
-    consumes = np.zeros(len(order.history), np.bool_)
-    consumes[order.given.reported.operation[consumed(order)]] = True
-    operations = np.flatnonzero(consumes & order.took_effect & _has(order, gone))
+def _without_outputs(order: LogOrder, gone: Facts, transactions: ReportedTransaction) -> AnomalyCases:
+    operations, severity = broken(judge_outputs(transactions), len(order.history))
     words = Describing(order)
 
     def describe(case: int, reported: Severity) -> Anomaly:
@@ -101,8 +114,7 @@ def _without_outputs(order: LogOrder, gone: Facts) -> AnomalyCases:
             *((int(sent.value[row]),), (operation,), message),
         )
 
-    severity = of_severity(len(operations), absent_is(order.history))
-    return AnomalyCases(AnomalyKind.OFFSETS_WITHOUT_OUTPUTS, severity, describe, int(consumes.sum()))
+    return AnomalyCases(AnomalyKind.OFFSETS_WITHOUT_OUTPUTS, severity, describe, int(transactions.consumes.sum()))
 
 
 def _of_aborted(order: LogOrder) -> AnomalyCases:

@@ -30,21 +30,11 @@ MOST: Final = 2**63 - 1
 
 @unique
 class OperationResult(IntEnum):
-    """The answer that the client got to an operation in the end."""
+    """The answer that the client got to an operation in the end, by the numbers of `ClientAnswer`."""
 
     OK = 0
     INFO = 1  # it is not known whether it happened
     FAIL = 2  # it did not happen
-
-
-@unique
-class Via(IntEnum):
-    """How a process came to the partitions that it reads."""
-
-    UNKNOWN = 0
-    ASSIGN = 1  # it chose them: they stay its own
-    SUBSCRIBE = 2  # its group chose for it, and may choose anew between two polls
-    TRACKED = 3  # likewise, and the history has each time that it did
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +43,12 @@ class OperationRecords:
 
     Attributes:
         operation: row of the operation.
-        mop: which part of the operation it was.
         key: number of the partition.
         offset: -1 where it is not known.
         value: number of the value, -1 where it is not known.
     """
 
     operation: Integers
-    mop: Integers
     key: Integers
     offset: Integers
     value: Integers
@@ -96,7 +84,7 @@ class Operations:
         invoked: place in the history at which it began.
         completed: place at which it ended, `NEVER` if it did not.
         atomic: its records are in one transaction.
-        via: `Via` of the process at that time.
+        via: `ReaderAssignment` of the process at that time.
         name: what it is called (`:txn`), by operation.
         sent: records that were to be sent.
         given: records that a reader was given.
@@ -108,6 +96,7 @@ class Operations:
         partial: why what is absent from the history may yet have happened; empty if it is whole.
         aside: lines that could not be read, by reason.
         passed_over: lines that were read and have no records, by what they are.
+        read_committed: its readers were to see committed records only.
     """
 
     index: Integers
@@ -131,6 +120,12 @@ class Operations:
     partial: tuple[str, ...] = ()
     aside: Mapping[str, int] = field(default_factory=dict)
     passed_over: Mapping[str, int] = field(default_factory=dict)
+    read_committed: bool = True
+
+    @property
+    def whole(self) -> bool:
+        """Whether what is absent from it did not happen."""
+        return not self.partial
 
     def __len__(self) -> int:
         """The number of operations that have ended, or never will."""

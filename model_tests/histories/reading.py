@@ -11,6 +11,7 @@ from typing import Final, TextIO, cast
 from model_tests.common.reports import BadInput
 from model_tests.histories import journal as journals
 from model_tests.histories.as_journal import as_journal
+from model_tests.histories.as_trace import from_lines
 from model_tests.histories.form import Form
 from model_tests.histories.from_edn import IN_TABS, from_edn
 from model_tests.histories.from_journal import from_journal
@@ -18,6 +19,7 @@ from model_tests.histories.from_tools import events, from_tools
 from model_tests.histories.journal import ClientJournal
 from model_tests.histories.operations import Operations
 from model_tests.logs.locations import reason
+from model_tests.traces.history_events import HISTORY_APIS
 
 _LOOKED_AT: Final = 200
 """Lines from which the form is recognised."""
@@ -36,16 +38,18 @@ def form_of(path: str) -> Form:
     if not any(line.strip() for line in lines):
         raise BadInput(f"{path} is empty: no history")
     kinds = [_kind(event) for event in events(lines)]
-    for form in (Form.TOOLS, Form.JOURNAL):
+    for form in (Form.TOOLS, Form.JOURNAL, Form.TRACE):
         if form in kinds:
             return form
     if any(":type" in line or IN_TABS.match(line) for line in lines):
         return Form.EDN
     if any(journals.CONSOLE.search(line) for line in lines):
         raise BadInput(f"{path} is what a console consumer printed: give it as --received, with the logs")
+    if any(isinstance(event, dict) and "api" in event for event in events(lines)):
+        raise BadInput(f"{path} has steps of brokers: eos check judges them, and what their clients were answered")
     raise BadInput(
         f"{path} is no history that is known: neither operations in EDN ({{:type :ok, ...}}), nor lines of JSON with "
-        '"name" (Kafka\'s system tests) or "ev" (a journal)'
+        '"name" (Kafka\'s system tests), "ev" (a journal) or "api" (a trace of a history)'
     )
 
 
@@ -55,6 +59,8 @@ def _kind(event: object) -> Form | None:
             return Form.JOURNAL
         if "name" in event or "totalProcessed" in event:
             return Form.TOOLS
+        if event.get("api") in HISTORY_APIS:
+            return Form.TRACE
     return None
 
 
@@ -81,9 +87,9 @@ def read_operations(path: str, form: Form | None = None, received: str = "") -> 
                 (str(file.name).split(".")[0], _safely(file, opened.enter_context(_opened(file)))) for file in files
             )
     if len(files) > 1:
-        raise BadInput(f"{path}: a history in EDN is one file, this is a directory of {len(files)}")
+        raise BadInput(f"{path}: a history of this form is one file, this is a directory of {len(files)}")
     with _opened(files[0]) as text:
-        return from_edn(_safely(files[0], text))
+        return (from_lines if form is Form.TRACE else from_edn)(_safely(files[0], text))
 
 
 def read_history(path: str, form: Form | None = None, topic: str = "") -> ClientJournal:

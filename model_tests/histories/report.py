@@ -23,19 +23,9 @@ from model_tests.histories.story import story_of
 from spec.rules import Rule
 
 
-def judge(order: LogOrder, *, read_committed: bool = True) -> dict[AnomalyKind, AnomalyCases]:
-    """Every class with its cases, those without any included.
-
-    Args:
-        order: what the history shows of the logs.
-        read_committed: its readers were to see committed records only.
-    """
-    found = [
-        *of_records(order, read_committed=read_committed),
-        *of_order(order),
-        *of_cycles(order, read_committed=read_committed),
-        *of_transactions(order, read_committed=read_committed),
-    ]
+def judge(order: LogOrder) -> dict[AnomalyKind, AnomalyCases]:
+    """Every class with its cases, those without any included, by what the history shows of the logs."""
+    found = [*of_records(order), *of_order(order), *of_cycles(order), *of_transactions(order)]
     return {one.kind: one for one in found}
 
 
@@ -195,17 +185,16 @@ class ClientsReport:
         )
 
 
-def report_on(history: Operations, path: str, *, read_committed: bool = True, pictured: bool = False) -> ClientsReport:
+def report_on(history: Operations, path: str, *, pictured: bool = False) -> ClientsReport:
     """The report on a history; with the stories of its cases if it is to be pictured.
 
     Args:
         history: as columns, or its file.
         path: of the history.
-        read_committed: whether the readers take only what is committed.
         pictured: whether stories are kept, to be drawn.
     """
     order = log_order(history)
-    found = judge(order, read_committed=read_committed)
+    found = judge(order)
     ended = np.bincount(history.outcome, minlength=len(OperationResult)).tolist()
     return ClientsReport(
         path=path,
@@ -219,7 +208,7 @@ def report_on(history: Operations, path: str, *, read_committed: bool = True, pi
         undecidable=_undecidable(order),
         damage=history.aside,
         passed_over=history.passed_over,
-        assumed=_assumed(read_committed=read_committed),
+        assumed=_assumed(read_committed=history.read_committed),
     )
 
 

@@ -14,7 +14,6 @@ from model_tests.judging.history_links import (
     HISTORY_CHAINS,
     NAMES,
     HistoryChain,
-    Of,
     begins_anew,
     number_of,
 )
@@ -133,11 +132,10 @@ class Histories:
         self._resets += bool(_anew()(row)[0])
         reported: Mapping[str, Any] = {}
         for number, chain, place_of in _places_of(event):
-            is_member, marks, mark, *key = place_of(row)
+            is_member, marks, mark, at, *key = place_of(row)
             if is_member and (self.only is None or (number, *key) in self.only):
                 reported = reported or self._reported(row, event)
                 session = self._resets if chain.in_session else 0
-                at = chain.at(_with_event(row, event))
                 member = _Member(at, row["step"], reported, mark if marks else None, row)
                 self._members[number, *key, session].append(member)
 
@@ -176,12 +174,8 @@ def is_on_chain(row: Row) -> bool:
 
 def key_on(number: int, row: Row) -> Key:
     """The key of the chain of this number that a row is on."""
-    _, _, _, *key = _place_of(number, EVENT_KINDS[row["api"]])(row)
+    _, _, _, _, *key = _place_of(number, EVENT_KINDS[row["api"]])(row)
     return number, *key
-
-
-def _with_event(row: Row, event: EventKind) -> Of:
-    return lambda name: event.value if name == "event" else row[name]
 
 
 _columns_reported: Final = itemgetter(*COLUMN_OF.values())
@@ -200,7 +194,7 @@ def _places_of(event: EventKind) -> tuple[tuple[int, HistoryChain, Compiled], ..
 
 @cache
 def _place_of(number: int, event: EventKind) -> Compiled:
-    """Of a row with this client event: whether it is on a chain of the number, its mark there, and the chain's key."""
+    """Of a row with this client event: whether it is on a chain of the number, its mark, its place, and the key."""
     sheet, chain = Sheet(), HISTORY_CHAINS[number]
 
     def of(name: str) -> Term:
@@ -208,5 +202,5 @@ def _place_of(number: int, event: EventKind) -> Compiled:
 
     marks, mark = chain.mark(of)
     key = [text(of) if callable(text) else of(text) for text in chain.texts] + [of(name) for name in chain.numbers]
-    results = {"is_member": chain.members(of), "marks": marks, "mark": mark}
+    results = {"is_member": chain.members(of), "marks": marks, "mark": mark, "at": chain.at(of)}
     return compiled(results | {f"key_{place}": part for place, part in enumerate(key)})

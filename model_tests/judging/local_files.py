@@ -65,12 +65,10 @@ def _whole(path: str, files: Sequence[Path], damaged: tuple[Quarantined, ...]) -
 def _table(file: Path) -> pa.Table:
     """The steps of a file, with every column of the schema, the file, and the text of a line that is none."""
     table = _parquet(file) if file.name.endswith(PARQUET) else _lines(file)
-    names = set(table.column_names)
-    missing = [field for field in _schema() if field.name not in names]
-    for field in missing:
-        table = table.append_column(field, pa.nulls(len(table), field.type))
-    here = pa.repeat(pa.scalar(file.absolute().as_uri(), pa.string()), len(table))
-    return table.select(_schema().names).append_column(FILE, here)
+    count, names = len(table), set(table.column_names)
+    columns = [table[each.name] if each.name in names else pa.nulls(count, each.type) for each in _schema()]
+    here = pa.repeat(pa.scalar(file.absolute().as_uri(), pa.string()), count)
+    return pa.Table.from_arrays([*columns, here], schema=_schema().append(pa.field(FILE, pa.string())))
 
 
 def _schema() -> pa.Schema:

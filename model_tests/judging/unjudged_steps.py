@@ -13,6 +13,7 @@ from model_tests.judging.coordinator_links import hands_out_new_id, is_on_id
 from model_tests.judging.histories import is_on_chain
 from model_tests.judging.log_links import is_on_log
 from model_tests.judging.place_links import is_on_place
+from model_tests.traces.history_events import HISTORY_APIS
 from model_tests.traces.schema import Row
 
 KIND: Final = "passed over: "
@@ -25,7 +26,7 @@ SHOWN: Final = 15
 def is_passed_over(row: Row) -> bool:
     """Whether nothing judges the step, and nothing in it is needed to judge another."""
     linked = is_on_log(row) or is_on_id(row) or is_on_place(row) or hands_out_new_id(row.__getitem__)
-    return not (linked or columns_of_step(row) or is_on_chain(row))
+    return not (linked or columns_of_step(row) or is_on_chain(row) or row["api"] in HISTORY_APIS)
 
 
 def counted(rows: Iterable[Row]) -> dict[str, int]:
@@ -37,9 +38,14 @@ def counted_in(counts: Iterable[tuple[str, int]]) -> dict[str, int]:
     """The same, of kinds of verdicts and how often each came."""
     found = Counter[str]()
     for kind, count in counts:
-        if kind.startswith(KIND):
+        if kind.startswith(KIND) and not is_of_history(kind):
             found[kind.removeprefix(KIND)] += count
     return dict(found.most_common())
+
+
+def is_of_history(kind: str) -> bool:
+    """Whether verdicts of this kind are on rows of a client history, which is judged as a whole."""
+    return kind.removeprefix(KIND) in HISTORY_APIS
 
 
 def reported(counts: Mapping[str, int]) -> Iterator[str]:

@@ -7,14 +7,16 @@ ends no line; of `kcl`, commands/consume/transaction_state.go and consumer_offse
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Final
 
 from model_tests.logs.dump_grammar import DumpEntry, DumpLine
-from model_tests.logs.dump_text import DumpedRecord
+from model_tests.logs.dump_text import DumpedBatch, DumpedRecord
 from model_tests.logs.dump_values import Decoded, DumpedOffset, DumpedState, read_value
 from reference.broker.group_record import OffsetKey
 from reference.broker.transaction_log import PARTITIONS, partition_for
+from spec.vocabulary import ABSENT
 
 STATES_TOPIC: Final = "__transaction_state"
 OFFSETS_TOPIC: Final = "__consumer_offsets"
@@ -23,6 +25,10 @@ CONSOLE: Final = (DumpLine.STATE, DumpLine.OFFSET, DumpLine.JSON, DumpLine.KCL)
 _NAMED: Final = re.compile(r"TransactionMetadata\(transactionalId=([^,()]*),")
 """The id is in the value, too; before the key may be anything."""
 
+_TIME: Final = re.compile(r"(?:LastUpdateTimestamp(?:Ms)?|commitTimestamp|CommitTime)\W+(\d{1,18})")
+"""When a state or an offset was written, which is its batch's time."""
+
+_OBJECT: Final = re.compile(r'\{\s*"key":')
 _KCL_PLACE: Final = re.compile(r"(?P<topic>__\w+) partition (?P<partition>\d+) offset (?P<offset>\d{1,18}) at ")
 _KCL_STATE: Final = re.compile(r"^TxnMetadataKey\(\d+\) (.*)$", re.MULTILINE)
 _KCL_FIELD: Final = re.compile(r"^\s+(\w+)[ \t]+(.*?)\s*$", re.MULTILINE)
@@ -38,18 +44,31 @@ def partition_of(value: Decoded | None, partitions: int = PARTITIONS) -> str:
     return ""
 
 
-def console_records(lines: Iterable[DumpEntry]) -> Iterator[tuple[str, int, DumpedRecord]]:
-    """Each record with its partition and the line that it is from; its offset is its place there, from 1."""
-    found: dict[str, int] = {}
-    for entry in lines:
-        if entry.kind is DumpLine.KCL:
-            yield from _of_kcl(entry)
+class ConsumedRecords:
+    """Each record as a batch, by its partition; its offset is its place there, from 1, unless it is printed."""
+
+    def __init__(self) -> None:
+        self.batches: dict[str, list[DumpedBatch]] = {}
+
+    def take(self, entry: DumpEntry) -> bool:
+        """Read a line, if it is one of a consumer."""
+        place = _KCL_PLACE.match(entry.text) if entry.kind is DumpLine.KCL else None
+        if place is not None:
+            self._add("-".join(place.group(1, 2)), entry.line, _of_kcl(entry.text, int(place[3])))
         for key, payload in _printed(entry):
-            record = DumpedRecord(0, key, payload)
-            partition = partition_of(read_value(record))
-            if partition:
-                offset = found[partition] = found.get(partition, 0) + 1
-                yield partition, entry.line, DumpedRecord(offset, key, payload)
+            record = DumpedRecord(ABSENT, key, payload)
+            self._add(partition_of(read_value(record)), entry.line, record)
+        return entry.kind in CONSOLE
+
+    def _add(self, partition: str, line: int, record: DumpedRecord) -> None:
+        if partition:
+            own = self.batches.setdefault(partition, [])
+            if own and own[-1].records == [replace(record, offset=own[-1].base_offset)]:
+                return  # the line is there twice
+            offset = record.offset if record.offset >= 0 else len(own) + 1
+            found = _TIME.search(record.payload)
+            time = int(found[1]) if found else ABSENT
+            own.append(DumpedBatch(line, offset, offset, timestamp=time, records=[replace(record, offset=offset)]))
 
 
 def _printed(entry: DumpEntry) -> Iterator[tuple[str, str]]:
@@ -63,29 +82,25 @@ def _printed(entry: DumpEntry) -> Iterator[tuple[str, str]]:
 
 
 def _objects(text: str) -> Iterator[tuple[str, str]]:
+    text = text if text.startswith("{") else f"{{{text}"  # the brace is in the line before
     decoder, at = json.JSONDecoder(), 0
-    while (at := text.find('{"key":', at)) >= 0:
+    while (found := _OBJECT.search(text, at)) is not None:
+        at = found.end()
         try:
-            record, at = decoder.raw_decode(text, at)
+            record, at = decoder.raw_decode(text, found.start())
             yield json.dumps(record["key"]), json.dumps(record["value"])
         except (ValueError, KeyError, TypeError, RecursionError):
-            at += 1
+            continue
 
 
-def _of_kcl(entry: DumpEntry) -> Iterator[tuple[str, int, DumpedRecord]]:
-    """The record in a paragraph of `kcl`, with its own place; none where it is of another kind."""
-    place, named = _KCL_PLACE.match(entry.text), _KCL_STATE.search(entry.text)
-    fields: dict[str, str] = dict(reversed(_KCL_FIELD.findall(entry.text)))
+def _of_kcl(text: str, offset: int) -> DumpedRecord:
+    """The record in a paragraph of `kcl`."""
+    named = _KCL_STATE.search(text)
+    fields: dict[str, str] = dict(reversed(_KCL_FIELD.findall(text)))
     if named is not None:
-        key, payload = f"transactionalId={named[1]}", _kcl_state(fields) if "State" in fields else ""
-    else:
-        key = f"[{fields.get('Group')},{fields.get('Topic')},{fields.get('Partition')}]"
-        payload = (
-            f"offset={fields['Offset']},commitTimestamp={fields.get('CommitTimestamp')}" if "Offset" in fields else ""
-        )
-    if place is not None:
-        partition = f"{place['topic']}-{place['partition']}"
-        yield partition, entry.line, DumpedRecord(int(place["offset"]), key, payload)
+        return DumpedRecord(offset, f"transactionalId={named[1]}", _kcl_state(fields) if "State" in fields else "")
+    payload = f"offset={fields['Offset']},commitTimestamp={fields.get('CommitTimestamp')}" if "Offset" in fields else ""
+    return DumpedRecord(offset, f"[{fields.get('Group')},{fields.get('Topic')},{fields.get('Partition')}]", payload)
 
 
 def _kcl_state(fields: Mapping[str, str]) -> str:

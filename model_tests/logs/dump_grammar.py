@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum, unique
 from itertools import islice
 from os.path import commonprefix
-from typing import Final
+from typing import Final, NamedTuple
 
 _CELL: Final = r"[\s|]+"
 """Between two cells of a table."""
@@ -48,7 +48,7 @@ class DumpLine(StrEnum):
     )
     OFFSET = r"\[[^\[\]]*,[^\[\],]*,\d+\]::(?:OffsetAndMetadata\(|\[OffsetMetadata\[|NULL\s*$)"
     STATE = r"[^\s|>\"]+::(?:TransactionMetadata\(|NULL\s*$)"
-    JSON = r'\{"key":(?:\{"(?:type|version)":|null)'
+    JSON = r'(?:\{\s?"key":\s?(?:\{\s?"(?:type|version)":|null)|"key":\s?\{\s*$)'
     KCL = r"__(?:transaction_state|consumer_offsets) partition \d+ offset \d+ at \["
     CONSUMED = r"(?:\w+:\d+\W|NO_TIMESTAMP\W)?\s*Partition:\d+\W+Offset:\d"
     HISTORY = (
@@ -90,7 +90,7 @@ _INNER: Final = re.compile(
 _IN_INNER: Final = ("ffset:", "Dumping", "::")
 """One of these is in each of them: to look for it takes a hundredth of the time."""
 
-_BEHIND: Final = re.compile(r"(?:\s+|(?:\\+[nrt]|<[^<>]{0,200}>)\W*)$")
+_BEHIND: Final = re.compile(r"(?:\s+|(?:\\+[nrt]|#01[0-5]|<[^<>]{0,200}>)\W*)$")
 """What separated lines of which one was made."""
 
 _ESCAPED: Final = re.compile(r'\\+(["/])')
@@ -114,7 +114,22 @@ _ORDER: Final = re.compile(
 _TURNED: Final = 1_000_000
 """Lines that are put in the opposite order at most."""
 
-_TOKEN: Final = re.compile(r"(\d+)|([0-9a-f]{12,})|(\s+)|([:-])|(.)", re.DOTALL)
+_HELD: Final = 64
+"""Rows of another stream that may come within a line."""
+
+_TOKENS: Final = (r"std(?:out|err) [PF]\b", r"\d+", r"[0-9a-f]{12,}", r"\s+", r"[:-]")
+"""What differs from row to row in what stands before lines: whether a row ends its line, numbers, ids, space."""
+
+_TOKEN: Final = re.compile("|".join((*map("({})".format, _TOKENS), ".")), re.DOTALL)
+_KEY: Final = re.compile(r'"[\w@.-]+"(\s*:\s*)"$')
+"""The name of the field in which a line is."""
+
+_STREAM: Final = re.compile(r"\bstd(?:out|err)\b")
+_PARTIAL: Final = re.compile(
+    r'std(?:out|err) P\b|"(?:logtag|_p)":\s?"P"|"CONTAINER_PARTIAL_MESSAGE"\s?:\s?"true"'
+    r'|"partial_message":\s?"true"(?!.*"partial_last":\s?"true")'
+)
+"""How containers' logs say that a line continues in the next row of its stream."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +147,23 @@ class DumpEntry:
     last: bool = False
 
 
+class Row(NamedTuple):
+    """A line of a tool, or a piece of one.
+
+    Attributes:
+        line: number of the line of the text that it is in, from 1.
+        head: what it begins with; None where it continues the one before.
+        partial: the text says that the next row continues it.
+        cut: it is as long as lines are that were cut.
+    """
+
+    line: int
+    text: str
+    head: re.Match[str] | None
+    partial: bool = False
+    cut: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Layout:
     """How a text is laid out.
@@ -142,6 +174,7 @@ class Layout:
         suffix: what stands behind each line.
         width: characters after which lines were cut; 0 where they were not.
         quoted: each line is a string of JSON.
+        ended: such a string ends with a line end, unless the next one continues it.
         joined: lines of the tool stand together in one of the text.
         falling: the newest line comes first.
         known: it has lines of tools at all.
@@ -152,30 +185,59 @@ class Layout:
     suffix: str
     width: int
     quoted: bool
+    ended: bool
     joined: bool
     falling: bool
     known: bool
 
-    def lines(self, line: str) -> Iterator[tuple[str, re.Match[str] | None]]:
-        """The lines of the tool in a line of the text, each with its head."""
+    def rows(self, lines: Iterable[str]) -> Iterator[Row]:
+        """The lines of the tool in those of a text; a row of another stream than one that goes on comes behind it."""
+        held: list[tuple[int, str]] = []
+        opened: str | None = None
+        for each in enumerate(lines, 1):
+            held.append(each)
+            while (ready := self._next(held, opened)) is not None:
+                held.remove(ready)
+                rows = self._rows(*ready, inside=opened is not None)
+                yield from rows
+                opened = _stream(ready[1]) if rows and rows[-1].partial else None
+        yield from (row for each in held for row in self._rows(*each, inside=False))
+
+    @staticmethod
+    def _next(held: Sequence[tuple[int, str]], opened: str | None) -> tuple[int, str] | None:
+        """The first line that may come now: of the stream with a line that goes on, where there is one."""
+        if opened is None or len(held) > _HELD:
+            return held[0] if held else None
+        return next((each for each in held if _stream(each[1]) == opened), None)
+
+    def _rows(self, number: int, line: str, *, inside: bool) -> list[Row]:
+        """The lines of the tool in one of the text, which goes on with the one before where it is inside of that."""
         if self.joined and _has_inner(line):
-            yield from ((each, _HEAD.match(each, 0, _FARTHEST)) for each in _parted(line))
-            return
+            return [Row(number, each, _HEAD.match(each, 0, _FARTHEST)) for each in _parted(line)]
         found = self.prefix.match(line, 0, _FARTHEST)
-        rest = line[found.end() :] if found else line
+        at = found.end() if found else 0
+        partial, cut = _PARTIAL.search(line, 0, at) is not None, len(line) == self.width > 0
         if self.quoted:
             with suppress(ValueError):
-                text, _ = _string(rest, 0)
-                yield from ((each, _HEAD.match(each, 0, _FARTHEST)) for each in text.splitlines() or [""])
-                return
+                text, end = _string(line, at)
+                partial |= _PARTIAL.search(line, end) is not None or (self.ended and not text.endswith("\n"))
+                texts = text.splitlines() or [""]
+                heads = [None if inside and not n else _HEAD.match(each, 0, _FARTHEST) for n, each in enumerate(texts)]
+                last = len(texts) - 1
+                return [Row(number, each, heads[n], partial and n == last) for n, each in enumerate(texts)]
+        rest = line[at:]
         if self.suffix:
             line, rest = (each.rstrip().removesuffix(self.suffix) for each in (line, rest))
-        head = _HEAD.match(rest, 0, _FARTHEST) or _file(rest)
-        if head is None:
-            found = self.continued.match(line, 0, _FARTHEST)
-            yield line[found.end() :] if found else line, None
-        else:
-            yield rest[head.start() :], head
+        head = None if inside else _HEAD.match(rest, 0, _FARTHEST) or _file(rest)
+        if head is not None:
+            return [Row(number, rest[head.start() :], head, partial, cut)]
+        found = self.continued.match(line, 0, _FARTHEST)
+        return [Row(number, line[found.end() :] if found else line, None, partial, cut)]
+
+
+def _stream(line: str) -> str:
+    found = _STREAM.search(line)
+    return found[0] if found else ""
 
 
 def _file(line: str) -> re.Match[str] | None:
@@ -197,7 +259,8 @@ def _parted(line: str) -> Iterator[str]:
         with suppress(ValueError):
             text, end = _string(line, start) if is_open else ("", start)
             parts = text.splitlines()
-            if len(parts) > 1 and len(parts) >= sum(1 for _ in _INNER.finditer(line, start, end)):
+            begins = line.endswith('"', 0, start)
+            if len(parts) > (not begins) and len(parts) >= sum(1 for _ in _INNER.finditer(line, start, end)):
                 yield from parts
                 at = end
                 continue
@@ -229,6 +292,7 @@ class _Sample:
         widths: how long lines are that continue in the next one, but for those cut behind a space.
         continuing: the lines that continue lines of each length.
         joined: how many lines have several heads.
+        ended: how many strings of JSON end with a line end (True), or do not.
         moved: how often an offset or time of a file is higher (True) or lower than the one before it.
     """
 
@@ -239,6 +303,7 @@ class _Sample:
     continuing: dict[int, list[str]] = field(default_factory=dict)
     kinds: set[str] = field(default_factory=set)
     joined: int = 0
+    ended: Counter[bool] = field(default_factory=Counter)
     moved: Counter[bool] = field(default_factory=Counter)
     newest: dict[str, int] = field(default_factory=dict)
 
@@ -257,6 +322,7 @@ class _Sample:
                 self.continuing.setdefault(len(last), []).append(line)
             self.joined += len(inner) > 1
             last = line
+            self._string(line)
             if found is not None or inner:
                 self._order(line)
             if self.prefixes.total() >= _LEARNT and self.kinds - _ANYBODY:
@@ -269,6 +335,12 @@ class _Sample:
         self.before[before] += 1
         if kind in _ENDING:
             self.suffixes[_behind(line, found.start())] += 1
+
+    def _string(self, line: str) -> None:
+        before = next(reversed(self.before), "")
+        if before.endswith('"') and line.startswith(before):
+            with suppress(ValueError):
+                self.ended[_string(line, len(before))[0].endswith("\n")] += 1
 
     def _order(self, line: str) -> None:
         for found in islice(_ORDER.finditer(line), _LEARNT):
@@ -297,6 +369,7 @@ class _Sample:
             suffix if 10 * behind >= 9 * self.suffixes.total() else "",
             width,
             quoted,
+            10 * self.ended[True] >= self.ended.total() > 0,
             2 * self.joined > self.prefixes.total(),
             self.moved[False] > max(1, 4 * self.moved[True]),
             bool(self.kinds - _ANYBODY),
@@ -334,11 +407,11 @@ def _searched(line: str) -> re.Match[str] | None:
 
 
 def _shape(prefix: str) -> str:
-    """A pattern for prefixes like this one: other numbers, other digits of an id, more or less space."""
-    kinds = (r"\d+", r"[0-9a-f]+", r"\s+", "[:-]")
-    parts = (
-        next((kinds[n] for n in range(4) if found[n + 1]), re.escape(found[0])) for found in _TOKEN.finditer(prefix)
-    )
+    """A pattern for prefixes like this one: other numbers, other digits of an id, more or less space, other fields."""
+    named = _KEY.search(prefix)
+    if named is not None:
+        return f".*?{re.escape(named[0])}"
+    parts = (_TOKENS[each.lastindex - 1] if each.lastindex else re.escape(each[0]) for each in _TOKEN.finditer(prefix))
     pattern = "".join(parts)
     return r"\s*" + pattern.removeprefix(r"\s+") if not pattern or pattern.startswith((r"\s+", r"\d+")) else pattern
 
@@ -350,26 +423,25 @@ def entries(lines: Iterable[str], layout: Layout) -> Iterator[DumpEntry]:
         OSError: the text has them in the opposite order, and too many to turn.
     """
     number, kind, parts = 0, None, []
-    cut = False
-    for at, raw, text, found in _in_order(lines, layout):
-        if found is not None:
+    continues = False
+    for row in _in_order(layout.rows(lines), falling=layout.falling):
+        if row.head is not None:
             if kind is not None:
                 yield DumpEntry(number, kind, "".join(parts))
-            number, kind, parts = at, DumpLine[str(found.lastgroup)], [text]
+            number, kind, parts = row.line, DumpLine[str(row.head.lastgroup)], [row.text]
         elif len(parts) < _MOST_LINES:
-            parts += [text] if cut else ["\n", text]
-        cut = bool(layout.width) and len(raw) == layout.width and kind not in _OF_LINES
+            parts += [row.text] if continues else ["\n", row.text]
+        continues = row.partial or (row.cut and kind not in _OF_LINES)
     if kind is not None:
         yield DumpEntry(number, kind, "".join(parts), last=True)
 
 
-def _in_order(lines: Iterable[str], layout: Layout) -> Iterator[tuple[int, str, str, re.Match[str] | None]]:
-    """Each line of a tool with its head, and with the line of the text that it is in, and that one's number."""
-    found = ((at, raw, text, head) for at, raw in enumerate(lines, 1) for text, head in layout.lines(raw))
-    if not layout.falling:
-        yield from found
+def _in_order(rows: Iterator[Row], *, falling: bool) -> Iterator[Row]:
+    """The oldest first."""
+    if not falling:
+        yield from rows
         return
-    turned = list(islice(found, _TURNED + 1))
+    turned = list(islice(rows, _TURNED + 1))
     if len(turned) > _TURNED:
         raise OSError(f"its newest lines come first; of more than {_TURNED:,} lines, give it turned round (tac)")
     yield from reversed(turned)

@@ -7,35 +7,29 @@ as it is behind damage, and the report says in their place what the text lacks.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from model_tests.logs.console_text import OFFSETS_TOPIC, STATES_TOPIC, console_records, partition_of
-from model_tests.logs.dump_grammar import DumpEntry
-from model_tests.logs.dump_text import (
-    ENDS,
-    Cost,
-    Dumped,
-    DumpedBatch,
-    DumpedFile,
-    DumpedRecord,
-    UnreadPart,
-    read_dump,
-)
+from model_tests.logs.console_text import OFFSETS_TOPIC, STATES_TOPIC, ConsumedRecords, partition_of
+from model_tests.logs.dump_grammar import DumpEntry, DumpLine
+from model_tests.logs.dump_text import Dumped, DumpedBatch, DumpedFile, DumpedRecord, read_dump
 from model_tests.logs.dump_values import UNDECODED, Decoded, decoded, read_value
-from reference.log.batch import (
-    APPEND_TIME,
-    CHECKED_FROM,
-    CONTROL,
-    DELETE_HORIZON,
-    HEADER_SIZE,
-    PREFIX_SIZE,
-    TRANSACTIONAL,
-    RecordBatch,
-    decode_header,
+from model_tests.logs.other_texts import TABLE, rows_of
+from model_tests.logs.unread import (
+    ENDS,
+    INVALID,
+    NO_BATCH,
+    NO_METADATA,
+    NO_OUTCOME,
+    NOT_NAMED,
+    UNDECODED_OFFSETS,
+    UNDECODED_STATES,
+    UnreadPart,
+    formatted,
 )
+from reference.log.batch import CHECKED_FROM, HEADER_SIZE, PREFIX_SIZE, RecordBatch, decode_header
 from reference.log.record import EndTransactionMarker, Record, encode_records, marker_record
 from spec.vocabulary import (
     ABSENT,
@@ -56,18 +50,8 @@ _NAMED: Final = re.compile(r"^(?P<partition>[\w.-]*[\w]-\d+)(?=[.]|$)", re.ASCII
 _LAST: Final = 2**63 - 1  # the largest offset
 _CONTROLLERS_TOPIC: Final = "__cluster_metadata"
 
-UNDECODED_STATES: Final = (
-    "states of transactional ids cannot be read: broken, or printed without --transaction-log-decoder"
-)
-UNDECODED_OFFSETS: Final = "offsets of groups cannot be read: broken, or printed without --offsets-decoder"
-NO_OUTCOME: Final = "control batches without their outcome"
-NO_METADATA: Final = "--skip-record-metadata left out the outcome of control batches"
-NOT_NAMED: Final = "no line names the dumped file"
-NO_SEGMENT: Final = "no segment (.log), and no record of internal topics, is in it"
-NO_BATCH: Final = "no batch of a segment was printed"
-INVALID: Final = "kafka-dump-log calls a batch invalid"
-FORMATTED: Final = "a consumer printed"
-TWICE: Final = "a segment was dumped twice, with other batches"
+_DECODERS: Final = {STATES_TOPIC: UNDECODED_STATES, OFFSETS_TOPIC: UNDECODED_OFFSETS}
+"""What is not known where nothing decoded a record: a batch's header is judged all the same."""
 
 
 @dataclass(slots=True)
@@ -137,7 +121,8 @@ class TextReader:
         segments: those that are written.
         unread: parts that are not known.
         empty: segments of which no batch was printed.
-        passed_over: what was printed of other files.
+        passed_over: what was printed of other files, and tables.
+        kinds: of its lines.
     """
 
     def __init__(self, name: str, into: Path) -> None:
@@ -152,25 +137,32 @@ class TextReader:
         self.unread: list[UnreadPart] = []
         self.empty: list[UnreadPart] = []
         self.passed_over: list[str] = []
+        self.kinds: set[DumpLine] = set()
         self._section = Section()
         self._out: BinaryIO | None = None
 
     def read(self, lines: Iterable[DumpEntry]) -> None:
-        """Everything in a text."""
-        for dumped in read_dump(lines):
-            self._take(dumped)
-        self._close()
-
-    def read_console(self, lines: Iterable[DumpEntry]) -> None:
-        """The records that a formatter printed, as a batch each; what is before and after them is not known."""
-        found: dict[str, list[DumpedBatch]] = {}
-        for partition, line, record in console_records(lines):
-            found.setdefault(partition, []).append(_batch_of(line, record))
-        for partition, batches in found.items():
-            before = max(batches[0].base_offset - 1, 0)
-            begins = UnreadPart(batches[0].line, Cost.MISSING, f"{FORMATTED} {partition}", first=0, last=before)
-            self._section = Section(partition, named=True, base=0, waiting=[begins, *batches])
+        """Everything in a text; where it breaks off, what was read until then."""
+        consumed = ConsumedRecords()
+        try:
+            for dumped in read_dump(self._of_logs(lines, consumed)):
+                self._take(dumped)
+        finally:
             self._close()
+            for partition, batches in consumed.batches.items():
+                why = formatted(partition, states=partition.startswith(STATES_TOPIC))
+                begins = UnreadPart(batches[0].line, why, first=0, last=max(batches[0].base_offset - 1, 0))
+                self._section = Section(partition, named=True, base=0, waiting=[begins, *batches])
+                self._close()
+
+    def _of_logs(self, lines: Iterable[DumpEntry], consumed: ConsumedRecords) -> Iterator[DumpEntry]:
+        """The lines of dumps; what others say is noted."""
+        for entry in lines:
+            self.kinds.add(entry.kind)
+            if entry.kind is DumpLine.TABLE:
+                self.passed_over.append(f"{TABLE}{rows_of(entry.text)}")
+            if not consumed.take(entry):
+                yield entry
 
     def _take(self, dumped: Dumped) -> None:
         if isinstance(dumped, DumpedFile):
@@ -190,7 +182,7 @@ class TextReader:
             self._section = Section(base=int(found["base"]))
         else:
             self._section = Section(found["partition"], named=True, certain=True, base=int(found["base"]))
-            self.empty.append(UnreadPart(file.line, Cost.MISSING, NO_BATCH, f"of {found['partition']}"))
+            self.empty.append(UnreadPart(file.line, NO_BATCH, f"of {found['partition']}"))
 
     def _named_by(self, dumped: DumpedBatch | UnreadPart) -> bool:
         """Name a section whose file is not named, or not with its folder; whether that is possible."""
@@ -199,12 +191,12 @@ class TextReader:
             section.partition = self._named["partition"]
         elif isinstance(dumped, DumpedBatch) and dumped.records:
             section.partition = partition_of(read_value(dumped.records[0]))
-        elif isinstance(dumped, UnreadPart) and dumped.cost is Cost.MISSING:
+        elif isinstance(dumped, UnreadPart) and not dumped.why.damage:
             section.waiting.append(dumped)  # the batch after it may show
             return False
         section.named = True
         if not section.partition:
-            self.unread.append(UnreadPart(dumped.line, Cost.MISSING, NOT_NAMED))
+            self.unread.append(UnreadPart(dumped.line, NOT_NAMED))
         return bool(section.partition)
 
     def _keep(self, dumped: DumpedBatch | UnreadPart) -> None:
@@ -216,10 +208,6 @@ class TextReader:
             section.waiting.append(dumped)
             if not section.topic.startswith("__") and len(section.waiting) >= 1000:
                 self._write()
-
-    def end(self) -> None:
-        """What was read so far is all there is."""
-        self._close()
 
     def _close(self) -> None:
         """The section is complete."""
@@ -240,7 +228,7 @@ class TextReader:
             unread = self._unread(part, ends=last and number == len(section.waiting))
             if unread is not None:
                 self.unread.append(unread)
-            if isinstance(part, UnreadPart) or (unread is not None and unread.why not in _KEPT):
+            if isinstance(part, UnreadPart) or (unread is not None and unread.why not in _DECODERS.values()):
                 self._write_hole(part, unread)
             else:
                 self._append(part, _batch(part, self._body(part, values)))
@@ -253,14 +241,14 @@ class TextReader:
         first, last = part.base_offset, part.last_offset
         if not part.valid:
             which = f"at offset {first}, position {part.position}, CRC {part.crc}"
-            return UnreadPart(part.line, Cost.DAMAGE, INVALID, which, first, last)
+            return UnreadPart(part.line, INVALID, which, first, last)
         if part.control and part.count != 0 and part.marker not in ControlType.__members__:
             bare = self._section.bare and not self._section.full
             why = ENDS if ends and not bare and self._section.full else NO_METADATA if bare else NO_OUTCOME
-            return UnreadPart(part.line, Cost.MISSING, why, f"at offset {first}", first, last)
-        undecoded = _DECODERS.get(self._section.topic, "") if not part.control else ""
+            return UnreadPart(part.line, why, f"at offset {first}", first, last)
+        undecoded = None if part.control else _DECODERS.get(self._section.topic)
         if undecoded and any(read_value(each) is None for each in _placed(part) or [DumpedRecord(first)]):
-            return UnreadPart(part.line, Cost.MISSING, undecoded, f"from offset {first}", first, last)
+            return UnreadPart(part.line, undecoded, f"from offset {first}", first, last)
         return None
 
     def _open(self) -> None:
@@ -281,13 +269,11 @@ class TextReader:
             return
         first, made = _begin_of(unread), self.segments[-1]
         made.holes.add(self._out.tell())
-        made.unknown = max(made.unknown, first, unread.last) if unread.cost is Cost.MISSING else made.unknown
-        span = min(max(unread.last - first, 0), 2**31 - 1)
-        no_producer = (ProducerId(ABSENT), Epoch(ABSENT), Sequence(ABSENT))
-        zero = Timestamp(0)
-        batch = RecordBatch(Offset(first), LeaderEpoch(ABSENT), 0, span, zero, zero, *no_producer, 0, b"")
-        encoded = batch.encode()
-        at = CHECKED_FROM - 1
+        made.unknown = max(made.unknown, first, unread.last) if not unread.why.damage else made.unknown
+        hole = DumpedBatch(
+            part.line, first, first + min(max(unread.last - first, 0), 2**31 - 1), 0, leader_epoch=ABSENT, timestamp=0
+        )
+        encoded, at = _batch(hole, []).encode(), CHECKED_FROM - 1
         self._out.write(encoded[:at] + bytes([encoded[at] ^ 1]) + encoded[CHECKED_FROM:])
 
     def _append(self, dumped: DumpedBatch, batch: RecordBatch) -> None:
@@ -310,11 +296,6 @@ class TextReader:
             records.append(Record(delta, 0, UNDECODED, None) if value is None else value.encoded(delta))
         lacks = len(records) < (1 if dumped.count == ABSENT else dumped.count)
         return [*records, Record(dumped.last_offset - dumped.base_offset, 0, UNDECODED, None)] if lacks else records
-
-
-_DECODERS: Final = {STATES_TOPIC: UNDECODED_STATES, OFFSETS_TOPIC: UNDECODED_OFFSETS}
-_KEPT: Final = frozenset(_DECODERS.values())
-"""What leaves a batch's header to be judged."""
 
 
 def _placed(batch: DumpedBatch | UnreadPart) -> list[DumpedRecord]:
@@ -344,7 +325,7 @@ def _batch(dumped: DumpedBatch, records: list[Record] | None) -> RecordBatch:
     return RecordBatch(
         Offset(dumped.base_offset),
         LeaderEpoch(dumped.leader_epoch),
-        _attributes(dumped),
+        dumped.attributes,
         delta,
         _printed(dumped) if records is None else Timestamp(dumped.timestamp),
         Timestamp(dumped.timestamp),
@@ -353,39 +334,4 @@ def _batch(dumped: DumpedBatch, records: list[Record] | None) -> RecordBatch:
         Sequence(dumped.base_sequence),
         count if records is None else len(records),
         encode_records(records or ()),
-    )
-
-
-def _attributes(dumped: DumpedBatch) -> int:
-    has = (
-        (dumped.transactional, TRANSACTIONAL),
-        (dumped.control, CONTROL),
-        (dumped.cleaned, DELETE_HORIZON),
-        (dumped.append_time, APPEND_TIME),
-    )
-    return sum(bit for there, bit in has if there)
-
-
-def _batch_of(line: int, record: DumpedRecord) -> DumpedBatch:
-    """A batch around a record that was printed without one; its time is that of the state in it."""
-    found = re.search(r"(?:LastUpdateTimestamp(?:Ms)?|commitTimestamp|CommitTime)\W+(\d{1,18})", record.payload)
-    return DumpedBatch(
-        line=line,
-        base_offset=record.offset,
-        last_offset=record.offset,
-        count=1,
-        base_sequence=ABSENT,
-        producer_id=ABSENT,
-        producer_epoch=ABSENT,
-        leader_epoch=0,
-        transactional=False,
-        control=False,
-        cleaned=False,
-        append_time=False,
-        timestamp=int(found[1]) if found else ABSENT,
-        valid=True,
-        crc="",
-        position=ABSENT,
-        size=ABSENT,
-        records=[record],
     )

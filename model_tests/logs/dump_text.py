@@ -14,14 +14,16 @@ Source: kafka.tools.DumpLogSegments, org.apache.kafka.tools.DumpLogSegments.
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from enum import Enum, unique
 from typing import Final, NamedTuple, TypeAlias
 
 from model_tests.logs.dump_grammar import DumpEntry, DumpLine
+from model_tests.logs.unread import ELIDED, ENDS, LEFT_OUT, UnreadPart, Why
+from reference.log.batch import APPEND_TIME, CONTROL, DELETE_HORIZON, TRANSACTIONAL
 from spec.vocabulary import ABSENT
 
 _FIELD: Final = re.compile(r"\b(\w{1,30}):\s{1,99}([^\s<\"']+)")
 _NUMBER: Final = re.compile(r"-?\d{1,20}", re.ASCII)
+_FLAG: Final = re.compile(r"(?:true|false)\b")
 _VALUES: Final = re.compile(r"\s(?:key|payload):\s")
 _KEY: Final = re.compile(r"\skey:\s+(.*?)(?=\s{1,99}payload:\s|$)", re.DOTALL)
 _PAYLOAD: Final = re.compile(r"\spayload:\s+(.*)$", re.DOTALL)
@@ -34,34 +36,15 @@ _NO_HORIZON: Final = "OptionalLong.empty"
 _WAITING: Final = 64
 """Lines that may wait: a value has seldom more lines like those of the tool."""
 
-_SIZES: Final[Mapping[str, int]] = {
-    "baseOffset": 2**63,
-    "lastOffset": 2**63,
-    "offset": 2**63,
-    "position": 2**63,
-    "CreateTime": 2**63,
-    "LogAppendTime": 2**63,
-    "NoTimestampType": 2**63,
-    "producerId": 2**63,
-    "count": 2**31,
-    "baseSequence": 2**31,
-    "sequence": 2**31,
-    "partitionLeaderEpoch": 2**31,
-    "coordinatorEpoch": 2**31,
-    "size": 2**31,
-    "producerEpoch": 2**15,
-}
-"""Beyond the largest number that each field can hold."""
+_INTEGERS: Final = ("count", "baseSequence", "partitionLeaderEpoch", "coordinatorEpoch", "size")
+_BITS: Final[Mapping[str, int]] = {**dict.fromkeys(_INTEGERS, 31), "producerEpoch": 15}
+"""Of the largest number that a field can hold, where that has not 63."""
 
-
-@unique
-class Cost(Enum):
-    """What an unread part of a dump is."""
-
-    DAMAGE = "damage"
-    """The tool itself reports it, or the text is damaged."""
-    MISSING = "missing"
-    """It is not in the text."""
+_FAILED: Final = Why("kafka-dump-log stopped here", damage=True)
+_INVALID: Final = Why("bytes at its end are no batches", damage=True)
+_NO_NUMBER: Final = Why("a number that cannot be", damage=True)
+_NO_COUNT: Final = Why("a count that cannot be", damage=True)
+_OLD: Final = Why("messages before record batches (magic 2) are not judged")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +63,13 @@ class DumpedBatch:
     Attributes:
         line: number of its line, from 1.
         count: its records; -1 where that was not printed.
+        attributes: bits of its header.
         timestamp: its newest, in milliseconds.
         crc: as printed; empty where it was not.
         position: where it begins in its file; -1 where that is not printed.
         size: its bytes; -1 where they are not printed.
         valid: whether its CRC was found right.
+        alone: its records have its fields.
         marker: COMMIT, ABORT or the name of another control record; empty where no record has it.
         records: those that were printed.
     """
@@ -92,24 +77,26 @@ class DumpedBatch:
     line: int
     base_offset: int
     last_offset: int
-    count: int
-    base_sequence: int
-    producer_id: int
-    producer_epoch: int
-    leader_epoch: int
-    transactional: bool
-    control: bool
-    cleaned: bool
-    append_time: bool
-    timestamp: int
-    valid: bool
-    crc: str
-    position: int
-    size: int
+    count: int = 1
+    base_sequence: int = ABSENT
+    producer_id: int = ABSENT
+    producer_epoch: int = ABSENT
+    leader_epoch: int = 0
+    attributes: int = 0
+    timestamp: int = ABSENT
+    crc: str = ""
+    position: int = ABSENT
+    size: int = ABSENT
+    valid: bool = True
     alone: bool = False
     marker: str = ""
     coordinator_epoch: int = ABSENT
     records: list[DumpedRecord] = field(default_factory=list)
+
+    @property
+    def control(self) -> bool:
+        """Whether it has a control record."""
+        return bool(self.attributes & CONTROL)
 
     @property
     def next_position(self) -> int:
@@ -135,34 +122,15 @@ class DumpedFile:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class UnreadPart:
-    """A part that is not known, and why.
-
-    Attributes:
-        first: the first offset that it may have had; -1 where that is not known.
-        last: the last one, likewise. Where neither is known, it has none.
-        why: without figures, so that parts alike can be counted.
-        which: the figures.
-    """
-
-    line: int
-    cost: Cost
-    why: str
-    which: str = ""
-    first: int = ABSENT
-    last: int = ABSENT
-
-
 Dumped: TypeAlias = DumpedFile | DumpedBatch | UnreadPart
 
 
 class _Bad(Exception):
-    """A line that cannot be read: how, and the cost."""
+    """A line that cannot be read: how."""
 
-    def __init__(self, why: str, which: str = "", cost: Cost = Cost.DAMAGE) -> None:
+    def __init__(self, why: Why, which: str = "") -> None:
         super().__init__(why)
-        self.why, self.which, self.cost = why, which, cost
+        self.why, self.which = why, which
 
 
 def read_dump(lines: Iterable[DumpEntry]) -> Iterator[Dumped]:
@@ -181,15 +149,8 @@ class _DumpedLine(NamedTuple):
     fields: Mapping[str, str]
 
 
-_OF_LOGS: Final = (
-    DumpLine.FILE,
-    DumpLine.START,
-    DumpLine.BATCH,
-    DumpLine.RECORD,
-    DumpLine.ALONE,
-    DumpLine.INVALID,
-    DumpLine.FAILED,
-)
+_BATCHES: Final = (DumpLine.BATCH, DumpLine.RECORD, DumpLine.ALONE)
+_OF_LOGS: Final = (DumpLine.FILE, DumpLine.START, *_BATCHES, DumpLine.INVALID, DumpLine.FAILED)
 
 
 class _Reader:
@@ -210,15 +171,13 @@ class _Reader:
     def take(self, dumped: _DumpedLine) -> Iterator[Dumped]:
         """The next line, at once or when it is known what it is."""
         if self._continues(dumped):
-            self.waiting.clear()
-            yield from self._read(dumped)
-        elif self.waiting and dumped.entry.kind is DumpLine.START and self.waiting[-1].entry.kind is DumpLine.FILE:
-            self.waiting.append(dumped)
+            self.waiting = [dumped]
             yield from self._believed()
-        else:
-            self.waiting.append(dumped)
-            if len(self.waiting) >= _WAITING:
-                yield from self._believed()
+            return
+        self.waiting.append(dumped)
+        begins = [each.entry.kind for each in self.waiting[-2:]] == [DumpLine.FILE, DumpLine.START]
+        if begins or len(self.waiting) >= _WAITING:
+            yield from self._believed()
 
     def end(self) -> Iterator[Dumped]:
         """The text ends."""
@@ -228,7 +187,11 @@ class _Reader:
     def _believed(self) -> Iterator[Dumped]:
         waiting, self.waiting = self.waiting, []
         for dumped in waiting:
-            yield from self._read(dumped)
+            try:
+                yield from self._read(dumped)
+            except _Bad as bad:
+                yield from self._ended()
+                yield self._unread(dumped, bad)
 
     def _continues(self, dumped: _DumpedLine) -> bool:
         """Whether the line is what follows the last one that was read."""
@@ -247,25 +210,21 @@ class _Reader:
 
     def _read(self, dumped: _DumpedLine) -> Iterator[Dumped]:
         entry, reported = dumped
-        try:
-            match entry.kind:
-                case DumpLine.START:
-                    self.offset = max(self.offset, _whole(reported, "offset"))
-                case DumpLine.FILE:
-                    yield from self._begun(entry.line, _name(entry.text))
-                case DumpLine.BATCH:
-                    yield from self._next(_batch(dumped))
-                case DumpLine.ALONE:
-                    yield from self._alone(dumped)
-                case DumpLine.RECORD:
-                    self._record(dumped)
-                case DumpLine.INVALID:
-                    yield from self._stopped(entry, "bytes at its end are no batches", ABSENT)
-                case DumpLine.FAILED:
-                    yield from self._stopped(entry, "kafka-dump-log stopped here", max(self.offset, 0))
-        except _Bad as bad:
-            yield from self._ended()
-            yield self._unread(dumped, bad)
+        match entry.kind:
+            case DumpLine.START:
+                self.offset = max(self.offset, _whole(reported, "offset"))
+            case DumpLine.FILE:
+                yield from self._begun(entry.line, _name(entry.text))
+            case DumpLine.BATCH:
+                yield from self._next(_batch(dumped))
+            case DumpLine.ALONE:
+                yield from self._alone(dumped)
+            case DumpLine.RECORD:
+                self._record(dumped)
+            case DumpLine.INVALID:
+                yield from self._stopped(entry, _INVALID, ABSENT)
+            case DumpLine.FAILED:
+                yield from self._stopped(entry, _FAILED, max(self.offset, 0))
 
     def _begun(self, line: int, name: str) -> Iterator[Dumped]:
         yield from self._ended()
@@ -285,8 +244,7 @@ class _Reader:
         gap = batch.position - self.position if self.position >= 0 and batch.position >= 0 else 0
         if gap > 0 and batch.base_offset != self.offset:
             which = f"{gap} bytes before offset {batch.base_offset}"
-            last = batch.base_offset - 1
-            yield UnreadPart(batch.line, Cost.MISSING, LEFT_OUT, which, self.offset, last)
+            yield UnreadPart(batch.line, LEFT_OUT, which, self.offset, batch.base_offset - 1)
         self.batch, self.offset, self.position = batch, batch.last_offset + 1, batch.next_position
 
     def _alone(self, dumped: _DumpedLine) -> Iterator[Dumped]:
@@ -304,15 +262,17 @@ class _Reader:
             return
         text, reported = dumped.entry.text, dumped.fields
         offset = _number(reported, "offset", ABSENT)
+        before = self.batch.records[-1].offset if self.batch.records else self.batch.base_offset - 1
+        if offset >= 0 and not before < offset <= self.batch.last_offset:
+            return  # of another batch, or there twice
         self.batch.records.append(DumpedRecord(offset, _matched(_KEY, text), _matched(_PAYLOAD, text)))
-        marker = reported.get("endTxnMarker", "")
-        if marker:
-            self.batch.control, self.batch.marker = True, marker
-            self.batch.coordinator_epoch = _number(reported, "coordinatorEpoch", ABSENT)
+        if marker := reported.get("endTxnMarker", ""):
+            self.batch.attributes |= CONTROL
+            self.batch.marker, self.batch.coordinator_epoch = marker, _number(reported, "coordinatorEpoch", ABSENT)
 
-    def _stopped(self, entry: DumpEntry, why: str, offset: int) -> Iterator[Dumped]:
+    def _stopped(self, entry: DumpEntry, why: Why, offset: int) -> Iterator[Dumped]:
         yield from self._ended()
-        yield UnreadPart(entry.line, Cost.DAMAGE, why, entry.text.partition("\n")[0][:200], offset)
+        yield UnreadPart(entry.line, why, entry.text.partition("\n")[0][:200], offset)
 
     def _unread(self, dumped: _DumpedLine, bad: _Bad) -> UnreadPart:
         entry, reported = dumped
@@ -321,14 +281,8 @@ class _Reader:
         size, position = _whole(reported, "size"), _whole(reported, "position")
         self.offset = max(self.offset, last + 1)
         self.position = position + size if min(size, position) >= 0 else ABSENT
-        if entry.last and bad.why == ELIDED and not re.search(r"\.\.\.|…", entry.text):
-            return UnreadPart(entry.line, Cost.MISSING, ENDS, bad.which, first, last)
-        return UnreadPart(entry.line, bad.cost, bad.why, bad.which, first, last)
-
-
-LEFT_OUT: Final = "batches are not in the text"
-ELIDED: Final = "fields of a batch are left out"
-ENDS: Final = "the text ends inside a batch"
+        ends = entry.last and bad.why is ELIDED and not re.search(r"\.\.\.|…", entry.text)
+        return UnreadPart(entry.line, ENDS if ends else bad.why, bad.which, first, last)
 
 
 def _name(text: str) -> str:
@@ -362,9 +316,9 @@ def _number(reported: Mapping[str, str], name: str, otherwise: int | None = None
     if text is None and otherwise is not None:
         return otherwise
     if text is None:
-        raise _Bad(ELIDED, f"{name} first", Cost.MISSING)
-    if not _NUMBER.fullmatch(text) or not -1 <= (number := int(text)) < _SIZES[name]:
-        raise _Bad("a number that cannot be", f"{name}: {text[:60]}")
+        raise _Bad(ELIDED, f"{name} first")
+    if not _NUMBER.fullmatch(text) or not -1 <= (number := int(text)) < 2 ** _BITS.get(name, 63):
+        raise _Bad(_NO_NUMBER, f"{name}: {text[:60]}")
     return number
 
 
@@ -377,44 +331,46 @@ def _batch(dumped: _DumpedLine) -> DumpedBatch:
     entry, reported = dumped
     alone = entry.kind is DumpLine.ALONE
     if reported.get("magic", "2") in ("0", "1"):
-        raise _Bad("messages before record batches (magic 2) are not judged", cost=Cost.MISSING)
-    base = _number(reported, "offset" if alone else "baseOffset")
-    sequence = _number(reported, "sequence" if alone else "baseSequence")
-    producer_id = _number(reported, "producerId")
-    batch = DumpedBatch(
-        line=entry.line,
-        base_offset=base,
-        last_offset=base if alone else _number(reported, "lastOffset"),
-        count=1 if alone else _count(reported),
-        base_sequence=sequence,
-        producer_id=producer_id,
-        producer_epoch=_number(reported, "producerEpoch"),
-        leader_epoch=_number(reported, "partitionLeaderEpoch", ABSENT),
-        transactional=_flag(reported, "isTransactional"),
-        control=_flag(reported, "isControl") if "isControl" in reported else not alone and sequence < 0 <= producer_id,
-        cleaned=reported.get("deleteHorizonMs", _NO_HORIZON) != _NO_HORIZON,
-        append_time="LogAppendTime" in reported,
-        timestamp=max(_number(reported, name, ABSENT) for name in _TIMES),
-        valid=_flag(reported, "isvalid"),
-        crc=reported.get("crc", ""),
-        position=_number(reported, "position"),
-        size=_number(reported, "size", ABSENT),
-        alone=alone,
+        raise _Bad(_OLD)
+    if alone:
+        own = {"baseOffset": "offset", "lastOffset": "offset", "baseSequence": "sequence"}
+        reported = {**reported, "count": "1", **{name: reported[as_] for name, as_ in own.items() if as_ in reported}}
+    base, last = _number(reported, "baseOffset"), _number(reported, "lastOffset")
+    sequence, producer_id = _number(reported, "baseSequence"), _number(reported, "producerId")
+    count = ABSENT if reported.get("count") == "null" else _number(reported, "count", ABSENT)
+    if not (0 < last - base + 1 <= 2**31 and count <= last - base + 1):
+        raise _Bad(_NO_COUNT, f"{count} records in offsets {base} to {last}")
+    control = _flag(reported, "isControl") if "isControl" in reported else not alone and sequence < 0 <= producer_id
+    has = (
+        (_flag(reported, "isTransactional"), TRANSACTIONAL),
+        (control, CONTROL),
+        (reported.get("deleteHorizonMs", _NO_HORIZON) != _NO_HORIZON, DELETE_HORIZON),
+        ("LogAppendTime" in reported, APPEND_TIME),
     )
-    span = batch.last_offset - base + 1
-    if not (0 < span <= 2**31 and batch.count <= span):
-        raise _Bad("a count that cannot be", f"{batch.count} records in offsets {base} to {batch.last_offset}")
-    return batch
-
-
-def _count(reported: Mapping[str, str]) -> int:
-    return ABSENT if reported.get("count") == "null" else _number(reported, "count", ABSENT)
+    return DumpedBatch(
+        entry.line,
+        base,
+        last,
+        count,
+        sequence,
+        producer_id,
+        _number(reported, "producerEpoch"),
+        _number(reported, "partitionLeaderEpoch", ABSENT),
+        sum(bit for there, bit in has if there),
+        max(_number(reported, name, ABSENT) for name in _TIMES),
+        reported.get("crc", ""),
+        _number(reported, "position"),
+        _number(reported, "size", ABSENT),
+        _flag(reported, "isvalid"),
+        alone,
+    )
 
 
 def _flag(reported: Mapping[str, str], name: str) -> bool:
-    if reported.get(name) not in ("true", "false"):
-        raise _Bad(ELIDED, f"{name} first", Cost.MISSING)
-    return reported[name] == "true"
+    found = _FLAG.match(reported.get(name, ""))
+    if found is None:
+        raise _Bad(ELIDED, f"{name} first")
+    return found[0] == "true"
 
 
 def _matched(pattern: re.Pattern[str], text: str) -> str:

@@ -34,6 +34,9 @@ _DERIVED: Final = re.compile(rf"{OFFSET_IN_NAME}\.(index|timeindex|txnindex|snap
 
 _OTHERS: Final = (
     ("Redpanda", re.compile(r"\d+-\d+-v\d+\.(log|base_index|compaction_index)")),
+    ("ZooKeeper", re.compile(r"(log|snapshot)\.[0-9a-f]+|(current|accepted)Epoch")),
+    ("RocksDB (a state store of Kafka Streams)", re.compile(r"\d{6}\.(log|sst)|(MANIFEST|OPTIONS)-\d{6}|CURRENT")),
+    ("tiered storage", re.compile(r"\d{20}-[\w-]{22}\.\w+(\.\w+)?")),
     ("BookKeeper (Pulsar)", re.compile(r"lastMark|[0-9a-f]+\.(txn|idx)|lastId")),
 )
 """Other products, by the names of their files."""
@@ -133,7 +136,7 @@ def _look_for(given: str, listing: Listing) -> None:
         _bad(listing, given, f"cannot be read: {reason(error)}")
     if (len(listing.logs), len(listing.damage)) == before:
         whose = _other_product(name for name in listing.ignored[ignored:])
-        found = f"; it has files of {whose}, which have another format" if whose else ""
+        found = f"; it has files of {whose}, which are none of a broker's log" if whose else ""
         _bad(listing, given, f"no log in it: neither a partition's folder (topic-0) nor a segment (.log){found}")
 
 
@@ -169,12 +172,15 @@ def _look_into(folder: Location, listing: Listing) -> None:
     names = _names_in(folder, listing)
     if len(listing.damage) > damaged:
         return
-    own = [name for name in names if name.endswith(".log") and not (folder / name).is_dir()]
+    own = [name for name in names if name.endswith(".log") and name[0] != "." and not (folder / name).is_dir()]
     is_partition = _PARTITION.fullmatch(folder.resolve().name) is not None
     if any(_SEGMENT.fullmatch(name) for name in names) or (own and is_partition):
         _add_log(folder, own, names, listing)
-    elif is_partition and not any((folder / name).is_dir() for name in names):
-        _bad(listing, str(folder), "a partition's folder without a segment (.log)")
+    elif is_partition and not _other_product(names) and not any((folder / name).is_dir() for name in names):
+        other = next(
+            (f"; {name} is packed, or has another name than the broker's" for name in names if ".log." in name), ""
+        )
+        _bad(listing, str(folder), f"a partition's folder without a segment (.log){other}")
     else:
         _sort_out([folder / name for name in names if _is_foreign(folder / name)], listing)
     for name in names:
@@ -249,7 +255,7 @@ def _bad_folders(folder: Location, names: list[str], listing: Listing) -> None:
 
 
 def _is_foreign_here(path: Location) -> bool:
-    return _is_foreign(path) and not path.name.endswith(".log")
+    return _is_foreign(path) and (not path.name.endswith(".log") or path.name[0] == ".")
 
 
 def _derived_up_to(names: Iterable[str]) -> int:

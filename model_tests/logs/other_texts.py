@@ -5,9 +5,13 @@ the same names in org.apache.kafka.tools, MetadataQuorumCommand, and consumer.De
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 from typing import Final
+
+from model_tests.logs.kafka_log_folders import is_of_kafka
+from model_tests.logs.text_files import lines_of
+from model_tests.logs.unpacking import HEAD, TextFile
 
 _LEARNT: Final = 200
 """Lines by which a text is recognised."""
@@ -28,9 +32,39 @@ TABLE: Final = (
 CONSUMED: Final = "what a console consumer printed: give it with --received, beside the logs"
 HISTORY: Final = "a client history: give it with --history"
 
+_PICTURE: Final = "a picture: give the text that is on it"
+_TRACE: Final = "a trace, which has steps and no log: eos check judges its steps, and eos replay draws one"
+_BINARY: Final = (
+    (b"PAR1", _TRACE),
+    (b"\x28\xb5\x2f\xfd", "packed by Zstandard: unpack it (zstd -d), and give what is in it"),
+    (b"\x04\x22\x4d\x18", "packed by LZ4: unpack it (lz4 -d), and give what is in it"),
+    (b"7z\xbc\xaf\x27\x1c", "an archive of 7-Zip: unpack it, and give what is in it"),
+    (b"Rar!\x1a\x07", "an archive of RAR: unpack it, and give what is in it"),
+    (b"%PDF-", "a document (PDF): give its text"),
+    (b"\x89PNG\r\n", _PICTURE),
+    (b"\xff\xd8\xff", _PICTURE),
+)
+"""What files that are no text begin with."""
+
+_PACKED: Final = "files of a broker's log, packed: unpack them, and give the directory that they are in"
+
 _USES: Final = tuple(
     (re.compile(pattern), words)
     for pattern, words in (
+        (
+            r'^\{(?=.*"trace": ?\d)(?=.*"step": ?\d).*"api": ?"',
+            _TRACE,
+        ),
+        (r'^\{"id": ?"[^"]*", ?"family": ?"', "recorded sessions of a broker: eos conform judges them"),
+        (
+            r'^\{"profile": ?"[^"]*", ?"transaction_version": ?\d.*"topics": ?\{',
+            "what arrived at eos serve: eos replay repeats the run, and judges it",
+        ),
+        (
+            r'^\{"time": ?[\d.]+, ?"recorded": ?"',
+            "what passed through eos record, which judged it: beside it are the journal, for --history with the logs, "
+            "and the sessions that eos conform judges",
+        ),
         (
             r"\bGROUP\s+(?:TOPIC\s+PARTITION|CONSUMER-ID|COORDINATOR)\b",
             "a table of kafka-consumer-groups; dump __consumer_offsets with kafka-dump-log --offsets-decoder",
@@ -45,6 +79,7 @@ _USES: Final = tuple(
             r"^(?:CreateTime|LogAppendTime):-?\d+\W|^NO_TIMESTAMP\W|^Offset:\d",
             f"what a console consumer printed; {_RECEIVED}",
         ),
+        (r"^\| offset: \d+ .*keySize: ", f"records that kafka-dump-log printed, without their batches; {_DUMP}"),
         (
             r'^Exception in thread "|^Missing required argument|\(Permission denied\)$|\(No such file or directory\)$',
             "what a tool printed that failed; run it again where the log can be read, and give all that it prints",
@@ -58,13 +93,16 @@ _USES: Final = tuple(
 )
 
 
-def use_of(lines: Iterable[str]) -> str:
+def use_of(text: TextFile) -> str:
     """What a text is, and what to give in its place; empty where it is nothing that is known."""
-    for line in islice(lines, _LEARNT):
-        for pattern, words in _USES:
-            if pattern.search(line, 0, _FARTHEST):
-                return words
-    return ""
+    if text.packed and is_of_kafka(text.name.removesuffix(text.path.suffix) if not text.inside else text.name):
+        return _PACKED
+    with text.open() as raw:
+        head = raw.read(HEAD)
+    binary = (words for begins, words in _BINARY if head.startswith(begins))
+    lines = islice(lines_of(text), _LEARNT)
+    found = (words for line in lines for pattern, words in _USES if pattern.search(line, 0, _FARTHEST))
+    return next(binary, "") or next(found, "")
 
 
 def rows_of(table: str) -> str:

@@ -12,54 +12,20 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from model_tests.logs.console_text import CONSOLE, OFFSETS_TOPIC, STATES_TOPIC
-from model_tests.logs.dump_grammar import DumpEntry, DumpLine, Layout, entries, layout_of
-from model_tests.logs.dump_segments import (
-    FORMATTED,
-    NO_BATCH,
-    NO_METADATA,
-    NO_OUTCOME,
-    NO_SEGMENT,
-    NOT_NAMED,
-    TWICE,
-    UNDECODED_OFFSETS,
-    UNDECODED_STATES,
-    SegmentOfText,
-    TextReader,
-)
-from model_tests.logs.dump_text import ELIDED, ENDS, LEFT_OUT, Cost, UnreadPart
+from model_tests.logs.dump_grammar import DumpLine, entries, layout_of
+from model_tests.logs.dump_segments import SegmentOfText, TextReader
 from model_tests.logs.kafka_log_folders import is_of_kafka
 from model_tests.logs.kafka_log_segment import SegmentDamage
 from model_tests.logs.locations import reason
-from model_tests.logs.other_texts import CONSUMED, HISTORY, TABLE, rows_of, use_of
+from model_tests.logs.other_texts import CONSUMED, HISTORY, use_of
 from model_tests.logs.text_files import lines_of
 from model_tests.logs.unpacking import UNREADABLE, TextFile, in_base64, texts_at
+from model_tests.logs.unread import NO_SEGMENT, TWICE, UnreadPart, Why
 
 DUMPED: Final = (
     "Of dumped logs a batch's CRC is right where kafka-dump-log says so; records of internal topics are known as far "
     "as a decoder printed them."
 )
-_WHOLE: Final = "give all that kafka-dump-log prints"
-_DEEP: Final = "dump with --deep-iteration or --print-data-log"
-_PLACES: Final = (
-    "batches, what was before, and offsets of its records, unless by kcl, are not known, and its number is that of the "
-    "usual 50 partitions"
-)
-_COSTS: Final[Mapping[str, str]] = {
-    LEFT_OUT: f"sequences and transactions are not judged across them; {_WHOLE}",
-    ELIDED: "it is not judged; give whole lines",
-    ENDS: f"what follows is not judged; {_WHOLE}",
-    NO_OUTCOME: f"their transactions, and what readers see from there on, are not judged; {_DEEP}",
-    NO_METADATA: "their transactions, and what readers see from there on, are not judged; dump without that option",
-    NOT_NAMED: "nothing of it is judged; name the text like its partition (orders-3.txt)",
-    NO_BATCH: f"it is empty, or not all was given; {_WHOLE}",
-    NO_SEGMENT: f"nothing can be judged; {_DEEP}, the .log among --files",
-    UNDECODED_STATES: "what became of transactions is not compared with them; dump with --transaction-log-decoder",
-    UNDECODED_OFFSETS: "which offsets groups committed is not known; dump with --offsets-decoder",
-    f"{FORMATTED} {STATES_TOPIC}": f"{_PLACES}; dump it with --transaction-log-decoder",
-    f"{FORMATTED} {OFFSETS_TOPIC}": f"{_PLACES}, and which of them a transaction had; dump it with --offsets-decoder",
-    TWICE: "only the first is judged; name each text like its partition (orders-3.txt), or give it a directory",
-}
 _ELSEWHERE: Final = {DumpLine.CONSUMED: CONSUMED, DumpLine.HISTORY: HISTORY}
 
 _BROKERS: Final = 8
@@ -178,32 +144,25 @@ class _Texts:
     def _text(self, text: TextFile) -> bool:
         try:
             layout = layout_of(lines_of(text))
-            words = "" if layout.known else use_of(lines_of(text))
+            words = "" if layout.known else use_of(text)
             encoded = [] if layout.known or words else in_base64(text)
         except UNREADABLE as error:
             return text.packed and self._unreadable(text.label, error)
         if not layout.known:
-            self._ignored += [f"{text.label}: {words}"] if words else []
+            self._ignored += [f"{text.path}: {words}"] if words else []
             return any([bool(words), *map(self._text, encoded)])
         reader = TextReader(text.name, self._into / "read" / str(len(self._seen)) / str(len(self._made)))
-        kinds: set[DumpLine] = set()
-        tables: list[DumpEntry] = []
         try:
-            reader.read(_noted(text, layout, kinds, tables))
-            if kinds.intersection(CONSOLE):
-                reader.read_console(entries(lines_of(text), layout))
+            reader.read(entries(lines_of(text), layout))
         except UNREADABLE as error:
-            reader.end()
             self._unreadable(text.label, error)
-        elsewhere = [words for kind, words in _ELSEWHERE.items() if kinds == {kind}]
-        self._ignored += [f"{text.label}: {words}" for words in elsewhere]
-        if not (reader.segments or reader.unread or tables or elsewhere):
-            reader.unread += reader.empty or [UnreadPart(1, Cost.MISSING, NO_SEGMENT)]
+        elsewhere = [words for kind, words in _ELSEWHERE.items() if reader.kinds == {kind}]
+        if not (reader.segments or reader.unread or elsewhere or DumpLine.TABLE in reader.kinds):
+            reader.unread += reader.empty or [UnreadPart(1, NO_SEGMENT)]
         for segment in reader.segments:
             self._place(text, segment, reader.unread)
         self._report(text.label, reader.unread)
-        self._ignored += [f"{text.label}: {each}" for each in reader.passed_over]
-        self._ignored += [f"{text.label}: {TABLE}{rows_of(each.text)}" for each in tables]
+        self._ignored += [f"{text.label}: {each}" for each in (*elsewhere, *reader.passed_over)]
         return True
 
     def _place(self, text: TextFile, segment: SegmentOfText, unread: list[UnreadPart]) -> None:
@@ -219,27 +178,19 @@ class _Texts:
                 segment.path.replace(target)
                 self._made[target] = text.label, segment
             return
-        unread.append(UnreadPart(segment.line, Cost.MISSING, TWICE, segment.partition))
+        unread.append(UnreadPart(segment.line, TWICE, segment.partition))
 
     def _report(self, label: str, unread: Sequence[UnreadPart]) -> None:
         """Each kind of unread part once."""
-        alike: dict[tuple[Cost, str], list[UnreadPart]] = {}
+        alike: dict[Why, list[UnreadPart]] = {}
         for one in unread:
-            alike.setdefault((one.cost, one.why), []).append(one)
-        for (cost, why), parts in alike.items():
+            alike.setdefault(one.why, []).append(one)
+        for why, parts in alike.items():
             first, more = parts[0], f", and {len(parts) - 1} more" if len(parts) > 1 else ""
             which = f" ({first.which}{more})" if first.which else more
-            costs = next((f": {words}" for known, words in _COSTS.items() if why.startswith(known)), "")
-            found_damage = SegmentDamage(label, first.line, f"line {first.line}: {why}{which}{costs}")
-            (self._damage if cost is Cost.DAMAGE else self._missing).append(found_damage)
-
-
-def _noted(text: TextFile, layout: Layout, kinds: set[DumpLine], tables: list[DumpEntry]) -> Iterator[DumpEntry]:
-    for entry in entries(lines_of(text), layout):
-        kinds.add(entry.kind)
-        if entry.kind is DumpLine.TABLE:
-            tables.append(entry)
-        yield entry
+            costs = f": {why.costs}" if why.costs else ""
+            found_damage = SegmentDamage(label, first.line, f"line {first.line}: {why.words}{which}{costs}")
+            (self._damage if why.damage else self._missing).append(found_damage)
 
 
 def _files_at(path: Path) -> tuple[list[Path], bool]:

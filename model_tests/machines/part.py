@@ -21,6 +21,7 @@ from model_tests.machines.sending_events import SENDING_RULES
 from model_tests.machines.sending_machine import SendingMachine
 from model_tests.machines.side_by_side_coordinators import OF_COORDINATORS
 from model_tests.machines.side_by_side_groups import OF_GROUPS
+from model_tests.machines.side_by_side_memory import OF_MEMORY
 from model_tests.machines.side_by_side_partitions import OF_PARTITIONS
 from model_tests.machines.side_by_side_replicas import OF_REPLICAS
 from model_tests.machines.transaction_ids import PRODUCER_ID_RULES, exhaustion_control, use_up_producer_ids
@@ -31,7 +32,7 @@ from model_tests.verify.results import PartResult, Result, RuleVerdict, RunEffor
 from spec.evidence import Layer
 from spec.rules import Rule
 
-COMPARED: Final = (*OF_COORDINATORS, *OF_GROUPS, *OF_PARTITIONS, *OF_REPLICAS)
+COMPARED: Final = (*OF_COORDINATORS, *OF_MEMORY, *OF_GROUPS, *OF_PARTITIONS, *OF_REPLICAS)
 """What decision and reference are compared on, for every small input."""
 
 RULES: Final = tuple(

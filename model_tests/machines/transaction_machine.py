@@ -7,7 +7,7 @@ from hypothesis.stateful import initialize
 from model_tests.machines import transaction_runs as runs
 from model_tests.machines.accounted import NUMBER, RestingMachine, made_of
 from model_tests.machines.transaction_ending import TransactionRun
-from model_tests.machines.transaction_setting import FAILOVER, INSTANCES, SHARED, WORKERS, Story
+from model_tests.machines.transaction_setting import FAILOVER, INSTANCES, SHARED, WORKERS, WorldSetting
 from reference.event import Event
 from reference.tape import Tape
 from spec import rules
@@ -46,7 +46,7 @@ class TransactionMachine(RestingMachine):
         story: the worlds that it draws.
     """
 
-    story: ClassVar[Story] = INSTANCES
+    story: ClassVar[WorldSetting] = INSTANCES
 
     @initialize(number=NUMBER, past=NUMBER)
     def world_begins(self, number: int, past: int) -> None:

@@ -6,7 +6,7 @@ from typing import Final
 from model_tests.machines.playing import NUMBERS, of_simulation, play, weighed
 from model_tests.machines.rule_counts import Ledger
 from model_tests.machines.transaction_ending import TransactionRun
-from model_tests.machines.transaction_setting import STORIES, Story
+from model_tests.machines.transaction_setting import STORIES, WorldSetting
 from reference.event import Event
 from reference.simulate.schedule_transactions import TRANSACTIONS
 from reference.tape import Tape
@@ -91,13 +91,13 @@ ACTIONS: Final[tuple[Event[TransactionRun], ...]] = (
 )
 
 
-def happening(tape: Tape, story: Story) -> list[Event[TransactionRun]]:
+def happening(tape: Tape, story: WorldSetting) -> list[Event[TransactionRun]]:
     """The events of one run of a story: half of the faults, and all that the story is about."""
     of_story = [each for each in ACTIONS if each.name not in story.never]
     return [each for each in of_story if not each.fault or each.name in story.often or tape.happens(500)]
 
 
-def take_steps(world: TransactionRun, tape: Tape, story: Story, steps: int) -> bool:
+def take_steps(world: TransactionRun, tape: Tape, story: WorldSetting, steps: int) -> bool:
     """So many events; whether no invariant has seen a rule broken, which ends it.
 
     Args:
@@ -110,12 +110,12 @@ def take_steps(world: TransactionRun, tape: Tape, story: Story, steps: int) -> b
     return play(world, tape, [(each, n * (2 if each.name in story.often else 1)) for each, n in weights], steps)
 
 
-def has_a_past(world: TransactionRun, story: Story, seed: int) -> None:
+def has_a_past(world: TransactionRun, story: WorldSetting, seed: int) -> None:
     """Some events, drawn from a seed: none of 0."""
     take_steps(world, Tape.seeded(seed), story, seed % LONGEST_PAST)
 
 
-def run_transactions(seed: int, ledger: Ledger, stories: Sequence[Story] = STORIES) -> None:
+def run_transactions(seed: int, ledger: Ledger, stories: Sequence[WorldSetting] = STORIES) -> None:
     """One run of a seed, until an invariant sees a rule broken; the seed also says of which story."""
     tape = Tape.seeded(seed)
     story = stories[seed % len(stories)]

@@ -72,7 +72,7 @@ class TransactionSetting:
 
 
 @dataclass(frozen=True, slots=True)
-class Story:
+class WorldSetting:
     """What a machine is about: the worlds that it draws, and the faults that happen in them more often.
 
     Attributes:
@@ -117,20 +117,20 @@ COORDINATOR: Final = frozenset(
 
 LATE: Final = frozenset({"request_arrives_twice", "batch_outlives_its_transaction", "late_request_arrives"})
 
-INSTANCES: Final = Story(
+INSTANCES: Final = WorldSetting(
     "one transactional id, several instances",
     near_the_end=True,
     often=frozenset({"instance_starts", "transactions_time_out", "network_holds_up", *LATE}),
     never=frozenset({"worker_takes_over"}),
 )
-SHARED: Final = Story(
+SHARED: Final = WorldSetting(
     "several ids over shared partitions",
     least_ids=2,
     most_ids=3,
     often=frozenset({"group_looks_up_offsets", "consumer_commits", "transactional_ids_expire"}),
     never=frozenset({"worker_takes_over"}),
 )
-WORKERS: Final = Story(
+WORKERS: Final = WorldSetting(
     "consume, transform, produce",
     least_ids=3,
     most_ids=3,
@@ -138,13 +138,13 @@ WORKERS: Final = Story(
     often=OFFSETS,
     never=EXPIRY | {"consumer_commits"},
 )
-FAILOVER: Final = Story(
+FAILOVER: Final = WorldSetting(
     "coordinators fail",
     most_ids=2,
     often=COORDINATOR | LATE,
     never=frozenset({"worker_takes_over", *EXPIRY}),
 )
-OUTLIVED: Final = Story(
+OUTLIVED: Final = WorldSetting(
     "requests that outlive their transaction",
     profiles=(NEWEST.under(0), NEWEST.under(0), NEWEST),
     often=LATE | {"network_holds_up"},
@@ -152,7 +152,7 @@ OUTLIVED: Final = Story(
 )
 """Used apart from the machines, for runs of one kind."""
 
-UNBUMPED: Final = Story(
+UNBUMPED: Final = WorldSetting(
     "one epoch for many transactions",
     profiles=(NEWEST.under(1), NEWEST.under(0)),
     often=INSTANCES.often,

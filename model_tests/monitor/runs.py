@@ -11,7 +11,6 @@ from model_tests.monitor.monitor import DecisionMismatch, Monitor, StepFinding
 from model_tests.monitor.shrink import SECONDS, Failure, shrunk
 from model_tests.simulate.simulate import STEPS, WORKLOADS, profile_of, version_of, workload_of
 from model_tests.traces.schema import Row
-from reference.simulate.simulation import simulate
 from reference.tape import Tape
 from spec.versions import PROFILES, Profile
 
@@ -35,6 +34,8 @@ class SeededRun:
             tape: another source of choices than the seed.
             monitored: judge every step; else nothing disagrees.
         """
+        from reference.simulate.simulation import simulate  # which a trace from a file needs not
+
         tape = tape or Tape.seeded(self.seed)
         monitor, rows, ends = Monitor(), list[Row](), list[int]()
 

@@ -1,6 +1,7 @@
 """Directed scripts: they lead to behaviours which chance meets too seldom."""
 
 from dataclasses import replace
+from functools import cache
 from typing import Final
 
 from model_tests.probe.script import ACKS, AWAIT, BRIEF_MS, COPY, IDEMPOTENT, ILL, Script, ScriptAction
@@ -13,6 +14,7 @@ TIMEOUTS: Final = "T"
 """The family of the script in which a transaction times out."""
 
 
+@cache
 def directed() -> tuple[Script, ...]:
     """Scripts that lead to behaviours which chance meets too seldom; an epoch is raised by old clients, too."""
     listed = (

@@ -34,14 +34,11 @@ from model_tests.probe.script import Script
 from spec.versions import PROFILES, Profile
 
 FILE: Final = Path(__file__).with_name("planted.json")
-RELEASES: Final = ("4.3", "3.9.0", "2.4", "0.11")
-"""On which the defects are planted, one after the other."""
+RELEASES: Final[Mapping[str, int]] = MappingProxyType({"4.3": 12, "3.9.0": 3, "2.4": 3})
+"""On which the defects are planted, one after the other, and the sessions of each family: 12 in a default run."""
 
 FAMILIES: Final = ("A", "B", "C", "D", "T")
 """Of the sessions; in races the order is unknown, and epochs that run out take long."""
-
-SEEDS: Final = 12
-"""Sessions of each family: as many as a default run draws."""
 
 UNREACHED: Final = "no session comes to the line"
 ALIKE: Final = "sessions come to the line, and are answered alike"
@@ -84,7 +81,7 @@ def _of_broker(owner: object) -> bool:
     return module.startswith(("reference.broker", "reference.log"))
 
 
-def found_by(planted: Planted, release: str, seeds: int = SEEDS) -> str:
+def found_by(planted: Planted, release: str, seeds: int) -> str:
     """The first session of a release that sees a defect, as `B3, step 4`; otherwise why none does.
 
     Args:
@@ -142,8 +139,8 @@ def tabulated() -> Iterator[tuple[str, dict[str, str]]]:
     """Each defect with what came of it, by release, up to the first that shows it."""
     for name, planted in of_brokers().items():
         found: dict[str, str] = {}
-        for release in RELEASES:
-            found[release] = found_by(planted, release)
+        for release, seeds in RELEASES.items():
+            found[release] = found_by(planted, release, seeds)
             if is_seen(found[release]):
                 break
         yield name, found

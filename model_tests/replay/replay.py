@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from rich.console import Console
 
+from model_tests.check.client_histories import JudgedHistories, summed
 from model_tests.common.reports import HOLDS, NOTHING_JUDGED, VIOLATED, BadInput
 from model_tests.diagrams.events import Ending
 from model_tests.diagrams.events import Sequence as Diagram
@@ -199,9 +200,14 @@ def _shown(run: SeededRun, played: MonitoredRun, shown: MonitoredRun, step: int 
 def _read(file: Path, trace: int | None, step: int | None) -> ReplayReport:
     rows, monitor = read_trace(file, trace), Monitor()
     name = f"trace {rows[0]['trace']} of {file}"
-    broken = (*(violation for row in rows for violation in monitor.judge(row)), *monitor.finish())
+    histories = JudgedHistories(rows)
+    broken = (
+        *(violation for row in rows for violation in monitor.judge(row)),
+        *monitor.finish(),
+        *histories.violations,
+    )
     violations = tuple(replace(each, replay=in_file(str(file), each.trace, each.step)) for each in broken)
-    shown, counts = _existing(step, rows, name), tuple(monitor.rule_counts())
+    shown, counts = _existing(step, rows, name), tuple(summed(monitor.rule_counts(), histories.rules))
     return ReplayReport(name, len(rows), rows, shown, counts, violations, passed_over=unjudged_steps.counted(rows))
 
 

@@ -11,7 +11,7 @@ from model_tests.common.threads import LoopThread
 from model_tests.serve.cluster_faults import PATIENCE_S, ClusterFaults
 from model_tests.serve.command import chosen_profile, faults_called, recording, report_of, wall, with_defect
 from model_tests.serve.data import create_topics, opened, recovery
-from model_tests.serve.judging import TRACE_FILE, Judge
+from model_tests.serve.judging import TRACE_FILE, LiveJudge
 from model_tests.serve.report import ServeReport
 from model_tests.serve.wire_log import WireLog, WireSettings
 from reference.server.listener import Server
@@ -132,7 +132,7 @@ class Cluster(ClusterFaults):
             asyncio.run(self._serve(service, *files))
 
     async def _serve(self, service: Service, trace: TextIO | None, wire: TextIO | None) -> None:
-        judge = Judge(self.notices.append, trace, f"eos replay {self._record}/{TRACE_FILE}")
+        judge = LiveJudge(self.notices.append, trace, f"eos replay {self._record}/{TRACE_FILE}")
         service.world.observe(judge)
         create_topics(service, self._topics)
         server = self._server = Server(

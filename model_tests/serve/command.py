@@ -20,7 +20,7 @@ from model_tests.common.addresses import LAST_PORT, Address, address_of
 from model_tests.common.reports import BadInput, writing
 from model_tests.judging.branch_coverage import coverage
 from model_tests.serve.data import create_topics, opened, recovery, temporary_unless
-from model_tests.serve.judging import TRACE_FILE, Judge
+from model_tests.serve.judging import TRACE_FILE, LiveJudge
 from model_tests.serve.options import DEFAULTS, ServeOptions
 from model_tests.serve.report import Requests, ServeReport
 from model_tests.serve.wire_log import WIRE_LOG, WireLog, WireSettings, logged
@@ -60,7 +60,7 @@ def run(options: ServeOptions = DEFAULTS, **given: Any) -> ServeReport:
     record, feed = options.record, options.feed
     with ExitStack() as stack:
         trace, wire = (None, None) if record is None else stack.enter_context(recording(record))
-        judge = Judge(_say, trace, f"eos replay {record}/{TRACE_FILE}")
+        judge = LiveJudge(_say, trace, f"eos replay {record}/{TRACE_FILE}")
         drawn = faults_called(options.faults, options.seed)
         data = stack.enter_context(temporary_unless(None if feed is not None else options.directory))
         try:
@@ -183,7 +183,7 @@ async def _served(
     service: Service,
     place: Address,
     topics: Sequence[tuple[str, int]],
-    judge: Judge,
+    judge: LiveJudge,
     log: WireLog | None,
     seconds: float | None,
     faults: Faults | None,
@@ -217,7 +217,7 @@ async def _served(
     return report_of(service, server.requests, judge, seconds, server.closed, server.suffered)
 
 
-def _fed(path: Path, data: Path, judge: Judge, defect: str) -> ServeReport:
+def _fed(path: Path, data: Path, judge: LiveJudge, defect: str) -> ServeReport:
     """Make a recorded run again in a new directory, with another defect if one is given, and judge it."""
     started, (run, lines) = time.monotonic(), logged(path)
     with with_defect(defect or run.wire.defect):
@@ -239,7 +239,7 @@ def stop_on_signals(stop: Callable[[], None]) -> None:
 def report_of(
     service: Service,
     requests: Counter[tuple[str, str]],
-    judge: Judge,
+    judge: LiveJudge,
     seconds: float,
     closed: int = 0,
     suffered: Mapping[str, int] = NO_FAULTS,

@@ -37,7 +37,7 @@ Say: TypeAlias = Callable[[str], None]
 """Prints a line."""
 
 
-class Judge:
+class LiveJudge:
     """The observer of a server's steps.
 
     Attributes:

@@ -13,7 +13,6 @@ from model_tests.common.reports import HOLDS, NOTHING_JUDGED, BadInput
 from model_tests.simulate.trace_directory import Seeds, TraceDirectory
 from model_tests.traces.schema import Row
 from reference.recording.trace import SCHEMA_VERSION
-from reference.simulate.simulation import simulate
 from spec.versions import PROFILES
 
 LOCAL: Final = "local[*]"
@@ -169,6 +168,8 @@ def seeds_of(traces: int, seed: int, workload: str | None = None) -> range:
 
 def trace_of(seed: int, steps: int = STEPS) -> list[Row]:
     """The trace of a seed, with the workload, the profile and the transaction version that the seed chooses."""
+    from reference.simulate.simulation import simulate  # which a trace from a file needs not
+
     profile = PROFILES[profile_of(seed)].under(version_of(seed))
     return list(simulate(seed, profile, steps, workload=workload_of(seed)))
 

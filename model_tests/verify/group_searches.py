@@ -10,7 +10,7 @@ from spec.engines.finite import instance_of
 from spec.evidence import Layer, evidences
 from spec.systems.group.controls import CONTROLS
 from spec.systems.group.system import group
-from spec.systems.group.world import Bounds, GroupKnobs
+from spec.systems.group.world import GroupBounds, GroupKnobs
 
 
 def built(name: str, knobs: GroupKnobs) -> Instanced:
@@ -19,8 +19,8 @@ def built(name: str, knobs: GroupKnobs) -> Instanced:
     return Instanced(name, system, system, instance_of(system, knobs.sizes()))
 
 
-_ONE_RECORD: Final = partial(built, "one record", GroupKnobs(bounds=Bounds(2, 2, 1, 2)))
-_TWO_RECORDS: Final = partial(built, "two records", GroupKnobs(bounds=Bounds(2, 2, 2, 2)))
+_ONE_RECORD: Final = partial(built, "one record", GroupKnobs(bounds=GroupBounds(2, 2, 1, 2)))
+_TWO_RECORDS: Final = partial(built, "two records", GroupKnobs(bounds=GroupBounds(2, 2, 2, 2)))
 
 INSTANCES: Final = (
     SearchInstance("one record", _ONE_RECORD, depths(3, 4, 8), whole=True),

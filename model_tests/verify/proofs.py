@@ -42,7 +42,7 @@ from spec.engines.proof_cache import Entries
 from spec.engines.second_solver import SecondSolver
 from spec.engines.solving import FEW, GLANCE, USUAL, SolverSettings
 from spec.engines.verdict import Refuted
-from spec.evidence import Layer, evidences
+from spec.evidence import Layer, checks, evidences
 from spec.rules import Rule
 from spec.systems.append_lemmas import broken_facts
 from spec.systems.assumptions import registered
@@ -58,45 +58,6 @@ from spec.systems.transactions.uncompleted import uncompleted
 from spec.systems.transactions.unframed import unframed
 from spec.systems.transactions.unread import unread
 from spec.systems.transition_lemmas import broken_transition_facts
-
-PROVED_HERE: Final = (
-    rules.IDS_UNIQUE,
-    rules.IDS_IDENTITY_NEVER_REPEATS,
-    rules.SEQ_FIRST,
-    rules.SEQ_WELL_FORMED,
-    rules.SEQ_EXACTLY_ONCE,
-    rules.SEQ_ORDER,
-    rules.SEQ_WINDOW_SUFFICES,
-    rules.SEQ_SUCCESSOR,
-    rules.SEQ_EPOCH_RESET,
-    rules.SEQ_DUPLICATE_WINDOW,
-    rules.FENCE_STALE_EPOCH,
-    rules.FENCE_EPOCH_MONOTONE,
-    rules.FENCE_COORDINATOR_EPOCH,
-    rules.FENCE_ZOMBIE_CANNOT_COMMIT,
-    rules.FENCE_EPOCH_EXHAUSTION,
-    rules.TXN_LEGAL_TRANSITION,
-    rules.TXN_ONE_OUTCOME,
-    rules.TXN_ATOMIC,
-    rules.TXN_MARKER_ONCE,
-    rules.TXN_REGISTERED_BEFORE_DATA,
-    rules.TXN_NO_CROSSTALK,
-    rules.TXN_CLIENT_VERDICT,
-    rules.TXN_COMPLETES,
-    rules.LSO_BOUNDS,
-    rules.LSO_DECIDED_BELOW,
-    rules.LSO_MONOTONE,
-    rules.LSO_READ_COMMITTED,
-    rules.LSO_ABORTED_INDEX,
-    rules.OFFSETS_ATOMIC,
-    rules.OFFSETS_GENERATION_FENCE,
-    rules.OFFSETS_STABLE_FETCH,
-    rules.REPL_HW_BOUNDS,
-    rules.REPL_COMMITTED_SURVIVES,
-    rules.REPL_PREFIX_AGREEMENT,
-)
-"""The rules with a theorem about a system, or with facts of the decision for all inputs."""
-
 
 SEARCHES: Final = (
     idempotence_searches.searched(),
@@ -149,6 +110,12 @@ SEARCHES: Final = (
 def proofs(requested: Iterable[Rule] = tuple(rules.RULES.values())) -> Proofs:
     """Prove the decision's facts for all inputs, and by induction every system with a theorem of these rules."""
     return attempted(requested).proofs
+
+
+PROVED_HERE: Final = tuple(
+    rule for rule in rules.RULES.values() if f"{__name__}.{proofs.__name__}" in checks().get((rule.id, Layer.PROOF), ())
+)
+"""The rules with a theorem about a system, or with facts of the decision for all inputs: those of the marks."""
 
 
 @dataclass(frozen=True, slots=True)

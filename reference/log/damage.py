@@ -19,7 +19,7 @@ class RepairKind(StrEnum):
     NO_STATE = "no producer state"  # no producer state is left: duplicates will not be recognised
 
 
-class Repair(NamedTuple):
+class FileRepair(NamedTuple):
     """One finding of recovery, with the file's name."""
 
     kind: RepairKind

@@ -6,7 +6,7 @@ from pathlib import Path
 from reference.log.batch import RecordBatch
 from reference.log.clean_log import Cleaning, clean_log
 from reference.log.config import DEFAULT, LogConfig
-from reference.log.damage import Repair
+from reference.log.damage import FileRepair
 from reference.log.disk_log import DiskLog
 from reference.log.partition import Partition
 from reference.log.partition_log import PartitionLog
@@ -92,7 +92,7 @@ class DiskPartition(Partition):
         """Open a directory, new or left behind; without a checkpointed high watermark it is the log end if alone."""
         super().__init__(profile, leads=leads, alone=alone, expiration_ms=expiration_ms)
         self._config = config
-        self.repairs: tuple[Repair, ...] = ()
+        self.repairs: tuple[FileRepair, ...] = ()
         self._open(directory, now, clean, log_start, recovery_point)
         known = self.disk.log_end if alone and high_watermark is None else high_watermark or 0
         self.advance_high_watermark(max(known, self.disk.log_start))

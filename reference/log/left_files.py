@@ -3,12 +3,12 @@
 from pathlib import Path
 
 from reference.log import file_names
-from reference.log.damage import Repair, RepairKind
+from reference.log.damage import FileRepair, RepairKind
 from reference.log.reader import Placed
 from reference.log.scan import scan
 
 
-def tidy(directory: Path) -> list[Repair]:
+def tidy(directory: Path) -> list[FileRepair]:
     """End what was begun; what is left are segments, their indexes, snapshots and checkpoints."""
     repairs = [*_remove_unfinished(directory), *_finish_swaps(directory), *_remove_orphans(directory)]
     for path in directory.glob("*.tmp"):
@@ -16,15 +16,15 @@ def tidy(directory: Path) -> list[Repair]:
     return repairs
 
 
-def _remove_unfinished(directory: Path) -> list[Repair]:
+def _remove_unfinished(directory: Path) -> list[FileRepair]:
     """Deletions that had begun are ended; a cleaning that had not is dropped."""
     paths = sorted(path for path in directory.iterdir() if path.suffix in (file_names.DELETED, file_names.CLEANED))
     for path in paths:
         path.unlink()
-    return [Repair(RepairKind.REMOVED_TEMPORARY, path.name) for path in paths]
+    return [FileRepair(RepairKind.REMOVED_TEMPORARY, path.name) for path in paths]
 
 
-def _finish_swaps(directory: Path) -> list[Repair]:
+def _finish_swaps(directory: Path) -> list[FileRepair]:
     """A cleaned segment was complete when it was named a swap: the segments that it covers go."""
     repairs = []
     for swap in sorted(directory.glob(f"*{file_names.LOG}{file_names.SWAP}")):
@@ -34,7 +34,7 @@ def _finish_swaps(directory: Path) -> list[Repair]:
             if base <= offset < end:
                 for suffix in file_names.SEGMENT_FILES:
                     file_names.path_of(directory, offset, suffix).unlink(missing_ok=True)
-        repairs.append(Repair(RepairKind.FINISHED_SWAP, swap.name, f"offsets {base} to {end - 1}"))
+        repairs.append(FileRepair(RepairKind.FINISHED_SWAP, swap.name, f"offsets {base} to {end - 1}"))
     for swap in sorted(directory.glob(f"*{file_names.SWAP}")):
         swap.replace(swap.with_suffix(""))
     return repairs
@@ -48,7 +48,7 @@ def _end_of(swap: Path, base: int) -> int:
     return max(ends, default=base + 1)
 
 
-def _remove_orphans(directory: Path) -> list[Repair]:
+def _remove_orphans(directory: Path) -> list[FileRepair]:
     segments = file_names.files_of(directory, file_names.LOG)
     orphans = [
         path
@@ -58,4 +58,4 @@ def _remove_orphans(directory: Path) -> list[Repair]:
     ]
     for path in orphans:
         path.unlink()
-    return [Repair(RepairKind.REMOVED_ORPHAN, path.name) for path in orphans]
+    return [FileRepair(RepairKind.REMOVED_ORPHAN, path.name) for path in orphans]

@@ -15,7 +15,7 @@ from reference.log import checkpoint_file, file_names, offset_index, time_index,
 from reference.log.batch import RecordBatch
 from reference.log.checkpoint_file import LeaderEpochs
 from reference.log.config import DEFAULT, LogConfig
-from reference.log.damage import DamagedFile, Repair, RepairKind
+from reference.log.damage import DamagedFile, FileRepair, RepairKind
 from reference.log.disk_log import DiskLog
 from reference.log.left_files import tidy
 from reference.log.producer_state import PRODUCER_EXPIRATION_MS, ProducerState
@@ -46,7 +46,7 @@ class Recovered:
 
     log: DiskLog
     state: ProducerState
-    repairs: tuple[Repair, ...]
+    repairs: tuple[FileRepair, ...]
     replayed: int
 
 
@@ -143,7 +143,7 @@ class _Recovery:
             return decode(path.read_bytes())
         except (DamagedFile, FileNotFoundError) as damage:
             detail = damage.strerror if isinstance(damage, OSError) else str(damage)
-            self.repairs.append(Repair(RepairKind.REBUILT_INDEX, path.name, str(detail)))
+            self.repairs.append(FileRepair(RepairKind.REBUILT_INDEX, path.name, str(detail)))
             return None
 
     def read_tail(self, segment: Segment, limit: int) -> bool:
@@ -157,14 +157,14 @@ class _Recovery:
                 or found.batch.last_offset < segment.base_offset + last.relative_offset
             ):
                 detail = f"{last} does not fit what is at {found.position}"
-                self.repairs.append(Repair(RepairKind.REBUILT_INDEX, name, detail))
+                self.repairs.append(FileRepair(RepairKind.REBUILT_INDEX, name, detail))
                 return False
             segment.index.raise_latest(found.batch.last_offset, found.batch.max_timestamp)
             segment.next_offset = Offset(found.batch.last_offset + 1)
             if segment.first_timestamp is None:
                 segment.first_timestamp = found.batch.max_timestamp
         if last.position >= max(segment.size, 1):
-            self.repairs.append(Repair(RepairKind.REBUILT_INDEX, name, f"{last} is beyond {segment.size} bytes"))
+            self.repairs.append(FileRepair(RepairKind.REBUILT_INDEX, name, f"{last} is beyond {segment.size} bytes"))
             return False
         return True
 
@@ -184,7 +184,7 @@ class _Recovery:
         cut = segment.cut(end)
         if cut:
             detail = f"{cut} bytes at {end}: {checked.damage}"
-            self.repairs.append(Repair(RepairKind.CUT_SEGMENT, segment.path(file_names.LOG).name, detail))
+            self.repairs.append(FileRepair(RepairKind.CUT_SEGMENT, segment.path(file_names.LOG).name, detail))
         if segment.size:
             self.loader.take(segment.next_offset)
         segment.seal()
@@ -193,7 +193,7 @@ class _Recovery:
     def remove_all(self, segments: list[Segment], why: str) -> None:
         """Remove segments with their files."""
         for segment in segments:
-            self.repairs.append(Repair(RepairKind.REMOVED_SEGMENT, segment.path(file_names.LOG).name, why))
+            self.repairs.append(FileRepair(RepairKind.REMOVED_SEGMENT, segment.path(file_names.LOG).name, why))
             segment.delete()
             self.loader.snapshots.delete(segment.base_offset)
         segments.clear()
@@ -206,7 +206,7 @@ class _Recovery:
         try:
             entries = checkpoint_file.decode_epochs(path.read_bytes()) if path.exists() else None
         except DamagedFile as damage:
-            self.repairs.append(Repair(RepairKind.REBUILT_EPOCHS, path.name, str(damage)))
+            self.repairs.append(FileRepair(RepairKind.REBUILT_EPOCHS, path.name, str(damage)))
             entries = None
         return LeaderEpochs(self.directory, entries or ())
 
@@ -227,7 +227,7 @@ class _Recovery:
     def warn(self, log: DiskLog, lost: bool, why: str) -> None:
         """Say that nothing is known of producers where something may have been."""
         if lost:
-            self.repairs.append(Repair(RepairKind.NO_STATE, log.directory.name, why))
+            self.repairs.append(FileRepair(RepairKind.NO_STATE, log.directory.name, why))
 
 
 class _Check:

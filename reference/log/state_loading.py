@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from reference.log.damage import DamagedFile, Repair, RepairKind
+from reference.log.damage import DamagedFile, FileRepair, RepairKind
 from reference.log.producer_state import ProducerState
 from reference.log.reader import Placed
 from reference.log.segment import Segment
@@ -31,7 +31,7 @@ class StateLoader:
         self.reached = Offset(0)
         self.snapshot_offset = Offset(0)
         self.replayed = 0
-        self.repairs: list[Repair] = []
+        self.repairs: list[FileRepair] = []
 
     def start(self, log_start: Offset, offset: int) -> None:
         """Begin from the newest snapshot above the log start and not beyond `offset`, else from the log start."""
@@ -47,7 +47,7 @@ class StateLoader:
             producers = self.snapshots.read(offset)
         except DamagedFile as damage:
             self.snapshots.delete(offset)
-            self.repairs.append(Repair(RepairKind.REMOVED_SNAPSHOT, self.snapshots.path(offset).name, str(damage)))
+            self.repairs.append(FileRepair(RepairKind.REMOVED_SNAPSHOT, self.snapshots.path(offset).name, str(damage)))
             return False
         self.state.restore(producers, self.now)
         self.reached = self.snapshot_offset = offset

@@ -186,7 +186,11 @@ BEFORE: Final = _prefixed("before_", STATE)
 AFTER: Final = _prefixed("after_", STATE)
 
 HISTORY: Final = (
-    *_texts(writer="the client that made the records of the batch, from their own values"),
+    *_texts(
+        writer="the client that made the records of the batch, from their own values",
+        operation="what a client history calls the operation, as `:txn`",
+        value="value of a record, as a client history has it",
+    ),
     *_integers(
         first_record="number of the batch's first record among all that its writer made",
         aborted_count="aborted transactions that the answer to a fetch lists; of one of them, how many follow it in "

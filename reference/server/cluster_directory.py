@@ -19,7 +19,7 @@ from reference.broker.transaction_metadata import TopicPartition
 from reference.log.broker_directory import BrokerDirectory, DirectoryOwner, UnusableDirectory, id_of
 from reference.log.checkpoint_file import replace_file
 from reference.log.config import LogConfig
-from reference.log.damage import Repair
+from reference.log.damage import FileRepair
 from reference.log.disk_partition import DiskPartition
 from reference.log.partition import Partition
 from reference.replication.replicated import ReplicatedPartition
@@ -236,7 +236,7 @@ class ClusterDirectory(Storage):
 
     # --- checkpoints and the end ------------------------------------------------------------------------------
 
-    def repairs(self) -> list[tuple[Path, Repair]]:
+    def repairs(self) -> list[tuple[Path, FileRepair]]:
         """What recovery had to do, by the folder of the partition."""
         opened = (each for node in self.nodes for each in node.partitions.values())
         return [(each.disk.directory, repair) for each in opened for repair in each.repairs]

@@ -9,6 +9,7 @@ from operator import itemgetter
 from struct import Struct
 from typing import Any, Final, TypeAlias, TypeVar
 
+from spec.engines.derived_cells import DerivedCells, StateReading
 from spec.engines.finite import Finite, derived
 from spec.systems.language import Function, Rewritten, State, System, Updated, Variable
 
@@ -67,21 +68,6 @@ class Values:
         return self._numbers[key]
 
 
-class StateReading:
-    """The numbers of one state, and what was read of them; reused for the next state, where the first is not kept.
-
-    Attributes:
-        numbers: by place.
-        read: places, in the order in which they were read first, with their numbers.
-    """
-
-    __slots__ = ("numbers", "read")
-
-    def __init__(self) -> None:
-        self.numbers: Sequence[int] = ()
-        self.read: dict[int, int] = {}
-
-
 class CellTable:
     """A function of a state, as some of its cells; outside the instance it has its initial value."""
 
@@ -135,6 +121,7 @@ class StateLayout:
         self._derived = derived(system, finite)
         self._reading = StateReading()
         self._tables = self._made(self._reading)
+        self._remembered = DerivedCells(system, finite, self._tables, self._reading).functions()
 
     def initial(self, system: System) -> Cells:
         """The cells at the start."""
@@ -158,7 +145,7 @@ class StateLayout:
         """A state until the next one is asked for, and what is read of it."""
         self._reading.numbers = self.numbers(bits)
         self._reading.read = {}
-        return State(self._tables, self._derived), self._reading
+        return State(self._tables, self._remembered), self._reading
 
     def numbers(self, bits: Bits) -> Sequence[int]:
         """What is in each place."""

@@ -62,14 +62,20 @@ def instance_of(system: System, sizes: Mapping[str, int]) -> Finite:
 
 def derived(system: System, finite: Finite) -> Mapping[str, Callable[[State], Function]]:
     """The derived functions of every state of an instance, worked out over all of its points."""
+    return {name: partial(_known, value) for name, value in derived_values(system, finite).items()}
+
+
+def derived_values(system: System, finite: Finite) -> Mapping[str, Callable[..., Term]]:
+    """The same from a state and arguments, worked out each time."""
     return {least.name: partial(_least, least, tuple(finite.points(least.among))) for least in system.derived}
 
 
-def _least(least: Least, points: tuple[tuple[int, ...], ...], state: State) -> Function:
-    def value(*at: Term) -> Term:
-        return reduce(smaller, (least.value(state, *at, *point) for point in points))
+def _least(least: Least, points: tuple[tuple[int, ...], ...], state: State, *at: Term) -> Term:
+    return reduce(smaller, (least.value(state, *at, *point) for point in points))
 
-    return _remembered(value)
+
+def _known(value: Callable[..., Term], state: State) -> Function:
+    return _remembered(partial(value, state))
 
 
 def _remembered(function: Function) -> Function:

@@ -11,6 +11,7 @@ from typing import Final, TypeAlias
 from model_tests.audit.recorded import CLUSTER, DEFECTS, KAFKA_3_9, KAFKA_4_0, defects, journal, unpacked
 from model_tests.audit.run import run
 from model_tests.mutants.decisions.call_sites import JudgedCall
+from model_tests.mutants.decisions.client_cases import client_places
 from model_tests.mutants.decisions.joined_cases import joined_places
 from model_tests.mutants.decisions.written_logs import of_deleted_offsets, of_no_client
 from spec import rules
@@ -28,10 +29,10 @@ Reported: TypeAlias = frozenset[tuple[object, ...]]
 
 
 def audited() -> Iterator[JudgedCall]:
-    """Joined evidence, then logs, the small ones first; recordings with their client histories."""
+    """Client histories and joined evidence, then logs, the small ones first; recordings with their histories."""
     cases = (f"{DEFECTS}/{case.case}" for case in defects(_logs()))
     logs = (JudgedCall(f"audit of {name}", AuditedLog(name)) for name in chain((DELETED, OF_NO_CLIENT), cases, AUDITED))
-    return chain(joined_places(), logs)
+    return chain(client_places(), joined_places(), logs)
 
 
 class AuditedLog:

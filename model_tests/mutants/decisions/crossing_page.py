@@ -91,6 +91,7 @@ FEW: Final[Mapping[str, str]] = MappingProxyType(
         "completing.is_given_up": "its sender alone knows that a marker is sent no more: sent again it is refused",
         "coordinator.look_up": "all but the proofs look tables up by numbers; the mutants look up terms otherwise",
         "finding.hash_of": "only the audit asks where a name belongs; the solver is asked about hashes, not names",
+        "judge_clients": "only histories that clients wrote are judged by it",
         "judge_join": "only the audit joins the logs of partitions with their coordinator's",
         "judge_orphans": "only the audit joins the logs of partitions with their coordinator's",
         "judge_overdue": "only the audit asks until when a log goes on",

@@ -17,7 +17,7 @@ from spec.versions import Profile
 NO_DECISIONS: Final = "guards"
 """The module in which nothing is decided: guards are put in order there."""
 
-OF_LOGS: Final = ("judge_join", "judge_orphans", "judge_overdue")
+OF_LOGS: Final = ("judge_clients", "judge_join", "judge_orphans", "judge_overdue")
 """The modules of judgements that decide over records of logs; the others compare a step with a decision."""
 
 NAMES_ONLY: Final = frozenset(

@@ -12,11 +12,12 @@ from model_tests.machines.part import COMPARED
 from model_tests.machines.rule_counts import Ledger
 from model_tests.mutants.defects.planted import Planted, defect
 from model_tests.verify.results import PlantedDefect
-from reference.broker import marker_channel, transaction_timeouts
+from reference.broker import marker_channel, transaction_coordinator, transaction_metadata, transaction_timeouts
 from reference.broker.group_offsets import GroupOffsets, RecordedOffset
 from reference.broker.group_record import OffsetKey
 from reference.broker.marker_channel import MEANING, MarkerVerdict
 from reference.broker.transaction_metadata import TransactionEntry as Remembered
+from reference.broker.transaction_metadata import TransactionMetadata
 from reference.log.producer_entry import ProducerEntry, VerificationEntry
 from reference.log.producer_state import ProducerState
 from reference.replication import elections
@@ -37,6 +38,9 @@ from spec.vocabulary import Epoch, Offset, ProducerId, Timestamp, TransactionSta
 from spec.vocabulary import Sequence as SequenceNumber
 
 _complete = GroupOffsets.complete
+_fence_epoch = transaction_metadata.fence_epoch
+_incremented = transaction_metadata._incremented
+_rotate = transaction_metadata.rotate_producer_id
 _asked = verification.started
 _is_other = ids.is_other
 _is_timed_out = completing.is_timed_out
@@ -52,6 +56,30 @@ def keep_the_lowest(entry: VerificationEntry, base_sequence: SequenceNumber, epo
     if epoch < entry.epoch:
         return entry
     return replace(entry, lowest_sequence=min(entry.lowest_sequence, base_sequence), epoch=epoch)
+
+
+def fence_and_remember(metadata: TransactionMetadata, bump: bool, profile: Profile) -> TransactionMetadata:
+    """The fenced epoch may be expected by who repeats a request."""
+    return _fence_epoch(metadata, bump, profile)._replace(last_epoch=metadata.epoch)
+
+
+def repeat_the_last(metadata: TransactionMetadata, expected: Epoch | None) -> tuple[Epoch, Epoch]:
+    """Who repeats a request gets the epoch before the present one again."""
+    epoch, last = _incremented(metadata, expected)
+    return (last, last) if epoch == metadata.epoch else (epoch, last)
+
+
+def rotate_and_keep(
+    metadata: TransactionMetadata, producer_id: ProducerId, timeout_ms: int, recall: bool, now: Timestamp
+) -> TransactionMetadata:
+    """With a new producer id, the epoch before the last one is the one that may be expected."""
+    rotated = _rotate(metadata, producer_id, timeout_ms, recall, now)
+    return rotated._replace(last_epoch=metadata.last_epoch) if recall else rotated
+
+
+def first_pending(offsets: GroupOffsets, key: OffsetKey) -> bool:
+    """An offset is unstable if the first producer that has any pending has it so."""
+    return any(key in waiting for waiting in tuple(offsets.pending.values())[:1])
 
 
 def one_pending_alone(offsets: GroupOffsets, producer_id: ProducerId, committed: bool) -> None:
@@ -180,6 +208,30 @@ OF_SMALL_INPUTS: Final[tuple[Planted, ...]] = (
         ProducerState,
         "on_high_watermark",
         replicated_at_the_watermark,
+    ),
+    defect(
+        "a fence leaves the epoch before it to be expected",
+        rules.FENCE_ZOMBIE_CANNOT_COMMIT,
+        transaction_metadata,
+        "fence_epoch",
+        fence_and_remember,
+    ),
+    defect(
+        "a repeated request gets the epoch before",
+        rules.IDS_IDENTITY_NEVER_REPEATS,
+        transaction_metadata,
+        "_incremented",
+        repeat_the_last,
+    ),
+    defect(
+        "a new producer id keeps the epoch before the last",
+        rules.IDS_IDENTITY_NEVER_REPEATS,
+        transaction_coordinator,
+        "rotate_producer_id",
+        rotate_and_keep,
+    ),
+    defect(
+        "a stable fetch looks at one producer", rules.OFFSETS_STABLE_FETCH, GroupOffsets, "is_unstable", first_pending
     ),
     defect("specification: the latest client bumps", _JOINS, verification, "started", latest_client_bumps),
     defect(

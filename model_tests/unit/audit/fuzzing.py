@@ -1,4 +1,4 @@
-"""Directories that nobody wrote: bytes, files and names of small ones changed by a seed, many audits in one process."""
+"""Directories and segments that nobody wrote: small ones changed by a seed, many audits in one process."""
 
 import shutil
 from collections.abc import Sequence
@@ -62,6 +62,24 @@ def spoiled(folder: Path, random: Random) -> None:
                 path.write_bytes(random.choice([each for each in files if each.exists()]).read_bytes())
             case _:
                 path.write_bytes(changed(path.read_bytes(), random))
+
+
+def fuzz_segments(whole: Sequence[Path], scratch: Path, seeds: range) -> int:
+    """Audit for each seed a changed segment alone, under the name of its partition; of how many something was said."""
+    segments = [
+        (path.parent.name, path.name, path.read_bytes()) for each in whole for path in sorted(each.rglob("*.log"))
+    ]
+    output = 0
+    for seed in seeds:
+        random = Random(seed)
+        folder, name, content = random.choice(segments)
+        path = scratch / folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(changed(content, random))
+        report = run([path], crc=bool(seed % 3), deep=seed % 7 == 0)
+        output += bool(report.batches or report.damage or report.exit_code == NOTHING_JUDGED)
+        path.unlink()
+    return output
 
 
 def fuzz_directories(whole: Sequence[Path], scratch: Path, seeds: range) -> int:

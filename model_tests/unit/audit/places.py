@@ -8,6 +8,7 @@ from typing import TypeAlias
 from model_tests.audit.findings import Finding
 from model_tests.audit.run import run
 from model_tests.histories.severity import Severity
+from model_tests.unit.audit.stories import full_text
 from model_tests.unit.audit.written_cluster import Name, WrittenCluster
 from reference.log.batch import RecordBatch
 
@@ -65,7 +66,7 @@ def at_each_place(row: EachPlace, directory: Path) -> dict[int, list[Finding]]:
             assert finding.offset == place or not row.at_its_place, (place, finding)
             assert row.holds(batch, finding), (place, finding)
     assert sum(len(sure(findings)) for findings in found.values()) >= row.sure
-    texts = [finding.message for findings in found.values() for finding in findings]
+    texts = [full_text(finding) for findings in found.values() for finding in findings]
     for words, least in row.output.items():
         assert sum(words in text for text in texts) >= least, (words, texts)
     return found

@@ -7,6 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
+from model_tests.audit.findings import Finding
 from model_tests.audit.report import AuditReport
 from model_tests.audit.run import run
 from model_tests.common.reports import HOLDS, VIOLATED
@@ -34,11 +35,13 @@ class AuditCase:
         name: what is the matter with the logs.
         story: the logs, in the language of `StoryWriter`; empty where they are a recording's.
         findings: one text for each, as `described` writes them.
-        says: words of the findings' messages.
+        says: words of the findings' messages, and of those of their consequences.
         not_said: words that no message has.
         remedy: words of the findings' remedies.
         damage: words of the path and message of each damage, in order.
             Here and below, " ... " is between words of one line.
+        explains: words of the message of a cause, a finding or damage, with the rules of what it has caused: all of
+            them, or with "..." at the end at least these; None where the case is not about that.
         counts: the transactions by status, as "committed=1 open=1"; empty where the case is not about them.
         missing: how often the join misses which evidence, as "2 x why"; None where the case is not about that.
         held: words of the line of each partition that is held back; None where the case is not about that.
@@ -61,6 +64,7 @@ class AuditCase:
     not_said: tuple[str, ...] = ()
     remedy: tuple[str, ...] = ()
     damage: tuple[str, ...] = ()
+    explains: Mapping[str, tuple[str, ...]] | None = None
     counts: str = ""
     missing: tuple[str, ...] | None = None
     held: tuple[str, ...] | None = None
@@ -87,7 +91,7 @@ def each_version(*cases: AuditCase) -> tuple[AuditCase, ...]:
 def hold(case: AuditCase, directory: Path, recordings: Path = Path()) -> AuditReport:
     """Write the logs of a case, audit them, and compare what is found with what is expected."""
     report = run([copied(case, recordings, directory) if case.recording else written(case, directory)])
-    messages = [finding.message for _, finding in report.findings]
+    messages = [full_text(finding) for _, finding in report.findings]
     remedies = [finding.remedy for _, finding in report.findings]
     found = [text for text in described(report) if not text.startswith(case.apart)]
     assert sorted(case.findings) == sorted(found), messages
@@ -98,6 +102,8 @@ def hold(case: AuditCase, directory: Path, recordings: Path = Path()) -> AuditRe
     for word in case.remedy:
         assert any(word in remedy for remedy in remedies), (word, remedies)
     _match(case.damage, [f"{bad.path} {bad.message}" for bad in report.damage])
+    if case.explains is not None:
+        _explain(case.explains, report)
     if case.counts:
         assert case.counts == " ".join(f"{name}={count}" for name, count in sorted(report.transactions.counts.items()))
     if case.missing is not None:
@@ -107,6 +113,11 @@ def hold(case: AuditCase, directory: Path, recordings: Path = Path()) -> AuditRe
     violated = bool(case.damage) or any(each.startswith("violation") for each in case.findings)
     assert report.exit_code == (VIOLATED if violated else HOLDS)
     return report
+
+
+def full_text(finding: Finding) -> str:
+    """The message of a finding, and those of what it has caused."""
+    return "; ".join((finding.message, *(one.message for one in finding.consequences)))
 
 
 def hold_but_for_doubts(case: AuditCase, directory: Path) -> None:
@@ -120,6 +131,20 @@ def _match(expected: tuple[str, ...], lines: list[str]) -> None:
     assert len(expected) == len(lines), lines
     for words, line in zip(expected, lines, strict=True):
         assert all(word in line for word in words.split(" ... ")), (words, line)
+
+
+def _explain(expected: Mapping[str, tuple[str, ...]], report: AuditReport) -> None:
+    """Compare what findings and damage have caused with what is expected; each is named by the id of its cause."""
+    causes = {f"finding-{number}": one.message for number, (_, one) in enumerate(report.findings, start=1)}
+    causes |= {f"damage-{number}": bad.message for number, bad in enumerate(report.damage, start=1)}
+    caused: dict[str, set[str]] = {}
+    for _, one, cause in report.consequences:
+        caused.setdefault(causes[cause], set()).add(one.rule.id)
+    assert len(expected) == len(caused), caused
+    for words, rules in expected.items():
+        (own,) = (own for message, own in caused.items() if words in message)
+        assert own >= set(rules) - {"..."}, (words, own)
+        assert "..." in rules or own == set(rules), (words, own)
 
 
 def described(report: AuditReport) -> list[str]:

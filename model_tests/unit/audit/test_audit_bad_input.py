@@ -11,7 +11,7 @@ import pytest
 from model_tests.audit.run import run
 from model_tests.common.reports import VIOLATED
 from model_tests.histories.severity import Severity
-from model_tests.unit.audit.fuzzing import fuzz_directories
+from model_tests.unit.audit.fuzzing import fuzz_directories, fuzz_segments
 from model_tests.unit.audit.written import data, encoded, marker, placed, write_segment
 from model_tests.unit.audit.written_world import run_world, write_world, written_where
 from model_tests.unit.support.bad_input import blamed
@@ -135,6 +135,17 @@ def test_spoiled_directories_never_stop_the_audit(small: list[Path], tmp_path: P
     assert fuzz_directories(small, tmp_path, range(60)) == 60
 
 
+def test_changed_segments_never_stop_the_audit(small: list[Path], tmp_path: Path) -> None:
+    """Segments of clients and coordinators alone: something is said of each."""
+    assert fuzz_segments(small, tmp_path, range(100)) == 100
+
+
+@pytest.mark.slow
+def test_no_segment_of_a_hundred_thousand_stops_the_audit(small: list[Path], tmp_path: Path) -> None:
+    """The same, many times, in one process."""
+    assert fuzz_segments(small, tmp_path, range(100_000)) == 100_000
+
+
 @pytest.mark.slow
 def test_no_directory_of_a_hundred_thousand_stops_the_audit(small: list[Path], tmp_path: Path) -> None:
     """The same, many times."""
@@ -203,6 +214,45 @@ def test_links_and_folders_in_place_of_files_are_named_once(tmp_path: Path, monk
     ]
     assert report.ignored == (str(tmp_path / "notes"),)
     assert (report.batches, report.exit_code) == (2, VIOLATED)
+
+
+@pytest.mark.parametrize("batches", [0, 2])
+def test_a_segment_that_is_given_alone_is_one_that_is_used(tmp_path: Path, batches: int) -> None:
+    """Also one without a batch: it is the log of its partition."""
+    segment = write_segment(tmp_path / "t-0", [data(n) for n in range(batches)])
+
+    (given,) = run([segment]).given
+
+    assert (given.used, given.taken_for) == (True, "the log of t-0")
+
+
+def test_hidden_files_beside_a_log_are_no_damage(tmp_path: Path) -> None:
+    """An archive of another system has a file of its own beside each: `._name`."""
+    segment = write_segment(tmp_path / "t-0", [data(0), data(1)])
+    for path in (segment.with_name(f"._{segment.name}"), segment.with_name(".DS_Store"), tmp_path / "._t-0"):
+        path.write_bytes(b"\0\5\x16\7")
+
+    report = run([tmp_path])
+
+    assert (report.damage, report.batches, len(report.ignored)) == ((), 2, 3)
+
+
+@pytest.mark.parametrize(
+    ("folder", "name", "whose"),
+    [
+        ("version-2", "snapshot.1a", "ZooKeeper"),
+        ("store", "MANIFEST-000004", "RocksDB"),
+        ("t-AbCdEfGhIjKlMnOpQrStUv", f"{0:020}-AbCdEfGhIjKlMnOpQrStUv.log", "tiered storage"),
+    ],
+)
+def test_a_directory_of_another_product_is_named(tmp_path: Path, folder: str, name: str, whose: str) -> None:
+    """By the names of its files; a folder may be called like that of a partition."""
+    (tmp_path / folder).mkdir()
+    (tmp_path / folder / name).write_bytes(bytes(100))
+
+    (bad,) = run([tmp_path]).damage
+
+    assert f"it has files of {whose}" in bad.message
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pytest
 
 from model_tests.audit.controller_log_history import LeaderEpochEntry
 from model_tests.audit.history_judge import TalliedLog, judge_history
-from model_tests.audit.history_log import AttemptTally, RecordFate
+from model_tests.audit.history_log import AttemptTally
 from model_tests.audit.losses import Led, Loss, losses_of, lost_acknowledgements, shown_by_clients
 from model_tests.audit.replica import ReplicaSummary
 from model_tests.audit.transactions_join import Gap, JoinedTransaction, LogIndex
@@ -14,6 +14,7 @@ from model_tests.audit.transactions_summary import AuditedMarker, PartitionTrans
 from model_tests.histories.journal import Acknowledged, ClientJournal, JournalTransaction, ReportedEnd
 from model_tests.histories.severity import Severity
 from model_tests.unit.support.judged_transactions import KNOWN, RUN, WHOLE
+from spec.judging.judge_clients import RecordFate
 from spec.vocabulary import ABSENT
 
 LOSS = Loss(15, 5, "the unclean election of broker 1", elected=1, epoch_end=20)

@@ -33,7 +33,7 @@ def test_a_batch_that_comes_late_is_one_finding(number: int, by: int) -> None:
     (finding,) = reported(batches)
 
     last_of_its_epoch = number == NEXT_EPOCH - 1 and finding.rule.id == "fence.stale_epoch"
-    assert finding.late or last_of_its_epoch or number == 0
+    assert finding.found_at or last_of_its_epoch or number == 0
 
 
 @pytest.mark.parametrize("by", [2, 3, 5])
@@ -81,5 +81,5 @@ def test_where_what_is_missing_comes_goes_with_the_finding() -> None:
     named[NEXT_EPOCH] = named[NEXT_EPOCH]._replace(producer_id=ProducerId(9))
     of_moved, of_named = (audit_batches(log_of(*batches)) for batches in (moved, named))
 
-    assert of_moved.findings[0].late == (8,)
-    assert of_named.findings[0].elsewhere == (2 * NEXT_EPOCH,)
+    assert of_moved.findings[0].found_at == (8,)
+    assert of_named.findings[0].found_at == (2 * NEXT_EPOCH,)

@@ -217,6 +217,7 @@ def coordinator_of_another(own: int, other: int) -> AuditCase:
         f"the log of another cluster: every {own}th is aborted, every {other}th by that",
         "; ".join(turns(own)),
         damage=("the folder is of another cluster",),
+        explains={"no marker is here": ("txn.one_outcome", "...")},
         change=exchanged,
     )
 
@@ -228,6 +229,7 @@ FOREIGN: Final = (
         coordinator_of_another(3, 3),
         name="a coordinator whose clock is wrong by an hour",
         damage=(),
+        explains={},
         counts="aborted=7 committed=13",
     ),
 )

@@ -1,11 +1,21 @@
 """Log directories of a recording with segments lost, emptied or exchanged, or with folders under other names."""
 
+import shutil
+from collections import Counter
 from pathlib import Path
 from typing import Final
 
 import pytest
+from crc32c import crc32c
 
-from model_tests.audit.recorded import KAFKA_3_9
+from model_tests.audit.compaction import condense
+from model_tests.audit.log import surroundings, wanted_of
+from model_tests.audit.lost_segments import lost_segments
+from model_tests.audit.reading import read_part
+from model_tests.audit.recorded import CLUSTER, KAFKA_3_9
+from model_tests.audit.run import run
+from model_tests.audit.transactions_clusters import coordinator_count, coordinator_partition
+from model_tests.logs.kafka_log_folders import list_logs
 from model_tests.unit.audit.directory_edits import (
     Edit,
     copied_over,
@@ -20,12 +30,17 @@ from model_tests.unit.audit.directory_edits import (
     twin,
     unmarked,
 )
-from model_tests.unit.audit.stories import AuditCase, copied, hold
+from model_tests.unit.audit.stories import AuditCase, copied, described, hold
 from model_tests.unit.audit.written import data, write_segment
+from model_tests.unit.audit.written_cluster import WrittenCluster
+from model_tests.unit.support.bad_input import blamed
 from model_tests.unit.support.divided_logs import Divided
-from reference.log.batch import RecordBatch
+from model_tests.unit.support.misplaced_findings import spans_of
+from reference.log.batch import CONTROL, RecordBatch
+from spec.versions import NEWEST
 from spec.vocabulary import Epoch, ProducerId
 
+NAMES: Final = tuple(f"tx-{number}" for number in range(12))
 COORDINATORS: Final = "__transaction_state-*"
 CHECKPOINTS: Final = "*-checkpoint"
 CLEANER: Final = "cleaner-offset-checkpoint"
@@ -130,6 +145,7 @@ COPIED: Final = (
         AuditCase(
             f"segment {number} of {own} is that of {other}",
             damage=damage,
+            explains={f"its batches are those of {other}": ("seq.successor", "...")},
             recording=KAFKA_3_9,
             parts=(own, other, COORDINATORS),
             edit=copied_over(own, other, number),
@@ -164,10 +180,24 @@ COPIED: Final = (
 )
 
 
-def topics(name: str, edit: Edit, *damage: str, counts: str = "aborted=323 committed=789 open=1") -> AuditCase:
-    """Two topics of three partitions, and their coordinators' logs."""
-    parts = ("orders-*", "payments-*", COORDINATORS, "replication-offset-checkpoint")
-    return AuditCase(name, damage=damage, counts=counts, recording=KAFKA_3_9, parts=parts, apart="undecided", edit=edit)
+def topics(
+    name: str,
+    edit: Edit,
+    *damage: str,
+    explained: int = 0,
+    counts: str = "aborted=323 committed=789 open=1",
+) -> AuditCase:
+    """Two topics of three partitions, and their coordinators' logs; so many of the damages explain violations."""
+    return AuditCase(
+        name,
+        damage=damage,
+        explains=dict.fromkeys(damage[:explained], ("...",)),
+        counts=counts,
+        recording=KAFKA_3_9,
+        parts=("orders-*", "payments-*", COORDINATORS, "replication-offset-checkpoint"),
+        apart="undecided",
+        edit=edit,
+    )
 
 
 FOLDERS: Final = (
@@ -184,6 +214,7 @@ FOLDERS: Final = (
             f"{left} and {right} have changed names",
             exchanged(left, right),
             *(f"its transactions are those of partition {name[-1]} of {name[:-2]}" for name in (right, left)),
+            explained=2,
         )
         for left, right in (("orders-0", "orders-1"), ("payments-0", "payments-2"))
     ),
@@ -191,6 +222,7 @@ FOLDERS: Final = (
         "three folders of one topic have changed names",
         renamed(*((f"payments-{old}", f"payments-{new}") for old, new in ("0x", "10", "21", "x2"))),
         *(f"its transactions are those of partition {number} of payments" for number in (1, 2, 0)),
+        explained=3,
     ),
     topics(
         "coordinators' folders have changed names",
@@ -236,3 +268,115 @@ def test_it_is_the_same_in_parts(recordings: Path, tmp_path: Path, case: AuditCa
     assert verdict.findings == ()
     for words in case.damage:
         assert any(words in bad.message for bad in damage), damage
+
+
+def gaps(messages: list[str]) -> list[str]:
+    """The offsets that messages say are missing."""
+    return [message.split(" is missing")[0].split()[-1] for message in messages if "is missing" in message]
+
+
+def test_a_segment_that_was_not_given_is_not_missing(recordings: Path) -> None:
+    """One file of a partition can be audited alone."""
+    report = run([segments(recordings / KAFKA_3_9 / "crash-0")[2]])
+
+    assert [bad.message for bad in report.damage if "missing" in bad.message] == []
+
+
+def test_a_replica_without_a_segment_has_no_other_history(recordings: Path, tmp_path: Path) -> None:
+    """Its damage shows what it lacks; the other replicas have it, and agree with all that is left."""
+    nodes = [path for path in (recordings / CLUSTER).iterdir() if (path / "orders-0").exists()]
+    for node in nodes:
+        shutil.copytree(node / "orders-0", tmp_path / node.name / "orders-0")
+        for file in (*node.glob("*-checkpoint"), node / "meta.properties"):
+            shutil.copy(file, tmp_path / node.name)
+    removed("orders-0", 2)(tmp_path / nodes[0].name)
+
+    report = run([tmp_path])
+
+    assert len(nodes) == 3
+    assert gaps([bad.message for bad in report.damage]) == ["3263..4911"]
+    assert blamed(report) == []
+
+
+def test_the_batch_before_a_gap_is_kept_where_nothing_else_needs_it(tmp_path: Path) -> None:
+    """Data of no producer, and no snapshot: of such a log hardly anything else is kept."""
+    two_segments(tmp_path)
+    (tmp_path / "cleaner-offset-checkpoint").write_text("0\n0\n")
+    (log,) = list_logs([str(tmp_path)]).logs
+    around = surroundings(log)
+    wanted = wanted_of(log, around, NEWEST)
+
+    left = condense(read_part(log, wanted).log, wanted)
+
+    assert len(left.rows) < 10
+    assert gaps([one.message for one in lost_segments(log, left, around)]) == ["10..14"]
+
+
+def without_markers(folder: Path, count: int) -> None:
+    """Some markers in the middle of a partition are data without a producer; its indexes were not copied."""
+    for index in folder.glob("*index"):
+        index.unlink()
+    (segment,) = list(folder.glob("*.log"))[:1]
+    content = bytearray(segment.read_bytes())
+    places = [place for place in spans_of(content) if content[place[0] + 22] & CONTROL]
+    for start, end in places[len(places) // 2 :][: 2 * count : 2]:
+        content[start + 21 : start + 23] = bytes(2)
+        content[start + 43 : start + 57] = b"\xff" * 14
+        content[start + 17 : start + 21] = crc32c(bytes(content[start + 21 : end])).to_bytes(4, "big")
+    segment.write_bytes(content)
+
+
+def test_what_two_folders_lack_does_not_make_them_each_others(recordings: Path, tmp_path: Path) -> None:
+    """Markers are gone from both; under each other's names more would be broken."""
+    directory = copied(topics("markers are gone", edits()), recordings, tmp_path)
+    for name in ("orders-0", "orders-1"):
+        without_markers(directory / name, 3)
+
+    report = run([directory])
+
+    broken = [
+        f"{log.topic}-{log.partition} {one.rule.id}" for log, one in report.findings if one.severity == "violation"
+    ]
+    lacking = Counter(name for name in broken if name.endswith("txn.marker_once"))
+    assert sorted(lacking) == ["orders-0 txn.marker_once", "orders-1 txn.marker_once"]
+    assert min(lacking.values()) >= 2
+    assert report.damage == ()
+
+
+def here(count: int, given: tuple[int, ...]) -> list[tuple[int, list[str]]]:
+    """The ids of some partitions of so many."""
+    own = [(number, [name for name in NAMES if coordinator_partition(name, count) == number]) for number in given]
+    return [(number, names) for number, names in own if names]
+
+
+def test_the_number_of_coordinators_is_asked_only_where_ids_are_out_of_place() -> None:
+    """Where some number explains all, nothing is said; nor where there are too few ids, or they are mixed."""
+    (zero, one, *others) = here(4, (0, 1, 2, 3))
+
+    assert coordinator_count([zero, one, *others]) == 0
+    assert coordinator_count(here(50, tuple(range(50)))) == 0
+    assert coordinator_count([]) == 0
+    assert coordinator_count([(zero[0], one[1]), (one[0], zero[1]), *others]) == 4
+    assert coordinator_count([(zero[0], one[1][:2]), (one[0], zero[1][:2])]) == 0
+    assert coordinator_count([(zero[0], [*one[1], zero[1][0]]), (one[0], zero[1]), *others]) == 0
+
+
+@pytest.mark.parametrize("exchanged_in", [("left",), ("left", "right")])
+def test_folders_are_exchanged_in_one_directory_or_in_all(tmp_path: Path, exchanged_in: tuple[str, ...]) -> None:
+    """Where they are in all, the other replicas of the same name do not contradict it."""
+    cluster = WrittenCluster(2)
+    cluster.init("tx", 7)
+    for number in (0, 1, 0, 0, 1, 1, 0, 1):
+        cluster.transaction("tx", [("t", number), ("u", 0)])
+    for name in ("left", "right"):
+        cluster.write(tmp_path / name)
+    for name in exchanged_in:
+        exchanged("t-0", "t-1")(tmp_path / name)
+
+    report = run([tmp_path / "left", tmp_path / "right"])
+
+    assert described(report) == []
+    assert sorted(bad.path for bad in report.damage) == sorted(
+        str(tmp_path / name / folder) for name in exchanged_in for folder in ("t-0", "t-1")
+    )
+    assert {one.rule.id for _, one, _ in report.consequences} >= {"txn.marker_once"}

@@ -8,6 +8,7 @@ from typing import Final
 import pytest
 
 from model_tests.audit.findings import Finding
+from model_tests.audit.run import run
 from model_tests.histories.severity import Severity
 from model_tests.unit.audit.places import Change, EachPlace, at_each_place
 from model_tests.unit.audit.stories import cluster_of
@@ -43,6 +44,18 @@ def under_key(key: str) -> Change:
         name, value = identified(log[place])
         log[place] = record(key or OTHER_ID[name], value, log[place])
         return True
+
+    return change
+
+
+def of_idle(producer_id: int) -> Change:
+    """The record of the id that has not used its producer id has another one."""
+
+    def change(log: list[RecordBatch], place: int) -> bool:
+        name, value = identified(log[place])
+        if name == "idle":
+            log[place] = record(name, replace(value, producer_id=ProducerId(producer_id)), log[place])
+        return name == "idle"
 
     return change
 
@@ -180,6 +193,17 @@ def rows() -> Iterator[EachPlace]:
             version,
             rule="fence.coordinator_epoch",
         )
+        for producer_id in (7, 8):
+            yield EachPlace(
+                f"a record that gives producer id {producer_id} to an idle id, too",
+                all_known,
+                None,
+                of_idle(producer_id),
+                version,
+                rule="ids.unique",
+                holds=lambda _, finding: bool(finding.remedy) and finding.transactional_id in ("idle", "tx", "other"),
+                output={"brokers take the two for one producer": 1},
+            )
         for where in (A, B):
             yield EachPlace(
                 f"a batch of {where[0]} behind later ones",
@@ -237,3 +261,16 @@ def test_a_marker_of_one_that_has_it_is_one_finding_away_from_its_place(
 
     texts = [one.message for findings in found.values() for one in findings]
     assert sum("stands behind later ones" in text or "stands before earlier ones" in text for text in texts) > 4
+
+
+def test_ids_of_two_coordinators_are_held_against_each_other(tmp_path: Path) -> None:
+    """Each of them claimed a block, and the blocks overlap."""
+    cluster = cluster_of("first: init first 7; first: txn a; second: init second 7; second: txn b")
+    records, cluster.coordinator = cluster.coordinator, cluster.coordinator[:4]
+    cluster.write(tmp_path)
+    WrittenCluster(coordinator=records[4:]).write(tmp_path / "second", closed=False)
+    (tmp_path / "second" / "__transaction_state-0").rename(tmp_path / "__transaction_state-1")
+
+    ((_, finding),) = run([tmp_path]).findings
+
+    assert (finding.rule.id, finding.offset, finding.transactional_id) == ("ids.unique", 0, "second")

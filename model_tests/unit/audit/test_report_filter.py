@@ -105,7 +105,7 @@ def test_what_comes_late_is_shown_in_the_time_in_which_it_comes(tmp_path: Path) 
     report = run([tmp_path])
     (finding,) = shown(report, ListedTransactions())
 
-    assert finding.late == (4,)
+    assert finding.found_at == (4,)
     assert (
         shown(report, ListedTransactions(since_ms=2 * day))
         == shown(report, ListedTransactions(until_ms=2 * day))

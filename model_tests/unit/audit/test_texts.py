@@ -1,8 +1,9 @@
 """Texts as people post them, whatever is around them, and texts that nobody posted."""
 
+import gzip
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from random import Random
 from typing import Final
@@ -11,9 +12,12 @@ import pytest
 
 from model_tests.audit.run import run
 from model_tests.common.reports import NOTHING_JUDGED
+from model_tests.conform.bundled import RECORDINGS
 from model_tests.histories.reading import read_operations
 from model_tests.histories.report import report_on
 from model_tests.logs.texts import restored
+from model_tests.monitor.files import trace_writer
+from model_tests.traces.schema import complete
 from model_tests.unit.audit.pasted import PASTED
 from model_tests.unit.audit.text_cases import (
     CASES,
@@ -120,13 +124,28 @@ def in_json(output: dict[str, str], key: str) -> str:
     return json.dumps({"key": whose, "value": {"version": 0, "data": data}}, separators=(",", ":"))
 
 
+def spaced(printed: Sequence[str]) -> list[str]:
+    """Objects in lines that a program wrote again, with spaces."""
+    return [json.dumps(json.loads(each)) + "\n" for each in printed]
+
+
+def indented(printed: Sequence[str]) -> list[str]:
+    """Objects of several lines each, in one array."""
+    return [json.dumps([json.loads(each) for each in printed], indent=2)]
+
+
 @pytest.mark.parametrize("form", ["kcl", "version", "type"])
-def test_states_of_consumers_are_joined(posted: Path, control: dict[str, str], tmp_path: Path, form: str) -> None:
-    """As `kcl` prints them, and the formatters that print JSON."""
+@pytest.mark.parametrize("written", [list, spaced, indented])
+def test_states_of_consumers_are_joined(
+    posted: Path, control: dict[str, str], tmp_path: Path, form: str, written: Callable[[Sequence[str]], list[str]]
+) -> None:
+    """As `kcl` prints them, and the formatters that print JSON, also where that is written again with spaces."""
+    if form == "kcl":
+        written = list
     output = states(posted)
     printed = [in_kcl(one, 100 + n) if form == "kcl" else in_json(one, form) for n, one in enumerate(output)]
     (tmp_path / "payments.txt").write_text(control["payments.txt"])
-    (tmp_path / "states.txt").write_text("".join(printed))
+    (tmp_path / "states.txt").write_text("".join(written(printed)))
 
     report = run([tmp_path])
 
@@ -185,7 +204,7 @@ def test_offsets_of_groups_are_read_as_decoders_print_them(tmp_path: Path, key: 
 
 
 def test_a_tool_that_stopped_is_damage_at_that_place(control: dict[str, str], tmp_path: Path) -> None:
-    """What comes after is not known, so that nothing is said to hang."""
+    """What comes after is not known, so that nothing is output to hang."""
     stopped = (
         'Exception in thread "main" org.apache.kafka.common.errors.CorruptRecordException: Record size 0\n\tat x.y(Z)\n'
     )
@@ -264,6 +283,44 @@ def test_what_is_missing_in_the_middle_is_named_with_its_place(control: dict[str
     assert missing.path.endswith("payments.txt")
 
 
+@pytest.mark.parametrize("order", ["sorted", "shuffled", "shuffled otherwise"])
+def test_lines_in_another_order_break_no_rule(control: dict[str, str], tmp_path: Path, order: str) -> None:
+    """Records are apart from their batches, and batches from those before: what is not known is output."""
+    for name, text in control.items():
+        lines = sorted(text.splitlines())
+        if order != "sorted":
+            Random(len(order)).shuffle(lines)
+        (tmp_path / {"payments.txt": "payments-0.txt"}.get(name, name)).write_text("\n".join(lines))
+
+    report = run([tmp_path])
+
+    assert report.batches
+    assert report.missing
+    assert found(report) == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("x.zst", b"\x28\xb5\x2f\xfd\0", "unpack it (zstd -d)"),
+        ("x.7z", b"7z\xbc\xaf\x27\x1c\0", "7-Zip: unpack it"),
+        ("x.pdf", b"%PDF-1.7\n%\xe2\0", "PDF"),
+        ("x.png", b"\x89PNG\r\n\x1a\n\0", "picture"),
+        (f"{0:020}.log.gz", gzip.compress(bytes(80)), "packed: unpack them"),
+        ("x.txt", b"| offset: 0 CreateTime: 1 keySize: -1 valueSize: 1 sequence: 0 headerKeys: []\n", "without their"),
+    ],
+)
+def test_what_is_no_listing_is_named(tmp_path: Path, name: str, content: bytes, words: str) -> None:
+    """Archives that are not opened, pictures, packed segments, records without their batches."""
+    (tmp_path / name).write_bytes(content)
+
+    report = run([tmp_path / name])
+
+    (output,) = report.ignored
+    assert words in output
+    assert (report.damage, report.exit_code) == ((), NOTHING_JUDGED)
+
+
 def test_received_may_be_what_the_console_consumer_printed(
     control: dict[str, str], posted: Path, tmp_path: Path
 ) -> None:
@@ -333,6 +390,12 @@ def test_a_table_is_read_however_its_cells_are_apart(tmp_path: Path, between: st
         ("org.apache.kafka.common.errors.ProducerFencedException: x\n", "client", "kafka-dump-log"),
         ('Exception in thread "main" java.nio.file.NoSuchFileException: x\n', "failed", "run it again"),
         ("Dumping /d/t-0/00000000000000000000.log\nLog starting offset: 0\n", "no batch", "(of t-0)"),
+        (
+            '{"profile": "4.3", "transaction_version": 2, "nodes": 3, "time": 0, "topics": {"t": 2}, "faults": ""}\n',
+            "eos serve",
+            "eos replay",
+        ),
+        ('{"time": 1, "recorded": "localhost:9092", "faults": "", "seed": 0}\n', "eos record", "--history"),
         ("ClusterId:  abc\nLeaderId:  1\n", "metadata-quorum", "--deep-iteration"),
     ],
 )
@@ -348,6 +411,30 @@ def test_a_text_of_no_use_is_named_with_what_to_give_instead(
     assert what in output
     assert instead in output
     assert (report.damage, report.exit_code) == ((), NOTHING_JUDGED)
+
+
+@pytest.mark.parametrize("name", ["t.ndjson", "t.ndjson.gz", "t.parquet"])
+def test_a_trace_is_named_with_the_commands_that_judge_it(tmp_path: Path, name: str) -> None:
+    """As eos simulate writes it, alone and in its directory."""
+    with trace_writer(tmp_path / name) as write:
+        write([complete({"trace": 1, "step": 0, "api": "Produce"})])
+
+    for path in (tmp_path / name, tmp_path):
+        report = run([path])
+
+        (output,) = report.ignored
+        assert output.startswith(f"{tmp_path / name}: a trace, ")
+        assert "eos check judges its steps" in output
+        assert (report.damage, report.exit_code) == ((), NOTHING_JUDGED)
+
+
+def test_recorded_sessions_are_named_with_the_command_that_judges_them() -> None:
+    """As eos conform and eos record write them."""
+    recorded = RECORDINGS / "3.9-tv0-P.ndjson.xz"
+
+    (output,) = run([recorded]).ignored
+
+    assert output == f"{recorded}: recorded sessions of a broker: eos conform judges them"
 
 
 def test_a_tombstone_of_an_offset_is_none_of_a_transactional_id(tmp_path: Path) -> None:
@@ -415,7 +502,7 @@ def mangled(random: Random, texts: Sequence[str]) -> bytes:
 
 
 def fuzz(posted: Path, tmp_path: Path, seeds: range, *, audited: bool) -> int:
-    """Read mangled texts; how many of them had anything to be said of."""
+    """Read mangled texts; how many of them had anything to be output of."""
     texts = [
         path.read_text() for path in sorted(posted.rglob("*.txt")) if not path.read_bytes().startswith(b"\xff\xfe")
     ]
@@ -435,7 +522,7 @@ def fuzz(posted: Path, tmp_path: Path, seeds: range, *, audited: bool) -> int:
 
 
 def test_no_text_stops_an_audit_and_none_is_passed_over_silently(posted: Path, tmp_path: Path) -> None:
-    """No error, no hang; something is said of each."""
+    """No error, no hang; something is output of each."""
     assert fuzz(posted, tmp_path, range(150), audited=True) == 150
 
 

@@ -102,6 +102,43 @@ def hung(width: int, indent: str, before: str = "") -> Callable[[str], bytes]:
     return lines(lambda _, line: "\n".join(pieces(line)))
 
 
+def split(width: int, written: Callable[[int, str, bool], str], between: str = "") -> Callable[[str], bytes]:
+    """Rows of a container's log: a line that is longer than so many characters goes on in the next row."""
+
+    def rows(line: str) -> str:
+        pieces = [line[at : at + width] for at in range(0, len(line), width)] or [""]
+        last = len(pieces) - 1
+        return f"\n{between}".join(written(n, piece, n == last) for n, piece in enumerate(pieces))
+
+    return lines(lambda _, line: rows(line))
+
+
+def in_cri(number: int, piece: str, ends: bool) -> str:
+    """A row of Kubernetes."""
+    return f"2024-03-01T12:00:00.{number * 7919 + 1}Z stdout {'F' if ends else 'P'} {piece}"
+
+
+def of_docker(_: int, piece: str, ends: bool) -> str:
+    """A row of Docker's files."""
+    return json.dumps({"log": piece + "\n" * ends, "stream": "stdout", "time": "2024-03-01T12:00:00Z"})
+
+
+def of_collector(_: int, piece: str, ends: bool) -> str:
+    """A row of Kubernetes that a collector wrote again."""
+    return json.dumps({"time": "2024", "stream": "stdout", "logtag": "F" if ends else "P", "log": piece})
+
+
+def of_fluentd(number: int, piece: str, ends: bool) -> str:
+    """A row that Docker hands on to a collector."""
+    parts = {"partial_message": "true", "partial_id": "5f", "partial_last": "true" if ends else "false"}
+    return json.dumps({"container_id": "ab", **(parts if number or not ends else {}), "log": piece})
+
+
+def of_journald(_: int, piece: str, ends: bool) -> str:
+    """A row that Docker writes to the journal of the system."""
+    return json.dumps({"MESSAGE": piece, "_PID": "7", **({} if ends else {"CONTAINER_PARTIAL_MESSAGE": "true"})})
+
+
 AROUND: Final[dict[str, Callable[[str], bytes]]] = {
     "journald": lines(lambda n, line: f"Mar 01 12:00:{n:02} host-1 kafka-dump-log[{1000 + n}]: {line}"),
     "journald as JSON": lines(lambda n, line: json.dumps({"__REALTIME_TIMESTAMP": str(n), "MESSAGE": line, "_PID": 1})),
@@ -152,6 +189,25 @@ AROUND: Final[dict[str, Callable[[str], bytes]]] = {
     "continued with an indent": hung(100, " " * 8),
     "continued below numbers": hung(100, " " * 7, "  12   "),
     "continued below a prefix": hung(120, " " * 8 + "| ", "kafka-0 | "),
+    "split by Kubernetes": split(100, in_cri),
+    "split by Kubernetes where a line is long": split(340, in_cri),
+    "split by Kubernetes, another stream between": split(
+        150, in_cri, "2024-03-01T12:00:00.5Z stderr P WARN x \n2024-03-01T12:00:00.5Z stderr F (y)\n"
+    ),
+    "split by Kubernetes, quoted": lambda text: lines(lambda _, line: f"> {line}")(split(120, in_cri)(text).decode()),
+    "split by Docker": split(100, of_docker),
+    "split by Docker where a line is long": split(340, of_docker),
+    "split by Docker, another stream between": split(
+        150, of_docker, json.dumps({"log": "baseOffset: x\n", "stream": "stderr", "time": "2024"}) + "\n"
+    ),
+    "an array of Docker's rows": lambda text: json.dumps([{"log": f"{line}\n"} for line in text.splitlines()]).encode(),
+    "split by Docker for a collector": split(100, of_fluentd),
+    "split by Docker for a collector where a line is long": split(340, of_fluentd),
+    "split by Kubernetes for a collector": split(100, of_collector),
+    "split by Kubernetes for a collector where a line is long": split(340, of_collector),
+    "line ends of rsyslog": lambda text: ("Mar  1 12:00:00 host kafka: " + "#012".join(text.splitlines())).encode(),
+    "each line twice": lines(lambda _, line: f"{line}\n{line}"),
+    "split by Docker for journald": split(100, of_journald),
     "wrapped at 60 between words": lambda text: "\n".join(
         textwrap.fill(line, 60, break_long_words=False, break_on_hyphens=False) for line in text.splitlines()
     ).encode(),

@@ -100,7 +100,7 @@ def test_every_type_comes_back_as_it_was(codec: TypedCodec[Any], data: st.DataOb
     assert content == codec.encode(again)
 
 
-class Row(NamedTuple):
+class CodecRow(NamedTuple):
     """A record of integers alone."""
 
     first: int
@@ -111,7 +111,7 @@ class Row(NamedTuple):
 class Sample:
     """A field of each form."""
 
-    rows: tuple[Row, ...] = ()
+    rows: tuple[CodecRow, ...] = ()
     members: frozenset[str] = frozenset()
     either: int | str | tuple[int, ...] = 0
     rule: Rule = rules.SEQ_SUCCESSOR
@@ -119,7 +119,7 @@ class Sample:
 
 
 SAMPLE: Final[TypedCodec[Sample]] = TypedCodec("sample", Sample)
-OTHER: Final[TypedCodec[Row]] = TypedCodec("row", Row)
+OTHER: Final[TypedCodec[CodecRow]] = TypedCodec("row", CodecRow)
 
 
 def test_equal_sets_are_equal_bytes() -> None:
@@ -132,9 +132,9 @@ def test_equal_sets_are_equal_bytes() -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        Sample(rows=(Row(1, 2**63),)),
-        Sample(rows=(Row(1, 0.5),)),  # type: ignore[arg-type]
-        Sample(rows=[Row(1, 2)]),  # type: ignore[arg-type]
+        Sample(rows=(CodecRow(1, 2**63),)),
+        Sample(rows=(CodecRow(1, 0.5),)),  # type: ignore[arg-type]
+        Sample(rows=[CodecRow(1, 2)]),  # type: ignore[arg-type]
         Sample(members=frozenset([1])),  # type: ignore[list-item]
         Sample(either=0.5),  # type: ignore[arg-type]
         Sample(column=np.zeros(3, np.int32)),
@@ -150,7 +150,7 @@ def test_what_is_not_of_its_type_is_not_written(wrong: Any) -> None:
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"\x80\x04N.", zlib.compress(b""), SAMPLE.encode(Sample())[:-3], OTHER.encode(Row(1, 2))],
+    [b"", b"\x80\x04N.", zlib.compress(b""), SAMPLE.encode(Sample())[:-3], OTHER.encode(CodecRow(1, 2))],
     ids=["nothing", "pickled", "empty", "cut", "of another type"],
 )
 def test_what_another_wrote_is_not_read(content: bytes) -> None:

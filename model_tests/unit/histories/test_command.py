@@ -14,6 +14,7 @@ from model_tests.audit.history_command import run
 from model_tests.audit.options import AuditOptions
 from model_tests.audit.report import AuditReport
 from model_tests.audit.run import run as run_audit
+from model_tests.check.check import run as check
 from model_tests.cli import app
 from model_tests.common.reports import HOLDS, NOTHING_JUDGED, VIOLATED, BadInput
 from model_tests.histories.anomalies import MEANINGS, AnomalyKind
@@ -23,7 +24,7 @@ from model_tests.traces.schema import read_ndjson
 from model_tests.unit.docs.consoles import not_printed, output_of
 from model_tests.unit.docs.extensions import DOCS
 from model_tests.unit.source_files import ROOT
-from model_tests.unit.support.audited_histories import HISTORIES, PRODUCED, both, broken, consumed, moved, reported
+from model_tests.unit.support.audited_histories import HISTORIES, PRODUCED, both, consumed, moved, reported
 from model_tests.unit.support.judged_transactions import begun
 
 
@@ -88,7 +89,7 @@ def test_a_compressed_history_is_read(tmp_path: Path, ending: str) -> None:
         ("", "is empty"),
         ("\n \n", "is empty"),
         ("hello\n", "no history that is known"),
-        ('{"api": "Produce"}\n', "no history that is known"),
+        ('{"api": "Produce"}\n', "eos check judges them"),
         ('{"ev": "producer", "p": "a"}\n', "a journal, which has no readers"),
     ],
 )
@@ -108,7 +109,7 @@ def test_what_is_no_history_is_refused_in_one_line(tmp_path: Path, content: str,
     [
         ((), "nothing to audit"),
         (("--history", "nowhere.edn"), "cannot be read"),
-        (("--history", "x", "--history-format", "csv"), "--history-format is one of edn, tools, journal"),
+        (("--history", "x", "--history-format", "csv"), "--history-format is one of edn, tools, journal, trace"),
         (("--history", "x", "--history-isolation", "none"), "--history-isolation is read_committed or"),
         (("--history", str(HISTORIES), "--history-format", "edn"), "is one file, this is a directory"),
         (("--history", str(HISTORIES / "G0.edn"), "--received", "x"), "--received belongs to a journal"),
@@ -143,13 +144,14 @@ def test_the_isolation_of_readers_is_an_option() -> None:
 
 
 def test_a_history_is_written_as_a_trace(tmp_path: Path) -> None:
-    """For `eos check`; the history rules find in it what the class means."""
+    """For `eos check`, and for the audit itself."""
     trace = tmp_path / "trace.ndjson"
 
     code, _ = audited("--history", str(HISTORIES / "poll-skip.edn"), "--history-trace", str(trace))
 
     assert code == VIOLATED
-    assert "as_reported_to_client" in broken(read_ndjson(trace))[0]
+    assert "poll-skip" in {one.guard for one in check(str(trace)).violations}
+    assert audited("--history", str(trace))[0] == VIOLATED
     assert audited("--history-trace", str(trace))[0] == NOTHING_JUDGED
     assert audited("--history", str(HISTORIES / "G0.edn"), "--history-trace", "trace")[0] == NOTHING_JUDGED
 
@@ -171,7 +173,7 @@ def test_a_trace_says_what_its_readers_were_to_see(tmp_path: Path) -> None:
 
     for isolation, level in (("read_committed", 1), ("read_uncommitted", 0)):
         audited(*given, "--history-isolation", isolation, "--history-trace", str(trace))
-        read = [row for row in read_ndjson(trace) if row["api"] == "ClientFetched"]
+        read = [row for row in read_ndjson(trace) if row["api"] == "ClientGiven"]
         assert {level} == {row["isolation"] for row in read}
 
     audited(*given, "--history-format", "journal", "--history-trace", str(tmp_path / "other.ndjson"))

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from model_tests.histories.anomalies import AnomalyKind
 from model_tests.histories.building import Building
-from model_tests.histories.operations import OperationResult, Via
+from model_tests.histories.operations import OperationResult
 from model_tests.histories.report import report_on
 from model_tests.histories.severity import Severity
 from model_tests.unit.support.audited_histories import found
+from spec.judging.judge_clients import ReaderAssignment
 
 KEYS: Final = ("a-0", "a-1", "b-0")
 READERS: Final = 2
@@ -35,15 +36,15 @@ class WrittenHistory:
         building = Building()
         for process in range(READERS):
             building.tick()
-            building.begins_anew(building.process(process), Via.ASSIGN, KEYS, at_start=True)
+            building.begins_anew(building.process(process), ReaderAssignment.ASSIGN, KEYS, at_start=True)
         for number, (outcome, records) in enumerate(self.sent):
             operation = self._operation(building, READERS + number % 3, outcome)
             for record in records:
-                building.sends(operation, 0, *record)
+                building.sends(operation, *record)
         for reader, records in self.polls:
             operation = self._operation(building, reader, OperationResult.OK)
             for record in records:
-                building.gives(operation, 0, *record)
+                building.gives(operation, *record)
         return found(report_on(building.built(), "made"))
 
     def _operation(self, building: Building, process: int, outcome: OperationResult) -> int:

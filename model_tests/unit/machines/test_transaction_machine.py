@@ -15,14 +15,14 @@ from model_tests.machines.transaction_machine import (
     SharedPartitionsMachine,
 )
 from model_tests.machines.transaction_runs import has_a_past, run_transactions
-from model_tests.machines.transaction_setting import FAILOVER, LATE, STORIES, Story
+from model_tests.machines.transaction_setting import FAILOVER, LATE, STORIES, WorldSetting
 from reference.broker.ids import BlockAllocator
 from reference.tape import Tape
 from spec import rules
 from spec.versions import NEWEST
 from spec.vocabulary import PRODUCER_ID_BLOCK
 
-LATE_OF_VERSION_0: Final = Story(
+LATE_OF_VERSION_0: Final = WorldSetting(
     "requests that outlive their transaction under version 0", profiles=(NEWEST.under(0),), often=LATE
 )
 
@@ -36,7 +36,7 @@ OF_STORY: Final = {
 
 
 @pytest.mark.parametrize("story", STORIES, ids=lambda story: story.name)
-def test_runs_of_a_story_keep_every_rule(story: Story) -> None:
+def test_runs_of_a_story_keep_every_rule(story: WorldSetting) -> None:
     """Nothing breaks in runs from seeds, and the rules that the story is for are at stake in them."""
     ledger = Ledger()
 

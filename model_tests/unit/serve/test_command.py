@@ -16,7 +16,7 @@ from model_tests.common.addresses import Address
 from model_tests.common.reports import HOLDS, NOTHING_JUDGED, VIOLATED, BadInput
 from model_tests.serve import command
 from model_tests.serve.command import chosen_profile, is_loopback, listen_address, topic_of
-from model_tests.serve.judging import Judge
+from model_tests.serve.judging import LiveJudge
 from model_tests.serve.report import ServeReport
 from model_tests.unit.serve.api_bench import Bench
 from model_tests.unit.source_files import ROOT
@@ -126,7 +126,7 @@ def test_a_file_that_is_no_wire_log_is_bad_input(tmp_path: Path, text: str) -> N
 def test_a_violation_is_said_when_it_happens_and_makes_the_exit_code() -> None:
     """With the rule, the guard, the values, and a drawing of the steps before it."""
     output: list[str] = []
-    bench, judge = Bench(), Judge(output.append)
+    bench, judge = Bench(), LiveJudge(output.append)
     bench.service.world.recorder.observer = judge
     bench.service.create_topic("orders", 1)
     identity = bench.ask("InitProducerId", 4, {"transactional_id": None, "transaction_timeout_ms": 1})
@@ -177,7 +177,7 @@ APPENDED = {
 """An append that no broker makes: the sequence after 7 is 0."""
 
 
-def report_with(judge: Judge) -> ServeReport:
+def report_with(judge: LiveJudge) -> ServeReport:
     report = ServeReport(
         "4.4", 2, 1, 1.0, judge.steps, (), {}, judge.rules(), (), judge.violated, tuple(judge.violations), 3
     )

@@ -4,6 +4,7 @@ import gzip
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -65,7 +66,8 @@ HISTORIES: Final = Path(__file__).parents[1] / "histories" / "histories"
 
 def judged(text: str, *, read_committed: bool = True) -> ClientsReport:
     """The report on a history in EDN."""
-    return report_on(from_edn(text.splitlines(keepends=True)), "history.edn", read_committed=read_committed)
+    history = from_edn(text.splitlines(keepends=True))
+    return report_on(replace(history, read_committed=read_committed), "history.edn")
 
 
 def found(reported: ClientsReport) -> dict[AnomalyKind, dict[Severity, int]]:

@@ -33,7 +33,7 @@ TWICE: Final = 2
 """Effects are counted up to this."""
 
 
-class GroupActions:
+class MemberActions:
     """The actions of the system, as guards (a fact a line) and effects.
 
     Args:

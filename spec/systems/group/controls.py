@@ -7,7 +7,7 @@ from typing import Final
 from spec.algebra import Term
 from spec.systems.group.system import group
 from spec.systems.group.taken import Taken
-from spec.systems.group.world import COMMIT, Bounds, GroupKnobs
+from spec.systems.group.world import COMMIT, GroupBounds, GroupKnobs
 from spec.systems.language import Guard, State, System
 from spec.systems.misjudged import Misjudged, step_with
 from spec.systems.transactions.variant import guarded, with_action
@@ -35,10 +35,10 @@ class BrokenGroup:
 
 _ONCE, _PASSED, _BEYOND = "has_effect_once_in_order", "passed_had_its_effect", "offset_is_of_effects"
 
-_TWO: Final = Bounds(generations=2, runs=2, positions=1, commits=2)
-_ONE: Final = Bounds(generations=1, runs=1, positions=1, commits=1)
-_AGAIN: Final = Bounds(generations=1, runs=2, positions=1, commits=1)
-_REPEATED: Final = Bounds(generations=1, runs=1, positions=1, commits=2)
+_TWO: Final = GroupBounds(generations=2, runs=2, positions=1, commits=2)
+_ONE: Final = GroupBounds(generations=1, runs=1, positions=1, commits=1)
+_AGAIN: Final = GroupBounds(generations=1, runs=2, positions=1, commits=1)
+_REPEATED: Final = GroupBounds(generations=1, runs=1, positions=1, commits=2)
 
 CONTROLS: Final = (
     BrokenGroup("a past generation commits", _ONCE, GroupKnobs(without=frozenset({"generation_other"}), bounds=_TWO)),

@@ -4,7 +4,7 @@ from typing import Final
 
 from spec import rules
 from spec.algebra import Term, all_of, negate
-from spec.systems.group.actions import GroupActions
+from spec.systems.group.actions import MemberActions
 from spec.systems.group.claims import LEMMAS, THEOREMS
 from spec.systems.group.taken import Taken
 from spec.systems.group.world import (
@@ -66,7 +66,7 @@ def group(knobs: GroupKnobs = TRUE_SYSTEM) -> System:
     def said(sentence: object) -> str:
         return str(sentence.__doc__).partition("\n")[0]
 
-    actions = GroupActions(knobs).all()
+    actions = MemberActions(knobs).all()
     return System(
         name="group",
         variables=VARIABLES,

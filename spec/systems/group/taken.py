@@ -11,7 +11,7 @@ from typing import TypeAlias
 from spec import rules
 from spec.algebra import Term, implies, negate
 from spec.protocol import lso
-from spec.systems.group.actions import GroupActions
+from spec.systems.group.actions import MemberActions
 from spec.systems.group.world import GENERATION, GroupKnobs, fetched
 from spec.systems.language import Action, Guard, Sort, State, StepLemma
 from spec.systems.links import is_of_its_generation, is_withheld, outcomes_agree
@@ -29,7 +29,7 @@ class Taken:
 
     def __init__(self, knobs: GroupKnobs, actions: Iterable[Action]) -> None:
         self._knobs = knobs
-        self._of = GroupActions(knobs)
+        self._of = MemberActions(knobs)
         self._actions = {action.name: action for action in actions}
 
     def steps(self) -> Iterator[StepLemma]:

@@ -42,7 +42,7 @@ ASSUMPTIONS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class GroupBounds:
     """How many of each an instance has."""
 
     generations: int = 2
@@ -81,11 +81,11 @@ class GroupKnobs:
     waits_for_answer: bool = True
     goes_back: bool = True
     keeps_offset: bool = True
-    bounds: Bounds | None = None
+    bounds: GroupBounds | None = None
 
     def sizes(self) -> dict[str, int]:
         """How many values each sort has in a finite instance."""
-        bounds = self.bounds or Bounds()
+        bounds = self.bounds or GroupBounds()
         return {
             GENERATION.name: bounds.generations,
             RUN.name: bounds.runs,

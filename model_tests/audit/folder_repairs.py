@@ -1,0 +1,376 @@
+"""Folders that are not what their names say: another cluster's, another partition's, or in part another's."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import combinations, islice, permutations, product
+from math import comb
+from operator import eq
+from pathlib import PurePath
+from typing import Final, TypeAlias
+
+import numpy as np
+
+from model_tests.audit.controller_view import Controlled
+from model_tests.audit.coordinator_log_history import CoordinatorTransaction
+from model_tests.audit.diagnosis import Diagnosis, Judge, Repair, diagnose
+from model_tests.audit.findings import Consequence, Finding
+from model_tests.audit.partition_verdict import AuditedTransactionLog
+from model_tests.audit.replica import ReplicaSummary, coarser
+from model_tests.audit.transactions import TransactionsReport, audit_transactions
+from model_tests.audit.transactions_clusters import coordinator_count, coordinator_partition
+from model_tests.audit.transactions_join import JoinedTransaction
+from model_tests.audit.transactions_rows import marker_of, outcome_of
+from model_tests.audit.transactions_summary import cut_at
+from model_tests.common.reports import counted
+from model_tests.histories.severity import Severity
+from model_tests.logs.kafka_log_batches import Facts
+from model_tests.logs.kafka_log_segment import SegmentDamage, SegmentRange
+from spec import rules
+from spec.judging.judge_join import FARTHEST_CLOCKS_MS, agrees
+
+Logs: TypeAlias = tuple[AuditedTransactionLog, ...]
+Joined: TypeAlias = tuple[TransactionsReport, Sequence[tuple[Finding, ...]]]
+"""The logs' transactions, and all findings of each log."""
+
+FolderRepair: TypeAlias = Repair[Logs, SegmentDamage]
+FoundInLog: TypeAlias = tuple[int, Finding]
+"""The number of a log, and a finding in it."""
+
+_BY_NAME: Final = (rules.LSO_BOUNDS, rules.REPL_HW_BOUNDS)
+"""Rules that compare the log with the broker's checkpoints for a partition of this name."""
+
+_EXCHANGED: Final = (rules.TXN_MARKER_ONCE, rules.TXN_REGISTERED_BEFORE_DATA)
+"""Rules that a partition breaks when the coordinator speaks of another under its name."""
+
+_TOGETHER: Final = 3
+"""So many folders are tried in each other's places: of more there are too many permutations."""
+
+_MOVED: Final = (
+    ": the folder was renamed, or copied to another's place. Give it its own name before a broker starts on it"
+)
+_FOREIGN: Final = (
+    ", by epoch, outcome and time: the folder is of another cluster, or of another time. Transactions are "
+    "judged without it: copy the right one"
+)
+_COPIED: Final = (
+    ", offset by offset: that one's segment was copied over it. What follows from here on is not judged, since what "
+    "stood here is not there: copy the segment again, or take the partition from a replica"
+)
+
+
+def diagnose_folders(
+    logs: Sequence[AuditedTransactionLog],
+    segments: Sequence[Sequence[SegmentRange]],
+    controllers: Mapping[str, Controlled],
+    joined: Joined,
+) -> Diagnosis[Logs, Joined, SegmentDamage, FoundInLog]:
+    """What folders explain of the findings of all logs.
+
+    Args:
+        logs: all of them.
+        segments: of each.
+        controllers: by cluster the view of the controller's log.
+        joined: the transactions of the logs, and all findings of each.
+    """
+    findings = joined[1]
+    judge: Judge[Logs, Joined, FoundInLog] = Judge(
+        lambda held: audit_transactions(held, controllers),
+        lambda after: sum(map(_violations, after[1])),
+        lambda after: (
+            (log, one) for log, own in enumerate(after[1]) for one in own if one.severity is Severity.VIOLATION
+        ),
+        sum(log.verdict.batches for log in logs),
+    )
+    repairs = (
+        repair
+        for proposed in (
+            _foreign_coordinators(logs, joined),
+            _exchanged_folders(logs, findings),
+            _copied_segments(logs, segments, findings),
+        )
+        for repair in proposed
+    )
+    return diagnose(tuple(logs), joined, repairs, judge)
+
+
+def explained_in(
+    number: int, diagnosis: Diagnosis[Logs, Joined, SegmentDamage, FoundInLog]
+) -> tuple[tuple[SegmentDamage, Consequence], ...]:
+    """What is explained in one of the logs, each with its cause: the damage that is in it, else the first."""
+    path = PurePath(diagnosis.evidence[number].path)
+    return tuple(
+        (next((bad for bad in one.causes if PurePath(bad.path).is_relative_to(path)), one.causes[0]), each)
+        for one in diagnosis.explanations
+        for log, finding in one.explained
+        for each in (finding.alone() if log == number else ())
+    )
+
+
+def _violations(findings: Iterable[Finding], *about: rules.Rule) -> int:
+    """The number of violations: of some rules, or of all."""
+    return sum(one.severity is Severity.VIOLATION and (not about or one.rule in about) for one in findings)
+
+
+def _changed(change: Mapping[int, Callable[[AuditedTransactionLog], AuditedTransactionLog]]) -> Callable[[Logs], Logs]:
+    """Makes the logs, of which some are changed, by their numbers."""
+    return lambda logs: tuple(change[number](log) if number in change else log for number, log in enumerate(logs))
+
+
+# --- a coordinator's log of another cluster -------------------------------------------------------------------------
+
+
+def _foreign_coordinators(logs: Sequence[AuditedTransactionLog], joined: Joined) -> Iterator[FolderRepair]:
+    """Each coordinator's log, or all replicas of it, joined with none; what it says rightly of others counts against.
+
+    It is counted up to the number of violations: beyond, the log explains more than it breaks.
+    """
+    transactions, findings = joined
+    enough = sum(map(_violations, findings))
+    replicas: dict[tuple[str, int], list[int]] = {}
+    known: dict[int, frozenset[tuple[str, int, int]]] = {}
+    for number, log in enumerate(logs):
+        coordinated = log.verdict.reported.coordinated if log.verdict.reported is not None else None
+        if coordinated is not None and coordinated.transactions:
+            replicas.setdefault((log.cluster, log.partition), []).append(number)
+            known[number] = frozenset(map(_named, coordinated.transactions))
+    for (cluster, _), numbers in replicas.items() if enough else ():
+        for chosen in [*([number] for number in numbers), *([numbers] if len(numbers) > 1 else [])]:
+            its = frozenset[tuple[str, int, int]]().union(*(known[number] for number in chosen))
+            own = (one.one for one in transactions.judged if _named(one.one.known) in its)
+            right = (each for one in own for each in _predicted(one) if logs[each].cluster == cluster)
+            rightly = sum(1 for _ in islice(right, enough))
+            here = (
+                "no marker is here"
+                if not rightly
+                else f"next to nothing is here ({counted(rightly, 'marker')} or data)"
+            )
+            why = f"of all transactions that it has, {here}{_FOREIGN}"
+            damage = tuple(SegmentDamage(logs[number].path, 0, why) for number in chosen)
+            yield Repair(damage, _changed(dict.fromkeys(chosen, _joined_with_none)), len(known), -rightly)
+
+
+def _joined_with_none(log: AuditedTransactionLog) -> AuditedTransactionLog:
+    """The log by its own findings."""
+    return replace(log, verdict=replace(log.verdict, reported=None))
+
+
+def _named(known: CoordinatorTransaction) -> tuple[str, int, int]:
+    """What distinguishes a transaction from those of other coordinators' logs."""
+    return known.transactional_id, known.first_offset, known.started_ms
+
+
+def _predicted(one: JoinedTransaction) -> Iterator[int]:
+    """The log of each marker, and of each run of data, that is where the coordinator's log says, and when."""
+    known, of = one.known, outcome_of(one.known)
+    begun, decided = known.started_ms - FARTHEST_CLOCKS_MS, known.prepared_ms + FARTHEST_CLOCKS_MS
+    for ended in one.ended:
+        if agrees(of, marker_of(ended.marker), FARTHEST_CLOCKS_MS):
+            yield ended.place.log
+    ended_data = [(each.place, run) for each in one.ended for run in each.runs]
+    unended_data = [(each.place, run) for each in one.gaps for run in each.runs]
+    data = {(place.log, run.first_offset): run for place, run in (*ended_data, *unended_data, *one.open)}
+    for (log, _), run in data.items():
+        in_time = begun <= run.first_ms and (not known.decided or run.first_ms <= decided)
+        if in_time and run.producer_epoch == known.producer_epoch:
+            yield log
+
+
+# --- folders of one topic under each other's names --------------------------------------------------------------------
+
+
+def _exchanged_folders(
+    logs: Sequence[AuditedTransactionLog], findings: Sequence[tuple[Finding, ...]]
+) -> Iterator[FolderRepair]:
+    """Folders of a topic that have transactions that are not their own, as each other: in one directory, or in all."""
+    topics: dict[tuple[str, str], dict[tuple[PurePath, int], int]] = {}
+    for number, log in enumerate(logs):
+        topics.setdefault((log.cluster, log.topic), {})[PurePath(log.path).parent, log.partition] = number
+    for folders in topics.values():
+        odd = {place for place, number in folders.items() if _violations(findings[number], *_EXCHANGED)}
+        partitions = {partition for _, partition in folders}
+        for size in range(2, _TOGETHER + 1):
+            for own in combinations(sorted({partition for _, partition in odd}), size):
+                others = [each for each in permutations(own) if not any(map(eq, own, each))]
+                directories = _having(own, folders)
+                alone = [(each,) for each in directories if all((each, partition) in odd for partition in own)]
+                chosen = [*alone, tuple(directories)] if len(directories) > 1 else alone
+                alternatives = comb(len(partitions), size) * len(others) * max(len(chosen), 1)
+                for each, where in product(others, chosen):
+                    named = dict(zip(own, each, strict=True))
+                    places = {folders[directory, old]: new for directory in where for old, new in named.items()}
+                    causes = tuple(_exchanged(logs[number], other) for number, other in places.items())
+                    yield Repair(
+                        causes,
+                        _changed({number: partial(_at_partition, new) for number, new in places.items()}),
+                        alternatives,
+                    )
+
+
+def _having(partitions: Iterable[int], folders: Mapping[tuple[PurePath, int], int]) -> list[PurePath]:
+    """The directories that have folders of all these partitions."""
+    everywhere = dict.fromkeys(directory for directory, _ in folders)
+    return [each for each in everywhere if all((each, partition) in folders for partition in partitions)]
+
+
+def _at_partition(partition: int, log: AuditedTransactionLog) -> AuditedTransactionLog:
+    """The log of clients as that of another partition of its topic; what brokers say of its name is not of it."""
+    alone = apart(log)
+    return replace(alone, partition=partition, verdict=replace(alone.verdict, reported=log.verdict.reported))
+
+
+def _exchanged(log: AuditedTransactionLog, partition: int) -> SegmentDamage:
+    whose = f"its transactions are those of partition {partition} of {log.topic}, by the coordinator's log"
+    return SegmentDamage(log.path, 0, f"{whose}{_MOVED}")
+
+
+# --- segments of another partition, copied over segments of the same name -------------------------------------------
+
+
+def _copied_segments(
+    logs: Sequence[AuditedTransactionLog],
+    segments: Sequence[Sequence[SegmentRange]],
+    findings: Sequence[tuple[Finding, ...]],
+) -> Iterator[FolderRepair]:
+    """Segments that another partition has as well, with nothing else in common: each log only up to them.
+
+    The other's log predicts all that is in them, so that nothing less is predicted.
+    """
+    for number in (number for number, own in enumerate(findings) if _violations(own)):
+        for other, segment in _alike(number, logs, segments[number]):
+            whose = f"its batches are those of {logs[other].topic}-{logs[other].partition}{_COPIED}"
+            damage = SegmentDamage(segment.path, 0, whose)
+            alternatives = len(segments[number]) * len(logs)
+            yield Repair((damage,), _changed({number: partial(_cut_at, segment.base)}), alternatives)
+
+
+def _cut_at(offset: int, log: AuditedTransactionLog) -> AuditedTransactionLog:
+    """The log with what is before an offset."""
+    alone, reported = apart(log), log.verdict.reported
+    left = tuple(one for one in alone.verdict.findings if one.offset < offset)
+    before = replace(reported, here=cut_at(reported.here, offset)) if reported and not reported.coordinated else None
+    return replace(alone, verdict=replace(alone.verdict, findings=left, reported=before))
+
+
+def _alike(
+    number: int, logs: Sequence[AuditedTransactionLog], segments: Sequence[SegmentRange]
+) -> Iterator[tuple[int, SegmentRange]]:
+    """Segments of a log that another partition has as well: all blocks of batches in them, and no block elsewhere.
+
+    Partitions whose batches are alike by what their clients sent are alike outside of one segment, too.
+    """
+    own, log = _replica(logs[number]), logs[number]
+    for other, each in enumerate(logs):
+        theirs = _replica(each)
+        same = (each.topic, each.partition) == (log.topic, log.partition)
+        if own is None or theirs is None or same or each.cluster != log.cluster:
+            continue
+        alike, filled, width = _compared(own, theirs)
+        for segment in segments:
+            inside = np.zeros(len(alike), np.bool_)
+            inside[-(-segment.base // width) : segment.end // width if segment.end >= 0 else len(alike)] = True
+            here, elsewhere = np.flatnonzero(inside & filled)[:-1], np.flatnonzero(~inside & filled)
+            if len(here) and len(elsewhere) and alike[here].all() and not alike[elsewhere].any():
+                yield other, segment  # the last block inside ends with the file
+
+
+def _replica(log: AuditedTransactionLog) -> ReplicaSummary | None:
+    return log.verdict.cluster.replica if log.verdict.cluster is not None else None
+
+
+def _compared(own: ReplicaSummary, theirs: ReplicaSummary) -> tuple[Facts, Facts, int]:
+    """For each block of a log whether it is the other's, and whether it has batches; the number of its offsets."""
+    width = max(own.width, theirs.width)
+    mine, other = (coarser(one.blocks, one.width, width) for one in (own, theirs))
+    padded = np.zeros(len(mine), np.uint64)
+    padded[: len(other)] = other[: len(mine)]
+    return mine == padded, mine != 0, width
+
+
+# --- folders whose ids are another's ----------------------------------------------------------------------------------
+
+
+def by_their_content(
+    logs: Sequence[AuditedTransactionLog], controllers: Mapping[str, Controlled]
+) -> tuple[list[AuditedTransactionLog], list[SegmentDamage]]:
+    """The logs, of which a folder under another's name is compared with nothing that goes by its name; and which are.
+
+    A coordinator's log is read as that of the partition its ids belong to; of a partition of clients no more than the
+    topic is known, so that it is not joined with others.
+    """
+    held, damage = list(logs), []
+    for cluster in {log.cluster for log in logs}:
+        numbers = [number for number, log in enumerate(logs) if log.cluster == cluster]
+        own = [(number, logs[number]) for number in numbers]
+        for number, topic in _of_another_topic(own, controllers.get(cluster)):
+            held[number] = apart(logs[number])
+            damage.append(
+                SegmentDamage(logs[number].path, 0, f"its topic id in partition.metadata is that of {topic}{_MOVED}")
+            )
+        for number, partition, count in _of_another_coordinator(own):
+            held[number] = _as_partition(logs[number], partition)
+            whose = f"its transactional ids belong to partition {partition} of {count}"
+            damage.append(SegmentDamage(logs[number].path, 0, f"{whose}{_MOVED}"))
+    return held, damage
+
+
+def apart(log: AuditedTransactionLog) -> AuditedTransactionLog:
+    """The log by itself, joined with no other."""
+    left = tuple(one for one in log.verdict.findings if one.rule not in _BY_NAME)
+    return replace(log, verdict=replace(log.verdict, findings=left, reported=None, cluster=None))
+
+
+def _as_partition(log: AuditedTransactionLog, partition: int) -> AuditedTransactionLog:
+    """The log of another partition of the coordinator."""
+    reported = log.verdict.reported
+    if reported is None or reported.coordinated is None:
+        return log
+    own = replace(reported, coordinated=replace(reported.coordinated, partition=partition))
+    alone = apart(log)
+    return replace(alone, partition=partition, verdict=replace(alone.verdict, reported=own))
+
+
+def _of_another_topic(
+    logs: Sequence[tuple[int, AuditedTransactionLog]], controller: Controlled | None
+) -> Iterator[tuple[int, str]]:
+    """Logs with the topic id that another topic has, by the controller's log or else by most of its folders."""
+    ids = {number: _topic_id(log) for number, log in logs}
+    folders: dict[str, Counter[str]] = {}
+    for number, log in logs:
+        folders.setdefault(ids[number], Counter())[log.topic] += 1
+    owners = {topic_id: owner for topic_id, names in folders.items() if (owner := _most(names))}
+    if controller is not None:
+        named = {log.topic for _, log in logs}
+        owners |= {one.topic_id: one.topic for one in controller.partitions.values() if one.topic in named}
+    for number, log in logs:
+        owner = owners.get(ids[number], log.topic) if ids[number] else log.topic
+        if owner != log.topic:
+            yield number, owner
+
+
+def _topic_id(log: AuditedTransactionLog) -> str:
+    replica = _replica(log)
+    return replica.topic_id if replica is not None else ""
+
+
+def _most(names: Counter[str]) -> str:
+    """The name that more folders have than any other."""
+    (first, most), *others = names.most_common(2)
+    return first if not others or others[0][1] < most else ""
+
+
+def _of_another_coordinator(logs: Sequence[tuple[int, AuditedTransactionLog]]) -> Iterator[tuple[int, int, int]]:
+    """Logs of which all ids belong to one other partition, with that partition and the number of ids."""
+    known = {
+        number: (reported.coordinated.partition, reported.coordinated.ids)
+        for number, log in logs
+        if (reported := log.verdict.reported) is not None
+        and reported.coordinated is not None
+        and reported.coordinated.ids
+    }
+    count = coordinator_count(list(known.values()))
+    for number, (partition, ids) in known.items() if count else ():
+        belongs = coordinator_partition(ids[0], count)
+        if partition != belongs:
+            yield number, belongs, count
