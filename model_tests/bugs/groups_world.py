@@ -7,6 +7,7 @@ from model_tests.bugs.world import Diverged, GhostViolation
 from model_tests.monitor.story import Story
 from reference.broker.group_coordinator import GroupConfig, GroupCoordinator, TransactionalCommit
 from reference.broker.group_log import OffsetsTopic
+from reference.broker.group_record import OffsetKey
 from reference.broker.group_requests import (
     NO_CLAIM,
     JoinAnswer,
@@ -115,6 +116,8 @@ class OffsetsWorld(_Group):
             self.commit(ZOMBIES_OFFSET, Epoch(0), NO_CLAIM, lambda: None)
         except Refusal as refusal:
             self.story.say(GROUPS, ZOMBIE, refusal.code.name, refuses=True)
+            if not self.groups.shards.of_group(GROUP).offsets.is_unstable(OffsetKey(GROUP, INPUT)):
+                self.story.remark(GROUPS, "has nothing pending for the producer id any more")
             return
         raise Diverged("the log takes the commit of the fenced instance")
 

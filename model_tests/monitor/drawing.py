@@ -178,7 +178,7 @@ def request_text(row: Row, records: str = "") -> str:
     outcome = ("commit" if row["committed"] else "abort") if row["api"] == Api.END_TXN else ""
     offset = f"offset {row['offset']}" if row["offset"] >= 0 else ""
     passed_over = "passed over" if row["api"] == "ClientFetched" and not row["delivered"] else ""
-    about = _words(row["transactional_id"], _identity(row), _partition(row), outcome, offset)
+    about = _words(row["transactional_id"], _identity(row), _expected(row), _partition(row), outcome, offset)
     return _words(about, _replicas(row), records, passed_over)
 
 
@@ -261,6 +261,11 @@ def _identity(row: Row) -> str:
     if row["producer_epoch"] < 0:
         return f"producer {row['producer_id']}" if row["producer_id"] >= 0 else ""
     return f"{row['producer_id']}/{row['producer_epoch']}"
+
+
+def _expected(row: Row) -> str:
+    """The identity that InitProducerId of a producer expects."""
+    return f"{row['expected_producer_id']}/{row['expected_epoch']} expected" if row["expected_producer_id"] >= 0 else ""
 
 
 def _transaction(row: Row) -> str:
