@@ -122,7 +122,7 @@ def _changed(change: Mapping[int, Callable[[AuditedTransactionLog], AuditedTrans
 
 
 def _foreign_coordinators(logs: Sequence[AuditedTransactionLog], joined: Joined) -> Iterator[FolderRepair]:
-    """Each coordinator's log, or all of its replicas, joined with none: what it predicts rightly counts against that."""
+    """Each coordinator's log, or all of its replicas, joined with none; what it predicts rightly counts against."""
     enough = sum(map(_violations, joined[1]))
     replicas: dict[tuple[str, int], list[int]] = {}
     for number, log in enumerate(logs) if enough else ():
@@ -147,7 +147,7 @@ def _transactions(log: AuditedTransactionLog) -> Sequence[CoordinatorTransaction
 def _predictions(
     logs: Sequence[AuditedTransactionLog], numbers: Iterable[int], transactions: TransactionsReport, enough: int
 ) -> dict[int, int]:
-    """For each coordinator's log how much it predicts rightly of the logs of its cluster, counted until it is enough."""
+    """For each coordinator's log how much it predicts rightly of the logs of its cluster, up to enough."""
     rightly = dict.fromkeys(numbers, 0)
     whose: dict[tuple[str, int, int], list[int]] = {}
     for number in rightly:
