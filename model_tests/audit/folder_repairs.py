@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import combinations, islice, permutations, product
+from itertools import combinations, permutations, product
 from math import comb
 from operator import eq
 from pathlib import PurePath
@@ -122,33 +122,43 @@ def _changed(change: Mapping[int, Callable[[AuditedTransactionLog], AuditedTrans
 
 
 def _foreign_coordinators(logs: Sequence[AuditedTransactionLog], joined: Joined) -> Iterator[FolderRepair]:
-    """Each coordinator's log, or all replicas of it, joined with none; what it says rightly of others counts against.
-
-    It is counted up to the number of violations: beyond, the log explains more than it breaks.
-    """
-    transactions, findings = joined
-    enough = sum(map(_violations, findings))
+    """Each coordinator's log, or all of its replicas, joined with none; what it predicts rightly counts against."""
+    enough = sum(map(_violations, joined[1]))
     replicas: dict[tuple[str, int], list[int]] = {}
-    known: dict[int, frozenset[tuple[str, int, int]]] = {}
-    for number, log in enumerate(logs):
-        coordinated = log.verdict.reported.coordinated if log.verdict.reported is not None else None
-        if coordinated is not None and coordinated.transactions:
+    for number, log in enumerate(logs) if enough else ():
+        if _transactions(log):
             replicas.setdefault((log.cluster, log.partition), []).append(number)
-            known[number] = frozenset(map(_named, coordinated.transactions))
-    for (cluster, _), numbers in replicas.items() if enough else ():
+    rightly = _predictions(logs, [number for own in replicas.values() for number in own], joined[0], enough)
+    for numbers in replicas.values():
         for chosen in [*([number] for number in numbers), *([numbers] if len(numbers) > 1 else [])]:
-            its = frozenset[tuple[str, int, int]]().union(*(known[number] for number in chosen))
-            own = (one.one for one in transactions.judged if _named(one.one.known) in its)
-            right = (each for one in own for each in _predicted(one) if logs[each].cluster == cluster)
-            rightly = sum(1 for _ in islice(right, enough))
-            here = (
-                "no marker is here"
-                if not rightly
-                else f"next to nothing is here ({counted(rightly, 'marker')} or data)"
-            )
-            why = f"of all transactions that it has, {here}{_FOREIGN}"
+            right = max(rightly[number] for number in chosen)
+            few = f"next to nothing is here ({counted(right, 'marker')} or data)" if right else "no marker is here"
+            why = f"of all transactions that it has, {few}{_FOREIGN}"
             damage = tuple(SegmentDamage(logs[number].path, 0, why) for number in chosen)
-            yield Repair(damage, _changed(dict.fromkeys(chosen, _joined_with_none)), len(known), -rightly)
+            yield Repair(damage, _changed(dict.fromkeys(chosen, _joined_with_none)), len(rightly), -right)
+
+
+def _transactions(log: AuditedTransactionLog) -> Sequence[CoordinatorTransaction]:
+    """Those of a coordinator's log; of another none."""
+    reported = log.verdict.reported
+    return reported.coordinated.transactions if reported is not None and reported.coordinated is not None else ()
+
+
+def _predictions(
+    logs: Sequence[AuditedTransactionLog], numbers: Iterable[int], transactions: TransactionsReport, enough: int
+) -> dict[int, int]:
+    """For each coordinator's log how much it predicts rightly of the logs of its cluster, up to enough."""
+    rightly = dict.fromkeys(numbers, 0)
+    whose: dict[tuple[str, int, int], list[int]] = {}
+    for number in rightly:
+        for known in _transactions(logs[number]):
+            whose.setdefault(_named(known), []).append(number)
+    for one in transactions.judged if rightly else ():
+        for number in whose.get(_named(one.one.known), ()):
+            if rightly[number] < enough:
+                cluster = logs[number].cluster
+                rightly[number] += sum(logs[each].cluster == cluster for each in _predicted(one.one))
+    return rightly
 
 
 def _joined_with_none(log: AuditedTransactionLog) -> AuditedTransactionLog:
