@@ -177,17 +177,18 @@ def plain_has_none_to_come(state: State, generation: Term, run: Term, other: Ter
     return implies(all_of(plain, pends), state.outcome(other) == ABORT)
 
 
+def offset_is_in_the_log(state: State) -> Term:
+    """The record of the group's offset is in the log."""
+    recorded_at, end = state.committed().recorded_at, state.log_end()
+    return all_of(recorded_at >= ABSENT, recorded_at < end, end >= 0)
+
+
 def commits_are_written_later(state: State, generation: Term, run: Term) -> Term:
     """What may still become the group's offset was written after the one that it has."""
     committed, pending = state.committed(), state.pending(generation)
     pends = all_of(generation >= 0, run >= 0, state.pending_of(generation) == run)
     may = all_of(pends, negate(state.outcome(run) == ABORT))
-    return all_of(
-        committed.recorded_at < state.log_end(),
-        committed.recorded_at >= ABSENT,
-        state.log_end() >= 0,
-        implies(may, pending.recorded_at > committed.recorded_at),
-    )
+    return implies(may, pending.recorded_at > committed.recorded_at)
 
 
 def unmarked_commit_is_the_last(state: State, run: Term) -> Term:
@@ -264,6 +265,7 @@ LEMMAS: Final[tuple[tuple[Callable[..., Term], tuple[Sort, ...]], ...]] = (
     (pending_is_of_the_latest, (GENERATION, RUN)),
     (accepted_is_pending, (RUN,)),
     (plain_has_none_to_come, (GENERATION, RUN, RUN)),
+    (offset_is_in_the_log, ()),
     (commits_are_written_later, (GENERATION, RUN)),
     (unmarked_commit_is_the_last, (RUN,)),
     (frontier_is_of_the_last, ()),
