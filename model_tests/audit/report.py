@@ -353,7 +353,8 @@ def _reported(finding: Finding) -> str:
 def _caused(consequences: Sequence[Consequence]) -> str:
     """What a finding or damage has caused, a line each; of more than a few the number."""
     lines = [
-        f"\nand so {one.rule.id} at offset {one.offset}, producer {one.producer_id}: {one.message}"
+        f"\nand so {one.rule.id} at offset {one.offset}"
+        + (f", producer {one.producer_id}: {one.message}" if one.producer_id >= 0 else f": {one.message}")
         for one in consequences[:MOST_CAUSED]
     ]
     more = len(consequences) - len(lines)
