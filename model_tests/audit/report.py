@@ -352,7 +352,11 @@ def _reported(finding: Finding) -> str:
 
 def _caused(consequences: Sequence[Consequence]) -> str:
     """What a finding or damage has caused, a line each; of more than a few the number."""
-    lines = [f"\nand so {one.rule.id} at offset {one.offset}: {one.message}" for one in consequences[:MOST_CAUSED]]
+    lines = [
+        f"\nand so {one.rule.id} at offset {one.offset}"
+        + (f", producer {one.producer_id}: {one.message}" if one.producer_id >= 0 else f": {one.message}")
+        for one in consequences[:MOST_CAUSED]
+    ]
     more = len(consequences) - len(lines)
     return "".join(lines) + (f"\nand {more} more (--json FILE has them)" if more else "")
 

@@ -183,7 +183,7 @@ def rows() -> Iterator[EachPlace]:
                 of_data(producer_of(producer)),
                 version,
                 holds=lambda _, finding: finding.severity is Severity.VIOLATION,
-                output={"lacks its sequences": lacking, "first batch in the log has sequence": lacking},
+                output={"first batch in the log has sequence": lacking},
             )
         yield EachPlace(
             "the first marker of a coordinator epoch that is too high: all later ones seem stale beside it",
