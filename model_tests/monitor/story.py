@@ -52,7 +52,7 @@ class Story:
         self.names: dict[bytes, str] = {}
         self.records: dict[tuple[str, int], str] = {}
         self.participants = dict(participants or {})
-        self.hidden: set[str] = {"FindCoordinator"}
+        self.hidden: set[str] = {Api.FIND_COORDINATOR}
         self._recorder = recorder
         self._begun = len(recorder.rows)
 
@@ -129,7 +129,14 @@ class Story:
                 self._recorder.annotate(answer, Api.PRODUCE, sent)
 
     def say(self, sender: str, receiver: str, text: str, *, refuses: bool = False) -> None:
-        """A message in words, of which no step is recorded."""
+        """A message in words, of which no step is recorded.
+
+        Args:
+            sender: the participant that sends it.
+            receiver: the participant that gets it.
+            text: the message, in words.
+            refuses: it is a refusal.
+        """
         fate = Fate.REFUSED if refuses else Fate.SAID
         self._recorder.annotate(fate, text, {"client": sender, "node": receiver})
 
