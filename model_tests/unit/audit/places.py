@@ -29,7 +29,7 @@ class EachPlace:
         holds: of every finding and the batch that was at its place, what else it is about.
         at_its_place: the finding is at the place, counted in records of one each.
         sure: so many findings at least are no doubts.
-        output: words of messages, each with the least number of places at which the message has them.
+        words: of messages, each with the least number of places at which the message has them.
     """
 
     name: str
@@ -43,7 +43,7 @@ class EachPlace:
     holds: Callable[[RecordBatch, Finding], bool] = lambda _, finding: bool(finding.message)
     at_its_place: bool = False
     sure: int = 0
-    output: Mapping[str, int] = field(default_factory=dict)
+    words: Mapping[str, int] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return f"{self.name}, version {self.version}"
@@ -67,8 +67,8 @@ def at_each_place(row: EachPlace, directory: Path) -> dict[int, list[Finding]]:
             assert row.holds(batch, finding), (place, finding)
     assert sum(len(sure(findings)) for findings in found.values()) >= row.sure
     texts = [full_text(finding) for findings in found.values() for finding in findings]
-    for words, least in row.output.items():
-        assert sum(words in text for text in texts) >= least, (words, texts)
+    for part, least in row.words.items():
+        assert sum(part in text for text in texts) >= least, (part, texts)
     return found
 
 

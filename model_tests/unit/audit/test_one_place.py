@@ -11,7 +11,7 @@ from model_tests.audit.findings import Finding
 from model_tests.audit.run import run
 from model_tests.histories.severity import Severity
 from model_tests.unit.audit.places import Change, EachPlace, at_each_place
-from model_tests.unit.audit.stories import cluster_of
+from model_tests.unit.audit.stories import cluster_of, full_text
 from model_tests.unit.audit.written_cluster import ABORT, COMMIT, STATES, WrittenCluster
 from model_tests.unit.support.misplaced_findings import all_known
 from model_tests.unit.support.one_cause import A, B, identified, record, two_producers
@@ -145,7 +145,7 @@ def rows() -> Iterator[EachPlace]:
             under_key(""),
             version,
             at_its_place=True,
-            output={"the key of other and the producer id of tx": 10, "the key of tx and the producer id of other": 7},
+            words={"the key of other and the producer id of tx": 10, "the key of tx and the producer id of other": 7},
         )
         yield EachPlace(
             "a coordinator's record under a new key",
@@ -154,7 +154,7 @@ def rows() -> Iterator[EachPlace]:
             under_key("fresh"),
             version,
             at_its_place=True,
-            output={"the key of fresh and the producer id of": 21},
+            words={"the key of fresh and the producer id of": 21},
         )
         yield EachPlace(
             "a marker that is not marked as one",
@@ -164,7 +164,7 @@ def rows() -> Iterator[EachPlace]:
             version,
             rule="seq.well_formed",
             holds=lambda batch, finding: finding.producer_id == batch.producer_id,
-            output={"marker": 3},
+            words={"marker": 3},
         )
         for producer, least in ((7, 0), (8, 3), (10, 3), (UNKNOWN_PRODUCER, 3)):
             yield EachPlace(
@@ -173,7 +173,7 @@ def rows() -> Iterator[EachPlace]:
                 A,
                 of_markers(lambda one, _, producer=producer: producer_of(producer)(one)),  # type: ignore[misc]
                 version,
-                output={f"marker has producer id {producer}, for which nothing asks": least},
+                words={f"marker has producer id {producer}, for which nothing asks": least},
             )
             lacking = producer >= 10
             yield EachPlace(
@@ -183,7 +183,7 @@ def rows() -> Iterator[EachPlace]:
                 of_data(producer_of(producer)),
                 version,
                 holds=lambda _, finding: finding.severity is Severity.VIOLATION,
-                output={"first batch in the log has sequence": lacking},
+                words={"first batch in the log has sequence": lacking},
             )
         yield EachPlace(
             "the first marker of a coordinator epoch that is too high: all later ones seem stale beside it",
@@ -202,7 +202,7 @@ def rows() -> Iterator[EachPlace]:
                 version,
                 rule="ids.unique",
                 holds=lambda _, finding: bool(finding.remedy) and finding.transactional_id in ("idle", "tx", "other"),
-                output={"brokers take the two for one producer": 1},
+                words={"brokers take the two for one producer": 1},
             )
         for where in (A, B):
             yield EachPlace(
@@ -248,7 +248,8 @@ def test_a_marker_of_a_transaction_that_has_not_the_partition_is_one_finding(tmp
     assert [place for place, findings in found.items() if not findings] == (list(range(2, 7)) if version == 0 else [])
     for place, findings in found.items():
         assert [one.offset for one in findings] in ([], [place])
-        assert all("does not have this partition" in one.message or "has it not" in one.message for one in findings)
+        texts = [full_text(one) for one in findings]
+        assert all("does not have this partition" in text or "has it not" in text for text in texts)
 
 
 @pytest.mark.parametrize("version", [0, 2])
@@ -259,7 +260,7 @@ def test_a_marker_of_one_that_has_it_is_one_finding_away_from_its_place(
     """Its own transaction keeps the one that was there: whether the copy is before it or behind it."""
     found = copied_from_b(version, number, tmp_path)
 
-    texts = [one.message for findings in found.values() for one in findings]
+    texts = [full_text(one) for findings in found.values() for one in findings]
     assert sum("stands behind later ones" in text or "stands before earlier ones" in text for text in texts) > 4
 
 
