@@ -48,6 +48,8 @@ COMPOSED: Final = (
     "groups._unknown_member",
     "ids._broken",
     "ids.is_refused_at_once",
+    "judge_clients.judge_own",
+    "judge_clients.judge_owner",
     "produce.admit",
     "registering._unknown",
     "repl._admission",
