@@ -21,6 +21,7 @@ CODE: Final = (
     "model_tests.common",
     "model_tests.histories",
     "model_tests.logs",
+    "model_tests.traces",
     "reference",
     "spec",
 )
