@@ -19,6 +19,7 @@ from spec.rules import Rule
 from spec.systems.assumptions import ids as ids_of
 from spec.systems.assumptions import registered
 from spec.systems.chain import LINKS
+from spec.systems.chain import systems as chain_systems
 from spec.systems.ids.system import ids
 
 facts = extension("proof_facts")
@@ -134,3 +135,15 @@ def test_the_page_has_every_link_of_the_chain() -> None:
     for link in LINKS:
         names = (f"{system}.{name}" for side in (link.shows, link.takes) for system in side for name in side[system])
         assert all(part in text for part in (link.sentence, link.in_words, link.formula, str(link.control), *names))
+
+
+def test_the_theorem_stands_beside_what_it_assumes() -> None:
+    """What is left of the assumptions of its systems, each with a control or the reason why there is none."""
+    text = "\n".join(node.astext() for node in chain.ChainAssumptions.__new__(chain.ChainAssumptions).run())
+
+    discharged = {one for link in LINKS for one in link.discharges}
+    made = {one for name in chain_systems() for one in SYSTEMS[name](CLAIMED).assumptions}
+    assert discharged & made
+    for one in made:
+        assert (one.statement in text) == (one not in discharged)
+    assert all(str(control) in text for one in made - discharged for control in one.controls)
