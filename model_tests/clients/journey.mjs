@@ -25,14 +25,14 @@ async function until(what, holds) {
 
 class Journey {
   constructor(library) {
-    this.library = library;
+    this.clientLibrary = library;
     this.ledger = new Ledger();
     this.values = this.ledger.values;
     this.plain = null;
   }
 
   async producer(name, transactionalId = null) {
-    return new JournalledProducer(this.ledger, name, transactionalId, await this.library.producer(transactionalId));
+    return new JournalledProducer(this.ledger, name, transactionalId, await this.clientLibrary.producer(transactionalId));
   }
 
   // Records without transactions, on one partition after the other.
@@ -76,7 +76,7 @@ class Journey {
   // A member of the group with a producer of its own; its third transaction is aborted.
   async worker(name) {
     const producer = await this.producer(name, name);
-    const member = await this.library.member("transformers", async (record) => {
+    const member = await this.clientLibrary.member("transformers", async (record) => {
       const aborts = producer.number === 2;
       await producer.begin();
       try {
@@ -122,7 +122,7 @@ class Journey {
       for (let partition = 0; partition < PARTITIONS; partition += 1) await this.plain.send(topic, partition, END);
     }
     let ends = 0;
-    const reader = await this.library.read(topics, ({ topic, partition, offset, value }) => {
+    const reader = await this.clientLibrary.read(topics, ({ topic, partition, offset, value }) => {
       if (this.ledger.reads(topic, partition, offset, value) && value === END) ends += 1;
     });
     await until("the reader has come to the end", () => ends === topics.length * PARTITIONS);

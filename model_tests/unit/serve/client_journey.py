@@ -169,11 +169,11 @@ class Worker:
 class Journey:
     """One application."""
 
-    library: Library
+    client_library: Library
     ledger: JourneyLedger
 
     def writer(self, name: str, transactional_id: str | None = None) -> JournalledWriter:
-        return JournalledWriter(self.ledger, name, transactional_id, self.library)
+        return JournalledWriter(self.ledger, name, transactional_id, self.client_library)
 
     def travel(self) -> None:
         """All of it."""
@@ -206,7 +206,7 @@ class Journey:
         second = self.writer("app-2", "app")
         try:
             self.transaction(first, b"zombie", "commit")
-        except self.library.error:
+        except self.client_library.error:
             self.ledger.fenced = True
         self.transaction(second, b"of the second instance", "commit")
         first.close()
@@ -234,7 +234,9 @@ class Journey:
         second.close()
 
     def worker(self, name: str) -> Worker:
-        return Worker(self.library.member("transformers", ["in"]), self.writer(name, name), self.library.error)
+        return Worker(
+            self.client_library.member("transformers", ["in"]), self.writer(name, name), self.client_library.error
+        )
 
     def until(self, workers: Sequence[Worker], holds: Callable[[], bool]) -> None:
         """Work until something holds.
@@ -251,7 +253,7 @@ class Journey:
                 for worker in together:
                     worker.work(self.ledger)
 
-        if not self.library.of_threads:
+        if not self.client_library.of_threads:
             work(workers)
             return
         with ThreadPoolExecutor(len(workers)) as pool:
@@ -267,10 +269,10 @@ class Journey:
             for partition in range(PARTITIONS):
                 plain.send(topic, partition, END)
         places: dict[tuple[str, int, int], bytes] = {}
-        reader, ends, give_up = self.library.reader(list(topics)), 0, time.monotonic() + PATIENCE_S
+        reader, ends, give_up = self.client_library.reader(list(topics)), 0, time.monotonic() + PATIENCE_S
         while ends < len(topics) * PARTITIONS and time.monotonic() < give_up:
             records: list[JourneyRecord] = []
-            with suppress(self.library.error):  # a connection that breaks may end a poll
+            with suppress(self.client_library.error):  # a connection that breaks may end a poll
                 records = list(reader.poll())
             for record in records:
                 place = (record.topic, record.partition, record.offset)
