@@ -7,7 +7,8 @@ import { main } from "./journey.mjs";
 const text = { value: (data) => data?.toString() };
 // 2.12.1 asks for the epoch of producer id 0 if it is given none, and a second instance is refused.
 const ANY_INSTANCE = { producerId: -1n, producerEpoch: -1 };
-const COMMON = { clientId: "journey", retryDelay: 20 };
+// Three retries, the default, are fewer than the moves of a group's coordinator that may follow each other under faults.
+const COMMON = { clientId: "journey", retryDelay: 20, retries: 50 };
 
 main((bootstrapBrokers) => {
   async function producer(transactionalId) {
@@ -15,7 +16,6 @@ main((bootstrapBrokers) => {
       ...COMMON,
       bootstrapBrokers,
       idempotent: true,
-      retries: 50,
       serializers: { value: (data) => Buffer.from(data) },
       ...(transactionalId === null ? {} : { transactionalId }),
     });
