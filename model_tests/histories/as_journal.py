@@ -26,9 +26,8 @@ def as_journal(history: Operations, topic: str = "") -> ClientJournal:
     sent = history.sent
     attempts: list[JournalTransaction] = []
     number_of = np.full(len(history), -1, np.int64)
-    operations, counts = np.unique(sent.operation[sent.offset >= 0], return_counts=True)
-    for row, count in zip(operations.tolist(), counts.tolist(), strict=True):
-        attempt = _attempt(history, row, count)
+    for row in np.unique(sent.operation[sent.offset >= 0]).tolist():
+        attempt = _attempt(history, row)
         if attempt is not None:
             number_of[row] = len(attempts)
             attempts.append(attempt)
@@ -43,13 +42,13 @@ def as_journal(history: Operations, topic: str = "") -> ClientJournal:
     return ClientJournal(tuple(attempts), acknowledged)
 
 
-def _attempt(history: Operations, row: int, count: int) -> JournalTransaction | None:
+def _attempt(history: Operations, row: int) -> JournalTransaction | None:
     outcome, name = OperationResult(int(history.outcome[row])), history.names[history.name[row]]
     producer, index = str(history.processes[history.process[row]]), int(history.index[row])
     if name in _IN_TRANSACTION:
-        return JournalTransaction(producer, "", index, index, _REPORTED[outcome], count)
+        return JournalTransaction(producer, "", index, index, _REPORTED[outcome])
     return (
-        JournalTransaction(producer, "", None, index, ReportedEnd.NO_TRANSACTION, count)
+        JournalTransaction(producer, "", None, index, ReportedEnd.NO_TRANSACTION)
         if outcome is OperationResult.OK
         else None
     )

@@ -49,8 +49,6 @@ class JournalTransaction:
 
     Attributes:
         line: of the journal where it begins.
-        acknowledged: number of acknowledged records.
-        offsets: input offsets joined it.
     """
 
     producer: str
@@ -58,8 +56,6 @@ class JournalTransaction:
     number: int | None
     line: int
     reported: ReportedEnd
-    acknowledged: int = 0
-    offsets: bool = False
 
     @property
     def name(self) -> str:
@@ -193,13 +189,12 @@ def _add(reading: _JournalReading, line: int, event: dict[str, Any]) -> None:
         _attempt(reading, line, event)
     elif kind == "ack":
         number, first, count = _attempt(reading, line, event), int(event["off"]), int(event.get("count", 1))
-        reading.attempts[number].acknowledged += count
         partition = (event["topic"], int(event["part"]))
         reading.acks.setdefault(partition, []).extend((first + each, number, line) for each in range(count))
     elif kind == "delete_topic":
         _forget(reading, event["topic"])
     elif kind == "send_offsets" and event["ok"]:
-        reading.attempts[_attempt(reading, line, event)].offsets = True
+        _attempt(reading, line, event)
     elif kind in ("commit", "abort"):
         reading.attempts[_attempt(reading, line, event)].reported = (
             ReportedEnd(kind) if event["ok"] else ReportedEnd.UNKNOWN
@@ -209,8 +204,7 @@ def _add(reading: _JournalReading, line: int, event: dict[str, Any]) -> None:
 def _forget(reading: _JournalReading, topic: str) -> None:
     """A topic is deleted: another one of its name begins at offset 0."""
     for partition in [partition for partition in reading.acks if partition[0] == topic]:
-        for _, number, _ in reading.acks.pop(partition):
-            reading.attempts[number].acknowledged -= 1
+        del reading.acks[partition]
 
 
 def _attempt(reading: _JournalReading, line: int, event: dict[str, Any]) -> int:

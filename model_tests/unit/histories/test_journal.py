@@ -23,7 +23,7 @@ def test_a_line_may_acknowledge_many_records(tmp_path: Path) -> None:
 
     for journal in (together, apart):
         assert [5, 6, 7, 9] == journal.acknowledged["in", 0].offsets.tolist()
-        assert [4] == [attempt.acknowledged for attempt in journal.attempts]
+        assert 1 == len(journal.attempts)
 
 
 def test_a_deleted_topic_has_nothing_that_was_acknowledged_before(tmp_path: Path) -> None:
@@ -35,4 +35,4 @@ def test_a_deleted_topic_has_nothing_that_was_acknowledged_before(tmp_path: Path
     assert {("in", 0): [0], ("out", 0): [1]} == {
         partition: acknowledged.offsets.tolist() for partition, acknowledged in journal.acknowledged.items()
     }
-    assert [2] == [attempt.acknowledged for attempt in journal.attempts]
+    assert 1 == len(journal.attempts)
