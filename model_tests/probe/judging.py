@@ -23,7 +23,7 @@ class Saved(NamedTuple):
     judge: SessionSides
 
 
-class LiveJudge:
+class SessionJudge:
     """Records the steps of one session, and judges them."""
 
     def __init__(

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from model_tests.conform.side_by_side import MakeSide, StepComparison
 from model_tests.probe.client import JOINED, OPEN, TIMED_OUT, TIMEOUT_MS, Sent
-from model_tests.probe.judging import LIVE, LiveJudge
+from model_tests.probe.judging import LIVE, SessionJudge
 from model_tests.probe.names import GROUP, TOPIC, SessionNames
 from model_tests.probe.observing import Level, NotObservable, Observer
 from model_tests.probe.played import COMPLETING, OVERTAKEN, PATIENT, UNREADY, Patience, PlayedSession, SessionEnded
@@ -105,7 +105,7 @@ class Player:
         self._observer.begin()
         played = PlayedSession(self._script, self._header(), partitions=self._names.partitions)
         self._played = played
-        self._judge = LiveJudge(played, self._profile, self._observer.level, self._sides)
+        self._judge = SessionJudge(played, self._profile, self._observer.level, self._sides)
         actions, place = self._script.actions, 0
         try:
             while place < len(actions) and not (self._stops and self._judge.disagrees):
