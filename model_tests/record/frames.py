@@ -3,7 +3,8 @@
 import asyncio
 from typing import Final
 
-from reference.server.listener import LARGEST, SIZE
+from reference.server.connections import SIZE
+from reference.server.listener import LARGEST
 from reference.wire.codec import HEAD
 
 TLS: Final = (b"\x16\x03", b"\x15\x03")

@@ -12,8 +12,8 @@ from model_tests.record import addresses
 from model_tests.record.exchange import Exchange, Link
 from model_tests.record.frames import BrokenConnection, read_answer, read_request
 from model_tests.record.recorder import TrafficRecorder
+from reference.server.connections import SIZE
 from reference.server.faults import NOTHING, Faults, RequestFaults
-from reference.server.listener import SIZE
 from reference.wire.codec import (
     CORRELATION,
     HEAD,

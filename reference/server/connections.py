@@ -1,9 +1,16 @@
 """Connections that are served until all stops: what a server and a proxy have in common."""
 
 import asyncio
+import struct
 from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
+
+SIZE: Final = struct.Struct(">i")
+"""Of a frame in bytes, which comes before it."""
+
+WRITTEN_AT_ONCE: Final = 64 * 1024
+"""Bytes of answers that may wait for those to the requests behind them: what a socket takes at once."""
 
 
 @dataclass(slots=True)
@@ -95,3 +102,31 @@ class Connections(Generic[Kind]):
         finally:
             self._open.pop(connection.number, None)
             writer.close()
+
+
+class AnswerWriter:
+    """The answers on one connection; those to requests that arrived together leave in one write."""
+
+    def __init__(self, writer: asyncio.StreamWriter) -> None:
+        """Nothing is written yet."""
+        self._writer = writer
+        self._waiting = bytearray()
+
+    async def write(self, frame: bytes) -> None:
+        """Write a frame with its length in front, at the end of this turn of the loop at the latest.
+
+        Raises:
+            ConnectionError: the client is gone.
+        """
+        if not self._waiting:
+            asyncio.get_running_loop().call_soon(self.flush)
+        self._waiting += SIZE.pack(len(frame)) + frame
+        if len(self._waiting) >= WRITTEN_AT_ONCE:
+            self.flush()
+        await self._writer.drain()
+
+    def flush(self) -> None:
+        """Hand over to the connection what waits."""
+        if self._waiting and not self._writer.is_closing():
+            self._writer.write(bytes(self._waiting))
+        self._waiting.clear()

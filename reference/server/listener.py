@@ -4,14 +4,13 @@ import asyncio
 import errno
 import os
 import resource
-import struct
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias, TypeVar
 
-from reference.server.connections import Breakable, Connections
+from reference.server.connections import SIZE, AnswerWriter, Breakable, Connections
 from reference.server.faults import NOTHING, Faults, RequestFaults
 from reference.server.handlers import check_readable, handle
 from reference.server.metadata_api import unsupported_api_versions
@@ -26,7 +25,6 @@ from reference.wire.codec import (
 from reference.wire.versions import ServedApi, served
 from spec.vocabulary import Api
 
-SIZE: Final = struct.Struct(">i")
 LARGEST: Final = 100 * 1024 * 1024
 """Default of socket.request.max.bytes."""
 
@@ -281,6 +279,7 @@ class Server(Connections[ClientConnection]):
     async def _serve(
         self, connection: ClientConnection, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
+        answers = AnswerWriter(writer)
         try:
             spared = True
             while frame := await self._frame(reader):
@@ -298,13 +297,14 @@ class Server(Connections[ClientConnection]):
                 if faults.answer_lost:
                     return
                 if answer is not None:
-                    writer.write(SIZE.pack(len(answer)) + answer)
-                    await writer.drain()
+                    await answers.write(answer)
         except (RefusedConnection, MalformedRequest) as refusal:
             self.closed += 1
             self.on_closed(f"connection {connection.number} from {connection.peer} is closed: {refusal}")
         except (ConnectionError, asyncio.IncompleteReadError):
             pass
+        finally:
+            answers.flush()
 
     def _faults_of(self, connection: ClientConnection, frame: bytes) -> RequestFaults:
         if self.faults is None:

@@ -86,6 +86,17 @@ def test_what_cannot_be_answered_closes_its_connection(cluster: Cluster, name: s
     assert why in cluster.notices[-1]
 
 
+@pytest.mark.parametrize("name", CLOSING)
+def test_requests_before_it_are_answered(cluster: Cluster, name: str) -> None:
+    """What arrives together with requests that can be answered takes nothing from them."""
+    with connect(cluster) as connection:
+        connection.sendall(request("ApiVersions", 0) * 3 + CLOSING[name][0])
+        answers = [answer_of(connection) for _ in range(4)]
+
+    assert all(answers[:3])
+    assert b"" == answers[3]
+
+
 def test_before_2_4_several_batches_close_the_connection() -> None:
     """As Kafka does where it cannot read a request; the server goes on."""
     two = value_batch((b"one",)).encode() * 2
