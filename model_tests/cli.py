@@ -142,7 +142,7 @@ def prove_command(
         if no_cache:
             given["kept"] = None
         if second_solver or smtlib is not None:
-            solver = import_module("spec.engines.second_solver").SecondSolver
+            solver = import_module("spec.engines.solving").SecondSolver
             given["second"] = solver(asks=second_solver, scripts=smtlib)
         if master:
             require_java()

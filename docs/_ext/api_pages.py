@@ -17,8 +17,8 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-from model_tests.verify.marks import production_modules
-from model_tests.verify.sources import ROOT
+from model_tests.verify.coverage import production_modules
+from model_tests.verify.results import ROOT
 
 NOT_SHOWN: Final = ("model_tests.bench", "model_tests.mutants", "model_tests.scenarios")
 """Measurements, planted defects and the stories of runs, which are not called from outside."""

@@ -20,7 +20,7 @@ from sphinx.util.docutils import SphinxDirective
 from tables import Cell, table
 
 from model_tests.diagrams.sequence_svg import STYLE
-from model_tests.verify import sources
+from model_tests.verify import results
 
 REPORT: Final = ROOT / "build" / "bench" / "report.json"
 TARGET: Final = re.compile(r"at (?P<bound>least|most) (?P<number>[\d,.]+)")
@@ -133,7 +133,7 @@ class Benchmarks(SphinxDirective):
         """Render the last report."""
         if not REPORT.is_file():
             return [nodes.paragraph("", "Not run: no report of `make bench` is in this checkout.".replace("`", ""))]
-        report = read(REPORT, sources.digest())
+        report = read(REPORT, results.digest())
         day = datetime.fromtimestamp(REPORT.stat().st_mtime, UTC).date()
         head: tuple[Cell, ...] = ("measured", "figure", "unit", "target", "met")
         rows = [(f.what, f.amount, f.unit, f.target, _met(f)) for f in report.figures]

@@ -15,7 +15,7 @@ from sphinx.util.docutils import SphinxDirective
 from tables import Cell, listed, table
 
 from reference.client.partition_queue import Hold
-from reference.client.transaction_errors import MEANINGS, ErrorHandling, ProducerRequest
+from reference.client.transaction_states import MEANINGS, ErrorHandling, ProducerRequest
 from spec.vocabulary import ErrorCode
 
 MEMBER: Final = re.compile(r"^    (?P<name>[A-Z_]+) = auto\(\)(?:  # (?P<reported>.+))?$", re.MULTILINE)

@@ -16,7 +16,7 @@ from sphinx.util.docutils import SphinxDirective
 from tables import Cell, listed, table
 
 from model_tests.scenarios.catalogue import SCENARIOS
-from model_tests.scenarios.subjects import SUBJECTS
+from model_tests.scenarios.scenario import SUBJECTS
 from spec.rules import RULES
 
 ROOT: Final = Path(__file__).parents[2]
@@ -125,7 +125,7 @@ PLACES: Final[Mapping[int, SubjectLocation]] = MappingProxyType(
         ),
         15: SubjectLocation(
             ("txn.client_verdict",),
-            ("reference/client/transaction_errors.py",),
+            ("reference/client/transaction_states.py",),
             ("reference/client/test_transaction_errors.py",),
             "chapters/client",
         ),
@@ -161,7 +161,7 @@ PLACES: Final[Mapping[int, SubjectLocation]] = MappingProxyType(
         ),
         21: SubjectLocation(
             ("offsets.generation_fence",),
-            ("reference/broker/group_membership.py", "reference/client/assignors.py"),
+            ("reference/broker/group_membership.py", "reference/client/assignment.py"),
             ("reference/broker/test_group_membership.py", "reference/client/test_assignors.py"),
             "chapters/offsets",
         ),

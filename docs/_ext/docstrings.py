@@ -8,7 +8,7 @@ from typing import Final
 from docutils import nodes
 from tables import prose
 
-from model_tests.common.docstrings import entries, entries_of
+from model_tests.common.command_options import entries, entries_of
 
 SECTIONS: Final = ("Args", "Attributes", "Fields", "Raises", "Returns", "Yields")
 ITEM: Final = re.compile(r"^(?:[-*]|\d+\.) ")

@@ -15,13 +15,13 @@ from typing import Any, Final
 
 from bug_facts import ROOT, digest_of_sources
 
-from model_tests.verify import after_faults
+from model_tests.verify import liveness_searches
 from model_tests.verify.assumed import as_json
+from model_tests.verify.model_checking import Searched
 from model_tests.verify.proofs import SEARCHES, attempted
 from model_tests.verify.proved import ProvedSystem
+from model_tests.verify.proving import on_cores
 from model_tests.verify.results import RunEffort
-from model_tests.verify.searched import Searched
-from model_tests.verify.spreading import on_cores
 from model_tests.verify.state_counts import of_systems
 from model_tests.verify.theorems import BUNDLES, is_theorem_of
 from model_tests.verify.theorems import theorems as proved_theorems
@@ -90,7 +90,7 @@ def made() -> Facts:
     return {
         "theorems": {rule.id: facts_of(rule, proofs.about(rule)) for rule in THEOREMS},
         "defects": [{**asdict(each), "difference": each.difference} for each in of_systems()],
-        "after_faults": [asdict(each) for each in after_faults.table()],
+        "after_faults": [asdict(each) for each in liveness_searches.table()],
     }
 
 

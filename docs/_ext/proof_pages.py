@@ -13,8 +13,8 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 from tables import Cell, folded, listed, table
 
-from model_tests.verify.after_faults import AfterFault
 from model_tests.verify.assumed import as_json
+from model_tests.verify.liveness_searches import AfterFault
 from spec.systems.assumptions import registered
 
 

@@ -12,8 +12,8 @@ from model_tests.audit.group_log import TOPIC as OFFSETS_TOPIC
 from model_tests.audit.partition_verdict import PartitionVerdict
 from model_tests.audit.report import AuditedPartition, AuditReport
 from model_tests.audit.transactions_report import ListedTransactions
+from model_tests.bugs.command import BugsReport
 from model_tests.bugs.judged import judged
-from model_tests.bugs.report import BugsReport
 from model_tests.common.reports import Report
 from model_tests.conform.report import ConformReport
 from model_tests.probe.report import ProbeReport

@@ -10,8 +10,7 @@ from run_results import Entry, Evidence, results
 from tables import Cell, folded, listed, table
 
 from model_tests.mutants.decisions.table import read
-from model_tests.verify.coverage import owed_by, waived_by
-from model_tests.verify.marks import import_production_modules
+from model_tests.verify.coverage import import_production_modules, owed_by, waived_by
 from model_tests.verify.table import UNITS
 from spec.evidence import Layer, checks
 from spec.rules import Rule

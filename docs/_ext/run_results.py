@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from sphinx.application import Sphinx
 
-from model_tests.verify import sources
+from model_tests.verify import results as sources
 from spec.rules import RULES
 
 ROOT: Final = Path(__file__).parents[2]

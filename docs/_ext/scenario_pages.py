@@ -18,8 +18,7 @@ from tables import Cell, folded, listed, prose, table
 from model_tests.diagrams.sequence_svg import svg_of
 from model_tests.scenarios.catalogue import CHAPTERS, SCENARIOS
 from model_tests.scenarios.judged import in_words, judged
-from model_tests.scenarios.scenario import Scenario
-from model_tests.scenarios.subjects import SUBJECTS
+from model_tests.scenarios.scenario import SUBJECTS, Scenario
 
 BY_NAME: Final[Mapping[str, ModuleType]] = {chapter.__name__.rpartition(".")[2]: chapter for chapter in CHAPTERS}
 

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from model_tests.common.docstrings import entries_of
+from model_tests.common.command_options import entries_of
 
 MANY: Final = 4
 """A function with so many arguments says what each is."""

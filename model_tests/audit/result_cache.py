@@ -11,7 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from model_tests.common.digests import digest_of
+from model_tests.common.derived import digest_of
 from model_tests.common.reports import writing
 from model_tests.logs.kafka_log_folders import LogFolder
 from model_tests.logs.locations import located, names_in, size_and_time

@@ -11,7 +11,7 @@ from typing import Final
 from rich.console import Console
 from rich.table import Table
 
-from model_tests.bench import checking, probing, recording, searching, serving, simulating
+from model_tests.bench import checking, probing, searching, serving, simulating
 from model_tests.bench.append import appends
 from model_tests.bench.audits import PARTITIONS, TIMES, audit_timing
 from model_tests.bench.instant import STEPS as INSTANT_STEPS
@@ -22,7 +22,7 @@ from model_tests.bench.simulation import simulations, together
 from model_tests.bench.simulation_memory import TRACES, simulation_memory
 from model_tests.bench.trace_batches import simulated, write_batch
 from model_tests.check.timing import column_verdicts
-from model_tests.verify import sources
+from model_tests.verify import results
 from model_tests.verify.effort import effort_from_environment
 from model_tests.verify.results import RunEffort
 
@@ -250,7 +250,7 @@ def _serving(effort: RunEffort, _scratch: Path) -> Iterator[Measured]:
 
 
 def _recording(effort: RunEffort, scratch: Path) -> Iterator[Measured]:
-    load = recording.timed(SENT[effort], CHECKS, scratch)
+    load = serving.timed(SENT[effort], CHECKS, scratch)
     yield Measured(
         "record: messages by way of the proxy", load.recorded, "/s", "at least 20,000", met=load.recorded >= 20_000
     )
@@ -303,7 +303,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     chosen: list[str] = parser.parse_args(arguments).part
     if unknown := [name for name in chosen if name not in PARTS]:
         parser.error(f"there is no {' or '.join(unknown)} to measure, only {', '.join(PARTS)}")
-    effort, of = effort_from_environment(), {"commit": sources.commit(), "sources": sources.digest()}
+    effort, of = effort_from_environment(), {"commit": results.commit(), "sources": results.digest()}
     measured = measure(effort, chosen)
     Console().print(table_of(measured))
     if not chosen:

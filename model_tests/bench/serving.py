@@ -1,4 +1,7 @@
-"""How fast `eos serve` is: confluent-kafka against nodes in a process of their own, with the judge and without it."""
+"""How fast `eos serve` is: confluent-kafka against nodes in a process of their own, with the judge and without it.
+
+What `eos record` costs: the same load with it between client and nodes, and without it.
+"""
 
 import asyncio
 import time
@@ -9,8 +12,10 @@ from importlib import import_module
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, Final
+from statistics import median
+from typing import Any, Final, NamedTuple
 
+from model_tests.record.recording import Recording
 from model_tests.serve.command import wall
 from model_tests.serve.judging import LiveJudge
 from reference.server.listener import Server
@@ -230,3 +235,48 @@ def _resident() -> float:
         return 0.0
     lines = dict(line.split(":", 1) for line in STATUS.read_text().splitlines())
     return int(lines["VmRSS"].split()[0]) / 1024
+
+
+class RecordedLoad(NamedTuple):
+    """Messages a second.
+
+    Attributes:
+        direct: without a recording.
+        recorded: by way of one.
+    """
+
+    direct: float
+    recorded: float
+
+    @property
+    def ratio(self) -> float:
+        """What is left of the rate."""
+        return self.recorded / self.direct
+
+
+def timed(count: int, rounds: int, scratch: Path) -> RecordedLoad:
+    """So many messages by each way in turn, the median of some rounds; nodes and recording are other processes."""
+    with served(1, judged=False) as nodes, recorded(nodes.servers, scratch) as servers:
+        ways = nodes, nodes.by_way_of(servers)
+        rates = [[messages(way, count).per_second for way in ways] for _ in range(rounds)]
+    return RecordedLoad(*(median(each) for each in zip(*rates, strict=True)))
+
+
+@contextmanager
+def recorded(upstream: str, directory: Path) -> Iterator[str]:
+    """A recording in another process; its address."""
+    spawning = get_context("spawn")
+    here, there = spawning.Pipe()
+    process = spawning.Process(target=_record, args=(there, upstream, directory), daemon=True)
+    process.start()
+    try:
+        yield here.recv()
+    finally:
+        here.send("stop")
+        process.join(PATIENCE_S)
+
+
+def _record(link: Connection, upstream: str, directory: Path) -> None:
+    with Recording(upstream, directory) as recording:
+        link.send(recording.bootstrap_servers)
+        link.recv()

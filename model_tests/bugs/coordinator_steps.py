@@ -10,8 +10,7 @@ from reference.broker.ids import ProducerIdentity
 from reference.broker.transaction_api import NO_IDENTITY
 from reference.broker.transaction_coordinator import TransactionCoordinator
 from reference.broker.transaction_metadata import TopicPartition
-from reference.client.coordinator_channel import CoordinatorAnswer
-from reference.client.coordinator_requests import AddPartitions, EndTxn, InitProducerId
+from reference.client.coordinator_channel import AddPartitions, CoordinatorAnswer, EndTxn, InitProducerId
 from reference.client.producer_settings import request_versions
 from reference.clock import Clock
 from reference.errors import Refusal

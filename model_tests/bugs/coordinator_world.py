@@ -16,7 +16,7 @@ from reference.broker.transaction_coordinator import TransactionCoordinator
 from reference.broker.transaction_log import AppendFault, TransactionLog
 from reference.broker.transaction_metadata import BUMPS_EPOCH, TopicPartition, TransactionEntry
 from reference.broker.transaction_timeouts import abort_timed_out, expire_ids
-from reference.client.transaction_errors import ErrorHandling, ProducerRequest, meaning
+from reference.client.transaction_states import ErrorHandling, ProducerRequest, meaning
 from reference.clock import Clock
 from reference.errors import ProducerFenced, Refusal, UnsupportedVersion
 from reference.world.steps import TIMEOUT

@@ -12,7 +12,7 @@ from reference.broker.transaction_coordinator import TransactionCoordinator
 from reference.broker.transaction_metadata import TransactionEntry
 from reference.client.partition_queue import PartitionQueue
 from reference.client.producer import IdempotentProducer
-from reference.client.transaction_errors import ErrorHandling, ProducerRequest, meaning
+from reference.client.transaction_states import ErrorHandling, ProducerRequest, meaning
 from reference.log.batch import RecordBatch
 from reference.log.cleaner import BatchCleaner
 from reference.log.producer_append import ProducerAppend

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import starmap
 
-from model_tests.bugs.narrate_transactions import TRANSACTIONS
-from model_tests.bugs.narration import ending_of, reported, title_of
+from model_tests.bugs.narration import TRANSACTIONS, ending_of, reported, title_of
 from model_tests.bugs.on_reference import Replay, repeated, replayed
 from model_tests.bugs.searching import SearchResult, searched, searched_as_formulas
 from model_tests.bugs.world import CarriedOut

@@ -1,15 +1,171 @@
-"""A counterexample carried out on the reference: with the defect the same rule breaks, without it a step is refused."""
+"""A counterexample carried out on the reference: with the defect the same rule breaks, without it a step is refused.
 
+Fixes of the reference for known bugs that every release has.
+
+Where each known bug is carried out on the reference: with its defect it must show, without it a step is refused.
+"""
+
+from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
+from types import MappingProxyType
+from typing import Final
 
-from model_tests.bugs.mendings import MENDINGS
-from model_tests.bugs.staging import profile_of, staged
-from model_tests.bugs.world import CarriedOut, Staging, carry_out
-from model_tests.mutants.defects.planted import Planted
-from spec.bugs.bug import Bug, SearchCase
+from model_tests.bugs.cleaning_world import CleaningWorld
+from model_tests.bugs.client_world import ClientWorld
+from model_tests.bugs.coordinator_world import CoordinatorWorld
+from model_tests.bugs.defects import DEFECTS
+from model_tests.bugs.groups_world import MembershipWorld, OffsetsWorld
+from model_tests.bugs.leader_world import ExpiryWorld, VerifyingWorld
+from model_tests.bugs.markers_world import MarkersWorld
+from model_tests.bugs.stream_world import StreamWorld
+from model_tests.bugs.transactions_world import TransactionsWorld
+from model_tests.bugs.world import CarriedOut, Make, Staging, carry_out
+from model_tests.mutants.defects.planted import Patch, Planted
+from reference.broker import transaction_coordinator
+from reference.broker.ids import ProducerIdentity
+from reference.broker.transaction_metadata import TransactionEntry, TransactionMetadata, check_expected
+from reference.broker.transaction_state_manager import TransactionStateManager
+from reference.errors import ProducerFenced, UnsupportedVersion
+from spec import rules
+from spec.bugs.bug import Bug, ExpectedAnswer, SearchCase
+from spec.bugs.of_coordinator import BEFORE_18660, LOWERED_TO_1, PENDING_CLEARED
+from spec.bugs.of_transactions import BEFORE_18654, IDENTITY_COMPARED
 from spec.engines.verdict import Trace
-from spec.versions import Profile
+from spec.systems.coordinator.transactional_id import CoordinatorKnobs
+from spec.systems.marking import WAITS_FOR_LEADER
+from spec.versions import BEFORE_3_7, NEWEST, PROFILES, Profile
+from spec.vocabulary import Timestamp, TransactionState
+
+_write = TransactionStateManager.write
+
+
+def compare_the_epoch(metadata: TransactionMetadata, expected: ProducerIdentity | None) -> None:
+    """While a transaction is open, a producer that resumes must have its epoch too.
+
+    Raises:
+        ProducerFenced: it has another identity.
+    """
+    check_expected(metadata, expected)
+    is_open = metadata.state is TransactionState.ONGOING
+    if expected is not None and is_open and expected.epoch != metadata.epoch:
+        raise ProducerFenced(rules.TXN_NO_CROSSTALK, current=metadata.epoch, got=expected.epoch)
+
+
+def clear_what_cannot_be_written(
+    states: TransactionStateManager, entry: TransactionEntry, change: TransactionMetadata, now: Timestamp
+) -> None:
+    """A change that no record can hold is taken back.
+
+    Args:
+        states: of the coordinator.
+        entry: of the transactional id.
+        change: what is to be written.
+        now: when.
+
+    Raises:
+        Refusal: the change did not get into the log.
+    """
+    try:
+        _write(states, entry, change, now)
+    except UnsupportedVersion:
+        entry.cancel()
+        raise
+
+
+MENDINGS: Final[Mapping[str, Planted]] = MappingProxyType(
+    {
+        IDENTITY_COMPARED.name: Planted(
+            "the whole identity is compared",
+            rules.TXN_NO_CROSSTALK,
+            (Patch(transaction_coordinator, "check_expected", compare_the_epoch),),
+        ),
+        PENDING_CLEARED.name: Planted(
+            "what cannot be written is not pending",
+            rules.TXN_TIMEOUT,
+            (Patch(TransactionStateManager, "write", clear_what_cannot_be_written),),
+        ),
+    }
+)
+"""By the profile that would mend the bug."""
+
+
+def coordinator_world(case: SearchCase) -> Make:
+    """The coordinator's world with as many epochs as the instance has, and the version to which it may be lowered.
+
+    Raises:
+        TypeError: the case is of another system than the coordinator's.
+    """
+    knobs = case.instance.knobs
+    if not isinstance(knobs, CoordinatorKnobs):
+        raise TypeError(f"{case.claim} is asked of another system")
+    return partial(CoordinatorWorld, epochs=knobs.profile.max_epoch, lowered_to=knobs.lowered_to)
+
+
+WORLDS: Final[Mapping[str, Make]] = MappingProxyType(
+    {
+        "cleaning": CleaningWorld,
+        "client": ClientWorld,
+        "idempotence": StreamWorld,
+        "expiry": ExpiryWorld,
+        "verifying": VerifyingWorld,
+        "offsets": OffsetsWorld,
+        "membership": MembershipWorld,
+        "marking": MarkersWorld,
+        "transactions": TransactionsWorld,
+    }
+)
+"""By what the system is called."""
+
+BETWEEN: Final[Mapping[str, Profile]] = MappingProxyType(
+    {
+        "3.5": PROFILES["3.6"],
+        "librdkafka": NEWEST,
+        "4.2-before-19999": PROFILES["4.2"],
+        BEFORE_3_7.name: BEFORE_3_7,
+        BEFORE_18654.name: BEFORE_18654,
+        BEFORE_18660.name: BEFORE_18660,
+        LOWERED_TO_1.name: LOWERED_TO_1,
+        PENDING_CLEARED.name: PENDING_CLEARED,
+        IDENTITY_COMPARED.name: IDENTITY_COMPARED,
+        WAITS_FOR_LEADER.name: WAITS_FOR_LEADER,
+    }
+)
+"""Releases, and clients, without a profile of their own, and the one in which they are carried out."""
+
+
+def profile_of(case: SearchCase) -> Profile:
+    """The behaviours of the release that a case is about."""
+    return BETWEEN.get(case.profile) or PROFILES[case.profile]
+
+
+def staged(bug: Bug, case: SearchCase | None = None) -> Staging | None:
+    """Where the bug is carried out; None where the reference has no world for it.
+
+    Args:
+        bug: whose defect is planted where no profile has it.
+        case: one of its cases, whose instance says how the world is made; by default the bug's own.
+    """
+    world = _world(case or bug.broken)
+    if world is None:
+        return None
+    true = _without_it(bug)
+    return Staging(world, profile_of(bug.broken), true, DEFECTS.get(bug.name), MENDINGS.get(true.name))
+
+
+def _without_it(bug: Bug) -> Profile:
+    """The newest release, or where the newest that was asked has the bug what would mend it."""
+    requested = {case.profile: case.expected for case in bug.cases}
+    newest = [requested[name] for name in PROFILES if name in requested]
+    is_open = newest[-1:] == [ExpectedAnswer.VIOLATED]
+    return profile_of(bug.mended[-1]) if is_open and bug.mended else NEWEST
+
+
+def _world(case: SearchCase) -> Make | None:
+    if case.instance.of == "coordinator":
+        return coordinator_world(case)
+    return WORLDS.get(case.instance.of)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,15 @@
 
 Every message is handed over when its action says so: a request that is late here was sent long before. Requests,
 records, batches and markers carry the number of their client transaction in the ghost alone.
+
+The client side of a counterexample about transactions: each instance's view, and what it sent.
 """
 
 import copy
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from model_tests.bugs.transactions_client import ApplicationView, BatchOnWire
 from model_tests.bugs.world import Diverged, GhostViolation, there
 from reference.broker.coordinator_errors import ConcurrentTransactions, CoordinatorNotAvailable, TransactionAbortable
 from reference.broker.end_txn import EndTransaction
@@ -20,11 +22,54 @@ from reference.broker.transaction_metadata import BUMPS_EPOCH, PREPARED, TopicPa
 from reference.broker.transaction_timeouts import abort_timed_out
 from reference.clock import Clock
 from reference.errors import InvalidProducerEpoch, InvalidTxnState, Refusal
+from reference.log.batch import RecordBatch, blank_batch
 from reference.log.partition import Partition
 from reference.log.producer_entry import NO_GUARD
 from spec import rules
 from spec.versions import Profile
 from spec.vocabulary import CoordinatorEpoch, ErrorCode, Origin, TransactionState
+
+
+@dataclass(slots=True)
+class BatchOnWire:
+    """A batch on its way: what is on the wire, the guard of its verification, whether the coordinator said yes."""
+
+    records: RecordBatch
+    guard: int = NO_GUARD
+    confirmed: bool = True
+
+
+@dataclass(slots=True)
+class ApplicationView:
+    """What the application's instances believe: identities, sequences, and what each transaction asked for."""
+
+    given: dict[int, ProducerIdentity] = field(default_factory=dict)
+    newest: dict[int, ProducerIdentity] = field(default_factory=dict)
+    of_transaction: dict[int, ProducerIdentity] = field(default_factory=dict)
+    owner: dict[int, int] = field(default_factory=dict)
+    sequences: dict[tuple[ProducerIdentity, int], int] = field(default_factory=dict)
+    end_sent: dict[int, bool] = field(default_factory=dict)
+
+    def begin(self, instance: int, transaction: int) -> ProducerIdentity:
+        """The identity of a transaction, which may begin now."""
+        if transaction not in self.of_transaction:
+            self.owner[transaction] = instance
+            self.of_transaction[transaction] = self.newest[instance]
+        return self.of_transaction[transaction]
+
+    def batch(self, instance: int, transaction: int, partition: int) -> RecordBatch:
+        """The next batch of a transaction for a partition."""
+        identity = self.begin(instance, transaction)
+        sequence = self.sequences.get((identity, partition), 0)
+        self.sequences[identity, partition] = sequence + 1
+        return blank_batch(
+            1,
+            producer_id=identity.producer_id,
+            epoch=identity.epoch,
+            base_sequence=sequence,
+            transactional=True,
+        )
+
 
 ID: Final = "payments"
 TIMEOUT_MS: Final = 60_000

@@ -29,9 +29,8 @@ from model_tests.judging.step_table import DUPLICATE, LATE, UNFIT, StepTable, ro
 from model_tests.judging.trace_slice import to_explain, to_judge_again
 from model_tests.judging.unjudged_steps import counted_in, is_of_history
 from model_tests.monitor.replay_command import with_commands
-from model_tests.traces.history_events import HISTORY_APIS
-from model_tests.traces.quarantine import Quarantined
-from model_tests.traces.schema import Row
+from model_tests.traces.files_at import Quarantined
+from model_tests.traces.schema import HISTORY_APIS, Row
 from spec.protocol.append import names
 from spec.protocol.coordinator_steps import DECISIONS
 from spec.rules import RULES, Rule

@@ -11,9 +11,8 @@ from model_tests.histories.log_order import log_order
 from model_tests.histories.report import judge
 from model_tests.histories.severity import Severity
 from model_tests.judging.check_report import RuleCount, StepViolation
-from model_tests.traces.history_events import HISTORY_APIS, OUTCOMES
-from model_tests.traces.quarantine import Quarantined
-from model_tests.traces.schema import Row
+from model_tests.traces.files_at import Quarantined
+from model_tests.traces.schema import HISTORY_APIS, OUTCOMES, Row
 from spec.rules import RULES, Rule
 
 LISTED: Final = 100

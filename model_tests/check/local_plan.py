@@ -2,6 +2,8 @@
 
 The formulas are the same (`step_formulas`). Steps are judged, sorted by trace, become rows of chains that are compared
 with the row before on their chain, and are counted.
+
+The results of row cases on arrays: of each kind of row, which rows are of it, and their values.
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,8 +13,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from model_tests.check import history_columns
-from model_tests.check.case_values import CaseValues, Guarded, case_values
+from model_tests.check import step_formulas
 from model_tests.check.step_formulas import (
     ELEMENTS,
     FIT,
@@ -34,9 +35,61 @@ from model_tests.judging.step_table import DUPLICATE, LATE, UNFIT
 from model_tests.judging.verdicts import KEPT
 from model_tests.traces.schema import STEP_BITS
 from spec.readings.formulas import Sheet
-from spec.readings.formulas_on_arrays import Array, ArrayColumns, Texts
-from spec.readings.row_values import RowCases
+from spec.readings.formulas_on_arrays import Array, ArrayColumns, ArrayProgram, Texts
+from spec.readings.row_values import GuardedValue, Integers, NamedValues, PresentRows, RowCases, Value, terms_of
 from spec.vocabulary import ABSENT
+
+
+class Guarded(NamedTuple):
+    """A value where a fact holds."""
+
+    fact: Array
+    value: Any
+
+
+class CaseValues(NamedTuple):
+    """The rows of one kind, and what they have: arrays, lists of them (`Integers`), `Guarded`, names (`NamedValues`).
+
+    Attributes:
+        rows: their places in the table.
+    """
+
+    rows: Array
+    values: dict[str, Any]
+
+
+def case_values(cases: RowCases, columns: ArrayColumns) -> Iterator[CaseValues]:
+    """The rows of each kind with their results; the first kind that applies to a row counts."""
+    facts = ArrayProgram(fact for fact, _ in cases.cases).run(columns)
+    left = np.ones(columns.length, np.bool_)
+    for fact, (_, results) in zip(facts, cases.cases, strict=True):
+        here = left & fact
+        if here.any():
+            yield _values(results, np.flatnonzero(here), columns)
+        left &= ~fact
+    if left.any():
+        yield _values(cases.otherwise, np.flatnonzero(left), columns)
+
+
+def _values(results: Mapping[str, Value], rows: Array, columns: ArrayColumns) -> CaseValues:
+    program = ArrayProgram(term for result in results.values() for term in terms_of(result))
+    found = iter(program.run(columns.only(rows)))
+    return CaseValues(rows, {name: _composed(result, found) for name, result in results.items()})
+
+
+def _composed(value: Value, found: Iterator[Array]) -> Any:
+    """The value, of the arrays of its formulas in their order."""
+    match value:
+        case Integers(items):
+            return [next(found) for _ in items]
+        case GuardedValue(_, inner):
+            return Guarded(next(found), _composed(inner, found))
+        case NamedValues(fields):
+            return {name: _composed(inner, found) for name, inner in fields.items()}
+        case PresentRows(members):
+            return [Guarded(next(found), _composed(record, found)) for _, record in members]
+    return next(found)
+
 
 _KEYS: Final = (chains.CHAIN, *VERDICT, "profile", "transaction_version", "apart", *OF_TRACE)
 _TEXTS: Final = ("kind", "profile", "unfit")
@@ -100,7 +153,7 @@ def _judged_alone(columns: ArrayColumns) -> _Steps:
     alone = np.full(columns.length, ABSENT, np.int64)
     is_also = np.zeros(columns.length, np.bool_)
     event = np.zeros(columns.length, np.bool_)
-    reported = [np.zeros(columns.length, np.int64) for _ in history_columns.FIELDS]
+    reported = [np.zeros(columns.length, np.int64) for _ in step_formulas.FIELDS]
     found: dict[int, list[_ChainRows]] = {}
     for rows, of_case in case_values(shown, columns):
         without_client, client = of_case[OF_NO_CLIENT], of_case[REPORTED]
@@ -211,7 +264,7 @@ def _counting(
     """Rows to be counted: a verdict with all that the report distinguishes, as integers."""
     values: dict[str, Array] = {name: steps.values[name][rows] for name in KEPT}
     values |= {name: steps.values[name][rows] for name in OF_TRACE}
-    if number < history_columns.FIRST:
+    if number < step_formulas.FIRST:
         values["faults"] = np.zeros(len(rows), np.int64)
     values |= {chains.CHAIN: np.full(len(rows), number), chains.OF_KEY: np.zeros(len(rows), np.int64)}
     values["begins"] = np.zeros(len(rows), np.bool_) if begins is None else begins
@@ -224,12 +277,12 @@ def _linked(number: int, parts: list[_ChainRows], steps: _Steps, texts: Texts) -
     Client events are on no chain where steps of the trace are missing or set aside.
     """
     own = reduce(_together, parts)
-    if number >= history_columns.FIRST:
+    if number >= step_formulas.FIRST:
         own = _only(own, steps.values["sound"][own.rows] & steps.values["complete"][own.rows])
         reported = steps.reported
         event = Guarded(reported.fact[own.rows], [column[own.rows] for column in reported.value])
         own = own._replace(left=event, found=event.value)
-    session = steps.values[SESSION][own.rows] if number in history_columns.IN_SESSION else np.zeros_like(own.rows)
+    session = steps.values[SESSION][own.rows] if number in step_formulas.IN_SESSION else np.zeros_like(own.rows)
     trace = steps.values["trace"][own.rows]
     order = np.lexsort((steps.values["step"][own.rows], own.at, session, trace, own.key))
     own, trace, session = _only(own, order), trace[order], session[order]
@@ -283,7 +336,7 @@ def _columns_of_links(number: int, own: _ChainRows, follows: Array, steps: _Step
         fact, items = arrays[array]
         value = np.where(fact, items[at], int(absent)) if at < len(items) else np.full(len(fact), int(absent))
         values[name] = value == 1 if is_fact else value
-    values[history_columns.LATEST] = _latest(own.mark, follows)
+    values[step_formulas.LATEST] = _latest(own.mark, follows)
     return ArrayColumns(len(own.rows), values, texts)
 
 
@@ -302,7 +355,7 @@ def _totals(rows: dict[str, Array], apart: int, texts: Texts) -> Iterator[Counte
     for name in ("kind", "judged", "violated"):
         rows[name] = np.where(counts, rows[name], 0)
     violated = rows["violated"] != 0
-    is_history = rows[chains.CHAIN] >= history_columns.FIRST
+    is_history = rows[chains.CHAIN] >= step_formulas.FIRST
     share = np.where(is_history, rows[chains.OF_KEY], rows["trace"] % SHARES)
     rows |= {"apart": rows["trace"] >= apart, "share": np.where(violated, share, ABSENT)}
     alike = _codes([rows[name] for name in (*_KEYS, "share")])

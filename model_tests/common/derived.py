@@ -2,17 +2,43 @@
 
 A row is about texts: a decision, a system. When one of them changes, the row is stale. `make lint` and every
 reader of a table name what is stale and the command that renews it; a stale row is evidence for nothing.
+
+What the source of this project comes down to: results of other code have other names.
 """
 
 import ast
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from model_tests.common.reports import BadInput
+
+
+def digest_of(*packages: str) -> str:
+    """What the source of these packages or modules comes down to: other text, another digest."""
+    digest = sha256()
+    for package in packages:
+        parent, _, module = package.rpartition(".")
+        found = files(parent).joinpath(module) if parent else files(package)
+        found = found if found.is_dir() else files(parent).joinpath(f"{module}.py")
+        for name, text in sorted(_sources(found, package)):
+            digest.update(name.encode() + b"\0" + text + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def _sources(found: Traversable, name: str) -> Iterator[tuple[str, bytes]]:
+    if found.is_file():
+        yield name, found.read_bytes()
+        return
+    for inner in found.iterdir():
+        if inner.name.endswith(".py") or (inner.is_dir() and not inner.name.startswith(("_", "."))):
+            yield from _sources(inner, f"{name}/{inner.name}")
+
 
 Texts: TypeAlias = Mapping[str, str]
 """The digest of each text, by its name."""

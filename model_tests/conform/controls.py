@@ -5,7 +5,7 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from model_tests.conform.attribution import rules_at_stake
+from model_tests.conform.decision_log import rules_at_stake
 from model_tests.conform.sessions import Session, SessionStep
 from model_tests.conform.side_by_side import SIDES, disagreements, outcomes
 from model_tests.verify.results import Control

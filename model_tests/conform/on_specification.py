@@ -40,9 +40,8 @@ from model_tests.conform.requests import (
 )
 from model_tests.conform.sessions import DEFAULT_SEGMENT_BYTES
 from model_tests.conform.specified_coordinator import STATES, Coordinator
-from model_tests.conform.specified_fetch import fetched
 from model_tests.conform.specified_offsets import TOPIC, SpecifiedGroups
-from model_tests.conform.specified_partition import SpecifiedPartition, marker_request
+from model_tests.conform.specified_partition import SpecifiedPartition, fetched, marker_request
 from model_tests.conform.specified_produce import SpecifiedProduce
 from spec import rules
 from spec.protocol import coordinator, ending, ids, registering

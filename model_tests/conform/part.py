@@ -8,13 +8,20 @@ from functools import cache
 from itertools import chain
 from typing import Final, NamedTuple
 
-from model_tests.conform.attribution import Attribution, rules_blamed
 from model_tests.conform.broken_guards import broken_guards
-from model_tests.conform.bundled import bundled, sample, sessions_in
 from model_tests.conform.controls import controls
-from model_tests.conform.files import LocatedSession, SessionLine, UnreadableSession, parsed, settled
-from model_tests.conform.processes import cores, in_order
-from model_tests.conform.replay import lost, replay
+from model_tests.conform.decision_log import Attribution, rules_blamed
+from model_tests.conform.files import (
+    LocatedSession,
+    SessionLine,
+    UnreadableSession,
+    bundled,
+    parsed,
+    sample,
+    sessions_in,
+    settled,
+)
+from model_tests.conform.replay import cores, in_order, lost, replay
 from model_tests.conform.report import ConformReport
 from model_tests.conform.side_by_side import StepComparison
 from model_tests.verify.results import PartResult, Result, RuleVerdict, RunEffort

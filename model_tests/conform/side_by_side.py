@@ -10,9 +10,8 @@ from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from model_tests.conform.answers import Answer, ObservableState, RecordedJoin, Side
-from model_tests.conform.attribution import explained, rules_blamed
-from model_tests.conform.compare import FieldDifference, differences, undecided
-from model_tests.conform.decision_log import Decision
+from model_tests.conform.compare import FieldDifference, Symbols, differences, undecided
+from model_tests.conform.decision_log import Decision, explained, rules_blamed
 from model_tests.conform.on_reference import OnReference
 from model_tests.conform.on_specification import OnSpecification
 from model_tests.conform.recorded_answers import ids_in
@@ -20,7 +19,6 @@ from model_tests.conform.recorded_requests import resolved
 from model_tests.conform.report import SessionDisagreement
 from model_tests.conform.requests import Restart
 from model_tests.conform.sessions import Session, SessionStep
-from model_tests.conform.symbols import Symbols
 from spec.versions import Profile
 
 ATOMS: Final = (type(None), bool, int, float, str, bytes, Enum, type, types.FunctionType, types.BuiltinFunctionType)

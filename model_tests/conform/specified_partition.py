@@ -1,23 +1,114 @@
-"""A partition of the specification's broker: every change of it is one of the protocol's decisions."""
+"""A partition of the specification's broker: every change of it is one of the protocol's decisions.
 
-from collections.abc import Collection
-from dataclasses import replace
+A partition's log, as far as readers can see it: batches, their sizes on disk, segments, the aborted index.
 
-from model_tests.conform.answers import SeenBatch, SeenPartition, SeenProducer
+A fetch on the specification: the data up to its bound, its aborted transactions, and what a client delivers.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
+from typing import Final
+
+from model_tests.conform.answers import RecordedFetchAnswer, SeenBatch, SeenPartition, SeenProducer
 from model_tests.conform.decision_log import SpecifiedDecision
-from model_tests.conform.requests import RecordedBatch, RecordedMarker
-from model_tests.conform.specified_log import MARKER_SIZE, Aborted, SizedBatch, SpecifiedLog, size_of
+from model_tests.conform.requests import RecordedBatch, RecordedFetch, RecordedMarker
 from spec.protocol import append as appending
 from spec.protocol import completing, lso, seq, verification
 from spec.protocol import produce as producing
 from spec.protocol.append import Append
 from spec.protocol.completing import MarkerRequest, to_append
-from spec.protocol.lso import LogOffsets
+from spec.protocol.lso import AbortedTransaction, FetchAnswer, LogOffsets
 from spec.protocol.produce import ProduceAdmission
 from spec.protocol.records import AppendRequest, ProducerEntry
 from spec.protocol.verification import NO_VERIFICATION, VerificationEntry
 from spec.versions import Profile
-from spec.vocabulary import ABSENT
+from spec.vocabulary import ABSENT, ErrorCode
+
+BATCH_OVERHEAD: Final = 61  # the header of a batch
+MARKER_SIZE: Final = 78  # a batch with one control record
+RECORD_FIELDS: Final = 4  # attributes, time, no key, no headers: one byte each
+
+
+@dataclass(frozen=True, slots=True)
+class SizedBatch:
+    """A batch in the log and how many bytes it takes."""
+
+    seen: SeenBatch
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Aborted:
+    """An entry of the aborted index, with its producer id."""
+
+    producer_id: int
+    entry: AbortedTransaction
+
+
+@dataclass(slots=True)
+class SpecifiedSegment:
+    """A part of the log with its own part of the aborted index."""
+
+    base_offset: int
+    batches: list[SizedBatch] = field(default_factory=list)
+    aborted: list[Aborted] = field(default_factory=list)
+
+    @property
+    def size(self) -> int:
+        """Bytes of its batches."""
+        return sum(batch.size for batch in self.batches)
+
+
+class SpecifiedLog:
+    """Segments of bounded size; a batch that does not fit begins a new one."""
+
+    def __init__(self, segment_bytes: int) -> None:
+        """An empty log."""
+        self.end = 0
+        self._segment_bytes = segment_bytes
+        self._segments = [SpecifiedSegment(0)]
+
+    def make_room(self, size: int) -> None:
+        """Begin a new segment if so many bytes do not fit into the last one."""
+        last = self._segments[-1]
+        if last.batches and last.size + size > self._segment_bytes:
+            self._segments.append(SpecifiedSegment(self.end))
+
+    def add(self, batch: SizedBatch) -> None:
+        """Append a batch to the last segment."""
+        self._segments[-1].batches.append(batch)
+        self.end = batch.seen.last_offset + 1
+
+    def index(self, aborted: Aborted) -> None:
+        """Add an aborted transaction, whose marker is in the last segment."""
+        self._segments[-1].aborted.append(aborted)
+
+    def since(self, offset: int) -> Sequence[SpecifiedSegment]:
+        """The segments from the one that holds an offset."""
+        first = max(n for n, segment in enumerate(self._segments) if segment.base_offset <= offset)
+        return self._segments[first:]
+
+    def batches(self) -> Iterator[SeenBatch]:
+        """Every batch, in order."""
+        return (batch.seen for segment in self._segments for batch in segment.batches)
+
+
+def size_of(values: Sequence[str]) -> int:
+    """Bytes of an uncompressed batch of records with these values, no keys and one time."""
+    return BATCH_OVERHEAD + sum(_record(delta, value) for delta, value in enumerate(values))
+
+
+def _record(delta: int, value: str) -> int:
+    length = len(value.encode())
+    body = RECORD_FIELDS + _varint(delta) + _varint(length) + length
+    return _varint(body) + body
+
+
+def _varint(number: int) -> int:
+    """Bytes of a number that is not negative: seven bits each, one of which is the sign."""
+    return max(1, -(-(number << 1).bit_length() // 7))
+
 
 LOG_START = 0
 """Nothing is ever deleted from the log of a session."""
@@ -183,3 +274,66 @@ def _described(producer: int, entry: ProducerEntry) -> SeenProducer:
     return SeenProducer(
         producer, entry.epoch, entry.cached[0].last_sequence, entry.coordinator_epoch, entry.txn_first_offset
     )
+
+
+def fetched(partition: SpecifiedPartition, request: RecordedFetch) -> tuple[FetchAnswer, RecordedFetchAnswer]:
+    """Answer a fetch; a single segment is read, that which holds the offset."""
+    offsets = partition.offsets
+    decided = lso.fetch(offsets, request.offset, request.committed_only)
+    if decided.error != ErrorCode.NONE:
+        return decided, RecordedFetchAnswer(ErrorCode(decided.error))
+    batches: tuple[SeenBatch, ...] = ()
+    aborted: tuple[Aborted, ...] = ()
+    if request.offset < decided.bound:
+        segments = partition.log.since(request.offset)
+        batches = tuple(_within(segments[0].batches, request, decided.bound))
+        aborted = tuple(_aborted(segments, request.offset, offsets.log_end))
+    listed = tuple((each.producer_id, each.entry.first_offset) for each in aborted)
+    return decided, RecordedFetchAnswer(
+        ErrorCode.NONE,
+        offsets.high_watermark,
+        lso.last_stable(offsets),
+        LOG_START,
+        listed if request.committed_only else None,
+        batches,
+        tuple(_delivered(batches, listed, request)),
+    )
+
+
+def _within(batches: Sequence[SizedBatch], request: RecordedFetch, bound: int) -> Iterator[SeenBatch]:
+    """The batches from the fetch offset to the bound, as many as fit, but at least one."""
+    readable = [b for b in batches if b.seen.last_offset >= request.offset and b.seen.base_offset < bound]
+    for number, size in enumerate(accumulate(batch.size for batch in readable)):
+        if number == 0 or size <= request.max_bytes:
+            yield readable[number].seen
+
+
+def _aborted(segments: Sequence[SpecifiedSegment], offset: int, log_end: int) -> Iterator[Aborted]:
+    """What the aborted index lists up to the end of the segment that is read; the index itself may continue."""
+    upper = segments[1].base_offset if len(segments) > 1 else log_end
+    for each in (each for segment in segments for each in segment.aborted):
+        if lso.is_listed(each.entry, offset, upper):
+            yield each
+        if lso.ends_the_list(each.entry, upper):
+            return
+
+
+def _delivered(
+    batches: Sequence[SeenBatch], aborted: Sequence[tuple[int, int]], request: RecordedFetch
+) -> Iterator[tuple[int, str]]:
+    """The client's filter: a producer's batches are hidden from the start of an aborted transaction to its marker."""
+    waiting = sorted(aborted, key=lambda listed: listed[1])
+    hidden: set[int] = set()
+    for batch in batches:
+        while waiting and waiting[0][1] <= batch.last_offset:
+            hidden.add(waiting.pop(0)[0])
+        if batch.marker == "ABORT":
+            hidden.discard(batch.producer_id)
+        if lso.is_delivered(
+            control=batch.control,
+            transactional=batch.transactional,
+            aborted=batch.producer_id in hidden,
+            read_committed=request.committed_only,
+        ):
+            records = ((batch.base_offset + delta, value) for delta, value in enumerate(batch.values))
+            yield from (record for record in records if record[0] >= request.offset)

@@ -19,7 +19,7 @@ from model_tests.judging.judges import HISTORY_ARGUMENTS, LINK_ARGUMENTS, place_
 from model_tests.judging.log_links import LOG_LINK
 from model_tests.judging.place_links import PLACE_LINK
 from model_tests.judging.verdicts import LINK
-from model_tests.monitor.chains import Chains, LinkArguments
+from model_tests.monitor.monitor import Chains, LinkArguments
 from model_tests.traces.schema import Row
 from spec.algebra import Term
 from spec.readings.formulas import Sheet, columns_read

@@ -1,10 +1,15 @@
-"""A sequence diagram as SVG: one file, read aloud by its title and description, legible on light and dark ground."""
+"""A sequence diagram as SVG: one file, read aloud by its title and description, legible on light and dark ground.
+
+A sequence diagram drawn into the file that a command names.
+"""
 
 from collections.abc import Iterator
 from itertools import pairwise
+from pathlib import Path
 from typing import Final
 from xml.sax.saxutils import escape
 
+from model_tests.common.reports import writing
 from model_tests.diagrams.events import DrawnMessage, Ending, Event, Mark, Note, Sequence, lines_of
 
 LETTER: Final = 7.3
@@ -194,3 +199,13 @@ def _arrow(start: float, end: float, y: float, kind: str, *, lost: bool) -> str:
         return f'{line}<path class="arrow {kind}" d="{cross}" style="stroke-dasharray: none"/>'
     back = -8 if end > start else 8
     return f'{line}<path class="point {kind}" d="M{end:.1f} {y:.1f} l{back} -4 v8 z"/>'
+
+
+def draw(sequence: Sequence, svg: Path) -> None:
+    """Write a diagram as SVG.
+
+    Raises:
+        BadInput: the file cannot be written.
+    """
+    with writing(svg):
+        svg.write_text(svg_of(sequence))

@@ -13,8 +13,7 @@ import numpy as np
 from model_tests.histories.as_journal import partition_of
 from model_tests.histories.building import NOT_REPORTED, Building
 from model_tests.histories.operations import NEVER, Breaks, OperationRecords, OperationResult, Operations
-from model_tests.traces.history_events import HistoryEvent
-from model_tests.traces.schema import Row, complete
+from model_tests.traces.schema import HistoryEvent, Row, complete
 from spec.judging.judge_clients import ReaderAssignment
 from spec.judging.judge_history import READ_COMMITTED, READ_UNCOMMITTED
 from spec.versions import NEWEST

@@ -19,7 +19,7 @@ from model_tests.histories.from_tools import events, from_tools
 from model_tests.histories.journal import ClientJournal
 from model_tests.histories.operations import Operations
 from model_tests.logs.locations import reason
-from model_tests.traces.history_events import HISTORY_APIS
+from model_tests.traces.schema import HISTORY_APIS
 
 _LOOKED_AT: Final = 200
 """Lines from which the form is recognised."""

@@ -13,8 +13,7 @@ from spec.algebra import Term, all_of, any_of, negate
 from spec.evidence import Layer, evidences
 from spec.judging.judge_coordinator import judge
 from spec.protocol.coordinator_steps import DECISIONS
-from spec.readings.formulas import Sheet
-from spec.readings.merge import Merge
+from spec.readings.formulas import Merge, Sheet
 from spec.versions import NEWEST, Profile
 
 NEEDED: Final = (

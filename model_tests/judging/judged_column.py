@@ -15,16 +15,7 @@ from pyspark.sql import types as T
 
 from spec.algebra import Term
 from spec.readings.formulas import Sheet, columns_read
-from spec.readings.java_class import METHOD, PACKAGE
-from spec.readings.java_source import (
-    BOOLEAN,
-    LONG,
-    TEXT,
-    ColumnSlot,
-    JavaClass,
-    Kinds,
-    source_of,
-)
+from spec.readings.java_source import BOOLEAN, LONG, METHOD, PACKAGE, TEXT, ColumnSlot, JavaClass, Kinds, source_of
 from spec.readings.row_values import (
     Element,
     GuardedValue,

@@ -16,8 +16,7 @@ from spec.judging.judge_markers import MarkerAnswerStep, judge_marker_answer
 from spec.judging.judge_replication import Judged
 from spec.protocol.electing import Candidate, Proposal, ReplicationProgress
 from spec.protocol.repl import EpochEnd, FollowerFetch, Leading, Produce, ReturningReplica
-from spec.readings.formulas import Sheet
-from spec.readings.merge import Merge
+from spec.readings.formulas import Merge, Sheet
 from spec.versions import Profile
 from spec.vocabulary import Api
 

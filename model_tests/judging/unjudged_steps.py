@@ -13,8 +13,7 @@ from model_tests.judging.coordinator_links import hands_out_new_id, is_on_id
 from model_tests.judging.histories import is_on_chain
 from model_tests.judging.log_links import is_on_log
 from model_tests.judging.place_links import is_on_place
-from model_tests.traces.history_events import HISTORY_APIS
-from model_tests.traces.schema import Row
+from model_tests.traces.schema import HISTORY_APIS, Row
 
 KIND: Final = "passed over: "
 """How verdicts on them are called; the api follows."""

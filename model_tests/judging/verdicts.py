@@ -16,8 +16,7 @@ from spec.evidence import Layer, evidences
 from spec.judging.judge import AppendStep, RuleCheck, judge
 from spec.protocol.append import Append
 from spec.protocol.produce import ONLY_BEFORE_THE_LOG
-from spec.readings.formulas import DecisionFormula, Sheet
-from spec.readings.merge import Merge
+from spec.readings.formulas import DecisionFormula, Merge, Sheet
 from spec.rules import RULES, Rule
 from spec.versions import Profile
 from spec.vocabulary import ErrorCode, Origin

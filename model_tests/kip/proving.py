@@ -18,8 +18,7 @@ from spec.systems.assumptions import Assumption
 from spec.systems.language import System
 from spec.systems.transactions.broken import NEAR_THE_END
 from spec.systems.transactions.proof import ONE_ID
-from spec.systems.transactions.variant import Variant
-from spec.systems.transactions.variant_facts import facts_of
+from spec.systems.transactions.variant import Variant, facts_of
 from spec.systems.transactions.world import Bounds, finite
 
 SHARES: Final = 4

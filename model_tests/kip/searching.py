@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from model_tests.bugs.narrate_transactions import TRANSACTIONS
-from model_tests.bugs.narration import Moment
+from model_tests.bugs.narration import TRANSACTIONS, Moment
 from model_tests.diagrams.events import Ending, Event, Note, Sequence, participants_of
 from spec.engines.counterexample import differing
 from spec.engines.difference import StateDifference, compared

@@ -12,9 +12,8 @@ from reference.network import NetworkMessage
 from reference.tape import Tape
 from reference.world.group_requests import FromMember
 from reference.world.messages import Request
-from reference.world.pipeline_rounds import catch_up, play_pipelines
 from reference.world.pipelines import PipelineWorld
-from reference.world.settling import send_all
+from reference.world.settling import catch_up, play_pipelines, send_all
 from reference.world.worker import SourceRun, WorkerPhase, WorkerRun
 
 VOCABULARY: Final = ("to", "be", "or", "not")

@@ -13,8 +13,7 @@ from reference.broker.group_api import OffsetsAnswer
 from reference.broker.group_requests import NO_CLAIM, JoinAnswer, JoinRequest, MemberClaim
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.consumer import Consumer, Delivered
-from reference.client.coordinator_channel import CoordinatorAnswer
-from reference.client.coordinator_requests import TxnOffsetCommit
+from reference.client.coordinator_channel import CoordinatorAnswer, TxnOffsetCommit
 from reference.client.group_exchange import OffsetCommit
 from reference.world.group_requests import ToMember
 from reference.world.messages import CoordinatorCall, Response

@@ -8,8 +8,7 @@ from model_tests.machines.monitored import judge_steps
 from model_tests.machines.playing import NUMBERS, play, weighed, with_faults
 from model_tests.machines.replica_watch import ReplicaWatch
 from model_tests.machines.rule_counts import Ledger
-from reference.event import Event
-from reference.faults import NO_FAULTS
+from reference.event import NO_FAULTS, Event
 from reference.simulate.schedule_replicas import QUICK, REPLICAS, WRITERS, ReplicasScheduler
 from reference.tape import Tape
 from reference.world.replicas import ReplicasWorld

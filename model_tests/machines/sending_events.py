@@ -7,8 +7,8 @@ from typing import Final
 from model_tests.machines.pipeline_logs import Outcomes
 from model_tests.machines.playing import NUMBERS, play, weighed, with_faults
 from model_tests.machines.rule_counts import Ledger
+from reference.client.accumulator import SentRecord
 from reference.client.producer_settings import ProducerSettings
-from reference.client.sent_record import SentRecord
 from reference.event import Event
 from reference.tape import Tape
 from reference.world.sending import SendingShape, SendingWorld

@@ -5,11 +5,11 @@ from itertools import product
 from typing import Any, Final
 
 from model_tests.machines.side_by_side import DecisionComparison, differing
-from reference.broker.add_partitions_manager import AddPartitionsToTxnManager, Question, Supported
-from reference.broker.group_checks import check_commit
 from reference.broker.group_metadata import ClassicGroup, Member
+from reference.broker.group_offsets import check_commit
 from reference.broker.group_requests import NO_GENERATION, NO_MEMBER, MemberClaim
 from reference.broker.ids import ProducerIdentity
+from reference.broker.verification import AddPartitionsToTxnManager, Question, Supported
 from reference.errors import Refusal
 from spec import rules
 from spec.protocol import groups, verification_queue

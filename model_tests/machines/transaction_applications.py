@@ -16,7 +16,7 @@ from reference.broker.group_requests import (
 )
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.consumer import Consumer
-from reference.client.coordinator_requests import CoordinatorType
+from reference.client.coordinator_channel import CoordinatorType
 from reference.client.transaction_states import ClientState, IllegalState, ProducerFailed
 from reference.errors import Refusal
 from reference.tape import Tape

@@ -9,7 +9,7 @@ from model_tests.machines.rule_counts import Ledger
 from model_tests.machines.transaction_applications import ApplicationPool
 from model_tests.machines.transaction_setting import TransactionSetting
 from reference.client.transaction_states import ClientState, IllegalState
-from reference.faults import NO_FAULTS
+from reference.event import NO_FAULTS
 from reference.network import NetworkMessage
 from reference.simulate.schedule_transactions import TransactionScheduler
 from reference.tape import Tape

@@ -8,8 +8,7 @@ from model_tests.machines.transaction_coordinator_log import CoordinatorLog
 from model_tests.machines.transaction_watch import TransactionWatch
 from reference.broker.ids import ProducerIdentity
 from reference.broker.transaction_api import OFFSETS_TOPIC
-from reference.client.coordinator_channel import CoordinatorAnswer
-from reference.client.coordinator_requests import CoordinatorRequest, EndTxn, InitProducerId
+from reference.client.coordinator_channel import CoordinatorAnswer, CoordinatorRequest, EndTxn, InitProducerId
 from reference.world.instances import ApplicationRun, ClientTransaction
 from spec import rules
 from spec.evidence import Layer, evidences

@@ -14,8 +14,7 @@ from model_tests.machines.transaction_verdicts import Verdicts
 from model_tests.machines.transaction_watch import TransactionWatch
 from reference.broker.transaction_api import OFFSETS_TOPIC
 from reference.broker.transaction_metadata import TopicPartition
-from reference.client.coordinator_channel import CoordinatorAnswer
-from reference.client.coordinator_requests import EndTxn, InitProducerId, TxnOffsetCommit
+from reference.client.coordinator_channel import CoordinatorAnswer, EndTxn, InitProducerId, TxnOffsetCommit
 from reference.client.partition_queue import PartitionQueue
 from reference.network import NetworkMessage
 from reference.world.instances import ApplicationRun

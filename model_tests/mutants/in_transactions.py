@@ -6,13 +6,12 @@ from typing import Final
 
 from model_tests.machines.transaction_runs import run_transactions
 from model_tests.machines.transaction_setting import OUTLIVED, STORIES, UNBUMPED
-from model_tests.mutants.defects.hunting import hunted, without_defect
 from model_tests.mutants.defects.of_coordinator import OF_COORDINATOR
 from model_tests.mutants.defects.of_identities import OF_IDENTITIES
 from model_tests.mutants.defects.of_markers import OF_MARKERS
 from model_tests.mutants.defects.of_transactional_client import OF_TRANSACTIONAL_CLIENT
 from model_tests.mutants.defects.of_verification import OF_VERIFICATION
-from model_tests.mutants.defects.planted import Planted
+from model_tests.mutants.defects.planted import Planted, hunted, without_defect
 from model_tests.verify.results import PlantedDefect
 from spec import rules
 

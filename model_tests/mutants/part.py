@@ -1,12 +1,20 @@
-"""The mutants of `eos verify`: every planted defect must be caught by the rule that it breaks."""
+"""The mutants of `eos verify`: every planted defect must be caught by the rule that it breaks.
+
+Mutants that recorded sessions see: each is planted, and replays sessions until one disagrees and names the rule.
+"""
 
 import random
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import Final
 
 from model_tests.common.derived import complaints
+from model_tests.conform.files import sample, sessions_in
+from model_tests.conform.report import SessionDisagreement
+from model_tests.conform.sessions import Session
+from model_tests.conform.side_by_side import REFERENCE, disagreements
 from model_tests.machines.disk_runs import run_on_disk
 from model_tests.machines.pipeline_runs import run_pipeline
 from model_tests.machines.rule_counts import Ledger
@@ -19,21 +27,48 @@ from model_tests.mutants.decisions.replayed_kills import showable, shown
 from model_tests.mutants.decisions.survivors import explained_again, survivors
 from model_tests.mutants.decisions.table import TABLE as DECISIONS
 from model_tests.mutants.decisions.table import counted, not_hunted, read
-from model_tests.mutants.defects.hunting import hunted, without_defect
 from model_tests.mutants.defects.of_disk import OF_DISK
 from model_tests.mutants.defects.of_groups import OF_GROUPS
 from model_tests.mutants.defects.of_pipelines import OF_PIPELINES
 from model_tests.mutants.defects.of_replicas import OF_REPLICAS, hunt_in_replicas, true_replicas
 from model_tests.mutants.defects.of_sending import OF_SENDING, hunt_in_sending, true_sending
 from model_tests.mutants.defects.of_small_inputs import OF_SMALL_INPUTS, hunt_side_by_side
-from model_tests.mutants.defects.planted import Planted
-from model_tests.mutants.in_sessions import hunt_in_sessions
+from model_tests.mutants.defects.planted import Planted, hunted, without_defect
 from model_tests.mutants.in_transactions import OF_TRANSACTIONS, hunt_in_transactions, true_transactions
 from model_tests.mutants.on_spark import BROKEN, OF_THE_LOG, broken_guard
 from model_tests.mutants.reference import PLANTED, hunt, run_once
 from model_tests.mutants.states import TABLE as STATES
 from model_tests.verify.results import PartResult, PlantedDefect, RunEffort
 from spec.rules import Rule
+
+GROUPS: Final = ("C", "EC", "FC")
+"""Families whose sessions have groups."""
+
+ONE_IN: Final = 3  # one session of so many is replayed, since this hunt is part of every `eos verify`
+
+
+@cache
+def sessions_of_groups() -> tuple[Session, ...]:
+    """A third of the bundled sessions with groups; those with restarts first, since they are few."""
+    return tuple(sorted(sessions_in(sample(ONE_IN, GROUPS).lines), key=lambda session: session.family != "FC"))
+
+
+def hunt_in_sessions(planted: Planted, sessions: Sequence[Session] | None = None) -> PlantedDefect:
+    """Replay sessions on the reference with the defect, until it disagrees in a step about the rule that it breaks."""
+    started = time.monotonic()
+    seen: dict[str, None] = {}
+    with planted.in_place():
+        for found in _of_reference(sessions_of_groups() if sessions is None else sessions):
+            if planted.rule in found.rules:
+                seen = {f"session {planted.rule.id} in {found.session} step {found.step}": None} | seen
+                break
+            seen |= {f"session {rule.id}": None for rule in found.rules}
+    return PlantedDefect(planted.name, planted.rule, tuple(seen), round(time.monotonic() - started, 3))
+
+
+def _of_reference(sessions: Iterable[Session]) -> Iterable[SessionDisagreement]:
+    return (found for found in disagreements(sessions) if found.by == REFERENCE)
+
 
 CONTROL: Final = {RunEffort.QUICK: 20, RunEffort.DEFAULT: 120, RunEffort.DEEP: 2000}
 """Runs of the true reference in each terrain, which must survive where the mutants are caught."""

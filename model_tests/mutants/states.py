@@ -18,10 +18,10 @@ from model_tests.common.derived import DerivedTable, Texts
 from model_tests.mutants.decisions.call_sites import JudgedCall, watched
 from model_tests.mutants.decisions.made import DecisionMutant, by_name, mutants
 from model_tests.mutants.decisions.places import searched
-from model_tests.mutants.decisions.texts import of_decisions, of_systems
+from model_tests.mutants.decisions.table import of_decisions, of_systems
+from model_tests.verify.model_checking import Build
 from model_tests.verify.proofs import SEARCHES
 from model_tests.verify.results import RunEffort
-from model_tests.verify.searched import Build
 from spec.engines.explore import explore
 from spec.engines.verdict import Unknown
 

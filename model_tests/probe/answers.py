@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from model_tests.conform.fields import Json
-from model_tests.probe.names import TOPIC, SessionNames
+from model_tests.probe.script import TOPIC, SessionNames
 from model_tests.probe.target import name_of
 from reference.log.batch import RecordBatch
 from reference.log.reader import intact_batches

@@ -6,8 +6,7 @@ from typing import Any, Final, NamedTuple
 
 from model_tests.conform.requests import SEVERAL
 from model_tests.probe import script
-from model_tests.probe.names import GROUP, SessionNames
-from model_tests.probe.script import MARKER, STRANGER, UNNUMBERED, ScriptAction
+from model_tests.probe.script import GROUP, MARKER, STRANGER, UNNUMBERED, ScriptAction, SessionNames
 from reference.server.service import Fields
 from spec.versions import Profile
 from spec.vocabulary import MAX_SEQUENCE, Api

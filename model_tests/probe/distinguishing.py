@@ -11,8 +11,8 @@ from model_tests.probe.directed import directed
 from model_tests.probe.families import drawn
 from model_tests.probe.imagined import IMAGINED, ImaginedBroker
 from model_tests.probe.reducing import closed, reduced
+from model_tests.probe.requests import Announced
 from model_tests.probe.script import EXHAUST, Script, ScriptAction
-from model_tests.probe.versions import Announced
 from spec.versions import Profile
 
 SEARCHED: Final = ("A", "B", "C", "D", "X")

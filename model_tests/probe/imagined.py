@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from model_tests.conform.answers import Answer, ObservableState, RecordedJoin
 from model_tests.conform.api_versions import TAKEN
+from model_tests.conform.compare import Symbols
 from model_tests.conform.decision_log import Decision
 from model_tests.conform.fields import Json, SessionFields
 from model_tests.conform.on_specification import OnSpecification
@@ -17,13 +18,24 @@ from model_tests.conform.recorded_answers import BUMPS_SINCE, as_recorded, ids_i
 from model_tests.conform.recorded_requests import request_of, resolved
 from model_tests.conform.sessions import DEFAULT_SEGMENT_BYTES, SessionStep, step_of
 from model_tests.conform.side_by_side import MakeSide
-from model_tests.conform.symbols import Symbols
 from model_tests.probe.client import OPEN, Sent, knowledge_of, recorded_api
-from model_tests.probe.names import GROUP, OFFSETS_TOPIC, TOPIC, SessionNames
 from model_tests.probe.observing import STABLE_SINCE, Level
-from model_tests.probe.script import AWAIT, COPY, EXHAUST, JOIN, PARTITIONS, SETTLE, Script, ScriptAction
+from model_tests.probe.requests import Announced, version_of
+from model_tests.probe.script import (
+    AWAIT,
+    COPY,
+    EXHAUST,
+    GROUP,
+    JOIN,
+    OFFSETS_TOPIC,
+    PARTITIONS,
+    SETTLE,
+    TOPIC,
+    Script,
+    ScriptAction,
+    SessionNames,
+)
 from model_tests.probe.target import TopicInfo
-from model_tests.probe.versions import Announced, version_of
 from spec.versions import Profile
 from spec.vocabulary import NO_PRODUCER_ID, Api
 

@@ -6,7 +6,7 @@ from enum import StrEnum, unique
 from typing import Any, Final
 
 from model_tests.probe.connection import BrokerFailure
-from model_tests.probe.names import GROUP, OFFSETS_TOPIC, SessionNames
+from model_tests.probe.script import GROUP, OFFSETS_TOPIC, SessionNames
 from model_tests.probe.target import GROUP as GROUP_KIND
 from model_tests.probe.target import TRANSACTION, NodeRequest, Target, java_hash, list_offsets, name_of
 from spec.vocabulary import Api, ErrorCode

@@ -8,10 +8,21 @@ from typing import Any, Final, NamedTuple
 from model_tests.conform.side_by_side import MakeSide, StepComparison
 from model_tests.probe.client import JOINED, OPEN, TIMED_OUT, TIMEOUT_MS, Sent
 from model_tests.probe.judging import LIVE, SessionJudge
-from model_tests.probe.names import GROUP, TOPIC, SessionNames
 from model_tests.probe.observing import Level, NotObservable, Observer
 from model_tests.probe.played import COMPLETING, OVERTAKEN, PATIENT, UNREADY, Patience, PlayedSession, SessionEnded
-from model_tests.probe.script import AWAIT, BRIEF_MS, COPY, EXHAUST, JOIN, SETTLE, Script, ScriptAction
+from model_tests.probe.script import (
+    AWAIT,
+    BRIEF_MS,
+    COPY,
+    EXHAUST,
+    GROUP,
+    JOIN,
+    SETTLE,
+    TOPIC,
+    Script,
+    ScriptAction,
+    SessionNames,
+)
 from model_tests.probe.session_clients import UNREADY_S, SessionClients
 from model_tests.probe.target import PAUSE_S, TRANSIENT, NodeRequest, Target, attempts, name_of
 from spec.versions import Profile

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from model_tests.probe.connection import BrokerFailure
-from model_tests.probe.names import GROUP, SessionNames
-from model_tests.probe.script import PARTITIONS
+from model_tests.probe.script import GROUP, PARTITIONS, SessionNames
 from model_tests.probe.target import GROUP as GROUP_KIND
 from model_tests.probe.target import Target, TopicInfo
 from spec.vocabulary import Api

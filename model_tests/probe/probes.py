@@ -14,8 +14,8 @@ from typing import Any, Final
 
 from model_tests.probe.directed import directed
 from model_tests.probe.distinguishing import distinguishes
+from model_tests.probe.requests import Announced, taken_by_both
 from model_tests.probe.script import Script, ScriptAction
-from model_tests.probe.versions import Announced, taken_by_both
 from spec.versions import KAFKA_3_9, KAFKA_3_9_UNVERIFIED, PROFILES, RELEASES, Profile
 
 FILE: Final = Path(__file__).with_name("probes.json")

@@ -14,10 +14,9 @@ from model_tests.conform.decision_log import branch_name
 from model_tests.diagrams.sequence import text_of
 from model_tests.diagrams.sequence_svg import svg_of
 from model_tests.probe.connection import BrokerFailure
-from model_tests.probe.drawing import sequence_of
 from model_tests.probe.fingerprint import explained_by
 from model_tests.probe.options import ProbeOptions
-from model_tests.probe.played import MET, PlayedSession
+from model_tests.probe.played import MET, PlayedSession, sequence_of
 from model_tests.probe.probes import origin_of
 from model_tests.probe.report import Cause, FamilyTally, ProbeReport, coverage_of, played_in
 from model_tests.probe.shrinking import Play, Shrinker, described, differing, signature_of

@@ -6,13 +6,11 @@ from typing import Any, Final
 
 from model_tests.probe.answers import recorded
 from model_tests.probe.client import TIMEOUT_MS, Sent, knowledge_of, recorded_api
-from model_tests.probe.names import GROUP, SessionNames
 from model_tests.probe.played import FORBIDDEN, SLOW_EPOCHS, UNREADY, UNRECORDED, SessionEnded
-from model_tests.probe.requests import fields_of
-from model_tests.probe.script import COPY, EXHAUST, ScriptAction
+from model_tests.probe.requests import fields_of, version_of
+from model_tests.probe.script import COPY, EXHAUST, GROUP, ScriptAction, SessionNames
 from model_tests.probe.target import GROUP as GROUP_KIND
 from model_tests.probe.target import TRANSACTION, TRANSIENT, NodeRequest, Target, attempts, name_of
-from model_tests.probe.versions import version_of
 from spec.versions import Profile
 from spec.vocabulary import Api, ErrorCode
 

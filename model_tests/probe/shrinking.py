@@ -9,8 +9,8 @@ from typing import Final, NamedTuple
 from model_tests.conform.report import SessionDisagreement
 from model_tests.probe.played import HASTY, PATIENT, Patience, PlayedSession
 from model_tests.probe.reducing import closed, reduced
+from model_tests.probe.requests import EXPLICIT
 from model_tests.probe.script import Script, ScriptAction
-from model_tests.probe.versions import EXPLICIT
 
 PLACES: Final = re.compile(r"t-\d+")
 SYMBOLS: Final = re.compile(r"pid\d+")

@@ -14,12 +14,11 @@ from rich.live import Live
 
 from model_tests.common.addresses import Address, address_of
 from model_tests.common.reports import BadInput
-from model_tests.record.lines import lines_file
 from model_tests.record.proxy import CONNECT_S, Proxy, reason_of
 from model_tests.record.recorder import JOURNAL, TrafficRecorder
 from model_tests.record.report import RecordReport, shown
 from model_tests.record.sessions import write_sessions
-from model_tests.record.wire_log import WIRE_LOG, RecordedWire, plain
+from model_tests.record.wire_log import WIRE_LOG, RecordedWire, lines_file, plain
 from model_tests.serve.command import chosen_profile, faults_called, is_loopback, stop_on_signals, wall
 from reference.wire.codec import WireLibraryMissing, messages
 

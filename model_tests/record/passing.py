@@ -8,9 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
 from model_tests.common.addresses import Address
-from model_tests.record import addresses
-from model_tests.record.exchange import Exchange, Link
-from model_tests.record.frames import BrokenConnection, read_answer, read_request
+from model_tests.record import exchange as addresses
+from model_tests.record.exchange import BrokenConnection, Exchange, Link, read_answer, read_request
 from model_tests.record.recorder import TrafficRecorder
 from reference.server.connections import SIZE
 from reference.server.faults import NOTHING, Faults, RequestFaults

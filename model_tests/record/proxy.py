@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from model_tests.common.addresses import LAST_PORT, Address
-from model_tests.record.exchange import Link
-from model_tests.record.frames import BrokenConnection
+from model_tests.record.exchange import BrokenConnection, Link
 from model_tests.record.passing import Passing
 from model_tests.record.recorder import TrafficRecorder
 from reference.server.connections import Connections

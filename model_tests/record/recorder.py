@@ -7,10 +7,8 @@ from uuid import UUID
 from model_tests.record.batches import shorten
 from model_tests.record.counts import Counts
 from model_tests.record.exchange import Exchange, Link
-from model_tests.record.lines import LinesFile
-from model_tests.record.producers import Producers
-from model_tests.record.recent import Recent
-from model_tests.record.wire_log import RecordedWire
+from model_tests.record.producers import Producers, Recent
+from model_tests.record.wire_log import LinesFile, RecordedWire
 from reference.server.faults import RequestFaults
 from reference.server.listener import UNNAMED
 from spec.vocabulary import Api

@@ -10,7 +10,7 @@ from model_tests.common.threads import LoopThread
 from model_tests.record.command import begun, option_address, recorded, reported
 from model_tests.record.proxy import Proxy
 from model_tests.record.report import RecordReport
-from model_tests.serve.cluster_faults import PATIENCE_S
+from model_tests.serve.cluster import PATIENCE_S
 
 
 class Recording:

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from model_tests.common.reports import writing
 from model_tests.probe.answers import recorded
-from model_tests.probe.names import TOPIC, SessionNames
+from model_tests.probe.script import TOPIC, SessionNames
 from model_tests.probe.target import TopicInfo
 from model_tests.record.wire_log import WIRE_LOG
 from spec.versions import Profile

@@ -13,15 +13,14 @@ from model_tests.common.reports import HOLDS, NOTHING_JUDGED, VIOLATED, BadInput
 from model_tests.diagrams.events import Ending
 from model_tests.diagrams.events import Sequence as Diagram
 from model_tests.diagrams.sequence import text_of
-from model_tests.diagrams.svg_file import draw
+from model_tests.diagrams.sequence_svg import draw
 from model_tests.judging import unjudged_steps
 from model_tests.judging.check_report import RuleCount, StepViolation
 from model_tests.monitor.drawing import sequence_of
 from model_tests.monitor.files import read_trace
 from model_tests.monitor.monitor import Monitor, rule_counts
 from model_tests.monitor.replay_command import in_file
-from model_tests.monitor.runs import MonitoredRun, SeededRun, run_of
-from model_tests.monitor.shrink import SECONDS
+from model_tests.monitor.runs import SECONDS, MonitoredRun, SeededRun, run_of
 from model_tests.simulate.simulate import STEPS
 from model_tests.traces.schema import Row
 from reference.tape import Tape

@@ -1,8 +1,136 @@
-"""Producer ids: every broker hands them out, from a block of its own."""
+"""Producer ids: every broker hands them out, from a block of its own.
 
-from model_tests.scenarios.identities_stage import IdentitiesStage, OfIdentities
+Brokers that hand out producer ids, from blocks of the record that they share.
+
+They write the record themselves, as brokers do before 3.0; it is in ZooKeeper then.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from model_tests.monitor.story import Story
+from model_tests.scenarios.producer_stage import broker
 from model_tests.scenarios.scenario import Facts, scenario
-from spec.vocabulary import PRODUCER_ID_BLOCK
+from reference.broker.ids import BlockAllocator, BlockRecord, ProducerIdManager
+from reference.errors import Refusal
+from reference.recording.recorder import Recorder
+from reference.world.authorization import Authorizer
+from spec.versions import KAFKA_2_7
+from spec.vocabulary import PRODUCER_ID_BLOCK, Api, ErrorCode
+
+BROKERS: Final = 2  # two are enough to want the same block
+RECORD: Final = "shared record"
+TOPICS: Final = ("orders", "audit")
+USER: Final = "User:worker"
+
+
+@dataclass(frozen=True, slots=True)
+class OfIdentities:
+    """A setting of two brokers and the record of blocks that they share.
+
+    Attributes:
+        first: the first id that no block has.
+    """
+
+    first: int = 0
+
+    @property
+    def words(self) -> str:
+        """What is particular about it."""
+        return f"two brokers, blocks of 1000, the first free id is {self.first}"
+
+    def stage(self) -> "IdentitiesStage":
+        """Brokers that have not claimed a block."""
+        return IdentitiesStage(self.first)
+
+
+class RecordedBlocks(BlockAllocator):
+    """The shared record; what is read and written is recorded.
+
+    Attributes:
+        claimant: the broker that claims a block.
+        meanwhile: what happens between the next reading and its writing.
+        too_late: how many claims were refused.
+    """
+
+    def __init__(self, first: int, story: Story) -> None:
+        """No block is claimed."""
+        super().__init__(first)
+        self.claimant = broker(0)
+        self.meanwhile: Callable[[], object] | None = None
+        self.too_late = 0
+        self._story = story
+
+    def read(self) -> BlockRecord:
+        """A broker reads the record."""
+        found, meanwhile = super().read(), self.meanwhile
+        self._story.say(RECORD, self.claimant, f"version {found.version}: free from {found.first}")
+        if meanwhile is not None:
+            self.meanwhile = None
+            meanwhile()
+        return found
+
+    def write(self, read: BlockRecord, first: int) -> bool:
+        """A broker writes the record, if it is still the one that was read."""
+        granted = super().write(read, first)
+        self._story.say(self.claimant, RECORD, f"if version {read.version}: free from {first}")
+        self._story.say(RECORD, self.claimant, "written" if granted else "another version", refuses=not granted)
+        self.too_late += not granted
+        return granted
+
+
+class IdentitiesStage:
+    """Two brokers, the record, and a producer without transactional id at each.
+
+    Attributes:
+        record: that the brokers share.
+        authorizer: what the producers' user may do.
+    """
+
+    def __init__(self, first: int) -> None:
+        """No id has been handed out."""
+        self.story = Story(Recorder(0, KAFKA_2_7))
+        self.record = RecordedBlocks(first, self.story)
+        self.authorizer = Authorizer(TOPICS)
+        self._brokers = [ProducerIdManager(self.record, KAFKA_2_7) for _ in range(BROKERS)]
+
+    @property
+    def cast(self) -> tuple[str, ...]:
+        """Producers outside, the record in the middle."""
+        return f"producer at {broker(0)}", broker(0), RECORD, broker(1), f"producer at {broker(1)}"
+
+    @property
+    def known(self) -> BlockRecord:
+        """The record as it is; no participant reads it."""
+        with self.story.offstage():
+            return self.record.read()
+
+    def request_id(self, node: int) -> str:
+        """A producer asks a broker for an identity; the producer id, or the error."""
+        producer, before = f"producer at {broker(node)}", self.record.claimant
+        self.record.claimant = broker(node)
+        self.story.say(producer, broker(node), Api.INIT_PRODUCER_ID)
+        reported, error = self._answer(node)
+        text = f"producer id {reported}" if error is ErrorCode.NONE else reported
+        self.story.say(broker(node), producer, text, refuses=error is not ErrorCode.NONE)
+        self.record.claimant = before
+        return reported
+
+    def _answer(self, node: int) -> tuple[str, ErrorCode]:
+        denied = self.authorizer.check_producer_id(USER, None)
+        if denied is not ErrorCode.NONE:
+            return denied.name, denied
+        try:
+            return str(self._brokers[node].init_producer_id().producer_id), ErrorCode.NONE
+        except Refusal as refusal:
+            return refusal.code.name, refusal.code
+
+    def restarts(self, node: int) -> None:
+        """A broker restarts, and the rest of its block is lost."""
+        self.story.remark(broker(node), "restarts: the rest of its block is lost")
+        self._brokers[node].restart()
+
 
 LAST_BLOCK = 2**63 - 1 - PRODUCER_ID_BLOCK  # the beginning of the last whole block of producer ids
 

@@ -11,7 +11,7 @@ from reference.network import NetworkMessage
 from reference.recording.recorder import FATE
 from reference.simulate.cluster import SentProduce, SimulatedCluster
 from reference.simulate.shape import Shape
-from reference.world.producer_history import producer_name
+from reference.world.history import producer_name
 from reference.world.replica_rows import node_name
 from spec.versions import NEWEST, Profile
 from spec.vocabulary import Api, ErrorCode

@@ -9,7 +9,7 @@ from model_tests.scenarios.producer_stage import ACKS, ROUNDS, broker, participa
 from reference.network import NetworkMessage
 from reference.recording.recorder import FATE, Fate
 from reference.replication.messages import AlterPartition, FetchRequest
-from reference.world.producer_history import producer_name
+from reference.world.history import producer_name
 from reference.world.replicas import ReplicasWorld
 from reference.world.replicas_base import controller_name
 from reference.world.replicas_messages import BatchAnswer, FollowerFetchAnswer, ReplicaMessage, ReplicaProduce

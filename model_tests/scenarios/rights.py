@@ -3,7 +3,7 @@
 from typing import Final
 
 from model_tests.scenarios.fencing import ID, standing
-from model_tests.scenarios.identities_stage import TOPICS, USER, IdentitiesStage, OfIdentities
+from model_tests.scenarios.identities import TOPICS, USER, IdentitiesStage, OfIdentities
 from model_tests.scenarios.scenario import Facts, scenario
 from model_tests.scenarios.transaction_stage import T0, OfTransactions, TransactionStage
 from reference.broker.transaction_metadata import TopicPartition

@@ -10,7 +10,7 @@ from model_tests.traces.schema import Row
 from reference.broker.transaction_api import OFFSETS_TOPIC
 from reference.broker.transaction_metadata import TopicPartition, TransactionMetadata
 from reference.client.consumer import Consumer
-from reference.client.coordinator_requests import EndTxn
+from reference.client.coordinator_channel import EndTxn
 from reference.log.partition import READ_COMMITTED
 from reference.recording.recorder import FATE, Fate
 from reference.world.coordinator_rows import VERIFY_PARTITIONS

@@ -1,9 +1,16 @@
-"""A recorded run of a server made again from its wire log: judged, shrunk if a rule breaks, and drawn."""
+"""A recorded run of a server made again from its wire log: judged, shrunk if a rule breaks, and drawn.
+
+The lines of a wire log in words: each request with its node, decoded.
+
+A wire log shrunk: lines are left out, many at a time and then one by one, while the same rule breaks.
+"""
 
 import json
-from collections.abc import Sequence
+from base64 import b64decode
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from time import monotonic
 from typing import Any, Final, TypeAlias
 
 from rich.console import Console
@@ -12,15 +19,155 @@ from model_tests.common.reports import HOLDS, NOTHING_JUDGED, VIOLATED, BadInput
 from model_tests.diagrams.events import Ending
 from model_tests.diagrams.events import Sequence as Diagram
 from model_tests.diagrams.sequence import text_of
-from model_tests.diagrams.svg_file import draw
+from model_tests.diagrams.sequence_svg import draw
 from model_tests.judging.check_report import RuleCount, StepViolation
 from model_tests.monitor.drawing import sequence_of
 from model_tests.monitor.monitor import Monitor
 from model_tests.serve.command import with_defect
-from model_tests.serve.lines_drawn import reported
-from model_tests.serve.shrink_log import SECONDS, fewest
-from model_tests.serve.wire_log import Line, LoggedRun, logged
+from model_tests.serve.wire_log import Line, LoggedRun, call_in, fault_in, logged
 from model_tests.traces.schema import Row
+from reference.log.batch import RecordBatch
+from reference.log.reader import read_batches
+from reference.server.nodes import NodeFault
+from reference.wire.codec import decode_header, fields_of
+from spec.vocabulary import ABSENT
+
+LONGEST: Final = 40
+"""The longest text of a field that is shown, in characters."""
+
+UNSAID: Final[tuple[object, ...]] = (None, "", b"", [], ABSENT)
+"""Values of fields that say nothing."""
+
+
+def reported(lines: Sequence[Line]) -> Iterator[str]:
+    """A line of text for each, with the seconds since the first."""
+    for line in lines:
+        yield f"{(line['time'] - lines[0]['time']) / 1_000:8.3f} s  {described(line)}"
+
+
+def described(line: Line) -> str:
+    """What a line of the log says, without its time."""
+    if "bytes" in line:
+        call = call_in(line)
+        fields = _words(fields_of(call.message))
+        return f"connection {call.connection} to node {call.node}: {call.header.api} v{call.version} {fields}"
+    if "fault" in line:
+        return _fault(fault_in(line))
+    if "wire" in line:
+        happened = ", ".join(name for name, value in line["wire"].items() if value)
+        return f"connection {line['connection']}: {happened.replace('_', ' ')}"
+    return "time passes"
+
+
+def _fault(fault: NodeFault) -> str:
+    where = f" {fault.topic}-{fault.partition}" if fault.topic else ""
+    times = (
+        ("is away for", fault.away_ms),
+        ("loads for", fault.loading_ms),
+        ("leaves a zombie for", fault.zombie_ms),
+    )
+    return f"{fault.kind}{where}, node {fault.node}" + "".join(f", {does} {ms} ms" for does, ms in times if ms)
+
+
+def _words(fields: Mapping[str, Any]) -> str:
+    return " ".join(f"{name}={_value(value)}" for name, value in fields.items() if value not in UNSAID)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return f"({_words(value)})"
+    if isinstance(value, list):
+        return "[" + ", ".join(_value(each) for each in value) + "]"
+    if isinstance(value, bytes | bytearray | memoryview):
+        return _bytes(bytes(value))
+    text = str(value)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+
+
+def _bytes(value: bytes) -> str:
+    """Batches by what makes them exactly once, any other bytes by their number."""
+    batches = [found.batch for found in read_batches(value) if not hasattr(found, "kind")]
+    return "+".join(map(_batch, batches)) if batches else f"<{len(value)} bytes>"
+
+
+def _batch(batch: RecordBatch) -> str:
+    kind = "transactional " if batch.is_transactional else ""
+    identity = f"producer {batch.producer_id}/{batch.producer_epoch} seq {batch.base_sequence}"
+    return f"<{kind}{identity}, {batch.record_count} records>"
+
+
+Fails = Callable[[Sequence[Line]], int | None]
+"""Plays lines: how many of them it takes until the rule breaks, None if it does not."""
+
+SECONDS: Final = 20.0
+"""How long a log is shrunk."""
+
+
+def fewest(lines: Sequence[Line], fails: Fails, seconds: float = SECONDS) -> tuple[Line, ...]:
+    """The fewest lines that are found in the time and still fail.
+
+    Args:
+        lines: that fail.
+        fails: says whether lines do.
+        seconds: how long to look.
+    """
+    search = _LineSearch(tuple(lines), fails, monotonic() + seconds)
+    search.leaves_out_kinds()
+    while search.leaves_out_pieces():
+        pass
+    return search.best
+
+
+class _LineSearch:
+    """The fewest lines so far."""
+
+    def __init__(self, lines: tuple[Line, ...], fails: Fails, deadline: float) -> None:
+        self.best = lines
+        self._fails = fails
+        self._deadline = deadline
+        self._tries(lines)
+
+    def leaves_out_kinds(self) -> None:
+        """Without all lines of a kind, and without all of a connection, the most frequent first."""
+        for group in (kind_of, _connection_of):
+            groups = [group(line) for line in self.best]
+            for each in sorted(set(groups), key=lambda key: (-groups.count(key), str(key))):
+                self._tries(tuple(line for line in self.best if group(line) != each))
+
+    def leaves_out_pieces(self) -> bool:
+        """Without pieces, from half of the lines to single ones; whether any could be left out."""
+        before, length = len(self.best), max(len(self.best) // 2, 1)
+        while length:
+            at = 0
+            while at < len(self.best):
+                if not self._tries(self.best[:at] + self.best[at + length :]):
+                    at += length
+            length //= 2
+        return len(self.best) < before
+
+    def _tries(self, lines: tuple[Line, ...]) -> bool:
+        """Play lines; whether they fail, and so are the best from now on, up to where they fail."""
+        if not lines or monotonic() > self._deadline:
+            return False
+        used = self._fails(lines)
+        if used is None:
+            return False
+        self.best = lines[:used]
+        return True
+
+
+def kind_of(line: Line) -> str:
+    """The api of a frame, the kind of a fault, or what else a line is."""
+    if "bytes" in line:
+        return decode_header(b64decode(line["bytes"]))[0].api
+    if "fault" in line:
+        return str(line["fault"]["kind"])
+    return "wire" if "wire" in line else "time"
+
+
+def _connection_of(line: Line) -> Hashable:
+    return line.get("connection")
+
 
 SHRUNK: Final = "shrunk.ndjson"
 """The file of the lines that are left, beside the log; `eos serve --feed` takes it as it takes the log."""

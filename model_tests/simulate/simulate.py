@@ -8,7 +8,7 @@ from typing import Final
 
 from rich.console import Console
 
-from model_tests.common.digests import digest_of
+from model_tests.common.derived import digest_of
 from model_tests.common.reports import HOLDS, NOTHING_JUDGED, BadInput
 from model_tests.simulate.trace_directory import Seeds, TraceDirectory
 from model_tests.traces.schema import Row

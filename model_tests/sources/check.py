@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from spec.sources.releases import REFS
-from spec.sources.table import SourceRow, Support, files, rows
+from spec.sources.table import REFS, SourceRow, Support, files, rows
 
 KEYWORDS = "return|throw|else|new|case|if|while|for|try|catch|yield"
 

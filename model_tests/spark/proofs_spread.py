@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from model_tests.spark.session import session
-from model_tests.verify.proving import Done, ProofTask, ProofWorker
-from model_tests.verify.spreading import Spread
+from model_tests.verify.proving import Done, ProofTask, ProofWorker, Spread
 from spec.engines.proof_cache import Entries
 from spec.engines.solving import SolverSettings
 

@@ -4,8 +4,7 @@ import pytest
 
 from model_tests.judging.history_links import HISTORY_CHAINS
 from model_tests.new_rule import UNSTATED
-from model_tests.verify.coverage import owed
-from model_tests.verify.marks import import_production_modules, marks
+from model_tests.verify.coverage import import_production_modules, marks, owed
 from spec.evidence import Layer, checks
 from spec.rules import RULES, Rule
 

@@ -151,7 +151,7 @@ def test_a_bundled_log_is_audited(installed: Path, tmp_path: Path) -> None:
 
 def test_recorded_sessions_conform(installed: Path, tmp_path: Path) -> None:
     """`eos conform` on the sessions of one build."""
-    folder = value_in(installed, "model_tests.conform.bundled", "module.RECORDINGS", tmp_path)
+    folder = value_in(installed, "model_tests.conform.files", "module.RECORDINGS", tmp_path)
 
     output = eos(installed, tmp_path, "conform", f"{folder}/4.3-tv2-P.ndjson.xz")
 

@@ -33,13 +33,13 @@ from spec.systems.ids.system import sizes as block_sizes
 from spec.systems.partition.log import PartitionKnobs as LogKnobs
 from spec.systems.partition.system import partition
 from spec.systems.partition.system import sizes as log_sizes
+from spec.systems.system_append import remembered
 from spec.systems.transactions.broken import quiet
 from spec.systems.transactions.controls import CONTROLS
 from spec.systems.transactions.decisions import decisions
 from spec.systems.transactions.decisions import remembered as views_remembered
 from spec.systems.transactions.system import transactions
 from spec.systems.transactions.world import Bounds, finite
-from spec.systems.unwrapped_append import remembered
 from spec.versions import NEWEST, PROFILES, Profile
 
 COMPARED: Final[Mapping[RunEffort, int]] = MappingProxyType(

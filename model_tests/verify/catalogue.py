@@ -8,8 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from model_tests.common.reports import BadInput
-from model_tests.verify.coverage import domain_text, owed_by, waived_by
-from model_tests.verify.marks import marks
+from model_tests.verify.coverage import domain_text, marks, owed_by, waived_by
 from model_tests.verify.theorems import Theorem, lines, theorems
 from spec.rules import RULES, Rule
 from spec.systems.assumptions import ids

@@ -11,7 +11,7 @@ from model_tests.common.reports import HOLDS, VIOLATED
 from model_tests.verify.proofs import ProofAttempt, attempted
 from model_tests.verify.prove import ANSWERS
 from model_tests.verify.proved import ProvedSystem, beneath, open_among, why_open
-from model_tests.verify.spreading import Spread, on_cores
+from model_tests.verify.proving import Spread, on_cores
 from model_tests.verify.theorems import CLAIMED, SYSTEMS, lines
 from spec.engines.induction import Obligation
 from spec.engines.proof_cache import read, write

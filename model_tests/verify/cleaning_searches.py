@@ -3,8 +3,7 @@
 from functools import partial
 from typing import Final
 
-from model_tests.verify.model_checking import Instanced
-from model_tests.verify.searched import Searched, SearchInstance, SystemMutation, depths
+from model_tests.verify.model_checking import Instanced, Searched, SearchInstance, SystemMutation, depths
 from spec import rules
 from spec.engines.finite import instance_of
 from spec.evidence import Layer, evidences

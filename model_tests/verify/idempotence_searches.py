@@ -5,16 +5,15 @@ from functools import partial
 from types import MappingProxyType
 from typing import Final
 
-from model_tests.verify.model_checking import Instanced
+from model_tests.verify.model_checking import Build, Instanced, Searched, SearchInstance, SystemMutation, depths
 from model_tests.verify.results import RunEffort
-from model_tests.verify.searched import Build, Searched, SearchInstance, SystemMutation, depths
 from spec import rules
 from spec.engines.finite import instance_of
 from spec.evidence import Layer, evidences
 from spec.systems.idempotence.controls import CONTROLS
 from spec.systems.idempotence.stream import StreamKnobs
 from spec.systems.idempotence.system import idempotence, sizes
-from spec.systems.unwrapped_append import UNWRAPPED, remembered
+from spec.systems.system_append import UNWRAPPED, remembered
 
 
 def built(name: str, knobs: StreamKnobs, epochs: int = 2, deltas: int = 1) -> Instanced:

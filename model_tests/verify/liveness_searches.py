@@ -1,4 +1,10 @@
-"""Liveness of transactions: claims about every fair run of finite instances, and changes that violate them."""
+"""Liveness of transactions: claims about every fair run of finite instances, and changes that violate them.
+
+What happens after which fault, under version 2: for each pair an instance, pinned, in which it does.
+
+A claim about what follows a fault is about nothing where nothing follows. So each action of the transactions has to
+happen after each fault in one of some small instances, which the table names with the length of a shortest run.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,7 +16,8 @@ from typing import Final
 from model_tests.verify.results import Control, Result, RuleVerdict, RunEffort
 from spec import rules
 from spec.engines.finite import Finite, instance_of
-from spec.engines.liveness import Graph, Livelock, Progressed, graph_of, never_due, progresses
+from spec.engines.liveness import Graph, Livelock, Progressed, graph_of, never_due, progresses, shortest_after
+from spec.engines.verdict import Happening
 from spec.evidence import Layer, evidences
 from spec.rules import Rule
 from spec.systems.assumptions import Assumption, in_order
@@ -18,6 +25,7 @@ from spec.systems.language import LivenessClaim
 from spec.systems.transactions.broken import NOTHING, quiet
 from spec.systems.transactions.controls import CONTROLS
 from spec.systems.transactions.decisions import decisions, remembered
+from spec.systems.transactions.instances import AFTER_FAULTS, FAULTS, Happens
 from spec.systems.transactions.progress import progress, with_refusals
 from spec.systems.transactions.system import transactions
 from spec.systems.transactions.world import Bounds, TransactionKnobs
@@ -136,3 +144,46 @@ def controls() -> Iterator[Control]:
         found = live.verdict(claim)
         got = "violated" if isinstance(found, Livelock) else "holds"
         yield Control(name, claim.rule, "violated", got, str(found), "transactions")
+
+
+@dataclass(frozen=True, slots=True)
+class AfterFault:
+    """An action that happens after a fault.
+
+    Attributes:
+        fault: what goes wrong, or in between (`FAULTS`).
+        action: of the system of transactions.
+        instance: name of the first instance in which it does; empty where it does in none.
+        steps: actions of a shortest run there, up to and with this one; 0 where there is none.
+    """
+
+    fault: str
+    action: str
+    instance: str = ""
+    steps: int = 0
+
+
+def table(instances: Mapping[str, TransactionKnobs] = AFTER_FAULTS) -> tuple[AfterFault, ...]:
+    """A row for each fault and each action of any of the instances."""
+    found: dict[tuple[str, str], AfterFault] = {}
+    actions: dict[str, None] = {}
+    for name, knobs in instances.items():
+        system = transactions(knobs, remembered(decisions(knobs)))
+        actions |= dict.fromkeys(action.name for action in system.actions)
+        graph = graph_of(system, instance_of(system, knobs.sizes()))
+        for fault, happens in FAULTS.items():
+            for action, steps in _after(graph, happens).items():
+                found.setdefault((fault, action), AfterFault(fault, action, name, steps))
+    return tuple(found.get((fault, action), AfterFault(fault, action)) for fault in FAULTS for action in actions)
+
+
+def _after(graph: Graph, happens: Happens) -> Mapping[str, int]:
+    def is_fault(happening: Happening) -> bool:
+        return happens(happening.action, happening.at)
+
+    return {action: len(run) for action, run in shortest_after(graph, is_fault).items()}
+
+
+def lacking(rows: Iterable[AfterFault]) -> Iterator[str]:
+    """The pairs of which no instance shows that the action happens after the fault: a line each."""
+    yield from (f"{row.action} is never seen after: {row.fault}" for row in rows if not row.instance)

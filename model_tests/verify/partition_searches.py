@@ -3,15 +3,14 @@
 from functools import partial
 from typing import Any, Final
 
-from model_tests.verify.model_checking import Instanced
-from model_tests.verify.searched import Build, Searched, SearchInstance, SystemMutation, depths
+from model_tests.verify.model_checking import Build, Instanced, Searched, SearchInstance, SystemMutation, depths
 from spec import rules
 from spec.engines.finite import instance_of
 from spec.evidence import Layer, evidences
 from spec.systems.partition.controls import CONTROLS
 from spec.systems.partition.log import PartitionKnobs
 from spec.systems.partition.system import partition, sizes
-from spec.systems.unwrapped_append import UNWRAPPED, remembered
+from spec.systems.system_append import UNWRAPPED, remembered
 
 
 def built(name: str, knobs: PartitionKnobs, **several: int) -> Instanced:

@@ -7,20 +7,20 @@ from itertools import groupby
 from typing import Final
 
 from model_tests.verify import (
-    after_faults,
     agreement,
     assumed,
+    breaking,
     cleaning_searches,
     group_searches,
     idempotence_searches,
     ids_searches,
-    lemma_controls,
     liveness_searches,
     offsets_searches,
     partition_searches,
     replication_searches,
     transactions_searches,
 )
+from model_tests.verify.model_checking import Found
 from model_tests.verify.proved import Proofs, ProvedSystem, SecondOpinions, open_among, why_open
 from model_tests.verify.proving import (
     CONSISTENCY,
@@ -28,36 +28,32 @@ from model_tests.verify.proving import (
     Done,
     ProofTask,
     ProofWorker,
+    Spread,
+    here,
     taken_by,
     tasks,
     tasks_of_facts,
 )
 from model_tests.verify.results import Control, PartResult, Result, RunEffort
-from model_tests.verify.searched import Found
-from model_tests.verify.spreading import Spread, here
 from model_tests.verify.theorems import CLAIMED, SYSTEMS, theorems
 from spec import rules
 from spec.engines.induction import Obligation, Prover, prove_fact
 from spec.engines.proof_cache import Entries
-from spec.engines.second_solver import SecondSolver
-from spec.engines.solving import FEW, GLANCE, USUAL, SolverSettings
+from spec.engines.solving import FEW, GLANCE, USUAL, SecondSolver, SolverSettings
 from spec.engines.verdict import Refuted
 from spec.evidence import Layer, checks, evidences
 from spec.rules import Rule
 from spec.systems.append_lemmas import broken_facts
 from spec.systems.assumptions import registered
 from spec.systems.broken_lemmas import facts_of_bugs
+from spec.systems.coordinator_decision_lemmas import broken_transition_facts
 from spec.systems.decision_lemmas import Fact
 from spec.systems.group.controls import takes_more
 from spec.systems.idempotence.misjudged import misjudged_streams
 from spec.systems.misjudged import Misjudged
+from spec.systems.partition.durable import undurable
 from spec.systems.partition.misjudged import misjudged_partitions
-from spec.systems.partition.undurable import undurable
-from spec.systems.transactions.misjudged import misjudged_transactions
-from spec.systems.transactions.uncompleted import uncompleted
-from spec.systems.transactions.unframed import unframed
-from spec.systems.transactions.unread import unread
-from spec.systems.transition_lemmas import broken_transition_facts
+from spec.systems.transactions.lemma_controls import misjudged_transactions, uncompleted, unframed, unread
 
 SEARCHES: Final = (
     idempotence_searches.searched(),
@@ -204,12 +200,12 @@ def evidence(effort: RunEffort) -> PartResult:
     proved = attempt.proofs
     opinions = SecondOpinions.of((*proved.system, *proved.facts))
     results, vacuous = searched(effort, rules.RULES.values())
-    behind = after_faults.table()
+    behind = liveness_searches.table()
     of_searches = tuple(control for each in SEARCHES for control in each.controls(effort))
     controls = (
         *of_searches,
         *liveness_searches.controls(),
-        *lemma_controls.lemma_controls(frozenset(rules.RULES.values())),
+        *breaking.lemma_controls(frozenset(rules.RULES.values())),
         *fact_controls(),
         *step_controls(),
     )
@@ -229,8 +225,8 @@ def evidence(effort: RunEffort) -> PartResult:
             *attempt.unproved,
             *opinions.wrong(),
             *vacuous,
-            *lemma_controls.lacking(),
-            *after_faults.lacking(behind),
+            *breaking.lacking(),
+            *liveness_searches.lacking(behind),
             *agreement.disagreements(effort),
             *assumed.unshown(controls),
             *assumed.unbroken_links(controls),
@@ -265,7 +261,7 @@ def controls_of(requested: Iterable[Rule]) -> tuple[Control, ...]:
     of_proofs = (*fact_controls(), *step_controls())
     return (
         *of_searches,
-        *lemma_controls.lemma_controls(due),
+        *breaking.lemma_controls(due),
         *(control for control in of_proofs if control.rule in due),
     )
 

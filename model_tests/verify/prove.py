@@ -14,14 +14,12 @@ from model_tests.verify.assumed import as_json
 from model_tests.verify.older_versions import Earlier, earlier
 from model_tests.verify.proofs import PROVED_HERE, SEARCHES, ProofAttempt, attempted, controls_of, searched
 from model_tests.verify.proved import SecondOpinions
-from model_tests.verify.proving import facts
+from model_tests.verify.proving import Spread, facts, on_cores
 from model_tests.verify.results import Control, Result, RunEffort
-from model_tests.verify.spreading import Spread, on_cores
 from model_tests.verify.theorems import CLAIMED, Theorem, lines, theorems
 from spec.engines.induction import Obligation
 from spec.engines.proof_cache import Entries, read, write
-from spec.engines.second_solver import SecondSolver, is_installed
-from spec.engines.solving import SolverSettings
+from spec.engines.solving import SecondSolver, SolverSettings, is_installed
 from spec.evidence import Layer
 from spec.rules import Rule
 from spec.systems.assumptions import Assumption, ids, in_order

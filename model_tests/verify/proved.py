@@ -7,7 +7,7 @@ from model_tests.verify.results import Result
 from model_tests.verify.results import RuleVerdict as Outcome
 from model_tests.verify.theorems import is_theorem_of
 from spec.engines.induction import Obligation
-from spec.engines.second_solver import SecondOpinion
+from spec.engines.solving import SecondOpinion
 from spec.engines.verdict import Proved, Refuted, Unknown
 from spec.evidence import Layer
 from spec.rules import Rule

@@ -1,17 +1,24 @@
-"""Proof tasks: systems by induction and facts for all inputs, which any process can do by itself."""
+"""Proof tasks: systems by induction and facts for all inputs, which any process can do by itself.
 
-from collections.abc import Container, Iterable, Iterator
+Tasks of proofs spread over processes of this machine; the results are in the order of the tasks.
+"""
+
+import os
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from itertools import repeat
+from typing import Final, TypeAlias
 
+from model_tests.common.processes import started_anew
 from model_tests.verify.theorems import CLAIMED, SYSTEMS
 from spec.engines.induction import Obligation, Prover, prove_fact
 from spec.engines.proof_cache import Entries, ProofCache
 from spec.engines.reading_z3 import INTEGERS, WIDE, WIRE, Numbers
 from spec.engines.solving import USUAL, SolverSettings
 from spec.rules import Rule
-from spec.systems.answer_lemmas import answer_facts
+from spec.systems.answer_lemmas import answer_facts, step_answer_facts
 from spec.systems.append_lemmas import append_facts, stable_fact, wire_facts
+from spec.systems.coordinator_decision_lemmas import renaming_facts, transition_facts
 from spec.systems.decision_lemmas import (
     Fact,
     arithmetic_fact,
@@ -24,12 +31,9 @@ from spec.systems.election_lemmas import election_facts
 from spec.systems.group_lemmas import group_facts
 from spec.systems.language import System
 from spec.systems.produce_lemmas import produce_facts
-from spec.systems.renaming_lemmas import renaming_facts
 from spec.systems.replica_lemmas import replica_facts
 from spec.systems.retention_lemmas import keeping_facts
-from spec.systems.step_answer_lemmas import step_answer_facts
 from spec.systems.step_lemmas import step_facts
-from spec.systems.transition_lemmas import transition_facts
 
 BEGINNING: Final = "what follows, and what holds at the start"
 STEPS: Final = "whether the steps are those that recorded steps are judged by"
@@ -166,3 +170,30 @@ class ProofWorker:
             self._systems[of] = SYSTEMS[task.of](task.version)
             self._provers[of] = Prover(self._systems[of], self._settings, self._kept)
         return self._provers[of]
+
+
+Spread: TypeAlias = Callable[[Sequence[ProofTask], SolverSettings, Entries | None], list[Done]]
+"""Does tasks under some settings, with answers of earlier runs or without."""
+
+SHARES: Final = 4
+"""Into how many shares tasks are dealt: the same everywhere."""
+
+FEW: Final = 16
+"""Fewer tasks are not worth the start of another process."""
+
+
+def here(tasks: Sequence[ProofTask], settings: SolverSettings, entries: Entries | None) -> list[Done]:
+    """One after the other, in this process."""
+    worker = ProofWorker(settings, entries)
+    return [worker.do(task) for task in tasks]
+
+
+def on_cores(tasks: Sequence[ProofTask], settings: SolverSettings, entries: Entries | None) -> list[Done]:
+    """In processes of this machine, a share for each."""
+    cores = os.cpu_count() or 1
+    if cores == 1 or len(tasks) < FEW:
+        return here(tasks, settings, entries)
+    shares = [tasks[number::SHARES] for number in range(SHARES)]
+    with started_anew(min(cores, SHARES), tasks_of_each=1) as pool:
+        done = list(pool.map(here, shares, repeat(settings), repeat(entries)))
+    return [done[number % SHARES][number // SHARES] for number, _ in enumerate(tasks)]

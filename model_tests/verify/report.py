@@ -7,7 +7,7 @@ from functools import cached_property
 from rich.console import Console
 
 from model_tests.common.reports import HOLDS, VIOLATED
-from model_tests.verify import sources, table
+from model_tests.verify import results, table
 from model_tests.verify.coverage import Cells, domain_text, joined, owed_by, uncontrolled, uncovered, waived_by
 from model_tests.verify.parts import PARTS, PartOfRun
 from model_tests.verify.results import Control, PartResult, PlantedDefect, Result, RunEffort
@@ -105,8 +105,8 @@ class VerifyReport:
             *.*: figures of one part, under its name
         """
         return {
-            "commit": sources.commit(),
-            "sources": sources.digest(),
+            "commit": results.commit(),
+            "sources": results.digest(),
             "profile": str(self.effort),
             "seconds": round(self.seconds, 3),
             "ok": self.ok,

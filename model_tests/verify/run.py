@@ -16,7 +16,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from model_tests.common.processes import started_anew
 from model_tests.common.reports import BadInput
-from model_tests.verify import sources
+from model_tests.verify import results
 from model_tests.verify.parts import BY_NAME, PARTS, PartOfRun, run_function
 from model_tests.verify.report import PartRun, VerifyReport, part_json
 from model_tests.verify.results import PartResult, RunEffort
@@ -56,7 +56,7 @@ def verify(
         jobs: how many parts run side by side, each in a process of its own; 1 runs them here, one after another.
     """
     _make(directory)
-    sources.digest()  # now: what is changed while it runs is not what ran
+    results.digest()  # now: what is changed while it runs is not what ran
     started, request = perf_counter(), tuple(parts)
     run = _one_by_one if jobs == 1 else _side_by_side(jobs)
     with _progress(", ".join(part.name for part in request), console):

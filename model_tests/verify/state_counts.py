@@ -19,7 +19,7 @@ from model_tests.verify import (
     replication_searches,
     transactions_searches,
 )
-from model_tests.verify.searched import Build
+from model_tests.verify.model_checking import Build
 from spec.engines.explore import Exploration, explore
 from spec.engines.verdict import Unknown
 from spec.systems import cleaning, membership, offsets

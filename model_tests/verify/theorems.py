@@ -39,7 +39,7 @@ def producer_ids(_: int = CLAIMED) -> "System":
 
 def new_ids(_: int = CLAIMED) -> "System":
     """What blocks of producer ids give to the transactions."""
-    from spec.systems.ids.new_ids import new_ids as system
+    from spec.systems.ids.system import new_ids as system
 
     return system()
 
@@ -88,7 +88,7 @@ def durable(_: int = CLAIMED) -> "System":
 
 def kept(_: int = CLAIMED) -> "System":
     """What replicas give to the partition."""
-    from spec.systems.replication.kept import kept as system
+    from spec.systems.replication.proof import kept as system
 
     return system()
 

@@ -5,9 +5,8 @@ from functools import partial
 from types import MappingProxyType
 from typing import Final
 
-from model_tests.verify.model_checking import Instanced
+from model_tests.verify.model_checking import Instanced, Searched, SearchInstance, SystemMutation, depths
 from model_tests.verify.results import RunEffort
-from model_tests.verify.searched import Searched, SearchInstance, SystemMutation, depths
 from spec import rules
 from spec.engines.finite import instance_of
 from spec.evidence import Layer, evidences

@@ -6,8 +6,8 @@ from types import MappingProxyType
 from typing import ClassVar, Final, NamedTuple
 
 from reference.broker.coordinator_errors import CoordinatorNotAvailable
+from reference.broker.coordinator_errors import reported as reported_to_member
 from reference.broker.group_coordinator import NOT_FOUND_SINCE, GroupCoordinator, TransactionalCommit
-from reference.broker.group_errors import reported as reported_to_member
 from reference.broker.group_requests import NO_CLAIM, FetchedOffset, MemberClaim, Offsets
 from reference.broker.ids import ProducerIdentity
 from reference.broker.transaction_metadata import TopicPartition

@@ -9,9 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias
 
-from reference.broker.coordinator_errors import CoordinatorLoadInProgress
-from reference.broker.group_checks import check_commit
-from reference.broker.group_errors import (
+from reference.broker.coordinator_errors import (
+    CoordinatorLoadInProgress,
     GroupIdNotFound,
     IllegalGeneration,
     InvalidGroupId,
@@ -24,7 +23,7 @@ from reference.broker.group_errors import (
 from reference.broker.group_log import OffsetsTopic
 from reference.broker.group_membership import INITIAL_DELAY_MS, Membership
 from reference.broker.group_metadata import ClassicGroup
-from reference.broker.group_offsets import GroupOffsets, RecordedOffset
+from reference.broker.group_offsets import GroupOffsets, RecordedOffset, check_commit
 from reference.broker.group_record import Key, OffsetKey, OffsetValue
 from reference.broker.group_requests import (
     NO_CLAIM,

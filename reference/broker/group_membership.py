@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from reference.broker.group_checks import check_alive, check_available, check_member, seen
-from reference.broker.group_errors import InconsistentGroupProtocol, MemberIdRequired, RebalanceInProgress
+from reference.broker.coordinator_errors import InconsistentGroupProtocol, MemberIdRequired, RebalanceInProgress
 from reference.broker.group_metadata import ClassicGroup, Member
+from reference.broker.group_offsets import check_alive, check_available, check_member, seen
 from reference.broker.group_requests import (
     NO_MEMBER,
     JoinAnswer,

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from reference.broker.group_errors import FencedInstanceId, UnknownMemberId
+from reference.broker.coordinator_errors import FencedInstanceId, UnknownMemberId
 from reference.broker.group_record import GroupValue, MemberValue
 from reference.broker.group_requests import JoinedMember, JoinReply, SyncReply
 from reference.broker.transaction_bytes import MalformedState, Reader

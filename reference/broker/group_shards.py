@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from reference.broker.coordinator_errors import CoordinatorLoadInProgress, NotCoordinator
-from reference.broker.group_errors import reported
+from reference.broker.coordinator_errors import CoordinatorLoadInProgress, NotCoordinator, reported
 from reference.broker.group_log import NOT_TRANSACTIONAL, LoadedGroups, OffsetsTopic, records_batch, replay
 from reference.broker.group_metadata import ClassicGroup
 from reference.broker.group_offsets import GroupOffsets

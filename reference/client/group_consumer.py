@@ -12,7 +12,7 @@ from itertools import count
 from reference.broker.group_api import OffsetsAnswer
 from reference.broker.group_requests import OffsetAndMetadata, Offsets
 from reference.broker.transaction_metadata import TopicPartition
-from reference.client.assignors import Counts
+from reference.client.assignment import Counts
 from reference.client.consumer import Consumer, OffsetReset
 from reference.client.group_exchange import (
     GroupAnswer,

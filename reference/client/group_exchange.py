@@ -12,8 +12,7 @@ from typing import Final, NamedTuple, TypeAlias
 from reference.broker.group_api import Answers, OffsetsAnswer
 from reference.broker.group_requests import JoinAnswer, JoinRequest, MemberClaim, Offsets, SyncAnswer, SyncRequest
 from reference.broker.transaction_metadata import TopicPartition
-from reference.client.coordinator_channel import CoordinatorAnswer
-from reference.client.coordinator_requests import FindCoordinator
+from reference.client.coordinator_channel import CoordinatorAnswer, FindCoordinator
 from spec.vocabulary import ErrorCode
 
 

@@ -18,10 +18,8 @@ from reference.broker.group_requests import (
     SyncRequest,
 )
 from reference.broker.transaction_metadata import TopicPartition
-from reference.client.assignors import Counts, assignments
-from reference.client.consumer_protocol import Subscription, decode_assignment
-from reference.client.coordinator_channel import NO_NODE, CoordinatorAnswer
-from reference.client.coordinator_requests import CoordinatorType, FindCoordinator
+from reference.client.assignment import Counts, Subscription, assignments, decode_assignment
+from reference.client.coordinator_channel import NO_NODE, CoordinatorAnswer, CoordinatorType, FindCoordinator
 from reference.client.group_exchange import (
     GroupAnswer,
     GroupMeaning,

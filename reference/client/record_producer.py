@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 
 from reference.broker.transaction_api import NO_IDENTITY
-from reference.client.accumulator import RecordAccumulator
+from reference.client.accumulator import ProducerCounts, RecordAccumulator, SentRecord
 from reference.client.partition_queue import Hold, PartitionQueue, ProducerBatch
 from reference.client.partitioners import Partitioner, TopicLayout, checked
 from reference.client.producer import RETRIABLE, Attempt, AttemptReply, IdempotentProducer, on_the_wire
 from reference.client.producer_settings import ProducerSettings
 from reference.client.sender import Sender
-from reference.client.sent_record import ProducerCounts, SentRecord
 from reference.errors import Impossible
 from spec.vocabulary import NO_SEQUENCE, ErrorCode, Timestamp
 

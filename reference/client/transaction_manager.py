@@ -11,26 +11,31 @@ from reference.broker.ids import ProducerIdentity
 from reference.broker.transaction_api import NO_IDENTITY
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.coordinator_channel import (
+    AddOffsets,
+    AddPartitions,
     ClientCall,
     CoordinatorAnswer,
     CoordinatorChannel,
-    Outgoing,
-    PendingRequest,
-    PendingResult,
-    deciding_error,
-)
-from reference.client.coordinator_requests import (
-    AddOffsets,
-    AddPartitions,
     EndTxn,
     FindCoordinator,
     InitProducerId,
+    Outgoing,
+    PendingRequest,
+    PendingResult,
     TxnOffsetCommit,
+    deciding_error,
     request_of,
 )
 from reference.client.producer_settings import CLAIMS_SINCE, RequestVersions
-from reference.client.transaction_errors import ErrorHandling, meaning
-from reference.client.transaction_states import COMPLETING, FAILED, ClientState, ClientStateMachine, IllegalState
+from reference.client.transaction_states import (
+    COMPLETING,
+    FAILED,
+    ClientState,
+    ClientStateMachine,
+    ErrorHandling,
+    IllegalState,
+    meaning,
+)
 from spec.vocabulary import ErrorCode
 
 TakeIdentity = Callable[[ProducerIdentity, bool], None]

@@ -1,7 +1,10 @@
-"""The states of a transactional producer, and the transitions between them (TransactionManager.State)."""
+"""The states of a transactional producer, their transitions, and what each error means for them (TransactionManager).
+
+Sources: Sender and the response handlers of TransactionManager.
+"""
 
 from collections.abc import Mapping
-from enum import IntEnum, auto, unique
+from enum import Enum, IntEnum, auto, unique
 from types import MappingProxyType
 from typing import Final
 
@@ -111,3 +114,135 @@ class ClientStateMachine:
         """
         if self.state in FAILED:
             raise ProducerFailed(self.error)
+
+
+@unique
+class ProducerRequest(IntEnum):
+    """A request of a transactional producer, by its column in the table."""
+
+    PRODUCE = 0
+    FIND_COORDINATOR = 1
+    INIT_PRODUCER_ID = 2
+    ADD_PARTITIONS = 3
+    ADD_OFFSETS = 4
+    TXN_OFFSET_COMMIT = 5
+    END_TXN_COMMIT = 6
+    END_TXN_ABORT = 7
+
+
+@unique
+class ErrorHandling(Enum):
+    """What the producer does about an answer."""
+
+    DONE = auto()
+    RETRY = auto()  # send the same request again
+    REFIND = auto()  # ask who coordinates, then send the same request again
+    ABORTABLE = auto()  # the transaction can only be aborted
+    BUMP = auto()  # the same, and the producer continues under a new epoch where it can get one
+    BUMP_OR_FATAL = auto()  # the same; where no new epoch can be had, FATAL
+    UNINITIALIZED = auto()  # the call has failed and may be made again
+    FATAL = auto()  # the producer is of no use any more
+    BY_SEQUENCE = auto()  # it depends on the batch: another try, or BUMP
+
+
+_OK, _RE, _FI, _AB, _BU = (
+    ErrorHandling.DONE,
+    ErrorHandling.RETRY,
+    ErrorHandling.REFIND,
+    ErrorHandling.ABORTABLE,
+    ErrorHandling.BUMP,
+)
+_BF, _UN, _FA, _SQ = (
+    ErrorHandling.BUMP_OR_FATAL,
+    ErrorHandling.UNINITIALIZED,
+    ErrorHandling.FATAL,
+    ErrorHandling.BY_SEQUENCE,
+)
+
+_RETRIABLE: Final = (_RE, _RE, _RE, _RE, _RE, _RE, _RE, _RE)
+_ELSEWHERE: Final = (_RE, _RE, _FI, _FI, _FI, _FI, _FI, _FI)
+_FENCED: Final = (_FA, _FA, _FA, _FA, _FA, _FA, _FA, _FA)
+_UNKNOWN: Final = (_BU, _FA, _FA, _AB, _FA, _FA, _FA, _FA)
+_OF_GROUP: Final = (_BU, _FA, _FA, _AB, _FA, _AB, _FA, _FA)
+_UNAUTHORIZED: Final = (_FA, _FA, _UN, _FA, _FA, _FA, _FA, _FA)
+
+MEANINGS: Final[Mapping[ErrorCode, tuple[ErrorHandling, ...]]] = MappingProxyType(
+    {  # columns:                                 Produce Find Init AddP AddO Offs Commit Abort
+        ErrorCode.NONE: (_OK, _OK, _OK, _OK, _OK, _OK, _OK, _OK),
+        ErrorCode.DUPLICATE_SEQUENCE_NUMBER: (_OK, _FA, _FA, _AB, _FA, _FA, _FA, _FA),
+        # the coordinator is elsewhere
+        ErrorCode.COORDINATOR_NOT_AVAILABLE: _ELSEWHERE,
+        ErrorCode.NOT_COORDINATOR: _ELSEWHERE,
+        ErrorCode.REQUEST_TIMED_OUT: (_RE, _RE, _RE, _RE, _RE, _FI, _RE, _RE),
+        # another try may help
+        ErrorCode.CORRUPT_MESSAGE: _RETRIABLE,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: _RETRIABLE,
+        ErrorCode.LEADER_NOT_AVAILABLE: _RETRIABLE,
+        ErrorCode.NOT_LEADER_OR_FOLLOWER: _RETRIABLE,
+        ErrorCode.NETWORK_EXCEPTION: _RETRIABLE,
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS: _RETRIABLE,
+        ErrorCode.NOT_ENOUGH_REPLICAS: _RETRIABLE,
+        ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND: _RETRIABLE,
+        ErrorCode.CONCURRENT_TRANSACTIONS: _RETRIABLE,
+        ErrorCode.KAFKA_STORAGE_ERROR: _RETRIABLE,
+        ErrorCode.UNSTABLE_OFFSET_COMMIT: _RETRIABLE,
+        ErrorCode.FENCED_LEADER_EPOCH: _RETRIABLE,
+        ErrorCode.UNKNOWN_LEADER_EPOCH: _RETRIABLE,
+        # of controllers and elections: no broker answers a producer so
+        ErrorCode.NOT_CONTROLLER: _RETRIABLE,
+        ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE: _RETRIABLE,
+        ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE: _RETRIABLE,
+        ErrorCode.ELECTION_NOT_NEEDED: _RETRIABLE,
+        # the sequence is not the one that the broker waits for
+        ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER: (_SQ, _FA, _FA, _AB, _FA, _FA, _FA, _FA),
+        ErrorCode.UNKNOWN_PRODUCER_ID: (_SQ, _FA, _FA, _BF, _BF, _FA, _BF, _BF),
+        # a newer instance is at work
+        ErrorCode.INVALID_PRODUCER_EPOCH: (_BU, _FA, _FA, _FA, _FA, _FA, _FA, _FA),
+        ErrorCode.PRODUCER_FENCED: _FENCED,
+        ErrorCode.INVALID_PRODUCER_ID_MAPPING: _FENCED,
+        ErrorCode.INVALID_TXN_STATE: (_BU, _FA, _FA, _FA, _FA, _FA, _FA, _FA),
+        ErrorCode.TRANSACTION_ABORTABLE: (_BU, _AB, _AB, _AB, _AB, _AB, _AB, _FA),
+        # it is not allowed
+        ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: _UNAUTHORIZED,
+        ErrorCode.CLUSTER_AUTHORIZATION_FAILED: (_FA, _FA, _UN, _AB, _FA, _FA, _FA, _FA),
+        ErrorCode.TOPIC_AUTHORIZATION_FAILED: _UNKNOWN,
+        ErrorCode.GROUP_AUTHORIZATION_FAILED: (_BU, _AB, _FA, _AB, _AB, _AB, _FA, _FA),
+        ErrorCode.OPERATION_NOT_ATTEMPTED: _UNKNOWN,
+        # the group has another member
+        ErrorCode.ILLEGAL_GENERATION: _OF_GROUP,
+        ErrorCode.UNKNOWN_MEMBER_ID: _OF_GROUP,
+        ErrorCode.FENCED_INSTANCE_ID: _OF_GROUP,
+        ErrorCode.STALE_MEMBER_EPOCH: _OF_GROUP,
+        ErrorCode.GROUP_ID_NOT_FOUND: _OF_GROUP,
+        # an unexpected error
+        ErrorCode.UNSUPPORTED_VERSION: (_FA, _FA, _FA, _AB, _FA, _FA, _FA, _FA),
+        ErrorCode.UNKNOWN_SERVER_ERROR: _UNKNOWN,
+        ErrorCode.OFFSET_OUT_OF_RANGE: _UNKNOWN,
+        ErrorCode.INVALID_REQUIRED_ACKS: _UNKNOWN,
+        ErrorCode.INVALID_REQUEST: _UNKNOWN,
+        ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT: _UNKNOWN,
+        ErrorCode.INVALID_TRANSACTION_TIMEOUT: _UNKNOWN,
+        ErrorCode.TRANSACTION_COORDINATOR_FENCED: _UNKNOWN,
+        ErrorCode.INVALID_RECORD: _UNKNOWN,
+        ErrorCode.TRANSACTIONAL_ID_NOT_FOUND: _UNKNOWN,
+        ErrorCode.MESSAGE_TOO_LARGE: _UNKNOWN,
+        ErrorCode.RECORD_LIST_TOO_LARGE: _UNKNOWN,
+        ErrorCode.INVALID_FETCH_SIZE: _UNKNOWN,
+        ErrorCode.INCONSISTENT_GROUP_PROTOCOL: _UNKNOWN,
+        ErrorCode.INVALID_GROUP_ID: _UNKNOWN,
+        ErrorCode.INVALID_SESSION_TIMEOUT: _UNKNOWN,
+        ErrorCode.REBALANCE_IN_PROGRESS: _UNKNOWN,
+        ErrorCode.INVALID_COMMIT_OFFSET_SIZE: _UNKNOWN,
+        ErrorCode.MEMBER_ID_REQUIRED: _UNKNOWN,
+        ErrorCode.INVALID_UPDATE_VERSION: _UNKNOWN,
+        ErrorCode.INELIGIBLE_REPLICA: _UNKNOWN,
+        ErrorCode.STALE_CONTROLLER_EPOCH: _UNKNOWN,
+        ErrorCode.STALE_BROKER_EPOCH: _UNKNOWN,
+    }
+)
+"""Every error a producer can meet, and its meaning as the answer to each request."""
+
+
+def meaning(request: ProducerRequest, error: ErrorCode) -> ErrorHandling:
+    """What the producer does about an error in answer to a request."""
+    return MEANINGS[error][request]

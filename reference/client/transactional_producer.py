@@ -10,9 +10,8 @@ from reference.client.coordinator_channel import CoordinatorAnswer, Outgoing, Pe
 from reference.client.partition_queue import MAX_IN_FLIGHT, Hold, PartitionQueue, ProducerBatch
 from reference.client.producer import DELIVERY_TIMEOUT_MS, Attempt, AttemptReply, IdempotentProducer
 from reference.client.producer_settings import RequestVersions
-from reference.client.transaction_errors import ErrorHandling, ProducerRequest, meaning
 from reference.client.transaction_manager import TransactionManager
-from reference.client.transaction_states import COMPLETING, ClientState
+from reference.client.transaction_states import COMPLETING, ClientState, ErrorHandling, ProducerRequest, meaning
 from reference.errors import Impossible
 from spec.vocabulary import NO_OFFSET, NO_SEQUENCE, ErrorCode, Timestamp
 

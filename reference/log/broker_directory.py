@@ -18,17 +18,18 @@ from reference.log import checkpoint_file
 from reference.log.checkpoint_file import HIGH_WATERMARKS, LOG_STARTS, RECOVERY_POINTS, PartitionOffset, replace_file
 from reference.log.config import LogConfig
 from reference.log.damage import DamagedFile
-from reference.log.directory_files import (
+from reference.log.disk_partition import DiskPartition
+from reference.log.file_names import (
     CLEAN_SHUTDOWN,
     META_PROPERTIES,
+    PARTITION_METADATA,
     PartitionMetadata,
     Properties,
     decode_partition_metadata,
     decode_properties,
     encode_json,
+    partition_of,
 )
-from reference.log.disk_partition import DiskPartition
-from reference.log.file_names import PARTITION_METADATA, partition_of
 from reference.log.producer_state import PRODUCER_EXPIRATION_MS
 from spec.versions import Profile
 from spec.vocabulary import Offset

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from reference.log.batch import RecordBatch
-from reference.log.clean_log import Cleaning, clean_log
+from reference.log.cleaner import Cleaning, clean_log
 from reference.log.config import DEFAULT, LogConfig
 from reference.log.damage import FileRepair
 from reference.log.disk_log import DiskLog

@@ -9,8 +9,7 @@ from reference.log import file_names, offset_index, time_index, txn_index
 from reference.log.batch import RecordBatch
 from reference.log.config import LogConfig
 from reference.log.offset_index import OffsetPosition
-from reference.log.reader import BatchDamage, Placed
-from reference.log.scan import CHUNK, scan
+from reference.log.reader import CHUNK, BatchDamage, Placed, scan
 from reference.log.segment_index import FIELD_LIMIT, SegmentIndex
 from reference.log.txn_index import AbortedTxn
 from spec.vocabulary import Offset, Timestamp

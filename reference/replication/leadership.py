@@ -5,9 +5,7 @@ from typing import Final
 
 from reference.errors import NotLeaderOrFollower, Refusal
 from reference.recording.recorder import ObservedState
-from reference.replication.columns import fetch_columns, progress_columns
-from reference.replication.fetching import WITHOUT_LIMIT, bounds, read_for
-from reference.replication.follower_progress import NEVER, FollowerProgress
+from reference.replication.follower_progress import NEVER, WITHOUT_LIMIT, FollowerProgress, bounds, read_for
 from reference.replication.messages import (
     NO_EPOCH,
     UNDEFINED,
@@ -20,7 +18,7 @@ from reference.replication.messages import (
     PartitionState,
 )
 from reference.replication.replica_log import ReplicaLog
-from reference.replication.watch import ReplicationWatch
+from reference.replication.watch import ReplicationWatch, fetch_columns, progress_columns
 from spec.versions import Profile
 from spec.vocabulary import ABSENT, ErrorCode, LeaderEpoch, Offset, Timestamp
 

@@ -7,7 +7,6 @@ from reference.broker.produce import PartitionAnswer, ProduceRequest, handle_pro
 from reference.errors import NotLeaderOrFollower, Refusal
 from reference.log.batch import RecordBatch
 from reference.log.partition import Partition
-from reference.replication.columns import fetch_columns
 from reference.replication.following import Following
 from reference.replication.leadership import Leadership, ReplicaConfig
 from reference.replication.messages import (
@@ -26,7 +25,7 @@ from reference.replication.messages import (
     UnknownLeaderEpoch,
 )
 from reference.replication.replica_log import ReplicaLog
-from reference.replication.watch import ReplicationWatch, Report
+from reference.replication.watch import ReplicationWatch, Report, fetch_columns
 from spec.versions import Profile
 from spec.vocabulary import ABSENT, ErrorCode, LeaderEpoch, Offset, Timestamp
 

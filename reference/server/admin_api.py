@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
+from reference.broker.coordinator_errors import GroupIdNotFound
 from reference.broker.group_coordinator import GroupCoordinator
-from reference.broker.group_errors import GroupIdNotFound
 from reference.broker.group_metadata import ClassicGroup
 from reference.broker.transaction_api import STATE_NAMES, list_transactions
 from reference.broker.transaction_metadata import TopicPartition

@@ -25,7 +25,7 @@ from reference.log.partition import Partition
 from reference.replication.replicated import ReplicatedPartition
 from reference.server.topics import Topic
 from reference.wire.versions import is_since
-from reference.world.storage import Storage
+from reference.world.node import Storage
 from spec.versions import Profile
 from spec.vocabulary import LeaderEpoch
 

@@ -7,10 +7,11 @@ from reference.broker.group_requests import MemberClaim, OffsetAndMetadata, Offs
 from reference.broker.ids import ProducerIdentity
 from reference.broker.transaction_api import BY_BROKER_SINCE, handle_init_producer_id, refused_as_missing
 from reference.broker.transaction_metadata import TopicPartition
-from reference.client.coordinator_channel import NO_NODE, CoordinatorAnswer
-from reference.client.coordinator_requests import (
+from reference.client.coordinator_channel import (
+    NO_NODE,
     AddOffsets,
     AddPartitions,
+    CoordinatorAnswer,
     CoordinatorRequest,
     CoordinatorType,
     EndTxn,

@@ -11,7 +11,7 @@ from reference.recording.recorder import Row
 from reference.server.errors import ServerError
 from reference.server.service import ClientRequest, Fields, Parked, Service, by_topic
 from reference.wire.versions import is_since
-from reference.world.reader_rows import consumer_fetch_columns, readable_end
+from reference.world.partition_readers import consumer_fetch_columns, readable_end
 from spec.vocabulary import ABSENT, NO_OFFSET, NO_TIMESTAMP, ErrorCode, Offset
 
 NO_SESSION: Final = 0

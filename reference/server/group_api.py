@@ -1,10 +1,14 @@
-"""What the members of groups ask of their coordinator: generations, and offsets outside of transactions."""
+"""What the members of groups ask of their coordinator: generations, and offsets outside of transactions.
+
+DeleteGroups and OffsetDelete.
+"""
 
 from collections.abc import Sequence
 from typing import Any, Final
 
 from reference.broker.group_api import handle_offset_commit, handle_offset_fetch
 from reference.broker.group_coordinator import GroupCoordinator
+from reference.broker.group_deletion import Deleted, DeletionError, delete_group, delete_group_offsets
 from reference.broker.group_requests import (
     FetchedOffset,
     JoinAnswer,
@@ -16,7 +20,7 @@ from reference.broker.group_requests import (
 from reference.broker.transaction_metadata import TopicPartition
 from reference.errors import Refusal
 from reference.server.coordinator_api import committed_offsets, errors_by_topic
-from reference.server.service import ClientRequest, Fields, Service
+from reference.server.service import ClientRequest, Fields, Service, by_topic
 from reference.world.readers import note_commit, record_offset_fetch
 from spec.vocabulary import ErrorCode
 
@@ -201,3 +205,42 @@ def _committed_by(coordinator: GroupCoordinator, group: str) -> list[TopicPartit
     except Refusal:
         return []
     return sorted(key.partition for key in offsets.of_group(group))
+
+
+def delete_groups(service: Service, call: ClientRequest) -> None:
+    """Groups without members go, with their offsets."""
+    groups = service.world.brokers.nodes[call.node].groups
+    results = []
+    for name in dict.fromkeys(call.message.groups_names):
+        deleted = delete_group(groups, name)
+        service.world.names.offsets_deleted(deleted.forgotten)
+        results.append({"group_id": name, "error_code": int(deleted.error)})
+    call.reply({"results": results})
+
+
+def offset_delete(service: Service, call: ClientRequest) -> None:
+    """Offsets of a group go, of partitions that no member reads."""
+    message = call.message
+    requested = [
+        (topic, each.partition_index, service.partition_named(topic, each.partition_index))
+        for topic in message.topics
+        for each in topic.partitions
+    ]
+    groups = service.world.brokers.nodes[call.node].groups
+    known = [partition for _, _, partition in requested if partition is not None]
+    deleted = delete_group_offsets(groups, message.group_id, known)
+    service.world.names.offsets_deleted(deleted.forgotten)
+    if deleted.error:
+        call.reply({"error_code": int(deleted.error), "topics": []})
+        return
+    listed = [
+        (topic, {"partition_index": number, "error_code": _error(deleted, partition)})
+        for topic, number, partition in requested
+    ]
+    call.reply({"error_code": 0, "topics": by_topic(listed, "partitions", name="name")})
+
+
+def _error(deleted: Deleted, partition: TopicPartition | None) -> int:
+    if partition is None:
+        return int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    return int(DeletionError.GROUP_SUBSCRIBED_TO_TOPIC if partition in deleted.subscribed else ErrorCode.NONE)

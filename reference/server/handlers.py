@@ -13,7 +13,7 @@ from reference.server.admin_api import (
     list_all_transactions,
     list_groups,
 )
-from reference.server.configs_api import describe_configs
+from reference.server.configs import describe_configs
 from reference.server.coordinator_api import (
     add_offsets,
     add_partitions,
@@ -23,12 +23,19 @@ from reference.server.coordinator_api import (
     txn_offset_commit,
 )
 from reference.server.fetch_api import fetch, list_offsets
-from reference.server.group_api import heartbeat, join_group, leave_group, offset_commit, offset_fetch, sync_group
-from reference.server.group_deletion_api import delete_groups, offset_delete
-from reference.server.metadata_api import api_versions, create_topics, metadata
+from reference.server.group_api import (
+    delete_groups,
+    heartbeat,
+    join_group,
+    leave_group,
+    offset_commit,
+    offset_delete,
+    offset_fetch,
+    sync_group,
+)
+from reference.server.metadata_api import api_versions, create_partitions, create_topics, delete_topics, metadata
 from reference.server.records_api import delete_records, offset_for_leader_epoch, write_txn_markers
 from reference.server.service import ClientRequest, Service
-from reference.server.topics_api import create_partitions, delete_topics
 from spec.vocabulary import Api
 
 Handler: TypeAlias = Callable[[Service, ClientRequest], None]

@@ -1,17 +1,24 @@
-"""The world that a server drives: its clients are real, and between its nodes everything is delivered at once."""
+"""The world that a server drives: its clients are real, and between its nodes everything is delivered at once.
 
-from collections.abc import Callable, Sequence
+The names of topics and groups in rows: what is deleted and comes again under the same name is another thing there.
+
+The rules hold one step of a name against another: a log does not become shorter, an offset of a group does not go
+back. A topic that was deleted n times is `orders#n` in the rows that follow; so is the group of an offset.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Final, NamedTuple
 
-from reference.broker.group_expiration import delete_offsets
+from reference.broker.group_deletion import delete_offsets
+from reference.broker.group_record import OffsetKey
 from reference.broker.transaction_metadata import TopicPartition
 from reference.errors import Refusal
 from reference.network import NetworkMessage
-from reference.recording.recorder import Observer
+from reference.recording.recorder import Observer, Row
 from reference.replication.replicated import ReplicatedPartition
-from reference.server.row_names import RowNames
 from reference.world.messages import (
     Administrator,
     Answer,
@@ -25,13 +32,46 @@ from reference.world.messages import (
     Verify,
     WriteMarker,
 )
+from reference.world.node import Storage
 from reference.world.readers import note_committed
 from reference.world.steps import TraceSteps
-from reference.world.storage import Storage
 from reference.world.transaction_shape import TransactionShape
 from reference.world.transaction_world import TransactionWorld
 from spec.versions import Profile
 from spec.vocabulary import ErrorCode, Timestamp
+
+
+class RowNames:
+    """How often each topic, and each offset of a group, was deleted."""
+
+    __slots__ = ("_offsets", "_topics")
+
+    def __init__(self) -> None:
+        """Nothing was."""
+        self._topics = Counter[object]()
+        self._offsets = Counter[object]()
+
+    def topic_deleted(self, topic: str) -> None:
+        """A topic is gone."""
+        self._topics[topic] += 1
+
+    def offsets_deleted(self, keys: Iterable[OffsetKey]) -> None:
+        """Offsets of groups are gone."""
+        self._offsets.update((key.group, key.partition.topic, key.partition.partition) for key in keys)
+
+    def __call__(self, row: Row) -> None:
+        """Put the names into a step."""
+        topic = row["topic"]
+        if row["group"]:
+            row["group"] = numbered(str(row["group"]), self._offsets[row["group"], topic, row["partition"]])
+        if topic:
+            row["topic"] = numbered(str(topic), self._topics[topic])
+
+
+def numbered(name: str, deleted: int) -> str:
+    """The name of something that was deleted so often before; no topic is called so by a client."""
+    return f"{name}#{deleted}" if deleted else name
+
 
 TakeAnswer = Callable[[Answer], None]
 """Takes the answer to a request, at once or some steps later."""

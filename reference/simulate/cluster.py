@@ -17,9 +17,8 @@ from reference.network import Network, NetworkMessage
 from reference.recording.recorder import Fate, ObservedState, Recorder, Row, batch_columns, observe, reply_columns
 from reference.replication.replicated import ReplicatedPartition
 from reference.simulate.shape import Shape
-from reference.world.history import HistoryRows
+from reference.world.history import HistoryRows, ProducerHistory, made_by, producer_name
 from reference.world.partition_readers import PartitionReaders
-from reference.world.producer_history import ProducerHistory, made_by, producer_name
 from reference.world.replica_rows import TOPIC, ReplicasBefore, follow, node_name, record_fault
 from spec.versions import NEWEST, Profile
 from spec.vocabulary import Api, ErrorCode, Offset, Origin

@@ -15,7 +15,7 @@ from reference.broker.transaction_coordinator import CoordinatorConfig, Transact
 from reference.broker.transaction_log import AppendFault, TransactionLog
 from reference.broker.transaction_metadata import BUMPS_EPOCH, TopicPartition, TransactionMetadata
 from reference.broker.transaction_timeouts import abort_timed_out, expire_ids
-from reference.client.coordinator_requests import AddOffsets, AddPartitions, EndTxn, InitProducerId
+from reference.client.coordinator_channel import AddOffsets, AddPartitions, EndTxn, InitProducerId
 from reference.clock import Clock
 from reference.errors import Refusal
 from reference.event import Event

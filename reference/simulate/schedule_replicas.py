@@ -3,8 +3,7 @@
 from dataclasses import replace
 from typing import Final
 
-from reference.event import Event
-from reference.faults import FaultRates
+from reference.event import Event, FaultRates
 from reference.network import NetworkMessage
 from reference.simulate.scheduler import Scheduler
 from reference.tape import Tape

@@ -9,13 +9,10 @@ from reference.broker.group_requests import NO_CLAIM
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.consumer import Consumer
 from reference.client.transaction_states import IllegalState, ProducerFailed
-from reference.event import Event
-from reference.faults import FaultRates
+from reference.event import Event, FaultRates
 from reference.log.partition import READ_COMMITTED, READ_UNCOMMITTED
-from reference.simulate.schedule import LONGEST_QUEUE
-from reference.simulate.scheduler import Scheduler
-from reference.simulate.transaction_faults import TransactionFaults
-from reference.simulate.weights import (
+from reference.simulate.scheduler import LONGEST_QUEUE, Scheduler
+from reference.simulate.shape import (
     ACTIONS,
     ADMINISTRATION,
     APPLICATIONS,
@@ -29,6 +26,7 @@ from reference.simulate.weights import (
     SKEWED,
     UNCLEAN,
 )
+from reference.simulate.transaction_faults import TransactionFaults
 from reference.tape import Tape, Weighted
 from reference.world.instances import ApplicationRun
 from reference.world.loops import Loop

@@ -1,9 +1,18 @@
-"""How large a simulated world is, and how it is configured."""
+"""How large a simulated world is, and how it is configured.
 
+Shares of what there is in a simulated world, and of what its applications and administrators do.
+
+Weights of events are in the list of each world, rates of faults beside their meaning, in `reference.event`.
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
 
 from reference.client.partition_queue import MAX_IN_FLIGHT
 from reference.client.producer import DELIVERY_TIMEOUT_MS
+from reference.client.transaction_states import ClientState
 from reference.log.producer_state import PRODUCER_EXPIRATION_MS
 
 
@@ -35,3 +44,57 @@ class Shape:
     max_in_flight: int = MAX_IN_FLIGHT
     eager_metadata: bool = False
     idempotent: bool = True
+
+
+RAW_COORDINATORS: Final = 400
+"""Per thousand raw worlds, those of a coordinator; the others are of a partition."""
+
+ACTIONS: Final[Mapping[ClientState, Sequence[tuple[str, int]]]] = MappingProxyType(
+    {
+        ClientState.UNINITIALIZED: (("initializes", 1),),
+        ClientState.READY: (("begins", 1),),
+        ClientState.IN_TRANSACTION: (("sends", 6), ("sends_offsets", 1), ("commits", 4), ("aborts", 1)),
+        ClientState.ABORTABLE_ERROR: (("aborts", 3), ("crashes", 1)),
+        ClientState.FATAL_ERROR: (("crashes", 1),),
+    }
+)
+"""What an application does in which state of its producer; in all others it waits."""
+
+APPLICATIONS: Final = (("transactional", 24), ("idempotent", 3), ("acks=all", 1), ("acks=1", 1), ("acks=0", 1))
+"""What kind of application starts: with a transactional id, idempotent, or neither with these acks."""
+
+DIRTY_READERS: Final = 300
+"""Per thousand worlds, those with a reader of what is not committed beside the one of what is."""
+
+OVERDUE: Final = 40
+"""Per thousand arrivals of requests, those whose answer is no longer awaited."""
+
+LOOPS: Final = 400
+"""Per thousand applications with a transactional id, those that consume what they transform and produce."""
+
+REJOINS: Final = 200
+"""Per thousand transactions of such an application, those before which it joins its group again."""
+
+ADMINISTRATION: Final = (
+    ("describes producers", 3),
+    ("lists transactions", 2),
+    ("fences", 1),
+    ("aborts what hangs", 6),
+    ("deletes records", 2),
+)
+"""What administrators do; a transaction that hangs is rare, and is looked for often."""
+
+BEYOND: Final = 100
+"""Per thousand requests to delete records, those that ask for more than there is."""
+
+UNCLEAN: Final = 80
+"""Per thousand worlds, those in which a follower out of sync may be elected."""
+
+SKEWED: Final = 300
+"""Per thousand worlds, those in which the clocks of nodes differ."""
+
+MOST_AHEAD_MS: Final = 500
+"""How far ahead of true time a clock may begin."""
+
+MOST_DRIFT_PPM: Final = 500
+"""How much too fast or too slow a clock may go, in parts per million."""

@@ -3,17 +3,15 @@
 from typing import Final
 
 from reference.clock import Clock
-from reference.faults import FaultRates
+from reference.event import FaultRates
 from reference.recording.recorder import Observer, Recorder, Row
 from reference.simulate.cluster import SimulatedCluster
 from reference.simulate.raw import RAW, RawWorld
 from reference.simulate.raw_coordinator import RAW_COORDINATOR, RawCoordinator
-from reference.simulate.schedule import ProducerScheduler
 from reference.simulate.schedule_replicas import ReplicasScheduler, drawn_replicas
 from reference.simulate.schedule_transactions import TransactionScheduler, drawn_world
-from reference.simulate.scheduler import Scheduler
-from reference.simulate.shape import Shape
-from reference.simulate.weights import RAW_COORDINATORS
+from reference.simulate.scheduler import ProducerScheduler, Scheduler
+from reference.simulate.shape import RAW_COORDINATORS, Shape
 from reference.tape import Tape
 from spec.versions import NEWEST, Profile
 

@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 from reference.broker.marker_channel import VERSION_WITH_TRANSACTION_VERSION, TxnMarker
 from reference.broker.transaction_metadata import TopicPartition
-from reference.client.coordinator_requests import CoordinatorType, InitProducerId
+from reference.client.coordinator_channel import CoordinatorType, InitProducerId
 from reference.client.producer_settings import request_versions
 from reference.errors import OffsetOutOfRange
 from reference.recording.recorder import Row

@@ -15,9 +15,8 @@ from reference.recording.recorder import Row
 from reference.world.brokers import Brokers
 from reference.world.history import ALL, NOBODYS, HistoryRows, SentBatch, note_of, origin_of
 from reference.world.instances import ApplicationRun, ClientTransaction, SentOffsets
-from reference.world.messages import Body, ClientSender, CoordinatorCall, Produce, Request, Response
+from reference.world.messages import Body, ClientSender, CoordinatorCall, Produce, Request, Response, Wires
 from reference.world.transaction_shape import TransactionShape
-from reference.world.wires import Wires
 from spec.versions import Profile
 from spec.vocabulary import ErrorCode
 

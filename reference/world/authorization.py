@@ -5,7 +5,7 @@ from enum import StrEnum, unique
 from typing import Final, NamedTuple
 
 from reference.broker.transaction_metadata import TopicPartition
-from reference.client.coordinator_requests import (
+from reference.client.coordinator_channel import (
     AddOffsets,
     CoordinatorRequest,
     CoordinatorType,

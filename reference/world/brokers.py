@@ -7,7 +7,6 @@ their coordinators: what is in them is taken to be replicated.
 from collections.abc import Callable
 from functools import partial
 
-from reference.broker.add_partitions_manager import AddPartitionsToTxnManager
 from reference.broker.coordinator_errors import CoordinatorNotAvailable, NotCoordinator
 from reference.broker.group_coordinator import GroupConfig, GroupCoordinator
 from reference.broker.ids import ProducerIdManager
@@ -15,16 +14,13 @@ from reference.broker.marker_channel import VERSION_WITH_TRANSACTION_VERSION, Tx
 from reference.broker.transaction_api import OFFSETS_TOPIC
 from reference.broker.transaction_coordinator import CoordinatorConfig, TransactionCoordinator
 from reference.broker.transaction_metadata import TopicPartition
-from reference.client.coordinator_channel import CoordinatorAnswer
-from reference.client.coordinator_requests import CoordinatorType
+from reference.broker.verification import AddPartitionsToTxnManager
+from reference.client.coordinator_channel import CoordinatorAnswer, CoordinatorType
 from reference.clock import Clock, NodeClock
 from reference.replication.replicated import ReplicatedPartition
 from reference.world.authorization import Authorizer
-from reference.world.coordinator_log import NodeTransactionLog
-from reference.world.marker_sender import MarkerSender
 from reference.world.messages import Body, BrokerSender, Request, WriteMarker
-from reference.world.node import Node
-from reference.world.storage import Storage
+from reference.world.node import MarkerSender, Node, NodeTransactionLog, Storage
 from reference.world.transaction_shape import TransactionShape
 from spec.versions import Profile
 from spec.vocabulary import CoordinatorEpoch, ErrorCode, Timestamp

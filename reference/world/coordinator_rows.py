@@ -7,8 +7,7 @@ from reference.broker.ids import ProducerIdentity
 from reference.broker.transaction_api import BY_BROKER_SINCE, offsets_partition_of
 from reference.broker.transaction_coordinator import TransactionCoordinator
 from reference.broker.transaction_metadata import TopicPartition, TransactionEntry, TransactionMetadata
-from reference.client.coordinator_channel import CoordinatorAnswer
-from reference.client.coordinator_requests import AddOffsets, AddPartitions
+from reference.client.coordinator_channel import AddOffsets, AddPartitions, CoordinatorAnswer
 from reference.recording.recorder import Row
 from reference.world.messages import Verify
 from reference.world.node import TransactionRequest

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from reference.client.coordinator_channel import CoordinatorAnswer
-from reference.client.coordinator_requests import CoordinatorRequest, FindCoordinator, TxnOffsetCommit
+from reference.client.coordinator_channel import CoordinatorAnswer, CoordinatorRequest, FindCoordinator, TxnOffsetCommit
 from reference.client.producer import AttemptReply
 from reference.errors import Refusal
 from reference.recording.recorder import Row, batch_columns, reply_columns

@@ -6,8 +6,7 @@ from typing import NamedTuple
 from reference.broker.group_api import handle_offset_commit, handle_offset_fetch
 from reference.broker.group_coordinator import GroupCoordinator
 from reference.broker.group_requests import JoinRequest, SyncRequest
-from reference.client.coordinator_channel import NO_NODE
-from reference.client.coordinator_requests import FindCoordinator
+from reference.client.coordinator_channel import NO_NODE, FindCoordinator
 from reference.client.group_exchange import (
     GroupAnswer,
     GroupOutgoing,

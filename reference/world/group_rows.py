@@ -7,7 +7,7 @@ from reference.broker.group_coordinator import GroupCoordinator
 from reference.broker.group_record import OffsetKey
 from reference.broker.group_requests import FetchedOffset
 from reference.broker.transaction_metadata import TopicPartition
-from reference.client.coordinator_requests import TxnOffsetCommit
+from reference.client.coordinator_channel import TxnOffsetCommit
 from reference.errors import Refusal
 from reference.recording.recorder import Row
 from spec.vocabulary import ABSENT, ErrorCode

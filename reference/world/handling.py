@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Collection, Mapping
 
-from reference.broker.add_partitions_manager import NetworkException, Question
 from reference.broker.coordinator_errors import CoordinatorNotAvailable
 from reference.broker.group_api import OffsetsVerification, handle_txn_offset_commit
 from reference.broker.group_offsets import RecordedOffset
@@ -11,10 +10,10 @@ from reference.broker.ids import ProducerIdentity
 from reference.broker.produce import check_acks
 from reference.broker.transaction_api import OFFSETS_TOPIC
 from reference.broker.transaction_metadata import TopicPartition
-from reference.broker.verification import ProduceVerification
-from reference.client.coordinator_channel import CoordinatorAnswer
-from reference.client.coordinator_requests import (
+from reference.broker.verification import NetworkException, ProduceVerification, Question
+from reference.client.coordinator_channel import (
     AddPartitions,
+    CoordinatorAnswer,
     CoordinatorRequest,
     CoordinatorType,
     FindCoordinator,

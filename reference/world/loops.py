@@ -8,7 +8,7 @@ from typing import Final
 
 from reference.broker.group_requests import NO_CLAIM, JoinAnswer, JoinRequest, MemberClaim, Offsets, SyncRequest
 from reference.client.consumer import Consumer
-from reference.client.coordinator_requests import CoordinatorType
+from reference.client.coordinator_channel import CoordinatorType
 from reference.log.partition import READ_COMMITTED
 from reference.world.brokers import Brokers
 from reference.world.readers import Consumers

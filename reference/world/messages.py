@@ -1,4 +1,7 @@
-"""What travels between clients and nodes, and between nodes."""
+"""What travels between clients and nodes, and between nodes.
+
+The network of a world, both ways, and who still waits for an answer.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,10 +10,10 @@ from typing import NamedTuple
 from reference.broker.ids import ProducerIdentity
 from reference.broker.marker_channel import TxnMarker, reported_transaction_version
 from reference.broker.transaction_metadata import TopicPartition
-from reference.client.coordinator_channel import CoordinatorAnswer
-from reference.client.coordinator_requests import CoordinatorRequest
+from reference.client.coordinator_channel import CoordinatorAnswer, CoordinatorRequest
 from reference.client.producer import Attempt, AttemptReply
 from reference.errors import Refusal
+from reference.network import Network, NetworkMessage
 from reference.world.history import ALL, NOBODYS, RecordOrigin
 from spec.vocabulary import ABSENT, ErrorCode
 
@@ -127,3 +130,76 @@ class Response(NamedTuple):
 
     request: Request
     answer: Answer
+
+
+class Wires:
+    """Requests and answers under way.
+
+    Attributes:
+        requests: under way to nodes.
+        replies: under way back.
+        open: requests whose sender still waits, by number.
+    """
+
+    __slots__ = ("_connections", "_numbers", "_opened", "open", "replies", "requests")
+
+    def __init__(self, ordered: bool) -> None:
+        """Nothing is under way."""
+        self.requests: Network[Request] = Network(ordered)
+        self.replies: Network[Response] = Network(ordered)
+        self.open: dict[int, Request] = {}
+        self._connections: dict[tuple[Sender, int], int] = {}
+        self._opened = 0
+        self._numbers = 0
+
+    def send(self, sender: Sender, node: int, body: Body) -> Request:
+        """Put a request on its way."""
+        request = Request(self._numbers, sender, node, body)
+        self._numbers += 1
+        self.open[request.number] = request
+        self.requests.send(self._connection(sender, node), request)
+        return request
+
+    def reply(self, request: Request, answer: Answer) -> None:
+        """Put an answer on its way."""
+        self.replies.send(self._connection(request.sender, request.node), Response(request, answer))
+
+    def deliver(self, message: NetworkMessage[Request], leave_copy: bool) -> Request:
+        """A request arrives; a copy of it may come again later."""
+        return self.requests.deliver(message, leave_copy)
+
+    def deliver_reply(self, message: NetworkMessage[Response], leave_copy: bool) -> Response | None:
+        """An answer arrives; None if it is no longer awaited."""
+        response = self.replies.deliver(message, leave_copy)
+        return response if self.give_up(response.request) else None
+
+    def give_up(self, request: Request) -> bool:
+        """The sender does not wait any more; whether it did. What it sends next takes a new connection."""
+        return self.open.pop(request.number, None) is not None
+
+    def reconnect(self, sender: Sender, node: int) -> None:
+        """What is sent from now on need not wait for what is still under way."""
+        self._connections[sender, node] = self._opened
+        self._opened += 1
+
+    def cut(self, sender: Sender, node: int, arriving: int) -> list[Request]:
+        """A connection breaks: its first `arriving` requests still arrive, no answer does; the requests given up."""
+        connection = self._connection(sender, node)
+        self.requests.cut(connection, arriving)
+        self.replies.cut(connection, 0)
+        self.reconnect(sender, node)
+        lost = self.waiting(sender, node)
+        for request in lost:
+            self.give_up(request)
+        return lost
+
+    def waiting(self, sender: Sender, node: int | None = None) -> list[Request]:
+        """The requests that a sender waits for, of one node or of all, oldest first."""
+        return [each for each in self.open.values() if each.sender == sender and node in (None, each.node)]
+
+    def _connection(self, sender: Sender, node: int) -> int:
+        """Number of the connection that is open between the two."""
+        key = (sender, node)
+        if key not in self._connections:
+            self.reconnect(sender, node)
+        return self._connections[key]

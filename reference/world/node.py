@@ -1,13 +1,16 @@
-"""One node: its coordinators, the requests that wait there for a verification, and how coordinators are asked."""
+"""One node: its coordinators, their logs and markers, the requests that wait there, and the place of its data."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
 from copy import copy
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
 
-from reference.broker.add_partitions_manager import AddPartitionsToTxnManager
 from reference.broker.group_api import OffsetsVerification, TxnOffsetCommitRequest
 from reference.broker.group_coordinator import GroupCoordinator
-from reference.broker.ids import ProducerIdentity, ProducerIdManager
+from reference.broker.group_log import OffsetsTopic
+from reference.broker.ids import BlockAllocator, ProducerIdentity, ProducerIdManager
+from reference.broker.marker_channel import TxnMarker
 from reference.broker.transaction_api import (
     NO_IDENTITY,
     AddPartitionsRequest,
@@ -18,16 +21,123 @@ from reference.broker.transaction_api import (
     offsets_partition_of,
 )
 from reference.broker.transaction_coordinator import TransactionCoordinator
+from reference.broker.transaction_log import TransactionLog
 from reference.broker.transaction_metadata import BUMPS_EPOCH, TopicPartition
-from reference.broker.verification import ProduceVerification, check_registered
-from reference.client.coordinator_channel import CoordinatorAnswer
-from reference.client.coordinator_requests import AddOffsets, AddPartitions, EndTxn, InitProducerId, TxnOffsetCommit
-from reference.errors import Refusal
+from reference.broker.verification import AddPartitionsToTxnManager, ProduceVerification, check_registered
+from reference.client.coordinator_channel import (
+    AddOffsets,
+    AddPartitions,
+    CoordinatorAnswer,
+    EndTxn,
+    InitProducerId,
+    TxnOffsetCommit,
+)
+from reference.errors import NotLeaderOrFollower, Refusal
 from reference.log.producer_entry import NO_GUARD
-from reference.world.coordinator_log import NodeTransactionLog
-from reference.world.marker_sender import MarkerSender
+from reference.replication.replicated import ReplicatedPartition
 from reference.world.messages import Request, Verify
-from spec.vocabulary import Sequence
+from spec.versions import Profile
+from spec.vocabulary import ErrorCode, LeaderEpoch, Sequence, Timestamp
+
+NO_EPOCHS: Final[Mapping[int, int]] = MappingProxyType({})
+"""No coordinator has been elected."""
+
+
+class NodeTransactionLog(TransactionLog):
+    """One node's view of the shared log; what a coordinator appends after it was replaced is refused.
+
+    Attributes:
+        node: whose view it is.
+        leaders: leader by partition, as the controller has it.
+        epochs: leader epoch by partition, likewise.
+    """
+
+    __slots__ = ("epochs", "leaders", "node")
+
+    def __init__(
+        self,
+        profile: Profile,
+        shared: TransactionLog,
+        node: int,
+        leaders: Mapping[int, int],
+        epochs: Mapping[int, int] = NO_EPOCHS,
+    ) -> None:
+        """A view of `shared`; leaders and epochs are looked at with each append."""
+        super().__init__(profile, opened=shared.partitions)
+        self.node = node
+        self.leaders = leaders
+        self.epochs = epochs
+
+    def leader_epoch_of(self, partition: int) -> LeaderEpoch:
+        """The epoch that is stamped on what is appended to a partition: the coordinator epoch."""
+        return LeaderEpoch(self.epochs.get(partition, 0))
+
+    def append(self, transactional_id: str, value: bytes | None, now: Timestamp) -> None:
+        """Append one record as the leader of its partition.
+
+        Raises:
+            NotLeaderOrFollower: another node leads it.
+            Refusal: the append failed.
+        """
+        partition = self.partition_of(transactional_id)
+        if self.leaders.get(partition) != self.node:
+            raise NotLeaderOrFollower(partition=partition, node=self.node)
+        super().append(transactional_id, value, now)
+
+
+Destination = tuple[TopicPartition, TxnMarker]
+SendMarker = Callable[[TopicPartition, TxnMarker], int]
+"""Sends a marker; the number of the request."""
+
+IsLed = Callable[[TopicPartition], bool]
+"""Whether a partition has a leader."""
+
+
+class MarkerSender:
+    """A coordinator's view of the markers that it writes: the answer that has come, or that there is none yet."""
+
+    __slots__ = ("_answers", "_in_flight", "_is_led", "_send", "is_sending")
+
+    def __init__(self, send: SendMarker, is_led: IsLed) -> None:
+        """Nothing is in flight."""
+        self._send = send
+        self._is_led = is_led
+        self._in_flight: dict[Destination, int] = {}
+        self._answers: dict[Destination, ErrorCode] = {}
+        self.is_sending = False
+
+    def write(self, partition: TopicPartition, marker: TxnMarker) -> ErrorCode | None:
+        """The answer about a marker, NETWORK_EXCEPTION while there is none; it is sent if none is in flight.
+
+        LEADER_NOT_AVAILABLE means that it cannot be sent: the partition has no leader.
+        """
+        destination = (partition, marker)
+        if destination in self._answers:
+            return self._answers.pop(destination)
+        if self.is_sending and destination not in self._in_flight:
+            if not self._is_led(partition):
+                return ErrorCode.LEADER_NOT_AVAILABLE
+            self._in_flight[destination] = self._send(partition, marker)
+        return ErrorCode.NETWORK_EXCEPTION
+
+    def take(self, partition: TopicPartition, marker: TxnMarker, number: int, error: ErrorCode) -> None:
+        """An answer has come, or its request was lost; the coordinator asks for it next.
+
+        Args:
+            partition: that the marker was for.
+            marker: as it was sent.
+            number: of the attempt.
+            error: the answer, or what stands for a lost one.
+        """
+        destination = (partition, marker)
+        if self._in_flight.get(destination) == number:
+            del self._in_flight[destination]
+            self._answers[destination] = error
+
+    def forget_answers(self) -> None:
+        """No request asks for what is left: the transaction is another coordinator's now."""
+        self._answers.clear()
+
 
 TransactionRequest = InitProducerId | AddPartitions | AddOffsets | EndTxn
 """What a client asks a transaction coordinator."""
@@ -143,3 +253,34 @@ def offset_commit(request: TxnOffsetCommit) -> TxnOffsetCommitRequest:
     return TxnOffsetCommitRequest(
         request.version, request.transactional_id, request.group, request.producer, request.offsets, request.claim
     )
+
+
+class Storage:
+    """Logs in memory, all empty: whoever begins with them knows of nothing before."""
+
+    def __init__(self, profile: Profile) -> None:
+        """Logs of nodes of that release."""
+        self.profile = profile
+
+    def partition(self, name: TopicPartition, replicas: int, expiration_ms: int) -> ReplicatedPartition:
+        """A data partition, with as many replicas, that forgets silent producers after so many milliseconds."""
+        return ReplicatedPartition(self.profile, replicas, expiration_ms)
+
+    def transaction_log(self, partitions: int) -> TransactionLog:
+        """`__transaction_state`."""
+        return TransactionLog(self.profile, partitions)
+
+    def offsets_topic(self, partitions: int) -> OffsetsTopic:
+        """`__consumer_offsets`."""
+        return OffsetsTopic(self.profile, partitions)
+
+    def allocator(self) -> BlockAllocator:
+        """The record of the producer ids that are handed out."""
+        return BlockAllocator()
+
+    def coordinator_epochs(self) -> dict[int, int]:
+        """The latest leader epoch of each partition of `__transaction_state`; of those that have had one."""
+        return {}
+
+    def coordinator_elected(self, partition: int, epoch: int) -> None:
+        """A partition of `__transaction_state` has a leader under a new epoch."""

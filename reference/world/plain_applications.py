@@ -19,13 +19,12 @@ from reference.world.history import (
     RecordOrigin,
     SentBatch,
     Unreported,
+    identity_columns,
     values_of,
 )
-from reference.world.messages import Plain, Produce, Request, Response
-from reference.world.producer_history import identity_columns
+from reference.world.messages import Plain, Produce, Request, Response, Wires
 from reference.world.steps import TraceSteps
 from reference.world.transaction_shape import TransactionShape
-from reference.world.wires import Wires
 from spec.versions import Profile
 from spec.vocabulary import ErrorCode
 

@@ -9,7 +9,7 @@ from reference.broker.group_record import OffsetKey
 from reference.broker.group_requests import NO_CLAIM, FetchedOffset, MemberClaim, Offsets
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.consumer import Consumer, Delivered
-from reference.client.coordinator_requests import CoordinatorType
+from reference.client.coordinator_channel import CoordinatorType
 from reference.errors import OffsetOutOfRange
 from reference.log.partition import FetchResult, Partition
 from reference.log.reading import WITHOUT_LIMIT
@@ -17,7 +17,7 @@ from reference.recording.recorder import Row
 from reference.world.brokers import Brokers
 from reference.world.group_rows import fetch_columns, observed, of_group, state_columns
 from reference.world.history import HistoryRows, noted_by
-from reference.world.reader_rows import consumer_fetch_columns, readable_end, taken
+from reference.world.partition_readers import consumer_fetch_columns, readable_end, taken
 from reference.world.steps import TraceSteps
 from spec.vocabulary import Api, ErrorCode, Offset
 

@@ -14,7 +14,7 @@ from reference.network import NetworkMessage
 from reference.recording.recorder import Fate
 from reference.replication.controller import Controller
 from reference.replication.messages import AlterPartition, EpochEndRequest, FetchRequest, LeaderAndIsr
-from reference.world.producer_history import producer_name
+from reference.world.history import producer_name
 from reference.world.replica_rows import node_name
 from reference.world.replicas_base import ReplicasBase, controller_name
 from reference.world.replicas_messages import (
@@ -27,8 +27,7 @@ from reference.world.replicas_messages import (
     ReplicaMessage,
     ReplicaProduce,
 )
-from reference.world.replicas_nodes import BrokerNode, ProcessStatus
-from reference.world.replicas_produce import message_columns
+from reference.world.replicas_nodes import BrokerNode, ProcessStatus, message_columns
 from spec.vocabulary import ABSENT, Api, ErrorCode, Offset
 
 

@@ -1,9 +1,17 @@
-"""What a world of replicas is made of, and what its nodes do by themselves."""
+"""What a world of replicas is made of, and what its nodes do by themselves.
 
+The producers of a world of replicas, with what each believes about leaders.
+
+The readers of a world of replicas, with what each believes about leaders.
+"""
+
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Final
 
 from reference.broker.ids import BlockAllocator, ProducerIdManager
+from reference.client.producer import Attempt, AttemptReply, IdempotentProducer
+from reference.client.record_producer import PlainProducer
 from reference.clock import Clock
 from reference.errors import Refusal
 from reference.log.partition import Partition
@@ -14,23 +22,167 @@ from reference.replication.controller import Controller, ControllerConfig
 from reference.replication.elections import Metadata
 from reference.replication.kraft_controller import KRaftController
 from reference.replication.leadership import ReplicaConfig
-from reference.replication.messages import AlterPartition
+from reference.replication.messages import NO_LEADER, AlterPartition
 from reference.replication.replica import Replica
 from reference.replication.zookeeper_controller import ZooKeeperController
-from reference.world.history import HistoryRows
-from reference.world.producer_history import ProducerHistory
+from reference.world.history import HistoryRows, ProducerHistory
+from reference.world.partition_readers import READERS, PartitionReaders
 from reference.world.replica_rows import TOPIC, node_name
-from reference.world.replicas_clients import ReplicaProducers
 from reference.world.replicas_messages import (
+    BatchAnswer,
     Body,
     ReplicaMessage,
+    ReplicaProduce,
 )
-from reference.world.replicas_nodes import BrokerNode
-from reference.world.replicas_produce import ProduceHandling
-from reference.world.replicas_readers import ReplicaReaders
+from reference.world.replicas_nodes import BrokerNode, ProduceHandling
 from reference.world.replicas_shape import ReplicasShape
 from spec.versions import NEWEST, Profile
-from spec.vocabulary import ABSENT
+from spec.vocabulary import ABSENT, ErrorCode, LeaderEpoch, Timestamp
+
+NO_ACKS = 0
+"""The acks with which a broker answers nothing."""
+
+
+class ReplicaProducers:
+    """All producers.
+
+    Attributes:
+        producers: by number.
+        leaders: the broker that a producer takes for the leader of a partition, by producer and partition.
+        sent: broker and time of each attempt that is not answered, by producer and number of the attempt.
+    """
+
+    __slots__ = ("_clock", "_shape", "leaders", "producers", "sent")
+
+    def __init__(self, profile: Profile, shape: ReplicasShape, clock: Clock) -> None:
+        """Producers that know the first replica of each assignment."""
+        self._shape = shape
+        self._clock = clock
+        self.producers = [
+            (IdempotentProducer if writer.idempotent else PlainProducer)(
+                shape.partitions,
+                shape.delivery_timeout_ms,
+                profile.cached_batches,
+                fenced_has_code=profile.fenced_has_code,
+            )
+            for writer in shape.writers
+        ]
+        known = [shape.assignment(partition)[0] for partition in range(shape.partitions)]
+        self.leaders = [list(known) for _ in shape.writers]
+        self.sent: dict[tuple[int, int], tuple[int, Timestamp]] = {}
+
+    def sendable(self) -> list[tuple[int, int]]:
+        """Producers and partitions of which a batch may be sent now."""
+        return [
+            (number, partition)
+            for number, producer in enumerate(self.producers)
+            for partition in range(self._shape.partitions)
+            if producer.may_drain(partition)
+        ]
+
+    def send(self, producer: int, partition: int) -> tuple[int, ReplicaProduce]:
+        """A producer sends its next batch: to which broker, and what."""
+        attempt = self.producers[producer].drain(partition)
+        broker, acks = self.leaders[producer][partition], self._shape.writers[producer].acks
+        if acks == NO_ACKS:
+            self.producers[producer].receive(attempt, AttemptReply(ErrorCode.NONE))
+        else:
+            self.sent[producer, attempt.number] = broker, self._clock.now
+        return broker, ReplicaProduce(producer, attempt, acks)
+
+    def receive(self, answered: BatchAnswer) -> None:
+        """An answer reaches its producer."""
+        producer, attempt = answered.request.producer, answered.request.attempt
+        self.sent.pop((producer, attempt.number), None)
+        self.producers[producer].receive(attempt, answered.reply)
+        self.producers[producer].tick(self._clock.now)
+
+    def give_up(self, producer: int, attempt: Attempt) -> None:
+        """A producer waits no longer for an answer."""
+        self.sent.pop((producer, attempt.number), None)
+        self.producers[producer].lose(attempt)
+
+    def lose_all(self, broker: int) -> None:
+        """Every connection to a broker breaks."""
+        for producer, attempt in tuple(self.waiting()):
+            if self.sent[producer, attempt.number][0] == broker:
+                self.give_up(producer, attempt)
+
+    def waiting(self) -> Iterator[tuple[int, Attempt]]:
+        """Every attempt that waits for an answer, with its producer."""
+        for producer, number in self.sent:
+            attempt = self.producers[producer].on_wire.get(number)
+            if attempt is not None:
+                yield producer, attempt
+
+    def overdue(self) -> list[tuple[int, Attempt]]:
+        """The attempts that have waited for longer than request.timeout.ms."""
+        limit = self._clock.now - self._shape.request_timeout_ms
+        return [(who, attempt) for who, attempt in self.waiting() if self.sent[who, attempt.number][1] <= limit]
+
+    def learn_leader(self, producer: int, partition: int, leader: int) -> None:
+        """A producer learns a partition's leader; it turns there once nothing is under way to the one before."""
+        under_way = any(each.partition == partition for each in self.producers[producer].on_wire.values())
+        if not under_way and leader >= 0:
+            self.leaders[producer][partition] = leader
+
+
+FIRST_EPOCH: Final = LeaderEpoch(0)  # the leader epoch of a new partition
+
+
+class ReplicaReaders:
+    """Two readers of all partitions, one for each isolation level; a fetch asks once and is answered at once.
+
+    Attributes:
+        leaders: the broker that a reader takes for the leader of a partition and its leader epoch, by reader and
+            partition.
+    """
+
+    __slots__ = ("_readers", "leaders")
+
+    def __init__(self, recorder: Recorder, history: HistoryRows, first: Sequence[int]) -> None:
+        """Readers that know the first leader of each partition."""
+        self._readers = PartitionReaders(recorder, history, len(first))
+        self.leaders = [[(leader, FIRST_EPOCH) for leader in first] for _ in READERS]
+
+    def due(self, nodes: Sequence[BrokerNode]) -> list[tuple[int, int]]:
+        """Readers and partitions of which a fetch from a broker that runs is refused, or brings something."""
+        found = []
+        for reader, leaders in enumerate(self.leaders):
+            for partition, (broker, _) in enumerate(leaders):
+                if nodes[broker].is_up and self._is_due(reader, partition, nodes[broker].broker.replicas[partition]):
+                    found.append((reader, partition))
+        return found
+
+    def _is_due(self, reader: int, partition: int, replica: Replica) -> bool:
+        return replica.leadership is None or self._readers.is_due(reader, partition, replica.log)
+
+    def lost(self, nodes: Sequence[BrokerNode]) -> list[tuple[int, int]]:
+        """Readers and partitions where whom they take for the leader does not run."""
+        return [
+            (reader, partition)
+            for reader, leaders in enumerate(self.leaders)
+            for partition, (broker, _) in enumerate(leaders)
+            if not nodes[broker].is_up
+        ]
+
+    def fetch(self, reader: int, partition: int, node: BrokerNode) -> bool:
+        """A reader asks whom it takes for the leader, and names the epoch that it knows; whether it is answered."""
+        replica, epoch = node.broker.replicas[partition], self.leaders[reader][partition][1]
+        named: Row = {"asked_leader_epoch": epoch, "leader_epoch": replica.leader_epoch}
+        try:
+            replica.leading(epoch)
+        except Refusal as refusal:
+            self._readers.is_refused(reader, partition, node.number, node.now, refusal.code, named)
+            return False
+        self._readers.fetch(reader, partition, node.number, node.now, replica.log, named)
+        return True
+
+    def learn_leader(self, reader: int, partition: int, replica: Replica) -> None:
+        """A reader learns a leader from some broker; of two leaders it takes the later one."""
+        if replica.leader != NO_LEADER and replica.leader_epoch > self.leaders[reader][partition][1]:
+            self.leaders[reader][partition] = replica.leader, replica.leader_epoch
+
 
 START: Final = 7 * 24 * 60 * 60 * 1000
 """Where the clock begins: long after the time that Kafka takes for never."""

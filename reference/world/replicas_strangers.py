@@ -13,8 +13,7 @@ from reference.replication.messages import NO_EPOCH, AlterPartition, EpochEndReq
 from reference.replication.replica import Replica
 from reference.tape import Tape
 from reference.world.replicas import ReplicasWorld
-from reference.world.replicas_nodes import BrokerNode
-from reference.world.replicas_produce import PRODUCE_VERSION
+from reference.world.replicas_nodes import PRODUCE_VERSION, BrokerNode
 from spec.vocabulary import ABSENT, Api, LeaderEpoch, Offset, Origin
 
 NUMBER: Final = ABSENT

@@ -9,13 +9,13 @@ from typing import NamedTuple
 
 from reference.broker.ids import BlockAllocator, ProducerIdManager
 from reference.broker.produce import ProduceRequest, handle_produce
+from reference.client.accumulator import SentRecord
 from reference.client.partition_queue import MAX_IN_FLIGHT
 from reference.client.partitioners import ByKey, Partitioner, RoundRobin
 from reference.client.producer import AttemptReply, IdempotentProducer
 from reference.client.producer_settings import ProducerSettings
 from reference.client.record_producer import PlainProducer, RecordProducer
 from reference.client.sender import ProduceCall
-from reference.client.sent_record import SentRecord
 from reference.clock import Clock
 from reference.log.batch import RecordBatch
 from reference.network import Network, NetworkMessage

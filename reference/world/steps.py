@@ -7,8 +7,7 @@ from reference.broker.ids import ProducerIdentity
 from reference.broker.produce import PartitionAnswer
 from reference.broker.transaction_coordinator import TransactionCoordinator
 from reference.broker.transaction_metadata import TopicPartition
-from reference.client.coordinator_channel import CoordinatorAnswer
-from reference.client.coordinator_requests import AddPartitions, InitProducerId
+from reference.client.coordinator_channel import AddPartitions, CoordinatorAnswer, InitProducerId
 from reference.clock import Clock
 from reference.log.partition import FetchResult, Partition
 from reference.recording.recorder import (
@@ -50,7 +49,7 @@ from reference.world.messages import (
     WriteMarker,
 )
 from reference.world.node import TransactionRequest
-from reference.world.reader_rows import record_fetch
+from reference.world.partition_readers import record_fetch
 from reference.world.replica_rows import node_name
 from spec.vocabulary import Api, ErrorCode, Origin
 

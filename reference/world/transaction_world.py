@@ -24,14 +24,13 @@ from reference.world.exchanges import api_of, exchange_rows
 from reference.world.handling import Handling
 from reference.world.history import HistoryRows
 from reference.world.loops import Loops
-from reference.world.messages import Answer, BrokerSender, ClientSender, Plain, Request, Response, Sender
+from reference.world.messages import Answer, BrokerSender, ClientSender, Plain, Request, Response, Sender, Wires
+from reference.world.node import Storage
 from reference.world.plain_applications import PlainApplications
 from reference.world.readers import Consumers
 from reference.world.replica_rows import ReplicasBefore, follow, node_name, record_fault
 from reference.world.steps import TraceSteps
-from reference.world.storage import Storage
 from reference.world.transaction_shape import TransactionShape
-from reference.world.wires import Wires
 from spec.versions import NEWEST, Profile
 from spec.vocabulary import MAX_EPOCH, Epoch, Timestamp
 

@@ -7,7 +7,7 @@ from spec import rules
 from spec.bugs.bug import Bug, FiniteSystem, holds_in, violated
 from spec.systems.idempotence.stream import StreamKnobs
 from spec.systems.idempotence.system import idempotence, sizes
-from spec.systems.unwrapped_append import remembered
+from spec.systems.system_append import remembered
 from spec.versions import PROFILES
 
 

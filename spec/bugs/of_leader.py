@@ -6,7 +6,7 @@ from typing import Final
 from spec import rules
 from spec.bugs.bug import Bug, FiniteSystem, holds_in, violated, violated_in
 from spec.systems import cleaning, expiry, marking, verifying
-from spec.systems.unwrapped_append import remembered
+from spec.systems.system_append import remembered
 from spec.versions import PROFILES, Profile
 
 

@@ -13,8 +13,7 @@ from typing import Any, Final
 import z3
 
 from spec.algebra import Term, all_of, any_of, implies, negate
-from spec.engines.bmc import Tables
-from spec.engines.cone import simplified
+from spec.engines.bmc import Tables, simplified
 from spec.engines.finite import Finite, derived
 from spec.engines.reading_z3 import INTEGERS, python_value
 from spec.engines.verdict import Happening

@@ -10,8 +10,7 @@ from functools import partial
 from itertools import permutations, product
 from typing import Any, TypeAlias
 
-from spec.engines.cells import Bits, Cells, Point, StateLayout, Written, narrowest
-from spec.engines.derived_cells import StateReading
+from spec.engines.cells import Bits, Cells, Point, StateLayout, StateReading, Written, narrowest
 from spec.engines.finite import Finite
 from spec.engines.memoization import Alarms, MemoizedValue, MemoizedValues, Work
 from spec.engines.verdict import Happening, Holds, Refuted, Trace, Unknown, Verdict

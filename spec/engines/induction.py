@@ -27,8 +27,7 @@ from spec.engines.patterns import (
 )
 from spec.engines.proof_cache import Digests, ProofCache, key_of
 from spec.engines.reading_z3 import INTEGERS, Numbers, python_value, symbolic
-from spec.engines.second_solver import SecondOpinion
-from spec.engines.solving import USUAL, Answer, SolverSettings, answer_of
+from spec.engines.solving import USUAL, Answer, SecondOpinion, SolverSettings, answer_of
 from spec.engines.verdict import Proved, Refuted, Unknown, Verdict
 from spec.protocol.records import flatten
 from spec.rules import Rule

@@ -3,6 +3,8 @@
 A run may stop wherever nothing has to happen, and may go round a cycle for ever. It is fair if an actor that must
 act does not stand by for ever while it can act: an action that is always possible from some state on happens
 again and again. Faults happen finitely often in a run, however many they are; recovery is not limited.
+
+What can still happen after something has: the shortest run of each action behind a cause, over a whole graph.
 """
 
 from collections import deque
@@ -240,3 +242,39 @@ class Within:
                 if edge.after not in seen:
                     seen.add(edge.after)
                     walks.append([*walk, edge])
+
+
+_Place = tuple[int, bool]
+"""A state by its number, and whether the cause has happened before it."""
+
+
+def shortest_after(graph: Graph, is_cause: Callable[[Happening], bool]) -> Mapping[str, Trace]:
+    """For each action that can happen after a cause, a shortest run from the start that ends with it.
+
+    Args:
+        graph: every reachable state of an instance.
+        is_cause: whether a happening is the cause.
+    """
+    start: _Place = (0, False)
+    came: dict[_Place, tuple[_Place, Happening] | None] = {start: None}
+    places, found = [start], dict[str, Trace]()
+    for place in places:
+        state, caused = place
+        for happening, after in graph.edges[state]:
+            if caused and happening.action not in found:
+                found[happening.action] = (*_run(came, place), happening)
+            following = after, caused or is_cause(happening)
+            if following not in came:
+                came[following] = place, happening
+                places.append(following)
+    return found
+
+
+def _run(came: Mapping[_Place, tuple[_Place, Happening] | None], place: _Place) -> Trace:
+    steps: list[Happening] = []
+    step = came[place]
+    while step is not None:
+        place, happening = step
+        steps.append(happening)
+        step = came[place]
+    return tuple(reversed(steps))

@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, Final, TypeAlias
 
-from spec.engines.cells import Bits, StateLayout
-from spec.engines.derived_cells import StateReading
+from spec.engines.cells import Bits, StateLayout, StateReading
 from spec.systems.language import State
 
 Work: TypeAlias = Callable[[State, StateReading], Any]

@@ -1,18 +1,115 @@
 """What the solver is asked for a proof: whether facts contradict each other, and which hypotheses that takes.
 
 Effort is counted in the solver's own units and chance comes from a seed: an answer is the same on every machine.
+
+A second opinion: a proved question as SMT-LIB, which cvc5 decides by itself.
+
+Z3 proves an obligation, and names the hypotheses in the contradiction that it found. The question with these alone
+is written as SMT-LIB 2.6, with patterns as Z3 has them, and cvc5 is asked whether it can be satisfied. The two solvers
+share the text of the question and no line of code.
 """
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 import z3
 
 from spec.algebra import Term
-from spec.engines.second_solver import SecondSolver
 from spec.engines.verdict import Proved, Refuted, Unknown, Verdict
+
+EFFORT: Final = 5_000_000
+"""How much cvc5 may work on one question, in its own units: the hardest so far took a fiftieth of it."""
+
+LOGIC: Final = "(set-logic ALL)\n"
+"""Without it cvc5 says on each question that it makes every theory available."""
+
+_NOT_OF_A_NAME: Final = re.compile(r"[^\w.,=+-]+")
+
+
+class SecondOpinion(StrEnum):
+    """What cvc5 says of a question that Z3 has answered with a proof."""
+
+    NONE = ""
+    """It was not asked."""
+    AGREES = "agrees"
+    """The facts contradict each other."""
+    DISAGREES = "disagrees"
+    """There is a model: one of the two solvers is wrong."""
+    UNDECIDED = "undecided"
+    """Neither was found with the effort that it has."""
+
+
+@dataclass(frozen=True, slots=True)
+class SecondSolver:
+    """How a second opinion is got.
+
+    Attributes:
+        asks: cvc5 is asked; otherwise the questions are written only.
+        scripts: a directory, in which each question is a file; without it none is written.
+        effort: how much cvc5 may work on a question.
+    """
+
+    asks: bool = True
+    scripts: Path | None = None
+    effort: int = EFFORT
+
+    def on(self, name: str, facts: Iterable[Term]) -> SecondOpinion:
+        """The opinion on one question.
+
+        Args:
+            name: of the question; its file is called after it.
+            facts: which contradict each other by the first solver.
+        """
+        text = script(facts)
+        if self.scripts is not None:
+            self.scripts.mkdir(parents=True, exist_ok=True)
+            (self.scripts / f"{_NOT_OF_A_NAME.sub('_', name)}.smt2").write_text(text, encoding="utf-8")
+        return decided(text, self.effort) if self.asks else SecondOpinion.NONE
+
+
+def is_installed() -> bool:
+    """Whether there is a cvc5 to ask."""
+    return find_spec("cvc5") is not None
+
+
+def script(facts: Iterable[Term]) -> str:
+    """The question whether facts can hold together, as a script of SMT-LIB."""
+    solver = z3.Solver()
+    solver.add(*(fact if z3.is_expr(fact) else z3.BoolVal(bool(fact)) for fact in facts))
+    return LOGIC + str(solver.to_smt2())
+
+
+def decided(text: str, effort: int = EFFORT) -> SecondOpinion:
+    """What cvc5 says of a script, with so much effort in its own units.
+
+    Raises:
+        ModuleNotFoundError: cvc5 is not installed.
+        RuntimeError: cvc5 does not understand the script.
+    """
+    cvc5: Any = import_module("cvc5")
+    solver = cvc5.Solver()
+    solver.setOption("rlimit-per", str(effort))
+    parser = cvc5.InputParser(solver)
+    parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, text, "question")
+    symbols, lines = parser.getSymbolManager(), []
+    while not (command := parser.nextCommand()).isNull():
+        lines.append(str(command.invoke(solver, symbols)).strip())
+    match " ".join(lines).split():
+        case ["unsat"]:
+            return SecondOpinion.AGREES
+        case ["sat"]:
+            return SecondOpinion.DISAGREES
+        case ["unknown", *_]:
+            return SecondOpinion.UNDECIDED
+    raise RuntimeError(f"cvc5 does not decide the question: {' '.join(lines)[:200]}")
+
 
 GLANCE: Final = 200_000
 FEW: Final = 1_000_000

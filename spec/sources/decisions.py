@@ -1,10 +1,17 @@
-"""Every guard and every answer of every decision under a release, enumerated from the decisions themselves."""
+"""Every guard and every answer of every decision under a release, enumerated from the decisions themselves.
+
+The reading of unknowns: a decision on unknown values shows the guards and the answers that a release has.
+
+A guard that never applies under a release is a constant already, since what looks like one is folded. Of a term only
+the constants that it may be are kept.
+"""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
+from spec.algebra import Algebra, Term, register
 from spec.protocol import (
     append,
     blocks,
@@ -26,9 +33,73 @@ from spec.protocol import (
 from spec.protocol.coordinator import TransactionEntry, worded
 from spec.protocol.guards import Guard
 from spec.protocol.records import WINDOW, AppendRequest, CachedBatch, MetVerification, ProducerEntry
-from spec.sources.unknown import ANYTHING, constants_of, is_open
 from spec.versions import RELEASES, Profile
 from spec.vocabulary import ErrorCode
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UnknownSource:
+    """A term or a fact of which nothing is known.
+
+    Attributes:
+        constants: those that it may be, where it is a choice.
+        open: it may be something else too.
+    """
+
+    constants: frozenset[int] = frozenset()
+    open: bool = True
+
+    def __eq__(self, other: object) -> "UnknownSource":  # type: ignore[override]
+        return ANYTHING
+
+    def __ne__(self, other: object) -> "UnknownSource":  # type: ignore[override]
+        return ANYTHING
+
+    def __lt__(self, other: object) -> "UnknownSource":
+        return ANYTHING
+
+    def __le__(self, other: object) -> "UnknownSource":
+        return ANYTHING
+
+    def __gt__(self, other: object) -> "UnknownSource":
+        return ANYTHING
+
+    def __ge__(self, other: object) -> "UnknownSource":
+        return ANYTHING
+
+    def __add__(self, other: object) -> "UnknownSource":
+        return ANYTHING
+
+    def __radd__(self, other: object) -> "UnknownSource":
+        return ANYTHING
+
+    def __sub__(self, other: object) -> "UnknownSource":
+        return ANYTHING
+
+    def __rsub__(self, other: object) -> "UnknownSource":
+        return ANYTHING
+
+
+ANYTHING: Final = UnknownSource()
+"""A term of which not even one possible value is known."""
+
+
+def constants_of(term: Term) -> frozenset[int]:
+    """The constants that a term may be."""
+    return term.constants if isinstance(term, UnknownSource) else frozenset({int(term)})
+
+
+def is_open(term: Term) -> bool:
+    """Whether a term may be something else than its constants."""
+    return isinstance(term, UnknownSource) and term.open
+
+
+def _either(_fact: Term, then: Term, otherwise: Term) -> Term:
+    return UnknownSource(constants_of(then) | constants_of(otherwise), is_open(then) or is_open(otherwise))
+
+
+register(UnknownSource, Algebra(lambda *_: ANYTHING, lambda *_: ANYTHING, lambda _: ANYTHING, _either))
+
 
 AS_MET: Final = "as met"
 """The answer of a guard that passes on an error that it was given."""

@@ -3,6 +3,8 @@
 A row names a method of the release that does it; or a recording; or says that nothing of the release can meet the
 guard, that the source says otherwise, or that nothing supports it. Every file of this folder that is not `files.toml`
 holds rows: a table for each decision and guard, in it a list for each answer.
+
+Where the source of each release is: the names under which a clone of Kafka may have it, tried in turn.
 """
 
 import tomllib
@@ -15,7 +17,23 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from spec.sources.decisions import RELEASED
-from spec.versions import PROFILES, Profile
+from spec.versions import PROFILES, RELEASES, Profile
+
+_OTHERS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "0.11": ("0.11.0",),
+        "3.9.0": ("3.9.0", "3.9.0-rc3", "3.9"),
+        "3.9.0-nover": ("3.9.0", "3.9.0-rc3", "3.9"),
+        "4.0-SNAPSHOT": ("1eb7644349cb07139d6a3c1ad1986979647cac99",),
+    }
+)
+"""Names that are not the release's own; the recorded snapshot of 4.0 is a commit of its trunk of October 2024."""
+
+REFS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {release.name: _OTHERS.get(release.name, (release.name,)) for release in RELEASES}
+)
+"""Branches of apache/kafka by release."""
+
 
 FOLDER: Final = Path(__file__).parent
 FILES: Final = FOLDER / "files.toml"

@@ -85,7 +85,7 @@ LINKS: Final = (
         "What is committed of a partition is a run of the durable partition that the transactions have.",
         _named(durable=("committed_prefix_is_durable", "each_batch_is_one_durable_step", "committed_prefix_stays")),
         _named(reading=("partition_steps_are_durable", "nothing_in_the_log_is_lost")),
-        "spec.systems.durable_append.is_durable_append",
+        "spec.systems.links.is_durable_append",
         (assume.NOTHING_IS_LOST,),
         "with acks=all a client is answered, and a marker counts as written, once the batch is committed; the"
         " coordinator's log is such a partition, too; the transactions count batches where a log has offsets, which"
@@ -108,7 +108,7 @@ LINKS: Final = (
         "No action of one id reads or writes a cell of another; what ids share may change at any time.",
         _named(frame=("ids_are_apart", "cells_of_others_stay", "cells_of_others_are_not_read")),
         _named(frame=("shared_cells_as_assumed",)),
-        "spec.systems.transactions.other_ids.shared_cells",
+        "spec.systems.transactions.clients.shared_cells",
         (assume.ONE_TRANSACTIONAL_ID,),
         "any number of ids together is one of them and the others, as each of them sees the others",
         _step(

@@ -17,7 +17,7 @@ from spec.protocol.append import Append
 from spec.protocol.records import AppendRequest, MetVerification, ProducerEntry
 from spec.systems import assumptions as assume
 from spec.systems.language import Action, Claim, Goal, Sort, State, System, Variable, update
-from spec.systems.unwrapped_append import UNWRAPPED, Decide
+from spec.systems.system_append import UNWRAPPED, Decide
 from spec.versions import Profile
 from spec.vocabulary import ABSENT, NO_SEQUENCE, Origin
 

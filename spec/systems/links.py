@@ -4,10 +4,15 @@ That what is below the last stable offset is decided is such a formula, too: the
 
 Arguments:
     position: of a batch in a log, counted in batches from 0.
+
+The step of a durable partition, in the words that the partition and the transactions have in common.
 """
 
 from spec.algebra import Term, all_of, any_of, implies, negate
+from spec.judging.judge import entries_agree
 from spec.protocol.offsets import OffsetReply
+from spec.protocol.records import AppendRequest, ProducerEntry
+from spec.systems.system_append import Decide
 from spec.vocabulary import ABSENT, ErrorCode
 
 
@@ -63,3 +68,16 @@ def outcomes_agree(one: Term, other: Term) -> Term:
         other: the outcome that the other says.
     """
     return one == other
+
+
+def is_durable_append(before: ProducerEntry, request: AppendRequest, after: ProducerEntry, decide: Decide) -> Term:
+    """The batch is appended, and what is known of its producer is what the append decision makes of it.
+
+    Args:
+        before: what the partition knows of the producer.
+        request: the batch.
+        after: what it knows afterwards.
+        decide: the append decision.
+    """
+    decided = decide(before, request)
+    return all_of(decided.reply.appended, entries_agree(decided.entry, after))

@@ -32,8 +32,8 @@ from spec.protocol.coordinator_steps import (
 from spec.protocol.coordinator_steps import end as ended
 from spec.protocol.ending import IdAndEpoch
 from spec.rules import Rule
+from spec.systems.coordinator_decision_lemmas import is_of_a_state
 from spec.systems.decision_lemmas import About, Fact
-from spec.systems.transition_lemmas import is_of_a_state
 from spec.versions import NEWEST, Profile
 from spec.vocabulary import ABSENT, ErrorCode
 from spec.vocabulary import TransactionState as State

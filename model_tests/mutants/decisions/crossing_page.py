@@ -7,12 +7,12 @@ from types import MappingProxyType
 from typing import Final
 
 from model_tests.common.derived import DerivedTable, Row
-from model_tests.mutants.decisions import texts
+from model_tests.mutants.decisions import table
 from model_tests.mutants.decisions.crossing import CrossingCell, Sight
 from model_tests.mutants.decisions.layers import AUDIT, KNOWN_BUGS, PROOFS, SEARCHES, SESSIONS
 from spec.rules import RULES
 
-CROSSING: Final = DerivedTable(Path(__file__).parent / "crossing.json", "make tables", texts.of_decisions)
+CROSSING: Final = DerivedTable(Path(__file__).parent / "crossing.json", "make tables", table.of_decisions)
 """A line for each decision and layer."""
 
 

@@ -11,9 +11,17 @@ from model_tests.machines.rule_counts import Ledger
 from model_tests.machines.side_by_side import DecisionComparison
 from model_tests.mutants.decisions.audited import audited
 from model_tests.mutants.decisions.call_sites import JudgedCall
-from model_tests.mutants.decisions.own_tests import tested
-from model_tests.mutants.decisions.places import falsified, known_bugs, recorded, replicated, searched, staked, traced
-from model_tests.mutants.decisions.proved import proved
+from model_tests.mutants.decisions.places import (
+    falsified,
+    known_bugs,
+    proved,
+    recorded,
+    replicated,
+    searched,
+    staked,
+    tested,
+    traced,
+)
 from model_tests.verify.results import RunEffort
 
 SESSIONS: Final = "recorded sessions"

@@ -1,12 +1,19 @@
-"""The places where mutants are tried: recorded sessions, steps of the reference's traces, and small systems."""
+"""The places where mutants are tried: sessions, steps of traces, small systems, the decisions' own tests, proofs."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import redirect_stdout
 from functools import partial
+from io import StringIO
+from itertools import groupby
+from pathlib import Path
 from typing import Final, TypeAlias
 
+import pytest
+
+import model_tests
 from model_tests.bugs import searching
-from model_tests.conform.bundled import bundled, sample, sessions_in
+from model_tests.conform.files import bundled, sample, sessions_in
 from model_tests.conform.on_specification import OnSpecification
 from model_tests.conform.sessions import Session
 from model_tests.conform.side_by_side import SPECIFICATION, disagreements
@@ -18,19 +25,30 @@ from model_tests.judging.replication_verdicts import is_of_replication
 from model_tests.judging.replication_verdicts import judged as judged_replication
 from model_tests.judging.verdicts import REFUSED, judged
 from model_tests.mutants.decisions.call_sites import JudgedCall
+from model_tests.mutants.decisions.functions import modules
 from model_tests.simulate.simulate import STEPS, trace_of
 from model_tests.traces.schema import Row, coordinator_step_of, step_of
 from model_tests.verify.model_checking import Instanced
 from model_tests.verify.proofs import SEARCHES
+from model_tests.verify.proving import facts
 from model_tests.verify.results import RunEffort
 from reference.simulate.simulation import simulate
 from spec.bugs.bug import SearchCase
 from spec.bugs.catalogue import BUGS
 from spec.engines.explore import explore
-from spec.engines.verdict import Refuted, Unknown, passed
+from spec.engines.induction import ALWAYS, START, Obligation, Prover, prove_fact
+from spec.engines.proof_cache import ProofCache
+from spec.engines.reading_z3 import Numbers
+from spec.engines.verdict import Proved, Refuted, Unknown, passed
 from spec.judging.judge import RuleCheck
 from spec.judging.judge_coordinator import judge
 from spec.rules import Rule
+from spec.systems.decision_lemmas import Fact
+from spec.systems.idempotence.system import idempotence
+from spec.systems.ids.system import ids
+from spec.systems.language import System
+from spec.systems.partition.system import partition
+from spec.systems.transactions.proof import proved as transactions_proved
 from spec.versions import PROFILES
 
 ONE_IN: Final = 12
@@ -241,3 +259,96 @@ MOST_STATES: Final = 20_000
 
 LARGER: Final = 3
 """A mutant that makes an instance so many times as large is not searched for longer."""
+
+
+FOLDER: Final = Path(model_tests.__path__[0]) / "unit" / "spec"
+
+OF_COMPOSITIONS: Final = ("test_judge.py", "test_judge_coordinator.py", "test_releases_differ.py")
+"""Tests of what is composed of several modules, and of what releases do otherwise in any of them."""
+
+CORNERS: Final = "test_corners_of_*.py"
+"""Tests of what nothing else meets."""
+
+
+def tested() -> Iterator[JudgedCall]:
+    """The files of tests, by the modules' names."""
+    own = (f"test_{module.__name__.rpartition('.')[2]}.py" for module in modules())
+    for path in (*(FOLDER / name for name in (*own, *OF_COMPOSITIONS)), *sorted(FOLDER.glob(CORNERS))):
+        if path.exists():
+            yield JudgedCall(path.name, partial(failing, path))
+
+
+def failing(path: Path) -> tuple[str, ...]:
+    """The first test of a file that fails, by its name.
+
+    Raises:
+        RuntimeError: no test was run.
+    """
+    first = _First()
+    with redirect_stdout(StringIO()) as printed:
+        code = pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", str(path)], [first])
+    if code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+        raise RuntimeError(f"{path.name} was not run: {printed.getvalue()}")
+    return first.failed
+
+
+class _First:
+    """Notes the first test that fails."""
+
+    def __init__(self) -> None:
+        self.failed: tuple[str, ...] = ()
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """A test was run, or what it needs could not be made."""
+        if report.failed and not self.failed:
+            self.failed = (report.nodeid.rpartition("/")[2],)
+
+
+SYSTEMS: Final = (idempotence, partition, ids, transactions_proved)
+"""What is proved by induction."""
+
+ANSWERS: Final = ProofCache()
+"""What has been proved in this process: of a mutant only those obligations are solved whose formula is another."""
+
+
+def proved() -> Iterator[JudgedCall]:
+    """Every obligation of `eos prove`: those of one action together, and facts that differ in their release."""
+    for name, alike in groupby(_by_family(), key=_family):
+        yield JudgedCall(f"fact {name}", partial(of_facts, tuple(alike)))
+    for build in SYSTEMS:
+        system = build()
+        yield JudgedCall(f"{system.name} {START}, and {ALWAYS}", partial(of_action, build, ""))
+        for action in system.actions:
+            yield JudgedCall(f"{system.name} under {action.name}", partial(of_action, build, action.name))
+
+
+def _by_family() -> list[tuple[Fact, Numbers]]:
+    return sorted(facts(), key=_family)
+
+
+def _family(requested: tuple[Fact, Numbers]) -> str:
+    """What facts are called that differ in their release, or in the width of their numbers."""
+    name, _, _ = requested[0].name.partition("[")
+    return name
+
+
+def of_facts(requested: tuple[tuple[Fact, Numbers], ...]) -> tuple[str, ...]:
+    """The rule of the first fact that some input refutes; what the solver does not decide names none."""
+    found = (prove_fact(fact, numbers, kept=ANSWERS) for fact, numbers in requested)
+    refuted = next((each for each in found if isinstance(each.verdict, Refuted)), None)
+    return () if refuted is None else (refuted.rule.id,)
+
+
+def of_action(build: Callable[[], System], action: str) -> tuple[str, ...]:
+    """The rule of the first lemma that an action need not keep; of no action, of the first that need not hold."""
+    system = build()
+    prover = Prover(system, kept=ANSWERS)
+    if not action:
+        return _first_failure(prover.at_the_start())
+    (only,) = (each for each in system.actions if each.name == action)
+    return _first_failure(prover.under(only))
+
+
+def _first_failure(obligations: Iterator[Obligation]) -> tuple[str, ...]:
+    failed = next((each for each in obligations if not isinstance(each.verdict, Proved)), None)
+    return () if failed is None else (failed.rule.id,)

@@ -8,8 +8,7 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
-from model_tests.conform.bundled import bundled, sessions_in
-from model_tests.conform.files import SessionLine, UnreadableSession
+from model_tests.conform.files import SessionLine, UnreadableSession, bundled, sessions_in
 from model_tests.mutants.decisions.call_sites import JudgedCall
 from model_tests.mutants.decisions.hunting import HuntResult, MutantFate, judged
 from model_tests.mutants.decisions.layers import SESSIONS

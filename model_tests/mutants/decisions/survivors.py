@@ -21,8 +21,7 @@ from model_tests.mutants.decisions.functions import DecisionFunction
 from model_tests.mutants.decisions.hunting import EXHAUSTIVE, MADE_UP, HuntResult, MutantFate, Progress, never_reported
 from model_tests.mutants.decisions.layers import KNOWN_BUGS, LAYERS, PROOFS, SEARCHES, TESTS, TRACES
 from model_tests.mutants.decisions.made import DecisionMutant, by_name
-from model_tests.mutants.decisions.own_tests import tested
-from model_tests.mutants.decisions.places import known_bugs, replicated, searched, traced
+from model_tests.mutants.decisions.places import known_bugs, replicated, searched, tested, traced
 from model_tests.mutants.decisions.table import read, write
 from model_tests.mutants.decisions.users import above
 

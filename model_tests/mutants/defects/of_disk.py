@@ -5,7 +5,7 @@ from typing import Final
 
 from model_tests.mutants.defects.of_disk_reading import OF_READING
 from model_tests.mutants.defects.planted import Patch, Planted, defect
-from reference.log import clean_log, snapshot_file
+from reference.log import cleaner, snapshot_file
 from reference.log.batch import RecordBatch
 from reference.log.cleaner import LastRecord
 from reference.log.disk_log import DiskLog
@@ -218,7 +218,7 @@ OF_DISK: Final = (
     defect("snapshots beyond the end kept", STATE, Snapshots, "keep_between", keep_above),
     defect("coordinator fences itself", FENCED, ProducerAppend, "check_coordinator_epoch", fences_itself),
     defect("any coordinator writes", FENCED, ProducerAppend, "check_coordinator_epoch", no_check),
-    defect("a producer's last batch is cleaned away", STATE, clean_log, "last_records", nobodys_last),
+    defect("a producer's last batch is cleaned away", STATE, cleaner, "last_records", nobodys_last),
     *OF_READING,
 )
 """Every mutant of the log on disk."""

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from model_tests.mutants.defects.planted import defect
-from reference.log import clean_log
+from reference.log import cleaner
 from reference.log.batch import RecordBatch
 from reference.log.cleaner import BatchCleaner, CleanedTransactions, LastRecord
 from reference.log.disk_log import DiskLog
@@ -120,10 +120,10 @@ def keep_no_marker(last: LastRecord, batch: RecordBatch) -> bool:
     return batch.last_offset == last.last_data_offset
 
 
-def clean_and_forget(partition: DiskPartition, now: Timestamp, first_dirty: int = 0) -> clean_log.Cleaning:
+def clean_and_forget(partition: DiskPartition, now: Timestamp, first_dirty: int = 0) -> cleaner.Cleaning:
     """The index of aborted transactions in memory stays as before cleaning."""
     producers, stable = partition.state.producers, partition.last_stable
-    return clean_log.clean_log(partition.disk, producers, first_dirty=first_dirty, last_stable=stable, now=now)
+    return cleaner.clean_log(partition.disk, producers, first_dirty=first_dirty, last_stable=stable, now=now)
 
 
 def read_past_stable(
@@ -161,10 +161,10 @@ OF_READING: Final = (
     defect("cleaner drops committed data", COMMITTED, CleanedTransactions, "is_discarded", all_discarded),
     defect("cleaner keeps the older record", COMMITTED, BatchCleaner, "is_kept", keep_older),
     defect("tombstones go at once", COMMITTED, BatchCleaner, "is_past_horizon", tombstones_go),
-    defect("marker in a later segment unseen", COMMITTED, clean_log, "_transactions", one_segment_only),
+    defect("marker in a later segment unseen", COMMITTED, cleaner, "_transactions", one_segment_only),
     defect("cleaner drops the last batch of a producer", STATE, BatchCleaner, "must_stay", keep_no_producer),
     defect("cleaner drops the last marker of a producer", STATE, LastRecord, "is_in", keep_no_marker),
-    defect("cleaner does not stop at what is undecided", COMMITTED, clean_log, "_cleanable", clean_everything),
+    defect("cleaner does not stop at what is undecided", COMMITTED, cleaner, "_cleanable", clean_everything),
     defect("readers pass the last stable offset", COMMITTED, Partition, "fetch", read_past_stable),
     defect("answer from many segments", ABORTED, DiskLog, "base_after", answer_to_the_end),
     defect("answer ends in an emptied segment", COMMITTED, DiskLog, "base_after", answer_from_one_base),

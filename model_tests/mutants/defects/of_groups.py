@@ -7,9 +7,9 @@ because no session has two members of one group: whatever is wrong in a rebalanc
 from typing import Final
 
 from model_tests.mutants.defects.planted import Patch, Planted
-from reference.broker import group_checks, group_coordinator, group_log
+from reference.broker import group_coordinator, group_log, group_offsets
+from reference.broker.coordinator_errors import UnknownMemberId
 from reference.broker.group_coordinator import GroupCoordinator, TransactionalCommit
-from reference.broker.group_errors import UnknownMemberId
 from reference.broker.group_log import LoadedGroups
 from reference.broker.group_metadata import ClassicGroup, Member
 from reference.broker.group_offsets import GroupOffsets, RecordedOffset
@@ -23,7 +23,7 @@ from spec.vocabulary import NO_PRODUCER_ID, ProducerId
 
 _complete = GroupOffsets.complete
 _pend = GroupOffsets.pend
-_check_commit = group_checks.check_commit
+_check_commit = group_offsets.check_commit
 _replay = group_log.replay
 _take_over = Shard.take_over
 
@@ -164,7 +164,7 @@ OF_GROUPS: Final = (
     Planted(
         "a past generation commits",
         rules.OFFSETS_GENERATION_FENCE,
-        (Patch(group_checks, "check_member", check_no_generation),),
+        (Patch(group_offsets, "check_member", check_no_generation),),
     ),
     Planted(
         "whoever has a transaction commits offsets",

@@ -24,10 +24,9 @@ from reference.broker.group_requests import NO_CLAIM, MemberClaim, OffsetAndMeta
 from reference.broker.group_shards import Shard
 from reference.broker.ids import ProducerIdentity
 from reference.broker.transaction_metadata import TopicPartition
-from reference.client import assignors, consumer, group_consumer
-from reference.client.assignors import Assigned, Counts, Subscriber
-from reference.client.coordinator_channel import PendingResult
-from reference.client.coordinator_requests import TxnOffsetCommit
+from reference.client import assignment, consumer, group_consumer
+from reference.client.assignment import Assigned, Counts, Subscriber
+from reference.client.coordinator_channel import PendingResult, TxnOffsetCommit
 from reference.client.group_consumer import GroupConsumer
 from reference.client.group_exchange import OffsetFetch
 from reference.client.transaction_manager import TransactionManager
@@ -147,9 +146,9 @@ OF_PIPELINES: Final[tuple[Planted, ...]] = (
     defect(
         "every member is assigned every partition",
         rules.OFFSETS_ATOMIC,
-        assignors,
+        assignment,
         "ASSIGNORS",
-        dict.fromkeys(assignors.ASSIGNORS, send_all_to_all_partitions),
+        dict.fromkeys(assignment.ASSIGNORS, send_all_to_all_partitions),
     ),
     defect("workers read aborted words", rules.LSO_READ_COMMITTED, consumer, "delivered", deliver_everything),
     defect(

@@ -4,8 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from model_tests.machines.replica_events import run_replicas
-from model_tests.mutants.defects.hunting import SEEDS, hunted, without_defect
-from model_tests.mutants.defects.planted import Patch, Planted, defect
+from model_tests.mutants.defects.planted import SEEDS, Patch, Planted, defect, hunted, without_defect
 from model_tests.verify.results import PlantedDefect
 from reference.replication import elections
 from reference.replication.controller import Controller

@@ -4,16 +4,14 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from model_tests.machines.sending_events import run_sending
-from model_tests.mutants.defects.hunting import SEEDS, hunted, without_defect
-from model_tests.mutants.defects.planted import Planted, defect
+from model_tests.mutants.defects.planted import SEEDS, Planted, defect, hunted, without_defect
 from model_tests.verify.results import PlantedDefect
 from reference.client import accumulator
-from reference.client.accumulator import RecordAccumulator
+from reference.client.accumulator import RecordAccumulator, SentRecord
 from reference.client.partition_queue import Hold, PartitionQueue, ProducerBatch
 from reference.client.producer import RETRIABLE, Attempt, AttemptReply, IdempotentProducer
 from reference.client.record_producer import PlainProducer
 from reference.client.sender import Sender
-from reference.client.sent_record import SentRecord
 from reference.log import sequence
 from spec import rules
 from spec.vocabulary import ErrorCode

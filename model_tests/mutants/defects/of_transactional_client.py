@@ -6,20 +6,19 @@ from typing import Final
 from model_tests.mutants.defects.planted import Planted, defect
 from reference.broker.group_requests import MemberClaim, Offsets
 from reference.broker.transaction_metadata import TopicPartition
-from reference.client import consumer, transaction_errors, transaction_manager
+from reference.client import consumer, transaction_manager, transaction_states
 from reference.client.consumer import records_from
-from reference.client.coordinator_channel import CoordinatorChannel, Outgoing, PendingResult
-from reference.client.coordinator_requests import EndTxn
+from reference.client.coordinator_channel import CoordinatorChannel, EndTxn, Outgoing, PendingResult
 from reference.client.partition_queue import PartitionQueue, ProducerBatch
-from reference.client.transaction_errors import ErrorHandling, ProducerRequest
 from reference.client.transaction_manager import TransactionManager
+from reference.client.transaction_states import ErrorHandling, ProducerRequest
 from reference.log.batch import RecordBatch
 from reference.log.partition import FetchResult
 from reference.log.record import Record
 from spec import rules
 from spec.vocabulary import ErrorCode, Offset
 
-_meaning = transaction_errors.meaning
+_meaning = transaction_states.meaning
 _lose = TransactionManager.lose
 _poll = TransactionManager.poll
 _may_send = CoordinatorChannel.may_send

@@ -3,7 +3,7 @@
 from typing import Final
 
 from model_tests.mutants.defects.planted import defect
-from reference.broker import group_checks, group_coordinator
+from reference.broker import group_coordinator, group_offsets
 from reference.broker.group_coordinator import GroupCoordinator, TransactionalCommit
 from reference.broker.group_metadata import ClassicGroup
 from reference.broker.group_offsets import GroupOffsets, RecordedOffset
@@ -26,7 +26,7 @@ from spec.vocabulary import ErrorCode, Origin, ProducerId
 _resume = Handling._resume
 _complete = GroupOffsets.complete
 _pend = GroupOffsets.pend
-_check_commit = group_checks.check_commit
+_check_commit = group_offsets.check_commit
 
 
 def needs_no_guard(partition: Partition, batch: RecordBatch, origin: Origin) -> bool:

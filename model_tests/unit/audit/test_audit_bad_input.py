@@ -15,7 +15,7 @@ from model_tests.unit.audit.fuzzing import fuzz_directories, fuzz_segments
 from model_tests.unit.audit.written import data, encoded, marker, placed, write_segment
 from model_tests.unit.audit.written_world import run_world, write_world, written_where
 from model_tests.unit.support.bad_input import blamed
-from reference.faults import NO_FAULTS
+from reference.event import NO_FAULTS
 from spec.versions import NEWEST
 
 KEPT = (".properties", ".txnindex")

@@ -9,7 +9,7 @@ from model_tests.histories.severity import Severity
 from model_tests.logs import coordinator_log
 from model_tests.logs.locations import Location, located
 from model_tests.unit.audit.written_world import run_world, write_world
-from reference.faults import NO_FAULTS
+from reference.event import NO_FAULTS
 from spec.versions import NEWEST
 
 

@@ -13,7 +13,7 @@ from model_tests.common.reports import VIOLATED
 from model_tests.logs.kafka_log_folders import list_logs
 from model_tests.unit.audit.written import data, encoded, marker, placed, write_segment
 from model_tests.unit.audit.written_world import run_world, write_world
-from reference.faults import NO_FAULTS
+from reference.event import NO_FAULTS
 from spec.versions import NEWEST
 
 

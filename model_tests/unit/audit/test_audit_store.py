@@ -11,7 +11,7 @@ from model_tests.logs.kafka_log_folders import list_logs
 from model_tests.unit.audit.object_store import BUCKET, object_store
 from model_tests.unit.audit.written import data, write_segment
 from model_tests.unit.audit.written_world import run_world, write_world
-from reference.faults import FaultRates
+from reference.event import FaultRates
 from spec.versions import NEWEST
 
 pytestmark = pytest.mark.xdist_group("spark")

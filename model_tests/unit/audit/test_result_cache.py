@@ -18,7 +18,7 @@ from model_tests.audit.run import run
 from model_tests.cli import app
 from model_tests.common.reports import NOTHING_JUDGED, BadInput
 from model_tests.logs.kafka_log_folders import LogFolder, list_logs
-from model_tests.spark.shipping import archive
+from model_tests.spark.session import archive
 from model_tests.unit.audit.written import data, encoded, placed, write_segment
 from model_tests.unit.source_files import reached_from, within
 

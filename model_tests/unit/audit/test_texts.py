@@ -12,7 +12,7 @@ import pytest
 
 from model_tests.audit.run import run
 from model_tests.common.reports import NOTHING_JUDGED
-from model_tests.conform.bundled import RECORDINGS
+from model_tests.conform.files import RECORDINGS
 from model_tests.histories.reading import read_operations
 from model_tests.histories.report import report_on
 from model_tests.logs.dump_grammar import DumpLine, entries, layout_of

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Final
 
 from reference.broker.transaction_api import OFFSETS_TOPIC
-from reference.faults import NO_FAULTS, FaultRates
+from reference.event import NO_FAULTS, FaultRates
 from reference.log.batch import RecordBatch
 from reference.log.checkpoint_file import CLEANED, HIGH_WATERMARKS, LOG_STARTS, PartitionOffset, encode_offsets
 from reference.log.config import LogConfig
-from reference.log.directory_files import Properties
 from reference.log.disk_partition import DiskPartition
+from reference.log.file_names import Properties
 from reference.log.record import encode_records
 from reference.simulate.schedule_transactions import TransactionScheduler, drawn_world
 from reference.tape import Tape

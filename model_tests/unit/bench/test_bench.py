@@ -23,7 +23,7 @@ from model_tests.bench.serving import Load, messages, served, transactions
 from model_tests.bench.trace_batches import write_batch
 from model_tests.simulate.simulate import trace_of
 from model_tests.traces.schema_types import record_batch
-from model_tests.verify import sources
+from model_tests.verify import results
 from model_tests.verify.results import RunEffort
 from reference.log.disk_log import DiskLog
 
@@ -64,7 +64,7 @@ def test_all_parts_are_measured_where_none_is_named(requested: list[str], tmp_pa
     assert requested == list(bench.PARTS)
     report = json.loads((tmp_path / "report.json").read_text())
     assert [*bench.PARTS, "peak memory, Python and JVM"] == [figure["what"] for figure in report["figures"]]
-    assert sources.digest() == report["sources"]
+    assert results.digest() == report["sources"]
 
 
 def test_an_unknown_part_is_named(requested: list[str], capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from model_tests.bugs.narrate_transactions import TRANSACTIONS
-from model_tests.bugs.staging import profile_of, staged
+from model_tests.bugs.narration import TRANSACTIONS
+from model_tests.bugs.on_reference import profile_of, staged
 from model_tests.bugs.world import RecordedWorld
 from spec.bugs.bug import Bug
 from spec.bugs.catalogue import BUGS

@@ -6,11 +6,10 @@ from unittest.mock import patch
 import pytest
 
 from model_tests.bugs import part
+from model_tests.bugs.command import BugsReport
 from model_tests.bugs.judged import judged
-from model_tests.bugs.on_reference import replayed
-from model_tests.bugs.report import BugsReport
+from model_tests.bugs.on_reference import replayed, staged
 from model_tests.bugs.searching import searched
-from model_tests.bugs.staging import staged
 from model_tests.bugs.world import carry_out
 from model_tests.common.reports import HOLDS, VIOLATED
 from model_tests.diagrams.events import DrawnMessage, Mark, Note

@@ -5,9 +5,8 @@ from dataclasses import replace
 import pytest
 
 from model_tests.bugs.judged import judged
-from model_tests.bugs.mendings import MENDINGS
+from model_tests.bugs.on_reference import MENDINGS, profile_of, staged
 from model_tests.bugs.searching import searched
-from model_tests.bugs.staging import profile_of, staged
 from model_tests.bugs.world import carry_out
 from model_tests.diagrams.sequence import text_of
 from spec.bugs.bug import Bug, ExpectedAnswer

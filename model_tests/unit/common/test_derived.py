@@ -8,7 +8,7 @@ import pytest
 
 from model_tests.common.derived import DerivedTable, complaints, digest
 from model_tests.common.reports import BadInput
-from model_tests.mutants.decisions import texts
+from model_tests.mutants.decisions import table as texts
 from model_tests.mutants.decisions.made import DecisionMutant, by_name
 from model_tests.mutants.decisions.table import TABLE as DECISIONS
 from model_tests.mutants.decisions.table import decision_of, read

@@ -11,9 +11,8 @@ from model_tests.conform.answers import (
     SeenPartition,
     SeenProducer,
 )
-from model_tests.conform.compare import FieldDifference, differences, undecided
+from model_tests.conform.compare import FieldDifference, Symbols, differences, undecided
 from model_tests.conform.sessions import SessionStep, StepMarks, session_of
-from model_tests.conform.symbols import Symbols
 from model_tests.unit.conform.written import accepted, produce, session
 from spec.vocabulary import ErrorCode
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from model_tests.conform.bundled import bundled, sessions_in
 from model_tests.conform.compare import RACY_ERROR, FieldDifference, undecided
+from model_tests.conform.files import bundled, sessions_in
 from model_tests.conform.sessions import Session, StepMarks, session_of, shows_lag
 from model_tests.conform.side_by_side import outcomes
 from model_tests.unit.conform.written import restart, session

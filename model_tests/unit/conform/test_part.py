@@ -3,10 +3,10 @@ from typing import Any
 
 import pytest
 
-from model_tests.conform.attribution import Attribution, rules_at_stake
 from model_tests.conform.broken_guards import GUARDS
-from model_tests.conform.bundled import LEAST, bundled, sample, sessions_in
 from model_tests.conform.controls import CORRUPTIONS
+from model_tests.conform.decision_log import Attribution, rules_at_stake
+from model_tests.conform.files import LEAST, bundled, sample, sessions_in
 from model_tests.conform.on_specification import OnSpecification
 from model_tests.conform.part import RULES, evidence
 from model_tests.conform.sessions import FAMILIES, LIVE

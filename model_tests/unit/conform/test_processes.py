@@ -7,8 +7,7 @@ import pytest
 
 from model_tests.conform import replay
 from model_tests.conform.files import SessionLine, lines
-from model_tests.conform.processes import FEW, TOGETHER, _Workers, in_order
-from model_tests.conform.replay import run
+from model_tests.conform.replay import FEW, TOGETHER, _Workers, in_order, run
 from model_tests.conform.report import ConformReport
 from model_tests.unit.conform.written import accepted, init, produce, session
 

@@ -3,12 +3,12 @@ from typing import Any
 
 import pytest
 
-from model_tests.conform.bundled import sample, sessions_in
+from model_tests.conform.compare import Symbols
 from model_tests.conform.fields import SessionFields
+from model_tests.conform.files import sample, sessions_in
 from model_tests.conform.recorded_requests import REQUESTS, request_as_recorded, request_of, resolved
 from model_tests.conform.requests import RecordedFetch, RecordedProduce, Request
 from model_tests.conform.sessions import SessionStep
-from model_tests.conform.symbols import Symbols
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import pytest
 
-from model_tests.conform.bundled import sample, sessions_in
+from model_tests.conform.files import sample, sessions_in
 from model_tests.conform.on_reference import OnReference
 from model_tests.conform.on_specification import OnSpecification
 from model_tests.conform.report import SessionDisagreement

@@ -22,7 +22,7 @@ from model_tests.conform.requests import (
     Restart,
     WriteTxnMarkers,
 )
-from model_tests.conform.specified_log import size_of
+from model_tests.conform.specified_partition import size_of
 from spec.versions import KAFKA_3_9, NEWEST, SNAPSHOT_4_0
 from spec.vocabulary import ErrorCode
 

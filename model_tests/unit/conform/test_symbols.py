@@ -1,4 +1,4 @@
-from model_tests.conform.symbols import STRANGERS, Symbols
+from model_tests.conform.compare import STRANGERS, Symbols
 
 
 def test_an_id_that_no_broker_handed_out_gets_a_number_of_its_own() -> None:

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 import typer
 
+from model_tests.bugs.command import BugsReport
 from model_tests.bugs.judged import judged
-from model_tests.bugs.report import BugsReport
 from model_tests.cli import app
 from model_tests.unit.docs.consoles import blocks
 from model_tests.unit.docs.extensions import DOCS, extension

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from model_tests.unit.docs.extensions import extension
-from model_tests.verify.after_faults import AfterFault
 from model_tests.verify.assumed import as_json
+from model_tests.verify.liveness_searches import AfterFault
 from model_tests.verify.proofs import systems_of
 from model_tests.verify.proved import ProvedSystem
 from model_tests.verify.theorems import CLAIMED, SYSTEMS, theorems

@@ -6,10 +6,10 @@ from typing import Any, Final
 
 import pytest
 
-from model_tests.scenarios.subjects import SUBJECTS
+from model_tests.scenarios.scenario import SUBJECTS
 from model_tests.unit.docs.extensions import DOCS, extension
 from reference.client.partition_queue import Hold
-from reference.client.transaction_errors import MEANINGS, ErrorHandling
+from reference.client.transaction_states import MEANINGS, ErrorHandling
 from spec.sources.decisions import DECISIONS, RELEASED
 from spec.sources.known import known
 from spec.sources.table import SourceRow, Support

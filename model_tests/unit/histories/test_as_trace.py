@@ -22,8 +22,7 @@ from model_tests.histories.severity import Severity
 from model_tests.judging.check_report import StepViolation
 from model_tests.replay.replay import run as replay
 from model_tests.simulate.simulate import trace_of
-from model_tests.traces.history_events import HISTORY_APIS
-from model_tests.traces.schema import read_ndjson, write_ndjson
+from model_tests.traces.schema import HISTORY_APIS, read_ndjson, write_ndjson
 from model_tests.unit.histories.from_trace import as_edn
 from model_tests.unit.support.audited_histories import HISTORIES
 from model_tests.unit.support.client_runs import (

@@ -8,7 +8,7 @@ from model_tests.audit.run import run
 from model_tests.histories.severity import Severity
 from model_tests.unit.audit.written_world import run_world, write_world
 from model_tests.unit.histories.from_trace import as_edn
-from reference.faults import NO_FAULTS
+from reference.event import NO_FAULTS
 from spec.versions import NEWEST
 
 MASTER = "local[2]"

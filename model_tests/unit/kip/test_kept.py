@@ -5,8 +5,7 @@ from typing import Any, Final
 
 import pytest
 
-from model_tests.kip.command import run
-from model_tests.kip.report import KipReport
+from model_tests.kip.command import KipReport, run
 from model_tests.kip.searching import controls
 from model_tests.unit.kip.variants import KIPS, found_in, shown
 

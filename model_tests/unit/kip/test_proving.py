@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
+from model_tests.kip.command import KipReport, heading
 from model_tests.kip.proving import drawn, proved_facts
-from model_tests.kip.report import KipReport, heading
 from model_tests.unit.kip.variants import UNCHANGED, shown
 from spec.engines.induction import ALWAYS, Obligation, Prover
 from spec.engines.verdict import Proved, Unknown

@@ -5,18 +5,13 @@ from dataclasses import replace
 
 import pytest
 
-from model_tests.kip.report import KipReport
+from model_tests.kip.command import KipReport
 from model_tests.kip.searching import InstanceResult, controls, searched, searched_system
 from model_tests.unit.kip.variants import TWO, UNCHANGED, found_in, instance, shown
 from spec.engines.explore import walked
 from spec.engines.verdict import Refuted
 from spec.systems.language import System
-from spec.systems.transactions.variant import (
-    NEWEST_RELEASE,
-    Variant,
-    VariantView,
-    without_action,
-)
+from spec.systems.transactions.variant import NEWEST_RELEASE, Variant, VariantView, without_action
 
 MENDING = {
     "late_bump": ("a bump that is late", "bump_ends_no_other", "txn.no_crosstalk"),

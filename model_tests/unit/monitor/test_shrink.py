@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from time import monotonic
 
-from model_tests.monitor.runs import run_of
-from model_tests.monitor.shrink import Failure, Size, shrunk
+from model_tests.monitor.runs import Failure, Size, run_of, shrunk
 from model_tests.mutants.reference import PLANTED
 from model_tests.simulate.simulate import WORKLOADS
 from reference.tape import Tape

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from model_tests.conform.bundled import sample, sessions_in
+from model_tests.conform.files import sample, sessions_in
 from model_tests.mutants.decisions.call_sites import JudgedCall, Occasions, watched
 from model_tests.mutants.decisions.equivalence import Examples, Sameness, equivalent
 from model_tests.mutants.decisions.functions import COMPOSED, decisions

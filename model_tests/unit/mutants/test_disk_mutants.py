@@ -4,9 +4,8 @@ import pytest
 
 from model_tests.machines.disk_invariants import DISK_RULES
 from model_tests.machines.disk_runs import run_on_disk
-from model_tests.mutants.defects.hunting import hunted, without_defect
 from model_tests.mutants.defects.of_disk import OF_DISK
-from model_tests.mutants.defects.planted import Planted
+from model_tests.mutants.defects.planted import Planted, hunted, without_defect
 from model_tests.mutants.part import caught, survival
 from model_tests.unit.mutants.few import few
 

@@ -5,8 +5,7 @@ import pytest
 from model_tests.conform.side_by_side import disagreements
 from model_tests.mutants.defects.of_groups import OF_GROUPS
 from model_tests.mutants.defects.planted import Planted
-from model_tests.mutants.in_sessions import hunt_in_sessions, sessions_of_groups
-from model_tests.mutants.part import caught, survival
+from model_tests.mutants.part import caught, hunt_in_sessions, sessions_of_groups, survival
 from model_tests.unit.mutants.few import few
 from spec import rules
 

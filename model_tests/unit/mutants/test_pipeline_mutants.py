@@ -7,9 +7,8 @@ import pytest
 
 from model_tests.machines.pipeline_runs import run_pipeline
 from model_tests.machines.pipeline_watch import PIPELINE_RULES
-from model_tests.mutants.defects.hunting import hunted, without_defect
 from model_tests.mutants.defects.of_pipelines import OF_PIPELINES
-from model_tests.mutants.defects.planted import Planted
+from model_tests.mutants.defects.planted import Planted, hunted, without_defect
 from model_tests.mutants.part import PIPELINES_SAMPLE, caught, sampled, survival
 from model_tests.unit.mutants.few import few
 from model_tests.verify.results import RunEffort

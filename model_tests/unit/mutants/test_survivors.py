@@ -9,8 +9,7 @@ from model_tests.mutants.decisions.hunting import HuntResult, MutantFate
 from model_tests.mutants.decisions.layers import PROOFS, SEARCHES
 from model_tests.mutants.decisions.made import by_name
 from model_tests.mutants.decisions.mutations import MutationKind
-from model_tests.mutants.decisions.places import traced
-from model_tests.mutants.decisions.proved import proved
+from model_tests.mutants.decisions.places import proved, traced
 from model_tests.mutants.decisions.survivors import Again, explained_again, sampled, survivors
 from model_tests.mutants.decisions.table import read
 from spec.protocol import lso

@@ -10,10 +10,10 @@ from model_tests.conform.api_versions import TAKEN
 from model_tests.probe.families import DRAWS, drawn
 from model_tests.probe.options import seconds_of
 from model_tests.probe.reducing import reduced
+from model_tests.probe.requests import EXPLICIT, version_of
 from model_tests.probe.script import COPY, NEWEST, Script, ScriptAction
 from model_tests.probe.shrinking import of_new_client
 from model_tests.probe.target import Pace, java_hash
-from model_tests.probe.versions import EXPLICIT, version_of
 from spec.versions import KAFKA_4_3
 from spec.vocabulary import Api
 

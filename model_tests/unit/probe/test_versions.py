@@ -9,12 +9,10 @@ pytest.importorskip("kafka.protocol", reason="the wire protocol needs kafka-pyth
 
 from model_tests.probe.answers import recorded
 from model_tests.probe.client import Sent
-from model_tests.probe.names import SessionNames
 from model_tests.probe.play import Raced
-from model_tests.probe.requests import fields_of
-from model_tests.probe.script import ScriptAction
+from model_tests.probe.requests import BY_BROKERS, WRITTEN, fields_of, version_of
+from model_tests.probe.script import ScriptAction, SessionNames
 from model_tests.probe.target import TopicInfo
-from model_tests.probe.versions import BY_BROKERS, WRITTEN, version_of
 from reference.wire.codec import (
     RequestHeader,
     decode_body,

@@ -15,8 +15,7 @@ from spec.algebra import Term
 from spec.engines.reading_z3 import INTEGERS, WIDE, Numbers
 from spec.protocol.append import append, names
 from spec.protocol.records import flatten
-from spec.readings.formulas import Sheet
-from spec.readings.merge import Merge
+from spec.readings.formulas import Merge, Sheet
 from spec.versions import NEWEST, PROFILES, Profile
 from spec.vocabulary import MAX_EPOCH, MAX_SEQUENCE
 

@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
-from reference.server.listener import SIZE
+from reference.server.connections import SIZE
 from reference.wire.codec import MalformedRequest
 
 Answering = Callable[[socket.socket], None]

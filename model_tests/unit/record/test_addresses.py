@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("kafka.protocol", reason="the wire protocol needs kafka-python")
 
-from model_tests.record.addresses import HIDDEN, SINCE, has_addresses, limit_versions, nodes_in
+from model_tests.record.exchange import HIDDEN, SINCE, has_addresses, limit_versions, nodes_in
 from model_tests.unit.serve.random_messages import VERSIONS, random_fields
 from reference.wire.codec import (
     MalformedRequest,

@@ -19,7 +19,8 @@ from model_tests.serve.cluster import Cluster
 from model_tests.unit.record.brokers import broker, echoes, frame_of, silent
 from model_tests.unit.record.recorded import report_of
 from model_tests.unit.serve.fuzzed_frames import framed
-from reference.server.listener import LARGEST, SIZE
+from reference.server.connections import SIZE
+from reference.server.listener import LARGEST
 from reference.wire.codec import RequestHeader, encode_request, encode_response, key_of
 
 PATIENCE_S = 30

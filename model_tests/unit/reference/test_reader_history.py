@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from reference.faults import STATE_RETAINED, FaultRates
+from reference.event import STATE_RETAINED, FaultRates
 from reference.recording.recorder import Row, Value
 from reference.simulate.shape import Shape
 from reference.simulate.simulation import simulate

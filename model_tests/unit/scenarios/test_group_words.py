@@ -2,7 +2,7 @@
 
 import pytest
 
-from model_tests.scenarios.group_words import group_answer_words, group_request_words, is_reported_of_group
+from model_tests.scenarios.group_stage import group_answer_words, group_request_words, is_reported_of_group
 from reference.broker.group_api import OffsetsAnswer
 from reference.broker.group_requests import (
     FetchedOffset,
@@ -14,8 +14,8 @@ from reference.broker.group_requests import (
     SyncRequest,
 )
 from reference.broker.transaction_metadata import TopicPartition
-from reference.client.consumer_protocol import Assignment
-from reference.client.coordinator_requests import CoordinatorType, FindCoordinator
+from reference.client.assignment import Assignment
+from reference.client.coordinator_channel import CoordinatorType, FindCoordinator
 from reference.client.group_exchange import (
     GroupAnswer,
     GroupRequest,

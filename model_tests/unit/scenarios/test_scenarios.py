@@ -10,7 +10,7 @@ from model_tests.scenarios.catalogue import CHAPTERS, SCENARIOS
 from model_tests.scenarios.judged import judged
 from model_tests.scenarios.producer_stage import OfProducers
 from model_tests.scenarios.scenario import REGISTERED, scenario
-from reference.broker import end_txn, group_checks
+from reference.broker import end_txn, group_offsets
 from reference.broker.group_offsets import GroupOffsets
 from reference.broker.ids import BlockAllocator
 from reference.broker.transaction_coordinator import TransactionCoordinator
@@ -91,7 +91,7 @@ DEFECTS = [
     pytest.param(Partition, "last_stable", property(lambda self: self.high_watermark), "read-uncommitted", id="lso"),
     pytest.param(end_txn, "check_identity", nothing, "zombie-fencing", id="fence-at-coordinator"),
     pytest.param(GroupOffsets, "complete", nothing, "exactly-once-pipeline", id="offsets"),
-    pytest.param(group_checks, "check_member", nothing, "generation-fence", id="generation"),
+    pytest.param(group_offsets, "check_member", nothing, "generation-fence", id="generation"),
     pytest.param(GroupOffsets, "is_unstable", nothing, "stable-fetch", id="stable"),
     pytest.param(PartitionQueue, "requeue", PartitionQueue.remove, "batch-too-large", id="parts"),
     pytest.param(Partition, "complete", nothing, "coordinator-after-prepare", id="marker"),

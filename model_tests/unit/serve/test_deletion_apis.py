@@ -21,7 +21,7 @@ from model_tests.unit.support.api_requests import (
 )
 from model_tests.unit.support.topic_requests import commit, committed, made
 from reference.broker.group_deletion import DeletionError
-from reference.client.consumer_protocol import Subscription
+from reference.client.assignment import Subscription
 from reference.server.errors import ServerError
 from spec import rules
 from spec.versions import KAFKA_2_0, KAFKA_2_4, KAFKA_2_7, KAFKA_3_9, KAFKA_4_1, NEWEST, PROFILES, Profile

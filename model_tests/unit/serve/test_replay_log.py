@@ -19,8 +19,7 @@ from model_tests.common.reports import HOLDS, NOTHING_JUDGED, VIOLATED
 from model_tests.serve import command, replay
 from model_tests.serve.cluster import Cluster, SpecificationViolated
 from model_tests.serve.defects import DEFECTS
-from model_tests.serve.lines_drawn import described
-from model_tests.serve.shrink_log import fewest, kind_of
+from model_tests.serve.replay import described, fewest, kind_of
 from model_tests.unit.serve.applications import ApplicationOutcomes, ApplicationTransactions
 
 DEFECT = "a-commit-is-decided-as-an-abort"

@@ -15,8 +15,7 @@ from spec.sources import decisions
 from spec.sources import known as known_module
 from spec.sources.decisions import BEHAVIOURS, DECISIONS, RELEASED, answers_of
 from spec.sources.known import cells, known, support_of
-from spec.sources.releases import REFS
-from spec.sources.table import InvalidTable, SourceRow, Support, _read, files, rows
+from spec.sources.table import REFS, InvalidTable, SourceRow, Support, _read, files, rows
 from spec.versions import PROFILES
 from spec.vocabulary import ErrorCode
 

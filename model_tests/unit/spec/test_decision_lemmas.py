@@ -8,12 +8,12 @@ from model_tests.mutants.decisions.made import by_name
 from model_tests.verify import proofs, proving
 from model_tests.verify.proofs import attempted
 from model_tests.verify.prove import run
-from model_tests.verify.spreading import here
+from model_tests.verify.proving import here
 from spec import rules
 from spec.engines.induction import prove_fact
 from spec.engines.reading_z3 import INTEGERS
 from spec.engines.verdict import Proved, Refuted
-from spec.systems.answer_lemmas import answer_facts
+from spec.systems.answer_lemmas import answer_facts, step_answer_facts
 from spec.systems.broken_lemmas import facts_of_bugs
 from spec.systems.decision_lemmas import Fact
 from spec.systems.election_lemmas import election_facts
@@ -21,7 +21,6 @@ from spec.systems.group_lemmas import group_facts
 from spec.systems.produce_lemmas import produce_facts
 from spec.systems.replica_lemmas import replica_facts
 from spec.systems.retention_lemmas import keeping_facts
-from spec.systems.step_answer_lemmas import step_answer_facts
 from spec.systems.step_lemmas import step_facts
 
 FACTS = (

@@ -1,6 +1,6 @@
 import z3
 
-from spec.engines.cone import Relation, narrowed, simplified
+from spec.engines.bmc import Relation, narrowed, simplified
 
 STILL, COUNTED, COPIED, UNASKED = (z3.BitVec(name, 5) for name in ("still", "counted", "copied", "unasked"))
 NUMBER = [z3.BitVecVal(number, 5) for number in range(4)]

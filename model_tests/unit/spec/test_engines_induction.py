@@ -8,8 +8,8 @@ from model_tests.unit.by_default import by_default
 from model_tests.verify.proofs import PROVED_HERE, check_quickly, proofs
 from model_tests.verify.prove import run
 from model_tests.verify.proved import Proofs
+from model_tests.verify.proving import here
 from model_tests.verify.results import RuleVerdict as Outcome
-from model_tests.verify.spreading import here
 from spec import rules
 from spec.algebra import Term, negate
 from spec.engines.induction import START, Prover, prove, prove_fact
@@ -22,7 +22,7 @@ from spec.systems.decision_lemmas import Turns, arithmetic_fact, stale_epoch_fac
 from spec.systems.decision_lemmas import _near as near
 from spec.systems.idempotence.stream import StreamKnobs
 from spec.systems.idempotence.system import idempotence
-from spec.systems.unwrapped_append import UNWRAPPED
+from spec.systems.system_append import UNWRAPPED
 from spec.vocabulary import MAX_SEQUENCE
 
 

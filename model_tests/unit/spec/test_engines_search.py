@@ -12,7 +12,7 @@ from spec.systems.idempotence.controls import CONTROLS, BrokenSystem
 from spec.systems.idempotence.stream import StreamKnobs
 from spec.systems.idempotence.system import idempotence, sizes
 from spec.systems.language import Action, Claim, State, System, Variable, update
-from spec.systems.unwrapped_append import remembered
+from spec.systems.system_append import remembered
 
 COUNTS = {
     "all faults": (400, 2004),

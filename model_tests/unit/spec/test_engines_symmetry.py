@@ -10,8 +10,7 @@ from model_tests.verify.model_checking import Instanced, look
 from model_tests.verify.transactions_searches import built
 from spec import rules
 from spec.engines import cells
-from spec.engines.cells import StateLayout, TooManyValues
-from spec.engines.derived_cells import StateReading
+from spec.engines.cells import StateLayout, StateReading, TooManyValues
 from spec.engines.explore import Exploration, Symmetry, _Search, explore, replayed
 from spec.engines.finite import Finite, instance_of
 from spec.engines.memoization import Alarms, MemoizedValue, MemoizedValues

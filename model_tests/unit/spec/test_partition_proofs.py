@@ -6,7 +6,7 @@ import pytest
 
 from model_tests.unit.by_default import by_default
 from model_tests.verify.prove import run
-from model_tests.verify.spreading import here
+from model_tests.verify.proving import here
 from spec import rules
 from spec.engines.induction import Obligation, Prover, prove
 from spec.engines.verdict import Proved, passed

@@ -14,7 +14,7 @@ from spec.engines.verdict import Happening, Holds, Refuted
 from spec.systems.partition.controls import CONTROLS, BrokenPartition
 from spec.systems.partition.log import PartitionKnobs
 from spec.systems.partition.system import partition, sizes
-from spec.systems.unwrapped_append import remembered
+from spec.systems.system_append import remembered
 
 COUNTS = {
     "two producers": (699, 2637),

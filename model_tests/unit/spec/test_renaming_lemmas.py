@@ -9,9 +9,8 @@ from spec.algebra import choose
 from spec.engines.induction import prove_fact
 from spec.engines.verdict import Proved, Refuted
 from spec.protocol.coordinator import TransactionEntry, Transition
-from spec.systems import renaming_lemmas as facts
-from spec.systems.decision_lemmas import Fact
-from spec.systems.renaming_lemmas import (
+from spec.systems import coordinator_decision_lemmas as facts
+from spec.systems.coordinator_decision_lemmas import (
     DECISIONS,
     RenamedIds,
     RequestFields,
@@ -19,6 +18,7 @@ from spec.systems.renaming_lemmas import (
     is_renaming,
     renaming_facts,
 )
+from spec.systems.decision_lemmas import Fact
 from spec.versions import NEWEST, PROFILES, Profile
 
 

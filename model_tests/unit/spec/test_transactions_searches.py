@@ -3,10 +3,9 @@
 import pytest
 
 from model_tests.verify import offsets_searches, transactions_searches
-from model_tests.verify.model_checking import vacuous
+from model_tests.verify.model_checking import Searched, vacuous
 from model_tests.verify.results import RuleVerdict as Outcome
 from model_tests.verify.results import RunEffort
-from model_tests.verify.searched import Searched
 from spec.rules import RULES
 from spec.systems.transactions.instances import INSTANCES as TRUE
 

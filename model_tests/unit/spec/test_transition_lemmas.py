@@ -8,10 +8,16 @@ from spec.algebra import choose
 from spec.engines.induction import prove_fact
 from spec.engines.verdict import Proved, Refuted
 from spec.protocol.coordinator import TransactionEntry, Transition
-from spec.systems import transition_lemmas as facts
+from spec.systems import coordinator_decision_lemmas as facts
+from spec.systems.coordinator_decision_lemmas import (
+    MOVES,
+    RenamedIds,
+    RequestFields,
+    broken_transition_facts,
+    fact,
+    transition_facts,
+)
 from spec.systems.decision_lemmas import Fact
-from spec.systems.renaming_lemmas import RenamedIds, RequestFields
-from spec.systems.transition_lemmas import MOVES, broken_transition_facts, fact, transition_facts
 from spec.versions import NEWEST, PROFILES, Profile
 from spec.vocabulary import TransactionState as State
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Final
 
-from reference.faults import STATE_RETAINED
+from reference.event import STATE_RETAINED
 
 FAULTS: Final = replace(STATE_RETAINED, exhaustion=0)
 """All that may go wrong and leaves producer state alone; without sessions that leave no record."""

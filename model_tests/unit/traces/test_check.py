@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
-from model_tests.check import check, spark_plan
+from model_tests.check import check, on_spark
 from model_tests.common.reports import HOLDS, NOTHING_JUDGED, VIOLATED, BadInput
 from model_tests.judging import trace_files, unjudged_steps
 from model_tests.judging.check_report import CheckReport
@@ -242,7 +242,7 @@ def test_nothing_to_judge_is_bad_input(name: str, tmp_path: Path) -> None:
 def test_the_plan_holds_no_python_and_one_shuffle_by_trace(true_rows: Rows, tmp_path: Path) -> None:
     """Verdicts are Spark's own expressions; link rules read the one layout, and only counts are shuffled again."""
     path = str(written(true_rows, tmp_path / "true"))
-    counted = spark_plan.counted(trace_files.read(session(), path).steps.steps, check.NOTHING_APART)
+    counted = on_spark.counted(trace_files.read(session(), path).steps.steps, check.NOTHING_APART)
 
     plan = str(counted._jdf.queryExecution().executedPlan())
 

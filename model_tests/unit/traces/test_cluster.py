@@ -14,7 +14,7 @@ import pytest
 from model_tests.simulate.simulate import trace_of
 from model_tests.simulate.simulation_job import write_piece
 from model_tests.simulate.trace_directory import Piece
-from model_tests.spark.shipping import ARCHIVE, PACKAGES
+from model_tests.spark.session import ARCHIVE, PACKAGES
 from model_tests.unit.traces.on_cluster import LIBRARY
 
 pytestmark = pytest.mark.xdist_group("spark")

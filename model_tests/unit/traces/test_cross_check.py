@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from model_tests.check import cross_check, sample_judges
+from model_tests.check import on_spark, sample_judges
 from model_tests.check.check import run
 from model_tests.check.solver_sample import disagreements
 from model_tests.check.solver_verdicts import VERDICT, differing_verdicts
@@ -94,8 +94,8 @@ def test_samples_are_drawn_and_judged_on_the_executors(true_rows: list[dict[str,
     false[30]["world_ms"] += 7
     steps = trace_files.read(session(), str(written([*true_rows, *false], tmp_path))).steps.steps
 
-    again = cross_check.to_the_reference(steps, 5)
-    solved = cross_check.to_the_solver(steps, 12)
+    again = on_spark.to_the_reference(steps, 5)
+    solved = on_spark.to_the_solver(steps, 12)
 
     assert (2, 1) == (again.put, again.differing)
     assert again.reported[0].startswith(f"trace {NEWEST_PRODUCERS + 4}, step 30: world_ms is ")

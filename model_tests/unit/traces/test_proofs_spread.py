@@ -4,8 +4,7 @@ import pytest
 
 from model_tests.spark.proofs_spread import on_spark
 from model_tests.spark.session import LOCAL
-from model_tests.verify.proving import tasks
-from model_tests.verify.spreading import here
+from model_tests.verify.proving import here, tasks
 from spec.engines.solving import SolverSettings
 
 pytestmark = pytest.mark.xdist_group("spark")

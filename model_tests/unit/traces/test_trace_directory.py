@@ -8,7 +8,7 @@ from typing import Any, Final
 import pyarrow.parquet as pq
 import pytest
 
-from model_tests.common.digests import digest_of
+from model_tests.common.derived import digest_of
 from model_tests.common.reports import BadInput
 from model_tests.simulate.simulate import trace_of
 from model_tests.simulate.simulation_job import write_piece

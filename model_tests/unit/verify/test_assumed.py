@@ -8,16 +8,16 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from model_tests.cli import app
-from model_tests.verify import agreement, assumed, lemma_controls, liveness_searches, proofs, table
+from model_tests.verify import agreement, assumed, breaking, liveness_searches, proofs, table
 from model_tests.verify.assumed import as_json, places, unshown
 from model_tests.verify.model_checking import controlled
 from model_tests.verify.parts import PARTS
 from model_tests.verify.proofs import SEARCHES, ProofAttempt, _step_control, misjudged
 from model_tests.verify.prove import ProofReport, run
 from model_tests.verify.proved import Proofs
+from model_tests.verify.proving import here
 from model_tests.verify.report import PartRun, VerifyReport
 from model_tests.verify.results import Control, PartResult, RunEffort
-from model_tests.verify.spreading import here
 from model_tests.verify.theorems import CLAIMED, SYSTEMS, theorems
 from model_tests.verify.transactions_searches import built
 from spec import rules
@@ -124,7 +124,7 @@ def test_a_run_that_searches_no_control_fails(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(proofs, "SEARCHES", ())
     monkeypatch.setattr(proofs, "fact_controls", tuple)
     monkeypatch.setattr(proofs, "step_controls", tuple)
-    monkeypatch.setattr(lemma_controls, "lemma_controls", lambda *_: ())
+    monkeypatch.setattr(breaking, "lemma_controls", lambda *_: ())
     monkeypatch.setattr(liveness_searches, "results", lambda _: ())
     monkeypatch.setattr(liveness_searches, "controls", tuple)
     monkeypatch.setattr(agreement, "disagreements", lambda _: ())

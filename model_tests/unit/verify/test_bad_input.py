@@ -10,7 +10,7 @@ import pytest
 from model_tests.verify import proofs, prove, proving
 from model_tests.verify.model_checking import Instanced, vacuous
 from model_tests.verify.prove import ProofReport
-from model_tests.verify.spreading import here
+from model_tests.verify.proving import here
 from model_tests.verify.theorems import SYSTEMS
 from spec import rules
 from spec.algebra import any_of, negate

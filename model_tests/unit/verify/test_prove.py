@@ -15,8 +15,7 @@ from model_tests.verify.older_versions import earlier
 from model_tests.verify.proofs import attempted
 from model_tests.verify.prove import ProofReport, run
 from model_tests.verify.proved import ProvedSystem, beneath
-from model_tests.verify.proving import facts, tasks, tasks_of_facts
-from model_tests.verify.spreading import FEW, here, on_cores
+from model_tests.verify.proving import FEW, facts, here, on_cores, tasks, tasks_of_facts
 from model_tests.verify.theorems import CLAIMED, SYSTEMS
 from spec import rules
 from spec.algebra import any_of, negate

@@ -13,12 +13,11 @@ from model_tests.common.reports import HOLDS, VIOLATED, BadInput
 from model_tests.verify import prove as proving
 from model_tests.verify.prove import run
 from model_tests.verify.proved import SecondOpinions
-from model_tests.verify.spreading import here, on_cores
+from model_tests.verify.proving import here, on_cores
 from spec import rules
-from spec.engines import induction, second_solver
+from spec.engines import induction, solving
 from spec.engines.induction import Obligation, Prover
-from spec.engines.second_solver import SecondOpinion, SecondSolver, decided, script
-from spec.engines.solving import Answer, SolverSettings
+from spec.engines.solving import Answer, SecondOpinion, SecondSolver, SolverSettings, decided, script
 from spec.engines.verdict import Proved
 from spec.systems.ids.system import ids
 
@@ -97,7 +96,7 @@ def test_without_cvc5_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_cvc5_does_not_read_is_an_error() -> None:
     """No answer is made up."""
     with pytest.raises(RuntimeError):
-        decided(second_solver.LOGIC + "(check-sat")
+        decided(solving.LOGIC + "(check-sat")
 
 
 @pytest.mark.slow

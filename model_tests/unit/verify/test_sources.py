@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from model_tests.verify import sources
+from model_tests.verify import results
 
 
 @pytest.fixture
@@ -34,13 +34,13 @@ def repository(tmp_path: Path) -> Path:
 )
 def test_the_digest_is_of_what_results_depend_on(repository: Path, changed: str, counts: bool) -> None:
     """Code and recordings count; tests, compiled files and pages do not."""
-    before = sources.digest_of(repository)
+    before = results.digest_of(repository)
 
     (repository / changed).parent.mkdir(exist_ok=True)
     (repository / changed).write_text("changed")
-    assert counts == (before != sources.digest_of(repository))
+    assert counts == (before != results.digest_of(repository))
 
 
 def test_without_git_there_is_no_commit(tmp_path: Path) -> None:
     """An archive has results as well."""
-    assert "" == sources.commit(tmp_path)
+    assert "" == results.commit(tmp_path)

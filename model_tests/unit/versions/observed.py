@@ -9,9 +9,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from model_tests.bugs.staging import staged
+from model_tests.bugs.on_reference import staged
 from model_tests.conform import replay
-from model_tests.conform.bundled import RECORDINGS
+from model_tests.conform.files import RECORDINGS
 from model_tests.judging import branch_names
 from model_tests.machines import replica_events, tape_runs
 from model_tests.monitor import local

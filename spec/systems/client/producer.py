@@ -15,7 +15,7 @@ from spec.protocol import append as decision
 from spec.protocol.append import Append
 from spec.protocol.records import AppendRequest, ProducerEntry
 from spec.systems.language import Function, Sort, State, Variable
-from spec.systems.unwrapped_append import UNWRAPPED, Decide
+from spec.systems.system_append import UNWRAPPED, Decide
 from spec.versions import Profile
 from spec.vocabulary import ABSENT
 

@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from spec.algebra import Term
-from spec.systems.group.system import group
-from spec.systems.group.taken import Taken
+from spec.systems.group.system import Taken, group
 from spec.systems.group.world import COMMIT, GroupBounds, GroupKnobs
 from spec.systems.language import Guard, State, System
 from spec.systems.misjudged import Misjudged, step_with

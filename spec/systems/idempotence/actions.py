@@ -25,7 +25,7 @@ from spec.systems.idempotence.stream import (
     StreamView,
 )
 from spec.systems.language import Action, Function, Sort, State, rewrite, update
-from spec.systems.unwrapped_append import Decide
+from spec.systems.system_append import Decide
 from spec.vocabulary import ABSENT, ErrorCode
 
 

@@ -13,7 +13,7 @@ from spec.protocol.records import WINDOW, CachedBatch
 from spec.rules import Rule
 from spec.systems.idempotence.stream import BATCH, POSITION, REQUEST, STREAM, StreamKnobs, StreamView
 from spec.systems.language import Claim, Sort, State, given
-from spec.systems.unwrapped_append import Decide
+from spec.systems.system_append import Decide
 from spec.vocabulary import ABSENT
 
 Sentence: TypeAlias = Callable[..., Term]

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from spec.systems.idempotence.stream import StreamKnobs
-from spec.systems.unwrapped_append import UNWRAPPED
+from spec.systems.system_append import UNWRAPPED
 
 _TWO: Final = replace(UNWRAPPED, cached_batches=2)
 _THREE: Final = replace(UNWRAPPED, cached_batches=3)

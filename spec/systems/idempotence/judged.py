@@ -9,9 +9,8 @@ from spec import rules
 from spec.algebra import Term
 from spec.systems.idempotence.actions import StreamActions
 from spec.systems.idempotence.stream import StreamKnobs, StreamView
-from spec.systems.judged_append import is_as_judged
 from spec.systems.language import State, StepLemma
-from spec.systems.unwrapped_append import Decide
+from spec.systems.system_append import Decide, is_as_judged
 
 _CLIENT: Final = "a step of a client, which the rules of histories judge"
 

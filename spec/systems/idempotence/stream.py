@@ -20,7 +20,7 @@ from spec.protocol import seq
 from spec.protocol.append import Append
 from spec.protocol.records import AppendRequest, ProducerEntry
 from spec.systems.language import Function, Sort, State, Variable
-from spec.systems.unwrapped_append import UNWRAPPED, Decide
+from spec.systems.system_append import UNWRAPPED, Decide
 from spec.versions import Profile
 from spec.vocabulary import ABSENT
 

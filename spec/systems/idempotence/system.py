@@ -20,7 +20,7 @@ from spec.systems.idempotence.stream import (
     variables,
 )
 from spec.systems.language import Goal, Sort, State, System
-from spec.systems.unwrapped_append import Decide
+from spec.systems.system_append import Decide
 
 ASSUMPTIONS: Final = (
     assume.COMMITTED_SURVIVES,

@@ -1,4 +1,7 @@
-"""Any number of brokers that claim blocks of producer ids, race, crash, and hand ids out."""
+"""Any number of brokers that claim blocks of producer ids, race, crash, and hand ids out.
+
+What the blocks of producer ids give to the transactions: the id that is handed out next is new.
+"""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -10,7 +13,8 @@ from spec.protocol import blocks
 from spec.protocol.blocks import LARGEST, NOTHING_LEFT, UNREAD, Block, BlockClaim, BlockRecord
 from spec.systems import assumptions as assume
 from spec.systems import language
-from spec.systems.language import Action, Goal, Sort, State, System, Variable, update
+from spec.systems.language import Action, Claim, Goal, Sort, State, System, Variable, update
+from spec.systems.links import is_new
 from spec.versions import NEWEST
 from spec.vocabulary import PRODUCER_ID_BLOCK
 
@@ -260,3 +264,27 @@ CONTROLS: Final = (
     ("a restart begins its block anew", IdsKnobs(forgets=False, **_SMALL)),
 )
 """Changes of the system that hand an id out twice, by what is changed."""
+
+
+def next_id_is_new(state: State, broker: Term, number: Term) -> Term:
+    """The next producer id that a broker hands out has not been handed out before."""
+    block = state.current(broker)
+    return any_of(block.empty, is_new(block.position, number, state.times(number) > 0))
+
+
+def new_ids() -> System:
+    """The system whose theorem is that the next producer id is new."""
+    system = ids()
+    theorem = Claim(
+        next_id_is_new.__name__, rules.IDS_UNIQUE, str(next_id_is_new.__doc__), (BROKER, NUMBER), next_id_is_new
+    )
+    return replace(
+        system,
+        name="new_ids",
+        actions=(),
+        theorems=(theorem,),
+        lemmas=(),
+        goals=(),
+        taken=system.lemmas,
+        taken_from=system.name,
+    )

@@ -28,7 +28,7 @@ from spec.systems.partition.log import (
     PartitionKnobs,
     PartitionView,
 )
-from spec.systems.unwrapped_append import Decide
+from spec.systems.system_append import Decide
 from spec.vocabulary import ABSENT, NO_SEQUENCE, Origin
 
 Guard: TypeAlias = Iterator[Term]

@@ -17,7 +17,7 @@ from spec.protocol import lso
 from spec.rules import Rule
 from spec.systems.language import Claim, Sort, State, given
 from spec.systems.partition.log import OFFSET, PARTITION, POSITION, PRODUCER, PartitionKnobs, PartitionView
-from spec.systems.unwrapped_append import Decide
+from spec.systems.system_append import Decide
 from spec.vocabulary import ABSENT
 
 Sentence: TypeAlias = Callable[..., Term]

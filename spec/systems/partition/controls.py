@@ -9,7 +9,7 @@ from spec.protocol import lso
 from spec.protocol.lso import LogOffsets
 from spec.systems.partition.log import PartitionKnobs
 from spec.systems.partition.system import sizes
-from spec.systems.unwrapped_append import UNWRAPPED
+from spec.systems.system_append import UNWRAPPED
 from spec.vocabulary import ABSENT
 
 _STALE_EPOCHS: Final = frozenset({"stale_epoch", "stale_epoch_of_transaction", "stale_marker"})

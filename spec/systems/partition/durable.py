@@ -6,6 +6,8 @@ mapped to the part of the log that every replica has which may be elected (`copi
 part as it is, or adds batches to it that are there already: one durable step for each, in the order of the log.
 
 A lemma is about the arguments of the action, then about a partition, a producer, and two positions.
+
+Controls of the refinement of the durable partition: each change takes one lemma away.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -18,9 +20,9 @@ from spec.algebra import Term, all_of, any_of, choose, implies, negate
 from spec.judging.judge import entries_agree
 from spec.protocol.records import AppendRequest
 from spec.systems import assumptions as assume
-from spec.systems.durable_append import is_durable_append
 from spec.systems.language import Action, Claim, State, StepLemma, System, Variable, rewrite, update
-from spec.systems.links import keeps_committed
+from spec.systems.links import is_durable_append, keeps_committed
+from spec.systems.misjudged import Misjudged, step_with
 from spec.systems.partition.actions import PartitionActions
 from spec.systems.partition.log import PARTITION, POSITION, PRODUCER, PartitionKnobs, PartitionView
 from spec.systems.partition.system import TRUE_SYSTEM, partition
@@ -238,3 +240,43 @@ def durable(knobs: PartitionKnobs = TRUE_SYSTEM) -> System:
         taken=system.lemmas,
         taken_from=system.name,
     )
+
+
+_RUN, _STAYS = "each_batch_is_one_durable_step", "committed_prefix_stays"
+
+
+def guarded_more(elects: Action) -> Action:
+    """An election of a leader that has the whole log."""
+
+    def guard(state: State, partition: Term, to: Term, known: Term) -> Iterator[Term]:
+        yield from elects.guard(state, partition, to, known)
+        yield to == state.length(partition)
+
+    return replace(elects, guard=guard)
+
+
+CHANGED: Final = (
+    ("unclean election", _STAYS, "leader_fails_over", PartitionKnobs(clean_elections=False)),
+    ("a new leader knows nothing of producers", _STAYS, "leader_fails_over", PartitionKnobs(replays=False)),
+    ("producer state expires", _STAYS, "leader_forgets", PartitionKnobs(state_expires=True)),
+    (
+        "a failed append changes what is known of its producer",
+        _STAYS,
+        "append_fails",
+        PartitionKnobs(failed_append_undone=False),
+    ),
+    ("a marker does not end the transaction", _RUN, "coordinator_writes_marker", PartitionKnobs(marker_ends=False)),
+)
+"""What is wrong, the lemma that is lost, the action that loses it, and the knobs that make it so."""
+
+
+def undurable() -> Iterator[Misjudged]:
+    """Each control, with its system."""
+    for what, lemma, action, knobs in CHANGED:
+        yield step_with(what, durable(knobs), lemma, action)
+    system = durable()
+    of = Refinement(PartitionKnobs())
+    fails = next(action for action in of.actions if action.name == "leader_fails_over")
+    more = of.assumes_no_more(guarded_more(fails))
+    yield Misjudged("an election is assumed to lose nothing", system, more)
+    yield Misjudged("all below the high watermark is mapped", system, of.stays(fails, "visible"))

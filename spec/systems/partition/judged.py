@@ -9,11 +9,10 @@ from spec import rules
 from spec.algebra import Term, all_of, any_of
 from spec.judging.judge import entries_agree
 from spec.protocol.records import AppendRequest
-from spec.systems.judged_append import is_as_judged
 from spec.systems.language import State, StepLemma
 from spec.systems.partition.actions import PartitionActions
 from spec.systems.partition.log import CONFIRMED, PRODUCER, PartitionKnobs, PartitionView
-from spec.systems.unwrapped_append import Decide
+from spec.systems.system_append import Decide, is_as_judged
 
 Request: TypeAlias = Callable[..., AppendRequest]
 """From the log and the arguments after the producer to the batch that an action appends."""

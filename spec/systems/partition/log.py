@@ -19,7 +19,7 @@ from spec.protocol.append import Append
 from spec.protocol.lso import LogOffsets
 from spec.protocol.records import AppendRequest, MetVerification, ProducerEntry
 from spec.systems.language import Function, Least, Sort, State, Variable
-from spec.systems.unwrapped_append import Decide
+from spec.systems.system_append import Decide
 from spec.versions import NEWEST, Profile
 from spec.vocabulary import ABSENT
 

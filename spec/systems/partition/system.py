@@ -23,7 +23,7 @@ from spec.systems.partition.log import (
     PartitionView,
     derived,
 )
-from spec.systems.unwrapped_append import Decide
+from spec.systems.system_append import Decide
 
 ASSUMPTIONS: Final = (
     assume.COMMITTED_SURVIVES,

@@ -1,7 +1,7 @@
 """Lemmas about elections and in-sync sets: whom a leader counts, and who may lead after it."""
 
 from spec.algebra import Term, all_of, any_of, choose, implies, negate
-from spec.systems.replication.lemma_view import ReplicationLemmaView
+from spec.systems.replication.log_lemmas import ReplicationLemmaView
 from spec.vocabulary import ABSENT
 
 

@@ -10,8 +10,8 @@ from spec.algebra import Term
 from spec.rules import Rule
 from spec.systems.language import Sort, State
 from spec.systems.replication import claims
-from spec.systems.replication import commit_lemmas as of_commits
 from spec.systems.replication import election_lemmas as of_elections
+from spec.systems.replication import log_lemmas as of_commits
 from spec.systems.replication import log_lemmas as of_logs
 from spec.systems.replication.world import EPOCH, POSITION, REPLICA
 

@@ -1,20 +1,24 @@
-"""Claims about transactions in every reachable state."""
+"""Claims about transactions, their readers and the offsets that they commit, in every reachable state.
+
+Arguments:
+    other: another partition of the transaction.
+"""
 
 from collections.abc import Callable
 from functools import partial
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from spec import rules
 from spec.algebra import Term, all_of, any_of, choose, implies, negate
 from spec.protocol.coordinator import is_fencing, is_in, is_preparing
+from spec.protocol.offsets import fetch
 from spec.rules import Rule
 from spec.systems.language import Claim, Sort, State, given
-from spec.systems.links import outcomes_agree
+from spec.systems.links import is_of_its_generation, is_withheld, outcomes_agree
 from spec.systems.transactions.decisions import ReleaseDecisions
-from spec.systems.transactions.group_claims import OF_GROUPS
-from spec.systems.transactions.reader_claims import OF_READERS
 from spec.systems.transactions.view import TransactionsView
 from spec.systems.transactions.world import (
+    ABORT,
     BATCH,
     COMMIT,
     COORDINATOR,
@@ -22,13 +26,142 @@ from spec.systems.transactions.world import (
     DECISION,
     INSTANCE,
     NOWHERE,
+    OFFSETS,
     OPEN,
     PARTITION,
     PRODUCER,
+    READ_COMMITTED,
+    READER,
     TRANSACTION,
     TransactionKnobs,
 )
 from spec.vocabulary import ABSENT, TransactionState
+
+
+def is_committed(view: TransactionsView, txn: Term, partition: Term, batch: Term) -> Term:
+    """The batch is in the log and committed."""
+    where = view.data(txn, partition, batch)
+    return all_of(where >= DECIDED, view.commits(where - DECIDED))
+
+
+def is_own_offset(view: TransactionsView, partition: Term) -> Term:
+    """The group has an offset, and it is of this transactional id."""
+    visible = view.group_offset(partition)
+    return all_of(visible.present, negate(view.is_of_other_id(partition, visible.recorded_at)))
+
+
+def offset_is_of_committed(view: TransactionsView, partition: Term) -> Term:
+    """The group's offset is of a committed transaction, and of none whose client got an abort as its outcome."""
+    txn = view.group_offset(partition).offset
+
+    def committed() -> Term:
+        reported = all_of(view.ended(txn), view.end_sent(txn) == ABORT)
+        return all_of(is_committed(view, txn, partition, 0), negate(reported))
+
+    return given(is_own_offset(view, partition), committed)
+
+
+def offsets_come_with_outputs(view: TransactionsView, partition: Term, other: Term, batch: Term) -> Term:
+    """Of the transaction whose offset is the group's, nothing is aborted on any partition."""
+    where = view.data(view.group_offset(partition).offset, other, batch)
+    return given(all_of(is_own_offset(view, partition), where >= DECIDED), lambda: view.commits(where - DECIDED))
+
+
+def outputs_come_with_offsets(view: TransactionsView, txn: Term, partition: Term, other: Term, batch: Term) -> Term:
+    """Where anything of a transaction is committed, its offset is the group's once decided, or a later one is."""
+    decided = all_of(view.kind(partition) == OFFSETS, view.data(txn, partition, 0) >= DECIDED)
+    both = all_of(decided, is_committed(view, txn, other, batch))
+    return implies(both, view.group_offset(partition).recorded_at >= view.offset(txn, partition, 0))
+
+
+def commit_is_of_its_generation(view: TransactionsView, txn: Term, partition: Term) -> Term:
+    """Offsets go to the log only while the generation that they name is the group's."""
+    return is_of_its_generation(view.committed_in(txn, partition), view.named(txn, partition))
+
+
+def stable_fetch_waits(view: TransactionsView, txn: Term, partition: Term, batch: Term) -> Term:
+    """While offsets of a transaction are in the log and undecided, a stable fetch returns an error and no offset."""
+    is_open = all_of(view.kind(partition) == OFFSETS, view.data(txn, partition, batch) == OPEN)
+
+    def waits() -> Term:
+        pending = view.pending(view.producer(view.who(txn)), partition)
+        reported = fetch(view.group_offset(partition), pending.present, stable=True, without=view.knobs.without)
+        return is_withheld(is_open, reported)
+
+    return given(is_open, waits)
+
+
+OF_GROUPS: Final[tuple[tuple[Callable[..., Term], Rule, tuple[Sort, ...]], ...]] = (
+    (offset_is_of_committed, rules.OFFSETS_ATOMIC, (PARTITION,)),
+    (offsets_come_with_outputs, rules.OFFSETS_ATOMIC, (PARTITION, PARTITION, BATCH)),
+    (outputs_come_with_offsets, rules.OFFSETS_ATOMIC, (TRANSACTION, PARTITION, PARTITION, BATCH)),
+    (commit_is_of_its_generation, rules.OFFSETS_GENERATION_FENCE, (TRANSACTION, PARTITION)),
+    (stable_fetch_waits, rules.OFFSETS_STABLE_FETCH, (TRANSACTION, PARTITION, BATCH)),
+)
+"""Each claim, its rule, and what it speaks of."""
+
+
+def reads_committed(view: TransactionsView, reader: Term, txn: Term, partition: Term, batch: Term) -> Term:
+    """The reader is one of committed data, and was given the batch."""
+    return all_of(reader == READ_COMMITTED, view.received(reader, txn, partition, batch))
+
+
+def has_passed(view: TransactionsView, reader: Term, txn: Term, partition: Term, batch: Term) -> Term:
+    """The reader is one of committed data, and has the batch behind it."""
+    offset = view.offset(txn, partition, batch)
+    return all_of(reader == READ_COMMITTED, offset >= 0, offset < view.position(reader, partition))
+
+
+def received_is_committed(view: TransactionsView, reader: Term, txn: Term, partition: Term, batch: Term) -> Term:
+    """What a reader of committed data has received is in the log and committed, and stays so."""
+    where = view.data(txn, partition, batch)
+    received = reads_committed(view, reader, txn, partition, batch)
+    return given(received, lambda: all_of(where >= DECIDED, view.commits(where - DECIDED)))
+
+
+def no_committed_record_is_skipped(
+    view: TransactionsView, reader: Term, txn: Term, partition: Term, batch: Term
+) -> Term:
+    """Behind a reader of committed data everything is decided, and it has received all that is committed."""
+    at, where = (reader, txn, partition, batch), view.data(txn, partition, batch)
+
+    def all_of_it() -> Term:
+        return all_of(where >= DECIDED, implies(view.commits(where - DECIDED), view.received(*at)))
+
+    return given(has_passed(view, *at), all_of_it)
+
+
+def reader_sees_no_half(view: TransactionsView, reader: Term, txn: Term, p: Term, b: Term, q: Term, c: Term) -> Term:
+    """Where such a reader has a batch of a transaction, nothing of that is aborted, on any partition."""
+    other = view.data(txn, q, c)
+    both = all_of(reads_committed(view, reader, txn, p, b), other >= DECIDED)
+    return given(both, lambda: view.commits(other - DECIDED))
+
+
+def reader_sees_what_the_client_was_reported(
+    view: TransactionsView, reader: Term, txn: Term, partition: Term, batch: Term
+) -> Term:
+    """Abort was answered OK: such a reader has nothing. Commit was: it has every acknowledged batch it has passed."""
+    at = (reader, txn, partition, batch)
+
+    def true() -> Term:
+        passed = all_of(view.acknowledged(txn, partition, batch), has_passed(view, *at))
+        has = reads_committed(view, *at)
+        return choose(view.end_sent(txn) == COMMIT, implies(passed, has), negate(has))
+
+    return given(all_of(view.ended(txn), view.requested_end(txn)), true)
+
+
+_SEEN = (READER, TRANSACTION, PARTITION, BATCH)
+
+OF_READERS: Final[tuple[tuple[Callable[..., Term], Rule, tuple[Sort, ...]], ...]] = (
+    (received_is_committed, rules.LSO_READ_COMMITTED, _SEEN),
+    (no_committed_record_is_skipped, rules.LSO_DECIDED_BELOW, _SEEN),
+    (reader_sees_no_half, rules.TXN_ATOMIC, (*_SEEN, PARTITION, BATCH)),
+    (reader_sees_what_the_client_was_reported, rules.TXN_CLIENT_VERDICT, _SEEN),
+)
+"""Each claim, its rule, and what it speaks of."""
+
 
 Sentence: TypeAlias = Callable[..., Term]
 

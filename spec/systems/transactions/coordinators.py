@@ -16,9 +16,8 @@ from spec.protocol.coordinator import (
 )
 from spec.protocol.ending import IdAndEpoch
 from spec.systems.language import Action, State, always, either, pick, rewrite, update
-from spec.systems.transactions.action_base import Guard
 from spec.systems.transactions.recording import NONE, CoordinatorRecords
-from spec.systems.transactions.view import TransactionsView
+from spec.systems.transactions.view import Guard, TransactionsView
 from spec.systems.transactions.world import (
     ADDS,
     ANSWERED,

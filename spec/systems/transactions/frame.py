@@ -19,9 +19,9 @@ from spec.algebra import Term, all_of, any_of, implies, negate
 from spec.protocol.records import flatten
 from spec.systems.language import Action, Claim, Function, Least, Sort, State, StepLemma, System, Variable, rewrite
 from spec.systems.links import is_new
+from spec.systems.transactions.clients import OtherIds, shared_cells
 from spec.systems.transactions.decisions import decisions
 from spec.systems.transactions.known import TransactionLemmaView
-from spec.systems.transactions.other_ids import OtherIds, shared_cells
 from spec.systems.transactions.proof import UNBOUNDED, proved
 from spec.systems.transactions.world import (
     BATCH,

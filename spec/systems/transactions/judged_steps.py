@@ -18,8 +18,7 @@ from spec.protocol.ending import IdAndEpoch
 from spec.systems.language import State, StepLemma, given, pick
 from spec.systems.transactions.coordinators import Coordinators
 from spec.systems.transactions.decisions import ReleaseDecisions
-from spec.systems.transactions.judged_base import Given
-from spec.systems.transactions.judged_memory import COUNT, NO_INPUT, NOW, REFUSAL, TIMEOUT, VERSION, JudgedMemory
+from spec.systems.transactions.judged_memory import COUNT, NO_INPUT, NOW, REFUSAL, TIMEOUT, VERSION, Given, JudgedMemory
 from spec.systems.transactions.recording import NONE
 from spec.systems.transactions.world import (
     ANSWERED,

@@ -10,8 +10,7 @@ from spec.protocol.offsets import NO_OFFSET
 from spec.protocol.records import AppendRequest, ProducerEntry
 from spec.protocol.verification import NO_VERIFICATION
 from spec.systems.language import Action, State, both, pick, rewrite, update
-from spec.systems.transactions.action_base import Guard, TransactionActionBase
-from spec.systems.transactions.view import TransactionsView
+from spec.systems.transactions.view import Guard, TransactionActionBase, TransactionsView
 from spec.systems.transactions.world import (
     BATCH,
     BATCHES,

@@ -14,9 +14,8 @@ from spec.algebra import Term, all_of, any_of, negate
 from spec.protocol.coordinator import is_fencing, is_in
 from spec.rules import Rule
 from spec.systems.language import Action, Function, LivenessClaim, Sort, State, System
-from spec.systems.transactions.action_base import Guard
 from spec.systems.transactions.decisions import ReleaseDecisions
-from spec.systems.transactions.view import TransactionsView
+from spec.systems.transactions.view import Guard, TransactionsView
 from spec.systems.transactions.world import COORDINATOR, DECISION, DURABLE, PARTITION, TRANSACTION, TransactionKnobs
 from spec.vocabulary import ErrorCode, TransactionState
 

@@ -10,11 +10,11 @@ from spec.rules import Rule
 from spec.systems import assumptions as assume
 from spec.systems.language import Claim, Sort, State, System
 from spec.systems.transactions import coordinator_lemmas as of_coordinator
-from spec.systems.transactions import group_lemmas as of_groups
 from spec.systems.transactions import identity_lemmas as of_identities
+from spec.systems.transactions import partition_lemmas as of_groups
 from spec.systems.transactions import partition_lemmas as of_partitions
-from spec.systems.transactions import reader_lemmas as of_readers
-from spec.systems.transactions import sequence_lemmas as of_sequences
+from spec.systems.transactions import partition_lemmas as of_readers
+from spec.systems.transactions import partition_lemmas as of_sequences
 from spec.systems.transactions.claims import Sentence
 from spec.systems.transactions.decisions import ReleaseDecisions, decisions
 from spec.systems.transactions.judged import judged_steps

@@ -20,12 +20,12 @@ from spec.protocol import completing, lso
 from spec.protocol.append import Append
 from spec.protocol.records import AppendRequest, MetVerification, ProducerEntry
 from spec.rules import Rule
-from spec.systems.durable_append import is_durable_append
 from spec.systems.language import Action, Claim, Sort, State, StepLemma, System
+from spec.systems.links import is_durable_append
+from spec.systems.transactions.claims import has_passed
 from spec.systems.transactions.decisions import decisions
 from spec.systems.transactions.known import TransactionLemmaView
 from spec.systems.transactions.proof import UNBOUNDED, proved
-from spec.systems.transactions.reader_claims import has_passed
 from spec.systems.transactions.readers import ReaderActions
 from spec.systems.transactions.world import (
     BATCH,

@@ -14,8 +14,7 @@ from spec.protocol.coordinator import (
     is_in,
 )
 from spec.systems.language import State, always, either, pick, rewrite, update
-from spec.systems.transactions.action_base import TransactionActionBase
-from spec.systems.transactions.view import TransactionsView
+from spec.systems.transactions.view import TransactionActionBase, TransactionsView
 from spec.systems.transactions.world import DURABLE, LOST
 from spec.vocabulary import ABSENT, ErrorCode, TransactionState
 

@@ -6,15 +6,12 @@ from typing import Final
 from spec.algebra import Term, all_of
 from spec.systems import assumptions as assume
 from spec.systems.language import Goal, Sort, State, System
-from spec.systems.transactions.claims import TransactionClaims
-from spec.systems.transactions.clients import ClientInstances
+from spec.systems.transactions.claims import TransactionClaims, has_passed
+from spec.systems.transactions.clients import ClientInstances, OtherIds
 from spec.systems.transactions.coordinators import Coordinators
 from spec.systems.transactions.decisions import ReleaseDecisions, decisions
-from spec.systems.transactions.groups import GroupActions
 from spec.systems.transactions.leaders import Leaders
-from spec.systems.transactions.other_ids import OtherIds
-from spec.systems.transactions.reader_claims import has_passed
-from spec.systems.transactions.readers import ReaderActions
+from spec.systems.transactions.readers import GroupActions, ReaderActions
 from spec.systems.transactions.view import TransactionsView
 from spec.systems.transactions.world import (
     BATCH,

@@ -1,6 +1,12 @@
-"""One state of the transactions, in the words of the protocol; every decision taken here is the protocol's own."""
+"""One state of the transactions, in the words of the protocol; every decision taken here is the protocol's own.
 
+The common part of the actions of clients, leaders and coordinators.
+"""
+
+from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
+from typing import TypeAlias
 
 from spec.algebra import Term, all_of, any_of, choose, negate
 from spec.protocol import committing, completing, registering, verification
@@ -15,7 +21,7 @@ from spec.protocol.ids import InitRequest
 from spec.protocol.records import AppendRequest, ProducerEntry
 from spec.protocol.registering import AddRequest
 from spec.protocol.verification import ABORTABLE_SINCE, ADDS_SINCE, VerificationEntry
-from spec.systems.language import Function, State, pick
+from spec.systems.language import Action, Function, Sort, State, pick
 from spec.systems.transactions.decisions import ReleaseDecisions
 from spec.systems.transactions.world import (
     ABORT,
@@ -308,3 +314,17 @@ class TransactionsView:
 
 FATAL = (ErrorCode.PRODUCER_FENCED, ErrorCode.INVALID_PRODUCER_ID_MAPPING)
 """Answers of the coordinator that end a producer."""
+
+
+Guard: TypeAlias = Iterator[Term]
+
+
+class TransactionActionBase:
+    """Actions as guards (a fact a line, the cheapest first) and effects, each pair by the name of the action."""
+
+    def __init__(self, knobs: TransactionKnobs, taken: ReleaseDecisions) -> None:
+        self.knobs = knobs
+        self.of = partial(TransactionsView, knobs, taken)
+
+    def _action(self, name: str, *over: Sort) -> Action:
+        return Action(name, over, getattr(self, f"{name}_if"), getattr(self, name))

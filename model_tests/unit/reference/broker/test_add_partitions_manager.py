@@ -5,9 +5,9 @@ from typing import Final
 import pytest
 
 from model_tests.unit.reference.broker.coordinated import T0, T1, identity
-from reference.broker.add_partitions_manager import AddPartitionsToTxnManager, NetworkException, Question, Supported
 from reference.broker.coordinator_errors import ConcurrentTransactions, TransactionAbortable
 from reference.broker.ids import ProducerIdentity
+from reference.broker.verification import AddPartitionsToTxnManager, NetworkException, Question, Supported
 from reference.errors import ProducerFenced, Refusal, UnsupportedVersion
 from spec.vocabulary import MAX_EPOCH, ErrorCode
 

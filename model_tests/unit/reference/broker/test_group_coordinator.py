@@ -13,7 +13,7 @@ from model_tests.unit.reference.broker.grouped import (
     GroupWorld,
     code_of,
 )
-from reference.broker.group_expiration import delete_offsets, expire_offsets
+from reference.broker.group_deletion import delete_offsets, expire_offsets
 from reference.broker.group_record import OffsetKey
 from spec.versions import KAFKA_0_11, KAFKA_3_9, KAFKA_3_9_UNVERIFIED, NEWEST, SNAPSHOT_4_0, Profile
 from spec.vocabulary import Epoch, ErrorCode, ProducerId, Timestamp

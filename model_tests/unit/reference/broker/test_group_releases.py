@@ -7,9 +7,9 @@ from typing import Final
 import pytest
 
 from model_tests.unit.reference.broker.grouped import GROUP, PRODUCER, T0, GroupWorld, code_of, offsets
-from reference.broker.group_checks import check_commit
 from reference.broker.group_coordinator import TransactionalCommit
 from reference.broker.group_metadata import ClassicGroup
+from reference.broker.group_offsets import check_commit
 from reference.broker.group_requests import NO_CLAIM, JoinAnswer, JoinRequest, MemberClaim, SyncAnswer, SyncRequest
 from spec.versions import PROFILES, Profile
 from spec.vocabulary import ErrorCode, GroupState

@@ -7,8 +7,8 @@ import pytest
 from model_tests.unit.reference.broker.coordinated import CoordinatedBroker
 from model_tests.unit.support.append_decisions import produced
 from model_tests.unit.support.release_names import named
-from reference.broker.add_partitions_manager import NetworkException
 from reference.broker.produce import ProduceRequest, handle_produce
+from reference.broker.verification import NetworkException
 from reference.errors import (
     InvalidProducerEpoch,
     InvalidTxnState,

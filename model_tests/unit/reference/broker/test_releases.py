@@ -4,8 +4,12 @@ import pytest
 
 from model_tests.unit.reference.broker.coordinated import ID, T0, T1, TIMEOUT_MS, CoordinatedBroker, identity
 from model_tests.unit.reference.broker.grouped import GroupWorld
-from reference.broker.coordinator_errors import ConcurrentTransactions, InvalidProducerIdMapping, NotCoordinator
-from reference.broker.group_errors import reported
+from reference.broker.coordinator_errors import (
+    ConcurrentTransactions,
+    InvalidProducerIdMapping,
+    NotCoordinator,
+    reported,
+)
 from reference.broker.transaction_api import (
     AddPartitionsRequest,
     handle_add_partitions,
@@ -18,9 +22,8 @@ from reference.broker.transaction_timeouts import abort_timed_out
 from reference.broker.verification import ProduceVerification
 from reference.errors import ProducerFenced, Refusal, UnsupportedVersion
 from reference.log.partition import Partition
-from reference.world.coordinator_log import NodeTransactionLog
 from reference.world.messages import Verify
-from reference.world.node import agree
+from reference.world.node import NodeTransactionLog, agree
 from spec.versions import (
     KAFKA_2_5,
     KAFKA_2_7,

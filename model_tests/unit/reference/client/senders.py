@@ -2,13 +2,13 @@
 
 from reference.broker.ids import ProducerIdentity
 from reference.broker.transaction_metadata import TopicPartition
+from reference.client.accumulator import SentRecord
 from reference.client.coordinator_channel import CoordinatorAnswer
 from reference.client.partitioners import ByKey, RoundRobin
 from reference.client.producer import AttemptReply, IdempotentProducer
 from reference.client.producer_settings import GENERIC_ERRORS, ProducerSettings
 from reference.client.record_producer import RecordProducer
 from reference.client.sender import ProduceCall
-from reference.client.sent_record import SentRecord
 from reference.client.transactional_producer import TransactionalProducer
 from spec.vocabulary import Epoch, ErrorCode, Offset, ProducerId, Timestamp
 

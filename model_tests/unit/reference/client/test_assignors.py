@@ -4,8 +4,17 @@ import pytest
 
 from reference.broker.transaction_bytes import MalformedState
 from reference.broker.transaction_metadata import TopicPartition
-from reference.client.assignors import ASSIGNORS, Assignor, Subscriber, by_range, by_round_robin
-from reference.client.consumer_protocol import Assignment, Subscription, decode_assignment, decode_subscription
+from reference.client.assignment import (
+    ASSIGNORS,
+    Assignment,
+    Assignor,
+    Subscriber,
+    Subscription,
+    by_range,
+    by_round_robin,
+    decode_assignment,
+    decode_subscription,
+)
 
 A, B, C = (Subscriber(name, ("t", "u")) for name in "abc")
 ONLY_T = Subscriber("a", ("t",))

@@ -14,9 +14,8 @@ from reference.broker.group_requests import (
     SyncRequest,
 )
 from reference.broker.transaction_metadata import TopicPartition
-from reference.client.consumer_protocol import Assignment, Subscription, decode_assignment
-from reference.client.coordinator_channel import NO_NODE, CoordinatorAnswer
-from reference.client.coordinator_requests import FindCoordinator
+from reference.client.assignment import Assignment, Subscription, decode_assignment
+from reference.client.coordinator_channel import NO_NODE, CoordinatorAnswer, FindCoordinator
 from reference.client.group_consumer import ConsumerSettings, GroupConsumer
 from reference.client.group_exchange import (
     GROUP_MEANINGS,

@@ -18,10 +18,10 @@ from model_tests.unit.reference.client.senders import (
     sequences,
 )
 from reference.broker.ids import ProducerIdentity
+from reference.client.accumulator import DROPPED
 from reference.client.partition_queue import Hold
 from reference.client.producer_settings import ProducerSettings
 from reference.client.record_producer import RecordProducer
-from reference.client.sent_record import DROPPED
 from reference.client.transactional_producer import TransactionalProducer
 from spec.vocabulary import MAX_EPOCH, ErrorCode, ProducerId
 

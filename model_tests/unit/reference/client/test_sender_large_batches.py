@@ -1,11 +1,11 @@
 """Batches that are too large for their topic are split, and their parts counted."""
 
 from model_tests.unit.reference.client.senders import NOW, ack, producer_with, refuse, run, send, sequences
+from reference.client.accumulator import SentRecord
 from reference.client.producer import IdempotentProducer
 from reference.client.producer_settings import ProducerSettings
 from reference.client.record_producer import PlainProducer, RecordProducer
 from reference.client.sender import ProduceCall
-from reference.client.sent_record import SentRecord
 from spec.vocabulary import NO_OFFSET, ErrorCode
 
 

@@ -1,10 +1,10 @@
 """Records wait for the memory of their producer, in turn and not for ever."""
 
 from model_tests.unit.reference.client.senders import NOW, ack, producer_with, run, send
+from reference.client.accumulator import NO_MEMORY, TOO_LARGE
 from reference.client.partition_queue import Hold
 from reference.client.producer_settings import ProducerSettings
 from reference.client.record_producer import RecordProducer
-from reference.client.sent_record import NO_MEMORY, TOO_LARGE
 
 
 def crowded() -> RecordProducer:

@@ -5,7 +5,7 @@ from typing import Final
 
 import pytest
 
-from reference.client.transaction_errors import MEANINGS, ErrorHandling, ProducerRequest, meaning
+from reference.client.transaction_states import MEANINGS, ErrorHandling, ProducerRequest, meaning
 from spec.vocabulary import ErrorCode
 
 E = ErrorCode

@@ -7,15 +7,16 @@ import pytest
 from reference.broker.group_requests import NO_CLAIM, MemberClaim, OffsetAndMetadata
 from reference.broker.ids import ProducerIdentity
 from reference.broker.transaction_metadata import TopicPartition
-from reference.client.coordinator_channel import CoordinatorAnswer, Outgoing
-from reference.client.coordinator_requests import (
+from reference.client.coordinator_channel import (
     AddOffsets,
     AddPartitions,
+    CoordinatorAnswer,
     CoordinatorRequest,
     CoordinatorType,
     EndTxn,
     FindCoordinator,
     InitProducerId,
+    Outgoing,
     TxnOffsetCommit,
 )
 from reference.client.producer import Attempt, AttemptReply

@@ -6,8 +6,7 @@ import pytest
 from model_tests.audit.recorded import KAFKA_4_0
 from reference.log import snapshot_file, txn_index
 from reference.log.batch import DELETE_HORIZON, RecordBatch, data_batch, marker_batch
-from reference.log.clean_log import clean_log
-from reference.log.cleaner import BatchCleaner, CleanedTransactions, KeyMap, last_records
+from reference.log.cleaner import BatchCleaner, CleanedTransactions, KeyMap, clean_log, last_records
 from reference.log.codecs import Codec
 from reference.log.config import LogConfig
 from reference.log.disk_log import DiskLog

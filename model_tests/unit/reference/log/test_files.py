@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reference.log import checkpoint_file, directory_files, offset_index, snapshot_file, time_index, txn_index
+from reference.log import checkpoint_file, file_names, offset_index, snapshot_file, time_index, txn_index
 from reference.log.damage import DamagedFile, FileDamage
 from reference.log.file_names import TEMPORARY
 from reference.log.producer_entry import CachedBatch, ProducerEntry
@@ -25,10 +25,10 @@ TWICE: Final[dict[str, Callable[[bytes], bytes]]] = {
     ".txnindex": lambda data: txn_index.encode(txn_index.decode(data)),
     ".snapshot": lambda data: snapshot_file.encode(snapshot_file.decode(data)),
     "leader-epoch-checkpoint": lambda data: checkpoint_file.encode_epochs(checkpoint_file.decode_epochs(data)),
-    "partition.metadata": lambda data: directory_files.decode_partition_metadata(data).encode(),
-    "meta.properties": lambda data: directory_files.decode_properties(data).encode(),
-    "quorum-state": lambda data: directory_files.encode_json(directory_files.decode_json(data)),
-    ".kafka_cleanshutdown": lambda data: directory_files.encode_json(directory_files.decode_json(data)),
+    "partition.metadata": lambda data: file_names.decode_partition_metadata(data).encode(),
+    "meta.properties": lambda data: file_names.decode_properties(data).encode(),
+    "quorum-state": lambda data: file_names.encode_json(file_names.decode_json(data)),
+    ".kafka_cleanshutdown": lambda data: file_names.encode_json(file_names.decode_json(data)),
     **{
         name: lambda data: checkpoint_file.encode_offsets(checkpoint_file.decode_offsets(data))
         for name in checkpoint_file.OFFSET_CHECKPOINTS
@@ -85,11 +85,11 @@ DAMAGED: Final = [
     pytest.param(checkpoint_file.decode_epochs, b"0\n1\n5\n", FileDamage.FORM, 2, id="epoch without start"),
     pytest.param(checkpoint_file.decode_offsets, b"0\n1\nt 0 0x1\n", FileDamage.FORM, 2, id="offset is no number"),
     pytest.param(checkpoint_file.decode_offsets, b"0\n1\n\xff 0 1\n", FileDamage.FORM, 4, id="checkpoint is no text"),
-    pytest.param(directory_files.decode_partition_metadata, b"version: 1\n", FileDamage.VERSION, 0, id="metadata"),
-    pytest.param(directory_files.decode_partition_metadata, b"version: 0\n", FileDamage.FORM, 1, id="no topic id"),
-    pytest.param(directory_files.decode_properties, b"a=1\nb\n", FileDamage.FORM, 1, id="properties"),
-    pytest.param(directory_files.decode_json, b"[", FileDamage.FORM, 0, id="json"),
-    pytest.param(directory_files.decode_json, b"[]", FileDamage.FORM, 0, id="json of another kind"),
+    pytest.param(file_names.decode_partition_metadata, b"version: 1\n", FileDamage.VERSION, 0, id="metadata"),
+    pytest.param(file_names.decode_partition_metadata, b"version: 0\n", FileDamage.FORM, 1, id="no topic id"),
+    pytest.param(file_names.decode_properties, b"a=1\nb\n", FileDamage.FORM, 1, id="properties"),
+    pytest.param(file_names.decode_json, b"[", FileDamage.FORM, 0, id="json"),
+    pytest.param(file_names.decode_json, b"[]", FileDamage.FORM, 0, id="json of another kind"),
 ]
 
 
@@ -109,9 +109,9 @@ DECODERS: Final = (
     (snapshot_file.decode, SNAPSHOT),
     (checkpoint_file.decode_epochs, EPOCHS),
     (checkpoint_file.decode_offsets, OFFSETS),
-    (directory_files.decode_json, b'{"version":0}'),
-    (directory_files.decode_properties, b"#x\na=1\n"),
-    (directory_files.decode_partition_metadata, b"version: 0\ntopic_id: igWTohkMSU2PxPwMkYBp_A"),
+    (file_names.decode_json, b'{"version":0}'),
+    (file_names.decode_properties, b"#x\na=1\n"),
+    (file_names.decode_partition_metadata, b"version: 0\ntopic_id: igWTohkMSU2PxPwMkYBp_A"),
 )
 
 

@@ -32,9 +32,8 @@ from reference.log.codecs import Codec
 from reference.log.damage import DamagedFile
 from reference.log.offset_index import OffsetIndexFile, OffsetPosition
 from reference.log.producer_entry import CachedBatch, ProducerEntry
-from reference.log.reader import Placed, read_batches
+from reference.log.reader import Placed, read_batches, scan
 from reference.log.record import MalformedRecords, Record
-from reference.log.scan import scan
 from reference.log.time_index import TimeIndexFile, TimestampOffset
 from reference.log.txn_index import AbortedTxn
 from spec.vocabulary import ControlType, CoordinatorEpoch, Epoch, LeaderEpoch, Offset, ProducerId, Sequence, Timestamp

@@ -2,12 +2,12 @@ from collections import defaultdict
 
 import pytest
 
-from reference.faults import STATE_RETAINED
+from reference.event import STATE_RETAINED
 from reference.simulate.cluster import SimulatedCluster
-from reference.simulate.schedule import ProducerScheduler
+from reference.simulate.scheduler import ProducerScheduler
 from reference.simulate.shape import Shape
 from reference.tape import Tape
-from reference.world.producer_history import producer_name
+from reference.world.history import producer_name
 from spec.versions import KAFKA_0_11, KAFKA_2_4, NEWEST, Profile
 
 

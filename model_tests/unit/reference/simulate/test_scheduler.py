@@ -5,15 +5,13 @@ from dataclasses import replace
 import pytest
 
 from reference.clock import Clock
-from reference.event import Event
-from reference.faults import NO_FAULTS, FaultRates
+from reference.event import NO_FAULTS, Event, FaultRates
 from reference.recording.recorder import Recorder
 from reference.simulate.raw import RAW
 from reference.simulate.raw_coordinator import RAW_COORDINATOR
-from reference.simulate.schedule import PRODUCERS
 from reference.simulate.schedule_replicas import REPLICAS
 from reference.simulate.schedule_transactions import TRANSACTIONS
-from reference.simulate.scheduler import Scheduler
+from reference.simulate.scheduler import PRODUCERS, Scheduler
 from reference.tape import Tape
 from spec.versions import NEWEST
 

@@ -3,7 +3,7 @@ import json
 
 import pytest
 
-from reference.faults import STATE_RETAINED
+from reference.event import STATE_RETAINED
 from reference.recording.recorder import Row
 from reference.recording.trace import AFTER, BEFORE, CACHED, COLUMNS, Column
 from reference.simulate.simulation import raw_partition, simulate

@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 
-from reference.faults import NO_FAULTS
+from reference.event import NO_FAULTS
 from reference.recording.recorder import Row
 from reference.recording.trace import CACHED, COLUMNS
 from reference.simulate.simulation import simulate

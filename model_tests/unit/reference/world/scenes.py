@@ -5,7 +5,7 @@ from typing import Final
 
 from reference.broker.transaction_metadata import TopicPartition, TransactionMetadata
 from reference.client.consumer import Consumer
-from reference.client.coordinator_requests import EndTxn
+from reference.client.coordinator_channel import EndTxn
 from reference.world.instances import ApplicationRun
 from reference.world.messages import CoordinatorCall, Request, WriteMarker
 from reference.world.replica_rows import TOPIC

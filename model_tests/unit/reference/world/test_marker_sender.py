@@ -5,7 +5,7 @@ import pytest
 from model_tests.unit.reference.world.scenes import T0, T1
 from reference.broker.marker_channel import TxnMarker
 from reference.broker.transaction_metadata import TopicPartition
-from reference.world.marker_sender import MarkerSender
+from reference.world.node import MarkerSender
 from spec.vocabulary import CoordinatorEpoch, Epoch, ErrorCode, ProducerId
 
 MARKER = TxnMarker(ProducerId(7), Epoch(0), True, CoordinatorEpoch(3))

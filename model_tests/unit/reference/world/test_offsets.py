@@ -19,8 +19,7 @@ from model_tests.unit.reference.world.scenes import (
 )
 from reference.broker.group_requests import MemberClaim, OffsetAndMetadata
 from reference.client.consumer import Consumer
-from reference.client.coordinator_channel import CoordinatorAnswer
-from reference.client.coordinator_requests import TxnOffsetCommit
+from reference.client.coordinator_channel import CoordinatorAnswer, TxnOffsetCommit
 from reference.client.transaction_states import ClientState
 from reference.world.instances import ApplicationRun
 from reference.world.messages import CoordinatorCall, Request

@@ -8,8 +8,8 @@ import pytest
 from reference.client.consumer import Consumer
 from reference.client.group_member import MemberSettings, MemberState
 from reference.client.transaction_states import ClientState
-from reference.world.pipeline_rounds import catch_up, deliver_to_nodes, play_pipelines
 from reference.world.pipelines import GROUP, PipelineWorld
+from reference.world.settling import catch_up, deliver_to_nodes, play_pipelines
 from reference.world.transaction_shape import TransactionShape
 from reference.world.worker import Order, WorkerPhase, WorkerRun
 from spec.versions import NEWEST

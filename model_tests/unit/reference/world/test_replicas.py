@@ -6,7 +6,7 @@ from functools import cache
 
 import pytest
 
-from reference.faults import NO_FAULTS, FaultRates
+from reference.event import NO_FAULTS, FaultRates
 from reference.log.partition import Partition
 from reference.recording.recorder import Row
 from reference.recording.trace import COLUMNS, ColumnType

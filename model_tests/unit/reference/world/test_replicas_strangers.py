@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from reference.faults import FaultRates
+from reference.event import FaultRates
 from reference.simulate.schedule_replicas import ReplicasScheduler, drawn_replicas
 from reference.tape import Tape
 from reference.world.replicas_strangers import (

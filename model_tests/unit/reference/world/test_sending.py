@@ -4,8 +4,8 @@ from unittest.mock import patch
 
 import pytest
 
+from reference.client.accumulator import SentRecord
 from reference.client.producer_settings import ProducerSettings
-from reference.client.sent_record import SentRecord
 from reference.world.sending import SendingShape, SendingWorld
 from spec.vocabulary import ErrorCode
 

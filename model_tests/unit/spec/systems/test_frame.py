@@ -9,9 +9,9 @@ from spec.engines.finite import instance_of
 from spec.engines.verdict import Holds
 from spec.systems.language import System
 from spec.systems.transactions.broken import quiet
+from spec.systems.transactions.clients import OtherIds
 from spec.systems.transactions.decisions import decisions, remembered
 from spec.systems.transactions.frame import OF_NO_ID, frame
-from spec.systems.transactions.other_ids import OtherIds
 from spec.systems.transactions.proof import UNBOUNDED, lemmas, proved
 from spec.systems.transactions.system import transactions
 from spec.systems.transactions.world import Bounds

@@ -5,9 +5,8 @@ from functools import cache
 
 import pytest
 
-from model_tests.verify import lemma_controls
-from model_tests.verify.breaking import open_along
-from model_tests.verify.lemma_controls import proved_instance, violating_run
+from model_tests.verify import breaking
+from model_tests.verify.breaking import open_along, proved_instance, violating_run
 from spec import rules
 from spec.algebra import Term, implies
 from spec.engines.explore import explore
@@ -70,11 +69,11 @@ def test_the_lemmas_do_not_contradict_each_other() -> None:
 
 def test_states_of_true_instances_show_that_the_lemmas_are_about_something(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every lemma holds in each of them, and every action happens; without an instance an action is missed by name."""
-    assert [] == list(lemma_controls.lacking())
+    assert [] == list(breaking.lacking())
 
-    monkeypatch.setattr(lemma_controls, "TRUE", lemma_controls.TRUE[:1])
+    monkeypatch.setattr(breaking, "TRUE", breaking.TRUE[:1])
 
-    assert ["replica_learns_past_election" in line for line in lemma_controls.lacking()] == [True]
+    assert ["replica_learns_past_election" in line for line in breaking.lacking()] == [True]
 
 
 def test_the_theorems_are_those_that_are_searched() -> None:
@@ -162,7 +161,7 @@ def test_losses_without_an_assumption_are_not_proved() -> None:
 @pytest.mark.slow
 def test_every_control_loses_a_lemma() -> None:
     """Along a shortest run to a violated theorem."""
-    found = list(lemma_controls.lemma_controls(RULES))
+    found = list(breaking.lemma_controls(RULES))
 
     assert len(CONTROLS) == len(found)
     assert [] == [control.name for control in found if not control.passed]

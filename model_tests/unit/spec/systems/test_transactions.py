@@ -12,8 +12,7 @@ from spec.engines.explore import Exploration, explore, replayed
 from spec.engines.finite import demand_all_happen, instance_of
 from spec.engines.verdict import Happening, Holds, Refuted
 from spec.systems.transactions.broken import NOTHING, BrokenTransactions, quiet
-from spec.systems.transactions.broken_versions import OF_VERSIONS
-from spec.systems.transactions.controls import CONTROLS
+from spec.systems.transactions.controls import CONTROLS, OF_VERSIONS
 from spec.systems.transactions.decisions import decisions, remembered
 from spec.systems.transactions.instances import INSTANCES
 from spec.systems.transactions.system import transactions
