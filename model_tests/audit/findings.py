@@ -9,8 +9,13 @@ from spec.vocabulary import ABSENT
 
 
 @dataclass(frozen=True, slots=True)
-class Consequence:
-    """What would be a finding by itself, and is caused by another one, or by damage."""
+class BrokenRule:
+    """One rule found broken, or in doubt, at one place of a partition: a finding, or what a finding has caused.
+
+    Attributes:
+        offset: base offset of the first offending batch.
+        message: what was found and what was expected, with the values.
+    """
 
     rule: Rule
     severity: Severity
@@ -21,13 +26,11 @@ class Consequence:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """One rule found broken, or in doubt, at one place of a partition.
+class Finding(BrokenRule):
+    """What is reported by itself, with what it has caused.
 
     Attributes:
-        offset: base offset of the first offending batch.
         guard: name of the check of the append decision that refuses the batch, where there is one.
-        message: what was found and what was expected, with the values.
         transactional_id: the one whose transaction it is about, where that is known.
         step: the step of the protocol that failed, where that is known.
         remedy: what an operator can do about it: a command to run, or what to look at.
@@ -39,12 +42,6 @@ class Finding:
         consequences: what it has caused: none of this is a finding by itself.
     """
 
-    rule: Rule
-    severity: Severity
-    offset: int
-    producer_id: int
-    producer_epoch: int
-    message: str
     guard: str = ""
     transactional_id: str = ""
     step: str = ""
@@ -53,7 +50,7 @@ class Finding:
     follows: tuple[int, ...] = ()
     others: tuple[int | str, ...] = ()
     until: int = ABSENT
-    consequences: tuple[Consequence, ...] = ()
+    consequences: tuple[BrokenRule, ...] = ()
 
     def causes(self, explained: Sequence["Finding"]) -> "Finding":
         """The same as the cause of others, and of what these have caused."""
@@ -65,10 +62,10 @@ class Finding:
             consequences=(*self.consequences, *(each for one in explained for each in one.alone())),
         )
 
-    def alone(self) -> tuple[Consequence, ...]:
+    def alone(self) -> tuple[BrokenRule, ...]:
         """What it says, and what it has caused, as consequences."""
         fields = (self.rule, self.severity, self.offset, self.producer_id, self.producer_epoch, self.message)
-        return Consequence(*fields), *self.consequences
+        return BrokenRule(*fields), *self.consequences
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,7 +58,7 @@ class Break:
         original: first offset of the same sequences earlier in the log, -1 where there is none.
         late: offsets at which batches left out here do come.
         kept: the state after is the state before.
-        more: batches directly after it that are broken in the same way.
+        more: batches directly after it that are broken in the same way, from offset `more_at` on.
         returned: offset at which the producer continues in the epoch that this one left, -1 where it does not.
         belongs: offset of the producer's batch that lacks this one before it, -1 where none does.
         elsewhere: offsets of other producers' batches that have just what is left out here.
@@ -74,6 +74,7 @@ class Break:
     late: tuple[int, ...] = ()
     kept: bool = False
     more: int = 0
+    more_at: int = ABSENT
     returned: int = ABSENT
     belongs: int = ABSENT
     elsewhere: tuple[int, ...] = ()
@@ -244,6 +245,7 @@ class LinkFold:
         before = known.latest
         known.latest = broken
         if before is not None and _continues(before, broken):
+            before.more_at = before.more_at if before.more else int(broken.request.base_offset)
             before.more += 1
             known.latest = before
         else:

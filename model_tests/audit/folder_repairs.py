@@ -15,7 +15,7 @@ import numpy as np
 from model_tests.audit.controller_view import Controlled
 from model_tests.audit.coordinator_log_history import CoordinatorTransaction
 from model_tests.audit.diagnosis import Diagnosis, Judge, Repair, diagnose
-from model_tests.audit.findings import Consequence, Finding
+from model_tests.audit.findings import BrokenRule, Finding
 from model_tests.audit.partition_verdict import AuditedTransactionLog
 from model_tests.audit.replica import ReplicaSummary, coarser
 from model_tests.audit.transactions import TransactionsReport, audit_transactions
@@ -79,7 +79,7 @@ def diagnose_folders(
         lambda held: audit_transactions(held, controllers),
         lambda after: sum(map(_violations, after[1])),
         lambda after: (
-            (log, one) for log, own in enumerate(after[1]) for one in own if one.severity is Severity.VIOLATION
+            (log, one) for log, own in enumerate(after[1]) for one in own if one.severity is not Severity.UNDECIDED
         ),
         sum(log.verdict.batches for log in logs),
     )
@@ -97,7 +97,7 @@ def diagnose_folders(
 
 def explained_in(
     number: int, diagnosis: Diagnosis[Logs, Joined, SegmentDamage, FoundInLog]
-) -> tuple[tuple[SegmentDamage, Consequence], ...]:
+) -> tuple[tuple[SegmentDamage, BrokenRule], ...]:
     """What is explained in one of the logs, each with its cause: the damage that is in it, else the first."""
     path = PurePath(diagnosis.evidence[number].path)
     return tuple(

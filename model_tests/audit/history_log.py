@@ -9,7 +9,7 @@ import numpy as np
 
 import spec.readings.reading_numpy  # noqa: F401  # arrays are operands of the decisions from here on
 from model_tests.audit.findings import Finding, LogBounds
-from model_tests.audit.summary import Transactions
+from model_tests.audit.partition_context import Transactions
 from model_tests.common.codec import TypedCodec
 from model_tests.histories.journal import Acknowledged
 from model_tests.histories.severity import Severity

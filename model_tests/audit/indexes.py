@@ -40,28 +40,6 @@ class Misled:
             yield SegmentDamage(path, self.position, f"{self.message}{more}")
 
 
-def judge_indexes(
-    batches: Batches,
-    segments: tuple[SegmentRange, ...],
-    derived: DerivedFiles,
-    damage: list[SegmentDamage],
-    log_start: int = 0,
-) -> Iterator[SegmentDamage]:
-    """What is wrong with the index files of a log of which `damage` could not be read.
-
-    Args:
-        batches: of the log, as columns.
-        segments: with their index files.
-        derived: the files that are derived from batches: snapshots and indexes.
-        damage: what could not be read; more may be added.
-        log_start: first offset that may be read.
-    """
-    yield from judge_segments(batches, segments, derived, damage)
-    yield from judge_versions(derived)
-    if derived.epochs is not None:
-        yield from misled(batches, derived.epochs, log_start).damage(derived.epochs.path)
-
-
 def judge_segments(
     batches: Batches, segments: tuple[SegmentRange, ...], derived: DerivedFiles, damage: list[SegmentDamage]
 ) -> Iterator[SegmentDamage]:

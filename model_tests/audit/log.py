@@ -4,18 +4,17 @@ from dataclasses import replace
 
 import numpy as np
 
-from model_tests.audit.cluster_log import with_cluster
 from model_tests.audit.history_log import NO_CLIENT, ClientSide, received_findings, tallied
 from model_tests.audit.holes import Surroundings
 from model_tests.audit.indexes import judge_versions
+from model_tests.audit.log_evidence import with_cluster, with_transactions
 from model_tests.audit.lost_segments import lost_segments, without_lost
 from model_tests.audit.options import DAY_MS
 from model_tests.audit.partial_log import Wanted, uncondensed
 from model_tests.audit.partition import conclude
+from model_tests.audit.partition_context import transactions
 from model_tests.audit.partition_verdict import PartitionVerdict
 from model_tests.audit.reading import PartialLog, emptied, read_batches, read_part, read_whole
-from model_tests.audit.summary import transactions
-from model_tests.audit.transactions_log import with_transactions
 from model_tests.logs.controller_log import TOPIC as CONTROLLER
 from model_tests.logs.kafka_log_batches import Batches
 from model_tests.logs.kafka_log_derived import DerivedFiles, read_derived, snapshot_offsets

@@ -1,13 +1,14 @@
 """Findings in words: what the log has, what was expected, with the values."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import groupby
 
-from model_tests.audit.findings import Finding
+from model_tests.audit.findings import BrokenRule, Finding
 from model_tests.audit.fold import CLEANED, EXPIRED, Break
 from model_tests.audit.holes import Surroundings
 from model_tests.audit.resynchronization import precedes_next_sequence
+from model_tests.common.reports import counted
 from model_tests.histories.severity import Severity
 from spec import rules
 from spec.protocol import fence, seq
@@ -18,7 +19,7 @@ from spec.vocabulary import ABSENT
 
 def violation(broken: Break) -> Finding:
     """The finding for a break that nothing excuses."""
-    return _finding(broken, Severity.VIOLATION, f"{_what(broken)}{_and_more(broken)}")
+    return replace(_finding(broken, Severity.VIOLATION, _what(broken)), consequences=tuple(_caused_by(broken)))
 
 
 def unusual_first(request: AppendRequest, elsewhere: tuple[int, ...] = ()) -> Finding:
@@ -173,13 +174,20 @@ def _expected(state: ProducerEntry) -> str:
     return str(seq.next_sequence(newest.last_sequence, 1)) if newest.present else "0"
 
 
-def _and_more(broken: Break) -> str:
-    those = "batch" if broken.more == 1 else f"{broken.more} batches"
-    more = f"; and so the {those} of the producer after it" if broken.more else ""
+def _caused_by(broken: Break) -> Iterator[BrokenRule]:
+    """What would be findings by themselves, and is so only since the batch is broken."""
+    offset, producer_id, epoch = _identity(broken.request)
+    state = broken.before
     if broken.late:
-        more = f"; the batches left out come later, up to offset {max(broken.late)}: out of order{more}"
+        late = f"what the batch at offset {offset} leaves out comes here, up to offset {max(broken.late)}: out of order"
+        yield BrokenRule(broken.rule, Severity.VIOLATION, min(broken.late), producer_id, epoch, late)
+    if broken.more:
+        more = f"{counted(broken.more, 'batch', 'es')} of the producer, from here on, for the same reason"
+        yield BrokenRule(broken.rule, Severity.VIOLATION, broken.more_at, producer_id, epoch, more)
     if broken.belongs != ABSENT:
-        more += f"; it belongs before the producer's batch at offset {broken.belongs}"
-    if broken.returned == ABSENT:
-        return more
-    return f"{more}; the producer continues in epoch {broken.before.epoch} at offset {broken.returned}"
+        before = f"the batch at offset {offset} belongs before this one"
+        yield BrokenRule(rules.SEQ_SUCCESSOR, Severity.VIOLATION, broken.belongs, producer_id, epoch, before)
+    if broken.returned != ABSENT:
+        back = f"the producer continues in epoch {state.epoch}, after epoch {epoch}"
+        fields = (broken.returned, producer_id, int(state.epoch), back)
+        yield BrokenRule(rules.FENCE_EPOCH_MONOTONE, Severity.VIOLATION, *fields)

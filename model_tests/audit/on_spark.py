@@ -1,4 +1,7 @@
-"""The verdicts on logs, read by tasks of `kafka-log` and put together here."""
+"""The verdicts on logs, read by tasks of `kafka-log` and put together here.
+
+Apart from the data source, which workers import: these start no session and show no progress.
+"""
 
 import tempfile
 from collections.abc import Mapping, Sequence

@@ -13,12 +13,14 @@ from model_tests.audit.transaction_findings import (
     OFFSETS_TOPIC,
     Located,
     abort_command,
+    ended_early,
     hidden,
+    is_misplaced,
     located,
+    misplaced,
     outcome_word,
 )
 from model_tests.audit.transactions_join import LogIndex, MarkedData, ProducerTransactions
-from model_tests.audit.transactions_misplaced import ended_early, is_misplaced, misplaced
 from model_tests.audit.transactions_rows import broken, marker_of, outcome_of
 from model_tests.audit.transactions_summary import AuditedMarker, DataRun
 from model_tests.audit.without_coordinator_log import by_complete_record, judge_alone

@@ -14,13 +14,18 @@ from model_tests.audit.links import Links, latest_before, link
 from model_tests.audit.lost_segments import without_lost
 from model_tests.audit.messages import firsts_after_cleaning, undecided, unusual_first, violation
 from model_tests.audit.partial_log import NONE_DROPPED, Condensed, RereadRequest, Wanted, uncondensed
-from model_tests.audit.partition_context import PartitionContext
+from model_tests.audit.partition_context import (
+    PartitionContext,
+    Transactions,
+    first_unreplicated,
+    open_transactions,
+    transactions,
+)
 from model_tests.audit.partition_verdict import PartitionVerdict
 from model_tests.audit.pieces import ReaderTally, tally
 from model_tests.audit.readers import seen_by_readers, undecided_below
 from model_tests.audit.spans import OPEN, spans
 from model_tests.audit.state import judge_state, undecided_state
-from model_tests.audit.summary import Transactions, first_unreplicated, open_transactions, transactions
 from model_tests.audit.transactions_summary import TransactionEvidence, summarized
 from model_tests.audit.wrong_producer_id import JudgedBatches, diagnose_producer_ids
 from model_tests.histories.severity import Severity

@@ -6,9 +6,8 @@ import numpy as np
 
 from model_tests.audit.aborted_entries import flat
 from model_tests.audit.findings import Finding
-from model_tests.audit.partition_context import PartitionContext
+from model_tests.audit.partition_context import PartitionContext, Transactions
 from model_tests.audit.pieces import ReaderTally
-from model_tests.audit.summary import Transactions
 from model_tests.histories.severity import Severity
 from model_tests.logs.kafka_log_batches import Batches, Facts
 from model_tests.logs.kafka_log_derived import DerivedFiles

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from model_tests.audit.cluster import ClusterReport
-from model_tests.audit.findings import Consequence, Finding
+from model_tests.audit.findings import BrokenRule, Finding
 from model_tests.audit.given import GivenPath
 from model_tests.audit.groups import GroupsReport
 from model_tests.audit.history_judge import HistoryReport
@@ -59,7 +59,7 @@ class AuditedPartition:
     partition: int
     verdict: PartitionVerdict
     cluster: str = ""
-    explained: tuple[tuple[SegmentDamage, Consequence], ...] = ()
+    explained: tuple[tuple[SegmentDamage, BrokenRule], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ class AuditReport:
         return tuple((one, finding) for one in self.audited for finding in one.verdict.findings)
 
     @property
-    def consequences(self) -> Iterator[tuple[AuditedPartition, Consequence, str]]:
+    def consequences(self) -> Iterator[tuple[AuditedPartition, BrokenRule, str]]:
         """What findings and damage have caused, each with its partition and the id of its cause."""
         for number, (one, finding) in enumerate(self.findings, start=1):
             yield from ((one, each, f"finding-{number}") for each in finding.consequences)
@@ -110,7 +110,7 @@ class AuditReport:
         for one in self.audited:
             yield from ((one, each, f"damage-{numbers[bad]}") for bad, each in one.explained)
 
-    def caused_by(self, bad: SegmentDamage) -> tuple[Consequence, ...]:
+    def caused_by(self, bad: SegmentDamage) -> tuple[BrokenRule, ...]:
         """What would be findings, and is caused by damage."""
         return tuple(each for one in self.audited for cause, each in one.explained if cause == bad)
 
@@ -350,7 +350,7 @@ def _reported(finding: Finding) -> str:
     return f"{finding.message}{caused}{step}{remedy}"
 
 
-def _caused(consequences: Sequence[Consequence]) -> str:
+def _caused(consequences: Sequence[BrokenRule]) -> str:
     """What a finding or damage has caused, a line each; of more than a few the number."""
     lines = [
         f"\nand so {one.rule.id} at offset {one.offset}"
@@ -456,7 +456,7 @@ def finding_json(one: AuditedPartition, finding: Finding, name: str) -> dict[str
     }
 
 
-def consequence_json(one: AuditedPartition, caused: Consequence, cause: str) -> dict[str, object]:
+def consequence_json(one: AuditedPartition, caused: BrokenRule, cause: str) -> dict[str, object]:
     """What would be a finding by itself, and is caused by another one or by damage, as plain JSON values.
 
     Fields:

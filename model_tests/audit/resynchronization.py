@@ -2,6 +2,12 @@
 
 A batch may not belong there at all; or the producer begins anew with it; or it is where it should be and one of its
 fields is wrong. The batches after it decide between these.
+
+The readings of one broken batch are repairs of it, and the one that leaves the fewest findings is taken; but they are
+no `model_tests.audit.diagnosis.Repair`. That search judges all of its evidence again for each repair, and it begins
+where the findings are known. The fold does not know them yet: it needs the state behind the batch to judge the next
+one, once, in the order of the log, which may be a part of a log in a task of its own. So the choice is made where the
+batches are read, by as many of the next ones as are at hand. What it takes for a batch's consequences, the finding has.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -15,8 +15,7 @@ from model_tests.audit.folder_repairs import by_their_content, diagnose_folders,
 from model_tests.audit.given import GivenPath, given_paths
 from model_tests.audit.group_findings import with_groups
 from model_tests.audit.groups import groups_of, with_offsets
-from model_tests.audit.history_command import with_logs
-from model_tests.audit.history_join import audit_history
+from model_tests.audit.history_command import audit_history, with_logs
 from model_tests.audit.history_judge import HistoryReport
 from model_tests.audit.in_process import judged_in_process
 from model_tests.audit.options import DEFAULTS, AuditOptions

@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 import spec.readings.reading_numpy  # noqa: F401  # arrays are operands of the decisions from here on
-from model_tests.audit.summary import Transactions
+from model_tests.audit.partition_context import Transactions
 from model_tests.logs.kafka_log_batches import Batches, Facts, Integers
 from spec.protocol.lso import AbortedTransaction, indexed
 from spec.vocabulary import ABSENT, ControlType

@@ -12,10 +12,11 @@ from model_tests.audit.coordinators_compared import given_twice, judge_coordinat
 from model_tests.audit.copy_horizon import reach_of
 from model_tests.audit.ended_by import fenced_again
 from model_tests.audit.findings import Finding
+from model_tests.audit.marker_repairs import diagnose_markers
 from model_tests.audit.orphan_markers import LATER, is_later, judge_loose, judge_unknown
 from model_tests.audit.partition_verdict import AuditedTransactionLog
 from model_tests.audit.transaction_findings import Located, placed_once
-from model_tests.audit.transactions_causes import with_consequences, with_joined, with_markers
+from model_tests.audit.transactions_causes import diagnose_causes
 from model_tests.audit.transactions_clusters import all_coordinators, furthest, places_of
 from model_tests.audit.transactions_join import JoinedTransaction, LogIndex, ProducerTransactions, joined
 from model_tests.audit.transactions_judge import JudgedTransaction, TransactionStatus, judge_transactions
@@ -26,7 +27,6 @@ from model_tests.audit.transactions_overdue import (
     with_overdue,
 )
 from model_tests.audit.transactions_summary import DataRun
-from model_tests.audit.transactions_wrong_producer_id import with_misnamed
 from model_tests.logs.coordinator_log import TOPIC
 from spec import rules
 from spec.vocabulary import ABSENT
@@ -159,7 +159,7 @@ def _judge(
             missing[LATER] += 1
     own = [one for producer in producers if producer.producer_id in identities for one in producer.transactions]
     judged = [_with_absent(one, given) for one in judge_transactions(own, reported)]
-    judged, found = with_misnamed(judged, [ended for producer in producers for ended in producer.loose], found)
+    judged, found = diagnose_markers(judged, [ended for producer in producers for ended in producer.loose], found)
     judged = with_overdue(judged, coordinators)
     found += fenced_again((transaction for history in known for transaction in history.transactions), coordinators)
     found += [located for one in judged for located in one.findings]
@@ -228,16 +228,18 @@ def _all_identities(known: Sequence[CoordinatorHistory]) -> dict[str, frozenset[
 
 
 def _merged(logs: Sequence[AuditedTransactionLog], found: Iterable[Located]) -> list[tuple[Finding, ...]]:
-    """The findings of each log; what the partition alone showed of the same cause is one finding with the join's."""
-    own = [list(log.verdict.findings) for log in logs]
+    """The findings of each log, those of the join among them, with their consequences."""
+    joined: dict[int, list[Finding]] = {}
     for place, finding in found:
-        own[place.log] = with_joined(own[place.log], finding)
-    merged = [_consequences(log, with_markers(held)) for log, held in zip(logs, own, strict=True)]
+        joined.setdefault(place.log, []).append(finding)
+    merged = [_diagnosed(log, joined.get(number, [])) for number, log in enumerate(logs)]
     return [tuple(sorted(held, key=lambda one: (one.offset, one.rule.id))) for held in merged]
 
 
-def _consequences(log: AuditedTransactionLog, held: list[Finding]) -> list[Finding]:
-    return with_consequences(held, log.verdict.reported.here.runs) if log.verdict.reported is not None else held
+def _diagnosed(log: AuditedTransactionLog, joined: Sequence[Finding]) -> list[Finding]:
+    verdict = log.verdict
+    runs = verdict.reported.here.runs if verdict.reported is not None else ()
+    return diagnose_causes(verdict.findings, joined, runs, verdict.batches)
 
 
 def doubtful(report: TransactionsReport) -> list[JudgedTransaction]:

@@ -1,14 +1,27 @@
-"""One cause, one finding: what the join with the coordinator's log, or a broken batch, explains is its consequence."""
+"""Findings of one log that have one cause: what the join with the coordinator's log, or a broken batch, explains.
 
-from collections.abc import Sequence
+The join has a summary of each log, not its batches, so that no log can be judged again with one of them mended. A
+repair here takes from the findings of a log those that would not be there without another one. That one stays, as
+their cause; which of the findings it is, is all that has to be said of it (`model_tests.audit.diagnosis`).
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from functools import partial
+from typing import Final, TypeAlias
 
+from model_tests.audit.diagnosis import Judge, Repair, diagnose
 from model_tests.audit.findings import Finding
 from model_tests.audit.transactions_summary import DataRun
 from model_tests.histories.severity import Severity
 from spec import rules
 from spec.vocabulary import ABSENT, Api
+
+Held: TypeAlias = Mapping[int, Finding]
+"""The findings of a log by their numbers: those of the partition, then those of the join."""
+
+Caused: TypeAlias = tuple[int, frozenset[int]]
+"""The number of a finding, and of those that it explains."""
 
 _OF_EPOCHS: Final = (rules.FENCE_STALE_EPOCH, rules.FENCE_EPOCH_MONOTONE, rules.SEQ_EPOCH_RESET)
 """A partition's own findings after a batch with an epoch that is not its transaction's."""
@@ -19,90 +32,90 @@ _BESIDE: Final = (rules.SEQ_STATE_RECOVERABLE, rules.LSO_ABORTED_INDEX)
 _OF_SEQUENCES: Final = (rules.SEQ_SUCCESSOR, rules.SEQ_EXACTLY_ONCE)
 
 
-def with_joined(held: Sequence[Finding], finding: Finding) -> list[Finding]:
-    """The findings of a log with one of the join's; of two with the same cause the one is the other's consequence."""
-    same = next((one for one in held if _same_cause(one, finding)), None)
-    if same is None:
-        return [*held, finding]
-    own = same.producer_id == finding.producer_id and same.severity is not Severity.SUSPICIOUS
-    if own and _is_there(same, finding):
-        named, step, remedy = finding.transactional_id, finding.step, finding.remedy
-        merged = replace(same.causes([finding]), transactional_id=named, step=step, remedy=remedy)
-    else:
-        merged = finding.causes([same])
-    return [merged if one is same else one for one in held]
-
-
-def with_markers(held: Sequence[Finding]) -> list[Finding]:
-    """The findings of a log; a marker that is missing is caused by its producer's batch that has no number, its data.
-
-    A marker that is not marked as one seems to be data, and its transaction to go on to the next marker.
-    """
-    left = list(held)
-    for batch in (one for one in held if one.rule is rules.SEQ_WELL_FORMED and one.severity is Severity.VIOLATION):
-        lacking = [one for one in left if _lacks(one, batch)]
-        named = next((one.transactional_id for one in lacking if one.transactional_id), batch.transactional_id)
-        remedy = next((one.remedy for one in lacking if one.remedy), batch.remedy)
-        merged = replace(batch.causes(lacking), transactional_id=named, remedy=remedy)
-        left = [merged if one is batch else one for one in left if one not in lacking]
-    return left
-
-
-def _lacks(one: Finding, batch: Finding) -> bool:
-    """Whether a finding is of a missing marker where the batch is."""
-    return (
-        one.producer_id == batch.producer_id
-        and one.offset < batch.offset <= one.until
-        and one.severity is Severity.VIOLATION
-    )
-
-
-def with_consequences(held: Sequence[Finding], runs: Sequence[DataRun]) -> list[Finding]:
-    """The findings of a log; what files say otherwise only since a batch or a marker is broken is a consequence of it.
+def diagnose_causes(
+    own: Sequence[Finding], joined: Iterable[Finding], runs: Sequence[DataRun], batches: int
+) -> list[Finding]:
+    """The findings of a log, of which each is the cause of what it explains.
 
     Args:
-        held: the findings.
+        own: findings of the partition.
+        joined: findings of the join in it.
         runs: the transactional data of the log.
+        batches: how many batches it has.
     """
-    left = list(held)
-    for cause in (one for one in held if one.severity is Severity.VIOLATION and any(each.follows for each in held)):
-        if cause in left:
-            broken = _broken_by(cause, runs)
-            left = _together(cause, [one for one in left if one is not cause and _follows(one, cause, broken)], left)
-    for first in [one for one in left if one.follows]:
-        if first in left:
-            left = _together(first, [one for one in left if one is not first and _is_alike(one, first)], left)
-    return left
+    held: Held = dict(enumerate((*own, *joined)))
+    for kind in _KINDS:
+        held = _explained(held, kind(held, len(own), runs), len(own), batches)
+    return list(held.values())
 
 
-def _together(cause: Finding, of_it: Sequence[Finding], held: list[Finding]) -> list[Finding]:
-    """The findings, some of them as consequences of another."""
-    merged = cause.causes(of_it)
-    return [merged if one is cause else one for one in held if one not in of_it]
+def _explained(held: Held, repairs: Iterable[Caused], joined: int, batches: int) -> Held:
+    """What is left of the findings; those that nothing connects are searched apart."""
+    judge: Judge[Held, Held, Finding] = Judge(lambda left: left, len, lambda left: left.values(), batches)
+    gone: set[int] = set()
+    mended: dict[int, Finding] = {}
+    for group in _connected([one for one in repairs if one[1]]):
+        numbers = frozenset().union(*({cause, *of} for cause, of in group))
+        evidence: Held = {number: held[number] for number in sorted(numbers)}
+        likeliest = sorted(group, key=lambda one: -len(one[1]))
+        declared: Iterator[Repair[Held, Finding]] = (
+            Repair((), partial(_as_cause, *one, joined), len(evidence)) for one in likeliest
+        )
+        left = diagnose(evidence, evidence, declared, judge).evidence
+        gone |= numbers - left.keys()
+        mended.update(left)
+    return {number: mended.get(number, one) for number, one in held.items() if number not in gone}
 
 
-def _is_alike(one: Finding, first: Finding) -> bool:
-    """Whether both have the same cause, an entry of the aborted index among them: its value shows that."""
-    same = not set(first.follows).isdisjoint(one.follows)
-    return same and rules.LSO_ABORTED_INDEX in (one.rule, first.rule)
+def _connected(repairs: Sequence[Caused]) -> Iterable[list[Caused]]:
+    """The repairs in groups, of which no two have a finding in common."""
+    leader: dict[int, int] = {}
+
+    def led_by(number: int) -> int:
+        while leader.setdefault(number, number) != number:
+            number = leader[number]
+        return number
+
+    for cause, of in repairs:
+        for number in of:
+            leader[led_by(number)] = led_by(cause)
+    groups: dict[int, list[Caused]] = {}
+    for one in repairs:
+        groups.setdefault(led_by(one[0]), []).append(one)
+    return groups.values()
 
 
-def _broken_by(cause: Finding, runs: Sequence[DataRun]) -> frozenset[int]:
-    """Offsets of what is broken: of batches, and of the first one of the transaction that lacks its marker."""
-    whose = {cause.producer_id, *cause.others}
-    own = [run for run in runs if run.producer_id in whose and run.first_offset <= cause.offset]
-    latest = {run.producer_id: run.marker for run in sorted(own, key=lambda one: one.first_offset)}
-    begun = (run.first_offset for run in own if run.marker == latest[run.producer_id])
-    return frozenset((cause.offset, *cause.found_at, *begun))
+def _as_cause(cause: int, of: frozenset[int], joined: int, held: Held) -> Held:
+    """The findings, of which one has caused others; what the join says of the transaction is said of its cause."""
+    explained = [one for number, one in held.items() if number in of]
+    if cause not in held or not explained:
+        return held
+    merged = held[cause].causes(explained)
+    of_join = [one for one in explained if one.step]
+    said = [*of_join, merged] if cause < joined else [merged, *of_join]
+    merged = replace(
+        merged,
+        transactional_id=next((one.transactional_id for one in said if one.transactional_id), ""),
+        step=next((one.step for one in said if one.step), ""),
+        remedy=next((one.remedy for one in said if one.remedy), ""),
+    )
+    left = {number: one for number, one in held.items() if number not in of}
+    return {**left, cause: merged}
 
 
-def _follows(one: Finding, cause: Finding, broken: frozenset[int]) -> bool:
-    """Whether a finding is a mere consequence of what another has broken."""
-    if broken.isdisjoint(one.follows):
-        return False
-    lacks_marker = cause.until != ABSENT or cause.rule is rules.SEQ_WELL_FORMED
-    own = one.producer_id in (cause.producer_id, *cause.others) and cause.rule not in _BESIDE
-    return own or lacks_marker or not set(cause.found_at).isdisjoint(one.follows)
+# --- one batch, judged by the partition and by the join -----------------------------------------------------------
+
+
+def _of_one_batch(held: Held, joined: int, _: Sequence[DataRun]) -> Iterator[Caused]:
+    """A finding of the join, and the first one before it that has the same cause: which is the other's consequence."""
+    for number in range(joined, len(held)):
+        finding = held[number]
+        first = next((other for other in range(number) if _same_cause(held[other], finding)), None)
+        if first is None:
+            continue
+        same = held[first]
+        own = same.producer_id == finding.producer_id and same.severity is not Severity.SUSPICIOUS
+        yield (first, frozenset({number})) if own and _is_there(same, finding) else (number, frozenset({first}))
 
 
 def _same_cause(one: Finding, finding: Finding) -> bool:
@@ -137,3 +150,82 @@ def _follows_data(one: Finding, finding: Finding) -> bool:
         return stale or (one.rule in _OF_SEQUENCES and one.producer_epoch == finding.producer_epoch)
     too_low = finding.rule is rules.FENCE_STALE_EPOCH and one.producer_epoch > finding.producer_epoch
     return too_low and one.rule in _OF_SEQUENCES
+
+
+# --- a marker that is not marked as one ---------------------------------------------------------------------------
+
+
+def _unmarked(held: Held, *_: object) -> Iterator[Caused]:
+    """A batch without a number, which may be the marker that its producer's transactions lack."""
+    for cause, batch in held.items():
+        if batch.rule is rules.SEQ_WELL_FORMED and batch.severity is Severity.VIOLATION:
+            yield cause, frozenset(number for number, one in held.items() if _lacks(one, batch))
+
+
+def _lacks(one: Finding, batch: Finding) -> bool:
+    """Whether a finding is of a missing marker where the batch is."""
+    return (
+        one.producer_id == batch.producer_id
+        and one.offset < batch.offset <= one.until
+        and one.severity is Severity.VIOLATION
+    )
+
+
+# --- files beside the log -----------------------------------------------------------------------------------------
+
+
+def _beside(held: Held, _: int, runs: Sequence[DataRun]) -> Iterator[Caused]:
+    """A batch or a marker that is broken, and what files say otherwise only since it is."""
+    following = {number: one for number, one in held.items() if one.follows}
+    for cause, finding in held.items() if following else ():
+        if finding.severity is Severity.VIOLATION:
+            broken = _broken_by(finding, runs)
+            of = (number for number, one in following.items() if number != cause and _follows(one, finding, broken))
+            yield cause, frozenset(of)
+
+
+def _broken_by(cause: Finding, runs: Sequence[DataRun]) -> frozenset[int]:
+    """Offsets of what is broken: of batches, and of the first one of the transaction that lacks its marker."""
+    whose = {cause.producer_id, *cause.others}
+    own = [run for run in runs if run.producer_id in whose and run.first_offset <= cause.offset]
+    latest = {run.producer_id: run.marker for run in sorted(own, key=lambda one: one.first_offset)}
+    begun = (run.first_offset for run in own if run.marker == latest[run.producer_id])
+    return frozenset((cause.offset, *cause.found_at, *begun))
+
+
+def _follows(one: Finding, cause: Finding, broken: frozenset[int]) -> bool:
+    """Whether a finding is a mere consequence of what another has broken."""
+    if broken.isdisjoint(one.follows):
+        return False
+    lacks_marker = cause.until != ABSENT or cause.rule is rules.SEQ_WELL_FORMED
+    own = one.producer_id in (cause.producer_id, *cause.others) and cause.rule not in _BESIDE
+    return own or lacks_marker or not set(cause.found_at).isdisjoint(one.follows)
+
+
+def _alike(held: Held, *_: object) -> Iterator[Caused]:
+    """Of what files say otherwise, and no finding explains: the first, and what has the same cause.
+
+    An entry of the aborted index is among them: its value shows that.
+    """
+    following = {number: one for number, one in held.items() if one.follows}
+    for first, cause in following.items():
+        same = (
+            number
+            for number, one in following.items()
+            if number > first
+            and not set(cause.follows).isdisjoint(one.follows)
+            and rules.LSO_ABORTED_INDEX in (one.rule, cause.rule)
+        )
+        yield first, frozenset(same)
+
+
+_KINDS: Final[tuple[Callable[[Held, int, Sequence[DataRun]], Iterator[Caused]], ...]] = (
+    _of_one_batch,
+    _unmarked,
+    _beside,
+    _alike,
+)
+"""How a finding explains others; each is searched after those before it, which are closer to the log.
+
+Each takes the findings, the number of the first that the join has made, and the transactional data of the log.
+"""

@@ -9,10 +9,17 @@ import numpy as np
 
 from model_tests.audit.coordinator_log_history import CoordinatorTransaction
 from model_tests.audit.copy_horizon import UNREACHED, Reach
-from model_tests.audit.transaction_findings import BY_HAND, OFFSETS_TOPIC, Located, hidden, located, outcome_word
+from model_tests.audit.transaction_findings import (
+    BY_HAND,
+    OFFSETS_TOPIC,
+    Located,
+    copied_here,
+    hidden,
+    located,
+    outcome_word,
+)
 from model_tests.audit.transactions_gaps import without_marker
 from model_tests.audit.transactions_join import JoinedTransaction, MarkedData
-from model_tests.audit.transactions_misplaced import copied_here
 from model_tests.audit.transactions_rows import broken, broken_rows, columns_of, marker_of, outcome_of
 from model_tests.audit.transactions_summary import DataRun
 from model_tests.histories.severity import Severity

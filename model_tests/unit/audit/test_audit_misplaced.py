@@ -7,18 +7,15 @@ from pathlib import Path
 import pytest
 from crc32c import crc32c
 
-from model_tests.audit.findings import Finding
 from model_tests.audit.partition import audit_batches
 from model_tests.audit.recorded import KAFKA_3_9
 from model_tests.audit.run import run
-from model_tests.unit.audit.stories import full_text
-from model_tests.unit.audit.written import PRODUCER, data, log_of
-from model_tests.unit.audit.written_cluster import STATES, WrittenCluster
-from model_tests.unit.support.misplaced_findings import all_known, spans_of
-from model_tests.unit.support.one_cause import A, found, identified, record, two_producers
-from reference.log.batch import CONTROL, TRANSACTIONAL, RecordBatch, data_batch
-from reference.log.record import Record
-from spec.vocabulary import ProducerId, TransactionState
+from model_tests.unit.audit.written import data, log_of
+from model_tests.unit.audit.written_cluster import STATES
+from model_tests.unit.support.changed_directories import spans_of
+from model_tests.unit.support.one_cause import A, identified, record, two_producers
+from reference.log.batch import CONTROL, TRANSACTIONAL, RecordBatch
+from spec.vocabulary import ProducerId
 
 
 def test_after_a_record_under_another_key_both_histories_are_reported_as_they_were(tmp_path: Path) -> None:
@@ -32,33 +29,6 @@ def test_after_a_record_under_another_key_both_histories_are_reported_as_they_we
     report = run([cluster.write(tmp_path / "misplaced")])
 
     assert report.transactions.counts == sound.transactions.counts
-
-
-def with_state(state: TransactionState, *, at_end: bool) -> WrittenCluster:
-    """The record of a Complete transaction, or the last one, in a state that coordinators never write."""
-    cluster = two_producers(0)
-    ends = [at for at, one in enumerate(cluster.coordinator) if identified(one)[1].status == STATES.COMPLETE_COMMIT]
-    at = ends[-1 if at_end else 0]
-    name, value = identified(cluster.coordinator[at])
-    content = replace(value, status=state.value).encode()
-    time = cluster.coordinator[at].max_timestamp
-    cluster.coordinator[at] = data_batch([Record(0, 0, b"\x00\x00" + _text(name), content)], timestamp=time)
-    return cluster
-
-
-def _text(name: str) -> bytes:
-    return len(name).to_bytes(2, "big") + name.encode()
-
-
-@pytest.mark.parametrize("state", [STATES.DEAD, STATES.PREPARE_EPOCH_FENCE])
-@pytest.mark.parametrize("at_end", [True, False])
-def test_a_state_that_is_never_written_is_named(tmp_path: Path, state: TransactionState, at_end: bool) -> None:
-    """Dead and PrepareEpochFence are in a coordinator's memory alone: one finding, and what follows is judged."""
-    finding: Finding
-    (finding,) = found(with_state(state, at_end=at_end), tmp_path)
-
-    assert (finding.rule.id, finding.severity) == ("txn.legal_transition", "violation")
-    assert "in memory alone" in finding.message
 
 
 @pytest.mark.parametrize("name", ["tx", "other"])
@@ -132,22 +102,6 @@ def in_turns() -> list[RecordBatch]:
     """Two producers, whose batches have other sequences."""
     turns = ((data(2 * number, 2), data(number)._replace(producer_id=ProducerId(8))) for number in range(10))
     return [batch for pair in turns for batch in pair]
-
-
-@pytest.mark.parametrize("producer_id", [8, 10, 99])
-def test_a_batch_of_a_transaction_under_another_producer_id_is_one_finding(tmp_path: Path, producer_id: int) -> None:
-    """The join's finding, that it is on a partition that is not registered, is part of the same."""
-    cluster = all_known(0)
-    own = [
-        number for number, batch in enumerate(cluster.logs[A]) if batch.producer_id == PRODUCER and batch.record_count
-    ]
-    number = next(number for number in own if cluster.logs[A][number].base_sequence == 1)
-    cluster.logs[A][number] = cluster.logs[A][number]._replace(producer_id=ProducerId(producer_id))
-
-    (finding,) = found(cluster, tmp_path)
-
-    assert (finding.producer_id, finding.rule.id) == (producer_id, "seq.successor")
-    assert ("does not register" in full_text(finding)) == (producer_id != 8)
 
 
 def test_a_lost_batch_is_lost_though_another_producer_has_the_same_sequences() -> None:

@@ -203,7 +203,8 @@ def test_a_transaction_of_a_raised_epoch_is_one_finding(goes_on: int) -> None:
 
     (finding,) = verdict.findings
     assert (finding.rule.id, finding.offset) == ("seq.epoch_reset", 2)
-    assert "the producer continues in epoch 0 at offset 4" in finding.message
+    (back,) = finding.consequences
+    assert (back.rule.id, back.offset, back.producer_epoch) == ("fence.epoch_monotone", 4, 0)
 
 
 def test_a_zombie_behind_a_raised_epoch_is_a_finding_of_its_own() -> None:
@@ -249,7 +250,9 @@ def test_batches_that_come_late_one_after_the_other_are_one_finding(order: tuple
     (finding,) = audit_batches(log_of(*batches)).findings
 
     assert finding.offset == 1
-    assert f"come later, up to offset {len(order)}" in finding.message
+    (late,) = finding.consequences
+    assert (late.rule.id, late.offset) == ("seq.successor", 2)
+    assert f"up to offset {len(order)}" in late.message
 
 
 @pytest.mark.parametrize(("recovery_point", "severity"), [(9, "undecided"), (2, "violation")])

@@ -6,9 +6,9 @@ import pytest
 
 from model_tests.audit.log import audit_log, read_log, surroundings
 from model_tests.audit.part import shows_in_partition
+from model_tests.audit.partition_context import transactions
 from model_tests.audit.partition_verdict import PartitionVerdict
 from model_tests.audit.recorded import DEFECTS, RECORDED, defects, observed
-from model_tests.audit.summary import transactions
 from model_tests.histories.severity import Severity
 from model_tests.logs.kafka_log_folders import list_logs
 from model_tests.logs.kafka_log_read import read_checked

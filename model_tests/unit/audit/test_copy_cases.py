@@ -10,7 +10,7 @@ from model_tests.audit.orphan_markers import LATER
 from model_tests.audit.transactions_gaps import EXCUSED_BY
 from model_tests.unit.audit.stories import AuditCase, cluster_of, each_version, hold, hold_but_for_doubts
 from model_tests.unit.audit.written_cluster import WrittenCluster
-from model_tests.unit.support.misplaced_findings import spans_of
+from model_tests.unit.support.changed_directories import spans_of
 from spec.judging.judge_join import Excuse
 
 A, B = ("a", 0), ("b", 0)
@@ -232,7 +232,7 @@ MOVED: Final = (
         "add a; send a x2; send a; prepare commit; mark a; complete",
         (f"violation seq.successor a-0@3, tx, {UNREGISTERED}",),
         says=("it hangs and holds the last stable offset",),
-        explains={"sequences 4..4, expected 2": ("txn.registered_before_data",)},
+        explains={"sequences 4..4, expected 2": ("seq.successor", "txn.registered_before_data")},
         remedy=("kafka-transactions.sh",),
         change=moved("a", 3, 5),
     ),

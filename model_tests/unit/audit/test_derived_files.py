@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from model_tests.audit.findings import Finding
-from model_tests.audit.indexes import judge_indexes
+from model_tests.audit.indexes import judge_segments, misled
 from model_tests.audit.log import read_log, surroundings
 from model_tests.audit.partition import audit_batches
 from model_tests.histories.severity import Severity
@@ -67,7 +67,9 @@ def test_a_sound_log_has_nothing_to_say(log: LogFolder) -> None:
     verdict = audit_batches(batches, surroundings(log), derived=derived)
 
     assert (verdict.findings, damage, derived.damage) == ((), [], [])
-    assert list(judge_indexes(batches, log.segments, derived, [])) == []
+    assert list(judge_segments(batches, log.segments, derived, [])) == []
+    assert derived.epochs is not None
+    assert list(misled(batches, derived.epochs, 0).damage(derived.epochs.path)) == []
     assert verdict.judged[rules.SEQ_STATE_RECOVERABLE.id] == sum(len(file.rows) for file in derived.snapshots)
     assert verdict.judged[rules.LSO_ABORTED_INDEX.id] == sum(len(file.rows) for file in derived.aborted.values())
     assert verdict.judged[rules.LSO_READ_COMMITTED.id] == verdict.judged[rules.LSO_DECIDED_BELOW.id] > 0
@@ -157,7 +159,7 @@ def test_a_wrong_entry_of_a_sparse_index_is_damage(log: LogFolder, kind: str, fi
     rows[3][field] += 1000
     files[0] = replace(files[0], rows=rows)
 
-    (damage,) = judge_indexes(read_log(log)[0], log.segments, derived, [])
+    (damage,) = judge_segments(read_log(log)[0], log.segments, derived, [])
 
     assert damage.path == files[0].path
     assert damage.position // rows.itemsize in (3, 4)
@@ -169,7 +171,7 @@ def test_a_wrong_leader_epoch_is_damage(log: LogFolder) -> None:
     assert derived.epochs is not None
     derived.epochs = replace(derived.epochs, epochs=(derived.epochs.epochs[0] + 1,))
 
-    (damage,) = judge_indexes(read_log(log)[0], log.segments, derived, [])
+    (damage,) = misled(read_log(log)[0], derived.epochs, 0).damage(derived.epochs.path)
 
     assert Path(damage.path).name == "leader-epoch-checkpoint"
 

@@ -34,8 +34,8 @@ from model_tests.unit.audit.stories import AuditCase, copied, described, hold
 from model_tests.unit.audit.written import data, write_segment
 from model_tests.unit.audit.written_cluster import WrittenCluster
 from model_tests.unit.support.bad_input import blamed
+from model_tests.unit.support.changed_directories import spans_of
 from model_tests.unit.support.divided_logs import Divided
-from model_tests.unit.support.misplaced_findings import spans_of
 from reference.log.batch import CONTROL, RecordBatch
 from spec.versions import NEWEST
 from spec.vocabulary import Epoch, ProducerId

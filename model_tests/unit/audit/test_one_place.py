@@ -13,11 +13,11 @@ from model_tests.histories.severity import Severity
 from model_tests.unit.audit.places import Change, EachPlace, at_each_place
 from model_tests.unit.audit.stories import cluster_of, full_text
 from model_tests.unit.audit.written_cluster import ABORT, COMMIT, STATES, WrittenCluster
-from model_tests.unit.support.misplaced_findings import all_known
-from model_tests.unit.support.one_cause import A, B, identified, record, two_producers
+from model_tests.unit.support.one_cause import A, B, all_known, identified, record, two_producers
 from reference.broker.transaction_record import TransactionValue
-from reference.log.batch import TRANSACTIONAL, RecordBatch, marker_batch
-from spec.vocabulary import ControlType, Epoch, ProducerId, Sequence
+from reference.log.batch import TRANSACTIONAL, RecordBatch, data_batch, marker_batch
+from reference.log.record import Record
+from spec.vocabulary import ControlType, Epoch, ProducerId, Sequence, TransactionState
 
 UNKNOWN_PRODUCER: Final = 99
 OTHER_ID: Final = {"tx": "other", "other": "tx"}
@@ -43,6 +43,21 @@ def under_key(key: str) -> Change:
     def change(log: list[RecordBatch], place: int) -> bool:
         name, value = identified(log[place])
         log[place] = record(key or OTHER_ID[name], value, log[place])
+        return True
+
+    return change
+
+
+def in_memory_alone(state: TransactionState) -> Change:
+    """A record has a state that coordinators never write."""
+
+    def change(log: list[RecordBatch], place: int) -> bool:
+        name, value = identified(log[place])
+        if value.status not in (STATES.COMPLETE_COMMIT, STATES.COMPLETE_ABORT):
+            return False
+        content, key = replace(value, status=state.value).encode(), name.encode()
+        one = Record(0, 0, b"\x00\x00" + len(key).to_bytes(2, "big") + key, content)
+        log[place] = data_batch([one], timestamp=log[place].max_timestamp)
         return True
 
     return change
@@ -156,6 +171,16 @@ def rows() -> Iterator[EachPlace]:
             at_its_place=True,
             words={"the key of fresh and the producer id of": 21},
         )
+        for state in (STATES.DEAD, STATES.PREPARE_EPOCH_FENCE):
+            yield EachPlace(
+                f"a coordinator's record of a Complete transaction in state {state.name}",
+                two_producers,
+                None,
+                in_memory_alone(state),
+                version,
+                rule="txn.legal_transition",
+                words={"in memory alone": 7},
+            )
         yield EachPlace(
             "a marker that is not marked as one",
             two_producers,
@@ -183,7 +208,10 @@ def rows() -> Iterator[EachPlace]:
                 of_data(producer_of(producer)),
                 version,
                 holds=lambda _, finding: finding.severity is Severity.VIOLATION,
-                words={"first batch in the log has sequence": lacking},
+                words={
+                    "first batch in the log has sequence": lacking,
+                    "does not register": 3 * (producer not in (7, 8)),
+                },
             )
         yield EachPlace(
             "the first marker of a coordinator epoch that is too high: all later ones seem stale beside it",
@@ -216,7 +244,7 @@ def rows() -> Iterator[EachPlace]:
             )
 
 
-@pytest.mark.parametrize("row", rows(), ids=str)
+@pytest.mark.parametrize("row", tuple(rows()), ids=str)
 def test_what_is_wrong_at_one_place_is_one_finding(tmp_path: Path, row: EachPlace) -> None:
     """Whichever place it is; what follows it, and what other logs have of the transaction, is a consequence."""
     at_each_place(row, tmp_path)

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 
 from model_tests.audit.log import read_log
+from model_tests.audit.partition_context import transactions
 from model_tests.audit.recorded import KAFKA_4_0, journal, observed
-from model_tests.audit.summary import transactions
 from model_tests.histories.anomalies import AnomalyKind
 from model_tests.histories.from_journal import from_journal
 from model_tests.histories.journal import Acknowledged, ClientJournal, read_history

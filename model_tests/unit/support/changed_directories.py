@@ -1,13 +1,21 @@
 """Directories of a cluster that lack something, or have it changed."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from crc32c import crc32c
 
-from model_tests.unit.support.misplaced_findings import spans_of
 from reference.log.batch import CONTROL
 
 Change = Callable[[bytearray, int], None]
+
+
+def spans_of(content: bytearray) -> Iterator[tuple[int, int]]:
+    """Where each batch begins and ends."""
+    start = 0
+    while start < len(content):
+        end = start + 12 + int.from_bytes(content[start + 8 : start + 12], "big")
+        yield start, end
+        start = end
 
 
 def not_marked(content: bytearray, start: int) -> None:

@@ -36,6 +36,15 @@ def two_producers(version: int, cluster: WrittenCluster | None = None) -> Writte
     return cluster
 
 
+def all_known(version: int) -> WrittenCluster:
+    """Ids enough that their hashes leave no other coordinator's log, one without a transaction, and two with some."""
+    cluster = WrittenCluster(version)
+    for number in range(30):
+        cluster.init(f"id-{number}", 100 + number)
+    cluster.init("idle", 10)
+    return two_producers(version, cluster)
+
+
 def found(cluster: WrittenCluster, directory: Path) -> list[Finding]:
     """All findings."""
     return [finding for _, finding in run([cluster.write(directory)]).findings]

@@ -1,0 +1,116 @@
+"""A marker that a transaction lacks and that is elsewhere: under another producer's id, or behind later markers.
+
+What the transaction lacks, and what the marker is where it stands, are findings of their own, and a repair says that
+both are of one marker. The join has the data of a log up to each marker, not its batches, so that nothing can be joined
+again with the marker in its place: the repair takes the findings of both.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TypeAlias
+
+from model_tests.audit.coordinator_log_history import CoordinatorTransaction
+from model_tests.audit.diagnosis import Judge, Repair, diagnose
+from model_tests.audit.findings import Finding
+from model_tests.audit.transaction_findings import Located, is_misplaced, located, outcome_word
+from model_tests.audit.transactions_gaps import reported_at
+from model_tests.audit.transactions_join import Gap, JoinedTransaction, MarkedData
+from model_tests.audit.transactions_judge import JudgedTransaction
+from model_tests.audit.transactions_rows import marker_of, outcome_of
+from model_tests.audit.transactions_summary import AuditedMarker
+from model_tests.histories.severity import Severity
+from spec.judging.judge_join import FARTHEST_CLOCKS_MS, agrees
+from spec.vocabulary import Api
+
+Findings: TypeAlias = tuple[Finding, ...]
+"""Findings of one log."""
+
+MarkerRepair: TypeAlias = Repair[Findings, Finding]
+
+
+def diagnose_markers(
+    judged: Iterable[JudgedTransaction], loose: Sequence[MarkedData], found: Sequence[Located]
+) -> tuple[list[JudgedTransaction], list[Located]]:
+    """The transactions, and what was found of the markers of none that are not what one of these lacks.
+
+    Args:
+        judged: with what is missing of each transaction.
+        loose: the markers of no transaction.
+        found: what was found of them.
+    """
+    left, result = list(found), []
+    for one in judged:
+        own = list(one.findings)
+        for gap in one.one.gaps if own and left else ():
+            number = next((number for number, each in enumerate(own) if _is_of_gap(each, gap)), None)
+            if number is not None:
+                here = tuple(each for place, each in left if place is gap.place)
+                cause, explained = _diagnosed(own[number][1], one, gap, loose, here)
+                own[number] = gap.place, cause
+                left = [each for each in left if each[0] is not gap.place or each[1] not in explained]
+        result.append(replace(one, findings=tuple(own)))
+    return result, left
+
+
+def _is_of_gap(each: Located, gap: Gap) -> bool:
+    place, finding = each
+    is_there = place is gap.place and finding.offset == reported_at(gap)
+    return is_there and finding.step == Api.WRITE_TXN_MARKERS and finding.severity is Severity.VIOLATION
+
+
+def _diagnosed(
+    lacking: Finding, judged: JudgedTransaction, gap: Gap, loose: Sequence[MarkedData], here: Findings
+) -> tuple[Finding, Findings]:
+    """The finding that a marker is missing, or its cause; and what was found of markers that is explained so."""
+    ways = list(_ways(lacking, judged.one, gap, loose, here))
+    evidence = (lacking, *(one for one in here if any(one in taken for _, taken in ways)))
+    repairs: Iterator[MarkerRepair] = (
+        Repair((cause,), partial(_without, (lacking, *taken)), len(loose)) for cause, taken in ways
+    )
+    places = len(gap.place.summary.markers) + len(gap.place.summary.runs)
+    judge: Judge[Findings, Findings, Finding] = Judge(lambda held: held, len, lambda held: held, places)
+    for one in diagnose(evidence, evidence, repairs, judge).explanations:
+        (cause,) = one.causes
+        return cause.causes([each for each in one.explained if each != cause]), one.explained
+    return lacking, ()
+
+
+def _ways(
+    lacking: Finding, one: JoinedTransaction, gap: Gap, loose: Sequence[MarkedData], here: Findings
+) -> Iterator[tuple[Finding, Findings]]:
+    """The markers that may be the one that is missing, as its cause, each with what was found of it.
+
+    It is the transaction's own elsewhere, or another producer's where that should be.
+    """
+    for ended in (each for each in loose if here and each.place is gap.place):
+        marker = ended.marker
+        offsets = {marker.offset, *(run.first_offset for run in ended.runs)}
+        of = tuple(each for each in here if each.producer_id == marker.producer_id and each.offset in offsets)
+        moved = [each for each in of if each.offset == marker.offset] if is_misplaced(ended, one) else []
+        if moved:
+            yield moved[0], (moved[0],)
+        elif of and _is_named_otherwise(marker, one.known, gap):
+            yield _misnamed(lacking, marker, one.known, gap), of
+
+
+def _without(explained: Findings, held: Findings) -> Findings:
+    """The findings, if all that a repair explains is among them, without that."""
+    return tuple(one for one in held if one not in explained) if set(explained) <= set(held) else held
+
+
+def _is_named_otherwise(marker: AuditedMarker, known: CoordinatorTransaction, gap: Gap) -> bool:
+    """The marker has all but the producer id of the one that is missing, and stands where that should be."""
+    is_there = gap.after < marker.offset <= gap.before
+    return is_there and bool(agrees(outcome_of(known), marker_of(marker), FARTHEST_CLOCKS_MS))
+
+
+def _misnamed(lacking: Finding, marker: AuditedMarker, known: CoordinatorTransaction, gap: Gap) -> Finding:
+    """The marker as the cause of what its transaction lacks, and of what was found of it under the other id."""
+    message = (
+        f"the {outcome_word(marker.outcome)} marker has producer id {marker.producer_id}, for which nothing asks for "
+        f"it, and is in all else what producer id {known.producer_id} lacks here"
+    )
+    at, epoch = marker.offset, marker.producer_epoch
+    _, named = located(gap.place, lacking.rule, at, known, message, lacking.step, lacking.remedy, epoch)
+    return replace(named, producer_id=marker.producer_id)
