@@ -93,11 +93,30 @@ main((bootstrapBrokers) => {
     };
   }
 
+  // 2.12.1 repeats a fetch on the node that it first chose, however often that says that it does not lead any more; then
+  // the stream ends. The reader begins again in a group of its own, as after any error of a stream.
   async function read(topics, onRecord) {
-    const reader = consumer("readers");
-    const messages = await stream(reader, topics);
-    messages.on("data", (message) => onRecord(record(message)));
-    return { close: () => reader.close(true) };
+    let reader = null;
+    let groups = 0;
+    let closed = false;
+    async function begin() {
+      groups += 1;
+      reader = consumer(`readers-${groups}`);
+      const messages = await stream(reader, topics);
+      messages.on("data", (message) => onRecord(record(message)));
+      messages.on("error", async () => {
+        if (closed) return;
+        await reader.close(true);
+        await begin();
+      });
+    }
+    await begin();
+    return {
+      close: () => {
+        closed = true;
+        return reader.close(true);
+      },
+    };
   }
 
   return { producer, member, read };
