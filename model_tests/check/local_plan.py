@@ -336,7 +336,7 @@ def _columns_of_links(number: int, own: _ChainRows, follows: Array, steps: _Step
         fact, items = arrays[array]
         value = np.where(fact, items[at], int(absent)) if at < len(items) else np.full(len(fact), int(absent))
         values[name] = value == 1 if is_fact else value
-    values[step_formulas.LATEST] = _latest(own.mark, follows)
+    values[chains.LATEST] = _latest(own.mark, follows)
     return ArrayColumns(len(own.rows), values, texts)
 
 

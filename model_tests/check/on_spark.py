@@ -142,7 +142,7 @@ def _on_chains(steps: DataFrame) -> DataFrame:
     return rows.withColumns(
         {
             chains.PREVIOUS: F.when(F.col("sound"), F.lag(leaves).over(on_chain)),
-            step_formulas.LATEST: F.last(chains.MARK, ignorenulls=True).over(earlier),
+            chains.LATEST: F.last(chains.MARK, ignorenulls=True).over(earlier),
         }
     )
 

@@ -30,7 +30,6 @@ from spec.versions import PROFILES
 from spec.vocabulary import ABSENT
 
 EVENT: Final = "event"
-LATEST: Final = "latest"
 
 FIRST: Final = min(HISTORY_CHAINS)
 """The first number of a chain of client events; no other chain has a higher one."""
@@ -126,7 +125,7 @@ def elements() -> Iterator[tuple[str, Element]]:
 
 
 def _column(name: str) -> str:
-    return LATEST if name == LATEST else f"of_history_{name}"
+    return chains.LATEST if name == chains.LATEST else f"of_history_{name}"
 
 
 def history_results(sheet: Sheet) -> Iterator[tuple[Term, dict[str, Term]]]:

@@ -11,15 +11,10 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from model_tests.judging.chains import AnyLink, check_of, of_kind
 from model_tests.judging.columns_judged import columns_of_step
 from model_tests.judging.compiled import Compiled, Place, compiled
-from model_tests.judging.coordinator_links import COMPLETING_LINK, ID_LINK, NEW_ID_LINK, OPEN_LINK
-from model_tests.judging.follower_links import FOLLOWER_LINK
 from model_tests.judging.histories import Histories, JudgedEvent
 from model_tests.judging.history_links import HISTORY_CHAINS, NAMES, HistoryLink, check_of_history
 from model_tests.judging.judges import HISTORY_ARGUMENTS, LINK_ARGUMENTS, place_in_history, place_in_link
-from model_tests.judging.log_links import LOG_LINK
-from model_tests.judging.place_links import PLACE_LINK
-from model_tests.judging.verdicts import LINK
-from model_tests.monitor.monitor import Chains, LinkArguments
+from model_tests.monitor.chains import Chains
 from model_tests.traces.schema import Row
 from spec.algebra import Term
 from spec.readings.formulas import Sheet, columns_read
@@ -58,19 +53,7 @@ def _of_step(row: Row) -> Iterator[Fact]:
 
 
 def _of_links(chains: Chains, row: Row) -> Iterator[Fact]:
-    steps: dict[str, LinkArguments | None] = {
-        LINK: chains.of_producer(row),
-        LOG_LINK: chains.of_log(row),
-        FOLLOWER_LINK: chains.of_follower(row),
-        PLACE_LINK: chains.of_place(row),
-        ID_LINK: chains.of_id(row),
-        NEW_ID_LINK: chains.of_new_id(row),
-        OPEN_LINK: chains.of_open(row),
-        COMPLETING_LINK: chains.of_completing(row),
-    }
-    for kind, step in steps.items():
-        if step is None:
-            continue
+    for kind, step in chains.links(row):
         for link in of_kind(kind):
             reading = _reading_of_link(link)
             if reading.at_stake(*step)[0]:

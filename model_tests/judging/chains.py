@@ -6,10 +6,11 @@ node. It becomes one narrow row for each, so that one sort by trace and key, and
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import reduce
-from typing import Any, Final, TypeAlias
+from functools import cache, reduce
+from typing import Any, Final, NamedTuple, TypeAlias
 
-from model_tests.judging import coordinator_links, follower_links, links, log_links, place_links
+from model_tests.judging import coordinator_links, follower_links, join_links, links, log_links, place_links
+from model_tests.judging.compiled import Compiled, compiled
 from model_tests.judging.coordinator_links import (
     COMPLETING_LINK,
     COMPLETING_LINKS,
@@ -19,19 +20,22 @@ from model_tests.judging.coordinator_links import (
     NEW_ID_LINKS,
     OPEN_LINK,
     OPEN_LINKS,
+    SEARCH_LINK,
+    SEARCH_LINKS,
 )
 from model_tests.judging.follower_links import FOLLOWER_LINK, FOLLOWER_LINKS
+from model_tests.judging.join_links import DECIDED_LINK, DECIDED_LINKS, MARKED_LINK, MARKED_LINKS
 from model_tests.judging.links import LINKS, LinkRule, linked
 from model_tests.judging.log_links import LOG_LINK, LOG_LINKS
 from model_tests.judging.place_links import PLACE_LINK, PLACE_LINKS
 from model_tests.judging.replication_verdicts import of_replication
 from model_tests.judging.step_link import StepLink
 from model_tests.judging.verdicts import LINK, verdict_columns
-from model_tests.traces.schema import BY_NAME
+from model_tests.traces.schema import BY_NAME, Row
 from reference.recording.trace import ColumnType
 from spec.algebra import Term, all_of, any_of, choose, negate
 from spec.judging.judge import RuleCheck
-from spec.readings.formulas import Sheet
+from spec.readings.formulas import Sheet, columns_read
 from spec.readings.row_values import Element, GuardedValue, Integers, NamedValues, Value
 from spec.vocabulary import ABSENT
 
@@ -62,6 +66,8 @@ AT: Final = "at"
 """The column by which the rows of a chain are sorted; those alike, by step."""
 MARK: Final = "mark"
 """The column that a row leaves to all that follow it on its chain."""
+LATEST: Final = "latest"
+"""The column that holds the latest mark before a row."""
 
 LEFT, FOUND, PREVIOUS = "left", "found", "previous"
 """The columns that hold what a step leaves, what it finds, and what the one before it on its chain left."""
@@ -70,7 +76,9 @@ _EARLIER: Final = ("previous_", "accepted_")
 HAS_PREVIOUS: Final = "has_previous"
 """The column that is true where a step came before on the chain."""
 
-_OF_CHAIN: Final = frozenset(("faults", "previous_faults", "accepted_faults", HAS_PREVIOUS, "handed_out_before"))
+_OF_CHAIN: Final = frozenset(
+    ("faults", "previous_faults", "accepted_faults", HAS_PREVIOUS, "handed_out_before", LATEST)
+)
 """What a link reads that no single step has."""
 
 AnyLink = LinkRule | StepLink
@@ -87,6 +95,7 @@ class Chain:
         texts: columns of the key that hold text, after the trace.
         numbers: columns of the key that hold integers.
         drawn: an integer of the key that is worked out of columns, where there is one.
+        mark: whether a step leaves a mark to all that follow, and which.
         leaves: whether a step leaves anything to the next; after one that does not, the chain begins anew.
     """
 
@@ -96,6 +105,7 @@ class Chain:
     texts: tuple[str, ...]
     numbers: tuple[str, ...]
     drawn: Callable[[Scalar], Term] | None = None
+    mark: Callable[[Scalar], tuple[Term, Term]] = lambda _: (False, ABSENT)
     leaves: Callable[[Scalar], Term] = lambda _: True
 
     @property
@@ -129,7 +139,9 @@ def _is_batch_or_break(of: Scalar) -> Term:
     return all_of(links.on_key(of), any_of(batch, links.breaks_sequences(of)))
 
 
-_STATE, _BATCHES, _LOG, _ID, _IDENTITY, _FOLLOWER, _PLACE, _NEW_ID, _OPEN, _COMPLETING = range(1, 11)
+_STATE, _BATCHES, _LOG, _ID, _IDENTITY, _FOLLOWER, _PLACE, _NEW_ID, _OPEN, _COMPLETING, _DECIDED, _MARKED, _SEARCH = (
+    range(1, 14)
+)
 
 CHAINS: Final[Mapping[int, Chain]] = {
     _STATE: Chain(LINK, LINKS[1:], links.on_key, ("node", "topic"), ("partition", "producer_id")),
@@ -181,6 +193,25 @@ CHAINS: Final[Mapping[int, Chain]] = {
         (),
         leaves=coordinator_links.begins_completing,
     ),
+    _DECIDED: Chain(
+        DECIDED_LINK,
+        DECIDED_LINKS,
+        join_links.on_decided,
+        (),
+        (),
+        drawn=join_links.decided_id,
+        mark=lambda of: (join_links.decides(of), join_links.decision(of)),
+    ),
+    _MARKED: Chain(
+        MARKED_LINK,
+        MARKED_LINKS,
+        join_links.on_marked,
+        ("topic",),
+        ("partition",),
+        drawn=join_links.marked_id,
+        leaves=lambda of: negate(join_links.answers(of)),
+    ),
+    _SEARCH: Chain(SEARCH_LINK, SEARCH_LINKS, coordinator_links.looks_for_timeouts, ("node", "transactional_id"), ()),
 }
 """Every chain by its number."""
 
@@ -212,7 +243,8 @@ def _row_on(number: int, sheet: Sheet) -> tuple[Term, NamedValues]:
     drawn = () if chain.drawn is None else (chain.drawn(of),)
     key = sheet.hashed(of("trace"), number, *map(of, (*chain.texts, *chain.numbers)), *drawn)
     left = GuardedValue(chain.leaves(of), _integers(sheet, map(_bare, chain.left)))
-    return chain.members(of), row_of_chain(number, key, of("step"), left=left, found=_integers(sheet, chain.found))
+    found, mark = _integers(sheet, chain.found), GuardedValue(*chain.mark(of))
+    return chain.members(of), row_of_chain(number, key, of("step"), left=left, found=found, mark=mark)
 
 
 def row_of_chain(
@@ -257,6 +289,7 @@ def _named(sheet: Sheet, number: int) -> Scalar:
     has_previous = sheet.column(HAS_PREVIOUS)
     since = choose(has_previous, 0, ABSENT)
     of_chain = dict.fromkeys((HAS_PREVIOUS, "handed_out_before"), has_previous)
+    of_chain[LATEST] = sheet.column(LATEST)
     of_chain |= {"faults": sheet.constant(0), "previous_faults": since, "accepted_faults": since}
     read = frozenset(CHAINS[number].read)
 
@@ -288,3 +321,58 @@ def elements() -> Iterator[tuple[str, Element]]:
 def of_kind(kind: str) -> tuple[AnyLink, ...]:
     """The links whose verdicts are of this kind."""
     return reduce(lambda found, chain: (*found, *chain.links), (c for c in CHAINS.values() if c.kind == kind), ())
+
+
+# --- single steps ---------------------------------------------------------------------------------------------------
+
+
+class OnChain(NamedTuple):
+    """What a step is on a chain.
+
+    Attributes:
+        key: of the chain.
+        leaves: whether the step leaves anything to the next.
+        mark: that it leaves to all that follow, -1 for none.
+    """
+
+    key: tuple[Any, ...]
+    leaves: bool
+    mark: int
+
+
+BY_KIND: Final[Mapping[str, Chain]] = {
+    chain.kind: chain for chain in CHAINS.values() if chain.kind not in (LINK, ID_LINK)
+}
+"""The chains whose links alone are of their kind."""
+
+
+def on_chain(kind: str, row: Row) -> OnChain | None:
+    """What a step is on the chain of a kind; None where it is on none.
+
+    Args:
+        kind: of `BY_KIND`.
+        row: the step.
+    """
+    is_member, values = _membership(kind)
+    if not is_member(row)[0]:
+        return None
+    chain, (leaves, marks, mark, *drawn) = BY_KIND[kind], values(row)
+    key = (row["trace"], *(row[name] for name in (*chain.texts, *chain.numbers)), *drawn)
+    return OnChain(key, bool(leaves), mark if marks else ABSENT)
+
+
+def read_on_chain(kind: str) -> frozenset[str]:
+    """The columns on which it depends what a step is on the chain of a kind."""
+    chain, of = BY_KIND[kind], Sheet().column
+    drawn = () if chain.drawn is None else (chain.drawn(of),)
+    read = columns_read(chain.members(of), chain.leaves(of), *chain.mark(of), *drawn)
+    return read | {"trace", *chain.texts, *chain.numbers}
+
+
+@cache
+def _membership(kind: str) -> tuple[Compiled, Compiled]:
+    chain, of = BY_KIND[kind], Sheet().column
+    marks, mark = chain.mark(of)
+    values = {"leaves": chain.leaves(of), "marks": marks, "mark": mark}
+    drawn = {} if chain.drawn is None else {"drawn": chain.drawn(of)}
+    return compiled({"on": chain.members(of)}), compiled(values | drawn)

@@ -5,33 +5,10 @@ from functools import cache
 from types import MappingProxyType
 from typing import Final
 
-from model_tests.judging import (
-    coordinator_links,
-    follower_links,
-    histories,
-    inferred_faults,
-    links,
-    log_links,
-    place_links,
-)
-from model_tests.judging.chains import of_kind
-from model_tests.judging.coordinator_links import (
-    AT_NODE,
-    BY_ID,
-    COMPLETING_LINK,
-    ID_LINK,
-    NEW_ID_LINK,
-    OPEN_LINK,
-    begins_completing,
-    changes_id,
-    completes,
-    drawn_id,
-    draws_id,
-    hands_out,
-    is_change_of_id,
-)
+from model_tests.judging import coordinator_links, histories, inferred_faults, links, log_links
+from model_tests.judging.chains import BY_KIND, of_kind, on_chain, read_on_chain
+from model_tests.judging.coordinator_links import ID_LINK, hands_out
 from model_tests.judging.coordinator_verdicts import as_recorded, is_coordinators
-from model_tests.judging.follower_links import FOLLOWER_LINK
 from model_tests.judging.history_links import (
     COLUMN_OF,
     EVENT_KINDS,
@@ -39,8 +16,6 @@ from model_tests.judging.history_links import (
     begins_anew,
     check_of_history,
 )
-from model_tests.judging.log_links import LOG_LINK
-from model_tests.judging.place_links import PLACE_LINK
 from model_tests.judging.replication_verdicts import is_of_replication
 from model_tests.judging.replication_verdicts import judged as of_replication
 from model_tests.judging.step_assumptions import fault_of
@@ -80,23 +55,13 @@ def _read_alone(row: Row) -> Iterator[frozenset[str]]:
 
 def _read(row: Row) -> Iterator[frozenset[str]]:
     yield from _read_alone(row)
-    if log_links.is_on_log(row):
-        yield _of_links(LOG_LINK) | frozenset(log_links.KEY)
-        if row["producer_id"] >= 0:
-            yield _of_links(LINK) | frozenset(links.KEY)
-        if follower_links.is_on_follower(row):
-            yield _of_links(FOLLOWER_LINK) | frozenset(follower_links.KEY)
-    if place_links.is_on_place(row):
-        yield _of_links(PLACE_LINK) | frozenset(place_links.KEY)
+    if log_links.is_on_log(row) and row["producer_id"] >= 0:
+        yield _of_links(LINK) | frozenset(links.KEY)
     if coordinator_links.is_on_id(row):
         yield _of_links(ID_LINK) | frozenset((*coordinator_links.AT_NODE, *coordinator_links.IDENTITY))
-    of = Sheet().column
-    if draws_id(row.__getitem__):
-        yield _of_links(NEW_ID_LINK) | columns_read(draws_id(of), drawn_id(of)) | {"trace"}
-    if begins_completing(row.__getitem__) or completes(row.__getitem__):
-        yield _of_links(COMPLETING_LINK) | columns_read(begins_completing(of), completes(of)) | frozenset(AT_NODE)
-    if is_change_of_id(row):
-        yield _of_links(OPEN_LINK) | columns_read(changes_id(Sheet().column)) | frozenset(BY_ID)
+    for kind in BY_KIND:
+        if on_chain(kind, row) is not None:
+            yield _of_links(kind) | _read_on_chain(kind)
     event = EVENT_KINDS.get(row["api"])
     if event is not None:
         yield _of_event(event)
@@ -133,6 +98,9 @@ def _of_replication(api: str, profile: str) -> frozenset[str]:
     sheet = Sheet()
     branch, checks = of_replication(api, sheet.column, PROFILES[profile])
     return columns_read(*verdict_columns(branch, checks, sheet, "").values())
+
+
+_read_on_chain: Final = cache(read_on_chain)
 
 
 @cache

@@ -9,17 +9,18 @@ complete as of the time at which its coordinator began to complete it.
 
 from typing import Any, Final
 
-from model_tests.judging.compiled import compiled, holds
+from model_tests.judging.compiled import holds
 from model_tests.judging.step_link import Scalar, StepLink
 from model_tests.traces.schema import transaction_entry_of
 from spec import rules
 from spec.algebra import Term, all_of, any_of, choose, implies, negate
 from spec.evidence import Layer, evidences
 from spec.judging.judge import RuleCheck
-from spec.protocol.coordinator import is_at_rest, is_in, is_preparing
+from spec.judging.judge_overdue import REAPER_INTERVAL, judge_ongoing
+from spec.protocol.coordinator import BUMPING, is_at_rest, is_in, is_preparing
 from spec.protocol.ending import keeps_outcome
 from spec.protocol.records import flatten
-from spec.readings.formulas import Sheet
+from spec.versions import NEWEST
 from spec.vocabulary import ABSENT, Api, TransactionState
 
 ID_LINK: Final = "id_link"
@@ -33,7 +34,9 @@ COMPLETING_LINK: Final = "completing_link"
 
 OPEN_LINK: Final = "open_transaction_link"
 
-BY_ID: Final = ("trace", "transactional_id")
+SEARCH_LINK: Final = "search_link"
+
+TIMEOUT: Final = "TransactionTimeout"
 
 _REPEATED: Final = "handed_out_before"
 HANDING_OUT: Final = (Api.INIT_PRODUCER_ID, Api.END_TXN)
@@ -109,6 +112,24 @@ def completed_as_begun(scalar: Scalar) -> RuleCheck:
     return RuleCheck(rules.TXN_LEGAL_TRANSITION, at_stake, holds)
 
 
+@evidences(rules.TXN_TIMEOUT, Layer.TRACE)
+def nothing_overdue(scalar: Scalar) -> RuleCheck:
+    """A coordinator that has looked for timeouts leaves no transaction that is overdue by the next time.
+
+    Where the abort did not reach the log, the epoch is raised; not under version 2, and not if it is the last one.
+    """
+    before, after = transaction_entry_of("before_", scalar), transaction_entry_of("after_", scalar)
+    check = judge_ongoing(after, scalar("time_ms") + REAPER_INTERVAL)
+    raised = any_of(after.fence_failed, after.producer_epoch > before.producer_epoch)
+    would_raise = all_of(scalar("transaction_version") < BUMPING, after.producer_epoch < NEWEST.max_epoch)
+    return RuleCheck(check.rule, all_of(would_raise, negate(raised), check.at_stake), check.holds)
+
+
+def looks_for_timeouts(of: Scalar) -> Term:
+    """A coordinator looks whether a transaction has timed out."""
+    return all_of(on_id(of), of("api") == TIMEOUT)
+
+
 def on_id(scalar: Scalar) -> Any:
     """A step is a transactional id's at a node; an answer that an application got is at none."""
     return all_of(negate(scalar("transactional_id") == ""), negate(scalar("node") == ""), scalar("origin") < 0)
@@ -181,12 +202,6 @@ def hands_out(scalar: Scalar) -> Any:
     return all_of(scalar("error") == 0, scalar("reply_producer_id") >= 0, changed)
 
 
-is_completing: Final = compiled({"begins": begins_completing(Sheet().column), "completes": completes(Sheet().column)})
-"""Whether a step begins to complete a transaction, and whether it completes one; it takes a row."""
-
-is_change_of_id: Final = holds(changes_id)
-"""The same as `changes_id`, of a row."""
-
 ID_LINKS: Final = (
     StepLink("previous_id_state", rules.TXN_LEGAL_TRANSITION, same_state, "the state that the step before left"),
     StepLink("identity", rules.IDS_IDENTITY_NEVER_REPEATS, new_identity, "an identity that was never handed out"),
@@ -200,6 +215,10 @@ COMPLETING_LINKS: Final = (
     StepLink(
         "completion_time", rules.TXN_LEGAL_TRANSITION, completed_as_begun, "the time at which its completion began"
     ),
+)
+
+SEARCH_LINKS: Final = (
+    StepLink("nothing_overdue", rules.TXN_TIMEOUT, nothing_overdue, "no transaction past its timeout"),
 )
 
 OPEN_LINKS: Final = (

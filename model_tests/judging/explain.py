@@ -4,29 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, Final
 
-from model_tests.judging import follower_links, links, log_links, place_links, verdicts
-from model_tests.judging.chains import AnyLink, check_of, of_kind
+from model_tests.judging import links, log_links, verdicts
+from model_tests.judging.chains import BY_KIND, LATEST, AnyLink, check_of, of_kind, on_chain
 from model_tests.judging.check_report import StepViolation
-from model_tests.judging.coordinator_links import (
-    AT_NODE,
-    BY_ID,
-    COMPLETING_LINK,
-    ID_LINK,
-    IDENTITY,
-    NEW_ID_LINK,
-    OPEN_LINK,
-    begins_completing,
-    completes,
-    drawn_id,
-    draws_id,
-    hands_out,
-    is_change_of_id,
-    is_on_id,
-)
+from model_tests.judging.coordinator_links import AT_NODE, ID_LINK, IDENTITY, NEW_ID_LINK, hands_out, is_on_id
 from model_tests.judging.coordinator_verdicts import as_recorded
-from model_tests.judging.follower_links import FOLLOWER_LINK
-from model_tests.judging.log_links import LOG_LINK
-from model_tests.judging.place_links import PLACE_LINK
 from model_tests.traces.schema import BY_NAME, OF_ID, Row, complete, coordinator_step_of, step_of
 from spec.algebra import Term
 from spec.judging.judge import judge
@@ -72,8 +54,13 @@ def _with_earlier(row: Row, rows: Sequence[Row], kind: str) -> dict[str, Any]:
     faults = [links.is_break(other) for other in before]
     accepted = before[at_batches[-1]] if at_batches else _NOTHING
     unbroken = bool(at_batches) and not any(faults[at_batches[-1] :])
+    members = [on_chain(kind, other) for other in before] if kind in BY_KIND else []
+    marks = [member.mark for member in members if member is not None and member.mark >= 0]
+    if members and members[-1] is not None and not members[-1].leaves:
+        before = []
     return {
         **row,
+        LATEST: marks[-1] if marks else ABSENT,
         **{f"previous_{name}": value for name, value in (before[-1] if before else _NOTHING).items()},
         **{f"accepted_{name}": value for name, value in accepted.items()},
         "has_previous": bool(before),
@@ -97,38 +84,26 @@ def is_same_key(kind: str, row: Row, other: Row) -> bool:
 
 
 def _key(kind: str, row: Row) -> tuple[Any, ...]:
-    drawn = (drawn_id(row.__getitem__),) if kind == NEW_ID_LINK else ()
-    return (*(row[name] for name in KEYS[kind]), *drawn)
+    if kind in BY_KIND:
+        member = on_chain(kind, row)
+        return () if member is None else member.key
+    return tuple(row[name] for name in KEYS[kind])
 
 
 def is_on(kind: str, row: Row) -> bool:
     """Whether a step is on a key of its own values."""
-    if kind == ID_LINK:
-        return is_on_id(row)
-    if kind == NEW_ID_LINK:
-        return bool(draws_id(row.__getitem__))
-    if kind == COMPLETING_LINK:
-        return bool(begins_completing(row.__getitem__) or completes(row.__getitem__))
-    if kind == OPEN_LINK:
-        return is_change_of_id(row)
-    if kind == FOLLOWER_LINK:
-        return follower_links.is_on_follower(row)
-    if kind == PLACE_LINK:
-        return place_links.is_on_place(row)
-    return log_links.is_on_log(row)
+    if kind in BY_KIND:
+        return on_chain(kind, row) is not None
+    return is_on_id(row) if kind == ID_LINK else log_links.is_on_log(row)
 
 
 _NOTHING: Final = complete({})
 KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     verdicts.LINK: links.KEY,
-    LOG_LINK: log_links.KEY,
-    FOLLOWER_LINK: follower_links.KEY,
-    PLACE_LINK: place_links.KEY,
     ID_LINK: AT_NODE,
-    NEW_ID_LINK: ("trace",),
-    COMPLETING_LINK: AT_NODE,
-    OPEN_LINK: BY_ID,
+    **{kind: ("trace", *chain.texts, *chain.numbers) for kind, chain in BY_KIND.items()},
 }
+"""Of each kind of links, the columns in which the steps on a key are alike."""
 
 
 def explain_step(row: Mapping[str, Any], rule: Rule) -> StepViolation:

@@ -198,8 +198,8 @@ def _has_effect(of: Of) -> Term:
 _OF_CALLS: Final = frozenset((EventKind.BEGUN, EventKind.SENT, EventKind.ENDING, EventKind.ENDED))
 """What an application does in a transaction, and the answers that it gets."""
 
-PLACE, BATCH, TRANSACTION, READER, DECIDED, SENT_TO, IDENTITY, CALLS, HANDED_OVER, NUMBERED, COURSE = range(11, 22)
-ANSWER, LISTED, IDENTIFYING, GROUP_OFFSET = range(22, 26)
+PLACE, BATCH, TRANSACTION, READER, DECIDED, SENT_TO, IDENTITY, CALLS, HANDED_OVER, NUMBERED, COURSE = range(21, 32)
+ANSWER, LISTED, IDENTIFYING, GROUP_OFFSET = range(32, 36)
 
 HISTORY_CHAINS: Final[Mapping[int, HistoryChain]] = MappingProxyType(
     {

@@ -3,9 +3,9 @@
 from functools import cache
 from typing import Final
 
-from model_tests.judging.chains import check_of, of_kind
+from model_tests.judging.chains import LATEST, check_of, of_kind
 from model_tests.judging.compiled import Compiled, Place, compiled
-from model_tests.judging.coordinator_links import drawn_id, draws_id, hands_out
+from model_tests.judging.coordinator_links import hands_out
 from model_tests.judging.coordinator_verdicts import as_recorded
 from model_tests.judging.history_links import HISTORY_CHAINS, check_of_history
 from model_tests.judging.replication_verdicts import judged as of_replication
@@ -22,7 +22,9 @@ LINK_ARGUMENTS: Final = ("row", "previous", "accepted", "chain")
 HISTORY_ARGUMENTS: Final = ("reported", "previous", "mark")
 """The arguments of a judge of histories: an event, the one before it on its chain, and the latest mark."""
 
-OF_CHAIN: Final = frozenset(("faults", "previous_faults", "accepted_faults", "has_previous", "handed_out_before"))
+OF_CHAIN: Final = frozenset(
+    ("faults", "previous_faults", "accepted_faults", "has_previous", "handed_out_before", LATEST)
+)
 """The columns of a link that no single row has."""
 
 _EARLIER: Final = ("previous", "accepted")
@@ -76,7 +78,7 @@ def history_judge(number: int) -> Compiled:
 
 def place_in_history(column: str) -> Place:
     """Where a judge of histories finds the value of a field."""
-    if column == "latest":
+    if column == LATEST:
         return "mark", column
     return ("previous", column.removeprefix("previous_")) if column.startswith("previous_") else ("reported", column)
 
@@ -85,13 +87,6 @@ def place_in_history(column: str) -> Place:
 def identity_judge() -> Compiled:
     """Whether a step hands out an identity; it takes a row."""
     return compiled({"hands_out": hands_out(Sheet().column)})
-
-
-@cache
-def new_id_judge() -> Compiled:
-    """Whether a step draws a producer id, and which; it takes a row."""
-    sheet = Sheet()
-    return compiled({"draws": draws_id(sheet.column), "drawn": drawn_id(sheet.column)})
 
 
 @cache

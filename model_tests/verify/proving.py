@@ -30,6 +30,7 @@ from spec.systems.decision_lemmas import (
 from spec.systems.election_lemmas import election_facts
 from spec.systems.group_lemmas import group_facts
 from spec.systems.language import System
+from spec.systems.overdue_lemmas import overdue_facts
 from spec.systems.produce_lemmas import produce_facts
 from spec.systems.replica_lemmas import replica_facts
 from spec.systems.retention_lemmas import keeping_facts
@@ -59,7 +60,7 @@ def facts() -> Iterator[tuple[Fact, Numbers]]:
     """Every fact, and the numbers over which it is proved."""
     renaming = renaming_facts()
     appends = (*stale_epoch_facts(), replay_fact(), wrapping_fact(), offsets_fact(), *append_facts(), stable_fact())
-    of_coordinators = (*transition_facts(), *step_facts(), *step_answer_facts())
+    of_coordinators = (*transition_facts(), *step_facts(), *step_answer_facts(), *overdue_facts())
     of_requests = (*produce_facts(), *answer_facts(), *keeping_facts(), *group_facts())
     of_replicas = (*election_facts(), *replica_facts())
     over_integers = (*appends, *renaming, *of_coordinators, *of_requests, *of_replicas)

@@ -79,6 +79,13 @@ def reading(version: int = CLAIMED) -> "System":
     return _of_version_2(system(), version)
 
 
+def joining(version: int = CLAIMED) -> "System":
+    """The join of logs, held against the transactions; before version 2 nothing is claimed."""
+    from spec.systems.transactions.joining import joining as system
+
+    return _of_version_2(system(), version)
+
+
 def durable(_: int = CLAIMED) -> "System":
     """What is committed of one partition."""
     from spec.systems.partition.durable import durable as system
@@ -114,6 +121,7 @@ SYSTEMS: Final[Mapping[str, Callable[[int], "System"]]] = MappingProxyType(
         "completion": completion,
         "frame": frame,
         "reading": reading,
+        "joining": joining,
         "group": group,
         "replication": replicas,
         "kept": kept,
@@ -135,6 +143,7 @@ FAMILIES: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
         "completion": frozenset({"txn"}),
         "frame": frozenset({"txn"}),
         "reading": frozenset({"seq", "lso"}),
+        "joining": frozenset({"txn", "fence", "offsets"}),
         "group": frozenset({"offsets"}),
         "replication": frozenset({"repl"}),
         "kept": frozenset({"repl"}),

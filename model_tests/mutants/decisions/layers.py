@@ -11,6 +11,7 @@ from model_tests.machines.rule_counts import Ledger
 from model_tests.machines.side_by_side import DecisionComparison
 from model_tests.mutants.decisions.audited import audited
 from model_tests.mutants.decisions.call_sites import JudgedCall
+from model_tests.mutants.decisions.joined_traces import joined_traces
 from model_tests.mutants.decisions.places import (
     falsified,
     known_bugs,
@@ -49,7 +50,8 @@ FALSIFIED: Final = range(60)
 
 def traces() -> Iterator[JudgedCall]:
     """Steps of the reference's traces, whatever they are about."""
-    return chain(traced(SEEDS), replicated(REPLICAS), staked(STAKED), falsified(FALSIFIED))
+    steps = chain(traced(SEEDS), replicated(REPLICAS), staked(STAKED), falsified(FALSIFIED))
+    return chain(steps, joined_traces(SEEDS))
 
 
 def small_inputs() -> Iterator[JudgedCall]:

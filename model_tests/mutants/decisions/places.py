@@ -48,6 +48,7 @@ from spec.systems.idempotence.system import idempotence
 from spec.systems.ids.system import ids
 from spec.systems.language import System
 from spec.systems.partition.system import partition
+from spec.systems.transactions.joining import joining
 from spec.systems.transactions.proof import proved as transactions_proved
 from spec.versions import PROFILES
 
@@ -304,7 +305,7 @@ class _First:
             self.failed = (report.nodeid.rpartition("/")[2],)
 
 
-SYSTEMS: Final = (idempotence, partition, ids, transactions_proved)
+SYSTEMS: Final = (idempotence, partition, ids, transactions_proved, joining)
 """What is proved by induction."""
 
 ANSWERS: Final = ProofCache()

@@ -50,7 +50,7 @@ def ours(modules: frozenset[str], package: str) -> set[str]:
 @pytest.mark.parametrize(
     ("rule", "named"),
     [
-        (rules.TXN_ATOMIC, {"transactions", "completion", "frame"}),
+        (rules.TXN_ATOMIC, {"transactions", "completion", "frame", "joining"}),
         (rules.REPL_HW_BOUNDS, {"replication", "kept", "durable"}),
     ],
 )
@@ -63,6 +63,7 @@ def test_a_rule_is_shown_with_the_systems_of_its_family(rule: rules.Rule, named:
     chapters = {
         "completion": "transactions",
         "frame": "transactions",
+        "joining": "transactions",
         "kept": "replication",
         "durable": "partition",
         "new_ids": "ids",
