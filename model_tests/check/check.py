@@ -29,8 +29,7 @@ from model_tests.judging.step_table import DUPLICATE, LATE, UNFIT, StepTable, ro
 from model_tests.judging.trace_slice import to_explain, to_judge_again
 from model_tests.judging.unjudged_steps import counted_in, is_of_history
 from model_tests.monitor.replay_command import with_commands
-from model_tests.traces.files_at import Quarantined
-from model_tests.traces.schema import HISTORY_APIS, Row
+from model_tests.traces.schema import HISTORY_APIS, Quarantined, Row
 from spec.protocol.append import names
 from spec.protocol.coordinator_steps import DECISIONS
 from spec.rules import RULES, Rule

@@ -11,8 +11,7 @@ from model_tests.histories.log_order import log_order
 from model_tests.histories.report import judge
 from model_tests.histories.severity import Severity
 from model_tests.judging.check_report import RuleCount, StepViolation
-from model_tests.traces.files_at import Quarantined
-from model_tests.traces.schema import HISTORY_APIS, OUTCOMES, Row
+from model_tests.traces.schema import HISTORY_APIS, OUTCOMES, Quarantined, Row
 from spec.rules import RULES, Rule
 
 LISTED: Final = 100

@@ -12,7 +12,8 @@ from model_tests.check.local_plan import counted
 from model_tests.judging.check_report import Counted, JudgeSample
 from model_tests.judging.local_files import read_here
 from model_tests.judging.step_table import StepTable
-from model_tests.traces.files_at import PARQUET, Quarantined, is_elsewhere, trace_files
+from model_tests.traces.files_at import PARQUET, is_elsewhere, trace_files
+from model_tests.traces.schema import Quarantined
 
 LOCAL: Final = "local[*]"
 """Spark of this machine, with all its cores."""

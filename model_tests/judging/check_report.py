@@ -10,7 +10,7 @@ from rich.table import Table
 from model_tests.common.reports import HOLDS, NOTHING_JUDGED, VIOLATED
 from model_tests.judging import unjudged_steps
 from model_tests.judging.branch_coverage import Coverage, reported
-from model_tests.traces.files_at import Quarantined
+from model_tests.traces.schema import Quarantined
 
 SHOWN: Final = 5
 """Violations that are printed; the JSON has all that were kept."""

@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 from model_tests.common.reports import BadInput
 from model_tests.judging.local_steps import LocalSteps
 from model_tests.judging.step_table import CORRUPT, FILE, PathContents
-from model_tests.traces.files_at import PARQUET, Quarantined, damaged_among, trace_files
-from model_tests.traces.schema import BY_NAME
+from model_tests.traces.files_at import PARQUET, damaged_among, trace_files
+from model_tests.traces.schema import BY_NAME, Quarantined
 from model_tests.traces.schema_types import arrow_schema
 from reference.recording.trace import ColumnType
 

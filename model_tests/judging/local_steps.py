@@ -21,8 +21,7 @@ from model_tests.judging.step_fitness import (
     is_fit,
 )
 from model_tests.judging.step_table import CORRUPT, CUT, DUPLICATE, FILE, LATE, NO_OBJECT, filled
-from model_tests.traces.files_at import Quarantined
-from model_tests.traces.schema import BY_NAME
+from model_tests.traces.schema import BY_NAME, Quarantined
 from reference.recording.trace import ColumnType
 from spec.algebra import Term
 from spec.readings.formulas import Sheet

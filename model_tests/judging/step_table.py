@@ -11,8 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from model_tests.judging.step_fitness import MAY_BE_UNSAID
-from model_tests.traces.files_at import Quarantined
-from model_tests.traces.schema import BY_NAME, Row
+from model_tests.traces.schema import BY_NAME, Quarantined, Row
 from spec.algebra import Term
 
 REASON: Final = "reason"

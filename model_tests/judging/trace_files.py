@@ -26,8 +26,8 @@ from model_tests.judging.step_fitness import (
     is_coordinators,
 )
 from model_tests.judging.step_table import CORRUPT, CUT, DUPLICATE, FILE, LATE, NO_OBJECT, REASON, PathContents, filled
-from model_tests.traces.files_at import NDJSON, PARQUET, Quarantined, damaged_among, is_elsewhere, trace_files
-from model_tests.traces.schema import BY_NAME
+from model_tests.traces.files_at import NDJSON, PARQUET, damaged_among, is_elsewhere, trace_files
+from model_tests.traces.schema import BY_NAME, Quarantined
 from reference.recording.trace import COLUMNS, ColumnType
 from spec.algebra import Term
 from spec.versions import PROFILES

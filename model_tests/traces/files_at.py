@@ -1,12 +1,8 @@
-"""The trace files at a path of this machine, and which of them cannot be read.
-
-Traces that cannot be judged, and why.
-"""
+"""The trace files at a path of this machine, and which of them cannot be read."""
 
 import gzip
 import zlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -14,18 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from model_tests.common.reports import BadInput
-from model_tests.traces.schema import BY_NAME
+from model_tests.traces.schema import BY_NAME, Quarantined
 from reference.recording.trace import ColumnType
-
-
-@dataclass(frozen=True, slots=True)
-class Quarantined:
-    """Input set aside: a file, or steps of which the first is named."""
-
-    reason: str
-    count: int
-    where: str
-
 
 _LINES: Final = (".ndjson", ".jsonl", ".json")
 NDJSON: Final = (*_LINES, *(f"{ending}.gz" for ending in _LINES))

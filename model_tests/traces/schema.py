@@ -1,12 +1,13 @@
 """The trace schema as Arrow, Spark and NDJSON know it; the columns themselves are `reference.recording.trace`'s.
 
-The rows of a client history in the trace schema: one for each event, whatever form it was read from.
+The rows of a client history in it: one for each event, whatever form it was read from. What cannot be judged is set
+aside (`Quarantined`).
 """
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import StrEnum, unique
 from gzip import GzipFile
 from io import TextIOWrapper
@@ -206,3 +207,12 @@ HISTORY_APIS: Final = frozenset(map(str, HistoryEvent))
 
 OUTCOMES: Final = frozenset(map(str, (HistoryEvent.OK, HistoryEvent.INFO, HistoryEvent.FAIL)))
 """Those with which an operation ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quarantined:
+    """Input set aside because it cannot be judged: a file, or steps of which the first is named."""
+
+    reason: str
+    count: int
+    where: str
