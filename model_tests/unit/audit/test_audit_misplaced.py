@@ -1,21 +1,98 @@
-"""Records and batches under the identity of another: one finding, where they are."""
+"""Records, batches and markers away from their place, or under the identity of another: one finding, where they are."""
 
 import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from crc32c import crc32c
 
+from model_tests.audit.findings import Finding
 from model_tests.audit.partition import audit_batches
 from model_tests.audit.recorded import KAFKA_3_9
 from model_tests.audit.run import run
-from model_tests.unit.audit.written import data, log_of
+from model_tests.unit.audit.written import data, log_of, marker
 from model_tests.unit.audit.written_cluster import STATES
-from model_tests.unit.support.changed_directories import spans_of
+from model_tests.unit.support.changed_directories import changed, not_marked
 from model_tests.unit.support.one_cause import A, identified, record, two_producers
-from reference.log.batch import CONTROL, TRANSACTIONAL, RecordBatch
-from spec.vocabulary import ProducerId
+from reference.log.batch import TRANSACTIONAL, RecordBatch
+from spec.vocabulary import ProducerId, Sequence
+
+NEXT_EPOCH = 4
+
+
+def stream(count: int = 14) -> list[RecordBatch]:
+    """One producer's batches of two records; the epoch rises once."""
+    before = [data(2 * number, 2) for number in range(NEXT_EPOCH)]
+    return before + [data(2 * number, 2, epoch=1) for number in range(count - NEXT_EPOCH)]
+
+
+def reported(batches: list[RecordBatch]) -> list[Finding]:
+    """What the partition alone shows."""
+    return list(audit_batches(log_of(*batches)).findings)
+
+
+@pytest.mark.parametrize("by", [2, 3, 5, 7])
+@pytest.mark.parametrize("number", range(10))
+def test_a_batch_that_comes_late_is_one_finding(number: int, by: int) -> None:
+    """Where it is missing, or where it stands; beyond the end of its epoch, too."""
+    batches = stream()
+    late = batches.pop(number)
+    batches.insert(number + by, late)
+
+    (finding,) = reported(batches)
+
+    last_of_its_epoch = number == NEXT_EPOCH - 1 and finding.rule.id == "fence.stale_epoch"
+    lacking = {one.offset for one in finding.consequences}
+    assert last_of_its_epoch or lacking == ({0} if number == 0 else set(finding.found_at))
+
+
+@pytest.mark.parametrize("by", [2, 3, 5])
+@pytest.mark.parametrize("number", range(1, 8))
+def test_a_batch_that_comes_early_is_one_finding(number: int, by: int) -> None:
+    """Reported at it, or at those of the epoch before that come after it; the batch after it lacks it."""
+    batches = stream()
+    early = batches.pop(number + by)
+    batches.insert(number, early)
+
+    (finding,) = reported(batches)
+
+    assert finding.offset in (2 * number, 2 * number + 2)
+
+
+@pytest.mark.parametrize("transactional", [False, True])
+def test_a_malformed_batch_in_its_place_is_not_said_to_belong_elsewhere(transactional: bool) -> None:
+    """The batch after it, in the next transaction, lacks it; its count alone is wrong."""
+    batches = [data(2 * number, 2, transactional=transactional) for number in range(4)]
+    batches[2] = batches[2]._replace(record_count=3)
+
+    (finding,) = reported([each for one in batches for each in ((one, marker()) if transactional else (one,))])
+
+    assert "has 3 records at 2 offsets" in finding.message
+    assert finding.consequences == ()
+
+
+@pytest.mark.parametrize("number", range(1, 8))
+@pytest.mark.parametrize("after", [2, 3, 4])
+def test_two_wrong_sequences_are_two_findings(number: int, after: int) -> None:
+    """The one too high, the other too low: what is between them and behind them is right."""
+    batches = [data(2 * number, 2) for number in range(14)]
+    for place, by in ((number, 1), (number + after, -1)):
+        batches[place] = batches[place]._replace(base_sequence=Sequence(batches[place].base_sequence + by))
+
+    findings = reported(batches)
+
+    assert [finding.offset for finding in findings] == [2 * number, 2 * (number + after)]
+
+
+def test_where_what_is_missing_comes_goes_with_the_finding() -> None:
+    """And which batches of others have just that."""
+    moved, named = stream(), stream()
+    moved.insert(4, moved.pop(1))
+    named[NEXT_EPOCH] = named[NEXT_EPOCH]._replace(producer_id=ProducerId(9))
+    of_moved, of_named = (audit_batches(log_of(*batches)) for batches in (moved, named))
+
+    assert of_moved.findings[0].found_at == (8,)
+    assert of_named.findings[0].found_at == (2 * NEXT_EPOCH,)
 
 
 def test_after_a_record_under_another_key_both_histories_are_reported_as_they_were(tmp_path: Path) -> None:
@@ -64,15 +141,7 @@ def test_an_entry_of_the_aborted_index_for_such_a_marker_is_part_of_it(recording
     """Without a coordinator's log the index alone shows that the marker is missing."""
     shutil.copytree(recordings / KAFKA_3_9 / "payments-0", tmp_path / "payments-0")
     segment = min((tmp_path / "payments-0").glob("*.log"))
-    content, changed = bytearray(segment.read_bytes()), 0
-    for start, end in spans_of(content):
-        if content[start + 22] & CONTROL and changed < 9:
-            changed += 1
-            last = start, end
-    start, end = last
-    content[start + 22] &= ~CONTROL
-    content[start + 17 : start + 21] = crc32c(bytes(content[start + 21 : end])).to_bytes(4, "big")
-    segment.write_bytes(content)
+    segment.write_bytes(changed(segment.read_bytes(), 8, not_marked, control=True))
 
     ((_, finding),) = run([tmp_path]).findings
 

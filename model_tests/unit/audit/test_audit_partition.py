@@ -255,6 +255,17 @@ def test_batches_that_come_late_one_after_the_other_are_one_finding(order: tuple
     assert f"up to offset {len(order)}" in late.message
 
 
+def test_batches_that_are_broken_for_the_same_reason_are_consequences_of_the_first() -> None:
+    """Three that come again are one finding, at the first."""
+    numbers = 0, 1, 2, 0, 1, 2, 3
+
+    (finding,) = audit_batches(log_of(*map(data, numbers))).findings
+
+    (more,) = finding.consequences
+    assert (finding.offset, more.rule.id, more.offset) == (3, "seq.exactly_once", 4)
+    assert more.message.startswith("2 batches")
+
+
 @pytest.mark.parametrize(("recovery_point", "severity"), [(9, "undecided"), (2, "violation")])
 def test_a_log_start_above_the_end_is_a_doubt_where_the_tail_is_missing(recovery_point: int, severity: str) -> None:
     """Records below 8 were deleted, and the tail after it was lost: a broker begins anew at the log start."""
