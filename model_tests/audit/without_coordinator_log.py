@@ -27,10 +27,10 @@ def judge_alone(producer: ProducerTransactions, markers: Sequence[MarkedData]) -
     """What markers without a coordinator's record say by themselves."""
     yield from _torn_by_epoch(producer, markers)
     for ended in markers:
-        yield from _mixed_epochs(ended)
+        yield from _mixed_epochs(producer, ended)
 
 
-def _mixed_epochs(ended: MarkedData) -> Iterator[Located]:
+def _mixed_epochs(producer: ProducerTransactions, ended: MarkedData) -> Iterator[Located]:
     """Data of two epochs before one marker: either it joined unregistered, or a marker is missing in between."""
     first, last = ended.runs[:1], ended.runs[-1:]
     if not first:
@@ -38,7 +38,33 @@ def _mixed_epochs(ended: MarkedData) -> Iterator[Located]:
     hides = hidden(ended.place, first[0].first_offset, ended.marker.offset)
     epochs = first[0].producer_epoch, last[0].producer_epoch, ended.marker.producer_epoch
     for check in broken(judge_mixed_epochs(*epochs, hides)):
-        yield ended.place, _mixed(check.rule, ended, first[0], last[0])
+        if check.rule is rules.TXN_MARKER_ONCE and (own := _without_partition(producer, ended, first[0])) is not None:
+            yield ended.place, _unregistered(ended, first[0], own)
+        else:
+            yield ended.place, _mixed(check.rule, ended, first[0], last[0])
+
+
+def _without_partition(
+    producer: ProducerTransactions, ended: MarkedData, run: DataRun
+) -> CoordinatorTransaction | None:
+    """The transaction of the data's epoch where it is known and has not the partition, so that it owes no marker there.
+
+    Version 2 raises the epoch for each transaction, so that this is the only one.
+    """
+    known = (one.known for one in producer.transactions)
+    own = next((one for one in known if one.producer_epoch == run.producer_epoch and one.decided and one.listed), None)
+    registered = own is None or (ended.place.topic, ended.place.partition) in own.partitions
+    return None if own is None or registered or own.client_version < BUMPING else own
+
+
+def _unregistered(ended: MarkedData, run: DataRun, own: CoordinatorTransaction) -> Finding:
+    message = (
+        f"data of epoch {run.producer_epoch} before the marker of epoch {ended.marker.producer_epoch} at offset "
+        f"{ended.marker.offset}: its transaction (offset {own.prepared_offset} of the coordinator's log) does not have "
+        "this partition"
+    )
+    fields = (run.first_offset, run.producer_id, run.producer_epoch, message)
+    return Finding(rules.TXN_REGISTERED_BEFORE_DATA, Severity.VIOLATION, *fields, own.transactional_id)
 
 
 def _mixed(rule: Rule, ended: MarkedData, first: DataRun, last: DataRun) -> Finding:

@@ -7,13 +7,13 @@ ends no line; of `kcl`, commands/consume/transaction_state.go and consumer_offse
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
 from model_tests.logs.dump_grammar import DumpEntry, DumpLine
-from model_tests.logs.dump_text import DumpedBatch, DumpedRecord
-from model_tests.logs.dump_values import Decoded, DumpedOffset, DumpedState, read_value
+from model_tests.logs.dump_text import DumpedBatch, DumpedRecord, unknown_header
+from model_tests.logs.dump_values import Decoded, read_value
 from reference.broker.group_record import OffsetKey
 from reference.broker.transaction_log import PARTITIONS, partition_for
 from spec.vocabulary import ABSENT
@@ -31,16 +31,17 @@ _TIME: Final = re.compile(r"(?:LastUpdateTimestamp(?:Ms)?|commitTimestamp|Commit
 _OBJECT: Final = re.compile(r'\{\s*"key":')
 _KCL_PLACE: Final = re.compile(r"(?P<topic>__\w+) partition (?P<partition>\d+) offset (?P<offset>\d{1,18}) at ")
 _KCL_STATE: Final = re.compile(r"^TxnMetadataKey\(\d+\) (.*)$", re.MULTILINE)
+_KCL_KEY: Final = ("Group", "Topic", "Partition")
 _KCL_FIELD: Final = re.compile(r"^\s+(\w+)[ \t]+(.*?)\s*$", re.MULTILINE)
-_KCL_TOPIC: Final = re.compile(r"([^\s=]+)=>\[([\d ]*)\]")
 
 
 def partition_of(value: Decoded | None, partitions: int = PARTITIONS) -> str:
     """The partition in which a state or offset is kept; empty where that is not known."""
-    if isinstance(value, DumpedState):
-        return f"{STATES_TOPIC}-{partition_for(value.name, partitions)}"
-    if isinstance(value, DumpedOffset) and isinstance(value.key, OffsetKey):
-        return f"{OFFSETS_TOPIC}-{partition_for(value.key.group, partitions)}"
+    match value:
+        case Decoded(key=str() as name):
+            return f"{STATES_TOPIC}-{partition_for(name, partitions)}"
+        case Decoded(key=OffsetKey() as key):
+            return f"{OFFSETS_TOPIC}-{partition_for(key.group, partitions)}"
     return ""
 
 
@@ -63,12 +64,12 @@ class ConsumedRecords:
     def _add(self, partition: str, line: int, record: DumpedRecord) -> None:
         if partition:
             own = self.batches.setdefault(partition, [])
-            if own and own[-1].records == [replace(record, offset=own[-1].base_offset)]:
+            if own and own[-1].records == [replace(record, offset=own[-1].header.base_offset)]:
                 return  # the line is there twice
             offset = record.offset if record.offset >= 0 else len(own) + 1
             found = _TIME.search(record.payload)
-            time = int(found[1]) if found else ABSENT
-            own.append(DumpedBatch(line, offset, offset, timestamp=time, records=[replace(record, offset=offset)]))
+            header = unknown_header(offset, offset, 1, int(found[1]) if found else ABSENT)
+            own.append(DumpedBatch(line, header, records=[replace(record, offset=offset)]))
 
 
 def _printed(entry: DumpEntry) -> Iterator[tuple[str, str]]:
@@ -94,21 +95,8 @@ def _objects(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _of_kcl(text: str, offset: int) -> DumpedRecord:
-    """The record in a paragraph of `kcl`."""
-    named = _KCL_STATE.search(text)
-    fields: dict[str, str] = dict(reversed(_KCL_FIELD.findall(text)))
-    if named is not None:
-        return DumpedRecord(offset, f"transactionalId={named[1]}", _kcl_state(fields) if "State" in fields else "")
-    payload = f"offset={fields['Offset']},commitTimestamp={fields.get('CommitTimestamp')}" if "Offset" in fields else ""
-    return DumpedRecord(offset, f"[{fields.get('Group')},{fields.get('Topic')},{fields.get('Partition')}]", payload)
-
-
-def _kcl_state(fields: Mapping[str, str]) -> str:
-    """A state in the words of Kafka's own decoder."""
-    listed = _KCL_TOPIC.findall(fields.get("Topics", ""))
-    partitions = ",".join(f"{topic}-{number}" for topic, numbers in listed for number in numbers.split())
-    return (
-        f"producerId:{fields.get('ProducerID')},producerEpoch:{fields.get('ProducerEpoch')},state={fields['State']},"
-        f"partitions=[{partitions}],txnStartTimestamp={fields.get('StartTimestamp')},"
-        f"txnLastUpdateTimestamp={fields.get('LastUpdateTimestamp')},txnTimeoutMs={fields.get('TimeoutMillis')}"
-    )
+    """The record in a paragraph of `kcl`, in the words of Kafka's own decoder."""
+    named, fields = _KCL_STATE.search(text), _KCL_FIELD.findall(text)
+    payload = ",".join(f"{name}={value}" for name, value in fields if name not in _KCL_KEY)
+    group = ",".join(dict(reversed(fields)).get(name, "") for name in _KCL_KEY)
+    return DumpedRecord(offset, f"transactionalId={named[1]}" if named else f"[{group}]", payload)

@@ -15,9 +15,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum, unique
-from itertools import islice
+from itertools import islice, pairwise
 from os.path import commonprefix
 from typing import Final, NamedTuple
 
@@ -75,6 +75,9 @@ _LEARNT: Final = 200
 _FARTHEST: Final = 512
 """Characters of a line in which its head is."""
 
+_LONGEST: Final = 1 << 16
+"""Characters of a line in a paragraph that are kept."""
+
 _MOST_LINES: Final = 10_000
 """Lines of one value that are kept; of what is longer, nothing but the beginning is ever read."""
 
@@ -103,6 +106,9 @@ _ENDING: Final = (DumpLine.BATCH.name, DumpLine.STATE.name, DumpLine.OFFSET.name
 _ENDED: Final = re.compile(r"isvalid:\s+(?:true|false)\b")
 """With what the line of a batch ends in all releases."""
 
+_INSIDE: Final = re.compile(r"\b(?:isvalid|headerKeys|payload|coordinatorEpoch):")
+"""Fields at the end of lines, which are before a head only where lines are joined."""
+
 _INDENT: Final = re.compile(r"\s{2,}(?:[|>] )?|\s*[^\w\s!-~]\s*")
 """What an editor puts before a line that continues another: more than the space at which it was cut."""
 
@@ -115,7 +121,7 @@ _TURNED: Final = 1_000_000
 """Lines that are put in the opposite order at most."""
 
 _HELD: Final = 64
-"""Rows of another stream that may come within a line."""
+"""Rows of another stream that may come within a line, and lines behind a head that show how it continues."""
 
 _TOKENS: Final = (r"std(?:out|err) [PF]\b", r"\d+", r"[0-9a-f]{12,}", r"\s+", r"[:-]")
 """What differs from row to row in what stands before lines: whether a row ends its line, numbers, ids, space."""
@@ -176,6 +182,7 @@ class Layout:
         quoted: each line is a string of JSON.
         ended: such a string ends with a line end, unless the next one continues it.
         joined: lines of the tool stand together in one of the text.
+        filled: they are joined, and broken between words again.
         falling: the newest line comes first.
         known: it has lines of tools at all.
     """
@@ -187,11 +194,15 @@ class Layout:
     quoted: bool
     ended: bool
     joined: bool
+    filled: bool
     falling: bool
     known: bool
 
     def rows(self, lines: Iterable[str]) -> Iterator[Row]:
         """The lines of the tool in those of a text; a row of another stream than one that goes on comes behind it."""
+        if self.filled:
+            yield from _unfilled(lines)
+            return
         held: list[tuple[int, str]] = []
         opened: str | None = None
         for each in enumerate(lines, 1):
@@ -233,6 +244,18 @@ class Layout:
             return [Row(number, rest[head.start() :], head, partial, cut)]
         found = self.continued.match(line, 0, _FARTHEST)
         return [Row(number, line[found.end() :] if found else line, None, partial, cut)]
+
+
+def _unfilled(lines: Iterable[str]) -> Iterator[Row]:
+    """The lines of the tool in a paragraph, each with the number of the one in which it ends."""
+    text, number = "", 0
+    for number, line in enumerate(lines, 1):
+        text = f"{text} {line.strip()}"
+        begins = [found.start() for found in _INNER.finditer(text, 2)] if _has_inner(text) else []
+        for start, end in pairwise([0, *begins]):
+            yield Row(number, part := text[start:end].strip(), _HEAD.match(part))
+        text = text[begins[-1] :] if begins else text[:_LONGEST]
+    yield Row(number, text.strip(), _HEAD.match(text.strip()))
 
 
 def _stream(line: str) -> str:
@@ -281,111 +304,82 @@ def _string(line: str, at: int) -> tuple[str, int]:
     return str(text), int(end)
 
 
-@dataclass(slots=True)
-class _Sample:
-    """The first lines of a text that have heads, and those that follow them.
+class _Sampled(NamedTuple):
+    """A line of a sample, with the one before it, its head, and what headings are in it: two at most."""
 
-    Attributes:
-        prefixes: what stands before heads, as patterns.
-        before: what stands before heads.
-        suffixes: what stands behind the lines of batches.
-        widths: how long lines are that continue in the next one, but for those cut behind a space.
-        continuing: the lines that continue lines of each length.
-        joined: how many lines have several heads.
-        ended: how many strings of JSON end with a line end (True), or do not.
-        moved: how often an offset or time of a file is higher (True) or lower than the one before it.
-    """
+    last: str
+    line: str
+    head: re.Match[str] | None
+    inner: tuple[re.Match[str], ...]
 
-    prefixes: Counter[str] = field(default_factory=Counter)
-    before: Counter[str] = field(default_factory=Counter)
-    suffixes: Counter[str] = field(default_factory=Counter)
-    widths: Counter[int] = field(default_factory=Counter)
-    continuing: dict[int, list[str]] = field(default_factory=dict)
-    kinds: set[str] = field(default_factory=set)
-    joined: int = 0
-    ended: Counter[bool] = field(default_factory=Counter)
-    moved: Counter[bool] = field(default_factory=Counter)
-    newest: dict[str, int] = field(default_factory=dict)
+    @property
+    def continues(self) -> bool:
+        """Whether it continues the one before, which was not cut behind a space."""
+        return self.head is None and not self.inner and bool(self.line.strip()) and not self.last.endswith(" ")
 
-    def take(self, lines: Iterable[str]) -> None:
-        """Read lines until enough is known."""
-        last = ""
-        for line in lines:
-            found = _searched(line)
-            inner = list(islice(_INNER.finditer(line), 2)) if _has_inner(line) else []
-            if found is not None:
-                self._head(line, found)
-            self.kinds.update(str(each.lastgroup) for each in inner)
-            continues = found is None and not inner and bool(line.strip()) and not last.endswith(" ")
-            self.widths[len(last)] += continues
-            if continues:
-                self.continuing.setdefault(len(last), []).append(line)
-            self.joined += len(inner) > 1
-            last = line
-            self._string(line)
-            if found is not None or inner:
-                self._order(line)
-            if self.prefixes.total() >= _LEARNT and self.kinds - _ANYBODY:
-                return
+    @property
+    def before(self) -> str:
+        """What stands before its head."""
+        return "" if self.head is None else self.line[: self.head.start()]
 
-    def _head(self, line: str, found: re.Match[str]) -> None:
-        kind, before = str(found.lastgroup), line[: found.start()]
-        self.kinds.add(kind)
-        self.prefixes[_shape(before)] += 1
-        self.before[before] += 1
-        if kind in _ENDING:
-            self.suffixes[_behind(line, found.start())] += 1
 
-    def _string(self, line: str) -> None:
-        before = next(reversed(self.before), "")
-        if before.endswith('"') and line.startswith(before):
-            with suppress(ValueError):
-                self.ended[_string(line, len(before))[0].endswith("\n")] += 1
+def _sample(lines: Iterable[str]) -> Iterator[_Sampled]:
+    """The first lines that have heads, and some behind each, until enough is known."""
+    kinds: set[str] = set()
+    last, heads, behind = "", 0, _HELD
+    for line in lines:
+        inner = tuple(islice(_INNER.finditer(line), 2)) if _has_inner(line) else ()
+        sampled = _Sampled(last, line, _searched(line), inner)
+        last, behind = line, 0 if sampled.head or inner else behind + 1
+        heads += sampled.head is not None
+        kinds.update(str(each.lastgroup) for each in (sampled.head, *inner) if each)
+        if behind < _HELD:
+            yield sampled
+        if heads >= _LEARNT and kinds - _ANYBODY:
+            return
 
-    def _order(self, line: str) -> None:
-        for found in islice(_ORDER.finditer(line), _LEARNT):
-            what, now = str(found.lastgroup), int(found[2] or found[4] or -1)
-            before = self.newest.get(what, now)
-            if min(now, before) >= 0 and now != before:
-                self.moved[now > before] += 1
-            self.newest[what] = now
 
-    def layout(self) -> Layout:
-        """The layout that all this shows."""
-        often = [shape for shape, count in self.prefixes.most_common(5) if 10 * count >= self.prefixes.total()]
-        patterns = sorted((each for each in often if each != r"\s*"), key=len, reverse=True)
-        quoted = bool(often) and all(shape.endswith(re.escape('"')) for shape in often)
-        width = max(self.widths, default=0)
-        width = width if 2 * self.widths[width] > self.widths.total() else 0
-        rows = (each for each in self.continuing.get(width, ()) if len(each) == width)
-        self.suffixes.update(map(_behind, rows))
-        suffix = min(
-            (each for each in self.suffixes if 10 * self.suffixes[each] >= self.suffixes.total()), key=len, default=""
-        )
-        behind = sum(count for each, count in self.suffixes.items() if each.endswith(suffix))
-        return Layout(
-            re.compile("|".join([*patterns, r"\s*"])),
-            re.compile(self._continued(patterns, width)),
-            suffix if 10 * behind >= 9 * self.suffixes.total() else "",
-            width,
-            quoted,
-            10 * self.ended[True] >= self.ended.total() > 0,
-            2 * self.joined > self.prefixes.total(),
-            self.moved[False] > max(1, 4 * self.moved[True]),
-            bool(self.kinds - _ANYBODY),
-        )
+def layout_of(lines: Iterable[str]) -> Layout:
+    """The layout that the first heads show; no line after them is read."""
+    sample = list(_sample(lines))
+    headed = [each for each in sample if each.head]
+    shapes = Counter(_shape(each.before) for each in headed)
+    often = [shape for shape, count in shapes.most_common(5) if 10 * count >= len(headed)]
+    patterns = sorted((each for each in often if each != r"\s*"), key=len, reverse=True)
+    prefix = re.compile("|".join([*patterns, r"\s*"]))
+    kinds = {str(each.lastgroup) for one in sample for each in (one.head, *one.inner) if each}
+    quoted = bool(often) and all(shape.endswith(re.escape('"')) for shape in often)
+    width, continuing = _cut_at(sample)
+    ended = list(_line_ends(sample, prefix)) if quoted else []
+    return Layout(
+        prefix,
+        re.compile(_continued(patterns, headed, continuing)),
+        _suffix([each for each in headed if each.head and each.head.lastgroup in _ENDING], continuing, width),
+        width,
+        quoted,
+        10 * ended.count(True) >= len(ended) > 0,
+        2 * sum(len(each.inner) > 1 for each in sample) > len(headed),
+        3 * sum(_INSIDE.search(each.before) is not None for each in headed) > len(headed) > 1,
+        _falls(sample),
+        bool(kinds - _ANYBODY),
+    )
 
-    def _continued(self, patterns: Sequence[str], width: int) -> str:
-        """What stands before lines that continue others: what stands before heads, or what those that were cut have."""
-        exact = "|".join(re.sub(r"(\\s)[*+]$", r"\1", each) for each in patterns)
-        lines = self.continuing.get(width, []) if width else []
-        if not lines or 10 * sum(re.match(exact, each) is not None for each in lines) >= 9 * len(lines) > 0 < len(
-            exact
-        ):
-            return exact
-        own = next((each for each, _ in self.before.most_common(1) if all(one.startswith(each) for one in lines)), "")
-        indent = _INDENT.match(commonprefix(lines))  # noqa: RUF071  # of texts
-        return re.escape(own or (indent[0] if indent else ""))
+
+def _cut_at(sample: Sequence[_Sampled]) -> tuple[int, list[str]]:
+    """The length after which lines were cut, 0 where they were not; and the lines that continue those."""
+    continuing = [each for each in sample if each.continues]
+    width = max((len(each.last) for each in sample), default=0)
+    behind = [each.line for each in continuing if len(each.last) == width]
+    return (width, behind) if 2 * len(behind) > len(continuing) else (0, [])
+
+
+def _suffix(ending: Sequence[_Sampled], continuing: Sequence[str], width: int) -> str:
+    """What is behind lines of which it is known how they end, and behind those that were cut."""
+    found = Counter(_behind(each.line, len(each.before)) for each in ending)
+    found.update(_behind(line) for line in continuing if len(line) == width)
+    suffix = min((each for each, count in found.items() if 10 * count >= found.total()), key=len, default="")
+    behind = sum(count for each, count in found.items() if each.endswith(suffix))
+    return suffix if 10 * behind >= 9 * found.total() else ""
 
 
 def _behind(line: str, at: int = 0) -> str:
@@ -395,11 +389,37 @@ def _behind(line: str, at: int = 0) -> str:
     return line[found.end() :].rstrip() if found else behind[0] if behind else ""
 
 
-def layout_of(lines: Iterable[str]) -> Layout:
-    """The layout that the first heads show; no line after them is read."""
-    sample = _Sample()
-    sample.take(lines)
-    return sample.layout()
+def _continued(patterns: Sequence[str], headed: Sequence[_Sampled], lines: Sequence[str]) -> str:
+    """What stands before lines that continue others: what stands before heads, or what those that were cut have."""
+    exact = "|".join(re.sub(r"(\\s)[*+]$", r"\1", each) for each in patterns)
+    if not lines or 10 * sum(re.match(exact, each) is not None for each in lines) >= 9 * len(lines) > 0 < len(exact):
+        return exact
+    before = Counter(each.before for each in headed).most_common(1)
+    own = next((each for each, _ in before if all(one.startswith(each) for one in lines)), "")
+    indent = _INDENT.match(commonprefix(lines))  # noqa: RUF071  # of texts
+    return re.escape(own or (indent[0] if indent else ""))
+
+
+def _line_ends(sample: Sequence[_Sampled], prefix: re.Pattern[str]) -> Iterator[bool]:
+    """Whether strings of JSON end with a line end."""
+    for each in sample:
+        found = prefix.match(each.line)
+        if found is not None and found[0].endswith('"'):
+            with suppress(ValueError):
+                yield _string(each.line, found.end())[0].endswith("\n")
+
+
+def _falls(sample: Iterable[_Sampled]) -> bool:
+    """Whether offsets and times of files are lower than those before them, seldom higher."""
+    moved: Counter[bool] = Counter()
+    newest: dict[str, int] = {}
+    for each in sample:
+        for found in islice(_ORDER.finditer(each.line), _LEARNT) if each.head or each.inner else ():
+            what, now = str(found.lastgroup), int(found[2] or found[4] or -1)
+            before = newest.get(what, now)
+            moved[now > before] += min(now, before) >= 0 and now != before
+            newest[what] = now
+    return moved[False] > max(1, 4 * moved[True])
 
 
 def _searched(line: str) -> re.Match[str] | None:

@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import Final
 
 from model_tests.logs.console_text import OFFSETS_TOPIC, STATES_TOPIC, ConsumedRecords, partition_of
 from model_tests.logs.dump_grammar import DumpEntry, DumpLine
-from model_tests.logs.dump_text import Dumped, DumpedBatch, DumpedFile, DumpedRecord, read_dump
+from model_tests.logs.dump_text import DumpedBatch, DumpedFile, DumpedRecord, read_dump, unknown_header
 from model_tests.logs.dump_values import UNDECODED, Decoded, decoded, read_value
 from model_tests.logs.other_texts import TABLE, rows_of
 from model_tests.logs.unread import (
@@ -29,19 +29,9 @@ from model_tests.logs.unread import (
     UnreadPart,
     formatted,
 )
-from reference.log.batch import CHECKED_FROM, HEADER_SIZE, PREFIX_SIZE, RecordBatch, decode_header
+from reference.log.batch import CHECKED_FROM, HEADER_SIZE, PREFIX_SIZE, decode_header
 from reference.log.record import EndTransactionMarker, Record, encode_records, marker_record
-from spec.vocabulary import (
-    ABSENT,
-    ControlType,
-    CoordinatorEpoch,
-    Epoch,
-    LeaderEpoch,
-    Offset,
-    ProducerId,
-    Sequence,
-    Timestamp,
-)
+from spec.vocabulary import ABSENT, ControlType, CoordinatorEpoch, LeaderEpoch, Timestamp
 
 _FILE: Final = re.compile(
     r"(?:(?P<partition>[\w.-]+?-\d+)(?:\.[0-9a-f]+-\w+)?[/\\])?(?<!\d)(?P<base>\d{20})\.log(?![\w.])", re.ASCII
@@ -52,6 +42,9 @@ _CONTROLLERS_TOPIC: Final = "__cluster_metadata"
 
 _DECODERS: Final = {STATES_TOPIC: UNDECODED_STATES, OFFSETS_TOPIC: UNDECODED_OFFSETS}
 """What is not known where nothing decoded a record: a batch's header is judged all the same."""
+
+_TOGETHER: Final = 1000
+"""Batches that are written together; of internal topics all, since a record is understood with those after it."""
 
 
 @dataclass(slots=True)
@@ -95,23 +88,22 @@ class Section:
     """What is known of the section of one file while it is read.
 
     Attributes:
-        partition: the file's; empty where none of it is kept.
-        waiting: batches and unread parts: a record of an internal topic is understood with those after it.
-        bare: records were printed without their metadata.
+        partition: the file's; empty where none of it is kept, None where that is not known yet.
+        waiting: batches and unread parts that are not written.
+        metadata: of its records metadata were printed (True), or were not.
     """
 
-    partition: str = ""
-    named: bool = False
+    partition: str | None = None
     certain: bool = False
     base: int = ABSENT
     waiting: list[DumpedBatch | UnreadPart] = field(default_factory=list)
-    bare: bool = False
-    full: bool = False
+    metadata: set[bool] = field(default_factory=set)
+    segment: SegmentOfText | None = None
 
     @property
     def topic(self) -> str:
         """The file's topic."""
-        return self.partition.rpartition("-")[0]
+        return (self.partition or "").rpartition("-")[0]
 
 
 class TextReader:
@@ -139,21 +131,21 @@ class TextReader:
         self.passed_over: list[str] = []
         self.kinds: set[DumpLine] = set()
         self._section = Section()
-        self._out: BinaryIO | None = None
 
     def read(self, lines: Iterable[DumpEntry]) -> None:
         """Everything in a text; where it breaks off, what was read until then."""
         consumed = ConsumedRecords()
         try:
             for dumped in read_dump(self._of_logs(lines, consumed)):
-                self._take(dumped)
+                self._begin(dumped) if isinstance(dumped, DumpedFile) else self._keep(dumped)
         finally:
-            self._close()
+            self._write(last=True)
             for partition, batches in consumed.batches.items():
                 why = formatted(partition, states=partition.startswith(STATES_TOPIC))
-                begins = UnreadPart(batches[0].line, why, first=0, last=max(batches[0].base_offset - 1, 0))
-                self._section = Section(partition, named=True, base=0, waiting=[begins, *batches])
-                self._close()
+                before = max(batches[0].header.base_offset - 1, 0)
+                begins = UnreadPart(batches[0].line, why, first=0, last=before)
+                self._section = Section(partition, base=0, waiting=[begins, *batches])
+                self._write(last=True)
 
     def _of_logs(self, lines: Iterable[DumpEntry], consumed: ConsumedRecords) -> Iterator[DumpEntry]:
         """The lines of dumps; what others say is noted."""
@@ -164,138 +156,97 @@ class TextReader:
             if not consumed.take(entry):
                 yield entry
 
-    def _take(self, dumped: Dumped) -> None:
-        if isinstance(dumped, DumpedFile):
-            self._close()
-            self._begin(dumped)
-        elif self._section.named or self._named_by(dumped):
-            self._keep(dumped)
-
     def _begin(self, file: DumpedFile) -> None:
-        found = _FILE.search(file.name)
-        last, self._section = self._section, Section(named=True)
+        self._write(last=True)
+        found, last = _FILE.search(file.name), self._section
         if not file.name:
-            self._section = Section(last.partition, named=last.named and bool(last.partition))
+            self._section = Section(last.partition or None)
         elif found is None or (found["partition"] or "").startswith(_CONTROLLERS_TOPIC):
+            self._section = Section("")
             self.passed_over.append(f"{file.name}, printed from line {file.line} on")
-        elif found["partition"] is None:
-            self._section = Section(base=int(found["base"]))
         else:
-            self._section = Section(found["partition"], named=True, certain=True, base=int(found["base"]))
-            self.empty.append(UnreadPart(file.line, NO_BATCH, f"of {found['partition']}"))
-
-    def _named_by(self, dumped: DumpedBatch | UnreadPart) -> bool:
-        """Name a section whose file is not named, or not with its folder; whether that is possible."""
-        section = self._section
-        if self._named is not None:
-            section.partition = self._named["partition"]
-        elif isinstance(dumped, DumpedBatch) and dumped.records:
-            section.partition = partition_of(read_value(dumped.records[0]))
-        elif isinstance(dumped, UnreadPart) and not dumped.why.damage:
-            section.waiting.append(dumped)  # the batch after it may show
-            return False
-        section.named = True
-        if not section.partition:
-            self.unread.append(UnreadPart(dumped.line, NOT_NAMED))
-        return bool(section.partition)
+            self._section = Section(found["partition"], found["partition"] is not None, int(found["base"]))
+            if self._section.certain:
+                self.empty.append(UnreadPart(file.line, NO_BATCH, f"of {found['partition']}"))
 
     def _keep(self, dumped: DumpedBatch | UnreadPart) -> None:
-        section = self._section
+        section, records = self._section, dumped.records if isinstance(dumped, DumpedBatch) else []
+        if section.partition is None:
+            if self._named is None and isinstance(dumped, UnreadPart) and not dumped.why.damage:
+                section.waiting.append(dumped)  # the batch after it may show
+                return
+            own = partition_of(read_value(records[0])) if records else ""
+            section.partition = self._named["partition"] if self._named else own
+            if not section.partition:
+                self.unread.append(UnreadPart(dumped.line, NOT_NAMED))
         if section.partition:
-            if isinstance(dumped, DumpedBatch) and dumped.records:
-                section.full |= dumped.records[0].offset >= 0
-                section.bare |= dumped.records[0].offset < 0
+            section.metadata.update(each.offset >= 0 for each in records[:1])
             section.waiting.append(dumped)
-            if not section.topic.startswith("__") and len(section.waiting) >= 1000:
+            if not section.topic.startswith("__") and len(section.waiting) >= _TOGETHER:
                 self._write()
 
-    def _close(self) -> None:
-        """The section is complete."""
-        self._write(last=True)
-        if self._out is not None:
-            self._out.close()
-        self._out = None
-        self._section.waiting.clear()
-
     def _write(self, *, last: bool = False) -> None:
+        """Write what waits; the last of its section may be cut off."""
         section = self._section
         if not section.partition or not section.waiting:
             return
-        if self._out is None:
-            self._open()
+        segment = section.segment = section.segment or self._opened(section.partition)
         values = decoded(record for batch in section.waiting for record in _placed(batch))
-        for number, part in enumerate(section.waiting, 1):
-            unread = self._unread(part, ends=last and number == len(section.waiting))
-            if unread is not None:
-                self.unread.append(unread)
-            if isinstance(part, UnreadPart) or (unread is not None and unread.why not in _DECODERS.values()):
-                self._write_hole(part, unread)
-            else:
-                self._append(part, _batch(part, self._body(part, values)))
+        with segment.path.open("ab") as out:
+            for number, part in enumerate(section.waiting, 1):
+                unread = self._unread(part, ends=last and number == len(section.waiting))
+                self.unread += [unread] if unread else []
+                if isinstance(part, DumpedBatch) and (unread is None or unread.why in _DECODERS.values()):
+                    out.write(_encoded(part, self._body(part, values)))
+                    segment.forms.add((bool(part.crc), part.size >= 0))
+                elif unread is not None and max(unread.first, unread.last) >= 0:
+                    segment.holes.add(out.tell())
+                    if not unread.why.damage:
+                        segment.unknown = max(segment.unknown, _begin_of(unread), unread.last)
+                    out.write(_hole(unread))
         section.waiting.clear()
+
+    def _opened(self, partition: str) -> SegmentOfText:
+        first, base, folder = self._section.waiting[0], self._section.base, self._into / partition
+        if base < 0:
+            base = max(first.header.base_offset if isinstance(first, DumpedBatch) else _begin_of(first), 0)
+        folder.mkdir(exist_ok=True, parents=True)
+        path = folder / f"{base:020d}.{len(self.segments)}"
+        self.segments.append(SegmentOfText(path, partition, base, first.line, self._section.certain))
+        return self.segments[-1]
 
     def _unread(self, part: DumpedBatch | UnreadPart, *, ends: bool) -> UnreadPart | None:
         """What of a part is not known."""
         if isinstance(part, UnreadPart):
             return part
-        first, last = part.base_offset, part.last_offset
+        header, metadata = part.header, self._section.metadata
+        why, which = None, f"at offset {header.base_offset}"
+        undecoded = None if header.is_control else _DECODERS.get(self._section.topic)
         if not part.valid:
-            which = f"at offset {first}, position {part.position}, CRC {part.crc}"
-            return UnreadPart(part.line, INVALID, which, first, last)
-        if part.control and part.count != 0 and part.marker not in ControlType.__members__:
-            bare = self._section.bare and not self._section.full
-            why = ENDS if ends and not bare and self._section.full else NO_METADATA if bare else NO_OUTCOME
-            return UnreadPart(part.line, why, f"at offset {first}", first, last)
-        undecoded = None if part.control else _DECODERS.get(self._section.topic)
-        if undecoded and any(read_value(each) is None for each in _placed(part) or [DumpedRecord(first)]):
-            return UnreadPart(part.line, undecoded, f"from offset {first}", first, last)
-        return None
-
-    def _open(self) -> None:
-        section = self._section
-        first = section.waiting[0]
-        base = section.base
-        if base < 0:
-            begins = first.base_offset if isinstance(first, DumpedBatch) else _begin_of(first)
-            base = max(begins, 0)
-        folder = self._into / section.partition
-        folder.mkdir(exist_ok=True, parents=True)
-        path = folder / f"{base:020d}.{len(self.segments)}"
-        self.segments.append(SegmentOfText(path, section.partition, base, first.line, section.certain))
-        self._out = path.open("wb")
-
-    def _write_hole(self, part: DumpedBatch | UnreadPart, unread: UnreadPart | None) -> None:
-        if self._out is None or unread is None or max(unread.first, unread.last) < 0:
-            return
-        first, made = _begin_of(unread), self.segments[-1]
-        made.holes.add(self._out.tell())
-        made.unknown = max(made.unknown, first, unread.last) if not unread.why.damage else made.unknown
-        hole = DumpedBatch(
-            part.line, first, first + min(max(unread.last - first, 0), 2**31 - 1), 0, leader_epoch=ABSENT, timestamp=0
-        )
-        encoded, at = _batch(hole, []).encode(), CHECKED_FROM - 1
-        self._out.write(encoded[:at] + bytes([encoded[at] ^ 1]) + encoded[CHECKED_FROM:])
-
-    def _append(self, dumped: DumpedBatch, batch: RecordBatch) -> None:
-        if self._out is not None:
-            self._out.write(batch.encode())
-            self.segments[-1].forms.add((bool(dumped.crc), dumped.size >= 0))
+            why, which = INVALID, f"{which}, position {part.position}, CRC {part.crc}"
+        elif header.is_control and header.record_count and part.marker not in ControlType.__members__:
+            why = NO_METADATA if metadata == {False} else ENDS if ends and True in metadata else NO_OUTCOME
+        elif undecoded and any(read_value(each) is None for each in _placed(part) or [DumpedRecord(ABSENT)]):
+            why, which = undecoded, f"from offset {header.base_offset}"
+        return why and UnreadPart(part.line, why, which, header.base_offset, header.last_offset)
 
     def _body(self, dumped: DumpedBatch, values: Mapping[int, Decoded]) -> list[Record] | None:
-        """The records of a batch; none where an audit does not read them."""
-        if dumped.control and not dumped.count:
+        """The records of a batch; None where an audit does not read them."""
+        header = dumped.header
+        if header.is_control and not header.record_count:
             return []
-        if dumped.control:
+        if header.is_control:
             marker = EndTransactionMarker(ControlType[dumped.marker], CoordinatorEpoch(dumped.coordinator_epoch))
             return [marker_record(marker)]
         if not self._section.topic.startswith("__"):
             return None
-        records = []
-        for each in _placed(dumped):
-            delta, value = each.offset - dumped.base_offset, values.get(each.offset)
-            records.append(Record(delta, 0, UNDECODED, None) if value is None else value.encoded(delta))
-        lacks = len(records) < (1 if dumped.count == ABSENT else dumped.count)
-        return [*records, Record(dumped.last_offset - dumped.base_offset, 0, UNDECODED, None)] if lacks else records
+        placed = [each.offset for each in _placed(dumped)]
+        lacks = len(placed) < (1 if header.record_count == ABSENT else header.record_count)
+        return [
+            values[offset].encoded(delta) if offset in values else Record(delta, 0, UNDECODED, None)
+            for offset in [*placed, *[header.last_offset] * lacks]
+            for delta in [offset - header.base_offset]
+        ]
 
 
 def _placed(batch: DumpedBatch | UnreadPart) -> list[DumpedRecord]:
@@ -303,35 +254,28 @@ def _placed(batch: DumpedBatch | UnreadPart) -> list[DumpedRecord]:
     if isinstance(batch, UnreadPart) or not batch.valid:
         return []
     return [
-        replace(each, offset=min(batch.base_offset + n, batch.last_offset)) if each.offset < 0 else each
+        replace(each, offset=min(batch.header.base_offset + n, batch.header.last_offset)) if each.offset < 0 else each
         for n, each in enumerate(batch.records)
     ]
+
+
+def _encoded(dumped: DumpedBatch, records: list[Record] | None) -> bytes:
+    """A batch with its records, or without any, as if it had them."""
+    header = dumped.header
+    if records is None:
+        count = header.last_offset_delta + 1 if header.record_count == ABSENT else header.record_count
+        return header._replace(record_count=count).encode()
+    body, begins = encode_records(records), header.max_timestamp
+    return header._replace(base_timestamp=begins, record_count=len(records), body=body).encode()
 
 
 def _begin_of(unread: UnreadPart) -> int:
     return min(max(unread.first if unread.first >= 0 else unread.last, 0), _LAST)
 
 
-def _printed(dumped: DumpedBatch) -> Timestamp:
-    """CRC and size of a batch as one number: by what was printed of their bytes replicas are compared."""
-    checksum = int(dumped.crc) if dumped.crc.isdecimal() else 0
-    return Timestamp((max(dumped.size, 0) << 32) + (checksum & 0xFFFFFFFF))
-
-
-def _batch(dumped: DumpedBatch, records: list[Record] | None) -> RecordBatch:
-    """The batch; one without its records has what was printed of them in the place of its base timestamp."""
-    delta = dumped.last_offset - dumped.base_offset
-    count = delta + 1 if dumped.count == ABSENT else dumped.count
-    return RecordBatch(
-        Offset(dumped.base_offset),
-        LeaderEpoch(dumped.leader_epoch),
-        dumped.attributes,
-        delta,
-        _printed(dumped) if records is None else Timestamp(dumped.timestamp),
-        Timestamp(dumped.timestamp),
-        ProducerId(dumped.producer_id),
-        Epoch(dumped.producer_epoch),
-        Sequence(dumped.base_sequence),
-        count if records is None else len(records),
-        encode_records(records or ()),
-    )
+def _hole(unread: UnreadPart) -> bytes:
+    """Bytes that are no batch: their checksum is wrong."""
+    first, at = _begin_of(unread), CHECKED_FROM - 1
+    header = unknown_header(first, first + min(max(unread.last - first, 0), 2**31 - 1), 0, 0)
+    encoded = header._replace(leader_epoch=LeaderEpoch(ABSENT)).encode()
+    return encoded[:at] + bytes([encoded[at] ^ 1]) + encoded[CHECKED_FROM:]

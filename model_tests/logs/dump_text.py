@@ -14,31 +14,58 @@ Source: kafka.tools.DumpLogSegments, org.apache.kafka.tools.DumpLogSegments.
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from model_tests.logs.dump_grammar import DumpEntry, DumpLine
 from model_tests.logs.unread import ELIDED, ENDS, LEFT_OUT, UnreadPart, Why
-from reference.log.batch import APPEND_TIME, CONTROL, DELETE_HORIZON, TRANSACTIONAL
-from spec.vocabulary import ABSENT
+from reference.log.batch import APPEND_TIME, CONTROL, DELETE_HORIZON, TRANSACTIONAL, RecordBatch
+from spec.vocabulary import ABSENT, Epoch, LeaderEpoch, Offset, ProducerId, Sequence, Timestamp
 
-_FIELD: Final = re.compile(r"\b(\w{1,30}):\s{1,99}([^\s<\"']+)")
+_FIELD: Final = re.compile(r"\b(\w{1,30}):\s{1,99}((?:true|false)\b|[^\s<\"']+)")
 _NUMBER: Final = re.compile(r"-?\d{1,20}", re.ASCII)
-_FLAG: Final = re.compile(r"(?:true|false)\b")
 _VALUES: Final = re.compile(r"\s(?:key|payload):\s")
 _KEY: Final = re.compile(r"\skey:\s+(.*?)(?=\s{1,99}payload:\s|$)", re.DOTALL)
 _PAYLOAD: Final = re.compile(r"\spayload:\s+(.*)$", re.DOTALL)
 _HYPHEN: Final = re.compile(r"(?<=[a-zA-Z])-\s*(?=[a-z])")
 """Where a word was broken that is longer than the rest of a line; none of the tool's has a hyphen."""
 
+
+class _Column(NamedTuple):
+    """A number: bits of the largest one, of a flag 1; and what it is where it is not printed, if that may be."""
+
+    bits: int
+    otherwise: int | None = None
+
+
 _TIMES: Final = ("CreateTime", "LogAppendTime", "NoTimestampType")
+_COLUMNS: Final[Mapping[str, _Column]] = {
+    "baseOffset": _Column(63),
+    "lastOffset": _Column(63),
+    "baseSequence": _Column(31),
+    "producerId": _Column(63),
+    "count": _Column(31, ABSENT),
+    "isControl": _Column(1, ABSENT),
+    "isTransactional": _Column(1),
+    "producerEpoch": _Column(15),
+    "partitionLeaderEpoch": _Column(31, ABSENT),
+    **dict.fromkeys(_TIMES, _Column(63, ABSENT)),
+    "position": _Column(63),
+    "size": _Column(31, ABSENT),
+    "isvalid": _Column(1),
+    "offset": _Column(63, ABSENT),
+    "coordinatorEpoch": _Column(31, ABSENT),
+}
+"""What lines say of a batch, and of a record."""
+
+_FIRST: Final = ("baseOffset", "lastOffset", "baseSequence", "producerId", "count")
+_ALONE: Final = {"baseOffset": "offset", "lastOffset": "offset", "baseSequence": "sequence"}
+"""Fields of a batch, and what of a record that is printed alone is the same."""
+
+_FLAGS: Final = {"false": 0, "true": 1}
 _NO_HORIZON: Final = "OptionalLong.empty"
 
 _WAITING: Final = 64
 """Lines that may wait: a value has seldom more lines like those of the tool."""
-
-_INTEGERS: Final = ("count", "baseSequence", "partitionLeaderEpoch", "coordinatorEpoch", "size")
-_BITS: Final[Mapping[str, int]] = {**dict.fromkeys(_INTEGERS, 31), "producerEpoch": 15}
-"""Of the largest number that a field can hold, where that has not 63."""
 
 _FAILED: Final = Why("kafka-dump-log stopped here", damage=True)
 _INVALID: Final = Why("bytes at its end are no batches", damage=True)
@@ -62,9 +89,8 @@ class DumpedBatch:
 
     Attributes:
         line: number of its line, from 1.
-        count: its records; -1 where that was not printed.
-        attributes: bits of its header.
-        timestamp: its newest, in milliseconds.
+        header: its header; -1 records where their number was not printed. As its base timestamp, which no release
+            prints, it has what was printed of its bytes: size and CRC.
         crc: as printed; empty where it was not.
         position: where it begins in its file; -1 where that is not printed.
         size: its bytes; -1 where they are not printed.
@@ -75,15 +101,7 @@ class DumpedBatch:
     """
 
     line: int
-    base_offset: int
-    last_offset: int
-    count: int = 1
-    base_sequence: int = ABSENT
-    producer_id: int = ABSENT
-    producer_epoch: int = ABSENT
-    leader_epoch: int = 0
-    attributes: int = 0
-    timestamp: int = ABSENT
+    header: RecordBatch
     crc: str = ""
     position: int = ABSENT
     size: int = ABSENT
@@ -94,24 +112,21 @@ class DumpedBatch:
     records: list[DumpedRecord] = field(default_factory=list)
 
     @property
-    def control(self) -> bool:
-        """Whether it has a control record."""
-        return bool(self.attributes & CONTROL)
-
-    @property
     def next_position(self) -> int:
         """Where the batch after it begins; -1 where that is not known."""
         return self.position + self.size if self.position >= 0 and self.size >= 0 else ABSENT
 
-    @property
-    def complete(self) -> bool:
-        """Whether all its records were printed, as far as their number is known."""
-        return len(self.records) >= self.count
-
     def holds(self, offset: int) -> bool:
-        """Whether its next record may have this offset."""
+        """Whether its next record may have this offset, or one that is not printed (-1)."""
         last = self.records[-1].offset if self.records else ABSENT
-        return not self.complete and self.base_offset <= offset <= self.last_offset and offset > last
+        inside = self.header.base_offset <= offset <= self.header.last_offset and offset > last
+        return len(self.records) < self.header.record_count and (inside or offset < 0)
+
+
+def unknown_header(first: int, last: int, records: int, time: int) -> RecordBatch:
+    """The header of a batch of which no more than this is known."""
+    none, zero = (ProducerId(ABSENT), Epoch(ABSENT), Sequence(ABSENT)), Timestamp(0)
+    return RecordBatch(Offset(first), LeaderEpoch(0), 0, last - first, zero, Timestamp(time), *none, records, b"")
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +153,7 @@ def read_dump(lines: Iterable[DumpEntry]) -> Iterator[Dumped]:
     reader = _Reader()
     for entry in lines:
         if entry.kind in _OF_LOGS:
-            yield from reader.take(_DumpedLine(entry, _fields(entry.text)))
+            yield from reader.take(_DumpedLine(entry, _fields(entry)))
     yield from reader.end()
 
 
@@ -147,6 +162,31 @@ class _DumpedLine(NamedTuple):
 
     entry: DumpEntry
     fields: Mapping[str, str]
+
+    def number(self, name: str) -> int:
+        """What it says of a field.
+
+        Raises:
+            _Bad: it lacks the field, or this is no number, or one that it cannot hold.
+        """
+        bits, otherwise = _COLUMNS[name]
+        text = self.fields.get(name)
+        if text is None and otherwise is not None:
+            return otherwise
+        if text is None or (bits == 1 and text not in _FLAGS):
+            raise _Bad(ELIDED, f"{name} first")
+        if bits == 1:
+            return _FLAGS[text]
+        if not _NUMBER.fullmatch(text) or not -1 <= (number := int(text)) < 2**bits:
+            raise _Bad(_NO_NUMBER, f"{name}: {text[:60]}")
+        return number
+
+    def known(self, name: str) -> int:
+        """The number of a field, -1 where it is missing or cannot be."""
+        try:
+            return self.number(name)
+        except _Bad:
+            return ABSENT
 
 
 _BATCHES: Final = (DumpLine.BATCH, DumpLine.RECORD, DumpLine.ALONE)
@@ -195,24 +235,21 @@ class _Reader:
 
     def _continues(self, dumped: _DumpedLine) -> bool:
         """Whether the line is what follows the last one that was read."""
-        open_batch, reported = self.batch, dumped.fields
         match dumped.entry.kind:
             case DumpLine.RECORD:
-                at = _whole(reported, "offset")
-                return open_batch is not None and (open_batch.holds(at) or (at < 0 and not open_batch.complete))
+                return self.batch is not None and self.batch.holds(dumped.known("offset"))
             case DumpLine.BATCH:
-                begins = self.offset <= _whole(reported, "baseOffset")
-                return begins and self.position in (_whole(reported, "position"), ABSENT)
+                begins = self.offset <= dumped.known("baseOffset")
+                return begins and self.position in (dumped.known("position"), ABSENT)
             case DumpLine.ALONE:
-                follows = open_batch is None or open_batch.alone
-                return follows and self.offset <= _whole(reported, "offset")
-        return self.offset == ABSENT and not self.waiting and open_batch is None
+                return (self.batch is None or self.batch.alone) and self.offset <= dumped.known("baseOffset")
+        return self.offset == ABSENT and not self.waiting and self.batch is None
 
     def _read(self, dumped: _DumpedLine) -> Iterator[Dumped]:
-        entry, reported = dumped
+        entry = dumped.entry
         match entry.kind:
             case DumpLine.START:
-                self.offset = max(self.offset, _whole(reported, "offset"))
+                self.offset = max(self.offset, dumped.known("offset"))
             case DumpLine.FILE:
                 yield from self._begun(entry.line, _name(entry.text))
             case DumpLine.BATCH:
@@ -238,51 +275,49 @@ class _Reader:
         self.batch = None
 
     def _next(self, batch: DumpedBatch) -> Iterator[Dumped]:
+        base = batch.header.base_offset
         yield from self._ended()
-        if self.offset > batch.base_offset:  # a file whose first line is missing
+        if self.offset > base:  # a file whose first line is missing
             yield from self._begun(batch.line, "")
         gap = batch.position - self.position if self.position >= 0 and batch.position >= 0 else 0
-        if gap > 0 and batch.base_offset != self.offset:
-            which = f"{gap} bytes before offset {batch.base_offset}"
-            yield UnreadPart(batch.line, LEFT_OUT, which, self.offset, batch.base_offset - 1)
-        self.batch, self.offset, self.position = batch, batch.last_offset + 1, batch.next_position
+        if gap > 0 and base != self.offset:
+            yield UnreadPart(batch.line, LEFT_OUT, f"{gap} bytes before offset {base}", self.offset, base - 1)
+        self.batch, self.offset, self.position = batch, batch.header.last_offset + 1, batch.next_position
 
     def _alone(self, dumped: _DumpedLine) -> Iterator[Dumped]:
-        own = _batch(dumped)
-        if self.batch is not None and self.batch.alone and self.batch.position == own.position:
-            self.batch.last_offset, self.batch.count = own.last_offset, self.batch.count + 1
+        own, last = _batch(dumped), self.batch
+        if last is not None and last.alone and last.position == own.position:
+            delta = own.header.base_offset - last.header.base_offset
+            last.header = last.header._replace(last_offset_delta=delta, record_count=last.header.record_count + 1)
+            self.offset = own.header.last_offset + 1
         else:
             yield from self._next(own)
-        self.offset = own.last_offset + 1
         self._record(dumped)
 
     def _record(self, dumped: _DumpedLine) -> None:
         """A record of the batch before it, in whatever spelling; without a batch it is of one that is missing."""
         if self.batch is None:
             return
-        text, reported = dumped.entry.text, dumped.fields
-        offset = _number(reported, "offset", ABSENT)
-        before = self.batch.records[-1].offset if self.batch.records else self.batch.base_offset - 1
-        if offset >= 0 and not before < offset <= self.batch.last_offset:
+        (entry, reported), header = dumped, self.batch.header
+        offset = dumped.number("offset")
+        before = self.batch.records[-1].offset if self.batch.records else header.base_offset - 1
+        if offset >= 0 and not before < offset <= header.last_offset:
             return  # of another batch, or there twice
-        self.batch.records.append(DumpedRecord(offset, _matched(_KEY, text), _matched(_PAYLOAD, text)))
+        self.batch.records.append(DumpedRecord(offset, _matched(_KEY, entry.text), _matched(_PAYLOAD, entry.text)))
         if marker := reported.get("endTxnMarker", ""):
-            self.batch.attributes |= CONTROL
-            self.batch.marker, self.batch.coordinator_epoch = marker, _number(reported, "coordinatorEpoch", ABSENT)
+            self.batch.header = header._replace(attributes=header.attributes | CONTROL)
+            self.batch.marker, self.batch.coordinator_epoch = marker, dumped.number("coordinatorEpoch")
 
     def _stopped(self, entry: DumpEntry, why: Why, offset: int) -> Iterator[Dumped]:
         yield from self._ended()
         yield UnreadPart(entry.line, why, entry.text.partition("\n")[0][:200], offset)
 
     def _unread(self, dumped: _DumpedLine, bad: _Bad) -> UnreadPart:
-        entry, reported = dumped
-        alone = _whole(reported, "offset")
-        first, last = _whole(reported, "baseOffset", alone), _whole(reported, "lastOffset", alone)
-        size, position = _whole(reported, "size"), _whole(reported, "position")
+        first, last, size, position = map(dumped.known, ("baseOffset", "lastOffset", "size", "position"))
         self.offset = max(self.offset, last + 1)
         self.position = position + size if min(size, position) >= 0 else ABSENT
-        ends = entry.last and bad.why is ELIDED and not re.search(r"\.\.\.|…", entry.text)
-        return UnreadPart(entry.line, ENDS if ends else bad.why, bad.which, first, last)
+        ends = dumped.entry.last and bad.why is ELIDED and not re.search(r"\.\.\.|…", dumped.entry.text)
+        return UnreadPart(dumped.entry.line, ENDS if ends else bad.why, bad.which, first, last)
 
 
 def _name(text: str) -> str:
@@ -290,36 +325,17 @@ def _name(text: str) -> str:
     return next(iter(text.split(None, 1)[1:]), "").partition("\n")[0].strip()
 
 
-def _fields(text: str) -> dict[str, str]:
+def _fields(entry: DumpEntry) -> dict[str, str]:
     """What a line says, without key and value, which may look like fields; what it says first counts."""
-    head = _VALUES.split(text, 1)[0]
+    head = _VALUES.split(entry.text, 1)[0]
     if "`" in head or "*" in head:
         head = head.replace("`", "").replace("*", "")
-    return dict(reversed(_FIELD.findall(_HYPHEN.sub("", head))))
-
-
-def _whole(reported: Mapping[str, str], name: str, otherwise: int = ABSENT) -> int:
-    """A number, or `otherwise` where it is missing or cannot be."""
-    try:
-        return _number(reported, name, otherwise)
-    except _Bad:
-        return otherwise
-
-
-def _number(reported: Mapping[str, str], name: str, otherwise: int | None = None) -> int:
-    """A number that its field can hold.
-
-    Raises:
-        _Bad: it is missing and has no default, or is none, or too large.
-    """
-    text = reported.get(name)
-    if text is None and otherwise is not None:
-        return otherwise
-    if text is None:
-        raise _Bad(ELIDED, f"{name} first")
-    if not _NUMBER.fullmatch(text) or not -1 <= (number := int(text)) < 2 ** _BITS.get(name, 63):
-        raise _Bad(_NO_NUMBER, f"{name}: {text[:60]}")
-    return number
+    reported = dict(reversed(_FIELD.findall(_HYPHEN.sub("", head))))
+    if entry.kind is DumpLine.ALONE:
+        reported |= {name: reported[same] for name, same in _ALONE.items() if same in reported} | {"count": "1"}
+    if reported.get("count") == "null":
+        del reported["count"]
+    return reported
 
 
 def _batch(dumped: _DumpedLine) -> DumpedBatch:
@@ -328,49 +344,35 @@ def _batch(dumped: _DumpedLine) -> DumpedBatch:
     Raises:
         _Bad: it is of another format, a field is missing, or a number cannot be.
     """
-    entry, reported = dumped
-    alone = entry.kind is DumpLine.ALONE
+    reported, alone = dumped.fields, dumped.entry.kind is DumpLine.ALONE
     if reported.get("magic", "2") in ("0", "1"):
         raise _Bad(_OLD)
-    if alone:
-        own = {"baseOffset": "offset", "lastOffset": "offset", "baseSequence": "sequence"}
-        reported = {**reported, "count": "1", **{name: reported[as_] for name, as_ in own.items() if as_ in reported}}
-    base, last = _number(reported, "baseOffset"), _number(reported, "lastOffset")
-    sequence, producer_id = _number(reported, "baseSequence"), _number(reported, "producerId")
-    count = ABSENT if reported.get("count") == "null" else _number(reported, "count", ABSENT)
+    base, last, sequence, producer_id, count = map(dumped.number, _FIRST)
     if not (0 < last - base + 1 <= 2**31 and count <= last - base + 1):
         raise _Bad(_NO_COUNT, f"{count} records in offsets {base} to {last}")
-    control = _flag(reported, "isControl") if "isControl" in reported else not alone and sequence < 0 <= producer_id
+    of: dict[str, Any] = {name: dumped.number(name) for name in _COLUMNS}
+    of_control = not alone and sequence < 0 <= producer_id  # what releases say that do not print it
     has = (
-        (_flag(reported, "isTransactional"), TRANSACTIONAL),
-        (control, CONTROL),
+        (of["isTransactional"], TRANSACTIONAL),
+        (of_control if of["isControl"] < 0 else of["isControl"], CONTROL),
         (reported.get("deleteHorizonMs", _NO_HORIZON) != _NO_HORIZON, DELETE_HORIZON),
         ("LogAppendTime" in reported, APPEND_TIME),
     )
-    return DumpedBatch(
-        entry.line,
-        base,
-        last,
-        count,
-        sequence,
-        producer_id,
-        _number(reported, "producerEpoch"),
-        _number(reported, "partitionLeaderEpoch", ABSENT),
+    crc = reported.get("crc", "")
+    printed = RecordBatch(
+        Offset(base),
+        of["partitionLeaderEpoch"],
         sum(bit for there, bit in has if there),
-        max(_number(reported, name, ABSENT) for name in _TIMES),
-        reported.get("crc", ""),
-        _number(reported, "position"),
-        _number(reported, "size", ABSENT),
-        _flag(reported, "isvalid"),
-        alone,
+        last - base,
+        Timestamp((max(of["size"], 0) << 32) + ((int(crc) if crc.isdecimal() else 0) & 0xFFFFFFFF)),
+        max(of[name] for name in _TIMES),
+        of["producerId"],
+        of["producerEpoch"],
+        Sequence(sequence),
+        count,
+        b"",
     )
-
-
-def _flag(reported: Mapping[str, str], name: str) -> bool:
-    found = _FLAG.match(reported.get(name, ""))
-    if found is None:
-        raise _Bad(ELIDED, f"{name} first")
-    return found[0] == "true"
+    return DumpedBatch(dumped.entry.line, printed, crc, of["position"], of["size"], bool(of["isvalid"]), alone)
 
 
 def _matched(pattern: re.Pattern[str], text: str) -> str:

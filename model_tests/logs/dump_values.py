@@ -17,7 +17,7 @@ kafka.tools.DumpLogSegments, org.apache.kafka.tools.consumer.ApiMessageFormatter
 import json
 import re
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -27,7 +27,7 @@ from reference.broker import group_record, transaction_record
 from reference.broker.transaction_metadata import TopicPartition
 from reference.broker.transaction_record import PartitionsOfTopic, TransactionValue
 from reference.log.record import Record
-from spec.vocabulary import ABSENT, Epoch, Offset, ProducerId, Timestamp, TransactionState
+from spec.vocabulary import ABSENT, Offset, TransactionState
 
 UNDECODED: Final = struct.pack(">hh", UNPRINTED, 0)
 """Key of a record that no decoder printed."""
@@ -39,10 +39,39 @@ _NAMES: Final = (
     re.compile(r"\[(?P<group>.*),(?P<topic>[^,]*),(?P<partition>\d+)\]", re.DOTALL),
 )
 _GROUP: Final = re.compile(r"group_metadata::group=|metadata::|\{\"metadata\":")
-_FIELDS: Final = re.compile(r"\b(\w{1,30})[:=](\w{0,30}\([^()]*\)|\[[^\[\]]*\]|[^,()\[\]\s'\"<]*)")
-_OFFSET: Final = re.compile(r"(?:offset=|\[OffsetMetadata\[)?(-?\d+)")
+_FIELDS: Final = re.compile(
+    r"\b(\w{1,30})[:=]((?:[^\s,=]+=>\[[\d ]*\]\s*)+|\w{0,30}\([^()]*\)|\[[^\[\]]*\]|[^,()\[\]\s'\"<]*)"
+)
+_OFFSET: Final = re.compile(r"(?:[oO]ffset=|\[OffsetMetadata\[|^)(-?\d+)")
 _QUOTED: Final = re.compile(r'\{("{2,}|\\+")')
 _DELETED: Final = ("<DELETE>", "NULL", "null", "")
+
+_STATE: Final[Mapping[str, tuple[str, ...]]] = {
+    "status": ("state", "transactionStatus", "State"),
+    "partitions": ("partitions", "topicPartitions", "transactionPartitions", "Topics"),
+    "producer_id": ("producerId", "ProducerID"),
+    "epoch": ("producerEpoch", "ProducerEpoch"),
+    "timeout_ms": ("txnTimeoutMs", "transactionTimeoutMs", "TimeoutMillis"),
+    "updated_ms": ("txnLastUpdateTimestamp", "transactionLastUpdateTimestampMs", "LastUpdateTimestamp"),
+    "started_ms": ("txnStartTimestamp", "transactionStartTimestampMs", "StartTimestamp"),
+    "previous_producer_id": ("previousProducerId",),
+    "next_producer_id": ("nextProducerId",),
+    "client_version": ("clientTransactionVersion",),
+    "next_epoch": ("nextProducerEpoch",),
+}
+"""What decoders and formatters, JSON, and `kcl` call the fields of a state."""
+
+_IN_TOPICS: Final = re.compile(r"([^\s,()\[\]=]+)(?:-(\d+)|=>\[([\d ]*)\])")
+_STATES: Final = {state.name.replace("_", ""): state for state in TransactionState}
+_COMPLETE: Final = (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)
+_CONTINUES: Final[Mapping[int, Collection[int]]] = {
+    TransactionState.ONGOING: tuple(TransactionState),
+    TransactionState.PREPARE_COMMIT: (TransactionState.PREPARE_COMMIT, TransactionState.COMPLETE_COMMIT),
+    TransactionState.PREPARE_ABORT: (TransactionState.PREPARE_ABORT, TransactionState.COMPLETE_ABORT),
+    TransactionState.COMPLETE_COMMIT: (TransactionState.COMPLETE_COMMIT,),
+    TransactionState.COMPLETE_ABORT: (TransactionState.COMPLETE_ABORT,),
+}
+"""The states that the same transaction may have in a later record."""
 
 _LONGEST: Final = 1 << 15
 """Characters of a key; a string of Kafka has no more bytes."""
@@ -50,39 +79,31 @@ _LONGEST: Final = 1 << 15
 _BUMPING: Final = 2
 """Clients of this transaction version bump the epoch when they end a transaction."""
 
-_COMPLETE: Final = (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)
-_STATES: Final = {state.name.replace("_", ""): state for state in TransactionState}
-
 
 @dataclass(frozen=True, slots=True)
-class DumpedState:
-    """A transactional id, and its state in one record; None deletes it. `whole` is what leaves nothing out."""
+class Decoded:
+    """A record of an internal topic.
 
-    name: str
-    value: TransactionValue | None
+    Attributes:
+        key: a transactional id, whose offset it is, or the version of the key of another record of groups.
+        value: a state, or an offset; None deletes it.
+        whole: what was printed leaves nothing out.
+    """
+
+    key: str | group_record.OffsetKey | int
+    value: TransactionValue | group_record.OffsetValue | None
     whole: bool = True
 
     def encoded(self, delta: int) -> Record:
         """The record in bytes."""
-        value = None if self.value is None else self.value.encode()
-        return Record(delta, 0, transaction_record.encode_key(self.name), value)
-
-
-@dataclass(frozen=True, slots=True)
-class DumpedOffset:
-    """A group's offset in one record; None deletes it. Other records of groups have the version of their key alone."""
-
-    key: group_record.OffsetKey | int
-    value: group_record.OffsetValue | None
-
-    def encoded(self, delta: int) -> Record:
-        """The record in bytes."""
-        value = None if self.value is None else self.value.encode()
-        key = struct.pack(">h", self.key) if isinstance(self.key, int) else group_record.encode_key(self.key)
-        return Record(delta, 0, key, value)
-
-
-Decoded = DumpedState | DumpedOffset
+        match self.key:
+            case str() as name:
+                key = transaction_record.encode_key(name)
+            case int() as version:
+                key = struct.pack(">h", version)
+            case group:
+                key = group_record.encode_key(group)
+        return Record(delta, 0, key, None if self.value is None else self.value.encode())
 
 
 def decoded(dumped: Iterable[DumpedRecord]) -> dict[int, Decoded]:
@@ -94,8 +115,8 @@ def decoded(dumped: Iterable[DumpedRecord]) -> dict[int, Decoded]:
         if read is None:
             continue
         found[record.offset] = read
-        if isinstance(read, DumpedState) and read.value is not None and not read.whole:
-            offsets = begun.setdefault(read.name, [])
+        if isinstance(read.key, str) and isinstance(read.value, TransactionValue) and not read.whole:
+            offsets = begun.setdefault(read.key, [])
             found[record.offset] = replace(read, value=_follows(offsets, found, read.value))
             offsets.append(record.offset)
             _bumped_by_client(offsets, found)
@@ -107,6 +128,8 @@ def read_value(record: DumpedRecord) -> Decoded | None:
     if len(record.key) > _LONGEST:
         return None
     try:
+        if _GROUP.match(record.key):
+            return Decoded(group_record.GROUP_KEY, None)
         value = _from_json(record) if record.key.startswith("{") else _from_text(record)
         if value is not None:
             value.encoded(0)
@@ -115,21 +138,16 @@ def read_value(record: DumpedRecord) -> Decoded | None:
         return None
 
 
-def _from_json(record: DumpedRecord) -> Decoded | None:
-    if _GROUP.match(record.key):
-        return DumpedOffset(group_record.GROUP_KEY, None)
-    key, value = _object(record.key), _object(record.payload) if record.payload.strip() not in _DELETED else None
+def _from_json(record: DumpedRecord) -> Decoded:
+    key, value = _object(record.key), None if record.payload.strip() in _DELETED else _object(record.payload)
     data, version = key["data"], int(key.get("type", key.get("version")))
     if "transactionalId" in data:
         state = None if value is None else _state(int(value["version"]), value["data"])
-        return DumpedState(str(data["transactionalId"]), state)
+        return Decoded(str(data["transactionalId"]), state)
     if version not in group_record.OFFSET_KEYS:
-        return DumpedOffset(version, None)
-    place = TopicPartition(str(data["topic"]), int(data["partition"]))
-    return DumpedOffset(
-        group_record.OffsetKey(str(data["group"]), place),
-        None if value is None else _offset(value["data"]["offset"], str(value["data"].get("metadata") or "")),
-    )
+        return Decoded(version, None)
+    offset = None if value is None else (value["data"]["offset"], str(value["data"].get("metadata") or ""))
+    return _offset(data, offset)
 
 
 def _object(text: str) -> Any:
@@ -145,57 +163,61 @@ def _object(text: str) -> Any:
 
 
 def _from_text(record: DumpedRecord) -> Decoded | None:
-    if _GROUP.match(record.key):
-        return DumpedOffset(group_record.GROUP_KEY, None)
-    named = next((found for each in _NAMES if (found := each.fullmatch(record.key))), None)
+    named = next((found.groupdict() for each in _NAMES if (found := each.fullmatch(record.key))), None)
+    deleted = record.payload.strip() in _DELETED
     if named is None:
         return None
-    parts, deleted = named.groupdict(), record.payload.strip() in _DELETED
-    if "id" in parts:
-        return DumpedState(parts["id"], None if deleted else _state_in_words(record.payload), whole=deleted)
-    key = group_record.OffsetKey(parts["group"], TopicPartition(parts["topic"], int(parts["partition"])))
+    if "id" in named:
+        fields = dict(reversed(_FIELDS.findall(record.payload)))
+        return Decoded(named["id"], None if deleted else _state(0, fields), whole=deleted)
     offset = None if deleted else _OFFSET.search(record.payload)
-    if not deleted and offset is None:
+    return None if offset is None and not deleted else _offset(named, None if offset is None else (offset[1], ""))
+
+
+def _offset(key: Mapping[str, Any], value: tuple[object, str] | None) -> Decoded:
+    place = TopicPartition(str(key["topic"]), int(key["partition"]))
+    offset = None if value is None else group_record.OffsetValue(Offset(int(str(value[0]))), value[1])
+    return Decoded(group_record.OffsetKey(str(key["group"]), place), offset)
+
+
+def _state(version: int, printed: Mapping[str, Any]) -> TransactionValue:
+    """A state of what was printed of it; when the transaction began may not be known yet."""
+    known = {name: printed[each] for name, spelled in _STATE.items() for each in spelled if each in printed}
+    status, listed = str(known.pop("status")), known.pop("partitions")
+    state = int(_STATES.get(status.upper().replace("_", ""), status))
+    partitions = None if state == TransactionState.EMPTY and isinstance(listed, str) else _partitions(listed)
+    numbers: dict[str, Any] = {"started_ms": ABSENT} | {name: int(number) for name, number in known.items()}
+    return TransactionValue(version=version, status=state, partitions=partitions, **numbers)
+
+
+def _partitions(listed: Any) -> tuple[PartitionsOfTopic, ...] | None:
+    """The partitions in a transaction, of JSON or in words."""
+    topics: dict[str, list[int]] = {}
+    if listed is None:
         return None
-    return DumpedOffset(key, None if offset is None else _offset(offset[1]))
-
-
-def _offset(number: object, metadata: str = "") -> group_record.OffsetValue:
-    return group_record.OffsetValue(Offset(int(str(number))), metadata)
-
-
-def _state_in_words(payload: str) -> TransactionValue:
-    """As it was printed; when the transaction began may not be known yet."""
-    reported = dict(reversed(_FIELDS.findall(payload)))
-    state = _STATES[reported["state"].upper().replace("_", "")]
-    listed = reported["partitions" if "partitions" in reported else "topicPartitions"]
-    return TransactionValue(
-        version=0,
-        producer_id=ProducerId(int(reported["producerId"])),
-        epoch=Epoch(int(reported["producerEpoch"])),
-        timeout_ms=int(reported["txnTimeoutMs"]),
-        status=int(state),
-        partitions=None
-        if state is TransactionState.EMPTY
-        else _partitions(listed[listed.find("(") + 1 :].strip("[])")),
-        updated_ms=Timestamp(int(reported["txnLastUpdateTimestamp"])),
-        started_ms=Timestamp(int(reported.get("txnStartTimestamp", ABSENT))),
-    )
+    if isinstance(listed, str):
+        for topic, number, numbers in _IN_TOPICS.findall(listed):
+            topics.setdefault(topic, []).extend(map(int, [number] if number else numbers.split()))
+    else:
+        topics = {each["topic"]: each["partitionIds"] for each in listed}
+    return tuple(PartitionsOfTopic(topic, tuple(numbers)) for topic, numbers in topics.items())
 
 
 def _follows(begun: list[int], found: Mapping[int, Decoded], value: TransactionValue) -> TransactionValue:
-    """The value with its beginning: a transaction begins with the first record of Ongoing after one that has none."""
+    """The value with its beginning: that of the record before it, unless its transaction is another one.
+
+    Where the record that opened it is missing, no more is known than that it had begun.
+    """
     before = _value(found, begun[-1]) if begun else None
     if value.status == TransactionState.EMPTY:
         begun.clear()
         return value
-    opens = value.status == TransactionState.ONGOING and (before is None or before.status != TransactionState.ONGOING)
-    if opens:
+    continues = before is not None and value.status in _CONTINUES.get(before.status, ())
+    if not continues and value.status == TransactionState.ONGOING:
         begun.clear()
     if value.started_ms != ABSENT:
         return value
-    started = value.updated_ms if opens or before is None else before.started_ms
-    return replace(value, started_ms=started)
+    return replace(value, started_ms=before.started_ms if before is not None and continues else value.updated_ms)
 
 
 def _bumped_by_client(begun: list[int], found: dict[int, Decoded]) -> None:
@@ -212,39 +234,10 @@ def _bumped_by_client(begun: list[int], found: dict[int, Decoded]) -> None:
     fences = last.status == TransactionState.PREPARE_ABORT and last.epoch == before.epoch + 2
     continues = before.client_version == _BUMPING
     for offset in begun if bumps or rotates else begun[-1:] if fences or continues else ():
-        state, value = found[offset], _value(found, offset)
-        if isinstance(state, DumpedState) and value is not None:
-            found[offset] = replace(state, value=replace(value, version=1, client_version=_BUMPING))
+        if (value := _value(found, offset)) is not None:
+            found[offset] = replace(found[offset], value=replace(value, version=1, client_version=_BUMPING))
 
 
 def _value(found: Mapping[int, Decoded], offset: int) -> TransactionValue | None:
-    state = found[offset]
-    return state.value if isinstance(state, DumpedState) else None
-
-
-def _partitions(listed: str) -> tuple[PartitionsOfTopic, ...]:
-    topics: dict[str, list[int]] = {}
-    for name in filter(None, (each.strip() for each in listed.split(","))):
-        topic, _, number = name.rpartition("-")
-        topics.setdefault(topic, []).append(int(number))
-    return tuple(PartitionsOfTopic(topic, tuple(numbers)) for topic, numbers in topics.items())
-
-
-def _state(version: int, data: dict[str, Any]) -> TransactionValue:
-    partitions = data["transactionPartitions"]
-    return TransactionValue(
-        version=version,
-        producer_id=ProducerId(data["producerId"]),
-        epoch=Epoch(data["producerEpoch"]),
-        timeout_ms=data["transactionTimeoutMs"],
-        status=data["transactionStatus"],
-        partitions=None
-        if partitions is None
-        else tuple(PartitionsOfTopic(each["topic"], tuple(each["partitionIds"])) for each in partitions),
-        updated_ms=Timestamp(data["transactionLastUpdateTimestampMs"]),
-        started_ms=Timestamp(data["transactionStartTimestampMs"]),
-        previous_producer_id=ProducerId(data.get("previousProducerId", ABSENT)),
-        next_producer_id=ProducerId(data.get("nextProducerId", ABSENT)),
-        client_version=data.get("clientTransactionVersion", 0),
-        next_epoch=Epoch(data.get("nextProducerEpoch", ABSENT)),
-    )
+    value = found[offset].value
+    return value if isinstance(value, TransactionValue) else None

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from html import unescape
 from tempfile import TemporaryFile
-from typing import Any, Final
+from typing import IO, Any, Final
+from urllib.parse import unquote_to_bytes
 
 from model_tests.logs.unpacking import HEAD, TextFile
 
@@ -44,6 +45,41 @@ _BREAKS: Final = ("baseOffset: ", "| offset: ")
 
 _NOT_QUOTED: Final = re.compile(rb"=(?![0-9A-F]{2}|[ \t]*\r?(?:\n|\Z))|[^\n]{80}")
 _QUOTED: Final = re.compile(rb"=3D|=(?:20)?\r?\n")
+_OF_URL: Final = re.compile(rb"ffset%3[Aa](?:\+|%20)")
+
+
+def _is_quoted(head: bytes) -> bool:
+    return _QUOTED.search(head) is not None and not _NOT_QUOTED.search(head[: head.rfind(b"\n") + 1 or len(head)])
+
+
+def _is_listed(head: bytes) -> bool:
+    """Whether lines end in `$` and are cut by backslashes, but for the command and what is behind."""
+    ends = [line[-1:] for line in head.split(b"\n")[:-1]]
+    cut, ended = ends.count(b"\\"), ends.count(b"$")
+    return min(cut, ended) > 0 and cut + ended >= len(ends) - 2
+
+
+def _unlisted(source: IO[bytes], out: IO[bytes]) -> None:
+    for line in source:
+        plain = line[:-2] + b"\n" if line.endswith(b"$\n") else line
+        out.write(plain.decode("unicode_escape", "replace").encode("latin-1", "replace"))
+
+
+def _is_of_url(head: bytes) -> bool:
+    return _OF_URL.search(head) is not None and b"ffset: " not in head
+
+
+def _from_url(source: IO[bytes], out: IO[bytes]) -> None:
+    rest = b""
+    while piece := source.read(LONGEST):
+        *whole, last = re.split(rb"(?=%.?\Z)", rest + piece)
+        rest = last if whole else b""
+        out.write(unquote_to_bytes((b"".join(whole) or last).replace(b"+", b" ")))
+    out.write(rest)
+
+
+_WRITTEN: Final = ((_is_quoted, quopri.decode), (_is_listed, _unlisted), (_is_of_url, _from_url))
+"""Ways to write a text in fewer characters: quoted-printable, what `sed -n l` lists, the words of an address."""
 
 
 def lines_of(file: TextFile) -> Iterator[str]:
@@ -56,9 +92,9 @@ def lines_of(file: TextFile) -> Iterator[str]:
         source = opened.enter_context(io.BufferedReader(file.stream(), 1 << 16))
         head = source.peek(HEAD)
         content: Any = source
-        if _QUOTED.search(head) and not _NOT_QUOTED.search(head[: head.rfind(b"\n") + 1 or len(head)]):
+        if (decode := next((way for known, way in _WRITTEN if known(head)), None)) is not None:
             content = opened.enter_context(TemporaryFile())
-            quopri.decode(source, content)
+            decode(source, content)
             content.seek(0)
         encoding = _encoding(head[:HEAD])
         if encoding:

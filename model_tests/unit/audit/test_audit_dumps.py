@@ -11,9 +11,10 @@ from model_tests.common.reports import HOLDS, VIOLATED
 from model_tests.histories.severity import Severity
 from model_tests.logs.dump_grammar import entries, layout_of
 from model_tests.logs.dump_text import DumpedBatch, DumpedRecord, read_dump
-from model_tests.logs.dump_values import DumpedState, decoded
+from model_tests.logs.dump_values import Decoded, decoded
 from model_tests.logs.texts import restored
 from model_tests.unit.audit.dumping import dumped
+from reference.broker.transaction_record import TransactionValue
 from reference.log.batch import marker_batch, value_batch
 from spec.vocabulary import ABSENT, ControlType, LeaderEpoch, Offset
 
@@ -179,7 +180,7 @@ def test_a_value_may_look_like_fields_and_have_several_lines() -> None:
     (read,) = read_dump(entries(lines, layout_of(lines)))
 
     assert isinstance(read, DumpedBatch)
-    assert (read.control, read.marker) == (False, "")
+    assert (read.header.is_control, read.marker) == (False, "")
     assert [(each.offset, each.key) for each in read.records] == [(0, "k")]
 
 
@@ -202,11 +203,10 @@ def test_states_may_be_printed_as_json() -> None:
 
     first, second = decoded(printed).values()
 
-    assert isinstance(first, DumpedState)
-    assert second == DumpedState("a", None)
+    assert second == Decoded("a", None)
     value = first.value
-    assert (first.name, value is not None) == ("a", True)
-    assert value is not None
+    assert first.key == "a"
+    assert isinstance(value, TransactionValue)
     assert (value.producer_id, value.epoch, value.client_version, value.started_ms) == (5, 3, 2, 8)
     assert value.partitions is not None
     assert [(each.topic, each.partitions) for each in value.partitions] == [("t", (0, 2))]
@@ -221,9 +221,22 @@ def test_a_beginning_that_is_printed_is_kept() -> None:
 
     (state,) = decoded([DumpedRecord(0, "transactionalId=a", printed)]).values()
 
-    assert isinstance(state, DumpedState)
-    assert state.value is not None
+    assert isinstance(state.value, TransactionValue)
     assert (state.value.started_ms, state.value.updated_ms) == (5, 9)
+
+
+def test_a_transaction_whose_first_record_is_missing_is_not_the_one_before() -> None:
+    """Its beginning is not printed: no more is known than that it was before its first record."""
+    words = "producerId:1,producerEpoch:0,state={},partitions=[t-0],txnLastUpdateTimestamp={},txnTimeoutMs=9"
+    states = ("Ongoing", "PrepareCommit", "CompleteCommit", "PrepareAbort", "CompleteAbort")
+    printed = [
+        DumpedRecord(n, "transaction_metadata::transactionalId=a", words.format(state, 10 * n))
+        for n, state in enumerate(states)
+    ]
+
+    values = [one.value for one in decoded(printed).values()]
+
+    assert [one.started_ms for one in values if isinstance(one, TransactionValue)] == [0, 0, 0, 30, 30]
 
 
 @pytest.mark.parametrize("printed", ["nonsense", '{"version": "1"}', "producerId:1,state=Ongoing"])

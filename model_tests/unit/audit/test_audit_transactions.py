@@ -49,6 +49,22 @@ def test_the_recorded_transactions_are_what_they_were(recordings: Path) -> None:
     assert {(name, offset) for _, name, offset in found(new)} == {(name, offset) for _, name, offset in UNREGISTERED}
 
 
+def test_what_no_transaction_registered_lacks_no_marker_where_the_coordinators_log_has_a_hole(tmp_path: Path) -> None:
+    """One unreadable record hides whose the marker after it is, and not whose the data is."""
+    story = BEGUN + "add a; send a b; prepare commit; mark a; complete; txn a b"
+    cluster = cluster_of(story, version=2)
+    cluster.write(tmp_path)
+    (segment,) = (tmp_path / "__transaction_state-0").glob("*.log")
+    content = bytearray(segment.read_bytes())
+    content[-cluster.coordinator[-1].size - 1] ^= 1  # in the last Prepare record
+    segment.write_bytes(content)
+
+    report = run([tmp_path])
+
+    assert len(report.damage) == 1
+    assert [(rule, offset) for rule, _, offset in found(report)] == [("txn.registered_before_data", 4)]
+
+
 def test_what_a_task_sends_is_what_it_found(tmp_path: Path) -> None:
     """Summaries and histories come back the same from their wire form."""
     cluster = cluster_of(BEGUN + "add a b c; send a b c; prepare commit; mark a c; complete", version=2)

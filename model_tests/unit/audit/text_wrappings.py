@@ -7,11 +7,13 @@ import html
 import io
 import json
 import lzma
+import re
 import tarfile
 import textwrap
 import zipfile
 from collections.abc import Callable, Iterator
 from typing import Final
+from urllib.parse import quote, quote_plus
 
 
 def lines(change: Callable[[int, str], str]) -> Callable[[str], bytes]:
@@ -139,6 +141,26 @@ def of_journald(_: int, piece: str, ends: bool) -> str:
     return json.dumps({"MESSAGE": piece, "_PID": "7", **({} if ends else {"CONTAINER_PARTIAL_MESSAGE": "true"})})
 
 
+def listed(text: str, width: int = 69) -> bytes:
+    """As `sed -n l` lists lines: cut by backslashes, ended by `$`, other bytes in octal digits."""
+    rows = []
+    for line in text.splitlines():
+        escaped = re.findall(rb"\\[0-7]{3}|\\?.", _octal(line))
+        row = b""
+        for each in escaped:
+            if len(row) + len(each) > width:
+                rows.append(row + b"\\")
+                row = b""
+            row += each
+        rows.append(row + b"$")
+    return b"\n".join(rows) + b"\n"
+
+
+def _octal(line: str) -> bytes:
+    plain = line.replace("\\", "\\\\").replace("\t", "\\t").encode()
+    return b"".join(bytes([each]) if each < 128 else b"\\%03o" % each for each in plain)
+
+
 AROUND: Final[dict[str, Callable[[str], bytes]]] = {
     "journald": lines(lambda n, line: f"Mar 01 12:00:{n:02} host-1 kafka-dump-log[{1000 + n}]: {line}"),
     "journald as JSON": lines(lambda n, line: json.dumps({"__REALTIME_TIMESTAMP": str(n), "MESSAGE": line, "_PID": 1})),
@@ -208,6 +230,16 @@ AROUND: Final[dict[str, Callable[[str], bytes]]] = {
     "line ends of rsyslog": lambda text: ("Mar  1 12:00:00 host kafka: " + "#012".join(text.splitlines())).encode(),
     "each line twice": lines(lambda _, line: f"{line}\n{line}"),
     "split by Docker for journald": split(100, of_journald),
+    "sed -n l": listed,
+    "sed -n l, other letters": lambda text: listed(f"Größe\t\\\n{text}"),
+    "an address": lambda text: b"text=" + quote_plus(text).encode(),
+    "an address without plus signs": lambda text: quote(text).encode(),
+    "fmt": lambda text: textwrap.fill(
+        " ".join(text.split()), 75, break_long_words=False, break_on_hyphens=False
+    ).encode(),
+    "fmt -w 200": lambda text: textwrap.fill(
+        " ".join(text.split()), 200, break_long_words=False, break_on_hyphens=False
+    ).encode(),
     "wrapped at 60 between words": lambda text: "\n".join(
         textwrap.fill(line, 60, break_long_words=False, break_on_hyphens=False) for line in text.splitlines()
     ).encode(),
