@@ -93,6 +93,9 @@ main((bootstrapBrokers) => {
     };
   }
 
+  // LeaveGroup is tried once, and a group's coordinator may just have moved: then the session timeout ends the membership.
+  const leave = (reader) => reader.close(true).catch(() => undefined);
+
   // 2.12.1 repeats a fetch on the node that it first chose, however often that says that it does not lead any more; then
   // the stream ends. The reader begins again in a group of its own, as after any error of a stream.
   async function read(topics, onRecord) {
@@ -106,7 +109,7 @@ main((bootstrapBrokers) => {
       messages.on("data", (message) => onRecord(record(message)));
       messages.on("error", async () => {
         if (closed) return;
-        await reader.close(true);
+        await leave(reader);
         await begin();
       });
     }
@@ -114,7 +117,7 @@ main((bootstrapBrokers) => {
     return {
       close: () => {
         closed = true;
-        return reader.close(true);
+        return leave(reader);
       },
     };
   }
