@@ -179,7 +179,7 @@ PLACES: Final[Mapping[int, SubjectLocation]] = MappingProxyType(
         ),
         24: SubjectLocation(
             ("seq.state_recoverable",),
-            ("reference/log/segment.py", "reference/log/offset_index.py", "reference/log/disk_log.py"),
+            ("reference/log/segment.py", "reference/log/sparse_index.py", "reference/log/disk_log.py"),
             ("reference/log/test_disk_log.py", "reference/log/test_files.py"),
             "chapters/storage",
         ),

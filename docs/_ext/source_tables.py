@@ -13,8 +13,7 @@ from sphinx.util.docutils import SphinxDirective
 from tables import Cell, folded, table
 
 from spec.sources.decisions import DECISIONS, RELEASED, answers
-from spec.sources.known import OF_RELEASES, known, support_of
-from spec.sources.table import SourceRow, Support, files, rows
+from spec.sources.table import OF_RELEASES, SourceRow, Support, files, known, rows, support_of
 
 SHOWN: Final[Mapping[Support, str]] = {
     Support.SOURCE: "source",

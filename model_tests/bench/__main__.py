@@ -11,15 +11,13 @@ from typing import Final
 from rich.console import Console
 from rich.table import Table
 
-from model_tests.bench import checking, probing, searching, serving, simulating
-from model_tests.bench.append import appends
+from model_tests.bench import checking, one_process, probing, serving, simulating
 from model_tests.bench.audits import PARTITIONS, TIMES, audit_timing
 from model_tests.bench.instant import STEPS as INSTANT_STEPS
 from model_tests.bench.instant import instant_timing
 from model_tests.bench.log_files import TOGETHER, log_timing
 from model_tests.bench.memory import peak_mebibytes
-from model_tests.bench.simulation import simulations, together
-from model_tests.bench.simulation_memory import TRACES, simulation_memory
+from model_tests.bench.one_process import TRACES, appends, simulation_memory, simulations, together
 from model_tests.bench.trace_batches import simulated, write_batch
 from model_tests.check.timing import column_verdicts
 from model_tests.verify import results
@@ -91,7 +89,7 @@ def _append(effort: RunEffort, _scratch: Path) -> list[Measured]:
 
 
 def _search(_effort: RunEffort, _scratch: Path) -> list[Measured]:
-    timing = searching.timed(CHECKS)
+    timing = one_process.timed(CHECKS)
     speed, what = timing.per_second, f"explicit search of {timing.states:,} states, CPU time"
     return [Measured(what, speed, "states/s", "at least 30,000", met=speed >= 30_000)]
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from model_tests.bugs.stream_world import named
+from model_tests.bugs.leader_world import named
 from model_tests.bugs.world import Diverged, GhostViolation, there
 from model_tests.monitor.story import Columns, Story
 from reference.broker.ids import ProducerIdentity

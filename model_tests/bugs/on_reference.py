@@ -17,9 +17,8 @@ from model_tests.bugs.client_world import ClientWorld
 from model_tests.bugs.coordinator_world import CoordinatorWorld
 from model_tests.bugs.defects import DEFECTS
 from model_tests.bugs.groups_world import MembershipWorld, OffsetsWorld
-from model_tests.bugs.leader_world import ExpiryWorld, VerifyingWorld
+from model_tests.bugs.leader_world import ExpiryWorld, StreamWorld, VerifyingWorld
 from model_tests.bugs.markers_world import MarkersWorld
-from model_tests.bugs.stream_world import StreamWorld
 from model_tests.bugs.transactions_world import TransactionsWorld
 from model_tests.bugs.world import CarriedOut, Make, Staging, carry_out
 from model_tests.mutants.defects.planted import Patch, Planted

@@ -5,10 +5,8 @@ from itertools import groupby
 
 import numpy as np
 
-from model_tests.check.sample_judges import REFERENCE, SOLVER, made_again, sample_of, solved
-from model_tests.check.solver_sample import COLUMNS
-from model_tests.check.solver_verdicts import COLUMNS as OF_VERDICTS
-from model_tests.check.solver_verdicts import VERDICT
+from model_tests.check.sample_judges import COLUMNS, REFERENCE, SOLVER, VERDICT, made_again, sample_of, solved
+from model_tests.check.sample_judges import VERDICT_COLUMNS as OF_VERDICTS
 from model_tests.judging.check_report import JudgeSample
 from model_tests.judging.local_steps import LocalSteps
 from model_tests.judging.step_table import filled, rows_in

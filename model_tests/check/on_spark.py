@@ -14,9 +14,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import types as T
 
-from model_tests.check import solver_verdicts, step_formulas
-from model_tests.check.sample_judges import REFERENCE, SOLVER, JudgedPlace, made_again, sample_of, solved
-from model_tests.check.solver_sample import COLUMNS
+from model_tests.check import sample_judges, step_formulas
+from model_tests.check.sample_judges import COLUMNS, REFERENCE, SOLVER, JudgedPlace, made_again, sample_of, solved
 from model_tests.check.step_formulas import (
     ELEMENTS,
     FIT,
@@ -189,8 +188,8 @@ def to_the_solver(steps: DataFrame, count: int, seed: int = 0) -> JudgeSample:
 def with_verdicts(appends: DataFrame) -> DataFrame:
     """Appends with the verdict that the columns give on each."""
     results = append_results(Sheet(), PROFILES)
-    kept = tuple(dict.fromkeys(("trace", "step", *COLUMNS, *solver_verdicts.COLUMNS)))
-    return evaluate(appends, kept, {name: results[name] for name in solver_verdicts.VERDICT})
+    kept = tuple(dict.fromkeys(("trace", "step", *COLUMNS, *sample_judges.VERDICT_COLUMNS)))
+    return evaluate(appends, kept, {name: results[name] for name in sample_judges.VERDICT})
 
 
 def to_the_reference(steps: DataFrame, count: int, seed: int = 0) -> JudgeSample:

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from model_tests.check import check
+from model_tests.check.sample_judges import disagreements
 from model_tests.check.samples import random_steps
-from model_tests.check.solver_sample import disagreements
 from model_tests.common.java import expect_little
 from model_tests.corruption.catalogue import CORRUPTIONS
 from model_tests.corruption.corrupt import CorruptedTrace, corrupted

@@ -1,15 +1,109 @@
-"""What another judge says of a sample: the solver itself of appends, the reference of traces that it makes again."""
+"""What another judge says of a sample: the solver itself of appends, the reference of traces that it makes again.
 
-from collections.abc import Iterable, Mapping, Sequence
+Steps that the solver itself judges: whether its reading of the decision gives what Python's gives.
+
+The verdict that the columns gave on an append, compared with the solver's own reading of the same formulas.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache, reduce
 from typing import Any, Final, TypeAlias
 
-from model_tests.check.solver_sample import disagreements
-from model_tests.check.solver_verdicts import differing_verdicts
+from model_tests.check.samples import undecided
 from model_tests.judging.check_report import JudgeSample
+from model_tests.judging.verdicts import BITS, REFUSED, judged
 from model_tests.simulate.simulate import is_seed, trace_of
-from model_tests.traces.schema import BY_NAME, ndjson_line
-from spec.engines.reading_z3 import INTEGERS
+from model_tests.traces.schema import BY_NAME, STEP_PARTS, columns_of, ndjson_line, step_of
+from reference.recording.trace import ColumnType
+from spec.algebra import Term, all_of, any_of, choose, negate
+from spec.engines.reading_z3 import INTEGERS, Numbers, evaluate
+from spec.judging.judge import RuleCheck
+from spec.protocol.append import Append, append
+from spec.protocol.records import AppendRequest, MetVerification, ProducerEntry, flatten, scalars
+from spec.versions import PROFILES, Profile
 from spec.vocabulary import ABSENT
+
+_KINDS = {
+    name: kind
+    for prefix, record in (("before_", ProducerEntry), ("", AppendRequest), ("", MetVerification))
+    for name, (_, kind) in zip(columns_of((prefix, record)), scalars(record), strict=True)
+}
+"""Columns that a decision takes, with the Python types of their values."""
+
+COLUMNS: Final = (*_KINDS, "profile")
+"""Columns of a step that are looked at."""
+
+
+def disagreements(
+    steps: Iterable[Mapping[str, Any]], numbers: Numbers, decide: Callable[..., Append] = append
+) -> list[Mapping[str, Any]]:
+    """The steps on which the solver decides otherwise than `decide` does in Python."""
+    terms = {name: _outcome(append, _constant(numbers), profile) for name, profile in PROFILES.items()}
+    return [step for step in steps if not _agrees(step, terms[step["profile"]], numbers, decide)]
+
+
+def _agrees(
+    step: Mapping[str, Any], terms: Mapping[str, Term], numbers: Numbers, decide: Callable[..., Append]
+) -> bool:
+    decided = _outcome(decide, step.__getitem__, PROFILES[step["profile"]])
+    agreement = all_of(*(term == decided[name] for name, term in terms.items()))
+    return bool(evaluate(agreement, {name: step[name] for name in _KINDS}, numbers))
+
+
+def _constant(numbers: Numbers) -> Callable[[str], Term]:
+    return lambda name: numbers.constant(name, bool if _KINDS[name] is bool else int)
+
+
+def _outcome(decide: Callable[..., Append], scalar: Callable[[str], Term], profile: Profile) -> dict[str, Term]:
+    """Branch, reply and entry after, as terms or as values."""
+    entry, request, verification = undecided(scalar)
+    decision = decide(entry, request, profile, verification)
+    after = {f"after_{name}": value for name, value in flatten(decision.entry)}
+    return {"branch": decision.branch, **dict(flatten(decision.reply)), **after}
+
+
+VERDICT: Final = ("branch", "judged", "violated")
+"""The deciding branch, and the rules at stake and violated, each as a set of bits."""
+
+VERDICT_COLUMNS: Final = tuple(dict.fromkeys((*columns_of(*STEP_PARTS), REFUSED)))
+"""Columns of an append that its verdict reads."""
+
+
+def differing_verdicts(
+    rows: Iterable[Mapping[str, Any]], numbers: Numbers = INTEGERS
+) -> Iterator[tuple[Mapping[str, Any], str]]:
+    """The appends on which the solver's verdict is not the one that the columns gave, and in what.
+
+    Args:
+        rows: appends with the columns that a verdict reads, their profile, and the verdict of the columns.
+        numbers: what the solver takes integers for.
+    """
+    for row in rows:
+        values = {name: row[name] for name in VERDICT_COLUMNS}
+        solved = {name: evaluate(term, values, numbers) for name, term in _terms(row["profile"], numbers).items()}
+        other = [
+            f"{name} is {row[name]}, the solver has {solved[name]}" for name in VERDICT if row[name] != solved[name]
+        ]
+        if other:
+            yield row, ", ".join(other)
+
+
+@cache
+def _terms(profile: str, numbers: Numbers) -> Mapping[str, Term]:
+    def constant(name: str) -> Term:
+        return numbers.constant(name, bool if BY_NAME[name].kind is ColumnType.BOOLEAN else int)
+
+    expected, checks = judged(step_of(constant), PROFILES[profile], constant(REFUSED))
+    broken = [RuleCheck(check.rule, all_of(check.at_stake, negate(check.holds)), True) for check in checks]
+    return {"branch": expected.branch, "judged": _set_of(checks), "violated": _set_of(broken)}
+
+
+def _set_of(checks: Iterable[RuleCheck]) -> Term:
+    at_stake: dict[int, list[Term]] = {}
+    for check in checks:
+        at_stake.setdefault(BITS[check.rule], []).append(check.at_stake)
+    return reduce(lambda total, bit: total + choose(any_of(*at_stake[bit]), bit, 0), at_stake, 0)
+
 
 SOLVER: Final = "z3"
 REFERENCE: Final = "reference"

@@ -8,8 +8,7 @@ from functools import cache
 from itertools import chain
 from typing import Final, NamedTuple
 
-from model_tests.conform.broken_guards import broken_guards
-from model_tests.conform.controls import controls
+from model_tests.conform.controls import broken_guards, controls
 from model_tests.conform.decision_log import Attribution, rules_blamed
 from model_tests.conform.files import (
     LocatedSession,

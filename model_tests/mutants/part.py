@@ -22,8 +22,7 @@ from model_tests.machines.tape_runs import ANYWHERE
 from model_tests.mutants.decisions.crossing_page import CROSSING, read_cells
 from model_tests.mutants.decisions.made import by_name
 from model_tests.mutants.decisions.made import mutants as made
-from model_tests.mutants.decisions.replayed_cells import ALL, FEW, SOME, all_showable, shown_cells
-from model_tests.mutants.decisions.replayed_kills import showable, shown
+from model_tests.mutants.decisions.replayed import ALL, FEW, SOME, all_showable, kills_showable, shown, shown_cells
 from model_tests.mutants.decisions.survivors import explained_again, survivors
 from model_tests.mutants.decisions.table import TABLE as DECISIONS
 from model_tests.mutants.decisions.table import counted, not_hunted, read
@@ -34,9 +33,15 @@ from model_tests.mutants.defects.of_replicas import OF_REPLICAS, hunt_in_replica
 from model_tests.mutants.defects.of_sending import OF_SENDING, hunt_in_sending, true_sending
 from model_tests.mutants.defects.of_small_inputs import OF_SMALL_INPUTS, hunt_side_by_side
 from model_tests.mutants.defects.planted import Planted, hunted, without_defect
-from model_tests.mutants.in_transactions import OF_TRANSACTIONS, hunt_in_transactions, true_transactions
 from model_tests.mutants.on_spark import BROKEN, OF_THE_LOG, broken_guard
-from model_tests.mutants.reference import PLANTED, hunt, run_once
+from model_tests.mutants.reference import (
+    OF_TRANSACTIONS,
+    PLANTED,
+    hunt,
+    hunt_in_transactions,
+    run_once,
+    true_transactions,
+)
 from model_tests.mutants.states import TABLE as STATES
 from model_tests.verify.results import PartResult, PlantedDefect, RunEffort
 from spec.rules import Rule
@@ -153,7 +158,7 @@ def evidence(effort: RunEffort) -> PartResult:
         f"{len(of_transactions)} of {len(OF_TRANSACTIONS)} of transactions, "
         f"{len(of_pipelines)} of {len(OF_PIPELINES)} of pipelines, "
         f"{len(of_replicas)} of {len(OF_REPLICAS)} of replicas, "
-        f"{len(decided)} of {len(showable(table, by_name())):,} of decisions that recorded sessions kill; "
+        f"{len(decided)} of {len(kills_showable(table, by_name())):,} of decisions that recorded sessions kill; "
         f"explained {len(again)} of {len(surviving)} survivors again; "
         f"showed {len(of_cells)} of {all_showable(cells):,} cells of decisions and layers again",
     )

@@ -15,15 +15,7 @@ from unittest.mock import patch
 
 from model_tests.bugs.defects import DEFECTS as BUGS
 from model_tests.conform.on_reference import OnReference
-from model_tests.mutants.defects import (
-    of_append,
-    of_coordinator,
-    of_groups,
-    of_identities,
-    of_markers,
-    of_verification,
-    of_window,
-)
+from model_tests.mutants.defects import of_append, of_coordinator, of_groups, of_identities, of_markers, of_verification
 from model_tests.mutants.defects.planted import Planted, planted_in
 from model_tests.probe.directed import directed
 from model_tests.probe.distinguishing import ImaginedSession, differs, runs_out
@@ -69,7 +61,7 @@ WHY: Final[Mapping[str, str]] = MappingProxyType(
 
 def of_brokers() -> Mapping[str, Planted]:
     """The defects of what a broker does with requests, those of known bugs among them."""
-    modules = (of_append, of_coordinator, of_groups, of_identities, of_markers, of_verification, of_window)
+    modules = (of_append, of_coordinator, of_groups, of_identities, of_markers, of_verification, of_append)
     listed = {**planted_in(*modules), **{f"{bug}: {planted.name}": planted for bug, planted in BUGS.items()}}
     return {
         name: planted for name, planted in listed.items() if all(_of_broker(each.owner) for each in planted.patches)

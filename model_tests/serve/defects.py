@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from model_tests.common.reports import BadInput
-from model_tests.mutants.defects import of_append, of_coordinator, of_groups, of_identities, of_markers, of_window
+from model_tests.mutants.defects import of_append, of_coordinator, of_groups, of_identities, of_markers
 from model_tests.mutants.defects.planted import Planted, planted_in
 from spec import rules
 from spec.rules import Rule
 
 _PLANTED: Final[Mapping[str, Planted]] = planted_in(
-    of_append, of_coordinator, of_groups, of_identities, of_markers, of_window
+    of_append, of_coordinator, of_groups, of_identities, of_markers, of_append
 )
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.console import Console
 
 from model_tests.sources.check import Clones, check, counted, unseen
-from spec.sources.known import known
+from spec.sources.table import known
 
 
 def main(arguments: Sequence[str]) -> int:

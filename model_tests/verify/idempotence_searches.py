@@ -1,4 +1,7 @@
-"""Explicit and bounded search of the idempotent producer: the true system within bounds, and every control."""
+"""Explicit and bounded search of the idempotent producer: the true system within bounds, and every control.
+
+Explicit and bounded search of the blocks of producer ids: the true system within bounds, and every control.
+"""
 
 from dataclasses import replace
 from functools import partial
@@ -13,6 +16,9 @@ from spec.evidence import Layer, evidences
 from spec.systems.idempotence.controls import CONTROLS
 from spec.systems.idempotence.stream import StreamKnobs
 from spec.systems.idempotence.system import idempotence, sizes
+from spec.systems.ids.system import CONTROLS as IDS_CONTROLS
+from spec.systems.ids.system import IdsKnobs, ids
+from spec.systems.ids.system import sizes as ids_sizes
 from spec.systems.system_append import UNWRAPPED, remembered
 
 
@@ -82,3 +88,25 @@ def searched() -> Searched:
         ),
         deepest=MappingProxyType({RunEffort.QUICK: 6, RunEffort.DEFAULT: 9, RunEffort.DEEP: 99}),
     )
+
+
+def built_ids(name: str, knobs: IdsKnobs, brokers: int = 2) -> Instanced:
+    """The system with these knobs, and so many brokers."""
+    system = ids(knobs)
+    return Instanced(name, system, system, instance_of(system, ids_sizes(knobs, brokers)))
+
+
+_TWO: Final = partial(built_ids, "two brokers", IdsKnobs(size=2, largest=5))
+_THREE: Final = partial(built_ids, "three brokers", IdsKnobs(size=2, largest=7), 3)
+
+IDS_INSTANCES: Final = (
+    SearchInstance("two brokers", _TWO, depths(6, 9, 14), whole=True),
+    SearchInstance("three brokers", _THREE, depths(deep=8)),
+)
+
+
+@evidences(rules.IDS_UNIQUE, Layer.BOUNDED)
+def searched_ids() -> Searched:
+    """The rule owes no bounded search, and has one."""
+    broken = tuple(SystemMutation("no_id_twice", partial(built_ids, name, knobs)) for name, knobs in IDS_CONTROLS)
+    return Searched((rules.IDS_UNIQUE,), IDS_INSTANCES, broken)

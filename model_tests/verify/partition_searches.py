@@ -1,4 +1,7 @@
-"""Explicit and bounded search of the partition with transactions: the true system within bounds, and every control."""
+"""Explicit and bounded search of the partition with transactions: the true system within bounds, and every control.
+
+Explicit and bounded search of a compacted partition.
+"""
 
 from functools import partial
 from typing import Any, Final
@@ -7,10 +10,12 @@ from model_tests.verify.model_checking import Build, Instanced, Searched, Search
 from spec import rules
 from spec.engines.finite import instance_of
 from spec.evidence import Layer, evidences
+from spec.systems import cleaning
 from spec.systems.partition.controls import CONTROLS
 from spec.systems.partition.log import PartitionKnobs
 from spec.systems.partition.system import partition, sizes
 from spec.systems.system_append import UNWRAPPED, remembered
+from spec.versions import KAFKA_2_7
 
 
 def built(name: str, knobs: PartitionKnobs, **several: int) -> Instanced:
@@ -73,4 +78,25 @@ def searched() -> Searched:
         broken=tuple(
             SystemMutation(each.violates, partial(built, each.name, each.knobs, **each.several)) for each in CONTROLS
         ),
+    )
+
+
+def compacted(name: str, knobs: cleaning.CleaningKnobs) -> Instanced:
+    """A partition that is cleaned."""
+    system = cleaning.cleaning(knobs)
+    return Instanced(name, system, system, instance_of(system, cleaning.sizes(knobs)))
+
+
+_TRUE: Final = partial(compacted, "four records", cleaning.CleaningKnobs())
+_KEYS: Final = partial(compacted, "KAFKA-14055: keys of markers are compared", cleaning.CleaningKnobs(KAFKA_2_7))
+
+
+@evidences(rules.LSO_DECIDED_BELOW, Layer.BOUNDED)
+@evidences(rules.LSO_READ_COMMITTED, Layer.BOUNDED)
+def searched_cleaning() -> Searched:
+    """What was decided stays decided, and what can be read stays, whatever the cleaner leaves."""
+    return Searched(
+        rules=(rules.LSO_DECIDED_BELOW, rules.LSO_READ_COMMITTED),
+        instances=(SearchInstance("four records", _TRUE, depths(0, 0, 0), whole=True),),
+        broken=(SystemMutation("decided_stays_decided", _KEYS),),
     )

@@ -10,12 +10,9 @@ from model_tests.verify import (
     agreement,
     assumed,
     breaking,
-    cleaning_searches,
     group_searches,
     idempotence_searches,
-    ids_searches,
     liveness_searches,
-    offsets_searches,
     partition_searches,
     replication_searches,
     transactions_searches,
@@ -49,22 +46,22 @@ from spec.systems.broken_lemmas import facts_of_bugs
 from spec.systems.coordinator_decision_lemmas import broken_transition_facts
 from spec.systems.decision_lemmas import Fact
 from spec.systems.group.controls import takes_more
-from spec.systems.idempotence.misjudged import misjudged_streams
+from spec.systems.idempotence.controls import misjudged_streams
 from spec.systems.misjudged import Misjudged
+from spec.systems.partition.controls import misjudged_partitions
 from spec.systems.partition.durable import undurable
-from spec.systems.partition.misjudged import misjudged_partitions
 from spec.systems.transactions.lemma_controls import misjudged_transactions, uncompleted, unframed, unread
 
 SEARCHES: Final = (
     idempotence_searches.searched(),
     partition_searches.searched(),
-    ids_searches.searched(),
+    idempotence_searches.searched_ids(),
     transactions_searches.searched(),
-    offsets_searches.of_transactions(),
-    offsets_searches.of_generations(),
+    group_searches.of_transactions(),
+    group_searches.of_generations(),
     group_searches.searched(),
     replication_searches.searched(),
-    cleaning_searches.searched(),
+    partition_searches.searched_cleaning(),
 )
 """Every system that is searched within bounds."""
 

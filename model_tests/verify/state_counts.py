@@ -10,11 +10,8 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from model_tests.verify import (
-    cleaning_searches,
     group_searches,
     idempotence_searches,
-    ids_searches,
-    offsets_searches,
     partition_searches,
     replication_searches,
     transactions_searches,
@@ -88,7 +85,7 @@ def _defect(each: Any, build: Callable[..., Any], *sizes: Any, **several: Any) -
 def _of_ids() -> Iterator[SystemDefect]:
     for name, knobs in OF_IDS:
         true = IdKnobs(size=knobs.size, largest=knobs.largest)
-        broken, mended = (partial(ids_searches.built, name, each) for each in (knobs, true))
+        broken, mended = (partial(idempotence_searches.built_ids, name, each) for each in (knobs, true))
         yield SystemDefect(name, "no_id_twice", broken, mended)
 
 
@@ -111,34 +108,34 @@ DEFECTS: Final[Mapping[str, tuple[SystemDefect, ...]]] = MappingProxyType(
             SystemDefect(
                 _LAGS,
                 "visible_is_of_committed",
-                partial(offsets_searches.committing, _LAGS, offsets.OffsetsKnobs(KAFKA_3_9)),
-                partial(offsets_searches.committing, _LAGS, offsets.OffsetsKnobs()),
+                partial(group_searches.committing, _LAGS, offsets.OffsetsKnobs(KAFKA_3_9)),
+                partial(group_searches.committing, _LAGS, offsets.OffsetsKnobs()),
             ),
             SystemDefect(
                 _SURVIVES,
                 "deleted_stays_deleted",
                 partial(
-                    offsets_searches.committing,
+                    group_searches.committing,
                     _SURVIVES,
                     offsets.OffsetsKnobs(offsets.PENDING_SURVIVES, others=2, expires=True),
                 ),
-                partial(offsets_searches.committing, _SURVIVES, offsets.OffsetsKnobs(others=2)),
+                partial(group_searches.committing, _SURVIVES, offsets.OffsetsKnobs(others=2)),
             ),
         ),
         "membership": (
             SystemDefect(
                 _BEFORE,
                 "past_generations_write_nothing",
-                partial(offsets_searches.rebalancing, _BEFORE, membership.MembershipKnobs(BEFORE_3_7)),
-                partial(offsets_searches.rebalancing, _BEFORE, membership.MembershipKnobs()),
+                partial(group_searches.rebalancing, _BEFORE, membership.MembershipKnobs(BEFORE_3_7)),
+                partial(group_searches.rebalancing, _BEFORE, membership.MembershipKnobs()),
             ),
         ),
         "cleaning": (
             SystemDefect(
                 _KEYS,
                 "decided_stays_decided",
-                partial(cleaning_searches.compacted, _KEYS, cleaning.CleaningKnobs(KAFKA_2_7)),
-                partial(cleaning_searches.compacted, _KEYS, cleaning.CleaningKnobs()),
+                partial(partition_searches.compacted, _KEYS, cleaning.CleaningKnobs(KAFKA_2_7)),
+                partial(partition_searches.compacted, _KEYS, cleaning.CleaningKnobs()),
             ),
         ),
     }

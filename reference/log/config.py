@@ -2,7 +2,7 @@
 
 from typing import Final, NamedTuple
 
-from reference.log import offset_index, time_index
+from reference.log import sparse_index
 
 UNLIMITED: Final = -1  # Kafka's number for no limit, the default of log.retention.bytes
 _DAY_MS: Final = 24 * 60 * 60 * 1000  # milliseconds
@@ -24,8 +24,8 @@ class LogConfig(NamedTuple):
 
     segment_bytes: int = 1024**3
     segment_ms: int = 7 * _DAY_MS
-    index_interval_bytes: int = offset_index.INTERVAL
-    segment_index_bytes: int = offset_index.PREALLOCATED
+    index_interval_bytes: int = sparse_index.INTERVAL
+    segment_index_bytes: int = sparse_index.PREALLOCATED
     retention_ms: int = 7 * _DAY_MS
     retention_bytes: int = UNLIMITED
     delete_retention_ms: int = _DAY_MS
@@ -34,12 +34,12 @@ class LogConfig(NamedTuple):
     @property
     def index_file_size(self) -> int:
         """Bytes of a preallocated offset index."""
-        return self.segment_index_bytes // offset_index.ENTRY_SIZE * offset_index.ENTRY_SIZE
+        return self.segment_index_bytes // sparse_index.OFFSET_ENTRY_SIZE * sparse_index.OFFSET_ENTRY_SIZE
 
     @property
     def time_index_file_size(self) -> int:
         """Bytes of a preallocated time index."""
-        return self.segment_index_bytes // time_index.ENTRY_SIZE * time_index.ENTRY_SIZE
+        return self.segment_index_bytes // sparse_index.TIME_ENTRY_SIZE * sparse_index.TIME_ENTRY_SIZE
 
 
 DEFAULT: Final = LogConfig()

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from reference.errors import UnsupportedCodec
-from reference.log import checkpoint_file, file_names, offset_index, time_index, txn_index
+from reference.log import checkpoint_file, file_names, sparse_index, txn_index
 from reference.log.batch import RecordBatch
 from reference.log.checkpoint_file import LeaderEpochs
 from reference.log.config import DEFAULT, LogConfig
@@ -178,8 +178,8 @@ class _Recovery:
 
     def adopt_indexes(self, segment: Segment, limit: int) -> bool:
         """Take over the segment's indexes as they are; False if they or the batches behind them do not check."""
-        positions = self.derived(segment, file_names.INDEX, offset_index.decode)
-        times = self.derived(segment, file_names.TIME_INDEX, time_index.decode)
+        positions = self.derived(segment, file_names.INDEX, sparse_index.decode_offsets)
+        times = self.derived(segment, file_names.TIME_INDEX, sparse_index.decode_times)
         aborted: tuple[AbortedTxn, ...] | None = ()
         if segment.path(file_names.TXN_INDEX).exists():
             aborted = self.derived(
@@ -203,7 +203,7 @@ class _Recovery:
 
     def read_tail(self, segment: Segment, limit: int) -> bool:
         """Read the batches behind the last index entry; False if they are damaged, or their offsets do not fit."""
-        last = segment.index.positions[-1] if segment.index.positions else offset_index.OffsetPosition(0, 0)
+        last = segment.index.positions[-1] if segment.index.positions else sparse_index.OffsetPosition(0, 0)
         name = segment.path(file_names.INDEX).name
         for found in segment.found_from(last.position):
             if (

@@ -5,12 +5,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from reference.log import file_names, offset_index, time_index, txn_index
+from reference.log import file_names, sparse_index, txn_index
 from reference.log.batch import RecordBatch
 from reference.log.config import LogConfig
-from reference.log.offset_index import OffsetPosition
 from reference.log.reader import CHUNK, BatchDamage, Placed, scan
 from reference.log.segment_index import FIELD_LIMIT, SegmentIndex
+from reference.log.sparse_index import OffsetPosition
 from reference.log.txn_index import AbortedTxn
 from spec.vocabulary import Offset, Timestamp
 
@@ -58,9 +58,9 @@ class Segment:
         self.first_timestamp: Timestamp | None = None
         self._descriptor = os.open(self.path(file_names.LOG), os.O_RDWR | os.O_CREAT, 0o644)
         self._indexes: tuple[int, int] | None = None
-        self._positions_limit = config.index_file_size // offset_index.ENTRY_SIZE
+        self._positions_limit = config.index_file_size // sparse_index.OFFSET_ENTRY_SIZE
         # One place stays free for the entry that closing the segment adds.
-        self._times_limit = config.time_index_file_size // time_index.ENTRY_SIZE - 1
+        self._times_limit = config.time_index_file_size // sparse_index.TIME_ENTRY_SIZE - 1
         self.size = os.fstat(self._descriptor).st_size
 
     def path(self, suffix: str) -> Path:
@@ -192,8 +192,8 @@ class Segment:
         """Leave the indexes as a segment has them that is no longer appended to: complete and trimmed."""
         self.index.note_time()
         self._close_indexes()
-        self.path(file_names.INDEX).write_bytes(offset_index.encode_entries(self.index.positions))
-        self.path(file_names.TIME_INDEX).write_bytes(time_index.encode_entries(self.index.times))
+        self.path(file_names.INDEX).write_bytes(sparse_index.encode_offsets(self.index.positions))
+        self.path(file_names.TIME_INDEX).write_bytes(sparse_index.encode_times(self.index.times))
 
     def flush(self) -> None:
         """Force the batches to disk."""
@@ -224,9 +224,11 @@ class Segment:
             return
         index, time = self._indexes
         _write_all(
-            index, offset_index.encode_entries(self.index.positions[positions:]), positions * offset_index.ENTRY_SIZE
+            index,
+            sparse_index.encode_offsets(self.index.positions[positions:]),
+            positions * sparse_index.OFFSET_ENTRY_SIZE,
         )
-        _write_all(time, time_index.encode_entries(self.index.times[times:]), times * time_index.ENTRY_SIZE)
+        _write_all(time, sparse_index.encode_times(self.index.times[times:]), times * sparse_index.TIME_ENTRY_SIZE)
 
     def _close_indexes(self) -> None:
         for descriptor in self._indexes or ():

@@ -10,9 +10,8 @@ from array import array
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, TypeVar, overload
 
-from reference.log import offset_index, time_index
-from reference.log.offset_index import OffsetPosition
-from reference.log.time_index import TimestampOffset
+from reference.log import sparse_index
+from reference.log.sparse_index import OffsetPosition, TimestampOffset
 from spec.vocabulary import NO_TIMESTAMP, Timestamp
 
 Entry = TypeVar("Entry", bound=tuple[int, int])
@@ -73,7 +72,7 @@ class SegmentIndex:
 
     __slots__ = ("_entry_position", "_latest_at", "base_offset", "interval", "max_timestamp", "positions", "times")
 
-    def __init__(self, base_offset: int, interval: int = offset_index.INTERVAL) -> None:
+    def __init__(self, base_offset: int, interval: int = sparse_index.INTERVAL) -> None:
         """Indexes without entries."""
         self.base_offset = base_offset
         self.interval = interval
@@ -121,8 +120,8 @@ class SegmentIndex:
 
     def entry_before(self, offset: int) -> OffsetPosition | None:
         """The last entry at or below the offset, None if there is none."""
-        return offset_index.lookup(self.positions, offset - self.base_offset)
+        return sparse_index.lookup_offset(self.positions, offset - self.base_offset)
 
     def offset_before(self, timestamp: int) -> int:
         """The offset from which a scan for the time begins."""
-        return self.base_offset + time_index.lookup(self.times, timestamp)
+        return self.base_offset + sparse_index.lookup_time(self.times, timestamp)

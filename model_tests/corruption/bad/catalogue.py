@@ -8,8 +8,7 @@ from model_tests.corruption.bad.made import Edit, Maker, by_defect, by_edit, by_
 from model_tests.corruption.catalogue import CORRUPTIONS
 from model_tests.mutants.defects.of_replicas import OF_REPLICAS
 from model_tests.mutants.defects.planted import Planted
-from model_tests.mutants.in_transactions import OF_TRANSACTIONS
-from model_tests.mutants.reference import PLANTED
+from model_tests.mutants.reference import OF_TRANSACTIONS, PLANTED
 from spec import rules
 from spec.rules import Rule
 

@@ -3,8 +3,7 @@ from typing import Any
 
 import pytest
 
-from model_tests.conform.broken_guards import GUARDS
-from model_tests.conform.controls import CORRUPTIONS
+from model_tests.conform.controls import CORRUPTIONS, GUARDS
 from model_tests.conform.decision_log import Attribution, rules_at_stake
 from model_tests.conform.files import LEAST, bundled, sample, sessions_in
 from model_tests.conform.on_specification import OnSpecification

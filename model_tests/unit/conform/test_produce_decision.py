@@ -3,7 +3,7 @@ from types import ModuleType
 
 import pytest
 
-from model_tests.conform.broken_guards import GUARDS, broken_guards
+from model_tests.conform.controls import GUARDS, broken_guards
 from model_tests.conform.files import bundled, sample, sessions_in
 from model_tests.conform.part import SELDOM_MET_IN
 from model_tests.verify.results import Control

@@ -1,19 +1,25 @@
+"""Epochs that are bumped many times in one step: as if each request had been a step of its own."""
+
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from types import ModuleType
 from typing import Any, Final
 
 import pytest
 
+from model_tests.conform.answers import Answer, ObservableState, Side
 from model_tests.conform.files import sample, sessions_in
 from model_tests.conform.on_reference import OnReference
 from model_tests.conform.on_specification import OnSpecification
 from model_tests.conform.report import SessionDisagreement
+from model_tests.conform.requests import AddPartitionsToTxn, BumpEpochs, RecordedInitProducerId
 from model_tests.conform.sessions import Session, session_of
 from model_tests.conform.side_by_side import (
     REFERENCE,
     SIDES,
     SPECIFICATION,
+    MakeSide,
     disagreements,
     outcomes,
 )
@@ -33,6 +39,7 @@ from model_tests.unit.conform.written import (
 )
 from spec.protocol import fence, seq
 from spec.protocol import produce as producing
+from spec.versions import KAFKA_2_4, KAFKA_4_2, KAFKA_4_3, Profile
 
 
 def found_in(*steps: Written, **fields: Any) -> list[tuple[int, str]]:
@@ -209,3 +216,30 @@ def test_a_broken_decision_is_seen_at_once_and_by_its_rule(
 def test_the_sides_are_the_specification_and_the_reference() -> None:
     """Two independent brokers under one comparison."""
     assert set(SIDES) == {SPECIFICATION, REFERENCE}
+
+
+FEW_EPOCHS = 9
+BEGINS = RecordedInitProducerId(0, "t0")
+
+
+def after_bumps(side: Side, times: int, *, at_once: bool) -> tuple[Answer | ObservableState, ...]:
+    """The last answer, and that to a transaction that comes then, with what is seen of it."""
+    side.answer(BEGINS)
+    answer = side.answer(BumpEpochs("t0", times)) if at_once else [side.answer(BEGINS) for _ in range(times)][-1]
+    producer_id, epoch = answer.producer_id, answer.producer_epoch  # type: ignore[union-attr]
+    added = side.answer(AddPartitionsToTxn(0, "t0", producer_id, epoch, ("t-0",), verify_only=False))
+    fenced = side.answer(BEGINS)
+    return answer, added, fenced, side.answer(BEGINS), side.seen()
+
+
+@pytest.mark.parametrize("profile", [KAFKA_4_3, KAFKA_4_2, KAFKA_2_4], ids=lambda profile: profile.name)
+@pytest.mark.parametrize("times", [1, 2, 3, 4, 6, 7, 8, 9, 12])
+@pytest.mark.parametrize("make", [OnSpecification, OnReference])
+def test_many_bumps_are_as_many_requests(make: MakeSide, times: int, profile: Profile) -> None:
+    """Before the last epoch, at it, and past it, where the producer id changes."""
+    few = replace(profile, max_epoch=FEW_EPOCHS)
+
+    at_once = after_bumps(make(few, ["t-0"], 2**30), times, at_once=True)
+    one_by_one = after_bumps(make(few, ["t-0"], 2**30), times, at_once=False)
+
+    assert one_by_one == at_once

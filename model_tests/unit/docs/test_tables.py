@@ -11,8 +11,7 @@ from model_tests.unit.docs.extensions import DOCS, extension
 from reference.client.partition_queue import Hold
 from reference.client.transaction_states import MEANINGS, ErrorHandling
 from spec.sources.decisions import DECISIONS, RELEASED
-from spec.sources.known import known
-from spec.sources.table import SourceRow, Support
+from spec.sources.table import SourceRow, Support, known
 
 page = extension("source_tables")
 

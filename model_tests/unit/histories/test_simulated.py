@@ -10,7 +10,7 @@ from model_tests.histories.anomalies import AnomalyKind
 from model_tests.histories.severity import Severity
 from model_tests.judging.histories import Histories
 from model_tests.mutants.defects.planted import Planted
-from model_tests.mutants.in_transactions import OF_TRANSACTIONS
+from model_tests.mutants.reference import OF_TRANSACTIONS
 from model_tests.simulate.simulate import WORKLOADS, trace_of
 from model_tests.unit.histories.from_trace import as_edn
 from model_tests.unit.support.audited_histories import found, judged

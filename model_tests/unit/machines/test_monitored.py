@@ -14,8 +14,7 @@ from model_tests.machines.rule_counts import Ledger, LedgerEntry
 from model_tests.machines.transaction_runs import run_transactions
 from model_tests.mutants.defects.of_replicas import OF_REPLICAS
 from model_tests.mutants.defects.planted import Planted, run_once
-from model_tests.mutants.in_transactions import OF_TRANSACTIONS
-from model_tests.mutants.reference import PLANTED
+from model_tests.mutants.reference import OF_TRANSACTIONS, PLANTED
 from model_tests.unit.machines.small import small
 from spec import rules
 from spec.rules import Rule

@@ -18,7 +18,7 @@ from model_tests.machines.transaction_machine import (
 )
 from model_tests.mutants.defects.of_disk import OF_DISK
 from model_tests.mutants.defects.planted import Planted
-from model_tests.mutants.in_transactions import OF_TRANSACTIONS
+from model_tests.mutants.reference import OF_TRANSACTIONS
 from model_tests.unit.machines.small import small
 from model_tests.verify.results import RuleVerdict, RunEffort
 from spec import rules

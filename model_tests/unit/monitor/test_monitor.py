@@ -13,8 +13,7 @@ from model_tests.judging.verdicts import BITS
 from model_tests.monitor.monitor import DecisionMismatch, Monitor, claimed_among, rule_counts
 from model_tests.monitor.runs import MonitoredRun, run_of
 from model_tests.mutants.defects.planted import Planted
-from model_tests.mutants.in_transactions import OF_TRANSACTIONS
-from model_tests.mutants.reference import PLANTED
+from model_tests.mutants.reference import OF_TRANSACTIONS, PLANTED
 from model_tests.simulate.simulate import WORKLOADS, seeds_of, trace_of
 from model_tests.traces.schema import Row
 from model_tests.unit.support.shown_in_runs import runs_with

@@ -25,7 +25,7 @@ from model_tests.mutants.decisions.hunting import HuntResult, MutantFate, judged
 from model_tests.mutants.decisions.layers import AUDIT, KNOWN_BUGS, NAMING, PROOFS, SEARCHES, SESSIONS
 from model_tests.mutants.decisions.made import by_name
 from model_tests.mutants.decisions.mutations import MutationKind
-from model_tests.mutants.decisions.replayed_cells import shown_cells
+from model_tests.mutants.decisions.replayed import shown_cells
 from model_tests.mutants.decisions.table import read
 from spec.judging import judge_coordinator
 from spec.protocol import coordinator_steps, lso

@@ -13,8 +13,11 @@ from model_tests.mutants.decisions.hunting import HuntResult, MutantFate, hunt, 
 from model_tests.mutants.decisions.made import by_name, mutants, tables
 from model_tests.mutants.decisions.mutations import MutationKind
 from model_tests.mutants.decisions.places import of_sessions
-from model_tests.mutants.decisions.replayed_kills import shown
+from model_tests.mutants.decisions.replayed import shown
 from model_tests.mutants.decisions.table import not_hunted, page, read, write
+from model_tests.mutants.defects.planted import Planted
+from model_tests.mutants.on_spark import BROKEN, on_traces
+from spec import rules
 from spec.protocol import fence, lso, verification
 from spec.protocol.records import AppendRequest, ProducerEntry
 from spec.versions import NEWEST
@@ -183,3 +186,22 @@ def test_what_killed_a_mutant_still_does() -> None:
 
     assert [mutant.name for mutant in again if not mutant.killed] == []
     assert len(again) == 10
+
+
+QUICK = ("resends are not recognised",)
+
+
+@pytest.mark.xdist_group("spark")
+@pytest.mark.parametrize(
+    "mutant",
+    [pytest.param(m, id=m.name, marks=[] if m.name in QUICK else [pytest.mark.slow]) for m in BROKEN],
+)
+def test_the_trace_check_sees_a_broken_guard(mutant: Planted) -> None:
+    """A guard broken in the specification is broken in Spark's columns, and the rule is named."""
+    assert mutant.rule.id in on_traces(mutant)
+
+
+@pytest.mark.xdist_group("spark")
+def test_the_trace_check_is_not_red_by_itself() -> None:
+    """With nothing broken no rule is named, so that red means the broken guard."""
+    assert on_traces(Planted("nothing", rules.SEQ_SUCCESSOR, ())) == frozenset()

@@ -7,8 +7,8 @@ import pytest
 
 from model_tests.machines.transaction_machine import TRANSACTION_RULES
 from model_tests.mutants.defects.planted import Planted
-from model_tests.mutants.in_transactions import OF_TRANSACTIONS, hunt_in_transactions, true_transactions
 from model_tests.mutants.part import TRANSACTIONS_SAMPLE, caught, sampled, survival
+from model_tests.mutants.reference import OF_TRANSACTIONS, hunt_in_transactions, true_transactions
 from model_tests.verify.results import RunEffort
 
 ONE_OF_EACH: Final = tuple({planted.rule: planted for planted in reversed(OF_TRANSACTIONS)}.values())

@@ -5,8 +5,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from model_tests.check.sample_judges import disagreements
 from model_tests.check.samples import Table, random_steps, undecided
-from model_tests.check.solver_sample import disagreements
 from model_tests.judging.judged_column import evaluate
 from model_tests.judging.verdicts import by_behaviour
 from model_tests.spark.session import session

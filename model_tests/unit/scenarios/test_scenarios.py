@@ -1,15 +1,21 @@
-"""Every scenario ends as expected, shows what it announces, and can fail."""
+"""Every scenario ends as expected, shows what it announces, and can fail.
+
+The scenarios as part of the run.
+"""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from unittest.mock import patch
 
 import pytest
 
 from model_tests.diagrams.events import DrawnMessage
+from model_tests.scenarios import part
 from model_tests.scenarios.catalogue import CHAPTERS, SCENARIOS
 from model_tests.scenarios.judged import judged
 from model_tests.scenarios.producer_stage import OfProducers
 from model_tests.scenarios.scenario import REGISTERED, scenario
+from model_tests.verify.results import RunEffort
 from reference.broker import end_txn, group_offsets
 from reference.broker.group_offsets import GroupOffsets
 from reference.broker.ids import BlockAllocator
@@ -143,3 +149,22 @@ def test_a_scenario_that_cannot_be_reported(name: str, items: tuple[int, ...], r
         register(lambda _: {})
 
     assert "another" not in REGISTERED
+
+
+def test_every_scenario_is_played() -> None:
+    """All are as expected, and none is left out."""
+    found = part.evidence(RunEffort.QUICK)
+
+    assert found.passed
+    assert len(SCENARIOS) == found.extra["scenarios"]
+
+
+def test_a_scenario_that_shows_something_else_fails_the_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The line names it, and what was seen."""
+    name, scenario = next(iter(SCENARIOS.items()))
+    monkeypatch.setattr(part, "SCENARIOS", {name: replace(scenario, expected={"the sky": "green"})})
+
+    found = part.evidence(RunEffort.QUICK)
+
+    assert not found.passed
+    assert any(line.startswith(f"{name}: the sky: expected") for line in found.failures)

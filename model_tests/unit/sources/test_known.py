@@ -12,10 +12,9 @@ import pytest
 import spec.protocol
 from spec.protocol.guards import Guard
 from spec.sources import decisions
-from spec.sources import known as known_module
+from spec.sources import table as known_module
 from spec.sources.decisions import BEHAVIOURS, DECISIONS, RELEASED, answers_of
-from spec.sources.known import cells, known, support_of
-from spec.sources.table import REFS, InvalidTable, SourceRow, Support, _read, files, rows
+from spec.sources.table import REFS, InvalidTable, SourceRow, Support, _read, cells, files, known, rows, support_of
 from spec.versions import PROFILES
 from spec.vocabulary import ErrorCode
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from model_tests.verify.ids_searches import INSTANCES, searched
+from model_tests.verify.idempotence_searches import IDS_INSTANCES, searched_ids
 from model_tests.verify.model_checking import vacuous
 from model_tests.verify.results import RunEffort
 from spec.engines.explore import explore
@@ -27,7 +27,7 @@ BROKEN = {
 
 def test_an_instance_has_exactly_these_states() -> None:
     """Every state of two brokers was seen, and theorem and lemmas hold in each."""
-    two = INSTANCES[0].built()
+    two = IDS_INSTANCES[0].built()
 
     found = explore(two.system, two.finite, two.system.claims)
 
@@ -55,7 +55,7 @@ def test_a_broken_system_is_not_proved(name: str) -> None:
 
 def test_both_searches_find_the_same_shortest_violation() -> None:
     """Every change hands an id out twice."""
-    controls = searched().controls(RunEffort.QUICK)
+    controls = searched_ids().controls(RunEffort.QUICK)
 
     assert set(DEPTHS) == {name for name, _ in CONTROLS}
     assert all(control.passed for control in controls)
@@ -64,7 +64,7 @@ def test_both_searches_find_the_same_shortest_violation() -> None:
 
 def test_everything_happens() -> None:
     """Each action does, and each state of interest is reached."""
-    assert [] == list(vacuous([INSTANCES[0].built()]))
+    assert [] == list(vacuous([IDS_INSTANCES[0].built()]))
 
 
 def test_the_true_number_of_ids_is_no_instance() -> None:

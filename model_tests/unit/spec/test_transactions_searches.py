@@ -2,7 +2,7 @@
 
 import pytest
 
-from model_tests.verify import offsets_searches, transactions_searches
+from model_tests.verify import group_searches, transactions_searches
 from model_tests.verify.model_checking import Searched, vacuous
 from model_tests.verify.results import RuleVerdict as Outcome
 from model_tests.verify.results import RunEffort
@@ -19,15 +19,13 @@ def test_every_rule_of_transactions_that_owes_a_search_is_searched() -> None:
     owed = {id for id in OF_TRANSACTIONS if "B" in RULES[id].owes}
 
     searched = {
-        rule.id
-        for each in (transactions_searches.searched(), offsets_searches.of_transactions())
-        for rule in each.rules
+        rule.id for each in (transactions_searches.searched(), group_searches.of_transactions()) for rule in each.rules
     }
 
     assert set() == owed - searched
 
 
-@pytest.mark.parametrize("searched", [offsets_searches.of_transactions(), offsets_searches.of_generations()])
+@pytest.mark.parametrize("searched", [group_searches.of_transactions(), group_searches.of_generations()])
 def test_offsets_hold_in_the_newest_release_and_not_before(searched: Searched) -> None:
     """Nothing is found in the true system, everything happens in it, and the known bug is found twice."""
     results, nothing = searched.bounded(RunEffort.QUICK)

@@ -8,8 +8,7 @@ import pytest
 
 from model_tests.check import on_spark, sample_judges
 from model_tests.check.check import run
-from model_tests.check.solver_sample import disagreements
-from model_tests.check.solver_verdicts import VERDICT, differing_verdicts
+from model_tests.check.sample_judges import VERDICT, differing_verdicts, disagreements
 from model_tests.common.reports import VIOLATED
 from model_tests.judging import trace_files
 from model_tests.judging.check_report import CheckReport, JudgeSample

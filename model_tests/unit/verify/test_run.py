@@ -1,4 +1,7 @@
-"""A whole run: what is written, what fails it, and what it prints."""
+"""A whole run: what is written, what fails it, and what it prints.
+
+What a result is of: a change of anything that it depends on makes it one of other sources.
+"""
 
 import io
 import json
@@ -12,7 +15,7 @@ import pytest
 from rich.console import Console
 
 from model_tests.common.reports import HOLDS, VIOLATED, BadInput
-from model_tests.verify import parts
+from model_tests.verify import parts, results
 from model_tests.verify.coverage import owed
 from model_tests.verify.parts import PARTS, PartOfRun
 from model_tests.verify.results import Control, PartResult, PlantedDefect, Result, RuleVerdict, RunEffort
@@ -210,3 +213,42 @@ def test_a_process_that_dies_fails_its_part(tmp_path: Path, console: Console) ->
 
     assert not report.ok
     assert "the part's process broke" in report.failures[0]
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    for name in (
+        "spec/a.py",
+        "reference/b.py",
+        "model_tests/c.json",
+        "model_tests/unit/d.py",
+        "spec/__pycache__/a.pyc",
+    ):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(name)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("changed", "counts"),
+    [
+        ("spec/a.py", True),
+        ("model_tests/c.json", True),
+        ("model_tests/new.py", True),
+        ("model_tests/unit/d.py", False),
+        ("spec/__pycache__/a.pyc", False),
+        ("docs/e.md", False),
+    ],
+)
+def test_the_digest_is_of_what_results_depend_on(repository: Path, changed: str, counts: bool) -> None:
+    """Code and recordings count; tests, compiled files and pages do not."""
+    before = results.digest_of(repository)
+
+    (repository / changed).parent.mkdir(exist_ok=True)
+    (repository / changed).write_text("changed")
+    assert counts == (before != results.digest_of(repository))
+
+
+def test_without_git_there_is_no_commit(tmp_path: Path) -> None:
+    """An archive has results as well."""
+    assert "" == results.commit(tmp_path)

@@ -20,7 +20,7 @@ from model_tests.mutants.tables import TABLES
 from model_tests.simulate import simulate
 from reference.wire.versions import served
 from spec.bugs.catalogue import BUGS
-from spec.sources.known import known
+from spec.sources.table import known
 from spec.systems.append_lemmas import append_facts
 from spec.versions import NEWEST, PROFILES
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reference.errors import Impossible
-from reference.log import file_names, offset_index
+from reference.log import file_names, sparse_index
 from reference.log.batch import RecordBatch, blank_batch, value_batch
 from reference.log.checkpoint_file import EpochStart, LeaderEpochs
 from reference.log.config import LogConfig
@@ -83,7 +83,7 @@ def test_an_index_entry_is_due_after_the_interval(tmp_path: Path) -> None:
 
     log.close()
 
-    index = offset_index.decode(log.active.path(file_names.INDEX).read_bytes())
+    index = sparse_index.decode_offsets(log.active.path(file_names.INDEX).read_bytes())
     assert 0 == index.unused
     assert {entry.position for entry in index.entries} <= starts
     assert all(after.position - before.position > 200 for before, after in pairwise(index.entries))

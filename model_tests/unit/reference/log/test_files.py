@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reference.log import checkpoint_file, file_names, offset_index, snapshot_file, time_index, txn_index
+from reference.log import checkpoint_file, file_names, snapshot_file, sparse_index, txn_index
 from reference.log.damage import DamagedFile, FileDamage
 from reference.log.file_names import TEMPORARY
 from reference.log.producer_entry import CachedBatch, ProducerEntry
@@ -20,8 +20,8 @@ from spec.vocabulary import CoordinatorEpoch, Epoch, Offset, ProducerId, Sequenc
 
 TWICE: Final[dict[str, Callable[[bytes], bytes]]] = {
     ".log": lambda data: b"".join(found.batch.encode() for found in read_batches(data)),  # type: ignore[union-attr]
-    ".index": lambda data: offset_index.decode(data).encode(),
-    ".timeindex": lambda data: time_index.decode(data).encode(),
+    ".index": lambda data: sparse_index.decode_offsets(data).encode(),
+    ".timeindex": lambda data: sparse_index.decode_times(data).encode(),
     ".txnindex": lambda data: txn_index.encode(txn_index.decode(data)),
     ".snapshot": lambda data: snapshot_file.encode(snapshot_file.decode(data)),
     "leader-epoch-checkpoint": lambda data: checkpoint_file.encode_epochs(checkpoint_file.decode_epochs(data)),
@@ -65,12 +65,12 @@ def test_every_recorded_file_is_written_again_byte_for_byte(recorded_files: list
 
 
 DAMAGED: Final = [
-    pytest.param(offset_index.decode, INDEX[:-1], FileDamage.LENGTH, 8, id="index ends inside an entry"),
-    pytest.param(offset_index.decode, INDEX + INDEX, FileDamage.ORDER, 16, id="index falls"),
-    pytest.param(offset_index.decode, b"\xff" * 8, FileDamage.RANGE, 0, id="index is negative"),
-    pytest.param(time_index.decode, TIMES[:-1], FileDamage.LENGTH, 12, id="time index ends inside an entry"),
-    pytest.param(time_index.decode, TIMES + TIMES, FileDamage.ORDER, 24, id="time index falls"),
-    pytest.param(time_index.decode, b"\xff" * 12, FileDamage.RANGE, 0, id="time index is negative"),
+    pytest.param(sparse_index.decode_offsets, INDEX[:-1], FileDamage.LENGTH, 8, id="index ends inside an entry"),
+    pytest.param(sparse_index.decode_offsets, INDEX + INDEX, FileDamage.ORDER, 16, id="index falls"),
+    pytest.param(sparse_index.decode_offsets, b"\xff" * 8, FileDamage.RANGE, 0, id="index is negative"),
+    pytest.param(sparse_index.decode_times, TIMES[:-1], FileDamage.LENGTH, 12, id="time index ends inside an entry"),
+    pytest.param(sparse_index.decode_times, TIMES + TIMES, FileDamage.ORDER, 24, id="time index falls"),
+    pytest.param(sparse_index.decode_times, b"\xff" * 12, FileDamage.RANGE, 0, id="time index is negative"),
     pytest.param(txn_index.decode, ABORTED[:-1], FileDamage.LENGTH, 0, id="txnindex ends inside an entry"),
     pytest.param(txn_index.decode, b"\x01" + ABORTED[1:], FileDamage.VERSION, 0, id="txnindex version"),
     pytest.param(txn_index.decode, ABORTED + ABORTED, FileDamage.ORDER, 34, id="txnindex repeats"),
@@ -103,8 +103,8 @@ def test_damage_is_named(decode: Callable[[bytes], object], data: bytes, damage:
 
 
 DECODERS: Final = (
-    (offset_index.decode, INDEX),
-    (time_index.decode, TIMES),
+    (sparse_index.decode_offsets, INDEX),
+    (sparse_index.decode_times, TIMES),
     (txn_index.decode, ABORTED),
     (snapshot_file.decode, SNAPSHOT),
     (checkpoint_file.decode_epochs, EPOCHS),
@@ -128,8 +128,8 @@ def test_no_bytes_break_a_reader(
 
 def test_a_preallocated_index_keeps_its_size() -> None:
     """Zeroes behind the last entry are no entries, and are written again."""
-    index = offset_index.decode(INDEX + bytes(80))
-    times = time_index.decode(TIMES + bytes(120))
+    index = sparse_index.decode_offsets(INDEX + bytes(80))
+    times = sparse_index.decode_times(TIMES + bytes(120))
 
     assert (2, 10) == (len(index.entries), index.unused)
     assert (2, 10) == (len(times.entries), times.unused)

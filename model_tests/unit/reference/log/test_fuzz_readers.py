@@ -12,13 +12,7 @@ from hypothesis import strategies as st
 
 from model_tests.unit.damages import PlantedDamage, damaged, damages, first_changed, fuzzed
 from reference.errors import UnsupportedCodec
-from reference.log import (
-    checkpoint_file,
-    offset_index,
-    snapshot_file,
-    time_index,
-    txn_index,
-)
+from reference.log import checkpoint_file, snapshot_file, sparse_index, txn_index
 from reference.log.batch import (
     CHECKED_FROM,
     RecordBatch,
@@ -30,11 +24,10 @@ from reference.log.batch import (
 from reference.log.checkpoint_file import EpochStart, PartitionOffset
 from reference.log.codecs import Codec
 from reference.log.damage import DamagedFile
-from reference.log.offset_index import OffsetIndexFile, OffsetPosition
 from reference.log.producer_entry import CachedBatch, ProducerEntry
 from reference.log.reader import Placed, read_batches, scan
 from reference.log.record import MalformedRecords, Record
-from reference.log.time_index import TimeIndexFile, TimestampOffset
+from reference.log.sparse_index import OffsetIndexFile, OffsetPosition, TimeIndexFile, TimestampOffset
 from reference.log.txn_index import AbortedTxn
 from spec.vocabulary import ControlType, CoordinatorEpoch, Epoch, LeaderEpoch, Offset, ProducerId, Sequence, Timestamp
 
@@ -170,12 +163,12 @@ ENTRIES: Final = [
 FORMS: Final[dict[str, tuple[bytes, Callable[[bytes], bytes], list[int]]]] = {
     "index": (
         OffsetIndexFile(tuple(OffsetPosition(7 * n, 4200 * n) for n in range(1, 30)), 20).encode(),
-        lambda data: offset_index.decode(data).encode(),
+        lambda data: sparse_index.decode_offsets(data).encode(),
         [],
     ),
     "timeindex": (
         TimeIndexFile(tuple(TimestampOffset(Timestamp(9**12 + n), 3 * n) for n in range(1, 30)), 20).encode(),
-        lambda data: time_index.decode(data).encode(),
+        lambda data: sparse_index.decode_times(data).encode(),
         [],
     ),
     "txnindex": (

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from model_tests.unit.support.recovered_logs import PROFILE, SMALL, data, newest, written
 from reference.errors import Refusal
-from reference.log import checkpoint_file, file_names, offset_index
+from reference.log import checkpoint_file, file_names, sparse_index
 from reference.log.batch import RecordBatch
 from reference.log.damage import RepairKind
 from reference.log.disk_partition import DiskPartition
@@ -210,7 +210,7 @@ def test_a_clean_start_reads_only_what_is_behind_the_last_entry_of_an_index(stop
     """What lies before it is as it was when the log was closed, and is not looked at."""
     directory = Path(shutil.copytree(stopped, tmp_path / "t-0"))
     log = logs(directory)[0]
-    first, *_, last = offset_index.decode(log.with_suffix(file_names.INDEX).read_bytes()).entries
+    first, *_, last = sparse_index.decode_offsets(log.with_suffix(file_names.INDEX).read_bytes()).entries
     damaged = bytearray(log.read_bytes())
     damaged[first.position + HEADER] ^= 1
     log.write_bytes(damaged)

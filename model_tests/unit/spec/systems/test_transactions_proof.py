@@ -1,4 +1,7 @@
-"""Transactions are proved without bounds under version 2, and transactions with something changed are not."""
+"""Transactions are proved without bounds under version 2, and transactions with something changed are not.
+
+The ranking by which a prepared transaction completes speaks of every action, under the fairness of the searches.
+"""
 
 from dataclasses import replace
 from functools import cache
@@ -11,8 +14,11 @@ from spec.engines.finite import instance_of
 from spec.engines.induction import Obligation, Prover, prove
 from spec.engines.solving import FEW, contradiction
 from spec.engines.verdict import Holds, Proved, passed
+from spec.systems.language import System
 from spec.systems.transactions.broken import NEAR_THE_END, quiet
+from spec.systems.transactions.completion import FAULT, completion
 from spec.systems.transactions.decisions import decisions, remembered
+from spec.systems.transactions.progress import FAIR, is_fault
 from spec.systems.transactions.proof import PROVED, UNBOUNDED, proved
 from spec.systems.transactions.system import transactions
 from spec.systems.transactions.world import EXHAUSTED, ONGOING, Bounds, TransactionKnobs
@@ -261,3 +267,26 @@ def test_one_theorem_is_only_searched() -> None:
     left = {claim.name for claim in transactions().theorems} - set(PROVED)
 
     assert {"bump_ends_no_other"} == left
+
+
+@pytest.fixture(scope="module")
+def system() -> System:
+    return completion()
+
+
+def test_no_action_is_left_out(system: System) -> None:
+    """The rank is finite under all of them, and does not rise under any but the one that is a fault."""
+    actions = {action.name for action in proved().actions}
+    ranking = ("rank_is_finite", "rank_never_rises", "waits_until_marked")
+    about = {name: {each.action.name for each in system.steps if each.name == name} for name in ranking}
+
+    assert actions < about["rank_is_finite"]
+    assert actions - {FAULT} == about["rank_never_rises"] == about["waits_until_marked"]
+
+
+def test_fairness_is_that_of_the_searches(system: System) -> None:
+    """What is fair here is fair where finite instances are searched, and what is a fault here is one there."""
+    fair = {each.action.name for each in system.steps if each.name in ("marker_lowers_rank", "completion_ends_it")}
+
+    assert fair < FAIR
+    assert is_fault(FAULT, ())
