@@ -19,9 +19,8 @@ from model_tests.histories.as_trace import READ
 from model_tests.judging import chains, coordinator_verdicts, verdicts
 from model_tests.judging.branch_coverage import BranchTally, coverage
 from model_tests.judging.check_report import BranchCount, CheckReport, Counted, KnownCount, RuleCount, StepViolation
-from model_tests.judging.explain import explain
+from model_tests.judging.explain import explain, explain_replication
 from model_tests.judging.explain_history import explain_history
-from model_tests.judging.explain_replication import explain_replication
 from model_tests.judging.fault_scope import violations_counted
 from model_tests.judging.history_links import HISTORY
 from model_tests.judging.step_assumptions import Fault, lacking

@@ -9,6 +9,8 @@ from model_tests.judging.chains import BY_KIND, LATEST, AnyLink, check_of, of_ki
 from model_tests.judging.check_report import StepViolation
 from model_tests.judging.coordinator_links import AT_NODE, ID_LINK, IDENTITY, NEW_ID_LINK, hands_out, is_on_id
 from model_tests.judging.coordinator_verdicts import as_recorded
+from model_tests.judging.replication_verdicts import JUDGES
+from model_tests.judging.replication_verdicts import judged as judged_replication
 from model_tests.traces.schema import BY_NAME, OF_ID, Row, complete, coordinator_step_of, step_of
 from spec.algebra import Term
 from spec.judging.judge import judge
@@ -173,6 +175,24 @@ def _columns_of_coordinators_guard(row: Mapping[str, Any], expected: StepResult,
     step = coordinator_step_of(Sheet().column)
     checks = DECISIONS[row["api"]](step, profile).checks
     return set(columns_read(checks[expected.branch - 1].applies)) | {"before_txn_state"}
+
+
+def explain_replication(row: Mapping[str, Any], rule: Rule) -> StepViolation:
+    """The violation of a rule in one step of a leader, a follower or a controller."""
+    profile, judge = PROFILES[row["profile"]], JUDGES[row["api"]][1]
+    sheet = Sheet()
+    _, checks = judged_replication(row["api"], sheet.column, profile)
+    read = {name for check in checks if check.rule is rule for name in columns_read(sheet.constant(check.holds))}
+    return StepViolation(
+        trace=row["trace"],
+        step=row["step"],
+        rule=rule.id,
+        guard=judge.__name__.removeprefix("judge_"),
+        values={name: row[name] for name in sorted(read)},
+        got={},
+        allowed={"only": str(judge.__doc__).splitlines()[0]},
+        replay=replay_command(row),
+    )
 
 
 def explain_link(row: Mapping[str, Any], link: AnyLink) -> StepViolation:

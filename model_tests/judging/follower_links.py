@@ -14,8 +14,6 @@ from spec.vocabulary import ErrorCode
 
 FOLLOWER_LINK: Final = "follower_link"
 
-KEY: Final = ("trace", "node", "topic", "partition", "broker")
-
 
 def on_follower(of: Scalar) -> Term:
     """A step at a leader has what it knew of one follower."""

@@ -19,8 +19,6 @@ from spec.vocabulary import ABSENT, Origin
 
 LOG_LINK: Final = "log_link"
 
-KEY: Final = ("trace", "node", "topic", "partition")
-
 REPLICATED: Final = Origin.REPLICATION.value
 """Who copies a log keeps the offsets of its leader, gaps included."""
 

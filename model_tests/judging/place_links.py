@@ -15,8 +15,6 @@ from spec.vocabulary import Origin
 
 PLACE_LINK: Final = "place_link"
 
-KEY: Final = ("trace", "topic", "partition", "first_offset")
-
 TAKEN: Final = "ClientFetched"
 
 _NUMBERS: Final = ("producer_id", "producer_epoch", "base_sequence", "last_offset_delta", "control_type")

@@ -12,7 +12,7 @@ from spec.algebra import Term, all_of, any_of, choose
 from spec.evidence import Layer, evidences
 from spec.judging import judge_groups as judging_groups
 from spec.judging import judge_replication as judging
-from spec.judging.judge_markers import MarkerAnswerStep, judge_marker_answer
+from spec.judging.judge_coordinator import MarkerAnswerStep, judge_marker_answer
 from spec.judging.judge_replication import Judged
 from spec.protocol.electing import Candidate, Proposal, ReplicationProgress
 from spec.protocol.repl import EpochEnd, FollowerFetch, Leading, Produce, ReturningReplica

@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 from model_tests.judging.chains import check_of, of_kind
 from model_tests.judging.check_report import RuleCount, StepViolation
 from model_tests.judging.coordinator_verdicts import is_coordinators
-from model_tests.judging.explain import explain_coordinator, explain_link, explain_step
+from model_tests.judging.explain import explain_coordinator, explain_link, explain_replication, explain_step
 from model_tests.judging.explain_history import explain_judged
-from model_tests.judging.explain_replication import explain_replication
 from model_tests.judging.fault_scope import verdicts_of
 from model_tests.judging.histories import Histories
 from model_tests.judging.history_links import HISTORY

@@ -92,8 +92,8 @@ FEW: Final[Mapping[str, str]] = MappingProxyType(
         "coordinator.look_up": "all but the proofs look tables up by numbers; the mutants look up terms otherwise",
         "finding.hash_of": "only the audit asks where a name belongs; the solver is asked about hashes, not names",
         "judge_clients": "only histories that clients wrote are judged by it",
-        "judge_join": "only the audit joins the logs of partitions with their coordinator's",
-        "judge_orphans": "only the audit joins the logs of partitions with their coordinator's",
+        "judge_join": "only logs have other clocks, operators, and copies that lack what others have",
+        "judge_orphans": "only the audit has the log of the controller that elected coordinators",
         "judge_overdue": "only the audit asks until when a log goes on",
         "verification.UNAVAILABLE": "no recorded coordinator was unavailable when a leader asked it",
     }

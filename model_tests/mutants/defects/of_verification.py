@@ -18,12 +18,13 @@ from reference.log.partition import Partition
 from reference.log.producer_state import ProducerState
 from reference.world import handling
 from reference.world.handling import Handling
-from reference.world.messages import Request, Verify
+from reference.world.messages import Verify
+from reference.world.node import ParkedRequest
 from spec import rules
 from spec.versions import Profile
 from spec.vocabulary import ErrorCode, Origin, ProducerId
 
-_resume = Handling._resume
+_go_on = Handling._go_on
 _complete = GroupOffsets.complete
 _pend = GroupOffsets.pend
 _check_commit = group_offsets.check_commit
@@ -61,9 +62,9 @@ def accept_every_verification(coordinator: TransactionCoordinator, requested: Ve
     """Nothing is verified, and nothing is added."""
 
 
-def resume_regardless_of_answer(handler: Handling, question: Request, refusal: Refusal | None) -> None:
+def go_on_regardless(handler: Handling, parked: ParkedRequest, refusal: Refusal | None) -> None:
     """A refused verification lets the append pass."""
-    _resume(handler, question, None)
+    _go_on(handler, parked, None)
 
 
 def complete_the_first(offsets: GroupOffsets, producer_id: ProducerId, committed: bool) -> None:
@@ -134,8 +135,8 @@ OF_VERIFICATION: Final = (
         "a refused verification lets the append go on",
         rules.TXN_REGISTERED_BEFORE_DATA,
         Handling,
-        "_resume",
-        resume_regardless_of_answer,
+        "_go_on",
+        go_on_regardless,
     ),
     defect("aborted offsets are committed", rules.OFFSETS_ATOMIC, GroupOffsets, "complete", complete_the_first),
     defect("committed offsets are dropped", rules.OFFSETS_ATOMIC, GroupOffsets, "complete", complete_nothing),
