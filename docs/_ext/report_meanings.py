@@ -11,7 +11,7 @@ from docstrings import written
 
 from model_tests.audit.cluster import ClusterReport
 from model_tests.audit.groups import GroupsReport
-from model_tests.audit.history_judge import HistoryReport
+from model_tests.audit.history_report import HistoryReport
 from model_tests.audit.report import AuditReport, consequence_json, finding_json, partition_json
 from model_tests.audit.transactions_report import judged_json, open_json, transactions_json
 from model_tests.bugs.judged import JudgedBug

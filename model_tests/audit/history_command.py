@@ -7,7 +7,8 @@ from pathlib import Path
 from types import MappingProxyType
 
 from model_tests.audit.findings import Finding
-from model_tests.audit.history_judge import HistoryReport, TalliedLog, judge_history
+from model_tests.audit.history_judge import TalliedLog, judge_history
+from model_tests.audit.history_report import HistoryReport
 from model_tests.audit.losses import Led
 from model_tests.audit.options import AuditOptions
 from model_tests.audit.partition_verdict import AuditedTransactionLog

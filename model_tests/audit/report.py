@@ -15,7 +15,7 @@ from model_tests.audit.cluster import ClusterReport
 from model_tests.audit.findings import BrokenRule, Finding
 from model_tests.audit.given import GivenPath
 from model_tests.audit.groups import GroupsReport
-from model_tests.audit.history_judge import HistoryReport
+from model_tests.audit.history_report import HistoryReport
 from model_tests.audit.needs import fine_of, headline, needs_of, others_of, unexamined_of
 from model_tests.audit.partition_verdict import PartitionVerdict
 from model_tests.audit.stalled_lso import HeldBack, held_back

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from model_tests.audit.cluster import audit_cluster, reported_once, unexplained
 from model_tests.audit.clusters import META_PROPERTIES, UNNAMED, clusters_of, unread
@@ -15,8 +15,7 @@ from model_tests.audit.folder_repairs import by_their_content, diagnose_folders,
 from model_tests.audit.given import GivenPath, given_paths
 from model_tests.audit.group_findings import with_groups
 from model_tests.audit.groups import groups_of, with_offsets
-from model_tests.audit.history_command import audit_history, with_logs
-from model_tests.audit.history_judge import HistoryReport
+from model_tests.audit.history_report import HistoryReport
 from model_tests.audit.in_process import judged_in_process
 from model_tests.audit.options import DEFAULTS, AuditOptions
 from model_tests.audit.partition_verdict import AuditedTransactionLog, Judged
@@ -29,7 +28,6 @@ from model_tests.audit.transactions_summary import PartitionTransactions
 from model_tests.audit.verdict_tasks import bytes_of, only_topic
 from model_tests.common.reports import BadInput
 from model_tests.histories.journal import ClientJournal, read_received
-from model_tests.histories.reading import read_history
 from model_tests.logs.kafka_log_folders import HIGH_WATERMARK, Listing, LogFolder, list_logs, renamed
 from model_tests.logs.texts import Restored, restored
 from spec.vocabulary import ABSENT
@@ -73,7 +71,7 @@ def run(paths: Iterable[object], options: AuditOptions = DEFAULTS, **given: Any)
             _report(listing, whose, verdicts, shown, journal),
             assumed=(*_assumed(options), *_one_cluster(folders, whose), *texts.assumed),
             chosen=shown_in_words(shown, options.topics),
-            clients=with_logs(options),
+            **_clients(options),
             here=_here(listing, verdicts) if options.pictured else {},
         )
         report = _as_given(report, texts)
@@ -175,7 +173,17 @@ def _journal(listing: Listing, clusters: Sequence[str], options: AuditOptions) -
         raise BadInput(f"a client's files are compared with one cluster, the paths have logs of {count}")
     if options.received:
         read_received(options.received, topic)
-    return read_history(options.history, options.history_form, topic) if options.history else None
+    if not options.history:
+        return None
+    reading = import_module("model_tests.histories.reading")
+    return cast(ClientJournal, reading.read_history(options.history, options.history_form, topic))
+
+
+def _clients(options: AuditOptions) -> dict[str, Any]:
+    """The anomalies of a history, if there is one."""
+    if not options.history:
+        return {}
+    return {"clients": import_module("model_tests.audit.history_command").with_logs(options)}
 
 
 def _one_cluster(paths: Sequence[str], clusters: Sequence[str]) -> Iterator[str]:
@@ -212,7 +220,8 @@ def _report(
     reported = HistoryReport()
     if journal is not None:
         led = {number: own for one in controllers.values() for number, own in one.led.items()}
-        reported, findings = audit_history(journal, logs, transactions, findings, led)
+        command = import_module("model_tests.audit.history_command")
+        reported, findings = command.audit_history(journal, logs, transactions, findings, led)
     cluster, findings = audit_cluster(logs, findings, controllers)
     findings = chosen_findings(logs, with_groups(logs, with_offsets(logs, findings), transactions), shown, transactions)
     audited = [

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import sha256
+from importlib import import_module
 from itertools import chain
 from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
@@ -23,7 +24,6 @@ from model_tests.audit.reading import PART, read_part
 from model_tests.audit.result_cache import ResultCache
 from model_tests.common.codec import TypedCodec
 from model_tests.histories.journal import read_received
-from model_tests.histories.reading import read_history
 from model_tests.logs.kafka_log_folders import LogFolder, list_logs, size_of
 from model_tests.logs.kafka_log_ranges import ranges_of
 from model_tests.logs.kafka_log_segment import SegmentRange
@@ -212,8 +212,10 @@ def only_topic(logs: Iterable[LogFolder]) -> str:
 
 def client_sides(logs: Sequence[LogFolder], options: AuditOptions) -> dict[int, ClientSide]:
     """By the number of each log what the files of clients say of its partition."""
-    topic, history = only_topic(logs), options.history
-    acknowledged = read_history(history, options.history_form, topic).acknowledged if history else {}
+    topic, acknowledged = only_topic(logs), {}
+    if options.history:
+        reading = import_module("model_tests.histories.reading")
+        acknowledged = reading.read_history(options.history, options.history_form, topic).acknowledged
     offsets = read_received(options.received, topic) if options.received else {}
     found: dict[int, ClientSide] = {}
     for number, log in enumerate(logs):

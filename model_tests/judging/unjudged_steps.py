@@ -24,8 +24,9 @@ SHOWN: Final = 15
 
 def is_passed_over(row: Row) -> bool:
     """Whether nothing judges the step, and nothing in it is needed to judge another."""
-    linked = is_on_log(row) or is_on_id(row) or is_on_place(row) or hands_out_new_id(row.__getitem__)
-    return not (linked or columns_of_step(row) or is_on_chain(row) or row["api"] in HISTORY_APIS)
+    if row["api"] in HISTORY_APIS or is_on_log(row) or is_on_id(row) or is_on_place(row):
+        return False
+    return not (columns_of_step(row) or is_on_chain(row) or hands_out_new_id(row.__getitem__))
 
 
 def counted(rows: Iterable[Row]) -> dict[str, int]:

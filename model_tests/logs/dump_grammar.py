@@ -93,7 +93,7 @@ _INNER: Final = re.compile(
 _IN_INNER: Final = ("ffset:", "Dumping", "::")
 """One of these is in each of them: to look for it takes a hundredth of the time."""
 
-_BEHIND: Final = re.compile(r"(?:\s+|(?:\\+[nrt]|#01[0-5]|<[^<>]{0,200}>)\W*)$")
+_BEHIND: Final = re.compile(r"(?:\s+|(?:\\+[nrt]|#01[0-5]|%0[ADad]|<[^<>]{0,200}>)\W*)$")
 """What separated lines of which one was made."""
 
 _ESCAPED: Final = re.compile(r'\\+(["/])')
@@ -228,7 +228,7 @@ class Layout:
         found = self.prefix.match(line, 0, _FARTHEST)
         at = found.end() if found else 0
         partial, cut = _PARTIAL.search(line, 0, at) is not None, len(line) == self.width > 0
-        if self.quoted:
+        if self.quoted and line.endswith('"', 0, at):
             with suppress(ValueError):
                 text, end = _string(line, at)
                 partial |= _PARTIAL.search(line, end) is not None or (self.ended and not text.endswith("\n"))
@@ -250,7 +250,7 @@ def _unfilled(lines: Iterable[str]) -> Iterator[Row]:
     """The lines of the tool in a paragraph, each with the number of the one in which it ends."""
     text, number = "", 0
     for number, line in enumerate(lines, 1):
-        text = f"{text} {line.strip()}"
+        text = f"{text} {line.strip(' >')}"
         begins = [found.start() for found in _INNER.finditer(text, 2)] if _has_inner(text) else []
         for start, end in pairwise([0, *begins]):
             yield Row(number, part := text[start:end].strip(), _HEAD.match(part))
@@ -296,11 +296,11 @@ def _string(line: str, at: int) -> tuple[str, int]:
     """The rest of a string of JSON from a position on, and where it ends.
 
     Raises:
-        ValueError: it has no end, or is none.
+        ValueError: it has no end, or is none, or names a field.
     """
     text, end = json.decoder.scanstring(line, at, False)  # type: ignore[attr-defined]
-    if line.startswith('"', end):
-        raise ValueError("a quotation mark is doubled: no JSON")
+    if line.startswith(('"', ":"), end):
+        raise ValueError("a quotation mark is doubled, or this is the name of a field")
     return str(text), int(end)
 
 

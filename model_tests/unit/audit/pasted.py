@@ -174,6 +174,18 @@ def syllables(text: str) -> bytes:
     return broken.encode()
 
 
+def recorded(text: str) -> bytes:
+    """What a terminal showed, as a player of such recordings keeps it: a head, then times with what was written."""
+    rows = (json.dumps([number / 10, "o", f"{line}\r\n"]) for number, line in enumerate(_lines(text)))
+    return "\n".join([json.dumps({"version": 2, "width": 80}), *rows]).encode()
+
+
+def filled_and_quoted(text: str) -> bytes:
+    """A mail's answer whose editor fills paragraphs."""
+    rows = textwrap.wrap(" ".join(text.split()), 72, break_long_words=False, break_on_hyphens=False)
+    return "".join(f"> {row}\n" for row in rows).encode()
+
+
 PASTED: Final[dict[str, Pasted]] = {
     "a mail": mail("8bit"),
     "a mail in quoted-printable": mail("quoted-printable"),
@@ -231,6 +243,13 @@ PASTED: Final[dict[str, Pasted]] = {
     "sheets": pages,
     "rich text": rich_text,
     "items": each(lambda _, line: f"\u2022 {line}"),
+    "a recorded terminal": recorded,
+    "a filled answer": filled_and_quoted,
+    "line ends of a workflow's command": lambda text: text.replace("\n", "%0A").encode(),
+    "a notebook": lambda text: json.dumps(
+        {"cells": [{"outputs": [{"text": text.splitlines(True)}]}]}, indent=1
+    ).encode(),
+    "a statement of SQL": each(lambda n, line: f"INSERT INTO logs VALUES ({n}, '{line}');"),
     "a chat": lambda text: f"Ann  4:05 PM\nlook\n{text}4:06\n\nBob  4:10 PM\n:eyes: 1\n".encode(),
 }
 """What is around lines, and how they are put together or apart; it changes nothing of what they say."""
