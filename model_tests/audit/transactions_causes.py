@@ -156,18 +156,21 @@ def _follows_data(one: Finding, finding: Finding) -> bool:
 
 
 def _unmarked(held: Held, *_: object) -> Iterator[Caused]:
-    """A batch without a number, which may be the marker that its producer's transactions lack."""
-    for cause, batch in held.items():
-        if batch.rule is rules.SEQ_WELL_FORMED and batch.severity is Severity.VIOLATION:
-            yield cause, frozenset(number for number, one in held.items() if _lacks(one, batch))
+    """A batch without a number, which may be the marker that its producer lacks: of two the first behind the data."""
+    batches = [(cause, one) for cause, one in held.items() if one.rule is rules.SEQ_WELL_FORMED]
+    for number, one in held.items():
+        cause = next((cause for cause, batch in batches if _lacks(one, batch)), None)
+        if cause is not None:
+            yield cause, frozenset({number})
 
 
 def _lacks(one: Finding, batch: Finding) -> bool:
-    """Whether a finding is of a missing marker where the batch is."""
+    """Whether a finding is of a missing marker where the batch is; a batch that is broken itself is one by itself."""
     return (
         one.producer_id == batch.producer_id
+        and one.rule is not rules.SEQ_WELL_FORMED
         and one.offset < batch.offset <= one.until
-        and one.severity is Severity.VIOLATION
+        and one.severity is batch.severity is Severity.VIOLATION
     )
 
 

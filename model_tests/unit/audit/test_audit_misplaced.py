@@ -13,7 +13,7 @@ from model_tests.audit.run import run
 from model_tests.unit.audit.written import data, log_of, marker
 from model_tests.unit.audit.written_cluster import STATES
 from model_tests.unit.support.changed_directories import changed, not_marked
-from model_tests.unit.support.one_cause import A, identified, record, two_producers
+from model_tests.unit.support.one_cause import A, found, identified, record, two_producers
 from reference.log.batch import TRANSACTIONAL, RecordBatch
 from spec.vocabulary import ProducerId, Sequence
 
@@ -135,6 +135,25 @@ def test_one_that_leaves_its_transaction_open_reports_the_command_that_ends_it(t
     assert "abort --topic a --partition 0 --start-offset" in finding.remedy
     (held,) = report.held_back
     assert finding.remedy in held.in_one_line()
+
+
+@pytest.mark.parametrize("version", [0, 2])
+@pytest.mark.parametrize("first", range(3))
+def test_two_such_markers_are_two_findings(tmp_path: Path, version: int, first: int) -> None:
+    """What a transaction lacks is the first of them behind its data, though the later one is behind it as well."""
+    cluster = two_producers(version)
+    markers = [number for number, batch in enumerate(cluster.logs[A]) if batch.is_control and batch.producer_id == 7]
+    for number in markers[first : first + 2]:
+        cluster.logs[A][number] = cluster.logs[A][number]._replace(attributes=TRANSACTIONAL)
+
+    findings = found(cluster, tmp_path)
+
+    lacking = [[one.offset for one in each.consequences if one.rule.id == "txn.marker_once"] for each in findings]
+    assert [(each.rule.id, each.offset) for each in findings] == [
+        ("seq.well_formed", number) for number in markers[first : first + 2]
+    ]
+    assert min(lacking[0]) == markers[first] - (1 if first == 2 else 3)
+    assert lacking[1] == ([12] if first == 2 else [])
 
 
 def test_an_entry_of_the_aborted_index_for_such_a_marker_is_part_of_it(recordings: Path, tmp_path: Path) -> None:
