@@ -124,7 +124,14 @@ class DumpedBatch:
 
 
 def unknown_header(first: int, last: int, records: int, time: int) -> RecordBatch:
-    """The header of a batch of which no more than this is known."""
+    """The header of a batch of which no more than this is known.
+
+    Args:
+        first: its base offset.
+        last: its last offset.
+        records: how many it has.
+        time: its newest timestamp, in milliseconds.
+    """
     none, zero = (ProducerId(ABSENT), Epoch(ABSENT), Sequence(ABSENT)), Timestamp(0)
     return RecordBatch(Offset(first), LeaderEpoch(0), 0, last - first, zero, Timestamp(time), *none, records, b"")
 

@@ -1,9 +1,4 @@
-"""Facts of what an audit calls overdue, for all inputs: it is what a coordinator would have ended by itself.
-
-Arguments:
-    entry: the newest record of a transactional id.
-    times: when data came, and until when a log goes on.
-"""
+"""Facts of what an audit calls overdue, for all inputs: it is what a coordinator would have ended by itself."""
 
 from dataclasses import dataclass, replace
 from typing import Final

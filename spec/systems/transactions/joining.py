@@ -8,11 +8,10 @@ The system has no clocks, loses no log and has no operator. So nothing here spea
 what may have removed one, or of who may have aborted by hand.
 
 Arguments:
-    view: the state, and what is asked of it.
-    txn: a client's transaction, by its number.
-    partition: which one; `p`, `q` and `r` are some, with batches `a`, `b` and `c`.
-    batch: its number among those of the transaction to the partition, from 0.
-    decision: of the coordinator, by its number; `other` is any.
+    partition: which one.
+    a: a batch of the transaction to `p`.
+    r: a third partition, or one of the others.
+    other: another decision, or the same.
 """
 
 from collections.abc import Callable, Iterable
