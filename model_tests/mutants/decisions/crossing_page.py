@@ -94,7 +94,6 @@ FEW: Final[Mapping[str, str]] = MappingProxyType(
         "judge_clients": "only histories that clients wrote are judged by it",
         "judge_join": "only logs have other clocks, operators, and copies that lack what others have",
         "judge_orphans": "only the audit has the log of the controller that elected coordinators",
-        "judge_overdue": "only the audit asks until when a log goes on",
         "verification.UNAVAILABLE": "no recorded coordinator was unavailable when a leader asked it",
     }
 )
