@@ -41,6 +41,9 @@ MARKED_LINK: Final = "marked_link"
 
 ABORT, COMMIT = ControlType.ABORT.value, ControlType.COMMIT.value
 
+OF_EARLIER_VERSION: Final = 1 << 20
+"""The number of a decision of which nothing is at stake: above that of every epoch."""
+
 _ANSWERED: Final = "MarkerAnswered"
 
 
@@ -48,9 +51,8 @@ _ANSWERED: Final = "MarkerAnswered"
 
 
 def decides(of: Scalar) -> Term:
-    """A coordinator has decided a transaction of version 2, or loaded one that is decided."""
-    decided = all_of(_is_prepared(of, "after_"), negate(_is_prepared(of, "before_")))
-    return all_of(on_id(of), decided, of("after_txn_client_version") >= BUMPING)
+    """A coordinator has decided a transaction, or loaded one that is decided."""
+    return all_of(on_id(of), _is_prepared(of, "after_"), negate(_is_prepared(of, "before_")))
 
 
 def is_marker(of: Scalar) -> Term:
@@ -69,9 +71,13 @@ def decided_id(of: Scalar) -> Term:
 
 
 def decision(of: Scalar) -> Term:
-    """Epoch and outcome of a decision as one number, which rises with the epoch."""
+    """Epoch and outcome of a decision as one number, which rises with the epoch; the largest for an earlier version.
+
+    A client of an earlier version may follow on one of version 2, or on the coordinator's own abort.
+    """
     commits = of("after_txn_state") == TransactionState.PREPARE_COMMIT.value
-    return _numbered(of("after_txn_epoch"), choose(commits, COMMIT, ABORT))
+    numbered = _numbered(of("after_txn_epoch"), choose(commits, COMMIT, ABORT))
+    return choose(of("after_txn_client_version") >= BUMPING, numbered, OF_EARLIER_VERSION)
 
 
 def _numbered(epoch: Term, outcome: int | Term) -> Term:
