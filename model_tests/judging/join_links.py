@@ -13,6 +13,7 @@ from typing import Final
 from model_tests.judging.coordinator_links import on_id
 from model_tests.judging.log_links import on_log
 from model_tests.judging.step_link import Scalar, StepLink
+from reference.recording.trace import ADMIN
 from spec import rules
 from spec.algebra import Term, all_of, any_of, choose, implies, negate
 from spec.evidence import Layer, evidences
@@ -56,8 +57,9 @@ def decides(of: Scalar) -> Term:
 
 
 def is_marker(of: Scalar) -> Term:
-    """A leader has written a marker of a coordinator."""
-    return all_of(on_log(of), of("origin") == Origin.COORDINATOR.value, of("control"), of("appended"))
+    """A leader has written a marker of a coordinator: one of an administrator carries out no decision."""
+    of_coordinator = all_of(of("origin") == Origin.COORDINATOR.value, negate(of("client") == ADMIN))
+    return all_of(on_log(of), of_coordinator, of("control"), of("appended"))
 
 
 def on_decided(of: Scalar) -> Term:

@@ -12,6 +12,9 @@ from typing import Final
 SCHEMA_VERSION: Final = 1
 """Raised whenever a column changes its meaning; columns are only ever added."""
 
+ADMIN: Final = "admin"
+"""The name of administrators in rows."""
+
 
 @unique
 class ColumnType(StrEnum):

@@ -9,10 +9,11 @@ from reference.client.coordinator_channel import CoordinatorType, InitProducerId
 from reference.client.producer_settings import request_versions
 from reference.errors import OffsetOutOfRange
 from reference.recording.recorder import Row
+from reference.recording.trace import ADMIN
 from reference.world.brokers import Brokers
 from reference.world.messages import Administrator, Body, CoordinatorCall, Request, Sender, WriteMarker
 from reference.world.replica_rows import ReplicasBefore, record_fault
-from reference.world.steps import ADMIN, TraceSteps
+from reference.world.steps import TraceSteps
 from spec.vocabulary import Api, CoordinatorEpoch, Epoch, ErrorCode, Offset, ProducerId
 
 Send = Callable[[Sender, int, Body], Request]

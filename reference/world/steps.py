@@ -20,6 +20,7 @@ from reference.recording.recorder import (
     reply_columns,
     verification_columns,
 )
+from reference.recording.trace import ADMIN
 from reference.world.coordinator_rows import (
     VERIFY_PARTITIONS,
     CoordinatorState,
@@ -55,9 +56,6 @@ from spec.vocabulary import Api, ErrorCode, Origin
 
 TIMEOUT: Final = "TransactionTimeout"
 """The step of a coordinator that looks for transactions past their timeout."""
-
-ADMIN: Final = "admin"
-"""The name of administrators in rows."""
 
 
 class TraceSteps:

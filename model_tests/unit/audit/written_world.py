@@ -13,9 +13,9 @@ from reference.log.config import LogConfig
 from reference.log.disk_partition import DiskPartition
 from reference.log.file_names import Properties
 from reference.log.record import encode_records
+from reference.recording.trace import ADMIN
 from reference.simulate.schedule_transactions import TransactionScheduler, drawn_world
 from reference.tape import Tape
-from reference.world.steps import ADMIN
 from reference.world.transaction_world import TransactionWorld
 from spec.versions import NEWEST, Profile
 from spec.vocabulary import Offset, Timestamp

@@ -24,9 +24,9 @@ HEAVY: Final = frozenset({"hypothesis", "jinja2", "numpy", "pandas", "pyarrow", 
 OURS: Final = frozenset(
     {
         *("model_tests.verify.catalogue", "model_tests.cli", "model_tests.common.java", "model_tests.common.reports"),
-        *(f"model_tests.verify.{name}" for name in ("coverage", "marks", "results", "theorems")),
+        *(f"model_tests.verify.{name}" for name in ("coverage", "results", "theorems")),
         *("model_tests.audit.options", "model_tests.serve.options", "model_tests.histories.form"),  # of the commands
-        *("model_tests.common.command_options", "model_tests.common.command_options"),
+        "model_tests.common.command_options",
         *("spec.evidence", "spec.rules", "spec.systems.assumptions", "spec.versions", "spec.vocabulary"),
     }
 )
