@@ -1,4 +1,4 @@
-"""What may happen in a world: one list of events for each, and the faults with their rates."""
+"""What may happen in a world: each world has one list of events, and fault rates that apply to it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -19,10 +19,10 @@ class Event(Generic[World]):
     """One event of a world.
 
     Attributes:
-        act: lets it happen, with choices from a tape; False if nothing came of it.
+        act: lets the event happen, with choices from a tape; False if nothing happened.
         weight: how likely it is among the others.
         ready: whether it is one of those that can be chosen now.
-        fault: what goes wrong, empty if it is usual; in a simulation the name of its rate (`reference.event`).
+        fault: what goes wrong, empty if it is no fault; in a simulation the name of its rate (`FaultRates`).
     """
 
     act: Callable[[World, Tape], bool | None]
@@ -36,6 +36,9 @@ class Event(Generic[World]):
         return self.act.__name__
 
 
+# --- faults -----------------------------------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True, slots=True)
 class FaultRates:
     """Rates per thousand turns, and the switches of the network.
@@ -46,11 +49,11 @@ class FaultRates:
         failover: a follower in sync becomes leader.
         restart: a node goes down and comes back from disk.
         expiry: so much time passes that silent producers are forgotten.
-        late: so much time passes that batches run into their delivery timeout.
+        late: so much time passes that batches reach their delivery timeout.
         ordered: connections deliver in the order of sending.
 
     Of worlds of transactions alone:
-        abandonment: a request times out at its sender and is still under way.
+        abandonment: a request times out at its sender while it is still under way.
         crash: an application is gone.
         coordinator: another node, or the same again, is elected for a partition of a coordinator's log.
         log: the next append of a coordinator to its log fails.

@@ -1,4 +1,4 @@
-"""`eos audit --history`: a client history by itself, or compared with logs; a journal joined with all of them."""
+"""`eos audit --history`: judge a client history alone, or compare it with logs; join a client's journal with logs."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -28,11 +28,11 @@ from spec import rules
 
 
 def run(options: AuditOptions) -> AuditReport:
-    """Judge the history of the options by itself, without any log.
+    """Judge the history that the options name, without any log.
 
     Raises:
-        BadInput: the history cannot be read, or is none; or it is a journal, which has no readers, without what a
-            reader received.
+        BadInput: the file cannot be read, or is no history; or it is a journal, which has no readers, and no option
+            names what a reader received.
     """
     began, history = time.monotonic(), options.history
     form = options.history_form or form_of(history)
@@ -47,7 +47,7 @@ def write_trace(file: Path, options: AuditOptions) -> None:
 
     Args:
         file: one JSON object a line.
-        options: of which those of the history count.
+        options: the options of the audit; those about the history are used.
 
     Raises:
         BadInput: there is no history, it cannot be read, or the file is named as no trace is.
@@ -61,7 +61,7 @@ def write_trace(file: Path, options: AuditOptions) -> None:
 
 
 def with_logs(options: AuditOptions) -> ClientsReport:
-    """The anomalies of a history that is compared with logs too; of a journal the logs alone show more."""
+    """The anomalies of a history beside logs; none for a journal, which is joined with the logs instead."""
     history, form = options.history, options.history_form
     if not history or (form or form_of(history)) is Form.JOURNAL:
         return ClientsReport()
@@ -92,10 +92,10 @@ def audit_history(
 
     Args:
         journal: what clients wrote down.
-        logs: of all partitions and brokers, in order.
-        transactions: as they were joined over all logs.
-        findings: of each log.
-        led: by the number of the log who led its partition, and what elections may have taken from it.
+        logs: the logs of all partitions and brokers, in order.
+        transactions: the transactions as the join over all logs has them.
+        findings: the findings of each log.
+        led: for the number of a log, who led its partition, and what elections may have removed from it.
     """
     hanging = {
         (number, finding.producer_id)
@@ -111,7 +111,7 @@ def audit_history(
 
 
 def _replicas(logs: Sequence[AuditedTransactionLog], led: Mapping[int, Led]) -> list[TalliedLog]:
-    """Of each partition the replica that is furthest."""
+    """For each partition, the replica whose log reaches furthest."""
     places = places_of(
         (number, log.topic, log.partition, log.verdict.reported.here)
         for number, log in enumerate(logs)

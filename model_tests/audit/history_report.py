@@ -1,4 +1,7 @@
-"""What the comparison of a client's journal with logs showed; what compares them is loaded where there is one."""
+"""The report of a journal that was compared with logs.
+
+The code that compares is in another module, which is loaded only if there is a journal.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

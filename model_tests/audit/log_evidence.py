@@ -1,4 +1,7 @@
-"""What one log adds to the audit of transactions and of the cluster: summaries, and the histories that brokers keep."""
+"""The evidence that one log adds to the audit of transactions and to the audit of the cluster.
+
+The evidence is a summary of the log. For the logs that brokers keep for themselves, it is the history in them.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -31,21 +34,21 @@ from spec.vocabulary import ABSENT
 
 
 def _without_segments(missing: Holes, batches: Batches) -> Holes:
-    """The holes, those between segments as unreadable: a file is missing there, which may have held any records."""
+    """The holes; a hole between segments counts as unreadable, because the missing file may have held any records."""
     between = np.zeros(len(batches), np.bool_)
     between[1:] = missing.unexplained[1:] & (batches.segment[1:] != batches.segment[:-1])
     return replace(missing, unreadable=missing.unreadable + np.cumsum(between))
 
 
 def _without_records(missing: Holes, batches: Batches, states: Sequence[StateRecord]) -> Holes:
-    """The holes with the batches of which not every record could be read: it may have been of any id."""
+    """The holes, and the batches with a record that could not be read: that record may have been of any id."""
     read = np.bincount([one.row for one in states], minlength=len(batches))
     lost = ~batches.control & (read < batches.record_count)
     return replace(missing, unreadable=missing.unreadable + np.cumsum(lost))
 
 
 def _may_have_later(missing: Holes, states: Sequence[StateRecord]) -> set[str]:
-    """The ids of which newer records may be in what could not be read."""
+    """The ids that may have newer records in the part that could not be read."""
     last = {one.transactional_id: one.row for one in states}
     end = len(missing.unreadable) - 1
     return {name for name, row in last.items() if missing.unreadable_between(row, end)}
@@ -87,9 +90,9 @@ def with_transactions(
 
 
 def _known_until(batches: Batches, around: Surroundings, end: int) -> int:
-    """Up to when the coordinator's log is complete: a running broker's may have been copied before the others.
+    """Until when the coordinator's log is complete: a running broker's may have been copied before the other logs.
 
-    One that is flushed up to its end was closed.
+    A log that is flushed up to its end was closed.
     """
     return ALWAYS if around.recovery_point == end else int(batches.max_timestamp.max())
 
@@ -130,7 +133,7 @@ def with_cluster(
 
     Args:
         log: the partition's folder.
-        held: what is left of it; of a log of the brokers' own, all batches.
+        held: what remains of the log after condensing; for a log that brokers keep for themselves, all batches.
         verdict: what the log by itself showed.
         damage: what cannot be read; damaged records are added.
         epochs: its leader-epoch checkpoint.
@@ -207,5 +210,5 @@ def _beyond_end(replica: ReplicaSummary) -> list[Finding]:
 
 
 def _says_the_same(finding: Finding, beyond: Sequence[Finding]) -> bool:
-    """The recovery point is beyond the end too, which by itself decides nothing."""
+    """The recovery point is beyond the log's end too, which decides nothing by itself."""
     return bool(beyond) and finding.rule is rules.LSO_BOUNDS and finding.severity is Severity.UNDECIDED

@@ -1,8 +1,8 @@
-"""A marker that a transaction lacks and that is elsewhere: under another producer's id, or behind later markers.
+"""Repairs for a missing marker that is elsewhere: under another producer's id, or behind later markers.
 
-What the transaction lacks, and what the marker is where it stands, are findings of their own, and a repair says that
-both are of one marker. The join has the data of a log up to each marker, not its batches, so that nothing can be joined
-again with the marker in its place: the repair takes the findings of both.
+The missing marker of the transaction is one finding, and the marker where it stands is another. A repair states that
+both are about one marker. The join has the data of a log up to each marker, not its batches, so it cannot be repeated
+with the marker in its right place. Therefore the repair works on the two findings.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -32,10 +32,10 @@ MarkerRepair: TypeAlias = Repair[Findings, Finding]
 def diagnose_markers(
     judged: Iterable[JudgedTransaction], loose: Sequence[MarkedData], found: Sequence[Located]
 ) -> tuple[list[JudgedTransaction], list[Located]]:
-    """The transactions, and what was found of the markers of none that are not what one of these lacks.
+    """The transactions, and the findings about loose markers, except for markers that a transaction lacks.
 
     Args:
-        judged: with what is missing of each transaction.
+        judged: the transactions, each with what it lacks.
         loose: the markers of no transaction.
         found: what was found of them.
     """
@@ -62,7 +62,7 @@ def _is_of_gap(each: Located, gap: Gap) -> bool:
 def _diagnosed(
     lacking: Finding, judged: JudgedTransaction, gap: Gap, loose: Sequence[MarkedData], here: Findings
 ) -> tuple[Finding, Findings]:
-    """The finding that a marker is missing, or its cause; and what was found of markers that is explained so."""
+    """The finding that a marker is missing, or its cause; and the findings about markers that the cause explains."""
     ways = list(_ways(lacking, judged.one, gap, loose, here))
     evidence = (lacking, *(one for one in here if any(one in taken for _, taken in ways)))
     repairs: Iterator[MarkerRepair] = (
@@ -79,9 +79,9 @@ def _diagnosed(
 def _ways(
     lacking: Finding, one: JoinedTransaction, gap: Gap, loose: Sequence[MarkedData], here: Findings
 ) -> Iterator[tuple[Finding, Findings]]:
-    """The markers that may be the one that is missing, as its cause, each with what was found of it.
+    """The markers that may be the missing one, as its cause, each with the findings about it.
 
-    It is the transaction's own elsewhere, or another producer's where that should be.
+    It is the transaction's own marker in another place, or another producer's marker in the right place.
     """
     for ended in (each for each in loose if here and each.place is gap.place):
         marker = ended.marker
@@ -95,18 +95,18 @@ def _ways(
 
 
 def _without(explained: Findings, held: Findings) -> Findings:
-    """The findings, if all that a repair explains is among them, without that."""
+    """The findings without those that a repair explains, if all of those are among them."""
     return tuple(one for one in held if one not in explained) if set(explained) <= set(held) else held
 
 
 def _is_named_otherwise(marker: AuditedMarker, known: CoordinatorTransaction, gap: Gap) -> bool:
-    """The marker has all but the producer id of the one that is missing, and stands where that should be."""
+    """The marker stands where the missing one should be, and differs from it in the producer id alone."""
     is_there = gap.after < marker.offset <= gap.before
     return is_there and bool(agrees(outcome_of(known), marker_of(marker), FARTHEST_CLOCKS_MS))
 
 
 def _misnamed(lacking: Finding, marker: AuditedMarker, known: CoordinatorTransaction, gap: Gap) -> Finding:
-    """The marker as the cause of what its transaction lacks, and of what was found of it under the other id."""
+    """The marker as the cause of the missing marker, and of the findings about it under the other id."""
     message = (
         f"the {outcome_word(marker.outcome)} marker has producer id {marker.producer_id}, for which nothing asks for "
         f"it, and is in all else what producer id {known.producer_id} lacks here"

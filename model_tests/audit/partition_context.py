@@ -1,4 +1,4 @@
-"""The transactions of a partition's log, and the log as its derived files are compared with it."""
+"""One partition's log: its transactions, and what the audit compares with its derived files."""
 
 from dataclasses import dataclass, field
 
@@ -58,13 +58,16 @@ def first_unreplicated(batches: Batches, found: Transactions, high_watermark: in
     return int(batches.base_offset[waiting].min()) if waiting.any() else ABSENT
 
 
+# --- the log and its derived files ------------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True, slots=True)
 class PartitionContext:
-    """One partition's log, and what the audit made of it.
+    """One partition's log, and what the audit derived from it.
 
     Attributes:
-        batches: those that are kept of it.
-        asked: what else must be read of it, so that a finding can be explained.
+        batches: the batches of the log that the audit keeps.
+        asked: what else of the log must be read, so that a finding can be explained.
     """
 
     log: Condensed

@@ -1,4 +1,4 @@
-"""Findings about transactions at their places, the words that they share, and markers that are not in their place."""
+"""Findings about transactions, each with its place in a log; and findings about markers that are not in their place."""
 
 from collections.abc import Iterable, Iterator
 from typing import Final
@@ -28,7 +28,7 @@ def outcome_word(outcome: int) -> str:
 
 
 def hidden(place: LogIndex, first: int, end: int) -> bool:
-    """Between the two offsets the log may have lost a marker."""
+    """The log may have lost a marker between the two offsets."""
     summary = place.summary
     return first < summary.cleaned_to or any(first <= offset <= end for offset in summary.unreadable)
 
@@ -72,7 +72,7 @@ def located(
 
 
 def placed_once(found: Iterable[Located]) -> list[Located]:
-    """Of what several replicas of a partition have, each once."""
+    """The findings that several replicas of a partition have in common, each once."""
     seen: dict[tuple[str, int, str, int, int], Located] = {}
     for place, finding in found:
         key = (place.topic, place.partition, finding.rule.id, finding.offset, finding.producer_id)
@@ -80,8 +80,11 @@ def placed_once(found: Iterable[Located]) -> list[Located]:
     return list(seen.values())
 
 
+# --- markers that are not in their place ------------------------------------------------------------------------------
+
+
 def is_misplaced(ended: MarkedData, one: JoinedTransaction) -> bool:
-    """The marker is in all but its place one of this transaction's."""
+    """The marker is one of this transaction's, except for its place."""
     marker, known = ended.marker, one.known
     if marker.producer_id != known.producer_id:
         return False
@@ -90,7 +93,7 @@ def is_misplaced(ended: MarkedData, one: JoinedTransaction) -> bool:
 
 
 def misplaced(ended: MarkedData, one: JoinedTransaction) -> Located:
-    """The finding, where the marker is."""
+    """The finding at the marker's place."""
     marker, known = ended.marker, one.known
     own = next((each.marker.offset for each in one.ended if each.place is ended.place), None)
     message = (
@@ -108,7 +111,7 @@ def misplaced(ended: MarkedData, one: JoinedTransaction) -> Located:
 
 
 def copied_here(one: JoinedTransaction) -> Iterator[Located]:
-    """Further markers of a transaction that change nothing, and are older than what their leader wrote before them."""
+    """Repeated markers of a transaction that change nothing, and are older than what the leader wrote before them."""
     for ended in one.ended:
         marker, known = ended.marker, one.known
         latest = _latest_before(ended) if ended.again else None
@@ -132,7 +135,7 @@ def _latest_before(ended: MarkedData) -> AuditedMarker | None:
 
 
 def ended_early(producer: ProducerTransactions, ended: MarkedData) -> CoordinatorTransaction | None:
-    """The transaction whose data a marker of another ended: its own comes next, and ends nothing."""
+    """The transaction whose data another transaction's marker ended: its own marker comes next, and ends nothing."""
     own = [
         (each.marker.offset, one.known, each)
         for one in producer.transactions

@@ -1,8 +1,8 @@
-"""Findings of one log that have one cause: what the join with the coordinator's log, or a broken batch, explains.
+"""Findings of one log that have one cause: the join with the coordinator's log, or a broken batch, explains them.
 
-The join has a summary of each log, not its batches, so that no log can be judged again with one of them mended. A
-repair here takes from the findings of a log those that would not be there without another one. That one stays, as
-their cause; which of the findings it is, is all that has to be said of it (`model_tests.audit.diagnosis`).
+The join has a summary of each log, not its batches, so no log can be judged again with a batch repaired. A repair
+removes the findings that would not be there without another finding. That other finding stays, as their cause. The
+repair only has to name the cause (`model_tests.audit.diagnosis`).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ Held: TypeAlias = Mapping[int, Finding]
 """The findings of a log by their numbers: those of the partition, then those of the join."""
 
 Caused: TypeAlias = tuple[int, frozenset[int]]
-"""The number of a finding, and of those that it explains."""
+"""The number of a finding, and the numbers of the findings that it explains."""
 
 _OF_EPOCHS: Final = (rules.FENCE_STALE_EPOCH, rules.FENCE_EPOCH_MONOTONE, rules.SEQ_EPOCH_RESET)
 """A partition's own findings after a batch with an epoch that is not its transaction's."""
@@ -35,7 +35,7 @@ _OF_SEQUENCES: Final = (rules.SEQ_SUCCESSOR, rules.SEQ_EXACTLY_ONCE)
 def diagnose_causes(
     own: Sequence[Finding], joined: Iterable[Finding], runs: Sequence[DataRun], batches: int
 ) -> list[Finding]:
-    """The findings of a log, of which each is the cause of what it explains.
+    """The findings of a log that no other finding explains; each is the cause of what it explains.
 
     Args:
         own: findings of the partition.
@@ -50,7 +50,7 @@ def diagnose_causes(
 
 
 def _explained(held: Held, repairs: Iterable[Caused], joined: int, batches: int) -> Held:
-    """What is left of the findings; those that nothing connects are searched apart."""
+    """What is left of the findings; groups of repairs without a common finding are searched separately."""
     judge: Judge[Held, Held, Finding] = Judge(lambda left: left, len, lambda left: left.values(), batches)
     gone: set[int] = set()
     mended: dict[int, Finding] = {}
@@ -68,7 +68,7 @@ def _explained(held: Held, repairs: Iterable[Caused], joined: int, batches: int)
 
 
 def _connected(repairs: Sequence[Caused]) -> Iterable[list[Caused]]:
-    """The repairs in groups, of which no two have a finding in common."""
+    """The repairs in groups; no two groups have a finding in common."""
     leader: dict[int, int] = {}
 
     def led_by(number: int) -> int:
@@ -86,7 +86,7 @@ def _connected(repairs: Sequence[Caused]) -> Iterable[list[Caused]]:
 
 
 def _as_cause(cause: int, of: frozenset[int], joined: int, held: Held) -> Held:
-    """The findings, of which one has caused others; what the join says of the transaction is said of its cause."""
+    """The findings, one of them with those that it caused; it takes over what the join says about the transaction."""
     explained = [one for number, one in held.items() if number in of]
     if cause not in held or not explained:
         return held
@@ -107,7 +107,7 @@ def _as_cause(cause: int, of: frozenset[int], joined: int, held: Held) -> Held:
 
 
 def _of_one_batch(held: Held, joined: int, _: Sequence[DataRun]) -> Iterator[Caused]:
-    """A finding of the join, and the first one before it that has the same cause: which is the other's consequence."""
+    """A finding of the join, and the first one before it with the same cause; one is a consequence of the other."""
     for number in range(joined, len(held)):
         finding = held[number]
         first = next((other for other in range(number) if _same_cause(held[other], finding)), None)
@@ -128,7 +128,7 @@ def _same_cause(one: Finding, finding: Finding) -> bool:
     if one.offset <= finding.offset or one.found_at:
         return _is_there(one, finding)
     if finding.rule is one.rule is rules.FENCE_COORDINATOR_EPOCH:
-        return bool(one.guard)  # markers after one of an epoch that was too high seem stale
+        return bool(one.guard)  # after a marker with an epoch that is too high, later markers seem stale
     if finding.step == Api.WRITE_TXN_MARKERS:
         wrong_epoch = finding.rule is rules.TXN_MARKER_ONCE and finding.producer_epoch != ABSENT
         return wrong_epoch and one.rule in _OF_EPOCHS and one.producer_epoch < finding.producer_epoch
@@ -136,14 +136,14 @@ def _same_cause(one: Finding, finding: Finding) -> bool:
 
 
 def _is_there(one: Finding, finding: Finding) -> bool:
-    """The join's finding is about the batch that the partition's is about, or that comes late by it."""
+    """The join's finding is about the batch of the partition's finding, or about a batch that is late because of it."""
     return finding.offset == one.offset or finding.offset in one.found_at
 
 
 def _follows_data(one: Finding, finding: Finding) -> bool:
-    """Where data has an epoch that is too high, what comes in the right one seems stale, or the sequences twice.
+    """If data has an epoch that is too high, later data of the right epoch seems stale, or its sequences seem repeated.
 
-    Where the epoch is too low, its sequences seem to be left out of the right one.
+    If the epoch is too low, its sequences seem to be missing from the right epoch.
     """
     if finding.rule is rules.TXN_REGISTERED_BEFORE_DATA:
         stale = one.rule in _OF_EPOCHS and one.producer_epoch < finding.producer_epoch
@@ -165,7 +165,7 @@ def _unmarked(held: Held, *_: object) -> Iterator[Caused]:
 
 
 def _lacks(one: Finding, batch: Finding) -> bool:
-    """Whether a finding is of a missing marker where the batch is; a batch that is broken itself is one by itself."""
+    """Whether a finding is of a missing marker at the batch; a batch that is itself broken is a finding of its own."""
     return (
         one.producer_id == batch.producer_id
         and one.rule is not rules.SEQ_WELL_FORMED
@@ -178,7 +178,7 @@ def _lacks(one: Finding, batch: Finding) -> bool:
 
 
 def _beside(held: Held, _: int, runs: Sequence[DataRun]) -> Iterator[Caused]:
-    """A batch or a marker that is broken, and what files say otherwise only since it is."""
+    """A broken batch or marker, and the findings about files that differ from the log only because of it."""
     following = {number: one for number, one in held.items() if one.follows}
     for cause, finding in held.items() if following else ():
         if finding.severity is Severity.VIOLATION:
@@ -188,7 +188,7 @@ def _beside(held: Held, _: int, runs: Sequence[DataRun]) -> Iterator[Caused]:
 
 
 def _broken_by(cause: Finding, runs: Sequence[DataRun]) -> frozenset[int]:
-    """Offsets of what is broken: of batches, and of the first one of the transaction that lacks its marker."""
+    """Offsets of what is broken: batches, and the first batch of a transaction that lacks its marker."""
     whose = {cause.producer_id, *cause.others}
     own = [run for run in runs if run.producer_id in whose and run.first_offset <= cause.offset]
     latest = {run.producer_id: run.marker for run in sorted(own, key=lambda one: one.first_offset)}
@@ -206,7 +206,7 @@ def _follows(one: Finding, cause: Finding, broken: frozenset[int]) -> bool:
 
 
 def _alike(held: Held, *_: object) -> Iterator[Caused]:
-    """Of what files say otherwise, and no finding explains: the first, and what has the same cause.
+    """Findings about files that differ from the log, unless another finding explains them: the first, and those alike.
 
     An entry of the aborted index is among them: its value shows that.
     """
@@ -228,7 +228,7 @@ _KINDS: Final[tuple[Callable[[Held, int, Sequence[DataRun]], Iterator[Caused]], 
     _beside,
     _alike,
 )
-"""How a finding explains others; each is searched after those before it, which are closer to the log.
+"""The ways in which a finding explains others, in the order in which they are tried: the closest to the log first.
 
 Each takes the findings, the number of the first that the join has made, and the transactional data of the log.
 """

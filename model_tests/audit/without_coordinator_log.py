@@ -1,4 +1,4 @@
-"""Findings about markers whose transactions no coordinator's log has."""
+"""Findings about markers whose transactions are in no coordinator's log."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -17,7 +17,7 @@ from spec.vocabulary import ControlType
 
 
 def by_complete_record(producer: ProducerTransactions) -> dict[int, CoordinatorTransaction]:
-    """By epoch the transactions of which only the Complete record is left; version 2 raised it for each one alone."""
+    """By epoch, the transactions that have only their Complete record left; under version 2 each has its own epoch."""
     known = [one.known for one in producer.transactions]
     alone = [one for one in known if one.after_hole and not one.listed and one.client_version >= BUMPING]
     return {one.marker_epoch: one for one in alone if not one.doubtful}
@@ -31,7 +31,7 @@ def judge_alone(producer: ProducerTransactions, markers: Sequence[MarkedData]) -
 
 
 def _mixed_epochs(producer: ProducerTransactions, ended: MarkedData) -> Iterator[Located]:
-    """Data of two epochs before one marker: either it joined unregistered, or a marker is missing in between."""
+    """Data of two epochs before one marker: data was written unregistered, or a marker between them is missing."""
     first, last = ended.runs[:1], ended.runs[-1:]
     if not first:
         return
@@ -47,9 +47,9 @@ def _mixed_epochs(producer: ProducerTransactions, ended: MarkedData) -> Iterator
 def _without_partition(
     producer: ProducerTransactions, ended: MarkedData, run: DataRun
 ) -> CoordinatorTransaction | None:
-    """The transaction of the data's epoch where it is known and has not the partition, so that it owes no marker there.
+    """The transaction of the data's epoch, if it is known and lacks the partition: then it owes no marker there.
 
-    Version 2 raises the epoch for each transaction, so that this is the only one.
+    Version 2 raises the epoch for each transaction, so this is the only one of the epoch.
     """
     known = (one.known for one in producer.transactions)
     own = next((one for one in known if one.producer_epoch == run.producer_epoch and one.decided and one.listed), None)

@@ -1,8 +1,7 @@
-"""What one process of the reference, or of the explicit search, does in a second; and the memory of many traces.
+"""Benchmarks of one process: appends of the reference, simulated steps, the memory of traces, and the explicit search.
 
-The number of batches that the reference appends in a second, in one process.
-
-The memory of traces that are made one after another, beside that of one.
+Rates are per second of one process. The memory of traces that are made one after another is compared with the memory
+of a single trace.
 """
 
 import gc
@@ -23,10 +22,13 @@ from spec.engines.verdict import Holds
 from spec.systems.transactions.instances import INSTANCES
 from spec.versions import NEWEST, PROFILES
 
+# --- appends of the reference -----------------------------------------------------------------------------------------
+
+
 PRODUCERS: Final = 10
 RECORDS: Final = 3
 APPEND_ROUNDS: Final = 3
-"""Each batch is small and of another producer than the one before, as at a busy broker; the fastest round counts."""
+"""The fastest round counts. Each batch is small and has another producer than the one before, as at a busy broker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,9 @@ def _seconds_to_append(batches: list[RecordBatch]) -> float:
     return perf_counter() - started
 
 
+# --- simulated steps, with and without the monitor --------------------------------------------------------------------
+
+
 ROUNDS: Final = 3
 """Measurements of which the fastest counts; the first compiles the judges."""
 
@@ -92,7 +97,7 @@ class SimulationTiming:
 
 
 def simulations(traces: int) -> Iterator[SimulationTiming]:
-    """Time so many traces of every workload."""
+    """Measure the time of so many traces of every workload."""
     for workload in WORKLOADS:
         runs = [run_of(seed, workload=workload, profile=list(PROFILES)[seed % len(PROFILES)]) for seed in range(traces)]
         steps = sum(len(run.play(monitored=False).rows) for run in runs)
@@ -120,6 +125,9 @@ def _seconds_to_simulate(runs: list[SeededRun], *, monitored: bool) -> float:
     return process_time() - started
 
 
+# --- the memory of traces ---------------------------------------------------------------------------------------------
+
+
 TRACES: Final = 160
 """Traces that are made in turn; workloads and profiles take turns among them."""
 
@@ -128,19 +136,19 @@ MEBIBYTE: Final = 2**20  # bytes
 
 @dataclass(frozen=True, slots=True)
 class SimulationMemory:
-    """The most memory that one trace takes, and that many take of which none is kept, in MiB."""
+    """Peak memory in MiB: of one trace, and of many traces of which none is kept."""
 
     one: float
     many: float
 
     @property
     def ratio(self) -> float:
-        """How many traces are there at once: one, and what is left of worlds until the collector comes by."""
+        """How many traces are in memory at once: one, and the rest of earlier worlds until they are collected."""
         return self.many / self.one
 
 
 def simulation_memory(traces: int = TRACES) -> SimulationMemory:
-    """Trace the memory of monitored traces; what they compile and cache is there before."""
+    """Measure the memory of monitored traces; what they compile and cache is in memory beforehand."""
     _play(traces)
     tracemalloc.start()
     try:
@@ -162,16 +170,19 @@ def _play(traces: int) -> None:
         run_of(seed).play()
 
 
+# --- the explicit search ----------------------------------------------------------------------------------------------
+
+
 SEARCHED: Final = "two transactions on two partitions"
 """An instance of the newest release that has some ten thousand states."""
 
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """One search as a whole, with every theorem looked at in every state; the median of some rounds.
+    """One whole search that checks every theorem in every state; the median of some rounds.
 
     Attributes:
-        seconds: of CPU time; what is remembered of a state is worked out anew in each round.
+        seconds: CPU time; what the search caches of a state is computed anew in each round.
     """
 
     states: int

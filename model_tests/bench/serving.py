@@ -1,6 +1,7 @@
-"""How fast `eos serve` is: confluent-kafka against nodes in a process of their own, with the judge and without it.
+"""How fast `eos serve` is, and what `eos record` costs.
 
-What `eos record` costs: the same load with it between client and nodes, and without it.
+The client is confluent-kafka; the nodes are in a process of their own, with the judge and without it. For `eos record`
+the same load runs directly, and by way of a recording between client and nodes.
 """
 
 import asyncio
@@ -38,7 +39,7 @@ FILLED: Final = 500
 """Transactions after which the judge's window has been full, and its memory no longer grows."""
 
 AT_ONCE: Final = 500
-"""Messages between two looks of the producer at its answers."""
+"""Messages that the producer sends between two polls for answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +238,9 @@ def _resident() -> float:
     return int(lines["VmRSS"].split()[0]) / 1024
 
 
+# --- the same load by way of a recording ------------------------------------------------------------------------------
+
+
 class RecordedLoad(NamedTuple):
     """Messages a second.
 
@@ -255,7 +259,7 @@ class RecordedLoad(NamedTuple):
 
 
 def timed(count: int, rounds: int, scratch: Path) -> RecordedLoad:
-    """So many messages by each way in turn, the median of some rounds; nodes and recording are other processes."""
+    """Send so many messages each way in turn; the median of some rounds. Nodes and recording are other processes."""
     with served(1, judged=False) as nodes, recorded(nodes.servers, scratch) as servers:
         ways = nodes, nodes.by_way_of(servers)
         rates = [[messages(way, count).per_second for way in ways] for _ in range(rounds)]

@@ -1,7 +1,4 @@
-"""`eos bugs`: the catalogue; one bug, drawn; or the verdicts on all of them.
-
-The output of `eos bugs`: the catalogue, one bug with its counterexample, or the verdicts on all.
-"""
+"""The command `eos bugs` and its output: the catalogue, one bug with its counterexample, or all verdicts."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
-"""One leader of the reference with a transactional producer, for counterexamples about expiry and verification.
+"""One leader of the reference, for counterexamples about its producer state, about expiry, and about verification.
 
-One leader of the reference and one producer's batches, for counterexamples about a leader's producer state.
+The first world has a stream of batches of one producer. The others have a transactional producer.
 """
 
 from collections.abc import Callable, Mapping
@@ -21,6 +21,10 @@ from spec.vocabulary import CoordinatorEpoch, Epoch, Origin, ProducerId, Sequenc
 STREAM_PRODUCER = "producer"
 STREAM_LEADER = "leader"
 FOLLOWERS = "followers"
+
+
+# --- a stream of batches ----------------------------------------------------------------------------------------------
+
 
 SOON_MS = 1000
 """Much less than it takes a producer's state to expire."""
@@ -94,7 +98,7 @@ class StreamWorld:
         self.story.remark(STREAM_LEADER, "forgets the producer")
 
     def broken(self) -> GhostViolation | None:
-        """A batch twice in the log, a resend in flight that is not recognised, or the next in order refused."""
+        """A batch is twice in the log, a resend in flight is not recognised, or the next batch in order is refused."""
         if len(set(self.logged)) < len(self.logged):
             return GhostViolation(rules.SEQ_EXACTLY_ONCE, f"the log holds a batch twice: {self.logged}")
         in_flight = [number for number, _ in enumerate(self.requests) if number not in self.acknowledged]

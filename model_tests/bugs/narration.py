@@ -1,4 +1,4 @@
-"""A counterexample as a sequence diagram: for each action its messages and notes, those of transactions among them."""
+"""A counterexample as a sequence diagram: the messages and notes of each action, and the actions of transactions."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -84,6 +84,11 @@ OUTCOMES: Final = ("abort", "commit")
 MARKERS: Final = ("ABORT", "COMMIT")
 
 DURABLE: Final = 0
+
+
+# --- the actions of transactions --------------------------------------------------------------------------------------
+
+
 OPEN: Final = 1
 """A record's fate and the state of data as `spec.systems.transactions.world` numbers them."""
 
@@ -119,7 +124,7 @@ def _fate(fate: int) -> Iterator[Event]:
 
 
 def coordinator_initializes(moment: Moment) -> Iterator[Event]:
-    """InitProducerId, and an identity."""
+    """InitProducerId arrives, and is answered with an identity."""
     instance, fate = moment.at
     yield DrawnMessage(CLIENTS[instance], COORDINATOR, Api.INIT_PRODUCER_ID)
     yield from _fate(fate)

@@ -1,8 +1,7 @@
 """A counterexample carried out on the reference: with the defect the same rule breaks, without it a step is refused.
 
-Fixes of the reference for known bugs that every release has.
-
-Where each known bug is carried out on the reference: with its defect it must show, without it a step is refused.
+For bugs that every release has, this module also has fixes of the reference, and for each system the world in which
+its bugs are carried out.
 """
 
 from collections.abc import Mapping
@@ -38,6 +37,9 @@ from spec.versions import BEFORE_3_7, NEWEST, PROFILES, Profile
 from spec.vocabulary import Timestamp, TransactionState
 
 _write = TransactionStateManager.write
+
+
+# --- fixes for bugs that every release has ----------------------------------------------------------------------------
 
 
 def compare_the_epoch(metadata: TransactionMetadata, expected: ProducerIdentity | None) -> None:
@@ -87,7 +89,10 @@ MENDINGS: Final[Mapping[str, Planted]] = MappingProxyType(
         ),
     }
 )
-"""By the profile that would mend the bug."""
+"""The fixes, by the profile that would fix the bug."""
+
+
+# --- the world of each bug --------------------------------------------------------------------------------------------
 
 
 def coordinator_world(case: SearchCase) -> Make:
@@ -115,7 +120,7 @@ WORLDS: Final[Mapping[str, Make]] = MappingProxyType(
         "transactions": TransactionsWorld,
     }
 )
-"""By what the system is called."""
+"""How a world is made, by the name of the system."""
 
 BETWEEN: Final[Mapping[str, Profile]] = MappingProxyType(
     {
@@ -131,7 +136,7 @@ BETWEEN: Final[Mapping[str, Profile]] = MappingProxyType(
         WAITS_FOR_LEADER.name: WAITS_FOR_LEADER,
     }
 )
-"""Releases, and clients, without a profile of their own, and the one in which they are carried out."""
+"""Releases and clients without a profile of their own, each with the profile in which it is carried out."""
 
 
 def profile_of(case: SearchCase) -> Profile:
@@ -167,13 +172,16 @@ def _world(case: SearchCase) -> Make | None:
     return WORLDS.get(case.instance.of)
 
 
+# --- the replay -------------------------------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """What became of the counterexample of a bug on the reference.
+    """What the counterexample of a bug does on the reference.
 
     Attributes:
         defective: with the defect.
-        true: on the newest release; on what would mend it, where that has the bug.
+        true: on the newest release, or, if that has the bug too, on the profile that would fix it.
     """
 
     bug: Bug
@@ -217,7 +225,7 @@ def repeated(bug: Bug, case: SearchCase, trace: Trace) -> CarriedOut | None:
 
 
 def _explained(bug: Bug, run: CarriedOut) -> CarriedOut:
-    """Where nothing is refused, why what came of it is right, as the newest release that mended the bug has it."""
+    """If nothing is refused: why the result is right, by the newest release that fixed the bug."""
     if not run.happened:
         return run
     newest = bug.mended[-1]

@@ -1,9 +1,7 @@
-"""The reference's coordinator, partitions and their verification, for counterexamples of the transactions system.
+"""The reference's coordinator, partitions, verification and clients, for counterexamples of the transactions system.
 
 Every message is handed over when its action says so: a request that is late here was sent long before. Requests,
 records, batches and markers carry the number of their client transaction in the ghost alone.
-
-The client side of a counterexample about transactions: each instance's view, and what it sent.
 """
 
 import copy
@@ -28,6 +26,8 @@ from reference.log.producer_entry import NO_GUARD
 from spec import rules
 from spec.versions import Profile
 from spec.vocabulary import CoordinatorEpoch, ErrorCode, Origin, TransactionState
+
+# --- the client side: the view of each instance, and what it sent -----------------------------------------------------
 
 
 @dataclass(slots=True)
@@ -72,6 +72,11 @@ class ApplicationView:
 
 
 ID: Final = "payments"
+
+
+# --- the world --------------------------------------------------------------------------------------------------------
+
+
 TIMEOUT_MS: Final = 60_000
 """The clients' default of `transaction.timeout.ms`."""
 

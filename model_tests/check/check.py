@@ -2,7 +2,7 @@
 
 One plan: steps are judged where they are read, laid out by trace, become rows of chains that are compared with the step
 before, and are counted. Only what is found wrong is read again, to be explained. Small traces are judged in this
-process (`local_plan`), large ones on Spark (`spark_plan`); the formulas, and all that follows the counts, are the same.
+process (`local_plan`), large ones on Spark (`on_spark`); the formulas, and all that follows the counts, are the same.
 """
 
 from collections import Counter

@@ -1,9 +1,7 @@
-"""The plan of the trace check in this process: what `spark_plan` does on Spark, on arrays.
+"""The plan of the trace check in this process: what `on_spark` does on Spark, on arrays.
 
-The formulas are the same (`step_formulas`). Steps are judged, sorted by trace, become rows of chains that are compared
-with the row before on their chain, and are counted.
-
-The results of row cases on arrays: of each kind of row, which rows are of it, and their values.
+The formulas are the same (`step_formulas`). Steps are judged and sorted by trace. They become rows of chains, which
+are compared with the row before on their chain, and the verdicts are counted.
 """
 
 from collections.abc import Iterator, Mapping
@@ -39,6 +37,8 @@ from spec.readings.formulas_on_arrays import Array, ArrayColumns, ArrayProgram, 
 from spec.readings.row_values import GuardedValue, Integers, NamedValues, PresentRows, RowCases, Value, terms_of
 from spec.vocabulary import ABSENT
 
+# --- the results of row cases on arrays -------------------------------------------------------------------------------
+
 
 class Guarded(NamedTuple):
     """A value where a fact holds."""
@@ -48,7 +48,7 @@ class Guarded(NamedTuple):
 
 
 class CaseValues(NamedTuple):
-    """The rows of one kind, and what they have: arrays, lists of them (`Integers`), `Guarded`, names (`NamedValues`).
+    """The rows of one kind and their values: arrays, lists of arrays (`Integers`), `Guarded`, names (`NamedValues`).
 
     Attributes:
         rows: their places in the table.
@@ -78,7 +78,7 @@ def _values(results: Mapping[str, Value], rows: Array, columns: ArrayColumns) ->
 
 
 def _composed(value: Value, found: Iterator[Array]) -> Any:
-    """The value, of the arrays of its formulas in their order."""
+    """The value, composed of the arrays of its formulas in their order."""
     match value:
         case Integers(items):
             return [next(found) for _ in items]
@@ -95,6 +95,11 @@ _KEYS: Final = (chains.CHAIN, *VERDICT, "profile", "transaction_version", "apart
 _TEXTS: Final = ("kind", "profile", "unfit")
 _FACTS: Final = ("apart", "unclean", "complete")
 _OF_STEP: Final = (*KEPT, FIT, "fault", "anew", "world_ms")
+
+
+# --- the plan ---------------------------------------------------------------------------------------------------------
+
+
 _NEVER: Final = 2**62
 """More than any place of a step."""
 
@@ -133,7 +138,7 @@ class _Steps:
 
 
 def counted(steps: LocalSteps, apart: int) -> list[Counted]:
-    """How often each verdict came, by all that the report distinguishes, and where first: as `spark_plan.counted`."""
+    """How often each verdict came, by all that the report distinguishes, and where first: as `on_spark.counted`."""
     if not len(steps.steps):
         return []
     columns = steps.columns

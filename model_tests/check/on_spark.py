@@ -1,8 +1,7 @@
-"""The trace check on Spark.
+"""The trace check on Spark: the plan, random samples for another judge, and the executor.
 
-The plan of the trace check on Spark: from steps as they were read to verdicts counted, with one shuffle.
-
-Random samples for another judge, on the executors: steps for the solver itself, traces for the reference.
+The plan leads from the steps that were read to counted verdicts, with one shuffle. The samples are judged on the
+executors: steps by the solver itself, traces by the reference.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -156,7 +155,7 @@ def _verdict_of(named: str) -> Column:
 
 
 def _either(counts: Column, name: str) -> Column:
-    """Of the verdict on the step itself, or else of the one on its chain; nothing where the step does not count."""
+    """A column of the step's own verdict, or else of the one on its chain; 0 or empty if the step does not count."""
     nothing = F.lit("") if name == "kind" else F.lit(0).cast("bigint")
     return F.when(counts, F.coalesce(f"{_ITS_VERDICT}.{name}", f"link_{name}")).otherwise(nothing).alias(name)
 
@@ -169,6 +168,9 @@ _DIFFERENCE: Final = T.StructType(
     ]
 )
 _ARROW: Final = pa.schema([("trace", pa.int64()), ("step", pa.int64()), ("reported", pa.string())])
+
+
+# --- samples for another judge ----------------------------------------------------------------------------------------
 
 
 def to_the_solver(steps: DataFrame, count: int, seed: int = 0) -> JudgeSample:
@@ -211,7 +213,7 @@ def _sample(name: str, requested: int, found: DataFrame) -> JudgeSample:
 
 
 def _spread(chosen: DataFrame) -> DataFrame:
-    """On every core, although a limit leaves one partition."""
+    """Spread the chosen rows over all cores: a limit leaves them in one partition."""
     return chosen.repartition(chosen.sparkSession.sparkContext.defaultParallelism)
 
 
@@ -231,8 +233,11 @@ def _batch(rows: Sequence[JudgedPlace]) -> pa.RecordBatch:
     )
 
 
+# --- the check --------------------------------------------------------------------------------------------------------
+
+
 _UNREADABLE: Final = "FAILED_READ_FILE"
-"""How Spark's conditions begin where a file's content does not have the form that it declares."""
+"""How Spark's error conditions begin if the content of a file does not have the declared form."""
 
 Judged = TypeVar("Judged")
 

@@ -1,8 +1,7 @@
-"""What another judge says of a sample: the solver itself of appends, the reference of traces that it makes again.
+"""Another judge on a sample: the solver itself on appends, the reference on traces that it makes again.
 
-Steps that the solver itself judges: whether its reading of the decision gives what Python's gives.
-
-The verdict that the columns gave on an append, compared with the solver's own reading of the same formulas.
+For appends there are two comparisons: the solver's reading of the decision with Python's, and the verdict of the
+columns with the solver's own reading of the same formulas.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -62,6 +61,9 @@ def _outcome(decide: Callable[..., Append], scalar: Callable[[str], Term], profi
     return {"branch": decision.branch, **dict(flatten(decision.reply)), **after}
 
 
+# --- the verdict of the columns, compared with the solver -------------------------------------------------------------
+
+
 VERDICT: Final = ("branch", "judged", "violated")
 """The deciding branch, and the rules at stake and violated, each as a set of bits."""
 
@@ -108,6 +110,10 @@ def _set_of(checks: Iterable[RuleCheck]) -> Term:
 SOLVER: Final = "z3"
 REFERENCE: Final = "reference"
 
+
+# --- samples ----------------------------------------------------------------------------------------------------------
+
+
 REPORTED: Final = 20
 """Steps or traces that differ, at most, in the report."""
 
@@ -116,7 +122,7 @@ JudgedPlace: TypeAlias = tuple[int, int, str]
 
 
 def sample_of(name: str, requested: int, places: Iterable[JudgedPlace]) -> JudgeSample:
-    """The sample, of what the other judge said of each place."""
+    """The sample, with the other judge's verdict on each place."""
     text = sorted(places)
     differing = [place for place in text if place[2]]
     reported = tuple(f"trace {trace}, step {step}: {what}" for trace, step, what in differing[:REPORTED])
@@ -124,7 +130,7 @@ def sample_of(name: str, requested: int, places: Iterable[JudgedPlace]) -> Judge
 
 
 def solved(rows: Sequence[Mapping[str, Any]]) -> list[JudgedPlace]:
-    """What the solver says of appends, each with the verdict that its columns gave."""
+    """The solver's verdict on appends, each with the verdict of the columns."""
     wrong = {(row["trace"], row["step"]) for row in disagreements(rows, INTEGERS)}
     reported = dict.fromkeys(wrong, "the solver decides otherwise than Python")
     reported |= {(row["trace"], row["step"]): f"by the columns {text}" for row, text in differing_verdicts(rows)}
@@ -132,7 +138,7 @@ def solved(rows: Sequence[Mapping[str, Any]]) -> list[JudgedPlace]:
 
 
 def made_again(rows: Sequence[Mapping[str, Any]]) -> JudgedPlace:
-    """The trace of these steps, and where it is not what the reference makes of its number."""
+    """The trace of these steps, and the place where the reference makes another trace from its number."""
     seed = rows[0]["trace"]
     step, reported = difference(rows, trace_of(seed, len(rows)) if is_seed(seed) else [])
     return seed, step, reported

@@ -1,6 +1,6 @@
-"""What a step shows and is judged by, as formulas: the trace check's own text, whatever computes it.
+"""What a step shows and is judged by, as formulas: the trace check's own text, whatever evaluates it.
 
-History rules about client events: rows of chains beside those of the link rules, in the same one plan.
+The history rules about client events are rows of chains beside those of the link rules, in the same plan.
 """
 
 from collections.abc import Iterator, Mapping
@@ -31,6 +31,10 @@ from spec.vocabulary import ABSENT
 
 EVENT: Final = "event"
 
+
+# --- client events ----------------------------------------------------------------------------------------------------
+
+
 FIRST: Final = min(HISTORY_CHAINS)
 """The first number of a chain of client events; no other chain has a higher one."""
 
@@ -48,8 +52,8 @@ _BOOLEANS: Final = frozenset(
 def event(sheet: Sheet) -> Term:
     """The client event of a step, absent where there is none.
 
-    A request is one only if it is of a client's transaction, a batch that was read only if the step has whether the
-    application was given it.
+    A request is a client event only if it belongs to a client's transaction; a batch that was read, only if the step
+    says whether the application was given it.
     """
     apis = {
         value: [api for api, reported in EVENT_KINDS.items() if reported is value]
@@ -133,6 +137,9 @@ def history_results(sheet: Sheet) -> Iterator[tuple[Term, dict[str, Term]]]:
     for number, chain in HISTORY_CHAINS.items():
         checks = [check_of_history(link, lambda name: sheet.column(_column(name))) for link in chain.links]
         yield sheet.column(chains.CHAIN) == number, verdict_columns(ABSENT, checks, sheet, HISTORY)
+
+
+# --- the formulas of the trace check ----------------------------------------------------------------------------------
 
 
 SHARES: Final = 1024

@@ -1,9 +1,8 @@
-"""Options of commands: the fields of a frozen dataclass, whose docstring says what each means.
+"""Options of commands: the fields of a frozen dataclass, whose docstring describes each option.
 
 The command line, the library and the tasks on executors take the same object. `offered` marks a field that the command
-line offers, `with_options` gives a command these options.
-
-Sections of docstrings that list names: the fields of a dataclass, the arguments of a function.
+line offers, and `with_options` gives these options to a command. The descriptions are read from the docstring by
+`entries_of`, which reads any section that lists names, such as the fields of a dataclass or arguments.
 """
 
 import inspect
@@ -14,6 +13,9 @@ from functools import wraps
 from inspect import cleandoc
 from types import NoneType, UnionType
 from typing import Annotated, Any, Final, TypeVar, get_args, get_origin, get_type_hints
+
+# --- sections of docstrings that list names ---------------------------------------------------------------------------
+
 
 ENTRY: Final = re.compile(r"^(?P<name>\*{0,2}[\w., \[\]*]+): (?P<text>.*)$")
 """The first line of an entry; the lines that continue it are indented."""
@@ -41,6 +43,10 @@ def entries_of(docstring: str, heading: str) -> dict[str, str]:
 
 
 Made = TypeVar("Made")
+
+
+# --- options ----------------------------------------------------------------------------------------------------------
+
 
 OFFERED: Final = "offered"
 """Key of a field's metadata."""

@@ -1,9 +1,8 @@
-"""Tables of results that take long to find: kept beside the code, each under the digests of the texts it is about.
+"""Tables of results that take long to compute, kept beside the code, each under the digests of the texts it is about.
 
 A row is about texts: a decision, a system. When one of them changes, the row is stale. `make lint` and every
-reader of a table name what is stale and the command that renews it; a stale row is evidence for nothing.
-
-What the source of this project comes down to: results of other code have other names.
+reader of a table name what is stale and the command that renews it; a stale row is evidence for nothing. Results for
+other code than this project's source are kept under other names.
 """
 
 import ast
@@ -20,7 +19,7 @@ from model_tests.common.reports import BadInput
 
 
 def digest_of(*packages: str) -> str:
-    """What the source of these packages or modules comes down to: other text, another digest."""
+    """The digest of the source of these packages or modules; it changes when their text changes."""
     digest = sha256()
     for package in packages:
         parent, _, module = package.rpartition(".")
@@ -90,7 +89,7 @@ class DerivedTable:
         return tuple(name for name in {**kept, **now} if kept.get(name) != now.get(name))
 
     def complaint(self) -> str:
-        """What is wrong with the table and the command that mends it, in a line; empty if it is fresh."""
+        """The problem of the table and the command that renews it, in a line; empty if the table is fresh."""
         try:
             stale = self.stale()
         except BadInput as bad:

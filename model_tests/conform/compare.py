@@ -1,9 +1,8 @@
 """The one comparison: a session's record against a side's answers and state, field by field.
 
-It knows no session, no family and no build. What another run might have answered otherwise is marked in the
-recording itself, and nothing else is left undecided.
-
-Producer and member ids by their symbols: a recording knows ids only by equality, each side has its own.
+It knows no session, no family and no build. If another run might have answered otherwise, the recording itself marks
+the field, and nothing else is left undecided. Producer and member ids are compared by symbols, because each side has
+its own ids and a recording knows only which of them are equal.
 """
 
 from collections.abc import Iterator
@@ -17,6 +16,9 @@ from model_tests.conform.recorded_answers import as_recorded, state_as_recorded
 from model_tests.conform.requests import Named
 from model_tests.conform.sessions import SessionStep, StepMarks
 from spec.vocabulary import ErrorCode
+
+# --- symbols of ids ---------------------------------------------------------------------------------------------------
+
 
 STRANGERS: Final = 1 << 40
 """Number of the first id that no broker handed out: a client made it up."""
@@ -69,6 +71,9 @@ class Symbols:
 
 MISSING: Final = "(missing)"
 RACY_ERROR: Final = "racy_error: the name of the error depends on requests of other clients"
+
+
+# --- the comparison ---------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ class SessionFalsification:
 
     Attributes:
         falsify: the step with the corruption, None where it cannot have it.
-        api: the requests whose steps are meant.
+        api: the requests whose steps are falsified.
     """
 
     name: str
@@ -154,7 +154,7 @@ def controls(sessions: Iterable[Session]) -> tuple[Control, ...]:
 def _corrupted(
     session: Session, wanted: tuple[SessionFalsification, ...]
 ) -> Iterator[tuple[SessionFalsification, int, Session]]:
-    """What of the wanted can be done to a session: where, and the session then."""
+    """The corruptions of these that a session can have: each with its step, and the corrupted session."""
     for outcome in outcomes(session):
         meant = [corruption for corruption in wanted if corruption.api == outcome.step.api]
         at_stake = rules_at_stake(outcome.step, outcome.decided, session.profile) if meant else ()
@@ -194,16 +194,16 @@ class MissingGuard:
 
     @property
     def name(self) -> str:
-        """What is missing, in a line."""
+        """The missing guard, in a line."""
         return f"guard {self.guard} of {self.api} missing"
 
     @property
     def of_groups(self) -> frozenset[str]:
-        """What the side itself leaves out."""
+        """The guards that the specification's side itself leaves out: those of groups."""
         return frozenset({self.guard}) if self.decision is None else NONE_DROPPED
 
     def in_place(self) -> AbstractContextManager[object]:
-        """The specification is without the guard inside this context."""
+        """Inside this context the specification lacks the guard."""
         if self.decision is None:
             return nullcontext()
         return patch.object(self.decision, "guards", partial(_kept, self.decision.guards, frozenset({self.guard})))
@@ -242,7 +242,7 @@ GUARDS: Final = (
     MissingGuard(Api.END_TXN, "aborted", rules.OFFSETS_ATOMIC),
     MissingGuard(Api.END_TXN, "committed_later", rules.OFFSETS_ATOMIC),
 )
-"""Guards that decide recorded steps which nothing else would decide likewise, and the rule of each."""
+"""Guards that decide recorded steps, where no other guard would give the same answer; and the rule of each."""
 
 
 def broken_guards(sessions: Iterable[Session]) -> tuple[Control, ...]:

@@ -1,6 +1,6 @@
-"""The specification's decisions in a step, with everything that they saw.
+"""The specification's decisions in a step, with all their inputs; and the rules that the step is evidence about.
 
-The rules of a step, by the specification: that of the guard that decided, or that by which the batch is accepted.
+The rule is that of the guard that decided, or the rule by which the batch is accepted.
 """
 
 from collections.abc import Iterator
@@ -112,6 +112,9 @@ def offsets_ruled(decided: SpecifiedDecision, profile: Profile) -> Ruled:
     pending = (rules.OFFSETS_ATOMIC, rules.OFFSETS_STABLE_FETCH) if decided.request.transactional else ()
     about = pending if branch == PASSED else (_checks(profile)[branch - 1].rule, *pending)
     return Ruled(decided.partition, f"offsets {branch_name(decided, profile)}", about)
+
+
+# --- the rules of a step ----------------------------------------------------------------------------------------------
 
 
 def rules_at_stake(step: SessionStep, decided: tuple[Decision, ...], profile: Profile) -> tuple[Rule, ...]:

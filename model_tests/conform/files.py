@@ -1,6 +1,6 @@
-"""Session files: found, opened and read line by line; an unreadable one is listed, and the rest is read.
+"""Session files: found, opened and read line by line; an unreadable line is listed, and the rest is read.
 
-The bundled sessions: all of them, or a sample in which every family of every file has its part.
+The bundled sessions are read as a whole, or as a sample in which every family of every file has its part.
 """
 
 import gzip
@@ -63,7 +63,7 @@ Read: TypeAlias = LocatedSession | UnreadableSession
 
 @dataclass(frozen=True, slots=True)
 class SessionLine:
-    """A line as it stands in its file, or what is in its place where there is none to be read.
+    """A line as it is in its file, or the damage in its place if it cannot be read.
 
     Attributes:
         file: which of the files it is in, counted from 1.
@@ -145,7 +145,7 @@ def _unreadable(path: Path, error: OSError) -> UnreadableSession:
 
 
 def _or_foreign(items: Iterable[Item | UnreadableSession | None]) -> Iterator[Item | UnreadableSession]:
-    """What a file holds; one line only if there is no session in it."""
+    """The content of a file; a single line of damage if there is no session in it."""
     damaged: list[UnreadableSession] = []
     any_session = False
     for item in items:
@@ -217,6 +217,11 @@ def _is_of_others(value: object, families: Collection[str]) -> bool:
 
 
 RECORDINGS: Final = Path(__file__).parent / "recordings"
+
+
+# --- the bundled sessions ---------------------------------------------------------------------------------------------
+
+
 SEED: Final = 20261121
 """Of the sample that is taken."""
 

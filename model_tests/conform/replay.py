@@ -1,9 +1,7 @@
-"""The command `eos conform`: files of recorded sessions in, one report out.
+"""The command `eos conform`: it replays files of recorded sessions, and makes one report.
 
-Sessions are independent: several processes work on their lines, and the results are in order.
-
-A process that dies takes nothing with it: what it had begun is done again, line by line, and only the line on which
-a process dies alone is given up, by name.
+Sessions are independent: several processes replay lines, and the results are in order. If a process dies, the lines
+that it had begun are replayed again, one by one. Only a line on which a process dies alone is given up, by name.
 """
 
 import os
@@ -26,11 +24,14 @@ from model_tests.conform.report import ConformReport, SessionTally, Undecided
 from model_tests.conform.sessions import FAMILIES
 from model_tests.conform.side_by_side import StepComparison, outcomes
 
+# --- processes --------------------------------------------------------------------------------------------------------
+
+
 Made = TypeVar("Made")
-"""What is made of a line."""
+"""The result for a line."""
 
 Work: TypeAlias = Callable[[SessionLine], Made]
-"""Makes something of a line; a function of a module, so that other processes know it."""
+"""The work on a line: a function of a module, so that other processes can import it."""
 
 FEW: Final = 300
 """Fewer lines are not worth the start of another process."""
@@ -39,7 +40,7 @@ TOGETHER: Final = 8
 """Lines that are handed to a process at once."""
 
 AHEAD: Final = 4
-"""How many such handfuls each process may have before it."""
+"""How many such groups of lines each process may have queued."""
 
 
 def cores() -> int:
@@ -90,7 +91,7 @@ class _Workers:
         self._pool = started_anew(jobs)
 
     def can_start(self) -> bool:
-        """Whether a process comes to work at all: not where the program cannot be imported, as from standard input."""
+        """Whether a process can start: it cannot if the program cannot be imported, such as from standard input."""
         try:
             return self._pool.submit(os.getpid).result() > 0
         except BrokenProcessPool:
@@ -124,7 +125,7 @@ def _finished(
 
 
 def _one_by_one(work: Work[Made], lost: Work[Made], lines: list[SessionLine]) -> Iterator[tuple[int, Made]]:
-    """The same by a process that has nothing else to do; it may have been another line that killed one."""
+    """Do the lines one by one in a new process: another line may have killed the process before."""
     worker = _Workers(1)
     try:
         for line in lines:
@@ -138,6 +139,9 @@ def _one_by_one(work: Work[Made], lost: Work[Made], lines: list[SessionLine]) ->
 
 
 Shown = TypeVar("Shown")
+
+
+# --- the command ------------------------------------------------------------------------------------------------------
 
 
 def run(paths: Iterable[Path | str], families: Sequence[str] | None = None, jobs: int | None = None) -> ConformReport:

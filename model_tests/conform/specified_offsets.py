@@ -1,6 +1,6 @@
 """The group coordinator of the specification's broker: joins, commits, and the effect of markers.
 
-One group of the specification's broker: its members, its offsets as memory and log have them, its partition.
+Each group has its members, its offsets as memory and as the log have them, and a partition of its own.
 
 Arguments:
     profile: the recorded build.
@@ -48,6 +48,8 @@ from spec.protocol.records import AppendRequest
 from spec.rules import Rule
 from spec.versions import Profile
 from spec.vocabulary import ErrorCode, GroupState
+
+# --- one group --------------------------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
@@ -159,6 +161,10 @@ def fetched(reply: OffsetReply) -> FetchedOffsetAnswer:
 
 
 TOPIC: Final = "__consumer_offsets"
+
+
+# --- the coordinator of all groups ------------------------------------------------------------------------------------
+
 
 JOIN_VERSION: Final = 5
 """Version of JoinGroup with which the recorded members joined."""

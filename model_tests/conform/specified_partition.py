@@ -1,8 +1,7 @@
 """A partition of the specification's broker: every change of it is one of the protocol's decisions.
 
-A partition's log, as far as readers can see it: batches, their sizes on disk, segments, the aborted index.
-
-A fetch on the specification: the data up to its bound, its aborted transactions, and what a client delivers.
+Its log is what readers can see: batches, their sizes on disk, segments, the aborted index. A fetch returns the data up
+to its bound and the aborted transactions, and the client filters what it delivers.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -28,6 +27,9 @@ from spec.vocabulary import ABSENT, ErrorCode
 BATCH_OVERHEAD: Final = 61  # the header of a batch
 MARKER_SIZE: Final = 78  # a batch with one control record
 RECORD_FIELDS: Final = 4  # attributes, time, no key, no headers: one byte each
+
+
+# --- the log ----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +110,9 @@ def _record(delta: int, value: str) -> int:
 def _varint(number: int) -> int:
     """Bytes of a number that is not negative: seven bits each, one of which is the sign."""
     return max(1, -(-(number << 1).bit_length() // 7))
+
+
+# --- the partition ----------------------------------------------------------------------------------------------------
 
 
 LOG_START = 0
@@ -276,6 +281,9 @@ def _described(producer: int, entry: ProducerEntry) -> SeenProducer:
     )
 
 
+# --- a fetch ----------------------------------------------------------------------------------------------------------
+
+
 def fetched(partition: SpecifiedPartition, request: RecordedFetch) -> tuple[FetchAnswer, RecordedFetchAnswer]:
     """Answer a fetch; a single segment is read, that which holds the offset."""
     offsets = partition.offsets
@@ -321,7 +329,7 @@ def _aborted(segments: Sequence[SpecifiedSegment], offset: int, log_end: int) ->
 def _delivered(
     batches: Sequence[SeenBatch], aborted: Sequence[tuple[int, int]], request: RecordedFetch
 ) -> Iterator[tuple[int, str]]:
-    """The client's filter: a producer's batches are hidden from the start of an aborted transaction to its marker."""
+    """The client's filter: it hides a producer's batches from the start of an aborted transaction to its marker."""
     waiting = sorted(aborted, key=lambda listed: listed[1])
     hidden: set[int] = set()
     for batch in batches:

@@ -1,7 +1,4 @@
-"""A sequence diagram as SVG: one file, read aloud by its title and description, legible on light and dark ground.
-
-A sequence diagram drawn into the file that a command names.
-"""
+"""A sequence diagram as one SVG file: its title and description are read aloud, and it is legible on light and dark."""
 
 from collections.abc import Iterator
 from itertools import pairwise

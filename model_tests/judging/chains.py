@@ -54,7 +54,7 @@ have the same in one of 3 * 10^13 traces.
 """
 
 NOTHING: Final = GuardedValue(False, Integers(()))
-"""What is left or found by a step that leaves or finds nothing."""
+"""The value of a step that leaves or finds nothing."""
 
 NO_MARK: Final = GuardedValue(False, ABSENT)
 """The mark of a step that leaves none."""
@@ -79,7 +79,7 @@ HAS_PREVIOUS: Final = "has_previous"
 _OF_CHAIN: Final = frozenset(
     ("faults", "previous_faults", "accepted_faults", HAS_PREVIOUS, "handed_out_before", LATEST)
 )
-"""What a link reads that no single step has."""
+"""The columns that a link reads and no single step has."""
 
 AnyLink = LinkRule | StepLink
 Scalar = Callable[[str], Term]
@@ -94,7 +94,7 @@ class Chain:
         members: whether a step is on such a key.
         texts: columns of the key that hold text, after the trace.
         numbers: columns of the key that hold integers.
-        drawn: an integer of the key that is worked out of columns, where there is one.
+        drawn: an integer of the key that is computed from columns, if there is one.
         mark: whether a step leaves a mark to all that follow, and which.
         leaves: whether a step leaves anything to the next; after one that does not, the chain begins anew.
     """
@@ -130,7 +130,7 @@ class Chain:
 
 
 def check_of(link: AnyLink, scalar: Scalar) -> RuleCheck:
-    """What the link holds a step against."""
+    """The check of the link on a step."""
     return link.check(linked(scalar)) if isinstance(link, LinkRule) else link.check(scalar)
 
 
@@ -310,7 +310,7 @@ def _bare(name: str) -> str:
 
 
 def elements() -> Iterator[tuple[str, Element]]:
-    """Where what the links read stands in a row: in what the step finds, and in what the one before it left."""
+    """The places in a row of what the links read: in what the step finds, and in what the step before left."""
     for number, chain in CHAINS.items():
         for array, names in ((FOUND, chain.found), (PREVIOUS, chain.left)):
             for at, name in enumerate(names):

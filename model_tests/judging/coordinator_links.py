@@ -1,10 +1,11 @@
-"""Link rules of transactional ids on Spark: a step of a coordinator and what came before it in the trace.
+"""Link rules of transactional ids on Spark: a step of a coordinator, and the steps before it in the trace.
 
-At one node an id is before a step what the step before left: elections, resignations and restarts leave steps too.
-An identity that was handed out once is not handed out again, by whichever node. Nor is a producer id: to no other id,
-and to no producer without one; those that a coordinator draws for an id whose epochs are used up are among them. The
-next coordinator of an id knows it while its transaction is open, and loads what was written of it. A transaction is
-complete as of the time at which its coordinator began to complete it.
+At one node, what a step finds of an id is what the step before left: elections, resignations and restarts leave steps
+too. No node hands out an identity that was handed out before. A producer id is not handed out again either, to another
+id or to a producer without one; this includes the ids that a coordinator draws when an id has used up its epochs.
+
+The next coordinator of an id knows the id while its transaction is open, and loads what was written of it. The time of
+a completed transaction is the time at which its coordinator began to complete it.
 """
 
 from typing import Any, Final

@@ -1,10 +1,12 @@
-"""Link rules of the join on Spark: a marker and the decision that it carries out, and what a partition answers to it.
+"""Link rules of the join on Spark: a marker, the decision that it carries out, and the answer of a partition to it.
 
-The decisions are those by which an audit joins logs (`judge_join`, `judge_orphans`), over the steps of a trace. There
-an id has one transaction for each epoch of its markers under transaction version 2 alone: of earlier versions nothing
-here is at stake. A late marker, of an earlier decision than the newest, is judged by its partition's own decision.
-The data that a marker ends is held against it where leaders check the epochs of markers (since 4.2): before, a batch of
-the next transaction may come before the marker of the last (KAFKA-19446).
+The decisions are those by which an audit joins logs (`judge_join`, `judge_orphans`), applied to the steps of a trace.
+Only under transaction version 2 does each epoch of an id's markers belong to one transaction; for earlier versions
+nothing here is at stake. A late marker, of an older decision than the newest, is judged by its partition's own
+decision.
+
+The data that a marker ends is checked against it where leaders check the epochs of markers (since 4.2). Before, a batch
+of the next transaction may come before the marker of the last one (KAFKA-19446).
 """
 
 from collections.abc import Iterable
@@ -92,7 +94,7 @@ def _is_prepared(of: Scalar, moment: str) -> Term:
 
 
 def _decided(of: Scalar) -> CoordinatorOutcome:
-    """The newest decision of the producer id, if it is the marker's; its open epoch is the one before the marker's."""
+    """The producer id's newest decision, if the marker is of it; the transaction's epoch is the marker's less one."""
     epoch, latest = of("producer_epoch"), of("latest")
     commits, aborts = latest == _numbered(epoch, COMMIT), latest == _numbered(epoch, ABORT)
     mine = any_of(commits, aborts)
@@ -106,7 +108,7 @@ def _decided(of: Scalar) -> CoordinatorOutcome:
 
 
 def _marker(of: Scalar) -> PartitionMarker:
-    """The marker; a partition that knows its epoch already has had it."""
+    """The marker; a partition that knows the marker's epoch already has received it before."""
     ends = of("before_txn_first_offset") >= 0
     return PartitionMarker(
         of("producer_epoch"),
@@ -120,7 +122,7 @@ def _marker(of: Scalar) -> PartitionMarker:
 
 
 def _is_control(of: Scalar) -> Term:
-    """Of the steps on the chains, one that writes a marker: a link reads no texts."""
+    """Among the steps on the chains, one that writes a marker; a link cannot read columns of text."""
     return all_of(of("control"), of("appended"))
 
 
@@ -135,7 +137,7 @@ def _is_decided(of: Scalar) -> Term:
 
 
 def _of(rule: Rule, at_stake: Term, checks: Iterable[RuleCheck]) -> RuleCheck:
-    """Several checks of a rule as one, where these are at stake."""
+    """Several checks of one rule as one check, at stake under this condition."""
     own = tuple(check for check in checks if check.rule is rule)
     some = any_of(*(check.at_stake for check in own))
     return RuleCheck(rule, all_of(at_stake, some), all_of(*(implies(check.at_stake, check.holds) for check in own)))
@@ -280,7 +282,7 @@ def marker_between(scalar: Scalar) -> RuleCheck:
 
 
 def _of_epochs(scalar: Scalar) -> tuple[Term, tuple[RuleCheck, ...]]:
-    """Whether a marker follows data, and what is said of the epochs of the last data and of what was open before it."""
+    """Whether a marker follows data, and the checks of the epochs of that data and of the data open before it."""
     last, was_open = scalar("previous_producer_epoch"), scalar("previous_before_txn_first_offset") >= 0
     first = choose(was_open, scalar("previous_before_epoch"), last)
     follows = all_of(scalar("has_previous"), negate(scalar("previous_control")))

@@ -1,6 +1,6 @@
-"""The command `eos kip FILE`: a variant goes through facts, proof, searches, controls, and a comparison of states.
+"""The command `eos kip FILE` and its output: what a variant of Kafka keeps, what it breaks, and what it changes.
 
-The output of `eos kip`: what a variant keeps, what it breaks, and what it makes otherwise.
+The variant goes through facts, proof, searches, controls, and a comparison of states.
 """
 
 from collections.abc import Iterable, Iterator
@@ -27,6 +27,9 @@ from spec.engines.induction import Obligation
 from spec.engines.verdict import Refuted, Trace
 from spec.systems.assumptions import ids
 from spec.systems.transactions.variant import NEWEST_RELEASE, Variant
+
+# --- the output -------------------------------------------------------------------------------------------------------
+
 
 MOST_SHOWN: Final = 3
 """Counterexamples to induction that are printed whole; the others are in the JSON."""
@@ -102,7 +105,7 @@ class KipReport:
         }
 
     def print(self, console: Console) -> None:
-        """What it is, then each part, then the verdict."""
+        """The variant, then each part, then the verdict."""
         for line in (Text(self.variant.name, "bold"), Text(self.variant.sentence)):
             console.print(line, soft_wrap=True)
         if self.facts is not None:
@@ -146,7 +149,7 @@ def _print_proof(console: Console, proof: VariantProof) -> None:
 
 
 def heading(each: OpenObligation) -> str:
-    """What is not proved, and what the table beneath it shows."""
+    """The open obligation, and the content of the table beneath it."""
     if each.found is None:
         return f"not proved: {each.obligation}: {each.reason or 'there is no counterexample in the bounded instance'}"
     about = f" for {', '.join(map(str, each.found.about))}" if each.found.about else ""
@@ -159,7 +162,7 @@ def heading(each: OpenObligation) -> str:
 
 
 def state_table(found: InductionCounterexample) -> Table:
-    """The state before and after, as far as it is not as at the start."""
+    """The state before and after, as far as it differs from the start."""
     table = Table("function", "at", "before", "after")
     for cell in found.cells:
         after = "" if cell.after == cell.before else str(cell.after)
@@ -190,7 +193,7 @@ def _mended(each: InstanceResult) -> str:
 
 
 def _print_runs(console: Console, instances: Iterable[InstanceResult]) -> None:
-    """What violates a theorem, or else what leads to states that only one of the two systems has; each run once."""
+    """Runs that violate a theorem, or else lead to states that only one of the two systems has; each run once."""
     shown = set[Trace]()
     for each in instances:
         found = each.difference
@@ -273,6 +276,11 @@ def _control_json(each: ControlResult) -> dict[str, object]:
 
 
 FACTS, PROOF, SEARCHES, CONTROLS = "facts", "proof", "searches", "controls"
+
+
+# --- the command ------------------------------------------------------------------------------------------------------
+
+
 PARTS: Final = (FACTS, PROOF, SEARCHES, CONTROLS)
 """What a variant goes through; the comparison of states is part of the searches."""
 

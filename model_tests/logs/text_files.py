@@ -1,6 +1,6 @@
 """Texts as people keep them: in any encoding, with any line ends, colours, tags and escapes.
 
-Nothing is held but one line, and no line longer than `LONGEST`: longer ones come in pieces.
+One line at a time is in memory, and no line longer than `LONGEST`: longer lines come in pieces.
 """
 
 import io

@@ -1,6 +1,6 @@
-"""A monitored run: the trace of a seed or of a tape, judged while it is made.
+"""A monitored run: the trace of a seed or of a tape, judged while it is made; and the shrinking of a failing run.
 
-A failing run shrunk on its tape: choices are left out, made simplest, and lowered, while the same rule breaks.
+A run is shrunk on its tape: choices are left out, made simplest, or lowered, as long as the same rule breaks.
 """
 
 from collections import Counter
@@ -16,6 +16,9 @@ from model_tests.simulate.simulate import STEPS, WORKLOADS, profile_of, version_
 from model_tests.traces.schema import Row
 from reference.tape import Tape
 from spec.versions import PROFILES, Profile
+
+# --- shrinking a tape -------------------------------------------------------------------------------------------------
+
 
 SECONDS: Final = 20.0
 """How long a tape is shrunk."""
@@ -150,13 +153,16 @@ def _lengths(whole: int) -> Iterator[int]:
     yield from range(min(length, SHORT), 0, -1)
 
 
+# --- the run ----------------------------------------------------------------------------------------------------------
+
+
 MOST_SEEDS: Final = 2**63
 """Seeds name traces, and a trace's number has 64 bits with a sign."""
 
 
 @dataclass(frozen=True, slots=True)
 class SeededRun:
-    """What makes a trace: the seed, and what it chooses unless that is given."""
+    """What makes a trace: the seed, and the choices that are given instead of the seed's."""
 
     seed: int
     workload: str

@@ -1,6 +1,7 @@
 """The mutants of `eos verify`: every planted defect must be caught by the rule that it breaks.
 
-Mutants that recorded sessions see: each is planted, and replays sessions until one disagrees and names the rule.
+Some mutants are seen by recorded sessions: each is planted, and sessions are replayed until one disagrees and names
+the rule.
 """
 
 import random
@@ -46,6 +47,9 @@ from model_tests.mutants.states import TABLE as STATES
 from model_tests.verify.results import PartResult, PlantedDefect, RunEffort
 from spec.rules import Rule
 
+# --- mutants that recorded sessions see -------------------------------------------------------------------------------
+
+
 GROUPS: Final = ("C", "EC", "FC")
 """Families whose sessions have groups."""
 
@@ -75,8 +79,11 @@ def _of_reference(sessions: Iterable[Session]) -> Iterable[SessionDisagreement]:
     return (found for found in disagreements(sessions) if found.by == REFERENCE)
 
 
+# --- the part of `eos verify` -----------------------------------------------------------------------------------------
+
+
 CONTROL: Final = {RunEffort.QUICK: 20, RunEffort.DEFAULT: 120, RunEffort.DEEP: 2000}
-"""Runs of the true reference in each terrain, which must survive where the mutants are caught."""
+"""Runs of the true reference in each terrain: it must survive where the mutants are caught."""
 
 PLANTED_SAMPLE: Final = {RunEffort.QUICK: 20, RunEffort.DEFAULT: 30}
 """Mutants of partitions and producers that are hunted; a deep run hunts all of them."""
@@ -100,10 +107,10 @@ PIPELINE_RUNS: Final = {RunEffort.QUICK: 2, RunEffort.DEFAULT: 10, RunEffort.DEE
 """Runs of the true pipelines."""
 
 DECISIONS_SAMPLE: Final = {RunEffort.QUICK: 60, RunEffort.DEFAULT: 10_000, RunEffort.DEEP: 10_000}
-"""Mutants of decisions that are shown again to the recorded session that killed each: all, but in a quick run."""
+"""Mutants of decisions, each replayed on the recorded session that killed it: all, except in a quick run."""
 
 CELLS_SAMPLE: Final = {RunEffort.QUICK: FEW, RunEffort.DEFAULT: SOME, RunEffort.DEEP: ALL}
-"""Cells of the crossing of decisions and layers that are shown again, by layer."""
+"""Cells of the crossing of decisions and layers that are tried again, by layer."""
 
 SEED: Final = 20261121  # draws the order of the defects; any seed does, and a fixed one repeats it
 
@@ -168,7 +175,7 @@ def evidence(effort: RunEffort) -> PartResult:
 
 
 def caught(mutant: PlantedDefect) -> bool:
-    """Whether an invariant of the rule that it breaks has seen it, or a recorded session; nothing else counts."""
+    """Whether an invariant of its rule, or a recorded session, has detected it; nothing else counts."""
     by_its_rule = (f"invariant {mutant.rule.id} ", f"session {mutant.rule.id} ")
     return any(killer.startswith(by_its_rule) for killer in mutant.killed_by)
 

@@ -1,4 +1,4 @@
-"""Mutants of the reference: each is planted, and seeded runs, or machines of transactions, must see it by its rule."""
+"""Mutants of the reference: each is planted, and seeded runs or state machines must detect it by its rule."""
 
 import time
 from collections.abc import Iterable
@@ -55,8 +55,11 @@ def run_once(seed: int, ledger: Ledger, terrain: Terrain = ANYWHERE) -> tuple[Le
 
 
 def killer(violation: LedgerEntry) -> str:
-    """Who saw a violation."""
+    """The check that detected a violation."""
     return f"{violation.seen_by} {violation.rule.id}"
+
+
+# --- mutants that state machines of transactions see ------------------------------------------------------------------
 
 
 OF_TRANSACTIONS: Final = (

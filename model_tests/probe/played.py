@@ -1,6 +1,6 @@
-"""A session that was played on a broker, and why one ends before its script does.
+"""A session that was played on a broker, the reasons for which it ends before its script does, and its diagram.
 
-A played session as a sequence diagram: what was sent and answered, and at the end what differs.
+The sequence diagram shows what was sent and answered, and at the end what differs.
 """
 
 from collections.abc import Iterator
@@ -15,12 +15,12 @@ from model_tests.probe.script import JOIN, SETTLE, Script
 
 
 class Patience(NamedTuple):
-    """How long a state is looked at again that is not as it should be, in seconds.
+    """How long a state is queried again if it is not as expected, in seconds.
 
     Attributes:
-        settles_s: while markers are owed of a transaction that the specification completes.
+        settles_s: while the broker owes markers of a transaction that the specification completes.
         agrees_s: otherwise; a broker shows some of its state only a moment later.
-        times_out_s: until a coordinator aborts a transaction past its timeout: it looks for one every 10 s by default.
+        times_out_s: until a coordinator aborts a transaction past its timeout: by default it checks every 10 s.
     """
 
     settles_s: float = 30.0
@@ -30,7 +30,7 @@ class Patience(NamedTuple):
 
 PATIENT: Final = Patience()
 HASTY: Final = Patience(1.5, 0.5, 16.0)
-"""For sessions that are played to see again what a patient one has shown."""
+"""For sessions that are played to reproduce what a patient one has shown."""
 
 UNREADY: Final = "a leader or coordinator was not ready"
 MET: Final = "two connections raced, and one request met the other under way, which leaves it without effect"
@@ -53,7 +53,7 @@ class PlayedSession:
         session: in the format of recorded sessions.
         keys: of the actions, one for each of its steps.
         comparisons: of its steps, as far as they were judged.
-        typed: its steps, as they were judged.
+        typed: its steps, in the form in which they were judged.
         partitions: of its topic.
         undecided: why it ended before its script did, empty if it did not.
         met: racing requests that had no effect because they met another one under way.
@@ -72,6 +72,9 @@ class PlayedSession:
     def disagreed(self) -> StepComparison | None:
         """The step at which specification or reference differ from the broker: always the last one that is judged."""
         return next((each for each in reversed(self.comparisons) if each.disagreed), None)
+
+
+# --- the diagram ------------------------------------------------------------------------------------------------------
 
 
 CLIENT = "client"

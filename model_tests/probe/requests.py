@@ -1,6 +1,6 @@
-"""From a recorded request to the fields that go over the wire.
+"""From a recorded request to the fields that go over the wire, and the version in which a script sends it.
 
-Which version of a request a script sends: one that broker, codec, release and session format have.
+The version is one that the broker, the codec, the release and the session format have.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -15,6 +15,9 @@ from reference.server.service import Fields
 from reference.wire.codec import known_versions
 from spec.versions import Profile
 from spec.vocabulary import MAX_SEQUENCE, Api, ControlType
+
+# --- versions ---------------------------------------------------------------------------------------------------------
+
 
 WRITTEN: Final[Mapping[str, tuple[int, int]]] = MappingProxyType(
     {
@@ -34,7 +37,7 @@ WRITTEN: Final[Mapping[str, tuple[int, int]]] = MappingProxyType(
 """The versions that a session can record: with batches of version 2, by clients, of one group."""
 
 EXPLICIT: Final[Mapping[str, int]] = MappingProxyType({Api.PRODUCE: 11, Api.END_TXN: 4, Api.TXN_OFFSET_COMMIT: 4})
-"""The newest versions that a client sends that knows no transactions of version 2."""
+"""The newest versions of a client that does not know transactions of version 2."""
 
 
 Announced: TypeAlias = Mapping[str, tuple[int, int]]
@@ -46,9 +49,9 @@ BY_BROKERS: Final[Mapping[str, tuple[int, int]]] = MappingProxyType({Api.ADD_PAR
 
 
 def taken_by_both(one: Profile, other: Profile) -> Announced:
-    """The versions of each request that two releases take.
+    """The versions of each request that both releases accept.
 
-    A broker of one of them is sent no others while it is compared with the other one.
+    A broker of one release gets only these versions while it is compared with the other release.
     """
     first, second = TAKEN[one.name], TAKEN[other.name]
     both = {
@@ -60,12 +63,12 @@ def taken_by_both(one: Profile, other: Profile) -> Announced:
 
 
 def version_of(announced: Announced, profile: Profile, action: ScriptAction, *, explicit: bool) -> int | None:
-    """The version that stands at the action's share of those that can be sent, oldest first; None where there is none.
+    """The version at the action's share of the versions that can be sent, oldest first; None if there is none.
 
     Args:
         announced: by the broker.
         profile: the release that it is compared with.
-        action: what is done.
+        action: the step of the script.
         explicit: the client knows no transactions of version 2, or the cluster has none.
     """
     api = action.api
@@ -78,6 +81,9 @@ def version_of(announced: Announced, profile: Profile, action: ScriptAction, *, 
     if explicit or profile.transaction_version < 2:
         newest = min(newest, EXPLICIT.get(api, newest))
     return oldest + int(action.version * (newest - oldest + 1)) if oldest <= newest else None
+
+
+# --- fields -----------------------------------------------------------------------------------------------------------
 
 
 ANSWER_MS: Final = 30_000
@@ -96,7 +102,7 @@ def fields_of(api: str, request: Json, names: SessionNames, values: str, now: in
         api: its name; ProduceMulti is a Produce of several batches.
         request: as the session records it.
         names: of the session.
-        values: with which the values of its records begin.
+        values: the beginning of the values of its records.
         now: milliseconds, for the records.
     """
     if api in (Api.PRODUCE, "ProduceMulti"):

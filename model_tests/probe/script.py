@@ -1,6 +1,7 @@
-"""Symbolic scripts: what a session does, in words that mean something whatever the broker has answered before.
+"""Symbolic scripts: the steps of a session, in words that do not depend on the answers of the broker so far.
 
-The names of one session: short ones in its record, fresh ones on the broker, symbols for ids that it hands out.
+A session has names of its own: short ones in its record, new ones on the broker, and symbols for the ids that the
+broker hands out.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,12 +28,12 @@ LONGER: Final = "said to be one record longer"
 SHORTER: Final = "said to be one record shorter"
 ACKS: Final = "with acks=2"
 ILL: Final = (MARKER, EMPTY, DOUBLED, UNNUMBERED, LONGER, SHORTER, ACKS)
-"""What no client's Produce is like."""
+"""Ill-formed Produce requests, as no client sends them."""
 
 NO_TIMEOUT: Final = "with a timeout of 0"
 HALF: Final = "with a producer id and no epoch"
 ILL_INITIALIZED: Final = (NO_TIMEOUT, HALF)
-"""What no client's InitProducerId is like."""
+"""Ill-formed InitProducerId requests, as no client sends them."""
 
 STRANGER: Final = "stranger"
 """A member that no group knows."""
@@ -42,10 +43,10 @@ IDEMPOTENT: Final = "p0"
 
 PARTITIONS: Final = 2
 BRIEF_MS: Final = 4_000
-"""A timeout of a transaction that a session waits for: it does all before within it."""
+"""The timeout of a transaction that a session waits for; the steps before take less time."""
 
 NEWEST: Final = 0.999
-"""Which of the versions of a request is sent: a share of them, oldest first."""
+"""Which version of a request is sent: a share of the versions, oldest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ class ScriptAction:
         key: its number in the script as it was drawn, by which a copy names its original; shrinking keeps it.
         api: Kafka's name of the request, or `copy`, `_Settle`, `_JoinSync`, `_AwaitState`.
         who: the transactional id, or the producer without one; empty where none is named.
-        of: whose identity the request has, where it is not that of `who`; of the second batch, if there are two.
+        of: whose identity the request has, if it is not that of `who`; if there are two batches, the second one has it.
         both: both partitions are named: of a Produce there are two batches, one for each.
         partition: of the topic.
         sequence: first sequence number, counted from the one that comes next.
@@ -70,14 +71,14 @@ class ScriptAction:
         limit: bytes of the fetch, 0 for none.
         member: the commit of offsets comes from the member of the group.
         stranger: it comes from a member that the group does not know.
-        generation: that it names, counted from the member's.
+        generation: the generation that it names, counted from the member's.
         instance: name of the static member that joins, or that a transactional commit names; empty for none.
         timeout_ms: of the transactions of the id that is initialized, 0 for one that no session reaches.
         ill: what is wrong with the form of the request, of `ILL` or `ILL_INITIALIZED`; empty for nothing.
         marker_epoch: coordinator epoch of a marker, counted from that of the markers before.
         version: which of the versions, as a share of those that the broker has.
         by_broker: the request is of the versions that brokers send each other.
-        verifies: such an AddPartitionsToTxn only asks whether the partition is in the transaction.
+        verifies: an AddPartitionsToTxn of such a version only verifies that the partition is in the transaction.
         original: key of the action whose bytes are sent again.
         racy: sent without waiting for markers.
         lane: connection that it is sent over; actions of different lanes that follow each other race.
@@ -169,6 +170,9 @@ def _relative(base: str, delta: int) -> str:
     return base if not delta else f"{base} {'+' if delta > 0 else '-'} {abs(delta)}"
 
 
+# --- the names of one session -----------------------------------------------------------------------------------------
+
+
 TOPIC: Final = "t"
 GROUP: Final = "g0"
 OFFSETS_TOPIC: Final = "__consumer_offsets"
@@ -176,7 +180,7 @@ OFFSETS_TOPIC: Final = "__consumer_offsets"
 
 @dataclass(slots=True)
 class SessionNames:
-    """Which name on the broker stands for which of the session.
+    """The names of a session, and the names on the broker that stand for them.
 
     Attributes:
         prefix: of every transactional id and group on the broker.

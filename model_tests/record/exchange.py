@@ -1,8 +1,7 @@
 """One request on its way to a broker, and its answer on the way back.
 
-Frames of a connection: read whole, as long as their length says.
-
-Answers that name brokers by address: a client would go past the proxy if they stayed as they are.
+Frames of a connection are read whole, by the length that they declare. Answers that name brokers by address are
+changed: otherwise a client would bypass the proxy.
 """
 
 import asyncio
@@ -19,8 +18,11 @@ from reference.server.listener import LARGEST, UNNAMED
 from reference.wire.codec import HEAD, RequestHeader, key_of, known_versions
 from spec.vocabulary import Api, ErrorCode
 
+# --- frames -----------------------------------------------------------------------------------------------------------
+
+
 TLS: Final = (b"\x16\x03", b"\x15\x03")
-"""Begin a handshake and an alert of TLS."""
+"""The first bytes of a TLS handshake, and of a TLS alert."""
 
 LEAST_ANSWER: Final = 4
 """Bytes of an answer: its correlation id."""
@@ -30,7 +32,7 @@ class BrokenConnection(Exception):
     """A connection cannot go on.
 
     Attributes:
-        why: in one line; empty where it need not be said.
+        why: the reason in one line; empty if no reason needs to be reported.
     """
 
     def __init__(self, why: str = "") -> None:
@@ -75,6 +77,9 @@ async def _frame(reader: asyncio.StreamReader, who: str, what: str, least: int) 
         raise BrokenConnection(f"{who} ends after {len(end.partial)} of the {size} bytes of a frame") from end
 
 
+# --- answers that name brokers ----------------------------------------------------------------------------------------
+
+
 SINCE: Final[Mapping[str, int]] = MappingProxyType(
     {Api.METADATA: 0, Api.FIND_COORDINATOR: 0, Api.DESCRIBE_CLUSTER: 0, Api.PRODUCE: 10, Api.FETCH: 16}
 )
@@ -83,7 +88,7 @@ SINCE: Final[Mapping[str, int]] = MappingProxyType(
 SHARE_FETCH: Final = 78
 SHARE_ACKNOWLEDGE: Final = 79
 HIDDEN: Final = (SHARE_FETCH, SHARE_ACKNOWLEDGE)
-"""The same in share groups; the codec does not have them, so clients are not shown that the broker has."""
+"""The same apis for share groups. The codec lacks them, so they are hidden from clients."""
 
 COORDINATORS_SINCE: Final = 4
 """First version of FindCoordinator that answers for several keys."""
@@ -112,7 +117,7 @@ def nodes_in(api: str, message: Any) -> Sequence[Any]:
 
 
 def limit_versions(message: Any) -> bool:
-    """Leave out of an answer to ApiVersions what leads past the proxy; whether anything was."""
+    """Remove from an answer to ApiVersions what would bypass the proxy; returns whether anything was removed."""
     before = [(each.api_key, each.min_version, each.max_version) for each in message.api_keys]
     newest = dict(_newest())
     kept = []
@@ -135,13 +140,16 @@ def _newest() -> Iterator[tuple[int, int]]:
 _NAMES: Final = {int(code): code.name for kind in (ServerError, ErrorCode) for code in kind}
 
 
+# --- the exchange -----------------------------------------------------------------------------------------------------
+
+
 @dataclass(slots=True)
 class Link(Breakable):
     """A client's connection to the proxy, with the one from there to a broker.
 
     Attributes:
         peer: address of the client.
-        broker: that it is to.
+        broker: the broker that it leads to.
         software: name and version of the client's software, or as it calls itself.
     """
 
@@ -162,7 +170,7 @@ class Exchange:
         faults: what goes wrong with it.
         dropped: a copy that the proxy has sent: the client gets no answer to it.
         answer: the body of the answer, likewise.
-        followed: what a request began, by whoever follows it to its answer.
+        followed: what the request began, kept by the module that follows it to its answer.
     """
 
     link: Link

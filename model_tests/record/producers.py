@@ -1,11 +1,11 @@
-"""Producers and their transactions, followed by what brokers answer to them, and written as a journal of clients.
+"""Producers and their transactions, followed by the answers of brokers, and written as a journal of clients.
 
 A producer begins with each answer to InitProducerId. It is known by producer id and epoch, over whatever connections;
 without a transactional id by the producer id alone, since such a client may raise its epoch by itself. A transaction
-begins with the first request that names it. What an answer says counts whether the client got it or not: the broker has
-said so.
+begins with the first request that names it.
 
-A mapping that forgets what was put in longest ago, so that a long recording does not grow.
+An answer counts whether or not the client received it: the broker has given it. Only the latest entries are kept, so
+that a long recording does not grow.
 """
 
 from collections import OrderedDict
@@ -34,7 +34,7 @@ class Recent(Generic[Key, Value]):
         self._most = most
 
     def get(self, key: Key) -> Value | None:
-        """What was put in for a key; it is as if it had been put in now."""
+        """The value of a key, which becomes the latest entry."""
         found = self._entries.get(key)
         if found is not None:
             self._entries.move_to_end(key)
@@ -48,7 +48,7 @@ class Recent(Generic[Key, Value]):
             self._entries.popitem(last=False)
 
     def forget(self, chosen: Callable[[Key], bool]) -> None:
-        """Leave out the keys that are chosen."""
+        """Remove the keys that are chosen."""
         for key in [key for key in self._entries if chosen(key)]:
             del self._entries[key]
 
@@ -58,6 +58,9 @@ class Recent(Generic[Key, Value]):
 
     def __len__(self) -> int:
         return len(self._entries)
+
+
+# --- producers --------------------------------------------------------------------------------------------------------
 
 
 MOST_PRODUCERS: Final = 100_000
@@ -115,7 +118,7 @@ class FollowedProducer:
 
 
 Following = tuple[FollowedProducer, int | None]
-"""Whose request it is, and in which of its transactions."""
+"""The producer of a request, and the number of its transaction."""
 
 
 class UnansweredBatch(NamedTuple):
@@ -243,7 +246,7 @@ class Producers:
         identity = answer.producer_id, answer.producer_epoch
         transactional_id = message.transactional_id or ""
         whose = f"transactional id {transactional_id}" if transactional_id else "a producer without transactional id"
-        if message.producer_id == ABSENT:  # who names its identity may ask for the next one twice
+        if message.producer_id == ABSENT:  # a producer that names its identity may request the next one twice
             other = self._given.get(identity)
             if other is not None:
                 what = f"producer id {identity[0]} with epoch {identity[1]} was given to {other}, and again to {whose}"
@@ -312,7 +315,7 @@ class Producers:
         self._write({**acknowledged, "part": partition[1], "off": offset, **more})
 
     def _compare(self, partition: Named, batch: tuple[int, int, int], offset: int, before: int | None) -> None:
-        """Of producers that wait for all replicas one batch has one offset, and one offset one batch."""
+        """For producers with acks=all, check that a batch has one offset, and that an offset has one batch."""
         where = f"{partition[0]}-{partition[1]}"
         if before is not None:
             what = f"{where}: {_batch(batch)} was acknowledged at offset {before}, and again at {offset}"
@@ -328,7 +331,7 @@ class Producers:
         offsets.put(offset, batch)
 
     def _deleted(self, topic: str) -> None:
-        """Another topic of the name begins anew."""
+        """A topic was deleted; a later topic of this name is another one."""
         self._write({"ev": "delete_topic", "topic": topic})
         self._batches.forget(lambda key: key[1][0] == topic)
         self._offsets.forget(lambda key: key[0] == topic)

@@ -1,9 +1,7 @@
-"""The wire log of a recording: every request and every answer, decoded, a line of JSON each.
+"""The wire log of a recording: every request and every answer, decoded, one line of JSON each.
 
-What records hold is left out, and so are all other bytes and the settings that clients change: passwords may be among
-them.
-
-A file that grows by a line of JSON at a time.
+The contents of records are left out, and so are all other bytes and the settings that clients change: passwords may be
+among them.
 """
 
 import json
@@ -20,14 +18,16 @@ from model_tests.record.exchange import Exchange, Link
 from reference.server.faults import NOTHING, RequestFaults
 from reference.wire.codec import fields_of
 
+# --- a file that grows by a line of JSON at a time --------------------------------------------------------------------
+
 
 class LinesFile:
-    """Writes lines; what was written is there for other readers after `flush`."""
+    """Writes lines; other readers see them after `flush`."""
 
     __slots__ = ("_default", "_file", "_path")
 
     def __init__(self, path: Path, file: TextIO, default: Callable[[Any], Any] | None = None) -> None:
-        """A file that is open, and what makes JSON of values that are none."""
+        """An open file, and a function that converts values that JSON does not have."""
         self._path, self._file, self._default = path, file, default
 
     def write(self, values: dict[str, Any]) -> None:
@@ -67,16 +67,19 @@ def lines_file(path: Path, default: Callable[[Any], Any] | None = None) -> Itera
             file.close()
 
 
+# --- the log ----------------------------------------------------------------------------------------------------------
+
+
 WIRE_LOG: Final = "wire.ndjson"
 SECRET: Final = ("AlterConfigs", "AlterUserScramCredentials", "IncrementalAlterConfigs", "SaslAuthenticate")
-"""Apis of which neither request nor answer is written."""
+"""Apis whose requests and answers are not written."""
 
 Clock = Callable[[], int]
 """The time, milliseconds."""
 
 
 class RecordedWire:
-    """Writes what passes.
+    """Writes every request and answer that passes.
 
     Attributes:
         file: that it is written to.
@@ -141,7 +144,7 @@ class RecordedWire:
 
 
 def plain(value: Any) -> Any:
-    """A field that JSON does not have: heads of batches, ids, sets, and of all other bytes how many there are."""
+    """A value that JSON does not have: a head of a batch, an id, or a set; of any other bytes only their number."""
     if isinstance(value, BatchHeads):
         return value.to_json()
     if isinstance(value, UUID):

@@ -1,7 +1,4 @@
-"""`eos scenarios`: the list; one run, drawn; or the outcomes of all.
-
-The output of `eos scenarios`: the list, one run with its diagram and facts, or the outcomes of all.
-"""
+"""The command `eos scenarios` and its output: the list, one run with its diagram and facts, or all outcomes."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -18,6 +15,8 @@ from model_tests.diagrams.sequence_svg import draw
 from model_tests.scenarios.catalogue import SCENARIOS, scenario_called
 from model_tests.scenarios.judged import ScenarioResult, in_words, judged
 from model_tests.scenarios.scenario import SUBJECTS, Facts, Scenario
+
+# --- the output -------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +107,9 @@ def _facts(outcome: ScenarioResult) -> Table:
 def _print_failures(console: Console, failures: Iterable[str]) -> None:
     for failure in failures:
         console.print(Text(f"FAILED  {failure}", "red"), soft_wrap=True)
+
+
+# --- the command ------------------------------------------------------------------------------------------------------
 
 
 def run(name: str = "", *, everything: bool = False, svg: Path | None = None) -> Report:

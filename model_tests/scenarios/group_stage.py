@@ -1,6 +1,6 @@
-"""Where consumer groups play: workers that count words, and their group.
+"""The stage of consumer groups: workers that count words, and their group.
 
-Requests of consumers to their group's coordinator, and its answers, in words.
+Requests of consumers to their group's coordinator, and its answers, are put into words.
 """
 
 from collections import Counter
@@ -34,6 +34,8 @@ from reference.world.transaction_shape import TransactionShape
 from reference.world.worker import Order, WorkerRun
 from spec.versions import NEWEST, Profile
 from spec.vocabulary import NO_OFFSET, Api, ErrorCode
+
+# --- requests and answers in words ------------------------------------------------------------------------------------
 
 
 def is_reported_of_group(request: GroupRequest, answer: GroupAnswer | None = None) -> bool:
@@ -93,6 +95,9 @@ def offset_words(error: ErrorCode, offset: int) -> str:
     if error is not ErrorCode.NONE:
         return error.name
     return "none" if offset == NO_OFFSET else str(offset)
+
+
+# --- the stage --------------------------------------------------------------------------------------------------------
 
 
 ROUNDS: Final = 120

@@ -1,9 +1,4 @@
-"""Producer ids: every broker hands them out, from a block of its own.
-
-Brokers that hand out producer ids, from blocks of the record that they share.
-
-They write the record themselves, as brokers do before 3.0; it is in ZooKeeper then.
-"""
+"""Producer ids: every broker hands them out, from a block of its own. Brokers before 3.0 claim blocks in ZooKeeper."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,6 +13,9 @@ from reference.recording.recorder import Recorder
 from reference.world.authorization import Authorizer
 from spec.versions import KAFKA_2_7
 from spec.vocabulary import PRODUCER_ID_BLOCK, Api, ErrorCode
+
+# --- the stage: two brokers, and the record of blocks that they share -------------------------------------------------
+
 
 BROKERS: Final = 2  # two are enough to want the same block
 RECORD: Final = "shared record"
@@ -130,6 +128,9 @@ class IdentitiesStage:
         """A broker restarts, and the rest of its block is lost."""
         self.story.remark(broker(node), "restarts: the rest of its block is lost")
         self._brokers[node].restart()
+
+
+# --- the scenarios ----------------------------------------------------------------------------------------------------
 
 
 LAST_BLOCK = 2**63 - 1 - PRODUCER_ID_BLOCK  # the beginning of the last whole block of producer ids

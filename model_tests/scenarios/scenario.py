@@ -1,6 +1,6 @@
 """A run that teaches: its story, its setting, how it is played on the reference, and its expected outcome.
 
-The subjects of Kafka's exactly-once, by number; a scenario names those that it shows.
+A scenario names the subjects of Kafka's exactly-once that it shows, by number.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,7 +1,4 @@
-"""A producer's records before they are sent: their partitions, their batches, and their memory.
-
-One producer that takes records: to which partitions they go, and in which requests.
-"""
+"""A producer's records before they are sent: their partitions, their batches, and their memory."""
 
 from dataclasses import dataclass, field
 from typing import Final
@@ -21,6 +18,9 @@ from reference.recording.recorder import Recorder
 from reference.tape import Tape
 from spec.versions import NEWEST
 from spec.vocabulary import Epoch, ErrorCode, Offset, ProducerId
+
+# --- the stage: one producer that takes records, and a broker ---------------------------------------------------------
+
 
 PRODUCER: Final = "producer"
 BROKER: Final = "broker"
@@ -138,6 +138,9 @@ class SendingStage:
 def names_of(records: tuple[Record, ...]) -> str:
     """The values of a batch."""
     return " ".join((record.value or b"").decode() for record in records)
+
+
+# --- the scenarios ----------------------------------------------------------------------------------------------------
 
 
 AT_ONCE: Final = ProducerSettings(linger_ms=0)

@@ -1,7 +1,4 @@
-"""A broker's reads from its disk: a record by its offset, and after a crash its producer state.
-
-A broker that crashes and restarts over one partition's directory, with an idempotent producer.
-"""
+"""A broker's disk: how the broker reads a record by its offset, and, after a crash, its producer state."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,6 +23,9 @@ from reference.recording.recorder import Fate, Recorder
 from reference.world.replicas_shape import ReplicaProducer, ReplicasShape
 from spec.versions import KAFKA_2_4, KAFKA_3_6, NEWEST, Profile
 from spec.vocabulary import ProducerId, Timestamp
+
+# --- the stage: a broker over one partition's directory, and an idempotent producer -----------------------------------
+
 
 PRODUCER: Final = "producer"
 BROKER: Final = "broker"
@@ -171,6 +171,9 @@ class DiskStage:
     def repaired(self, kind: RepairKind) -> list[str]:
         """What the last start had to do of that kind: the files, by name."""
         return [repair.file for repair in self.partition.repairs if repair.kind == kind]
+
+
+# --- the scenarios ----------------------------------------------------------------------------------------------------
 
 
 SMALL: Final = LogConfig(segment_bytes=300, index_interval_bytes=100)

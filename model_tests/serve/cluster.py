@@ -1,6 +1,6 @@
 """A cluster for tests: `with Cluster("4.3") as cluster: ... cluster.bootstrap_servers`.
 
-Faults that a test injects into a running cluster.
+A test can inject faults into the running cluster.
 """
 
 import asyncio
@@ -25,6 +25,10 @@ from spec.versions import NEWEST
 
 Result = TypeVar("Result")
 
+
+# --- faults -----------------------------------------------------------------------------------------------------------
+
+
 PATIENCE_S: Final = 60.0
 """How long start, stop and faults may take before something is wrong with the cluster itself, in seconds."""
 
@@ -33,7 +37,7 @@ SHORT_S: Final = 0.5
 
 
 class ClusterFaults:
-    """What goes wrong with a cluster in a thread of its own; any other thread may ask for it.
+    """Faults of a cluster in a thread of its own; any other thread may inject them.
 
     Each method returns when the fault has happened, and raises `ImpossibleFault` (a ValueError) where it cannot: there
     is no such node or partition, the node is away already, or it is no in-sync follower.
@@ -144,6 +148,9 @@ def _next(others: list[int], present: int | None, to: int | None) -> int:
     return min(after or others)
 
 
+# --- the cluster ------------------------------------------------------------------------------------------------------
+
+
 class SpecificationViolated(AssertionError):
     """A step of the cluster broke a rule."""
 
@@ -153,7 +160,7 @@ class Cluster(ClusterFaults):
 
     Attributes:
         bootstrap_servers: where clients connect, once it has started.
-        report: what came of it, once it has stopped.
+        report: the report on its steps, once it has stopped.
         notices: violations, and connections that were closed because of what came over them, a line each.
     """
 

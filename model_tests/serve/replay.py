@@ -1,8 +1,7 @@
-"""A recorded run of a server made again from its wire log: judged, shrunk if a rule breaks, and drawn.
+"""A recorded run of a server, made again from its wire log: judged, shrunk if a rule breaks, and drawn.
 
-The lines of a wire log in words: each request with its node, decoded.
-
-A wire log shrunk: lines are left out, many at a time and then one by one, while the same rule breaks.
+The drawing has the lines of the log in words, each request with its node. A log is shrunk by leaving out lines, many at
+a time and then one by one, as long as the same rule fails.
 """
 
 import json
@@ -32,11 +31,14 @@ from reference.server.nodes import NodeFault
 from reference.wire.codec import decode_header, fields_of
 from spec.vocabulary import ABSENT
 
+# --- the lines of a wire log in words ---------------------------------------------------------------------------------
+
+
 LONGEST: Final = 40
 """The longest text of a field that is shown, in characters."""
 
 UNSAID: Final[tuple[object, ...]] = (None, "", b"", [], ABSENT)
-"""Values of fields that say nothing."""
+"""Values of fields that are not shown."""
 
 
 def reported(lines: Sequence[Line]) -> Iterator[str]:
@@ -46,7 +48,7 @@ def reported(lines: Sequence[Line]) -> Iterator[str]:
 
 
 def described(line: Line) -> str:
-    """What a line of the log says, without its time."""
+    """A line of the log in words, without its time."""
     if "bytes" in line:
         call = call_in(line)
         fields = _words(fields_of(call.message))
@@ -85,7 +87,7 @@ def _value(value: Any) -> str:
 
 
 def _bytes(value: bytes) -> str:
-    """Batches by what makes them exactly once, any other bytes by their number."""
+    """Batches by the fields of exactly-once; of any other bytes only their number."""
     batches = [found.batch for found in read_batches(value) if not hasattr(found, "kind")]
     return "+".join(map(_batch, batches)) if batches else f"<{len(value)} bytes>"
 
@@ -96,8 +98,11 @@ def _batch(batch: RecordBatch) -> str:
     return f"<{kind}{identity}, {batch.record_count} records>"
 
 
+# --- shrinking --------------------------------------------------------------------------------------------------------
+
+
 Fails = Callable[[Sequence[Line]], int | None]
-"""Plays lines: how many of them it takes until the rule breaks, None if it does not."""
+"""Plays lines; returns how many it takes until the rule breaks, None if it does not."""
 
 SECONDS: Final = 20.0
 """How long a log is shrunk."""
@@ -146,7 +151,7 @@ class _LineSearch:
         return len(self.best) < before
 
     def _tries(self, lines: tuple[Line, ...]) -> bool:
-        """Play lines; whether they fail, and so are the best from now on, up to where they fail."""
+        """Play lines; returns whether they fail. If so, they are the best so far, up to the line that fails."""
         if not lines or monotonic() > self._deadline:
             return False
         used = self._fails(lines)
@@ -169,15 +174,18 @@ def _connection_of(line: Line) -> Hashable:
     return line.get("connection")
 
 
+# --- the run ----------------------------------------------------------------------------------------------------------
+
+
 SHRUNK: Final = "shrunk.ndjson"
-"""The file of the lines that are left, beside the log; `eos serve --feed` takes it as it takes the log."""
+"""The file of the lines that are left, beside the log; `eos serve --feed` reads it like the log."""
 
 DRAWN: Final = 40
 """Steps that are drawn at most: the last ones."""
 
 
 Place: TypeAlias = tuple[str, str]
-"""The rule that is broken, and the guard by which."""
+"""The rule that is broken, and the guard that breaks it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +195,7 @@ class WireReplay:
     Attributes:
         name: where it comes from, in a few words.
         recorded: lines of the log.
-        lines: those that are shown: of a run that breaks a rule the fewest that still do.
+        lines: the lines that are shown: if the run breaks a rule, the fewest that still break it.
         rows: the steps of these.
         rules: how often each was at stake.
         violations: of these steps.

@@ -1,6 +1,6 @@
 """The Spark session: the one place where it is made and configured.
 
-The project's own code for executors that do not have it: one archive, sent once, first on their path.
+Executors that do not have the project's code receive it as one archive, sent once and placed first on their path.
 """
 
 import atexit
@@ -21,6 +21,9 @@ from pyspark.sql import SparkSession
 
 from model_tests.common.java import collector, require_java
 
+# --- the project's code for executors ---------------------------------------------------------------------------------
+
+
 PACKAGES: Final = ("spec", "reference", "model_tests")
 
 ARCHIVE: Final = "kafka_exactly_once.zip"
@@ -30,10 +33,10 @@ _LEFT_HERE: Final = ("model_tests/unit/",)
 
 
 def ship(context: SparkContext) -> None:
-    """Give the executors the source that runs here; what `--py-files` brought is there already."""
+    """Give the executors the source that runs here, unless `--py-files` has brought it."""
     root = _root()
     if root.is_dir():
-        lasting = Path(tempfile.mkdtemp(prefix="eos-ship-"))  # an executor that comes late asks for it, too
+        lasting = Path(tempfile.mkdtemp(prefix="eos-ship-"))  # an executor that starts later fetches it, too
         atexit.register(shutil.rmtree, lasting, ignore_errors=True)
         context.addPyFile(str(archive(root, lasting / ARCHIVE)))
 
@@ -54,6 +57,9 @@ def _root() -> Path:
     return Path(str(import_module(PACKAGES[0]).__file__)).parent.parent
 
 
+# --- the session ------------------------------------------------------------------------------------------------------
+
+
 _LONG_METHODS: Final = "org.apache.spark.sql.catalyst.expressions.codegen"
 """The logger of methods that grew too long to be compiled, which Spark then evaluates in parts."""
 
@@ -68,12 +74,12 @@ appender.console.layout.pattern = %p %c{{1}}: %m%n
 logger.codegen.name = {_LONG_METHODS}
 logger.codegen.level = off
 """
-"""Errors only, and nothing of long methods."""
+"""The configuration of logging: errors only, and none about long methods."""
 
 LOCAL: Final = "local[*]"
 
 _HERE: Final = ("local[", "local\n")
-"""How masters begin that run tasks in this process, with the code that is here."""
+"""The beginnings of masters that run tasks in this process, with its code."""
 
 SHUFFLE_PARTITIONS: Final = 8
 """A batch of traces is small for Spark's default of 200: each partition costs milliseconds."""
@@ -86,7 +92,7 @@ _SETTINGS: Final = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.ansi.enabled": "true",
     "spark.executor.extraJavaOptions": _COMPILE_ALL,
-    # One check compiles more than a hundred classes; what is thrown away is compiled again by the next.
+    # One check compiles more than a hundred classes; an evicted class is compiled again by the next check.
     "spark.sql.codegen.cache.maxEntries": "1000",
     # Facts about columns that follow from other facts: of hundreds of parts they take half of the optimizer's time.
     "spark.sql.constraintPropagation.enabled": "false",
@@ -175,7 +181,7 @@ def _java_writes_to(log: Path) -> Iterator[None]:
 
 
 def _to_python_workers(master: str) -> dict[str, str]:
-    """Sockets of this machine, where tasks run here: over TCP each waits 40 ms for what the other side holds back."""
+    """Unix sockets, if tasks run on this machine: over TCP each side waits 40 ms for data that the other holds back."""
     if not hasattr(socket, "AF_UNIX") or not f"{master}\n".startswith(_HERE):
         return {}
     directory = tempfile.mkdtemp(prefix="eos-sockets-")
@@ -186,7 +192,7 @@ def _to_python_workers(master: str) -> dict[str, str]:
 
 
 def _say_nothing_of_long_methods(context: SparkContext) -> None:
-    """As the file for logging does, which comes too late for the JVM of `spark-submit`."""
+    """Silence the logger as `_LOGGING` does, which comes too late for the JVM of `spark-submit`."""
     log4j = context._jvm.org.apache.logging.log4j  # type: ignore[union-attr]
     log4j.core.config.Configurator.setLevel(_LONG_METHODS, log4j.Level.OFF)
 

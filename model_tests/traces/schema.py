@@ -1,7 +1,7 @@
-"""The trace schema as Arrow, Spark and NDJSON know it; the columns themselves are `reference.recording.trace`'s.
+"""The trace schema as Arrow, Spark and NDJSON have it; `reference.recording.trace` defines the columns themselves.
 
-The rows of a client history in it: one for each event, whatever form it was read from. What cannot be judged is set
-aside (`Quarantined`).
+A client history has rows in it, too: one for each event, in whatever form the history was read. Input that cannot be
+judged is set aside (`Quarantined`).
 """
 
 import json
@@ -180,6 +180,9 @@ def _checked(line: str, where: str, needed: Collection[str]) -> dict[str, Any]:
     return row
 
 
+# --- the rows of a client history, and input that is set aside --------------------------------------------------------
+
+
 @unique
 class HistoryEvent(StrEnum):
     """What a row reports, by the row's `api`; between `INVOKED` and an outcome all rows are of one operation."""
@@ -190,7 +193,7 @@ class HistoryEvent(StrEnum):
     OK = "ClientOk"
     INFO = "ClientInfo"  # it is not known whether the operation happened
     FAIL = "ClientFail"
-    UNPLACED = "ClientUnplaced"  # it is not known how the process comes to its partitions
+    UNPLACED = "ClientUnplaced"  # it is not known how the process gets its partitions
     ASSIGNED = "ClientAssigned"  # it chooses its partitions
     SUBSCRIBED = "ClientSubscribed"  # its group chooses them, at any time
     TRACKED = "ClientTracked"  # likewise, and each such time has a row
@@ -206,7 +209,7 @@ HISTORY_APIS: Final = frozenset(map(str, HistoryEvent))
 """The apis of all these rows."""
 
 OUTCOMES: Final = frozenset(map(str, (HistoryEvent.OK, HistoryEvent.INFO, HistoryEvent.FAIL)))
-"""Those with which an operation ends."""
+"""The apis with which an operation ends."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,8 @@
-"""From an obligation that fails to a run that shows why: a shortest violation, and the steps at which claims are lost.
+"""Runs that show why an obligation fails: a shortest violation, and the steps at which claims are lost.
 
-The first such step is a counterexample to induction that can be reached: every lemma holds before it, and not after.
-
-Every control of the replicas against their proof: a shortest violating run, and the lemmas that its steps lose.
-
-The first such step leads from a state in which every lemma holds to one in which some do not: no solver could prove
-that its action keeps them.
+The first such step is a reachable counterexample to induction: every lemma holds before it, and some lemma does not
+hold after it. So no solver could prove that its action keeps the lemmas. Every control of the replicas is compared with
+their proof in this way.
 """
 
 from collections.abc import Container, Iterable, Iterator
@@ -29,10 +26,10 @@ from spec.systems.replication.proof import proved
 from spec.systems.replication.world import ReplicationKnobs
 
 CONFIRMED: Final = 12
-"""Runs up to this length are looked for as formulas too, and must be as short."""
+"""Runs up to this length are searched by the bounded search too, which must find the same length."""
 
 MOST_STATES: Final = 60_000
-"""States that are looked at for a run, at most: a search in vain ends."""
+"""States that a search for a run visits at most, so that a search in vain ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +45,7 @@ class ViolatingRun:
     """A shortest run from the start that violates a theorem of a rule.
 
     Attributes:
-        where: what is otherwise than claimed; empty for nothing.
+        where: what differs from the claim; empty if nothing does.
         theorem: which; empty where there is no such run.
         open: the obligations that fail there.
         lost: where the run loses what is not proved, the first one first.
@@ -82,8 +79,8 @@ def run_against(rule: Rule, instance: Instanced, unproved: Iterable[Obligation],
     Args:
         rule: whose theorems.
         instance: where it is looked for; its system has the lemmas, too.
-        unproved: the obligations of it that fail.
-        where: what is otherwise than claimed.
+        unproved: the rule's obligations that fail.
+        where: what differs from the claim.
     """
     requested = [claim for claim in instance.system.theorems if claim.rule == rule]
     exploration = explore(instance.system, instance.finite, requested, most_states=MOST_STATES)
@@ -148,6 +145,9 @@ def _holds(instance: Instanced, state: State, name: str) -> bool:
     return all(claim.holds(state, *at) for at in instance.finite.points(claim.over))
 
 
+# --- the controls of the replicas -------------------------------------------------------------------------------------
+
+
 def lemma_controls(requested: Container[Rule]) -> Iterator[Control]:
     """The controls that violate a theorem of some rules: each must lose a lemma on the way.
 
@@ -169,7 +169,7 @@ TRUE: Final = (
 
 
 def lacking() -> Iterator[str]:
-    """What keeps the lemmas from being about something: one that some state refutes, an action that never happens."""
+    """What makes the lemmas vacuous: a lemma that some state refutes, an action that never happens."""
     systems = ((proved(knobs, LOSSES_ARE_COUNTED), knobs) for knobs in TRUE)
     yield from vacuous(
         Instanced(f"the lemmas, {knobs}", system, system, instance_of(system, knobs.sizes()))

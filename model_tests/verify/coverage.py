@@ -1,10 +1,8 @@
 """Whether every rule has the evidence that it owes: nothing missing, nothing empty, nothing unregistered.
 
-A cell is one kind of evidence for one rule.
-
-The marks of evidence as they stand in the source: which check is evidence for which rule, without importing any.
-
-Importing every module takes seconds. A test compares what is read here with the marks that importing makes.
+A cell is one kind of evidence for one rule. The marks of evidence are read from the source, which says which check is
+evidence for which rule, because importing every module takes seconds. A test compares them with the marks that
+importing makes.
 """
 
 import os
@@ -25,12 +23,15 @@ from spec.evidence import Layer
 from spec.rules import EVIDENCE_LETTERS, RULES, Rule
 from spec.systems.assumptions import in_order
 
+# --- modules ----------------------------------------------------------------------------------------------------------
+
+
 PACKAGES: Final = (spec, reference, model_tests)
 """The packages that this repository installs."""
 
 
 def production_modules() -> Iterator[str]:
-    """Names of all modules that are no tests."""
+    """Names of all modules except tests."""
     return (name for name in all_modules() if not is_test(name))
 
 
@@ -51,6 +52,9 @@ def import_production_modules() -> None:
     """Import all modules that are no tests, so that every mark of evidence has been made."""
     for name in production_modules():
         import_module(name)
+
+
+# --- the marks in the source ------------------------------------------------------------------------------------------
 
 
 Marks: TypeAlias = Mapping[tuple[str, Layer], tuple[str, ...]]
@@ -104,6 +108,9 @@ def _marked(module: str, text: str) -> Iterator[tuple[tuple[str, Layer], str]]:
         check = ".".join((module, *(name for _, name in around)))
         yield from ((key, check) for key in waiting)
         waiting = []
+
+
+# --- the cells --------------------------------------------------------------------------------------------------------
 
 
 Cells = dict[tuple[str, Layer], Result]
@@ -174,7 +181,7 @@ def uncovered(
 
     Args:
         results: what the parts of a run found.
-        layers: the kinds of evidence that the run was to bring.
+        layers: the kinds of evidence that the run had to produce.
         rules: the registry.
     """
     everything = tuple(results)
@@ -212,6 +219,6 @@ def domain_text(rule: Rule) -> str:
 def uncontrolled(
     controls: Iterable[Control], mutants: Iterable[PlantedDefect], rules: Mapping[str, Rule] = RULES
 ) -> tuple[str, ...]:
-    """The rules with evidence that nothing was seen to violate, one line each."""
+    """The rules with evidence, but without a control or mutant that violates them, one line each."""
     seen = {control.rule.id for control in controls} | {mutant.rule.id for mutant in mutants}
     return tuple(f"{rule}: no control and no mutant violates it" for rule in rules if rule not in seen)

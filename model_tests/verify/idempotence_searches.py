@@ -1,6 +1,6 @@
-"""Explicit and bounded search of the idempotent producer: the true system within bounds, and every control.
+"""Explicit and bounded search of the idempotent producer, and of the blocks of producer ids.
 
-Explicit and bounded search of the blocks of producer ids: the true system within bounds, and every control.
+Each is searched as the true system within bounds, and with every control.
 """
 
 from dataclasses import replace
@@ -20,6 +20,8 @@ from spec.systems.ids.system import CONTROLS as IDS_CONTROLS
 from spec.systems.ids.system import IdsKnobs, ids
 from spec.systems.ids.system import sizes as ids_sizes
 from spec.systems.system_append import UNWRAPPED, remembered
+
+# --- the idempotent producer ------------------------------------------------------------------------------------------
 
 
 def built(name: str, knobs: StreamKnobs, epochs: int = 2, deltas: int = 1) -> Instanced:
@@ -88,6 +90,9 @@ def searched() -> Searched:
         ),
         deepest=MappingProxyType({RunEffort.QUICK: 6, RunEffort.DEFAULT: 9, RunEffort.DEEP: 99}),
     )
+
+
+# --- the blocks of producer ids ---------------------------------------------------------------------------------------
 
 
 def built_ids(name: str, knobs: IdsKnobs, brokers: int = 2) -> Instanced:

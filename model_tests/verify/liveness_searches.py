@@ -1,9 +1,8 @@
 """Liveness of transactions: claims about every fair run of finite instances, and changes that violate them.
 
-What happens after which fault, under version 2: for each pair an instance, pinned, in which it does.
-
-A claim about what follows a fault is about nothing where nothing follows. So each action of the transactions has to
-happen after each fault in one of some small instances, which the table names with the length of a shortest run.
+A claim about what follows a fault is vacuous if nothing follows. So each action of the transactions has to happen after
+each fault in one of some small instances under version 2. The table names the instance of each pair, and the length of
+a shortest run.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -91,7 +90,7 @@ class Live:
     assumptions: tuple[Assumption, ...]
 
     def verdict(self, claim: LivenessClaim) -> Progressed:
-        """What is said of one progress."""
+        """The verdict on one progress."""
         return progresses(self.graph, self.finite, claim)
 
 
@@ -144,6 +143,9 @@ def controls() -> Iterator[Control]:
         found = live.verdict(claim)
         got = "violated" if isinstance(found, Livelock) else "holds"
         yield Control(name, claim.rule, "violated", got, str(found), "transactions")
+
+
+# --- what happens after each fault ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
-"""Explicit and bounded search of any system: the result of one search of a finite instance, and its record.
+"""Explicit and bounded search of any system: its finite instances, and the changes that must break it.
 
-A system that is searched within bounds: its finite instances, and the changes that must break it.
+The result of each search is recorded as evidence.
 """
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
@@ -22,14 +22,16 @@ from spec.rules import Rule
 from spec.systems.assumptions import Assumption, in_order
 from spec.systems.language import Action, Claim, Goal, System
 
+# --- one search -------------------------------------------------------------------------------------------------------
+
 
 @dataclass(frozen=True, slots=True)
 class Instanced:
     """A system and its finite instance.
 
     Attributes:
-        system: with its decisions remembered, for explicit search.
-        plain: without, for bounded search.
+        system: with its decisions cached, for explicit search.
+        plain: without a cache, for bounded search.
     """
 
     name: str
@@ -54,7 +56,7 @@ class Looked:
 
     @property
     def refuted(self) -> Refuted | Unknown | None:
-        """Why the claims are not held to hold, if they are not."""
+        """The reason why the claims do not count as held, if there is one."""
         verdicts = [self.exploration.verdict, *([self.search.verdict] if self.search else [])]
         return next((verdict for verdict in verdicts if isinstance(verdict, Refuted | Unknown)), None)
 
@@ -62,7 +64,7 @@ class Looked:
 def look(instance: Instanced, requested: Sequence[Rule], depth: int) -> Looked:
     """Search for a violation of some rules: everywhere explicitly, and within so many actions as formulas.
 
-    Of the states that differ in the names of interchangeable things alone, one is looked at.
+    If states differ only in the names of interchangeable values, one of them is visited.
     """
     started = perf_counter()
     exploration = explore(instance.system, instance.finite, _of(instance.system, requested), symmetry=True)
@@ -84,7 +86,7 @@ def _of(system: System, requested: Sequence[Rule]) -> list[Claim]:
 
 
 def result(rule: Rule, looks: Sequence[Looked]) -> Result:
-    """What some looks say of a rule."""
+    """The result for a rule, from several searches."""
     refuted = next((look.refuted for look in looks if look.refuted), None)
     verdict, detail = _outcome(refuted)
     figures: dict[str, Figure] = {
@@ -110,7 +112,7 @@ def _outcome(refuted: Refuted | Unknown | None) -> tuple[Outcome, str]:
 
 
 def vacuous(instances: Iterable[Instanced]) -> Iterator[str]:
-    """What is claimed of nothing: actions that happen in none of the instances that have them, goals that none reaches.
+    """What is vacuous: actions that happen in none of the instances that have them, goals that no instance reaches.
 
     Lemmas are checked in every state on the way: one that is false would prove anything.
     """
@@ -163,15 +165,18 @@ def controlled(broken: Instanced, violates: str, deepest: int) -> Control:
 
 
 Build: TypeAlias = Callable[[], Instanced]
-"""Makes the system, when it is to be searched and not before."""
+"""Makes the system, only when it is searched."""
 
 Found: TypeAlias = tuple[tuple[Result, ...], tuple[str, ...]]
-"""A result for each rule, and what is claimed of nothing."""
+"""A result for each rule, and what is vacuous."""
 
 
 def every_depth() -> Mapping[RunEffort, int]:
     """However deep a violation is, bounded search confirms it."""
     return MappingProxyType(dict.fromkeys(RunEffort, 99))
+
+
+# --- the searches of a system -----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +207,7 @@ class SystemMutation:
 CONFIRMED: Final[Mapping[RunEffort, int]] = MappingProxyType(
     {RunEffort.QUICK: 4, RunEffort.DEFAULT: 4, RunEffort.DEEP: 1}
 )
-"""Of so many changes one is also searched within bounds, by effort."""
+"""One of so many changes is also searched within bounds, by effort."""
 
 
 def is_confirmed(name: str, effort: RunEffort) -> bool:

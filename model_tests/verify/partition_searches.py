@@ -1,6 +1,6 @@
-"""Explicit and bounded search of the partition with transactions: the true system within bounds, and every control.
+"""Explicit and bounded search of the partition with transactions, and of a compacted partition.
 
-Explicit and bounded search of a compacted partition.
+The partition with transactions is searched as the true system within bounds, and with every control.
 """
 
 from functools import partial
@@ -16,6 +16,8 @@ from spec.systems.partition.log import PartitionKnobs
 from spec.systems.partition.system import partition, sizes
 from spec.systems.system_append import UNWRAPPED, remembered
 from spec.versions import KAFKA_2_7
+
+# --- the partition with transactions ----------------------------------------------------------------------------------
 
 
 def built(name: str, knobs: PartitionKnobs, **several: int) -> Instanced:
@@ -79,6 +81,9 @@ def searched() -> Searched:
             SystemMutation(each.violates, partial(built, each.name, each.knobs, **each.several)) for each in CONTROLS
         ),
     )
+
+
+# --- a compacted partition --------------------------------------------------------------------------------------------
 
 
 def compacted(name: str, knobs: cleaning.CleaningKnobs) -> Instanced:

@@ -1,6 +1,6 @@
-"""Proof tasks: systems by induction and facts for all inputs, which any process can do by itself.
+"""Proof tasks: systems by induction, and facts for all inputs. Any process can do a task by itself.
 
-Tasks of proofs spread over processes of this machine; the results are in the order of the tasks.
+Tasks are spread over processes of this machine; the results are in the order of the tasks.
 """
 
 import os
@@ -94,10 +94,10 @@ class ProofTask:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What came of a task.
+    """The result of a task.
 
     Attributes:
-        contradictions: what would prove anything, a line each.
+        contradictions: hypotheses that contradict each other and so would prove anything, a line each.
         answers: those that the task found or made, to be kept.
     """
 
@@ -173,11 +173,14 @@ class ProofWorker:
         return self._provers[of]
 
 
+# --- processes --------------------------------------------------------------------------------------------------------
+
+
 Spread: TypeAlias = Callable[[Sequence[ProofTask], SolverSettings, Entries | None], list[Done]]
 """Does tasks under some settings, with answers of earlier runs or without."""
 
 SHARES: Final = 4
-"""Into how many shares tasks are dealt: the same everywhere."""
+"""The number of shares of tasks: the same on every machine."""
 
 FEW: Final = 16
 """Fewer tasks are not worth the start of another process."""

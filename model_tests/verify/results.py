@@ -1,6 +1,6 @@
 """The results of a part of `eos verify`: per rule and layer, controls, mutants, and its own figures.
 
-Which sources a result is of: the commit that it was made from, and a digest of everything that it depends on.
+A result names its sources: the commit that it was made from, and a digest of everything that it depends on.
 """
 
 import subprocess
@@ -74,7 +74,7 @@ class Control:
 
     Attributes:
         system: the one that is changed; empty where it is no system.
-        confirmed: two searches, independent of each other, say the same of it.
+        confirmed: two searches, independent of each other, agree on it.
     """
 
     name: str
@@ -133,10 +133,13 @@ class PartResult:
         return all(outcomes) and not self.failures
 
 
+# --- sources ----------------------------------------------------------------------------------------------------------
+
+
 ROOT: Final = Path(__file__).parents[2]
 PACKAGES: Final = ("spec", "reference", "model_tests")
 NO_PART: Final = ("model_tests/unit", "model_tests/bench")
-"""What no result of a run depends on."""
+"""Folders that no result of a run depends on."""
 
 
 @lru_cache(maxsize=1)

@@ -1,4 +1,4 @@
-"""Refusals of coordinators, of transactions and of groups, by Kafka's error code."""
+"""The errors with which coordinators of transactions and of groups refuse a request, by Kafka's error code."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -66,6 +66,9 @@ class TransactionalIdNotFound(Refusal):
     """The coordinator does not know the transactional id."""
 
     code = ErrorCode.TRANSACTIONAL_ID_NOT_FOUND
+
+
+# --- groups -----------------------------------------------------------------------------------------------------------
 
 
 class IllegalGeneration(Refusal):

@@ -1,11 +1,8 @@
-"""What a group's coordinator forgets: offsets that have expired, and what administrators delete.
+"""What a group's coordinator forgets: offsets that have expired, and groups and offsets that administrators delete.
 
-A coordinator of the classic kind (before 4.0) changes its memory and then writes tombstones, of committed offsets
-alone; one of the new kind writes tombstones, and its memory follows the log.
-
-Kafka up to 3.9 changes its memory and then writes tombstones, whatever becomes of them (`GroupCoordinator`,
-`GroupMetadataManager.cleanupGroupMetadata`); since 4.0 the memory follows the log (`GroupCoordinatorShard`,
-`OffsetMetadataManager`).
+Up to 3.9 a coordinator changes its memory and then writes tombstones, of committed offsets alone, and whether the log
+takes them has no effect (`GroupCoordinator`, `GroupMetadataManager.cleanupGroupMetadata`). Since 4.0 a coordinator
+writes tombstones, and its memory follows the log (`GroupCoordinatorShard`, `OffsetMetadataManager`).
 """
 
 from collections.abc import Collection, Iterable
@@ -34,7 +31,7 @@ def expire_offsets(coordinator: GroupCoordinator) -> tuple[OffsetKey, ...]:
 
 
 def _expire(shard: Shard, group: ClassicGroup, now: Timestamp, retention_ms: int) -> list[OffsetKey]:
-    """Write tombstones; where the log refuses them, the next attempt finds the same again.
+    """Write tombstones; if the log refuses them, the next attempt finds the same offsets again.
 
     A tombstone that would drop a pending offset waits for its transaction.
     """
@@ -75,7 +72,7 @@ def delete_offsets(coordinator: GroupCoordinator, deleted: Collection[TopicParti
 
 
 def delete_keys(shard: Shard, keys: list[OffsetKey]) -> list[OffsetKey]:
-    """Forget offsets that are committed or pending; which are forgotten.
+    """Forget committed or pending offsets; returns those that are forgotten.
 
     Raises:
         Refusal: the log refuses the tombstones; a classic coordinator forgets the offsets all the same.
@@ -95,7 +92,7 @@ def delete_keys(shard: Shard, keys: list[OffsetKey]) -> list[OffsetKey]:
 
 
 def is_expired(value: OffsetValue, group: ClassicGroup, now: Timestamp, retention_ms: int) -> bool:
-    """Whether an offset has outlived its group's last member, or where there was none, its commit.
+    """Whether an offset has expired since its group lost the last member, or, if there was none, since its commit.
 
     Args:
         value: the committed offset.
@@ -109,16 +106,19 @@ def is_expired(value: OffsetValue, group: ClassicGroup, now: Timestamp, retentio
     return now - since >= retention_ms
 
 
+# --- what administrators delete ---------------------------------------------------------------------------------------
+
+
 @unique
 class DeletionError(IntEnum):
-    """Kafka's codes that no rule of exactly-once is about."""
+    """Kafka's error codes that no rule of exactly-once is about."""
 
     NON_EMPTY_GROUP = 68
     GROUP_SUBSCRIBED_TO_TOPIC = 86
 
 
 class Deleted(NamedTuple):
-    """What came of a deletion.
+    """The result of a deletion.
 
     Attributes:
         error: of the whole group, 0 if there is none.
@@ -186,7 +186,7 @@ def delete_group_offsets(coordinator: GroupCoordinator, group: str, partitions: 
     Args:
         coordinator: of the group.
         group: its name.
-        partitions: that there are.
+        partitions: those that exist.
     """
     try:
         check_group_id(group)
@@ -210,6 +210,6 @@ def delete_group_offsets(coordinator: GroupCoordinator, group: str, partitions: 
 
 
 def _bury_if_empty(shard: Shard, group: ClassicGroup) -> None:
-    """A group without members and offsets goes with its last offset (before 4.0)."""
+    """Before 4.0 a group without members is deleted together with its last offset."""
     if group.state is GroupState.EMPTY and group.group not in shard.offsets.groups():
         _bury(shard, group)

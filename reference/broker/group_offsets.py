@@ -1,6 +1,6 @@
 """The offsets of groups, committed and pending (OffsetMetadataManager), and the checks of a commit (KIP-447).
 
-Pending offsets belong to a producer id, whatever its epoch; the marker of its transaction decides all of them.
+Pending offsets belong to a producer id, whatever its epoch: the marker of the id's transaction decides all of them.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -47,7 +47,7 @@ class GroupOffsets:
         self.committed[key] = recorded
 
     def pend(self, producer_id: ProducerId, key: OffsetKey, recorded: RecordedOffset) -> None:
-        """Set an offset that waits for the end of the producer's transaction."""
+        """Set a pending offset, which waits for the end of the producer's transaction."""
         self.pending.setdefault(producer_id, {})[key] = recorded
 
     def drop_pending(self, producer_id: ProducerId, keys: Iterable[OffsetKey]) -> None:
@@ -59,7 +59,7 @@ class GroupOffsets:
             self.pending.pop(producer_id, None)
 
     def bury(self, key: OffsetKey, with_pending: bool) -> None:
-        """Remove a committed offset, and its pending ones where they go with it."""
+        """Remove a committed offset, and, if `with_pending`, the pending offsets of its key."""
         self.committed.pop(key, None)
         if with_pending:
             for producer_id in tuple(self.pending):
@@ -103,6 +103,9 @@ class GroupOffsets:
             yield from ((producer_id, key) for key in waiting if key.group == group)
 
 
+# --- the checks of a commit -------------------------------------------------------------------------------------------
+
+
 def check_commit(group: ClassicGroup, claim: MemberClaim, transactional: bool, profile: Profile) -> None:
     """Whether a request may commit offsets of the group, in the release's order.
 
@@ -141,7 +144,7 @@ def _check_transactional(group: ClassicGroup, claim: MemberClaim, profile: Profi
 
 
 def _check_named(group: ClassicGroup, claim: MemberClaim) -> None:
-    """Each of instance, member and generation counts where it is named, in an empty group too."""
+    """Check instance, member and generation, each if the request names it; in an empty group too."""
     if claim.group_instance_id is not None or claim.member_id != NO_MEMBER:
         group.current(claim.member_id, claim.group_instance_id)
     if claim.generation > NO_GENERATION:
@@ -191,7 +194,7 @@ def check_assigned(group: ClassicGroup) -> None:
 
 
 def check_available(group: ClassicGroup, profile: Profile) -> None:
-    """Releases that send members of a dead group to look for its coordinator check that first.
+    """Check that the group is not dead, in releases that then make its members look for the coordinator.
 
     Raises:
         CoordinatorNotAvailable: the group is dead.

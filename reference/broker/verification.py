@@ -1,12 +1,10 @@
 """Produce verifies its partition at the coordinator (ReplicaManager, AddPartitionsToTxnManager).
 
-KIP-890: without it a late batch opens a transaction on the partition that is never ended.
+Without verification (KIP-890) a late batch opens a transaction on the partition that is never ended.
 
-A node's verification requests to transaction coordinators, for requests that wait there (AddPartitionsToTxnManager).
-
-One request at a time goes to each coordinator's node; new questions wait for the next one. Of one
-transactional id at most one question waits, and a later one replaces it: epochs decide which of the two is sent,
-though they may be epochs of different producer ids.
+A node sends one verification request at a time to each coordinator's node; new questions wait for the next one. For one
+transactional id at most one question waits, and a later question replaces it: epochs decide which of the two is sent,
+even if they are epochs of different producer ids.
 """
 
 from collections.abc import Mapping
@@ -26,6 +24,9 @@ from reference.log.producer_entry import NO_GUARD
 from spec import rules
 from spec.versions import Profile
 from spec.vocabulary import ErrorCode, Sequence, Timestamp
+
+# --- a node's questions to coordinators (AddPartitionsToTxnManager) ---------------------------------------------------
+
 
 Waits = TypeVar("Waits")
 """Who waits for an answer."""
@@ -79,7 +80,7 @@ class VerificationRequest(Generic[Waits]):
     """One request to a node: a question for each transactional id.
 
     Attributes:
-        supported: what the first asker of this node supports; all answers of the request are encoded for it.
+        supported: what the client of the first waiting request supports; all answers are encoded for it.
         askers: by transactional id, in the order of asking.
     """
 
@@ -103,7 +104,7 @@ class AddPartitionsToTxnManager(Generic[Waits]):
         self.in_flight: dict[int, VerificationRequest[Waits]] = {}
 
     def verify(self, node: int, question: Question, who: Waits) -> VerificationAnswer[Waits] | None:
-        """Queue a question for the next request to a coordinator's node.
+        """Queue a question for the next request to the coordinator's node.
 
         Args:
             node: of the transaction's coordinator.
@@ -139,7 +140,7 @@ class AddPartitionsToTxnManager(Generic[Waits]):
         return ready
 
     def answered(self, node: int, answers: Mapping[str, Refusal | None]) -> list[VerificationAnswer[Waits]]:
-        """A node has answered its request; what its first asker supports decides how the answer is encoded.
+        """A node has answered its request; the answers are encoded for the first client that waits.
 
         Args:
             node: the coordinator's.
@@ -169,6 +170,9 @@ def as_reported(refusal: Refusal, supported: Supported) -> Refusal:
     if refusal.code is ErrorCode.TRANSACTION_ABORTABLE and supported is Supported.DEFAULT_ERROR:
         return InvalidTxnState(rules.TXN_REGISTERED_BEFORE_DATA, **refusal.values)
     return refusal
+
+
+# --- Produce ----------------------------------------------------------------------------------------------------------
 
 
 ABORTABLE_SINCE: Final = 11
@@ -231,7 +235,7 @@ class ProduceVerification:
         return guard
 
     def start(self, number: int, producer: ProducerIdentity, base_sequence: Sequence) -> int:
-        """The guard that the append must carry once the coordinator has confirmed; 0 where none has to be asked.
+        """The guard that the append must carry once the coordinator has confirmed; 0 if no coordinator has to confirm.
 
         Raises:
             Refusal: the partition is led elsewhere, or knows a newer epoch.

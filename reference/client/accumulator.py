@@ -1,6 +1,6 @@
 """The buffer of records to send: batches that fill up, and their memory (RecordAccumulator).
 
-The records of an application, the result of each, and their counts.
+It keeps the records of an application, the result of each, and their counts.
 """
 
 from collections import Counter, deque
@@ -16,13 +16,16 @@ from reference.log.record import Record, encode_records
 from spec.vocabulary import NO_OFFSET, ErrorCode, Offset, Timestamp
 
 NO_MEMORY: Final = "BUFFER_EXHAUSTED"
-"""Why a record failed for which there was no memory in max.block.ms."""
+"""The failure of a record that got no memory within max.block.ms."""
 
 DROPPED: Final = "TRANSACTION_ABORTED"
-"""Why a record failed that was never sent, since its transaction ended without it."""
+"""The failure of a record that was never sent, because its transaction ended without it."""
 
 TOO_LARGE: Final = "RECORD_TOO_LARGE"
-"""Why a record failed that no request or no buffer can hold."""
+"""The failure of a record that is too large for a request or for the buffer."""
+
+
+# --- records and their results ----------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True, eq=False)
@@ -48,12 +51,12 @@ class SentRecord:
     failure: str = ""
 
     def size_at(self, delta: int) -> int:
-        """Bytes that it takes as the record at a place of its batch."""
+        """Bytes of the record at this place of its batch."""
         return len(encode_records((Record(delta, 0, self.key, self.value),)))
 
     @property
     def size_alone(self) -> int:
-        """Bytes of a batch that has nothing else."""
+        """Bytes of a batch that has this record alone."""
         return HEADER_SIZE + self.size_at(0)
 
     def fail(self, failure: str) -> None:
@@ -61,7 +64,7 @@ class SentRecord:
         self.outcome, self.failure = False, failure
 
     def settle(self, batch: ProducerBatch, delta: int) -> None:
-        """Its batch has come to an end, and the record was at this place of it."""
+        """Its batch is decided; the record was at this place of the batch."""
         if batch.outcome:
             self.outcome = True
             self.offset = Offset(batch.offset + delta) if batch.offset != NO_OFFSET else batch.offset
@@ -82,7 +85,7 @@ class ProducerCounts:
         sent: records that were acknowledged.
         failed: records that were not, by why.
         retried: batches that were put back to be sent again, by the error that they were answered with.
-        errors: answers that were errors, each batch for itself; lost ones as NETWORK_EXCEPTION.
+        errors: answers that were errors, counted for each batch; lost answers count as NETWORK_EXCEPTION.
         split: batches that were too large as a whole.
     """
 
@@ -100,12 +103,15 @@ class ProducerCounts:
             self.failed[record.failure] += 1
 
 
+# --- batches ----------------------------------------------------------------------------------------------------------
+
+
 @dataclass(slots=True)
 class AccumulatedBatch:
     """A batch that the accumulator knows: its records and the memory for it.
 
     Attributes:
-        allocated: bytes taken from the buffer; those of split batches are given back before.
+        allocated: bytes taken from the buffer; a split batch has returned them already.
         written: bytes of the batch so far.
         closed: it takes no more records.
         is_part: it is part of a batch that was too large.
@@ -126,14 +132,14 @@ class AccumulatedBatch:
 
 
 class AccumulatorAppend(NamedTuple):
-    """What taking in a record did: whether it opened a batch, and whether that batch takes no more."""
+    """The effect of adding a record: whether it opened a batch, and whether the batch is now full."""
 
     opened: bool
     filled: bool
 
 
 class RecordAccumulator:
-    """The batches of one producer that are not decided, on top of the queues that it numbers and retries them in.
+    """The undecided batches of one producer, on top of the producer's queues, which number and retry them.
 
     Attributes:
         producer: numbers, retries and drops the batches.
@@ -163,7 +169,7 @@ class RecordAccumulator:
         """Put a record into the newest batch of its partition, or into a new one.
 
         Returns:
-            None if the application must wait for memory, or if the record is too large for any.
+            None if the application must wait for memory, or if the record is too large for any batch.
         """
         self.producer.admit(record.partition)
         if record.size_alone > min(self.settings.max_request_bytes, self.settings.buffer_bytes):
@@ -245,7 +251,7 @@ class RecordAccumulator:
         return now - batch.requeued_ms < self.settings.backoff_ms(batch.attempts)
 
     def drained(self, batch: ProducerBatch, node: int) -> None:
-        """A batch is on its way to a node, and takes no more records."""
+        """A batch is sent to a node, and takes no more records."""
         held = self.held.get(batch)
         if held is not None:
             held.closed, held.node = True, node
@@ -255,7 +261,7 @@ class RecordAccumulator:
         self.flushing.update(self.held)
 
     def split(self, attempt: Attempt) -> None:
-        """Send a batch again in parts: of batch.size, or where it is a part itself, of half its size (KAFKA-8350)."""
+        """Send a batch again in parts: of batch.size, or, if it is itself a part, of half its size (KAFKA-8350)."""
         held = self.held.pop(attempt.batch)
         self.free += held.allocated
         largest = max(HEADER_SIZE + record.size_at(0) for record in held.records)

@@ -1,6 +1,6 @@
-"""Assignments: what members tell each other through their coordinator (ConsumerProtocol), and how the leader assigns.
+"""Assignments: what members send each other through their coordinator (ConsumerProtocol), and how the leader assigns.
 
-Each partition has one member, so that members beyond the number of partitions get nothing.
+Each partition has one member, so members beyond the number of partitions get nothing.
 Sources: RangeAssignor, RoundRobinAssignor, AbstractPartitionAssignor.MemberInfo.
 """
 
@@ -13,6 +13,9 @@ from reference.broker.group_requests import JoinAnswer, JoinedMember
 from reference.broker.transaction_bytes import BytesOut, MalformedState, Reader
 from reference.broker.transaction_metadata import TopicPartition
 
+# --- subscriptions and assignments as bytes ---------------------------------------------------------------------------
+
+
 VERSION: Final = 0
 """The version written: topics or partitions, and the assignor's own bytes. Later ones only add fields behind these."""
 
@@ -20,7 +23,7 @@ NO_USER_DATA: Final = -1  # the length of user data that is null
 
 
 class Subscription(NamedTuple):
-    """What a member wants.
+    """The topics that a member subscribes to.
 
     Attributes:
         topics: their names.
@@ -40,7 +43,7 @@ class Subscription(NamedTuple):
 
 
 class Assignment(NamedTuple):
-    """What a member gets.
+    """The partitions that a member is assigned.
 
     Attributes:
         partitions: in order.
@@ -124,6 +127,9 @@ def _user_data(reader: Reader) -> bytes | None:
     return bytes(data)
 
 
+# --- assignors --------------------------------------------------------------------------------------------------------
+
+
 Counts: TypeAlias = Mapping[str, int]
 """Partitions of each topic; a topic that is not known has none."""
 
@@ -148,7 +154,7 @@ Assignor: TypeAlias = Callable[[Sequence[Subscriber], Counts], Assigned]
 
 
 def by_range(members: Sequence[Subscriber], counts: Counts) -> Assigned:
-    """Topic by topic, each member a run of partitions; the first ones get one more where it does not come out even."""
+    """Topic by topic, each member gets a run of partitions; the first get one more if they do not divide evenly."""
     assigned: Assigned = {member.member_id: [] for member in members}
     for topic in topics_of(members):
         wanting = sorted((m for m in members if topic in m.topics), key=lambda m: m.rank)
@@ -162,7 +168,7 @@ def by_range(members: Sequence[Subscriber], counts: Counts) -> Assigned:
 
 
 def by_round_robin(members: Sequence[Subscriber], counts: Counts) -> Assigned:
-    """All partitions of all topics in order, each to the next member that wants its topic."""
+    """All partitions of all topics in order, each to the next member that subscribes to the topic."""
     assigned: Assigned = {member.member_id: [] for member in members}
     ranked = sorted(members, key=lambda member: member.rank)
     turn = 0

@@ -1,6 +1,7 @@
-"""The requests to coordinators: they wait by priority, one is in flight, a lost coordinator is looked up again.
+"""The requests of a transactional producer to its coordinators, and the channel on which they wait to be sent.
 
-The requests of a transactional producer to its coordinators, as they wait to be sent; `API` is Kafka's name.
+They wait by priority, and one is in flight. If a coordinator is lost, it is looked up again. In each request, `API` is
+Kafka's name.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,6 +15,8 @@ from reference.broker.transaction_api import NO_IDENTITY
 from reference.broker.transaction_metadata import TopicPartition
 from reference.client.transaction_states import ErrorHandling, ProducerRequest, meaning
 from spec.vocabulary import Api, ErrorCode
+
+# --- the requests -----------------------------------------------------------------------------------------------------
 
 
 @unique
@@ -37,7 +40,7 @@ class CoordinatorType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FindCoordinator:
-    """The question who coordinates a transactional id or a group."""
+    """A request for the coordinator of a transactional id or a group."""
 
     API: ClassVar[str] = Api.FIND_COORDINATOR
 
@@ -144,7 +147,7 @@ def priority_of(request: CoordinatorRequest) -> Priority:
 
 
 def coordinator_of(request: CoordinatorRequest) -> CoordinatorType | None:
-    """Which coordinator a request goes to; any node knows who coordinates."""
+    """Which coordinator a request goes to; FindCoordinator goes to any node."""
     match request:
         case FindCoordinator():
             return None
@@ -165,6 +168,9 @@ def key_of(request: CoordinatorRequest) -> str:
             return request.transactional_id
 
 
+# --- the channel ------------------------------------------------------------------------------------------------------
+
+
 NO_NODE: Final = -1
 """The node of a request that any node can answer."""
 
@@ -180,7 +186,7 @@ class ClientCall(Enum):
 
 
 class PendingResult:
-    """What a call of the application comes to; `error` is None while it is open, NONE after success."""
+    """The result of a call of the application; `error` is None while the call is open, NONE after success."""
 
     __slots__ = ("error", "operation")
 
@@ -195,7 +201,7 @@ class PendingResult:
         return self.error is not None
 
     def succeed(self) -> None:
-        """The call has done what it says."""
+        """The call has succeeded."""
         self.fail(ErrorCode.NONE)
 
     def fail(self, error: ErrorCode) -> None:
@@ -244,7 +250,7 @@ class PendingRequest:
         self.unsettled = set(request.offsets) if isinstance(request, TxnOffsetCommit) else set()
 
     def settle(self, partitions: Iterable[TopicPartition]) -> None:
-        """Partitions whose offsets were taken need not be taken again, though the whole request is sent again."""
+        """Partitions whose offsets were committed need no further answer, though the whole request is sent again."""
         self.unsettled.difference_update(partitions)
 
     def may_ignore(self, partition: TopicPartition, error: ErrorCode) -> bool:
@@ -291,7 +297,7 @@ class CoordinatorChannel:
         return self._queue.pop(0)
 
     def send(self, waiting: PendingRequest) -> Outgoing:
-        """Send a request, or first the question who coordinates."""
+        """Send a request; if its coordinator is unknown, send FindCoordinator first."""
         wanted = coordinator_of(waiting.request)
         if wanted is not None and wanted not in self.nodes:
             self.refind(waiting)
@@ -310,7 +316,7 @@ class CoordinatorChannel:
         return landed
 
     def refind(self, waiting: PendingRequest) -> None:
-        """Forget who coordinates, ask, and send the request again then."""
+        """Forget the coordinator, look it up, and then send the request again."""
         self.retry(waiting)
         wanted = coordinator_of(waiting.request)
         if wanted is not None:

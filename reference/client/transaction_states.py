@@ -10,6 +10,8 @@ from typing import Final
 
 from spec.vocabulary import ErrorCode
 
+# --- states and transitions -------------------------------------------------------------------------------------------
+
 
 @unique
 class ClientState(IntEnum):
@@ -48,7 +50,7 @@ FAILED: Final = frozenset({_ABORTABLE, ClientState.FATAL_ERROR})
 
 
 class IllegalState(Exception):
-    """The application called what the producer's state does not admit."""
+    """The application made a call that the producer's state does not admit."""
 
 
 class ProducerFailed(Exception):
@@ -65,7 +67,7 @@ class ClientStateMachine:
 
     Attributes:
         state: where the producer stands.
-        error: what took it into an error state, NONE if it is in none.
+        error: the error that took it into an error state, NONE if it is in none.
     """
 
     __slots__ = ("error", "state")
@@ -76,7 +78,7 @@ class ClientStateMachine:
         self.error = ErrorCode.NONE
 
     def go(self, target: ClientState) -> None:
-        """The application moves the producer on.
+        """A call of the application changes the producer's state.
 
         Raises:
             IllegalState: the table does not have it; nothing has changed.
@@ -88,7 +90,7 @@ class ClientStateMachine:
             self.error = ErrorCode.NONE
 
     def go_by_itself(self, target: ClientState) -> None:
-        """The producer moves on by itself; what it may not do is fatal (KAFKA-14831)."""
+        """The producer changes its state by itself; a transition that is not legal is fatal (KAFKA-14831)."""
         try:
             self.go(target)
         except IllegalState:
@@ -101,7 +103,7 @@ class ClientStateMachine:
             self.error = error
 
     def fail_fatally(self, error: ErrorCode) -> None:
-        """The producer is of no use any more; the first fatal error counts."""
+        """The producer cannot be used any more; the first fatal error counts."""
         if self.state is not ClientState.FATAL_ERROR:
             self.state = ClientState.FATAL_ERROR
             self.error = error
@@ -114,6 +116,9 @@ class ClientStateMachine:
         """
         if self.state in FAILED:
             raise ProducerFailed(self.error)
+
+
+# --- what each error means --------------------------------------------------------------------------------------------
 
 
 @unique
@@ -141,8 +146,8 @@ class ErrorHandling(Enum):
     BUMP = auto()  # the same, and the producer continues under a new epoch where it can get one
     BUMP_OR_FATAL = auto()  # the same; where no new epoch can be had, FATAL
     UNINITIALIZED = auto()  # the call has failed and may be made again
-    FATAL = auto()  # the producer is of no use any more
-    BY_SEQUENCE = auto()  # it depends on the batch: another try, or BUMP
+    FATAL = auto()  # the producer cannot be used any more
+    BY_SEQUENCE = auto()  # it depends on the batch: a retry, or BUMP
 
 
 _OK, _RE, _FI, _AB, _BU = (
@@ -174,7 +179,7 @@ MEANINGS: Final[Mapping[ErrorCode, tuple[ErrorHandling, ...]]] = MappingProxyTyp
         ErrorCode.COORDINATOR_NOT_AVAILABLE: _ELSEWHERE,
         ErrorCode.NOT_COORDINATOR: _ELSEWHERE,
         ErrorCode.REQUEST_TIMED_OUT: (_RE, _RE, _RE, _RE, _RE, _FI, _RE, _RE),
-        # another try may help
+        # a retry may help
         ErrorCode.CORRUPT_MESSAGE: _RETRIABLE,
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: _RETRIABLE,
         ErrorCode.LEADER_NOT_AVAILABLE: _RETRIABLE,
@@ -193,16 +198,16 @@ MEANINGS: Final[Mapping[ErrorCode, tuple[ErrorHandling, ...]]] = MappingProxyTyp
         ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE: _RETRIABLE,
         ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE: _RETRIABLE,
         ErrorCode.ELECTION_NOT_NEEDED: _RETRIABLE,
-        # the sequence is not the one that the broker waits for
+        # the sequence is not the one that the broker expects
         ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER: (_SQ, _FA, _FA, _AB, _FA, _FA, _FA, _FA),
         ErrorCode.UNKNOWN_PRODUCER_ID: (_SQ, _FA, _FA, _BF, _BF, _FA, _BF, _BF),
-        # a newer instance is at work
+        # a newer instance has taken over
         ErrorCode.INVALID_PRODUCER_EPOCH: (_BU, _FA, _FA, _FA, _FA, _FA, _FA, _FA),
         ErrorCode.PRODUCER_FENCED: _FENCED,
         ErrorCode.INVALID_PRODUCER_ID_MAPPING: _FENCED,
         ErrorCode.INVALID_TXN_STATE: (_BU, _FA, _FA, _FA, _FA, _FA, _FA, _FA),
         ErrorCode.TRANSACTION_ABORTABLE: (_BU, _AB, _AB, _AB, _AB, _AB, _AB, _FA),
-        # it is not allowed
+        # the producer is not authorized
         ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: _UNAUTHORIZED,
         ErrorCode.CLUSTER_AUTHORIZATION_FAILED: (_FA, _FA, _UN, _AB, _FA, _FA, _FA, _FA),
         ErrorCode.TOPIC_AUTHORIZATION_FAILED: _UNKNOWN,

@@ -1,14 +1,13 @@
-"""The part of a batch that compaction keeps (Cleaner, MemoryRecords.filterTo).
+"""Compaction: the part of a batch that stays (Cleaner, MemoryRecords.filterTo), and a pass over a log on disk.
 
 The newest record of each key stays; aborted data goes; a tombstone, and a marker without data before it, goes once
 its delete horizon has passed, which the first pass that could remove it writes into the batch. Keys of markers are
 never compared with those of data (KAFKA-14055). Of a producer that is still known, the batch with its last sequence
 stays, or the marker with its epoch, emptied if need be: cleaning does not undo fencing or duplicate detection.
 
-A pass of the cleaner over a log on disk: from the oldest segment up to the first that may not be cleaned.
-
-The cleaned segment is written beside those that it replaces, renamed to a swap when it is complete, and takes its
-name when they are gone; `left_files` ends or drops what a crash leaves of this.
+A pass goes from the oldest segment to the first that may not be cleaned. The cleaned segment is written beside those
+that it replaces, renamed to a swap when it is complete, and takes its final name when they are gone. After a crash,
+`recovery.tidy` completes or drops what is left of this.
 """
 
 import heapq
@@ -30,9 +29,11 @@ from reference.log.txn_index import AbortedTxn
 from spec.versions import NEWEST, Profile
 from spec.vocabulary import NO_OFFSET, NO_PRODUCER_ID, NO_TIMESTAMP, ControlType, Epoch, Offset, ProducerId, Timestamp
 
+# --- the part of a batch that stays -----------------------------------------------------------------------------------
+
 
 class CleanedTransactions:
-    """Which data is of aborted transactions, and which markers have no data left before them.
+    """Which data belongs to aborted transactions, and which markers have no data left before them.
 
     Attributes:
         kept: aborted transactions whose markers stay because data was met: the index of the cleaned segment.
@@ -145,7 +146,7 @@ class BatchCleaner:
         transactions: what the pass has read so far.
         last_records: of the known producers.
         now: milliseconds.
-        delete_retention_ms: how long what could go stays.
+        delete_retention_ms: how long tombstones and spent markers stay.
         kept_end: the batch that ends there stays, so that the last offset is known; None for the end of the pass.
     """
 
@@ -174,7 +175,7 @@ class BatchCleaner:
         return rebuilt(batch, kept, horizon)
 
     def must_stay(self, batch: RecordBatch) -> bool:
-        """Whether the batch stays though all its records go: a producer's last one, or the one at `kept_end`."""
+        """Whether the batch stays though all its records go: a producer's last batch, or the batch at `kept_end`."""
         last = self.last_records.get(batch.producer_id) if batch.producer_id != NO_PRODUCER_ID else None
         kept_end = self.keys.end if self.kept_end is None else self.kept_end
         return (last is not None and last.is_in(batch)) or batch.last_offset + 1 == kept_end
@@ -219,6 +220,9 @@ def rebuilt(batch: RecordBatch, kept: tuple[Record, ...], horizon: int | None) -
         record_count=len(kept),
         body=codecs.compress(batch.attributes & COMPRESSION, encode_records(records)),
     )
+
+
+# --- a pass over a log on disk ----------------------------------------------------------------------------------------
 
 
 BATCHES_AT_ONCE: Final = 1000
@@ -299,7 +303,7 @@ def _transactions(log: DiskLog, start: int) -> CleanedTransactions:
 
 
 def _grouped(segments: Sequence[Segment], log: DiskLog) -> Iterator[list[Segment]]:
-    """Neighbours that together are no larger than one segment may be."""
+    """Groups of neighbouring segments, each no larger in all than one segment may be."""
     ends = {
         segment.base_offset: after.base_offset for segment, after in zip(log.segments, log.segments[1:], strict=False)
     }
@@ -316,7 +320,7 @@ def _grouped(segments: Sequence[Segment], log: DiskLog) -> Iterator[list[Segment
 
 
 def _clean_group(log: DiskLog, group: Sequence[Segment], cleaner: BatchCleaner) -> int:
-    """Write one cleaned segment in place of the group; its bytes."""
+    """Write one cleaned segment in place of the group; returns its size in bytes."""
     cleaned = Segment(log.directory, group[0].base_offset, log.config, file_names.CLEANED)
     cleaned.cut(0)
     for segment in group:

@@ -8,6 +8,9 @@ from typing import Final, NamedTuple
 from reference.log.damage import DamagedFile, FileDamage
 from spec.vocabulary import Offset
 
+# --- names ------------------------------------------------------------------------------------------------------------
+
+
 LOG: Final = ".log"
 INDEX: Final = ".index"
 TIME_INDEX: Final = ".timeindex"
@@ -54,6 +57,9 @@ def partition_of(directory: Path) -> tuple[str, int]:
     if not topic or not partition.isdecimal():
         raise ValueError(f"{directory.name} is not named after a partition")
     return topic, int(partition)
+
+
+# --- the owner of the directory, and its last shutdown ----------------------------------------------------------------
 
 
 CLEAN_SHUTDOWN: Final = ".kafka_cleanshutdown"

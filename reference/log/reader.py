@@ -1,6 +1,6 @@
-"""Reading batches out of bytes: damage is a value with its position, and reading continues where it can.
+"""Reading batches out of bytes or a segment's file: damage is a value with its position.
 
-Reading a segment's batches from its file in chunks: damage is named as in `reader`, memory stays bounded.
+Behind damage, reading continues where it can. A file is read in chunks, so that memory stays bounded.
 """
 
 import os
@@ -12,6 +12,9 @@ from typing import Final
 import crc32c
 
 from reference.log.batch import CHECKED_FROM, HEADER, HEADER_SIZE, MAGIC, PREFIX_SIZE, RecordBatch, decode_header
+
+# --- bytes ------------------------------------------------------------------------------------------------------------
+
 
 SMALLEST_LENGTH: Final = HEADER_SIZE - PREFIX_SIZE
 MAGIC_AT: Final = 16  # the place of the magic byte is the same in every format
@@ -75,17 +78,17 @@ def _read_one(data: bytes, position: int) -> Placed | BatchDamage:
 
 
 def declared_size(head: bytes) -> int:
-    """Bytes of the batch that begins with these twelve or more, as it says."""
+    """Size of a batch as its header declares it, from its first twelve bytes or more."""
     return PREFIX_SIZE + int.from_bytes(head[8:PREFIX_SIZE], "big", signed=True)
 
 
 def claimed_offset(head: bytes) -> int:
-    """Base offset of the batch that begins with these eight or more, as it says."""
+    """Base offset of a batch as its header declares it, from its first eight bytes or more."""
     return int.from_bytes(head[:8], "big", signed=True)
 
 
 def damaged_head(head: bytes, position: int, left: int) -> BatchDamage | None:
-    """What makes the length in a batch's first 61 bytes one that cannot be believed, with `left` bytes to the end."""
+    """Why the length in a batch's first 61 bytes cannot be right, with `left` bytes to the end."""
     if left < PREFIX_SIZE:
         return BatchDamage(DamageKind.TRUNCATED, position, left, -1, f"{left} bytes are no batch")
     if not any(head):
@@ -106,12 +109,12 @@ def _old_format(head: bytes, length: int) -> bool:
 
 
 def damaged_batch(head: bytes, position: int, size: int, computed: int) -> BatchDamage | None:
-    """What makes `size` bytes that begin with `head` and have that checksum another thing than a batch.
+    """Why `size` bytes that begin with `head` and have this checksum are not a batch.
 
     Args:
         head: the first bytes, up to the checksum's end at least.
         position: where in the file they begin.
-        size: how many bytes the header says, in all.
+        size: the size of the batch that the header declares.
         computed: CRC-32C of the bytes that the checksum is of.
     """
     base_offset = claimed_offset(head)
@@ -131,6 +134,9 @@ def _read_whole(data: bytes, position: int, size: int) -> Placed | BatchDamage:
         return damage
     header, _, _, _ = decode_header(data, position)
     return Placed(position, header._replace(body=data[position + HEADER_SIZE : position + size]))
+
+
+# --- files, in chunks -------------------------------------------------------------------------------------------------
 
 
 CHUNK: Final = 4 * 1024 * 1024

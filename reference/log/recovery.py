@@ -1,10 +1,11 @@
 """Opening a partition's directory after a clean stop or a crash at any point (LogLoader, UnifiedLog).
 
-What is on disk is trusted as far as it checks: a damaged batch ends the log, a damaged index or snapshot is derived
-anew. Everything that is dropped or derived is named in the result. As in Kafka, a segment that ends early but between
-two batches cannot be distinguished from one that was cleaned.
+Files that a crash leaves between two states of a directory come first: deletions and swaps that had begun are
+completed, and orphans are removed.
 
-Files that a crash leaves between two states of a directory: deletions and swaps are ended, orphans go.
+Then the log is trusted as far as its checksums agree: a damaged batch ends the log, and a damaged index or snapshot is
+derived anew. The result names everything that is dropped or derived. As in Kafka, a segment that ends early but between
+two batches cannot be distinguished from one that was cleaned.
 """
 
 from collections.abc import Callable, Iterator
@@ -30,9 +31,11 @@ from reference.log.txn_index import AbortedTxn
 from spec.versions import Profile
 from spec.vocabulary import Offset, Timestamp
 
+# --- files that a crash leaves ----------------------------------------------------------------------------------------
+
 
 def tidy(directory: Path) -> list[FileRepair]:
-    """End what was begun; what is left are segments, their indexes, snapshots and checkpoints."""
+    """Complete what was begun; segments, their indexes, snapshots and checkpoints are left."""
     repairs = [*_remove_unfinished(directory), *_finish_swaps(directory), *_remove_orphans(directory)]
     for path in directory.glob("*.tmp"):
         path.unlink()
@@ -40,7 +43,7 @@ def tidy(directory: Path) -> list[FileRepair]:
 
 
 def _remove_unfinished(directory: Path) -> list[FileRepair]:
-    """Deletions that had begun are ended; a cleaning that had not is dropped."""
+    """Complete deletions that had begun; drop a cleaning that was not complete."""
     paths = sorted(path for path in directory.iterdir() if path.suffix in (file_names.DELETED, file_names.CLEANED))
     for path in paths:
         path.unlink()
@@ -48,7 +51,7 @@ def _remove_unfinished(directory: Path) -> list[FileRepair]:
 
 
 def _finish_swaps(directory: Path) -> list[FileRepair]:
-    """A cleaned segment was complete when it was named a swap: the segments that it covers go."""
+    """A cleaned segment was complete when it was named a swap: remove the segments that it covers."""
     repairs = []
     for swap in sorted(directory.glob(f"*{file_names.LOG}{file_names.SWAP}")):
         base = int(swap.name[:20])
@@ -84,12 +87,15 @@ def _remove_orphans(directory: Path) -> list[FileRepair]:
     return [FileRepair(RepairKind.REMOVED_ORPHAN, path.name) for path in orphans]
 
 
+# --- opening the log --------------------------------------------------------------------------------------------------
+
+
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Recovered:
-    """A log that is open, what its replica knows of producers, and what had to be done for it.
+    """An open log, what its replica knows of producers, and the repairs that were needed.
 
     Attributes:
         log: open for appends.
@@ -192,7 +198,7 @@ class _Recovery:
         return self.read_tail(segment, limit)
 
     def derived(self, segment: Segment, suffix: str, decode: Callable[[bytes], T]) -> T | None:
-        """What a file beside the segment says; None, and a repair by its name, if it is missing or damaged."""
+        """The content of a file beside the segment; None, and a repair under its name, if it is missing or damaged."""
         path = segment.path(suffix)
         try:
             return decode(path.read_bytes())
@@ -226,7 +232,7 @@ class _Recovery:
     def check(self, segments: list[Segment], log_start: Offset, following: Offset | None) -> bool:
         """Check the last of the segments batch by batch, up to the base of the one that follows; whether it was cut."""
         segment = segments[-1]
-        # Later snapshots speak of batches that this check may cut, and would outlive the one that it takes.
+        # Later snapshots have batches that this check may cut, and would outlive the snapshot that it takes.
         self.loader.snapshots.keep_between(log_start, segment.base_offset)
         self.loader.start(log_start, segment.base_offset)
         for earlier in segments[:-1]:
@@ -280,13 +286,13 @@ class _Recovery:
         self.warn(log, lost, "no message is left to derive it from")
 
     def warn(self, log: DiskLog, lost: bool, why: str) -> None:
-        """Say that nothing is known of producers where something may have been."""
+        """Report that producers are unknown, although some may have been known."""
         if lost:
             self.repairs.append(FileRepair(RepairKind.NO_STATE, log.directory.name, why))
 
 
 class _Check:
-    """One pass over a segment: the batches that stand, and what they mean for producers and epochs."""
+    """One pass over a segment: the intact batches, and the producers and epochs that follow from them."""
 
     def __init__(self, segment: Segment, loader: StateLoader, epochs: LeaderEpochs, following: Offset | None) -> None:
         self.segment = segment

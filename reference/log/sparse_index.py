@@ -1,10 +1,9 @@
 """The sparse indexes of one segment: from offset to position (OffsetIndex), and from timestamp to offset (TimeIndex).
 
-An entry holds the last offset of a batch, relative to the segment's base, and the position of the batch's first
-byte. While a segment is active its index is preallocated with zeroes; no entry has position 0, so that the zeroes
-behind the last entry are known for what they are.
-
-An entry says: up to this offset no record of the segment has a later timestamp.
+An entry of the offset index holds the last offset of a batch, relative to the segment's base, and the position of the
+batch's first byte. While a segment is active, its index is preallocated with zeroes; no entry has position 0, so the
+zeroes behind the last entry can be recognised. An entry of the time index says: up to this offset, no record of the
+segment has a later timestamp.
 """
 
 import struct
@@ -15,6 +14,9 @@ from typing import Final, NamedTuple
 
 from reference.log.damage import DamagedFile, FileDamage, check_whole_entries
 from spec.vocabulary import Timestamp
+
+# --- from offset to position ------------------------------------------------------------------------------------------
+
 
 OFFSET_ENTRY: Final = struct.Struct(">ii")
 OFFSET_ENTRY_SIZE: Final = OFFSET_ENTRY.size  # 8
@@ -81,6 +83,9 @@ def lookup_offset(entries: Sequence[OffsetPosition], relative_offset: int) -> Of
 
 def _relative_offset(entry: OffsetPosition) -> int:
     return entry.relative_offset
+
+
+# --- from timestamp to offset -----------------------------------------------------------------------------------------
 
 
 TIME_ENTRY: Final = struct.Struct(">qi")

@@ -1,6 +1,6 @@
-"""A leader's view of one follower (Replica, ReplicaState).
+"""A leader's view of one follower (Replica, ReplicaState), and its read for the follower (Partition.readRecords).
 
-A leader's read for a follower: the next records, or where their logs diverge (Partition.readRecords).
+The read returns the next records, or the point where the two logs diverge.
 """
 
 from itertools import islice
@@ -12,17 +12,17 @@ from reference.replication.messages import NO_EPOCH, UNDEFINED, EpochEnd, FetchR
 from spec.vocabulary import ABSENT, NO_OFFSET, ErrorCode, Offset, Timestamp
 
 NEVER: Final = Timestamp(0)
-"""Kafka's own time of what has not happened: long ago by any clock."""
+"""The time that Kafka gives to what has not happened yet."""
 
 
 class FollowerProgress(NamedTuple):
-    """How far a follower is, as its fetches show.
+    """How far a follower has copied the log, as its fetches show.
 
     Attributes:
         log_end: its log end, -1 before its first fetch under this leader.
         leader_end: the leader's log end when it last fetched.
         fetched_ms: when it last fetched, by the leader's clock.
-        caught_up_ms: when it last had all that the leader had when it fetched, likewise.
+        caught_up_ms: when it last had everything that the leader had at its fetch, by the leader's clock.
         broker_epoch: of the incarnation that fetched.
     """
 
@@ -35,8 +35,8 @@ class FollowerProgress(NamedTuple):
     def fetched(self, offset: Offset, leader_end: Offset, now: Timestamp, broker_epoch: int) -> "FollowerProgress":
         """The progress after a fetch from `offset`, its own log end.
 
-        A follower has caught up now if it has everything; if it has what there was at its last fetch, it had caught up
-        then. A follower that is always one batch behind a busy leader is thus in sync.
+        A follower that has the whole log has caught up now. One that has what the leader had at its last fetch had
+        caught up then. A follower that is always one batch behind a busy leader is thus in sync.
 
         Args:
             offset: where the fetch begins.
@@ -53,13 +53,16 @@ class FollowerProgress(NamedTuple):
         return FollowerProgress(offset, seen, now, caught_up, broker_epoch)
 
     def is_caught_up(self, leader_end: Offset, now: Timestamp, lag_max_ms: int) -> bool:
-        """Whether it has everything, or had not long ago."""
+        """Whether it has the whole log, or had it not long ago."""
         return self.log_end == leader_end or now - self.caught_up_ms <= lag_max_ms
 
     def reset(self, leader_end: Offset, now: Timestamp, insync: bool) -> "FollowerProgress":
         """The same follower under a new epoch of the same leader."""
         since = now if insync else NEVER
         return self._replace(leader_end=leader_end, fetched_ms=since, caught_up_ms=since)
+
+
+# --- the read ---------------------------------------------------------------------------------------------------------
 
 
 WITHOUT_LIMIT: Final = 2**31 - 1  # the largest int, as a follower's max_bytes that limits nothing
@@ -80,7 +83,7 @@ def read_for(log: Partition, request: FetchRequest, known: EpochEnd, max_batches
         max_batches: how many batches an answer has at most.
 
     Raises:
-        OffsetOutOfRange: nothing can be said of the offset, or of the epoch that it was written under.
+        OffsetOutOfRange: the log does not have the offset, or does not know the epoch that it was written under.
     """
     # [repl.prefix_agreement]
     if request.last_epoch != NO_EPOCH:

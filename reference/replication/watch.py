@@ -1,7 +1,4 @@
-"""Who watches the decisions about a replica: what was known, what was decided, what it changed.
-
-Decisions about replicas in the columns of the trace.
-"""
+"""The observer of decisions about a replica: what was known, decided and changed, and the trace columns of these."""
 
 from collections.abc import Callable, Mapping
 
@@ -13,7 +10,7 @@ from reference.replication.messages import UNDEFINED, EpochEnd, FetchRequest, Fo
 from spec.vocabulary import ABSENT
 
 Report = Callable[[str, ObservedState, ObservedState, Row], None]
-"""Takes a decision by name, the replica before and after it, and the columns that say what was known and decided."""
+"""Takes a decision by name, the replica before and after it, and the columns of what was known and decided."""
 
 
 class ReplicationWatch:
@@ -36,12 +33,12 @@ class ReplicationWatch:
         return NOWHERE if self._report is None else observe(self._log, producer_id)
 
     def decided(self, api: str, before: ObservedState, /, **columns: Value) -> None:
-        """Report a decision; where it is one about a producer, the columns name it."""
+        """Report a decision; if it is about a producer, the columns name the producer."""
         if self._report is not None:
             self._report(api, before, observe(self._log, int(columns.get("producer_id", ABSENT))), columns)
 
     def producers(self) -> dict[int, ObservedState]:
-        """The log under -1, and every producer that the replica knows, before a decision that may change all."""
+        """Every producer that the replica knows, and the log under -1, before a decision that may change them all."""
         if self._report is None:
             return {ABSENT: NOWHERE}
         return {producer: observe(self._log, producer) for producer in (ABSENT, *self._log.state.producers)}
@@ -53,6 +50,9 @@ class ReplicationWatch:
             entry = UNKNOWN_PRODUCER if was is None else was.entry
             if entry != log.entry:
                 self.decided(api, log._replace(entry=entry), producer_id=producer, **columns)
+
+
+# --- columns of the trace ---------------------------------------------------------------------------------------------
 
 
 def progress_columns(broker: int, progress: FollowerProgress) -> Row:

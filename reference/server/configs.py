@@ -1,6 +1,6 @@
-"""The settings of nodes and topics here, with the defaults of each release (`KafkaConfig`, `LogConfig`).
+"""The settings of nodes and topics, with the defaults of each release, and the answers of DescribeConfigs.
 
-DescribeConfigs: the settings of topics and nodes that clients ask for (`AdminManager`, `ConfigHelper`).
+Sources: `KafkaConfig`, `LogConfig`; for DescribeConfigs `AdminManager` and `ConfigHelper`.
 """
 
 from collections.abc import Iterable, Iterator
@@ -14,6 +14,9 @@ from reference.server.topics import is_legal
 from reference.wire.versions import is_since
 from spec.versions import Profile
 from spec.vocabulary import ErrorCode
+
+# --- settings ---------------------------------------------------------------------------------------------------------
+
 
 DAY_MS: Final = 24 * 60 * 60 * 1000
 LARGER_MESSAGES_SINCE: Final = "2.5"
@@ -68,14 +71,14 @@ def max_message_bytes(profile: Profile) -> int:
 
 
 def topic_configs(settings: ServerSettings) -> Iterator[Config]:
-    """What applies to every topic: none has settings of its own."""
+    """The settings of every topic: none has settings of its own."""
     yield from _log_configs(settings.profile)
     least = str(settings.shape().min_insync)
     yield Config("min.insync.replicas", least, "1", ConfigType.INT, "min.insync.replicas")
 
 
 def broker_configs(settings: ServerSettings, node: int) -> Iterator[Config]:
-    """What applies to a node, those settings among them that topics have from it."""
+    """The settings of a node, with those that topics inherit from it."""
     profile, config = settings.profile, GroupConfig()
     yield Config("broker.id", str(node), "-1", ConfigType.INT)
     yield Config("auto.create.topics.enable", _text(settings.auto_create), "true", ConfigType.BOOLEAN)
@@ -101,7 +104,7 @@ def _text(value: bool) -> str:
 
 
 def _log_configs(profile: Profile) -> Iterator[Config]:
-    """Settings of logs, all as the release has them."""
+    """Settings of logs, all with the defaults of the release."""
     plain = (
         ("cleanup.policy", "delete", ConfigType.LIST, "log.cleanup.policy"),
         ("compression.type", "producer", ConfigType.STRING, "compression.type"),
@@ -118,9 +121,12 @@ def _log_configs(profile: Profile) -> Iterator[Config]:
         yield Config(name, value, value, kind, synonym)
 
 
+# --- DescribeConfigs --------------------------------------------------------------------------------------------------
+
+
 TOPIC: Final = 2
 BROKER: Final = 4
-"""Kinds of resources; a request with another kind is refused as a whole."""
+"""Kinds of resources; a request that names another kind is refused as a whole."""
 
 STATIC: Final = 4
 DEFAULT: Final = 5
@@ -134,7 +140,7 @@ EMPTY_IS_ALL_SINCE: Final = "2.7"
 
 
 def describe_configs(service: Service, call: ClientRequest) -> None:
-    """The settings of what is named; a request for anything but topics and nodes is refused as a whole."""
+    """The settings of the named resources; a request for anything but topics and nodes is refused as a whole."""
     resources = call.message.resources
     unknown = next((each for each in resources if each.resource_type not in (TOPIC, BROKER)), None)
     if unknown is not None:

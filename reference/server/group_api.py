@@ -1,6 +1,6 @@
-"""What the members of groups ask of their coordinator: generations, and offsets outside of transactions.
+"""Requests of members to their group's coordinator: generations, and offsets outside of transactions.
 
-DeleteGroups and OffsetDelete.
+DeleteGroups and OffsetDelete, which administrators send, are here too.
 """
 
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ MEMBERS_SINCE: Final = 3
 """First version of LeaveGroup in which several members leave."""
 
 GROUPS_SINCE: Final = 8
-"""First version of OffsetFetch that asks for several groups."""
+"""First version of OffsetFetch that may name several groups."""
 
 
 def _groups(service: Service, call: ClientRequest) -> GroupCoordinator:
@@ -85,7 +85,7 @@ def _joined(answer: JoinAnswer, protocol_type: str, version: int) -> Fields:
 
 
 def sync_group(service: Service, call: ClientRequest) -> None:
-    """A member asks for its assignment; it is answered when the leader has assigned."""
+    """A member requests its assignment; it is answered when the leader has assigned."""
     message = call.message
     claim = _claim(message)
     assignments = {each.member_id: bytes(each.assignment) for each in message.assignments}
@@ -105,7 +105,7 @@ def sync_group(service: Service, call: ClientRequest) -> None:
 
 
 def heartbeat(service: Service, call: ClientRequest) -> None:
-    """A member lives."""
+    """A member is alive."""
     message, error = call.message, ErrorCode.NONE
     try:
         _groups(service, call).heartbeat(message.group_id, _claim(message))
@@ -207,8 +207,11 @@ def _committed_by(coordinator: GroupCoordinator, group: str) -> list[TopicPartit
     return sorted(key.partition for key in offsets.of_group(group))
 
 
+# --- deletions --------------------------------------------------------------------------------------------------------
+
+
 def delete_groups(service: Service, call: ClientRequest) -> None:
-    """Groups without members go, with their offsets."""
+    """Delete groups without members, with their offsets."""
     groups = service.world.brokers.nodes[call.node].groups
     results = []
     for name in dict.fromkeys(call.message.groups_names):
@@ -219,7 +222,7 @@ def delete_groups(service: Service, call: ClientRequest) -> None:
 
 
 def offset_delete(service: Service, call: ClientRequest) -> None:
-    """Offsets of a group go, of partitions that no member reads."""
+    """Delete offsets of a group, for partitions that no member reads."""
     message = call.message
     requested = [
         (topic, each.partition_index, service.partition_named(topic, each.partition_index))

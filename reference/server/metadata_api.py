@@ -1,7 +1,7 @@
-"""ApiVersions, Metadata, and what changes topics: CreateTopics, DeleteTopics and CreatePartitions.
+"""ApiVersions, Metadata, and the requests that change topics: CreateTopics, DeleteTopics and CreatePartitions.
 
-Before KRaft the broker that is the controller does it (`KafkaApis`, `AdminManager`); since then any broker passes the
-request on to it (`ControllerApis`, `ReplicationControlManager`).
+Before KRaft, the broker that is the controller changes topics (`KafkaApis`, `AdminManager`). Since then any broker
+forwards the request to the controller (`ControllerApis`, `ReplicationControlManager`).
 """
 
 import re
@@ -23,7 +23,7 @@ ZERO_LEVELS_SINCE: Final = 4
 """First version of ApiVersions whose clients take a feature that may be at level 0 (KIP-1022)."""
 
 SOFTWARE_SINCE: Final = 3
-"""First version of ApiVersions in which a client says what it is."""
+"""First version of ApiVersions in which a client names its software."""
 
 SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?")
 """What the name and the version of a client's software may be."""
@@ -36,7 +36,7 @@ ID_SINCE: Final = 12
 
 
 def registered(service: Service) -> Iterator[tuple[int, Endpoint]]:
-    """The nodes that are named to clients, with their addresses: those that the controller takes for alive."""
+    """The nodes that are reported to clients, with their addresses: those that the controller takes for alive."""
     return ((node, service.endpoint(node)) for node in service.nodes.registered)
 
 
@@ -49,7 +49,7 @@ def controller(service: Service) -> int:
 
 
 def api_versions(service: Service, call: ClientRequest) -> None:
-    """What is served, and the level of `transaction.version`."""
+    """The versions that are served, and the level of `transaction.version`."""
     message = call.message
     if call.version >= SOFTWARE_SINCE and not (
         SOFTWARE.fullmatch(message.client_software_name) and SOFTWARE.fullmatch(message.client_software_version)
@@ -71,7 +71,7 @@ def api_versions(service: Service, call: ClientRequest) -> None:
 
 
 def unsupported_api_versions(service: Service) -> Fields:
-    """The answer, of version 0, to a version of ApiVersions that is not known: which are."""
+    """The answer, in version 0, to an unknown version of ApiVersions: the versions that are known."""
     known = [_range(each) for each in served(service.settings.profile) if each.api == Api.API_VERSIONS]
     return {"error_code": int(ErrorCode.UNSUPPORTED_VERSION), "api_keys": known}
 
@@ -215,7 +215,7 @@ NEITHER_NAMED: Final = "Neither topic name nor id were specified."
 
 
 def delete_topics(service: Service, call: ClientRequest) -> None:
-    """Topics go, with all that is in them and what groups have committed of them."""
+    """Delete topics, with their logs and the offsets that groups have committed of them."""
     if is_refused_by_node(service, call):
         refused = ({"name": name, "error_code": int(ErrorCode.NOT_CONTROLLER)} for name in call.message.topic_names)
         call.reply({"responses": list(refused)})
@@ -227,7 +227,7 @@ def delete_topics(service: Service, call: ClientRequest) -> None:
 
 
 def _deleted_by_controller(service: Service, call: ClientRequest, name: str) -> Fields:
-    """A topic as ZooKeeper's controller deletes it: who has no patience does not hear that it is gone."""
+    """Delete a topic as ZooKeeper's controller does: a client without a timeout does not hear that it is gone."""
     topic = service.topics.by_name.get(name)
     if topic is None:
         return {"name": name, "error_code": int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)}
@@ -236,12 +236,12 @@ def _deleted_by_controller(service: Service, call: ClientRequest, name: str) -> 
 
 
 def timed_out(call: ClientRequest) -> ErrorCode:
-    """The answer of ZooKeeper's controller to what succeeds: without a timeout the client is not to wait for it."""
+    """The answer of ZooKeeper's controller to a request that succeeds: without a timeout the client does not wait."""
     return ErrorCode.NONE if call.message.timeout_ms > 0 else ErrorCode.REQUEST_TIMED_OUT
 
 
 def _deleted_by_quorum(service: Service, call: ClientRequest) -> Iterator[Fields]:
-    """Topics by name or id; what is named twice, in whichever way, stays."""
+    """Delete topics by name or id; a topic that is named twice, in whichever way, stays."""
     wanted: list[Topic] = []
     for request, named in _named_once(call):
         topic, error, why = _found(service, request, named)
@@ -260,7 +260,7 @@ def _deleted_by_quorum(service: Service, call: ClientRequest) -> Iterator[Fields
 
 
 def _named_once(call: ClientRequest) -> Iterator[tuple[dict[str, Any], int]]:
-    """Each topic that a request names, once, and how often it names it so."""
+    """Each topic that a request names, once, and how often the request names it in this way."""
     if call.version < STATES_SINCE:
         named = [(name, None) for name in call.message.topic_names]
     else:
@@ -292,7 +292,7 @@ def _answer(name: str | None, topic_id: str | None, error: int, why: str | None)
 
 
 def create_partitions(service: Service, call: ClientRequest) -> None:
-    """Topics get more partitions."""
+    """Add partitions to topics."""
     request = call.message.topics
     counts = Counter(each.name for each in request)
     in_charge = not is_refused_by_node(service, call)
@@ -309,7 +309,7 @@ def create_partitions(service: Service, call: ClientRequest) -> None:
 
 
 def _grown(service: Service, call: ClientRequest, request: Any) -> tuple[int, str | None]:
-    """Add the partitions that one topic is to have, or say why not."""
+    """Add the requested partitions to one topic, or return why not."""
     topic = service.topics.by_name.get(request.name)
     if topic is None:
         return int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), f"The topic '{request.name}' does not exist."
@@ -322,7 +322,7 @@ def _grown(service: Service, call: ClientRequest, request: Any) -> tuple[int, st
 
 
 def _not_grown(service: Service, topic: Topic, request: Any) -> tuple[int, str | None]:
-    """Why a topic cannot have so many partitions, placed so; 0 if it can."""
+    """Why a topic cannot have this number and placement of partitions; 0 if it can."""
     more = request.count - topic.partitions
     if more <= 0:
         return ServerError.INVALID_PARTITIONS, f"{request.count} partitions are no more than {topic.partitions}"

@@ -1,9 +1,8 @@
 """The world that a server drives: its clients are real, and between its nodes everything is delivered at once.
 
-The names of topics and groups in rows: what is deleted and comes again under the same name is another thing there.
-
-The rules hold one step of a name against another: a log does not become shorter, an offset of a group does not go
-back. A topic that was deleted n times is `orders#n` in the rows that follow; so is the group of an offset.
+In rows, a topic that was deleted and created again under the same name is another topic, because the rules compare
+successive steps of one name: a log does not become shorter, an offset of a group does not go back. A topic that was
+deleted n times is `orders#n` in the rows that follow, and so is the group of an offset.
 """
 
 from collections import Counter
@@ -40,6 +39,8 @@ from reference.world.transaction_world import TransactionWorld
 from spec.versions import Profile
 from spec.vocabulary import ErrorCode, Timestamp
 
+# --- names of topics and groups in rows -------------------------------------------------------------------------------
+
 
 class RowNames:
     """How often each topic, and each offset of a group, was deleted."""
@@ -47,7 +48,7 @@ class RowNames:
     __slots__ = ("_offsets", "_topics")
 
     def __init__(self) -> None:
-        """Nothing was."""
+        """Nothing was deleted."""
         self._topics = Counter[object]()
         self._offsets = Counter[object]()
 
@@ -69,8 +70,11 @@ class RowNames:
 
 
 def numbered(name: str, deleted: int) -> str:
-    """The name of something that was deleted so often before; no topic is called so by a client."""
+    """The name of something that was deleted so many times; no client can give a topic this name."""
     return f"{name}#{deleted}" if deleted else name
+
+
+# --- the world --------------------------------------------------------------------------------------------------------
 
 
 TakeAnswer = Callable[[Answer], None]
@@ -88,10 +92,10 @@ ANYBODY: Final = "User:ANONYMOUS"
 """The identity of clients: there is no authentication."""
 
 LONGEST_MS: Final = 2**31 - 1
-"""The longest that a request can say, milliseconds."""
+"""The longest timeout that a request can carry, milliseconds."""
 
 MOST_ROUNDS: Final = 8
-"""How often markers are sent in one step; what is refused as often waits for the next step."""
+"""How often markers are sent in one step; a marker that is refused each time waits for the next step."""
 
 
 class ServedWorld(TransactionWorld):
@@ -100,8 +104,8 @@ class ServedWorld(TransactionWorld):
     The steps of its nodes go to the recorder's observer, and are not kept.
 
     Attributes:
-        down: nodes that are not there: what is sent to them is lost.
-        paused: nodes that stand still: what is sent to them waits, and so do answers to them and from them.
+        down: nodes that do not run: messages to them are lost.
+        paused: nodes that stand still: requests to them wait, and so do answers to them and from them.
     """
 
     def __init__(self, profile: Profile, shape: TransactionShape, now: int, storage: Storage | None = None) -> None:
@@ -168,7 +172,7 @@ class ServedWorld(TransactionWorld):
             replicated.forget_times()
 
     def delete_topic(self, topic: str) -> None:
-        """A topic is gone, what waits there is answered, and groups forget what they have committed of it."""
+        """A topic is gone: requests that wait there are answered, and groups forget the offsets committed of it."""
         deleted = self.brokers.delete_topic(topic)
         for partition in deleted:
             self._touched.pop(partition, None)
@@ -192,7 +196,7 @@ class ServedWorld(TransactionWorld):
         self._submit(ClientSender(connection), node, body, _Awaited(take, self.clock.now + timeout_ms))
 
     def administer(self, node: int, body: Body, take: TakeAnswer) -> None:
-        """As `ask`, for a client with Kafka's tools."""
+        """As `submit`, for a client with Kafka's tools."""
         self._submit(Administrator(), node, body, _Awaited(take, self.clock.now + LONGEST_MS))
 
     def _submit(self, sender: Sender, node: int, body: Body, awaited: _Awaited) -> None:
@@ -209,7 +213,7 @@ class ServedWorld(TransactionWorld):
         return awaited is not None and awaited.deadline_ms <= self.clock.now
 
     def runs(self, node: int) -> bool:
-        """Whether a node does anything."""
+        """Whether a node is neither down nor paused."""
         return node not in self.down and node not in self.paused
 
     def touch_all(self) -> None:
@@ -217,7 +221,7 @@ class ServedWorld(TransactionWorld):
         self._touched.update(dict.fromkeys(self.brokers.partitions))
 
     def _take_unanswered(self, request: Request, answer: Answer) -> None:
-        """A client does not hear what became of its batch; the server does."""
+        """An answer that the client does not get: the server takes it."""
         self.wires.give_up(request)
         awaited = self._waiting.pop(request.number, None)
         if awaited is not None:
@@ -238,14 +242,14 @@ class ServedWorld(TransactionWorld):
             each.groups.take_over_decided()
 
     def _can_send_markers(self, node: int) -> bool:
-        """Whether a coordinator runs, and either owes a marker to a node that does or ends what owes no marker."""
+        """Whether a coordinator runs, and owes a marker to a running node or can end a transaction that owes none."""
         owed = self.brokers.nodes[node].transactions.markers.owed
         return self.runs(node) and any(
             not each.partitions or any(self._takes_marker(name) for name in each.partitions) for each in owed
         )
 
     def _takes_marker(self, partition: TopicPartition) -> bool:
-        """Whether the leader of a partition runs; what is deleted needs no marker, which the coordinator finds out."""
+        """Whether the partition's leader runs; or it is deleted, which the coordinator finds out."""
         return not self.brokers.exists(partition) or self.runs(self.brokers.leader_of(partition))
 
     def _deliver(self) -> None:
@@ -253,7 +257,7 @@ class ServedWorld(TransactionWorld):
             pass
 
     def _deliver_some(self) -> bool:
-        """Whatever is under way arrives, or is lost, unless who should take it stands still; whether anything did."""
+        """Deliver or lose each message under way, unless its receiver stands still; returns whether there was any."""
         moved = False
         for request in tuple(self.wires.requests.in_transit):
             if request.payload.node in self.down:
@@ -290,7 +294,7 @@ class ServedWorld(TransactionWorld):
         return copied
 
     def _touch(self, body: Body) -> None:
-        """What is to be replicated once the body is dealt with."""
+        """Note what is to be replicated once the request is handled."""
         match body:
             case Produce(partition=partition) | WriteMarker(partition=partition):
                 named: tuple[TopicPartition, ...] = (partition,)
@@ -331,7 +335,7 @@ class ServedWorld(TransactionWorld):
             self._waiting.pop(request.number, None)
 
     def _waiting_after_restart(self, partition: TopicPartition, led: bool) -> None:
-        """What waits at a leader goes on waiting while a follower restarts."""
+        """Requests that wait at a leader keep waiting while a follower restarts."""
         if led:
             self.brokers.partitions[partition].forget_times()
             self.handling.appends.turn_away(partition)

@@ -1,4 +1,7 @@
-"""The schedulers' common part, which picks the next event from the tape; and the scheduler of idempotent producers."""
+"""The schedulers of simulated worlds: their common part, and the scheduler of idempotent producers.
+
+The common part takes the next event from the tape.
+"""
 
 from bisect import bisect_right
 from collections.abc import Container, Iterable, Sequence
@@ -9,6 +12,9 @@ from reference.event import Event, FaultRates, always
 from reference.recording.recorder import Recorder
 from reference.simulate.cluster import SimulatedCluster
 from reference.tape import Tape, Weighted
+
+# --- the common part --------------------------------------------------------------------------------------------------
+
 
 LONGEST_MS: Final = 20
 """Before each event less than this time passes."""
@@ -102,6 +108,9 @@ class WeightedEvents(Weighted[Event[Any]]):
             if options[bisect_right(sums, choice)].act(actor, tape) is not False:
                 return True
         return False
+
+
+# --- idempotent producers ---------------------------------------------------------------------------------------------
 
 
 LONGEST_QUEUE: Final = 8

@@ -1,8 +1,7 @@
-"""How large a simulated world is, and how it is configured.
+"""How large a simulated world is, how it is configured, and how often its applications and administrators act.
 
-Shares of what there is in a simulated world, and of what its applications and administrators do.
-
-Weights of events are in the list of each world, rates of faults beside their meaning, in `reference.event`.
+The weights of events are in the list of each world. The rates of faults stand beside their meaning, in
+`reference.event`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,6 +13,8 @@ from reference.client.partition_queue import MAX_IN_FLIGHT
 from reference.client.producer import DELIVERY_TIMEOUT_MS
 from reference.client.transaction_states import ClientState
 from reference.log.producer_state import PRODUCER_EXPIRATION_MS
+
+# --- size and configuration -------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,9 @@ class Shape:
     idempotent: bool = True
 
 
+# --- shares of what may be in a world, and of what is done ------------------------------------------------------------
+
+
 RAW_COORDINATORS: Final = 400
 """Per thousand raw worlds, those of a coordinator; the others are of a partition."""
 
@@ -64,13 +68,13 @@ APPLICATIONS: Final = (("transactional", 24), ("idempotent", 3), ("acks=all", 1)
 """What kind of application starts: with a transactional id, idempotent, or neither with these acks."""
 
 DIRTY_READERS: Final = 300
-"""Per thousand worlds, those with a reader of what is not committed beside the one of what is."""
+"""Per thousand worlds, those with a `read_uncommitted` reader beside the `read_committed` one."""
 
 OVERDUE: Final = 40
 """Per thousand arrivals of requests, those whose answer is no longer awaited."""
 
 LOOPS: Final = 400
-"""Per thousand applications with a transactional id, those that consume what they transform and produce."""
+"""Per thousand applications with a transactional id, those that consume, transform and produce."""
 
 REJOINS: Final = 200
 """Per thousand transactions of such an application, those before which it joins its group again."""

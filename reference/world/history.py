@@ -1,11 +1,11 @@
-"""Calls and results of applications, as rows beside those of brokers: the history of every client.
+"""The history of every client: calls and results of applications, as rows beside those of brokers.
 
-A producer's batch is `ClientSend` once, then at most once `ClientAcknowledged` or `ClientSendFailed`; a call is a row,
-and one more with `Answered` at the end of its name; a reader's batch is `ClientFetched`, after the `ConsumerFetch` of
-the node that answered. Every workload has the rows of readers; all but `raw`, where there are no applications, those of
-producers.
+A producer's batch is `ClientSend` once, then at most once `ClientAcknowledged` or `ClientSendFailed`. A call is a row,
+and its result is another row, with `Answered` at the end of its name. A reader's batch is `ClientFetched`, after the
+`ConsumerFetch` of the node that answered.
 
-The history of producers without transactional id: what was handed over, and what became of it.
+Every workload has the rows of readers. All but `raw`, which has no applications, have those of producers. Producers
+without transactional id have a history of their own: the records that they were given, and the result of each.
 """
 
 import re
@@ -170,7 +170,7 @@ class HistoryRows:
 
 
 def sent_columns(client: str, sent: SentBatch) -> Row:
-    """What every row about a batch that a client has made says of it."""
+    """The columns that every row about a client's batch has."""
     return {
         "topic": sent.partition.topic,
         "partition": sent.partition.partition,
@@ -228,6 +228,9 @@ def noted_by(note: str) -> Row:
     return {"writer": writer, "transaction": int(transaction)} if transaction else {}
 
 
+# --- producers without transactional id -------------------------------------------------------------------------------
+
+
 class ProducerHistory:
     """The producers of a world, by number; their applications never crash."""
 
@@ -276,7 +279,7 @@ def producer_name(number: int) -> str:
 
 
 def made_by(batch: ProducerBatch) -> Row:
-    """Which producer of a world has made a batch, as its values say."""
+    """The producer of a world that has made a batch, by the values of the batch."""
     return dict(origin_of(batch.values[0])._asdict())
 
 

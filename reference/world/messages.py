@@ -1,6 +1,6 @@
-"""What travels between clients and nodes, and between nodes.
+"""Messages between clients and nodes, and between nodes; and the network of a world that carries them.
 
-The network of a world, both ways, and who still waits for an answer.
+The network has both directions, and the senders that still wait for an answer.
 """
 
 from collections.abc import Mapping
@@ -56,7 +56,7 @@ class CoordinatorCall(NamedTuple):
 
 
 class Produce(NamedTuple):
-    """One batch of a client for one partition; who made its records, only the simulation knows."""
+    """One batch of a client for one partition; only the simulation knows who made its records."""
 
     version: int
     transactional_id: str
@@ -75,12 +75,12 @@ class WriteMarker(NamedTuple):
 
     @property
     def marker_version(self) -> int:
-        """The transaction version, as far as the request can say it."""
+        """The transaction version, as far as the request can carry it."""
         return reported_transaction_version(self.marker, self.version)
 
 
 class Verify(NamedTuple):
-    """AddPartitionsToTxn of a broker for a request that waits there; `adds` is to add, else it only asks.
+    """AddPartitionsToTxn of a broker for a request that waits there; `adds`: it adds partitions, else it verifies.
 
     Attributes:
         others: of other transactional ids, in the same request.
@@ -117,7 +117,7 @@ Answer = CoordinatorAnswer | AttemptReply | MarkerAnswer | Verified
 
 
 class Request(NamedTuple):
-    """One sending; a copy made by the network keeps the number, another try of the sender gets a new one."""
+    """A request as it is sent once; a copy by the network keeps the number, a retry of the sender gets a new one."""
 
     number: int
     sender: Sender
@@ -126,10 +126,13 @@ class Request(NamedTuple):
 
 
 class Response(NamedTuple):
-    """The answer to one sending."""
+    """The answer to one request."""
 
     request: Request
     answer: Answer
+
+
+# --- the network ------------------------------------------------------------------------------------------------------
 
 
 class Wires:
@@ -174,11 +177,11 @@ class Wires:
         return response if self.give_up(response.request) else None
 
     def give_up(self, request: Request) -> bool:
-        """The sender does not wait any more; whether it did. What it sends next takes a new connection."""
+        """The sender stops waiting; returns whether it had waited. Its next request takes a new connection."""
         return self.open.pop(request.number, None) is not None
 
     def reconnect(self, sender: Sender, node: int) -> None:
-        """What is sent from now on need not wait for what is still under way."""
+        """Open a new connection: later requests need not wait for those that are still under way."""
         self._connections[sender, node] = self._opened
         self._opened += 1
 

@@ -1,4 +1,4 @@
-"""One node: its coordinators, their logs and markers, the requests that wait there, and the place of its data."""
+"""One node: its coordinators, their logs and markers, the requests that wait there, and the storage of its data."""
 
 from collections.abc import Callable, Collection, Mapping
 from copy import copy
@@ -94,7 +94,7 @@ IsLed = Callable[[TopicPartition], bool]
 
 
 class MarkerSender:
-    """A coordinator's view of the markers that it writes: the answer that has come, or that there is none yet."""
+    """A coordinator's view of the markers that it writes: for each, the answer, or that there is none yet."""
 
     __slots__ = ("_answers", "_in_flight", "_is_led", "_send", "is_sending")
 
@@ -121,13 +121,13 @@ class MarkerSender:
         return ErrorCode.NETWORK_EXCEPTION
 
     def take(self, partition: TopicPartition, marker: TxnMarker, number: int, error: ErrorCode) -> None:
-        """An answer has come, or its request was lost; the coordinator asks for it next.
+        """An answer has come, or its request was lost; the coordinator takes the answer with its next `write`.
 
         Args:
             partition: that the marker was for.
             marker: as it was sent.
             number: of the attempt.
-            error: the answer, or what stands for a lost one.
+            error: the answer, or the error that stands for a lost request.
         """
         destination = (partition, marker)
         if self._in_flight.get(destination) == number:
@@ -135,12 +135,12 @@ class MarkerSender:
             self._answers[destination] = error
 
     def forget_answers(self) -> None:
-        """No request asks for what is left: the transaction is another coordinator's now."""
+        """Drop the answers that are left: the transaction belongs to another coordinator now."""
         self._answers.clear()
 
 
 TransactionRequest = InitProducerId | AddPartitions | AddOffsets | EndTxn
-"""What a client asks a transaction coordinator."""
+"""A client's request to a transaction coordinator."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,7 @@ class ParkedRequest:
 
 @dataclass(slots=True)
 class Node:
-    """What a node loses when it goes down.
+    """The part of a node that is lost when it goes down.
 
     Attributes:
         log: its view of `__transaction_state`.
@@ -163,7 +163,7 @@ class Node:
         transactions: its transaction coordinator.
         groups: its group coordinator.
         markers: the markers that it has in flight.
-        manager: what it asks transaction coordinators.
+        manager: its questions to transaction coordinators.
         questions: numbers of its requests under way, by the node that is asked.
     """
 
@@ -176,7 +176,7 @@ class Node:
     questions: dict[int, int]
 
     def waiting_for(self, number: int) -> tuple[ParkedRequest, ...]:
-        """The requests that wait for the answer to the request with a number; the one that it is named by first."""
+        """The requests that wait for the answer to the request with this number; the one that names it comes first."""
         requested = [node for node, question in self.questions.items() if question == number]
         return tuple(asker.who for node in requested for asker in self.manager.in_flight[node].askers.values())
 
@@ -198,7 +198,7 @@ class AnsweredVerification(OffsetsVerification):
             base_sequence: of the batch.
 
         Raises:
-            Refusal: the coordinator said no.
+            Refusal: the coordinator has refused.
         """
         if self.refusal is not None:
             raise copy(self.reported(self.refusal))  # it is kept, and would keep the frames that it goes through
@@ -214,9 +214,9 @@ def ask_transactions(
     """Put a client's request to a transaction coordinator.
 
     Args:
-        coordinator: that is asked.
+        coordinator: that the request goes to.
         requested: the request.
-        existing: partitions that there are.
+        existing: partitions that exist.
         offsets_partitions: of `__consumer_offsets`.
     """
     match requested:
@@ -256,14 +256,14 @@ def offset_commit(request: TxnOffsetCommit) -> TxnOffsetCommitRequest:
 
 
 class Storage:
-    """Logs in memory, all empty: whoever begins with them knows of nothing before."""
+    """Logs in memory, all empty: a node that starts with them knows nothing of earlier runs."""
 
     def __init__(self, profile: Profile) -> None:
         """Logs of nodes of that release."""
         self.profile = profile
 
     def partition(self, name: TopicPartition, replicas: int, expiration_ms: int) -> ReplicatedPartition:
-        """A data partition, with as many replicas, that forgets silent producers after so many milliseconds."""
+        """A data partition with so many replicas, which forgets silent producers after so many milliseconds."""
         return ReplicatedPartition(self.profile, replicas, expiration_ms)
 
     def transaction_log(self, partitions: int) -> TransactionLog:
@@ -279,7 +279,7 @@ class Storage:
         return BlockAllocator()
 
     def coordinator_epochs(self) -> dict[int, int]:
-        """The latest leader epoch of each partition of `__transaction_state`; of those that have had one."""
+        """The latest leader epoch of each partition of `__transaction_state` that has had a leader."""
         return {}
 
     def coordinator_elected(self, partition: int, epoch: int) -> None:

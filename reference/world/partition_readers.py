@@ -1,6 +1,6 @@
-"""Two readers of a topic, one for each isolation level, whose answers and what they take from them are rows.
+"""Two readers of a topic, one for each isolation level, and the rows of what they are answered and deliver.
 
-What readers are answered, as rows: a fetch at its leader, and each batch that a reader takes from the answer.
+A fetch at its leader is a row, and so is each batch that a reader takes from the answer.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,6 +15,8 @@ from reference.recording.recorder import NOWHERE, ObservedState, Recorder, Row, 
 from reference.world.history import NOBODYS, HistoryRows, origin_of
 from reference.world.replica_rows import TOPIC, node_name
 from spec.vocabulary import ABSENT, ErrorCode, Offset, Timestamp
+
+# --- rows -------------------------------------------------------------------------------------------------------------
 
 
 def record_fetch(
@@ -32,7 +34,7 @@ def record_fetch(
         recorder: of the trace.
         now: by the clock of the node, milliseconds.
         node: that answers.
-        request: who asks, of which partition, from which offset, under which isolation level.
+        request: the reader, the partition, the offset, and the isolation level.
         seen: the replica, which a fetch does not change.
         error: of the answer.
         result: the answer, None where it is refused.
@@ -66,7 +68,7 @@ def aborted_count(result: FetchResult | None) -> int:
 
 
 def consumer_fetch_columns(partition: TopicPartition, offset: Offset, isolation: int) -> Row:
-    """What a reader asks for."""
+    """The request of a reader."""
     return {"topic": partition.topic, "partition": partition.partition, "offset": offset, "isolation": isolation}
 
 
@@ -95,6 +97,9 @@ def readable_end(leader: Partition, isolation: int) -> Offset:
     return leader.last_stable if isolation == READ_COMMITTED else leader.high_watermark
 
 
+# --- the readers ------------------------------------------------------------------------------------------------------
+
+
 READERS: Final = (READ_UNCOMMITTED, READ_COMMITTED)
 """The isolation level of each reader."""
 
@@ -116,7 +121,7 @@ class PartitionReaders:
         self.consumers: Sequence[Consumer] = [Consumer(self._keys, isolation) for isolation in READERS]
 
     def due(self, leaders: Iterable[tuple[int, Partition]]) -> list[tuple[int, int]]:
-        """Readers and partitions of which a fetch brings something: records, or that the position is out of range.
+        """Readers and partitions where a fetch has a result: records, or that the position is out of range.
 
         Args:
             leaders: of partitions, with their numbers.
@@ -129,14 +134,14 @@ class PartitionReaders:
         ]
 
     def is_due(self, reader: int, partition: int, leader: Partition) -> bool:
-        """Whether a fetch brings something."""
+        """Whether a fetch has a result."""
         consumer = self.consumers[reader]
         return consumer.positions.get(self._keys[partition], 0) != readable_end(leader, consumer.isolation)
 
     def fetch(
         self, reader: int, partition: int, node: int, now: Timestamp, leader: Partition, named: Row | None = None
     ) -> None:
-        """A reader asks a leader, and takes what it is answered; a position out of range is set to the log start.
+        """A reader fetches from a leader, and takes the answer; a position out of range is set to the log start.
 
         Args:
             reader: its number.
@@ -144,7 +149,7 @@ class PartitionReaders:
             node: that leads.
             now: by the clock of the node, milliseconds.
             leader: its replica.
-            named: what else the request says.
+            named: further columns of the request.
         """
         consumer, key = self.consumers[reader], self._keys[partition]
         ends = (leader.log_start, readable_end(leader, consumer.isolation))
@@ -166,15 +171,15 @@ class PartitionReaders:
             self._history.note("ClientFetched", reader_name(reader), columns | reported)
 
     def is_refused(self, reader: int, partition: int, node: int, now: Timestamp, error: ErrorCode, named: Row) -> None:
-        """A reader asks a node that does not answer it; `named` is what its request says beside the rest.
+        """A reader fetches from a node that refuses the request.
 
         Args:
             reader: its number.
             partition: its number.
-            node: that is asked.
+            node: that refuses.
             now: milliseconds, by the node's clock.
             error: the answer.
-            named: what the request says beside the rest.
+            named: further columns of the request.
         """
         consumer, key = self.consumers[reader], self._keys[partition]
         request = consumer_fetch_columns(key, consumer.positions.get(key, Offset(0)), consumer.isolation)

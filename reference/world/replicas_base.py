@@ -1,8 +1,6 @@
-"""What a world of replicas is made of, and what its nodes do by themselves.
+"""The parts of a world of replicas, and what its nodes do by themselves.
 
-The producers of a world of replicas, with what each believes about leaders.
-
-The readers of a world of replicas, with what each believes about leaders.
+Each producer and each reader has its own view of who leads a partition.
 """
 
 from collections.abc import Iterator, Sequence
@@ -38,6 +36,9 @@ from reference.world.replicas_nodes import BrokerNode, ProduceHandling
 from reference.world.replicas_shape import ReplicasShape
 from spec.versions import NEWEST, Profile
 from spec.vocabulary import ABSENT, ErrorCode, LeaderEpoch, Timestamp
+
+# --- producers --------------------------------------------------------------------------------------------------------
+
 
 NO_ACKS = 0
 """The acks with which a broker answers nothing."""
@@ -81,7 +82,7 @@ class ReplicaProducers:
         ]
 
     def send(self, producer: int, partition: int) -> tuple[int, ReplicaProduce]:
-        """A producer sends its next batch: to which broker, and what."""
+        """A producer sends its next batch; returns the broker and the request."""
         attempt = self.producers[producer].drain(partition)
         broker, acks = self.leaders[producer][partition], self._shape.writers[producer].acks
         if acks == NO_ACKS:
@@ -98,7 +99,7 @@ class ReplicaProducers:
         self.producers[producer].tick(self._clock.now)
 
     def give_up(self, producer: int, attempt: Attempt) -> None:
-        """A producer waits no longer for an answer."""
+        """A producer stops waiting for an answer."""
         self.sent.pop((producer, attempt.number), None)
         self.producers[producer].lose(attempt)
 
@@ -121,17 +122,20 @@ class ReplicaProducers:
         return [(who, attempt) for who, attempt in self.waiting() if self.sent[who, attempt.number][1] <= limit]
 
     def learn_leader(self, producer: int, partition: int, leader: int) -> None:
-        """A producer learns a partition's leader; it turns there once nothing is under way to the one before."""
+        """A producer learns a partition's leader, and sends to it once nothing is under way to the former leader."""
         under_way = any(each.partition == partition for each in self.producers[producer].on_wire.values())
         if not under_way and leader >= 0:
             self.leaders[producer][partition] = leader
+
+
+# --- readers ----------------------------------------------------------------------------------------------------------
 
 
 FIRST_EPOCH: Final = LeaderEpoch(0)  # the leader epoch of a new partition
 
 
 class ReplicaReaders:
-    """Two readers of all partitions, one for each isolation level; a fetch asks once and is answered at once.
+    """Two readers of all partitions, one for each isolation level; a fetch is answered at once.
 
     Attributes:
         leaders: the broker that a reader takes for the leader of a partition and its leader epoch, by reader and
@@ -146,7 +150,7 @@ class ReplicaReaders:
         self.leaders = [[(leader, FIRST_EPOCH) for leader in first] for _ in READERS]
 
     def due(self, nodes: Sequence[BrokerNode]) -> list[tuple[int, int]]:
-        """Readers and partitions of which a fetch from a broker that runs is refused, or brings something."""
+        """Readers and partitions where a fetch from a running broker is refused, or has a result."""
         found = []
         for reader, leaders in enumerate(self.leaders):
             for partition, (broker, _) in enumerate(leaders):
@@ -158,7 +162,7 @@ class ReplicaReaders:
         return replica.leadership is None or self._readers.is_due(reader, partition, replica.log)
 
     def lost(self, nodes: Sequence[BrokerNode]) -> list[tuple[int, int]]:
-        """Readers and partitions where whom they take for the leader does not run."""
+        """Readers and partitions where the broker that the reader takes for the leader does not run."""
         return [
             (reader, partition)
             for reader, leaders in enumerate(self.leaders)
@@ -167,7 +171,7 @@ class ReplicaReaders:
         ]
 
     def fetch(self, reader: int, partition: int, node: BrokerNode) -> bool:
-        """A reader asks whom it takes for the leader, and names the epoch that it knows; whether it is answered."""
+        """A reader fetches from its supposed leader, with the epoch that it knows; returns whether it is answered."""
         replica, epoch = node.broker.replicas[partition], self.leaders[reader][partition][1]
         named: Row = {"asked_leader_epoch": epoch, "leader_epoch": replica.leader_epoch}
         try:
@@ -184,6 +188,9 @@ class ReplicaReaders:
             self.leaders[reader][partition] = replica.leader, replica.leader_epoch
 
 
+# --- the world --------------------------------------------------------------------------------------------------------
+
+
 START: Final = 7 * 24 * 60 * 60 * 1000
 """Where the clock begins: long after the time that Kafka takes for never."""
 
@@ -192,7 +199,7 @@ class ReplicasBase:
     """Brokers, controllers, producers and a network.
 
     Attributes:
-        metadata: what outlives every controller.
+        metadata: the state that outlives every controller.
         controllers: by number; one of them is present, the others were replaced or never elected.
         nodes: the brokers' machines, by number.
         clients: the producers.
@@ -266,7 +273,7 @@ class ReplicasBase:
         return self.nodes[node].broker.replicas[partition]
 
     def leader_of(self, partition: int) -> int:
-        """The broker that leads, by the store of the controllers; -1 none."""
+        """The broker that leads, by the metadata of the controllers; -1 if there is none."""
         return self.metadata.partitions[partition].leader
 
     # --- rows -------------------------------------------------------------------------------------------------
@@ -307,7 +314,7 @@ class ReplicasBase:
         self._report_brokers()
 
     def controller_reports(self, node: int) -> None:
-        """The controller sends a broker once more what it should know."""
+        """The controller sends a broker its metadata once more."""
         for partition in self.nodes[node].broker.replicas:
             word = self.controller.word_of(partition)
             self._send(controller_name(self.active), node_name(node), partition, word)

@@ -1,4 +1,4 @@
-"""The nodes of a world of replicas: their disks and clocks, and what becomes of a client's batch at a broker."""
+"""The nodes of a world of replicas: their disks and clocks, and how a broker handles a client's batch."""
 
 from collections.abc import Callable
 from enum import Enum, unique
@@ -17,6 +17,8 @@ from reference.world.replica_rows import TOPIC
 from reference.world.replicas_messages import BatchAnswer, Body, DelayedAnswer, ReplicaMessage, ReplicaProduce
 from reference.world.replicas_shape import ACKS_ALL
 from spec.vocabulary import ABSENT, Api, ErrorCode, Offset, Origin, Timestamp
+
+# --- the machines -----------------------------------------------------------------------------------------------------
 
 
 @unique
@@ -37,7 +39,7 @@ class BrokerNode:
         status: whether the process runs.
         skew_ms: how far its clock is ahead of the world's.
         shuts_down: it is to shut down in order.
-        asked_ms: when it last asked the leader of a partition something that has not been answered, by partition.
+        asked_ms: by partition, when it sent the leader its last request that has no answer yet.
     """
 
     __slots__ = ("_clock", "asked_ms", "broker", "producer_ids", "shuts_down", "skew_ms", "status")
@@ -64,11 +66,11 @@ class BrokerNode:
 
     @property
     def is_up(self) -> bool:
-        """Whether it does anything."""
+        """Whether its process is up."""
         return self.status is ProcessStatus.UP
 
     def may_ask(self, partition: int, timeout_ms: int) -> bool:
-        """Whether it may ask the leader of a partition: it follows, and waits for no answer, or for too long."""
+        """Whether it may send the leader a request: it follows, and waits for no answer, or has waited for too long."""
         if not self.is_up or self.broker.replicas[partition].following is None:
             return False
         since = self.asked_ms.get(partition)
@@ -94,10 +96,13 @@ class BrokerNode:
         self.broker.epoch = ABSENT
 
 
+# --- Produce at a broker ----------------------------------------------------------------------------------------------
+
+
 PRODUCE_VERSION: Final = 11  # the newest version of Produce before partitions join a transaction by it (12)
 
 Send = Callable[[str, str, int, Body], object]
-"""Sends a message: from whom, to whom, of which partition, what."""
+"""Sends a message, by its sender, receiver, partition and body."""
 
 
 class ProduceHandling:
@@ -151,7 +156,7 @@ class ProduceHandling:
         return answer
 
     def release(self, node: BrokerNode) -> None:
-        """Answer whatever waits no longer."""
+        """Answer every request that need not wait any longer."""
         now = node.now
         for partition in node.broker.replicas.values():
             for waiting, error in partition.release(now):
@@ -166,7 +171,7 @@ class ProduceHandling:
 
 
 def produce_columns(client: str, request: ReplicaProduce) -> Row:
-    """Who produces, and what."""
+    """The producer and its batch."""
     return {
         "client": client,
         "batch": request.attempt.batch.ordinal,
@@ -177,7 +182,7 @@ def produce_columns(client: str, request: ReplicaProduce) -> Row:
 
 
 def message_columns(sent: ReplicaMessage, body: ReplicaProduce | BatchAnswer) -> Row:
-    """A Produce, or the answer to one, from whom to whom."""
+    """A Produce or its answer, with sender and receiver."""
     where: Row = {"topic": TOPIC, "partition": sent.partition}
     if isinstance(body, ReplicaProduce):
         return where | {"node": sent.receiver} | produce_columns(sent.sender, body)

@@ -1,6 +1,6 @@
-"""The end of a run without faults: whatever is under way is delivered, oldest first, until nothing is left to do.
+"""The end of a run, without faults: whatever is under way is delivered, oldest first, until nothing is left to do.
 
-Rounds without faults in a world of pipelines: all that can be done is done, and every answer arrives.
+In a world of pipelines this is done in rounds: every participant does what it can do, and every answer arrives.
 """
 
 from collections.abc import Iterator
@@ -12,13 +12,16 @@ from reference.world.pipelines import PipelineWorld
 from reference.world.transaction_world import TransactionWorld
 from reference.world.worker import WorkerPhase
 
+# --- transactions -----------------------------------------------------------------------------------------------------
+
+
 ROUNDS: Final = 200
 PAUSE_MS: Final = 20
 """Time that passes in a round."""
 
 
 def settle(world: TransactionWorld, rounds: int = ROUNDS) -> bool:
-    """Deliver, answer, replicate and complete; whether everything came to its end within the rounds."""
+    """Deliver, answer, replicate and complete; returns whether everything is done within the rounds."""
     for turn in range(rounds):
         if not busy(world):
             return True
@@ -75,7 +78,7 @@ def busy(world: TransactionWorld) -> bool:
 
 
 def owes_as_leader(world: TransactionWorld, node: int) -> bool:
-    """Whether a coordinator owes markers that it can still send: a zombie's are another's by now."""
+    """Whether a coordinator owes markers that it can still send: another coordinator has those of a zombie by now."""
     return world.owes_markers(node) and node in world.brokers.log_leaders.values()
 
 
@@ -84,12 +87,15 @@ def living(world: TransactionWorld) -> Iterator[ApplicationRun]:
     return (instance for instance in world.instances if instance.alive)
 
 
+# --- pipelines --------------------------------------------------------------------------------------------------------
+
+
 ROUND_MS: Final = 500
 """Time that passes in a round."""
 
 
 def catch_up(world: PipelineWorld, rounds: int) -> bool:
-    """Rounds until the workers have counted all words that are committed; whether they have."""
+    """Make rounds until the workers have counted all committed words; returns whether they have."""
     for turn in range(rounds):
         if is_caught_up(world):
             return True
@@ -107,7 +113,7 @@ def is_caught_up(world: PipelineWorld) -> bool:
 
 
 def play_pipelines(world: PipelineWorld, node: int = 0) -> None:
-    """One round; what any node can answer is asked of `node`."""
+    """One round; requests that any node can answer go to `node`."""
     world.clock.advance(ROUND_MS)
     for worker in world.workers:
         if worker.works:

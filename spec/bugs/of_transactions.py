@@ -1,4 +1,7 @@
-"""Known bugs of whole transactions and of a group's offsets in them: what is late, repeated, or another's."""
+"""Known bugs of whole transactions, and of a group's offsets in transactions.
+
+In each, a message is late or repeated, or belongs to another transaction.
+"""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -13,7 +16,7 @@ from spec.systems.transactions.world import BATCHES, BUMPS, ENDS, MARKERS, ONGOI
 from spec.versions import BEFORE_3_7, KAFKA_4_0, NEWEST, PROFILES, Profile
 
 BEFORE_18654: Final = replace(KAFKA_4_0, name="4.0-before-18654", marker_keeps_next_guard=False)
-"""4.0 while it was made: a transaction is ongoing for its own epoch alone, and a marker drops every guard."""
+"""4.0 during its development: a transaction is ongoing for its own epoch alone, and a marker drops every guard."""
 
 _QUIET: Final = TransactionKnobs(
     readers=False, groups=False, clients_bump=False, times_out=False, leaders_fail=False, appends_fail=False
@@ -30,10 +33,10 @@ def instance(
     """The transactions of a release, some of whose messages may be late.
 
     Args:
-        release: a release by its name, or what stands for one.
+        release: a release by its name, or a profile that stands for one.
         bounds: how much may happen.
-        late: the kinds of messages that may arrive after the transaction that they are of.
-        knobs: what is in the system beside that.
+        late: the kinds of messages that may arrive after their transaction has ended.
+        knobs: what else is in the system.
     """
     profile = PROFILES[release] if isinstance(release, str) else release
     made = replace(knobs, profile=finite(profile), outlive=frozenset(late), bounds=bounds)

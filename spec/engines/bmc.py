@@ -3,7 +3,8 @@
 The transition relation is built once and instantiated for each step. The search deepens one action at a time, so
 that the first violation found is at the end of a shortest trace.
 
-What of a transition relation matters to a question: not what never changes, nor what nothing asks about.
+A question needs only a part of the relation. Scalars that never change are left out, and so are scalars on which
+neither the question nor a scalar that it needs depends.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,6 +21,8 @@ from spec.engines.verdict import Happening, Holds, Refuted, Trace, Unknown, Verd
 from spec.protocol.records import flatten
 from spec.systems.language import Action, Claim, Function, Sort, State, System, Variable, pick
 
+# --- the part of the relation that a question needs -------------------------------------------------------------------
+
 
 @dataclass(frozen=True, slots=True)
 class Relation:
@@ -27,10 +30,10 @@ class Relation:
 
     Attributes:
         guard: when some step is possible.
-        before: the scalars, constants of which nothing is known.
+        before: the scalars before the step, as free constants.
         initial: their values at the start.
         after: their values after the step.
-        claims: what is asked of the state before.
+        claims: the claims about the state before.
     """
 
     guard: Term
@@ -62,7 +65,7 @@ def narrowed(relation: Relation) -> Relation:
 
 
 def _fixed(relation: Relation) -> set[int]:
-    """Places of the scalars that keep their initial value: if all of these have it, they have it after any step."""
+    """Places of the scalars that never change: if all of them have their initial values, they keep them in any step."""
     fixed = set(range(len(relation.before)))
     while True:
         places = sorted(fixed)
@@ -75,7 +78,7 @@ def _fixed(relation: Relation) -> set[int]:
 
 
 def simplified(terms: Sequence[Term], known: Sequence[tuple[Term, Term]] = ()) -> list[Term]:
-    """The terms where these constants have these values, simplified together: what they share, once."""
+    """The terms with these values for these constants, simplified together: a shared part is simplified once."""
     if not terms:
         return []
     together = z3.Function("together", *(term.sort() for term in terms), z3.BoolSort())
@@ -83,7 +86,7 @@ def simplified(terms: Sequence[Term], known: Sequence[tuple[Term, Term]] = ()) -
 
 
 def _asked_about(relation: Relation) -> set[int]:
-    """Places of the scalars that guard or question speak of, or that such a scalar's next value speaks of."""
+    """Places of the scalars on which guard or question depend, directly or by the next value of such a scalar."""
     place = {scalar.get_id(): k for k, scalar in enumerate(relation.before)}
     found: set[int] = set()
     waiting = [relation.guard, *relation.claims]
@@ -108,11 +111,14 @@ def _constants(terms: Iterable[Term]) -> set[int]:
     return constants
 
 
+# --- the search -------------------------------------------------------------------------------------------------------
+
+
 ACTIONS: Final = Numbers(16)
 """Bits enough for the number of an action."""
 
 WIDTH: Final = 5
-"""Bits of every number, unless asked otherwise: from -16 to 15 is enough for an instance of six batches."""
+"""Bits of every number, by default: the range from -16 to 15 suffices for an instance of six batches."""
 
 Point = tuple[int, ...]
 
@@ -150,7 +156,7 @@ class Tables:
         return [scalar for terms in self.terms.values() for term in terms for scalar in _scalars(term)]
 
     def values(self, state: State) -> list[Term]:
-        """What these scalars are in another state, in the same order."""
+        """The values of these scalars in another state, in the same order."""
         return [
             fitted(theirs if z3.is_expr(theirs) else self._numbers.value(theirs), mine.sort())
             for name, terms in self.terms.items()
@@ -194,14 +200,14 @@ class Unrolling:
         return self.at(self._start, 0)
 
     def step(self, number: int) -> Term:
-        """Some action leads from the state of this step to the next one, or nothing happens any more.
+        """Some action leads from the state of this step to the next one, or the run has ended.
 
-        Without the latter, a violation after which nothing can happen would be missed among several depths.
+        Without an end, a search of several depths at once would miss a violation after which no action is possible.
         """
         return self.at(self._step, number)
 
     def at(self, formula: Term, number: int) -> Term:
-        """A formula about a step and the next one, said of the step with this number."""
+        """A formula about a step and the next one, for the step with this number."""
         local = [self._chosen, *self._arguments.values()]
         renamed = [(c, self._at_step(c, number)) for c in local]
         before = self._relation.before
@@ -210,11 +216,11 @@ class Unrolling:
         return z3.substitute(formula, *renamed)
 
     def size(self) -> int:
-        """Scalars of one state, as far as they matter."""
+        """The number of scalars of one state that the claims depend on."""
         return len(self._relation.before)
 
     def trace(self, model: Any, depth: int) -> Trace:
-        """What happens in a model of so many steps."""
+        """The trace of a model with so many steps."""
         happenings = (self._happening(model, number) for number in range(depth))
         return tuple(happening for happening in happenings if happening is not None)
 
@@ -305,7 +311,7 @@ def search(
         finite: its instance.
         depth: most actions.
         claims: what must hold; by default the theorems.
-        stride: how many depths are asked about at once; the answer is the same, the time is not.
+        stride: how many depths one question covers; it changes the time, not the answer.
     """
     unrolling = Unrolling(system, finite, list(system.theorems if claims is None else claims))
     solver = z3.SolverFor("QF_FD")
@@ -342,7 +348,7 @@ def _shortest(solver: Any, unrolling: Unrolling, depths: range) -> Refuted | Unk
 
 
 def _check(solver: Any, violation: Term, label: str) -> Any:
-    """A model of the violation, `None` where there is none, or why the solver does not know."""
+    """A model of the violation; `None` if there is none; or the reason why the solver does not know."""
     claims = z3.Bool(label)
     solver.add(implies(claims, violation))
     answer = solver.check(claims)

@@ -3,10 +3,9 @@
 A state is encoded as a string of bytes, in which it is looked up, or as one whole number, the first cell in its lowest
 bits: many cells are then chosen by one conjunction of bits, and written by another one and a disjunction.
 
-Derived functions of the states of an instance, remembered from one state to the next by the cells that they read.
-
-The next cell that is read follows from the values of those before. So what is known of one point is a tree: a place,
-and for each number that was found there what comes next, or the value. Whoever asks has read these cells, too.
+The values of derived functions are cached from state to state, by the cells that they read. The values of the cells
+read so far determine the next cell. So what is known of a function at one point is a tree: a node is a place, with a
+branch for each number that was found there, and a leaf is the value.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,16 +18,19 @@ from spec.algebra import Term
 from spec.engines.finite import Finite, derived, derived_values
 from spec.systems.language import Function, Rewritten, State, System, Updated, Variable
 
+# --- derived functions, cached by the cells that they read ------------------------------------------------------------
+
+
 UNKNOWN: Final = object()
-"""Nothing is remembered yet."""
+"""Nothing is cached yet."""
 
 
 class StateReading:
-    """The numbers of one state, and what was read of them; reused for the next state, where the first is not kept.
+    """The numbers of one state, and those that were read; reused for the next state, unless the first is kept.
 
     Attributes:
         numbers: by place.
-        read: places, in the order in which they were read first, with their numbers.
+        read: the places that were read, in the order of their first reading, with their numbers.
     """
 
     __slots__ = ("numbers", "read")
@@ -56,11 +58,11 @@ class DerivedCells:
         self._trees: dict[str, dict[tuple[int, ...], Any]] = {name: {} for name in self._values}
 
     def functions(self) -> Mapping[str, Callable[[State], Function]]:
-        """How each is made of a state."""
+        """How each derived function is made from a state."""
         return {name: partial(self._made, name) for name in self._values}
 
     def _made(self, name: str, state: State) -> Function:
-        """The function; of a state that an action has changed, which has cells that are nowhere, without memory."""
+        """The function of a state; without a cache if an action has changed the state: its cells are not stored."""
         now = state.functions
         if any(now[table] is not self._tables[table] for table in self._tables):
             return self._after[name](state)
@@ -89,13 +91,16 @@ class DerivedCells:
 
 
 def _graft(trees: dict[Any, Any], key: Any, grown: Any) -> None:
-    """Put a path beside those that are known, from where it leaves them."""
+    """Add a path to the tree, at the point where it leaves the known paths."""
     while key in trees:
         known = trees[key]
         if type(known) is not list or known[0] != grown[0]:
             raise AssertionError("what is derived of a state depends on more than the state")
         (key, grown), trees = next(iter(grown[1].items())), known[1]
     trees[key] = grown
+
+
+# --- the layout of states ---------------------------------------------------------------------------------------------
 
 
 Point: TypeAlias = tuple[int, ...]
@@ -127,7 +132,7 @@ class Values:
     """Every value of one function that occurred in some state, by number: states are small and quick to compare.
 
     Args:
-        narrow: there are no more of them than a byte can number.
+        narrow: a byte can number all of them.
 
     Attributes:
         by_number: each value, the first one first.
@@ -227,13 +232,13 @@ class StateLayout:
         return State(self._made(reading), self._derived)
 
     def read(self, bits: Bits) -> tuple[State, StateReading]:
-        """A state until the next one is asked for, and what is read of it."""
+        """A state, valid until the next one is read, and the record of what is read of it."""
         self._reading.numbers = self.numbers(bits)
         self._reading.read = {}
         return State(self._tables, self._remembered), self._reading
 
     def numbers(self, bits: Bits) -> Sequence[int]:
-        """What is in each place."""
+        """The number in each place."""
         return self._numbers(bits.to_bytes(self.length, "little"))
 
     def values(self, cells: Cells, names: Iterable[str]) -> tuple[Any, ...]:
@@ -244,7 +249,7 @@ class StateLayout:
         )
 
     def written(self, state: State, read: Mapping[int, int] = NOTHING_READ) -> Written:
-        """What is in a state that follows from another one, where it may differ from that.
+        """The cells in which a state may differ from the state before it.
 
         Args:
             state: the one that follows.
@@ -259,12 +264,12 @@ class StateLayout:
         return self.writing({place: number for place, number in cells.items() if read.get(place) != number})
 
     def writing(self, numbers: Mapping[int, int]) -> Written:
-        """Such numbers in such places."""
+        """The write that puts these numbers in these places."""
         put = sum([number << self._bits * place for place, number in numbers.items()])
         return tuple(numbers), self._all - self.chosen(numbers), put
 
     def applied(self, cells: Cells, written: Written) -> Cells:
-        """The cells after something is written."""
+        """The cells after this is written."""
         return self.cells(self.bits(cells), written)
 
     def cells(self, bits: Bits, written: Written) -> Cells:
@@ -273,7 +278,7 @@ class StateLayout:
         return (bits & others | put).to_bytes(self.length, "little")
 
     def rearranged(self, source: Sequence[int]) -> Callable[[Cells], Cells]:
-        """What makes of cells those that have at each place what they have at another one."""
+        """A function that rearranges cells: each place gets the number of its source."""
         taken = itemgetter(*(place * self._width + k for place in source for k in range(self._width)))
         return lambda cells: bytes(taken(cells))
 
@@ -305,7 +310,7 @@ class StateLayout:
 
 
 def narrowest(work: Callable[[bool], Result]) -> Result:
-    """What is done with narrow cells, or with wide ones, where a function has too many values."""
+    """The result of the work with narrow cells; with wide ones if a function has too many values."""
     try:
         return work(True)
     except TooManyValues:

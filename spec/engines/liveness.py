@@ -4,7 +4,7 @@ A run may stop wherever nothing has to happen, and may go round a cycle for ever
 act does not stand by for ever while it can act: an action that is always possible from some state on happens
 again and again. Faults happen finitely often in a run, however many they are; recovery is not limited.
 
-What can still happen after something has: the shortest run of each action behind a cause, over a whole graph.
+The same graph gives, for each action, the shortest run in which the action happens after a cause.
 """
 
 from collections import deque
@@ -48,7 +48,7 @@ class Livelock:
 
 
 Progressed: TypeAlias = Holds | Livelock
-"""What is said of a progress: `Holds` is always of the whole instance."""
+"""The verdict on a progress; `Holds` is always about the whole instance."""
 
 
 class StateGraphEdge(NamedTuple):
@@ -246,6 +246,9 @@ class Within:
 
 _Place = tuple[int, bool]
 """A state by its number, and whether the cause has happened before it."""
+
+
+# --- what can still happen after a cause ------------------------------------------------------------------------------
 
 
 def shortest_after(graph: Graph, is_cause: Callable[[Happening], bool]) -> Mapping[str, Trace]:

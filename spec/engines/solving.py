@@ -1,12 +1,10 @@
-"""What the solver is asked for a proof: whether facts contradict each other, and which hypotheses that takes.
+"""The questions of a proof to the solver: whether facts contradict each other, and which hypotheses that takes.
 
 Effort is counted in the solver's own units and chance comes from a seed: an answer is the same on every machine.
 
-A second opinion: a proved question as SMT-LIB, which cvc5 decides by itself.
-
-Z3 proves an obligation, and names the hypotheses in the contradiction that it found. The question with these alone
-is written as SMT-LIB 2.6, with patterns as Z3 has them, and cvc5 is asked whether it can be satisfied. The two solvers
-share the text of the question and no line of code.
+For a second opinion, a proved question is written as SMT-LIB 2.6, which cvc5 decides by itself. Z3 names the
+hypotheses in the contradiction that it found; the script has these alone, with patterns as Z3 has them, and cvc5 checks
+whether it is satisfiable. The two solvers share the text of the question and no line of code.
 """
 
 import re
@@ -24,35 +22,38 @@ import z3
 from spec.algebra import Term
 from spec.engines.verdict import Proved, Refuted, Unknown, Verdict
 
+# --- a second opinion -------------------------------------------------------------------------------------------------
+
+
 EFFORT: Final = 5_000_000
-"""How much cvc5 may work on one question, in its own units: the hardest so far took a fiftieth of it."""
+"""Effort of cvc5 for one question, in its own units; the hardest question so far took a fiftieth of it."""
 
 LOGIC: Final = "(set-logic ALL)\n"
-"""Without it cvc5 says on each question that it makes every theory available."""
+"""Without this line cvc5 prints for each question that it enables every theory."""
 
 _NOT_OF_A_NAME: Final = re.compile(r"[^\w.,=+-]+")
 
 
 class SecondOpinion(StrEnum):
-    """What cvc5 says of a question that Z3 has answered with a proof."""
+    """The verdict of cvc5 on a question that Z3 has proved."""
 
     NONE = ""
-    """It was not asked."""
+    """cvc5 was not called."""
     AGREES = "agrees"
     """The facts contradict each other."""
     DISAGREES = "disagrees"
     """There is a model: one of the two solvers is wrong."""
     UNDECIDED = "undecided"
-    """Neither was found with the effort that it has."""
+    """cvc5 found neither within its effort."""
 
 
 @dataclass(frozen=True, slots=True)
 class SecondSolver:
-    """How a second opinion is got.
+    """How a second opinion is obtained.
 
     Attributes:
-        asks: cvc5 is asked; otherwise the questions are written only.
-        scripts: a directory, in which each question is a file; without it none is written.
+        asks: cvc5 is called; otherwise the questions are only written.
+        scripts: a directory with a file for each question; without it no question is written.
         effort: how much cvc5 may work on a question.
     """
 
@@ -64,8 +65,8 @@ class SecondSolver:
         """The opinion on one question.
 
         Args:
-            name: of the question; its file is called after it.
-            facts: which contradict each other by the first solver.
+            name: of the question and of its file.
+            facts: those that contradict each other according to Z3.
         """
         text = script(facts)
         if self.scripts is not None:
@@ -75,7 +76,7 @@ class SecondSolver:
 
 
 def is_installed() -> bool:
-    """Whether there is a cvc5 to ask."""
+    """Whether cvc5 is installed."""
     return find_spec("cvc5") is not None
 
 
@@ -87,7 +88,7 @@ def script(facts: Iterable[Term]) -> str:
 
 
 def decided(text: str, effort: int = EFFORT) -> SecondOpinion:
-    """What cvc5 says of a script, with so much effort in its own units.
+    """The verdict of cvc5 on a script, with so much effort in its own units.
 
     Raises:
         ModuleNotFoundError: cvc5 is not installed.
@@ -111,10 +112,13 @@ def decided(text: str, effort: int = EFFORT) -> SecondOpinion:
     raise RuntimeError(f"cvc5 does not decide the question: {' '.join(lines)[:200]}")
 
 
+# --- the question -----------------------------------------------------------------------------------------------------
+
+
 GLANCE: Final = 200_000
 FEW: Final = 1_000_000
 MANY: Final = 10_000_000
-"""How much the solver may work on one question, in its own units: the same on every machine."""
+"""The solver's effort for one question, in its own units: the same on every machine."""
 
 NOTHING_GIVEN: Final[Mapping[str, Term]] = MappingProxyType({})
 
@@ -128,7 +132,7 @@ class SolverSettings:
         glance: effort for the question whether hypotheses contradict each other, which mostly has no answer.
         few: effort for a question with one hypothesis.
         many: effort for a question with all of them.
-        second: gives a second opinion on what is proved.
+        second: gives a second opinion on each proof.
     """
 
     seed: int = 0
@@ -143,7 +147,7 @@ USUAL: Final = SolverSettings()
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the solver says.
+    """The solver's answer.
 
     Attributes:
         needed: names of the hypotheses in the contradiction that it found; there may be a smaller one.
@@ -159,13 +163,13 @@ def answer_of(
     """`Proved` where facts and hypotheses contradict each other.
 
     Args:
-        claim: what is proved so; its negation is among the facts.
+        claim: the claim that is proved by the contradiction; its negation is among the facts.
         facts: what is the case.
         given: the hypotheses, by name.
         effort: how much the solver may work.
         seed: the solver's random seed.
     """
-    own = z3.Context()  # what the process has built before must not show in the answer
+    own = z3.Context()  # the answer must not depend on what the process has built before
     solver = z3.Solver(ctx=own)
     solver.set("auto_config", False)
     solver.set("mbqi", False)  # hypotheses are used where their terms occur; other models are searched elsewhere

@@ -1,7 +1,7 @@
 """The rules that one recorded step of a transaction coordinator is checked against, and whether each holds.
 
-Where answer or state differ from the decision's, the violated rule is that of the earlier check: the one that should
-have decided, or the one that did.
+If the answer or the state differs from the decision's, two checks may be to blame: the one that should have decided,
+and the one that did. The violated rule is that of the earlier check.
 """
 
 from dataclasses import dataclass
@@ -54,7 +54,7 @@ def known_alike(expected: TransactionEntry, got: TransactionEntry) -> Term:
 
 
 def _responsible(step: CoordinatorStep, expected: StepResult) -> dict[Rule, Term]:
-    """For each rule, whether a deviation in this step violates it; none where the node is not the id's coordinator."""
+    """For each rule, whether a deviation in this step violates it; no rule if the node is not the id's coordinator."""
     accepted = len(expected.checks) + 1
     should = choose(expected.branch == PASSED, accepted, expected.branch)
     did = choose(step.error == expected.error, should, _branch_seen(step, expected, accepted))
@@ -81,7 +81,7 @@ def _branch_seen(step: CoordinatorStep, expected: StepResult, accepted: int) -> 
 
 @dataclass(frozen=True, slots=True)
 class MarkerAnswerStep:
-    """A coordinator has the answer to a marker, which changed what it knows of the transaction.
+    """A coordinator has received the answer to a marker, and has changed its state of the transaction.
 
     Attributes:
         error: the answer; -1 where the step does not show it.
@@ -101,9 +101,9 @@ class MarkerAnswerStep:
 
 
 def judge_marker_answer(step: MarkerAnswerStep, profile: Profile) -> Judged:
-    """A partition leaves the transaction if the answer says that it has its marker or can have none, and no other does.
+    """The partition leaves the transaction if it has its marker, or can have none, by the answer; no other one leaves.
 
-    Where partitions without a leader count as deleted, others may leave in the same step.
+    In releases where partitions without a leader count as deleted, others may leave in the same step.
     """
     owed = all_of(step.error > ABSENT, is_preparing(TransactionEntry(state=step.state)), step.waits)
     done = completing.is_done(step.error)

@@ -1,13 +1,12 @@
-"""Decisions as graphs: what a decision is made of, before it becomes the text of some language.
+"""Decisions as graphs: the parts of a decision, before it becomes text of some language.
 
 A decision called on Spark's columns directly is a tree in which a shared part stands as often as it is used, thousands
 of times for the branch of an append. Called on `DecisionFormula`s it is a graph, in which equal parts are the same
 part.
 
-One formula for many profiles: what they share stands once, and only where they differ is a choice by profile.
-
-A decision is called once for each behaviour; the formulas it returns have the same shape but for the parts that the
-behaviour changes.
+One formula serves many profiles. A decision is called once for each behaviour. The formulas that it returns have the
+same shape except for the parts that the behaviour changes. Shared parts stand once, and a choice by profile stands only
+where the formulas differ.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -62,7 +61,7 @@ class DecisionFormula:
         return id(self)
 
     def __bool__(self) -> bool:
-        """A formula is neither true nor false; as a condition of Python it would be taken for true.
+        """A formula is neither true nor false; Python would take it for true in a condition.
 
         Raises:
             TypeError: always.
@@ -104,11 +103,11 @@ class Sheet:
         return self._part("applied", tuple(self.constant(each) for each in at), function)
 
     def constant(self, value: object) -> DecisionFormula:
-        """A constant; what is a part already stays it."""
+        """A constant as a part; a value that is a part already is returned as it is."""
         return value if isinstance(value, DecisionFormula) else self._part("constant", (), value)
 
     def join(self, operator: str, *operands: DecisionFormula) -> DecisionFormula:
-        """The part that joins these."""
+        """The part that applies the operator to these parts."""
         return self._part(operator, operands, None)
 
     def _part(self, operator: str, operands: tuple[DecisionFormula, ...], value: object) -> DecisionFormula:
@@ -164,12 +163,15 @@ def used_again(results: Iterable[DecisionFormula]) -> set[DecisionFormula]:
     return again
 
 
+# --- one formula for many profiles ------------------------------------------------------------------------------------
+
+
 PROFILE: Final = "profile"
 """The column that names the profile of a step."""
 
 
 class Merge:
-    """Joins, for each behaviour in turn, the formulas on one sheet; each behaviour has the names of its profiles."""
+    """Joins the formulas of all behaviours on one sheet; each behaviour has the names of its profiles."""
 
     def __init__(self, sheet: Sheet, behaviours: Sequence[Sequence[str]]) -> None:
         self._sheet = sheet
@@ -177,11 +179,11 @@ class Merge:
         self._merged: dict[tuple[DecisionFormula, ...], DecisionFormula] = {}
 
     def results(self, by_behaviour: Sequence[Mapping[str, Term]]) -> dict[str, Term]:
-        """Each result, whatever the profile of the step."""
+        """Each result as one formula for all profiles."""
         return {name: self.formulas([results[name] for results in by_behaviour]) for name in by_behaviour[0]}
 
     def formulas(self, terms: Sequence[Term]) -> DecisionFormula:
-        """One formula that is, on a step of the k-th behaviour, the k-th of these."""
+        """One formula that equals the k-th of these on a step of the k-th behaviour."""
         parts = tuple(self._sheet.constant(term) for term in terms)
         if parts not in self._merged:
             self._merged[parts] = self._join(parts)

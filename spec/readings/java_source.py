@@ -1,8 +1,7 @@
 """Formulas as Java: one class whose one method judges a row, in which a shared part is computed once and when needed.
 
-Spark calls it from the code that it generates, on the values of columns.
-
-The Java that is the same in every compiled class: how it is called, and how it reads the values of a row.
+Spark calls it from the code that it generates, on the values of columns. How it is called, and how it reads the values
+of a row, is the same in every compiled class.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -80,7 +79,7 @@ public final class {name} {{
 
 {frames}}}
 """
-"""What is in braces is written for the formulas."""
+"""The text of a class; the parts in braces depend on the formulas."""
 
 
 LONG: Final = "long"
@@ -92,7 +91,7 @@ _DEEPEST: Final = 30
 
 _JOINED_BY: Final = {"<": "<", "<=": "<=", ">": ">", ">=": ">=", "and": "&&", "or": "||"}
 _CHECKED: Final = {"+": "Math.addExact", "-": "Math.subtractExact", "*": "Math.multiplyExact"}
-"""Integers that overflow are an error, as they are in Spark's own arithmetic."""
+"""Overflow of an integer is an error, as in Spark's own arithmetic."""
 
 _ABSENT: Final[Mapping[str, Term]] = {LONG: ABSENT, BOOLEAN: False, TEXT: ""}
 
@@ -104,9 +103,9 @@ class ColumnSlot(NamedTuple):
     """Where the value of a column stands, and of what type.
 
     Attributes:
-        position: among the integers, a fact being 0 or 1, or else among what is beside them: texts and arrays.
+        position: its place among the integers, where a fact is 0 or 1; or its place among the texts and arrays.
         element: in the array at that position, if it is of one.
-        absent: what it is where there is no such element.
+        absent: the value if there is no such element.
     """
 
     position: int
@@ -158,7 +157,7 @@ def source_of(together: Sequence[RowCases], places: Mapping[str, ColumnSlot]) ->
     """The source of the class.
 
     Args:
-        together: what is judged of each row, one after the other; the results are in this order.
+        together: the formulas that judge each row, one after the other; the results are in this order.
         places: where the columns stand.
     """
     writer = _PartsWriter(places)
@@ -193,21 +192,21 @@ class _PartsWriter:
         self.frames: list[str] = []
 
     def constants(self) -> Iterator[str]:
-        """Text that the formulas compare with, and positions."""
+        """The texts that the formulas compare with, and positions."""
         for positions, name in self._lists.items():
             yield f"  static final int[] {name} = {{{positions}}};\n"
         for text, name in self._texts.items():
             yield f'  static final UTF8String {name} = UTF8String.fromString("{_escaped(text)}");\n'
 
     def write_which(self, together: Sequence[RowCases]) -> None:
-        """Write the class that knows of what kind a row is."""
+        """Write the class that decides the kind of a row."""
         facts = {
             _is(number, at): fact for number, cases in enumerate(together) for at, (fact, _) in enumerate(cases.cases)
         }
         self._frame("Which", facts, None)
 
     def write(self, number: int, cases: RowCases, first: int) -> None:
-        """Write the method that chooses by the kind of a row, and of each kind the class that judges it."""
+        """Write the method that chooses by the kind of a row, and for each kind the class that judges its rows."""
         lines = []
         for at, (_, results) in enumerate(cases.cases):
             frame = self._frame(f"Kind{number}x{at}", {key: results[key] for key in cases.otherwise}, first)
@@ -219,7 +218,7 @@ class _PartsWriter:
         self.frames.append(f"  {head} {{\n{body}\n  }}\n\n")
 
     def _frame(self, name: str, results: Mapping[str, Value], first: int | None) -> str:
-        """Write a class with the shared parts of the results; a method for each result, or one that puts all down."""
+        """Write a class with the shared parts of the results: a method for each result, or one that stores them all."""
         sheet = Sheet()
         formulas = [sheet.constant(term) for result in results.values() for term in terms_of(result)]
         known: dict[DecisionFormula, _WrittenPart] = {}
@@ -296,7 +295,7 @@ class _PartsWriter:
 
 
 class _Values:
-    """Writes values: of formulas that are known, as objects of Spark's; what is composed gets a method of its own."""
+    """Writes values as objects of Spark; a composed value gets a method of its own."""
 
     def __init__(self, sheet: Sheet, known: Mapping[DecisionFormula, _WrittenPart], members: list[str]) -> None:
         self._sheet = sheet
@@ -358,12 +357,12 @@ def _kind_of_constant(value: object) -> str:
 
 
 def _escaped(text: str) -> str:
-    """The text as it stands between the quotes of Java; what is not ASCII, as the units of UTF-16."""
+    """The text as a Java string literal without its quotes; other characters than ASCII as units of UTF-16."""
     return "".join(_octal(c) if c.isascii() else _units(c) for c in text)
 
 
 def _octal(character: str) -> str:
-    """A letter or digit as it is, and any other by its number: as a unit of UTF-16, a quote would end the text."""
+    """A letter or digit as it is, any other character in octal: Java would read a quote as UTF-16 as the text's end."""
     return character if character.isalnum() else f"\\{ord(character):03o}"
 
 

@@ -1,9 +1,8 @@
 """Every guard and every answer of every decision under a release, enumerated from the decisions themselves.
 
-The reading of unknowns: a decision on unknown values shows the guards and the answers that a release has.
-
-A guard that never applies under a release is a constant already, since what looks like one is folded. Of a term only
-the constants that it may be are kept.
+A decision is called on unknown values, and so shows the guards and the answers that a release has. A guard that never
+applies under a release is a constant already, because constants are folded. Of a term, only the constants that it may
+be are kept.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -36,14 +35,16 @@ from spec.protocol.records import WINDOW, AppendRequest, CachedBatch, MetVerific
 from spec.versions import RELEASES, Profile
 from spec.vocabulary import ErrorCode
 
+# --- unknown values ---------------------------------------------------------------------------------------------------
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UnknownSource:
     """A term or a fact of which nothing is known.
 
     Attributes:
-        constants: those that it may be, where it is a choice.
-        open: it may be something else too.
+        constants: the constants that it may be, if it is a choice.
+        open: whether it may have other values too.
     """
 
     constants: frozenset[int] = frozenset()
@@ -81,7 +82,7 @@ class UnknownSource:
 
 
 ANYTHING: Final = UnknownSource()
-"""A term of which not even one possible value is known."""
+"""A term of which no possible value is known."""
 
 
 def constants_of(term: Term) -> frozenset[int]:
@@ -90,7 +91,7 @@ def constants_of(term: Term) -> frozenset[int]:
 
 
 def is_open(term: Term) -> bool:
-    """Whether a term may be something else than its constants."""
+    """Whether a term may have other values than its constants."""
     return isinstance(term, UnknownSource) and term.open
 
 
@@ -101,14 +102,17 @@ def _either(_fact: Term, then: Term, otherwise: Term) -> Term:
 register(UnknownSource, Algebra(lambda *_: ANYTHING, lambda *_: ANYTHING, lambda _: ANYTHING, _either))
 
 
+# --- guards and answers -----------------------------------------------------------------------------------------------
+
+
 AS_MET: Final = "as met"
-"""The answer of a guard that passes on an error that it was given."""
+"""The answer of a guard that passes on an error from elsewhere."""
 
 RELEASED: Final = RELEASES
-"""Every release and build; what is only proposed has no source."""
+"""Every release and build; a proposed change has no source."""
 
 Answers = Mapping[str, frozenset[str]]
-"""What the guards of a decision answer, by their names, in order."""
+"""The answers of a decision's guards, by their names, in order."""
 
 Decided = Callable[[Profile], Answers]
 
@@ -116,7 +120,7 @@ Record = TypeVar("Record")
 
 
 def _any(kind: type[Record], **given: Any) -> Record:
-    """A record of which nothing is known but what is given."""
+    """A record of which nothing is known except the given fields."""
     names = (part.name for part in fields(kind))  # type: ignore[arg-type]
     return kind(**{name: given.get(name, ANYTHING) for name in names})
 
@@ -132,7 +136,7 @@ SIZE: Final[Any] = ANYTHING
 
 
 def answers_of(guards: Iterable[Guard]) -> Answers:
-    """What each guard answers; one that never applies is left out."""
+    """The answers of each guard; a guard that never applies is left out."""
     found: dict[str, frozenset[str]] = {}
     for guard in guards:
         if guard.applies is not False:
@@ -152,7 +156,7 @@ def _renamed(reported: Callable[[int], Any]) -> Answers:
 
 
 def _said_of(facts: Mapping[str, Callable[[int], Any]]) -> Answers:
-    """For each error code of which one of some facts holds, which it is."""
+    """For each error code of which one of these facts holds, the name of the fact."""
     held = {
         code.name.lower(): frozenset(name for name, fact in facts.items() if fact(code.value) is True)
         for code in ErrorCode
@@ -171,7 +175,7 @@ def _replica_fetch(profile: Profile) -> Answers:
 
 
 def _by_itself(profile: Profile) -> Answers:
-    """What a coordinator does without being asked: each step is its own guard."""
+    """The steps that a coordinator takes by itself: each step is its own guard."""
     step = _any(coordinator_steps.CoordinatorStep, before=ENTRY, after=ENTRY, inputs=_INPUTS, answered=_IDENTITY)
     found: dict[str, frozenset[str]] = {}
     for decide in (coordinator_steps.time_out, coordinator_steps.expire, coordinator_steps.load):
@@ -180,7 +184,7 @@ def _by_itself(profile: Profile) -> Answers:
 
 
 def _unlogged(_profile: Profile) -> Answers:
-    """What is answered where the coordinator's log does not take a record, by its error, and where it is elsewhere."""
+    """The answers if the coordinator's log refuses a record, by its error, and if the coordinator is elsewhere."""
     elsewhere = frozenset(code.name for code in coordinator_steps.ELSEWHERE)
     return MappingProxyType(
         {**_renamed(coordinator_steps.not_logged), "other": frozenset({AS_MET}), "elsewhere": elsewhere}
@@ -272,7 +276,7 @@ DECISIONS: Final[Mapping[str, Decided]] = MappingProxyType(
 
 
 def answers(decision: str, profile: Profile) -> Answers:
-    """What the guards of a decision answer under a release, with any transaction version that it has."""
+    """The answers of a decision's guards under a release, with any transaction version that the release has."""
     found: dict[str, frozenset[str]] = {}
     for version in range(profile.transaction_version, -1, -1):
         for guard, answered in DECISIONS[decision](profile.under(version)).items():
@@ -283,4 +287,4 @@ def answers(decision: str, profile: Profile) -> Answers:
 BEHAVIOURS: Final = tuple(
     part.name for part in fields(Profile) if part.name not in {"name", "max_sequence", "max_epoch"}
 )
-"""What releases differ in; the largest sequence and the largest epoch are those of the fields' types."""
+"""The behaviours in which releases differ; the largest sequence and epoch follow from the types of the fields."""

@@ -1,12 +1,11 @@
-"""The table of sources: a row says in which releases a guard gives an answer, and from where that is known.
+"""The table of sources: a row states in which releases a guard gives an answer, and the source for that.
 
 A row names a method of the release that does it; or a recording; or says that nothing of the release can meet the
 guard, that the source says otherwise, or that nothing supports it. Every file of this folder that is not `files.toml`
 holds rows: a table for each decision and guard, in it a list for each answer.
 
-Where the source of each release is: the names under which a clone of Kafka may have it, tried in turn.
-
-The source of each answer of each guard under each release: the table compared with the decisions.
+The table is compared with the decisions: each answer of each guard under each release needs a source. The source of
+each release is found in a clone of Kafka under one of several names, which are tried in turn.
 """
 
 import tomllib
@@ -41,16 +40,16 @@ REFS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
 FOLDER: Final = Path(__file__).parent
 FILES: Final = FOLDER / "files.toml"
 BETWEEN: Final = " .. "
-"""Between the first release and the last; a range without a last goes on to the newest release that there is."""
+"""Between the first and the last release of a range; without a last release it ends at the newest one."""
 
 
 @unique
 class Support(StrEnum):
     """How a guard's answer is known under a release."""
 
-    SOURCE = "source"  # a method of the release says so
-    RECORDING = "recording"  # a recorded broker of the release did so
-    UNMET = "unmet"  # nothing that the release can be sent meets the guard
+    SOURCE = "source"  # a method of the release gives it
+    RECORDING = "recording"  # a recorded broker of the release gave it
+    UNMET = "unmet"  # no request that the release can receive meets the guard
     WRONG = "wrong"  # the release's source says otherwise
     UNSUPPORTED = "unsupported"  # nothing is known
 
@@ -83,10 +82,10 @@ class SourceRow:
         first: the oldest release that the row is about.
         last: the newest one.
         support: how it is known.
-        at: class and method, as `ProducerAppendInfo.checkSequence`, or a class alone; empty where there is none.
-        says: what has to occur there.
-        lacks: what must not occur there.
-        note: the recording; or what is so instead; or why nothing can meet the guard.
+        at: class and method, such as `ProducerAppendInfo.checkSequence`, or a class alone; empty if there is none.
+        says: text that has to occur there.
+        lacks: text that must not occur there.
+        note: the recording; or what the source says instead; or why nothing can meet the guard.
     """
 
     decision: str
@@ -123,7 +122,7 @@ class SourceRow:
 
 
 class InvalidTable(ValueError):
-    """The table says something that it cannot mean."""
+    """The table has a row that cannot be meant."""
 
 
 @cache
@@ -201,6 +200,9 @@ OF_RELEASES = "behaviours"
 """Where the table has the values of behaviours, as if each were a guard."""
 
 
+# --- the table compared with the decisions ----------------------------------------------------------------------------
+
+
 @dataclass(frozen=True, slots=True)
 class SourcedCells:
     """What is known of every cell.
@@ -208,7 +210,7 @@ class SourcedCells:
     Attributes:
         support: the rows of each cell that has some.
         missing: cells without a row.
-        superfluous: rows about something that there is not.
+        superfluous: rows about an answer that does not exist.
     """
 
     support: Mapping[AnswerCell, tuple[SourceRow, ...]]
@@ -216,12 +218,12 @@ class SourcedCells:
     superfluous: tuple[SourceRow, ...]
 
     def count(self) -> Counter[Support]:
-        """Cells by how they are known."""
+        """The number of cells for each kind of support."""
         return Counter(support_of(found) for found in self.support.values())
 
 
 def support_of(found: tuple[SourceRow, ...]) -> Support:
-    """How a cell is known that has these rows: wrong if one says so, else as the best of them says."""
+    """The support of a cell with these rows: wrong if one row says so, else the best support among them."""
     kinds = {row.support for row in found}
     return Support.WRONG if Support.WRONG in kinds else min(kinds, key=list(Support).index)
 

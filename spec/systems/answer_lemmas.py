@@ -1,8 +1,7 @@
 """Facts about answers for all inputs: a client can act rightly on each error, and a success is true.
 
-The proofs of systems do not use them: each states what a rule requires of one decision.
-
-A step is whole, as a trace records it; a record may be lost, and then no client gets a success.
+The proofs of systems do not use them: each states what a rule requires of one decision. A step is whole, as a trace
+records it. The log may lose a record, and then no client gets a success.
 """
 
 from collections.abc import Iterable

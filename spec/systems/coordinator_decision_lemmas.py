@@ -1,10 +1,11 @@
 """Facts of the coordinator's decisions for all inputs: states follow edges, and producer ids are only names.
 
-The graph is Kafka's (TransactionState.validPreviousStates), and is written here apart from the decisions. A fence is a
-state of memory alone: it is left by the abort of what it fences, or for nothing where its record is lost.
+Because ids are only names, a proof may draw them in order: any run in which each drawn id is new is, under other names,
+a run in which each drawn id is larger than those before it.
 
-A proof may then draw them in order. Any run in which each drawn id is new is a run in which each is larger than those
-before it, under other names.
+The graph of states is Kafka's (TransactionState.validPreviousStates), and is written here independently of the
+decisions. A fence is a state of memory alone. It ends with the abort of the transaction that it fences, or without
+effect if the record of that abort is lost.
 """
 
 from collections.abc import Callable, Mapping
@@ -26,6 +27,8 @@ from spec.systems.decision_lemmas import Fact
 from spec.versions import NEWEST, Profile
 from spec.vocabulary import ABSENT, ErrorCode
 from spec.vocabulary import TransactionState as State
+
+# --- producer ids are only names --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +183,10 @@ def _same_id(one: Term, other: Term, names: RenamedIds, others: RenamedIds) -> T
 
 
 _AT_REST: Final = frozenset({State.EMPTY, State.COMPLETE_COMMIT, State.COMPLETE_ABORT})
+
+
+# --- states follow edges ----------------------------------------------------------------------------------------------
+
 
 BEFORE: Final[Mapping[State, frozenset[State]]] = MappingProxyType(
     {

@@ -1,11 +1,10 @@
 """What one system shows and another takes for granted, each as one formula in words that both have.
 
 That what is below the last stable offset is decided is such a formula, too: the protocol has it (`is_decided_below`).
+The step of a durable partition is stated in the words that the partition and the transactions have in common.
 
 Arguments:
     position: of a batch in a log, counted in batches from 0.
-
-The step of a durable partition, in the words that the partition and the transactions have in common.
 """
 
 from spec.algebra import Term, all_of, any_of, implies, negate

@@ -1,4 +1,4 @@
-"""Facts of what an audit calls overdue, for all inputs: it is what a coordinator would have ended by itself."""
+"""Facts for all inputs about what an audit calls overdue: a coordinator would have ended it by itself."""
 
 from dataclasses import dataclass, replace
 from typing import Final

@@ -11,14 +11,14 @@ from spec.protocol.records import AppendRequest, MetVerification, ProducerEntry
 from spec.versions import NEWEST, Profile
 
 Decide: TypeAlias = Callable[[ProducerEntry, AppendRequest], Append]
-"""From what is known of a producer and a batch to the leader's decision."""
+"""The leader's decision, as a function of the producer's entry and the batch."""
 
 UNWRAPPED: Final = replace(NEWEST, max_sequence=None)
-"""The newest release, its sequences never wrapping; that wrapping changes nothing is a fact of its own."""
+"""The newest release without wrapping of sequences; that wrapping changes nothing is a separate fact."""
 
 
 def remembered(decide: Decide) -> Decide:
-    """The decision, each answer worked out once; for values only."""
+    """The decision with a cache of its answers; for values only."""
     answers: dict[tuple[ProducerEntry, AppendRequest], Append] = {}
 
     def once(entry: ProducerEntry, request: AppendRequest) -> Append:

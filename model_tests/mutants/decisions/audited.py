@@ -1,6 +1,6 @@
-"""The audit of logs as places: each log with a known defect, each bundled recording, and what these do not have.
+"""The audit of logs as a place for mutants: logs with known defects, bundled recordings, and cases that these lack.
 
-Small logs for the audit, for cases that no recording has: written with the reference's bytes.
+The cases that no recording has are small logs, written with the reference's bytes.
 """
 
 import atexit
@@ -26,6 +26,9 @@ from reference.log.record import Record
 from spec import rules
 from spec.vocabulary import ControlType, LeaderEpoch, Offset
 
+# --- cases that no recording has --------------------------------------------------------------------------------------
+
+
 UNUSED_PRODUCER: Final = 900_000
 """A producer id that no coordinator has handed out."""
 
@@ -35,7 +38,7 @@ COMMITTED: Final = TopicPartition("orders", 1)
 
 
 def of_no_client(case: Path, into: Path) -> Path:
-    """The logs of a case, at the end of one the open transaction of a producer that no coordinator knows."""
+    """The logs of a case; at the end of one log is an open transaction of a producer that no coordinator knows."""
     shutil.copytree(case, into)
     log = next(one for one in list_logs([str(into)]).logs if not one.by_coordinator)
     batches, _ = read_checked(log.segments[-1])
@@ -49,7 +52,7 @@ def of_no_client(case: Path, into: Path) -> Path:
 
 
 def of_deleted_offsets(into: Path) -> Path:
-    """Offsets of a group while a transaction has others pending: one is deleted, the other committed once more."""
+    """Offsets of a group while a transaction has pending ones: one offset is deleted, the other is committed again."""
     folder = into / "__consumer_offsets-0"
     folder.mkdir(parents=True)
     committed = ControlType.COMMIT
@@ -74,6 +77,9 @@ def _offset(of: TopicPartition, offset: int | None) -> Record:
 
 def _encoded(batches: Sequence[RecordBatch]) -> bytes:
     return b"".join(batch.at(Offset(offset), LeaderEpoch(0)).encode() for offset, batch in enumerate(batches))
+
+
+# --- the logs ---------------------------------------------------------------------------------------------------------
 
 
 AUDITED: Final = (KAFKA_4_0, CLUSTER, KAFKA_3_9)
@@ -104,7 +110,7 @@ class AuditedLog:
         self._true: Reported | None = None
 
     def __call__(self) -> tuple[str, ...]:
-        """The rules that are named where they hold, or no longer named where they do not."""
+        """The rules that the audit names although they hold, or no longer names although they are violated."""
         reported = self._reported()
         if self._true is None:
             self._true = reported

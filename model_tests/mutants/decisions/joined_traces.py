@@ -1,4 +1,4 @@
-"""The join of decisions and markers in traces as places: steps that are linked, and the same steps made false."""
+"""The join of decisions and markers in traces as a place for mutants: linked steps, and the same steps made false."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -39,7 +39,7 @@ def _two_epochs(of_marker: int) -> Callable[[Row, Row], Changes]:
 
 
 def _again(row: Row) -> Changes:
-    """The partition has had the marker."""
+    """The partition has received the marker before."""
     return {"before_epoch": row["producer_epoch"], "before_txn_first_offset": -1}
 
 
@@ -70,7 +70,7 @@ FALSE: Final[Mapping[str, Callable[[Row, Row], Changes]]] = MappingProxyType(
 
 
 def joined_traces(seeds: Iterable[int]) -> Iterator[JudgedCall]:
-    """Every step that these links are put to, in traces of transactions; and the first few of each link, made false."""
+    """Every step in traces of transactions that these links judge; and the first few of each link, made false."""
     made: Counter[str] = Counter()
     for seed in (each for each in seeds if workload_of(each) == "transactions"):
         chains = Chains()
@@ -95,7 +95,7 @@ def _places(name: str, link: AnyLink, step: LinkArguments, made: Counter[str]) -
 
 
 def check(link: AnyLink, step: LinkArguments, changes: Changes) -> RuleCheck:
-    """What a link says of a step with some columns changed."""
+    """The check of a link on a step with some columns changed."""
 
     def scalar(column: str) -> Term:
         place, name = place_in_link(column)
@@ -112,5 +112,5 @@ def in_link(link: AnyLink, step: LinkArguments, changes: Changes = MappingProxyT
 
 
 def in_false_link(link: AnyLink, step: LinkArguments, changes: Changes) -> tuple[str, ...]:
-    """The rule, where the step is no longer said to break it."""
+    """The rule, if the link no longer finds that the step breaks it."""
     return () if in_link(link, step, changes) else (link.rule.id,)

@@ -104,7 +104,7 @@ def traced(seeds: Iterable[int]) -> Iterator[JudgedCall]:
 
 
 def staked(seeds: Iterable[int]) -> Iterator[JudgedCall]:
-    """Whole traces: what was at stake in one of their coordinators' steps must be at stake in some."""
+    """Whole traces: a rule that was at stake in some step of a coordinator must be at stake in some step still."""
     return (JudgedCall(f"seed {seed}, what is at stake", Staked(seed)) for seed in seeds)
 
 
@@ -117,7 +117,7 @@ class Staked:
         self._true: frozenset[str] | None = None
 
     def __call__(self) -> Named:
-        """The rules that are no longer at stake in any step: nothing is judged by them."""
+        """The rules that are no longer at stake in any step, so that they judge nothing."""
         checks = (check for row in self._rows for check in coordinator_checks(row))
         staked = frozenset(check.rule.id for check in checks if check.at_stake)
         if self._true is None:
@@ -147,7 +147,7 @@ def in_append(row: Row) -> Named:
 
 
 ALONE: Final = tuple(link for link in LOG_LINKS if not any("previous" in column for column in link.columns))
-"""What a log has after a step, without the step before."""
+"""The links that read a log after a step without the step before."""
 
 
 def in_log(row: Row) -> Named:
@@ -161,7 +161,7 @@ def in_coordinator(row: Row) -> Named:
 
 
 def coordinator_checks(row: Row) -> tuple[RuleCheck, ...]:
-    """What a coordinator's step is compared with."""
+    """The checks of a coordinator's step."""
     profile = as_recorded(PROFILES[row["profile"]], row["transaction_version"])
     _, checks = judge(row["api"], coordinator_step_of(row.__getitem__), profile)
     return checks
@@ -175,7 +175,7 @@ def _violated(checks: Sequence[RuleCheck]) -> Named:
 
 
 def falsified(seeds: Iterable[int]) -> Iterator[JudgedCall]:
-    """Steps of coordinators that are made false, the first few in each way: a judge has to name what is wrong."""
+    """Steps of coordinators that are made false, the first few in each way: a judge has to name the broken rule."""
     found: Counter[str] = Counter()
     for seed in seeds:
         for row in filter(is_coordinators, trace_of(seed)):
@@ -189,7 +189,7 @@ def falsified(seeds: Iterable[int]) -> Iterator[JudgedCall]:
 
 
 def in_false_step(rule: Rule, row: Row) -> Named:
-    """The rule, where the step is no longer said to break it."""
+    """The rule, if the judge no longer finds that the step breaks it."""
     return () if rule.id in in_coordinator(row) else (rule.id,)
 
 
@@ -201,14 +201,14 @@ MADE_FALSE: Final = 4
 
 
 def known_bugs() -> Iterator[JudgedCall]:
-    """Every question of the catalogue: what was mended must hold, and the bug must be found."""
+    """Every search of the catalogue: fixed releases must hold, and the bug must be found in the others."""
     for bug in BUGS.values():
         for number, case in enumerate(bug.cases):
             yield JudgedCall(f"{bug.name} case {number} ({case.profile})", partial(in_case, bug.rule, case))
 
 
 def in_case(rule: Rule, case: SearchCase) -> Named:
-    """The bug's rule, where the search does not say what is expected of it."""
+    """The bug's rule, if the search does not give the expected answer."""
     found = searching.searched(case, LARGEST_CASE)
     return () if found.as_expected or isinstance(found.verdict, Unknown) else (rule.id,)
 
@@ -229,7 +229,7 @@ def searched(effort: RunEffort = RunEffort.QUICK) -> Iterator[JudgedCall]:
 
 
 class Explored:
-    """An instance, and what of its goals is reached with nothing broken."""
+    """An instance, and the goals and actions that it reaches with nothing broken."""
 
     def __init__(self, built: Callable[[], Instanced], claimed: Collection[Rule] | None) -> None:
         """Theorems of these rules are checked, or every claim; the instance is made when it is explored."""
@@ -264,11 +264,15 @@ LARGER: Final = 3
 
 FOLDER: Final = Path(model_tests.__path__[0]) / "unit" / "spec"
 
+
+# --- the decisions' own tests -----------------------------------------------------------------------------------------
+
+
 OF_COMPOSITIONS: Final = ("test_judge.py", "test_judge_coordinator.py", "test_releases_differ.py")
-"""Tests of what is composed of several modules, and of what releases do otherwise in any of them."""
+"""Tests of compositions of several modules, and of differences between releases in any of them."""
 
 CORNERS: Final = "test_corners_of_*.py"
-"""Tests of what nothing else meets."""
+"""Tests of cases that nothing else reaches."""
 
 
 def tested() -> Iterator[JudgedCall]:
@@ -300,16 +304,19 @@ class _First:
         self.failed: tuple[str, ...] = ()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """A test was run, or what it needs could not be made."""
+        """A test was run, or its setup failed."""
         if report.failed and not self.failed:
             self.failed = (report.nodeid.rpartition("/")[2],)
 
 
+# --- proofs -----------------------------------------------------------------------------------------------------------
+
+
 SYSTEMS: Final = (idempotence, partition, ids, transactions_proved, joining)
-"""What is proved by induction."""
+"""The systems that are proved by induction."""
 
 ANSWERS: Final = ProofCache()
-"""What has been proved in this process: of a mutant only those obligations are solved whose formula is another."""
+"""The proofs of this process: for a mutant, only obligations whose formula has changed are solved."""
 
 
 def proved() -> Iterator[JudgedCall]:
@@ -328,13 +335,13 @@ def _by_family() -> list[tuple[Fact, Numbers]]:
 
 
 def _family(requested: tuple[Fact, Numbers]) -> str:
-    """What facts are called that differ in their release, or in the width of their numbers."""
+    """The common name of facts that differ only in their release, or in the width of their numbers."""
     name, _, _ = requested[0].name.partition("[")
     return name
 
 
 def of_facts(requested: tuple[tuple[Fact, Numbers], ...]) -> tuple[str, ...]:
-    """The rule of the first fact that some input refutes; what the solver does not decide names none."""
+    """The rule of the first fact that some input refutes; an undecided fact names no rule."""
     found = (prove_fact(fact, numbers, kept=ANSWERS) for fact, numbers in requested)
     refuted = next((each for each in found if isinstance(each.verdict, Refuted)), None)
     return () if refuted is None else (refuted.rule.id,)

@@ -1,8 +1,7 @@
-"""Mutants shown again to the layers that killed them, a sample of the table in seconds; and cells of the crossing.
+"""A sample of the mutants, replayed in seconds: at the layers that killed them, and in cells of the crossing.
 
-Only recorded sessions are asked: they stay what they are, and one is replayed in milliseconds.
-
-Traces are left out: they are made by the reference, and their steps move whenever it changes.
+For killed mutants only recorded sessions are replayed: they do not change, and one takes milliseconds. Traces are left
+out: the reference makes them, and their steps move whenever it changes.
 """
 
 import random
@@ -32,7 +31,7 @@ def kills_showable(table: Sequence[HuntResult], known: Mapping[str, DecisionMuta
 
 
 def shown(table: Sequence[HuntResult], size: int, seed: int = SEED) -> tuple[results.PlantedDefect, ...]:
-    """So many mutants of the table, each planted and tried in the place where it was killed."""
+    """Plant so many mutants of the table, and try each in the place where it was killed."""
     known = by_name()
     from_table = kills_showable(table, known)
     chosen = random.Random(seed).sample(from_table, min(size, len(from_table)))
@@ -59,6 +58,9 @@ def _id(line: SessionLine) -> str:
     return "" if isinstance(line.content, UnreadableSession) else line.content[7:80].partition(b'"')[0].decode()
 
 
+# --- cells of the crossing --------------------------------------------------------------------------------------------
+
+
 Sizes = Mapping[str, int]
 """How many cells of each layer are shown."""
 
@@ -70,7 +72,7 @@ LONGEST: Final = 10.0
 """Of a sample, seconds in which a cell was found; a deep run shows the others too."""
 
 REMEMBER: Final = (SEARCHES, AUDIT)
-"""Layers whose places are compared with what they said with nothing broken."""
+"""Layers whose places are compared with their results on the true decisions."""
 
 
 def cells_showable(
@@ -88,7 +90,7 @@ def all_showable(cells: Sequence[CrossingCell]) -> int:
 
 
 def shown_cells(cells: Sequence[CrossingCell], sizes: Sizes, seed: int = SEED) -> tuple[results.PlantedDefect, ...]:
-    """So many cells of each layer, each mutant planted and tried in the place of its cell."""
+    """For so many cells of each layer, plant the mutant and try it in the place of its cell."""
     return tuple(mutant for layer, size in sizes.items() for mutant in _of_layer(cells, layer, size, seed))
 
 

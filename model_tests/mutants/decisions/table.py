@@ -1,6 +1,6 @@
-"""The table of mutants: the fate of each, kept beside the code, and shown by a page of the docs.
+"""The table of mutants: the fate of each, kept beside the code, and shown on a page of the docs.
 
-The texts that tables of mutants are about: each decision, each table of the protocol, each system.
+A row is about texts, by whose digests it is known to be stale: a decision, a table of the protocol, or a system.
 """
 
 import ast
@@ -18,6 +18,8 @@ from model_tests.common.derived import DerivedTable, Row, Texts, combined, diges
 from model_tests.mutants.decisions.hunting import HuntResult, MutantFate
 from model_tests.mutants.decisions.made import DecisionMutant, mutants, tables
 
+# --- the texts that rows are about ------------------------------------------------------------------------------------
+
 
 @cache
 def of_decisions() -> Texts:
@@ -31,7 +33,7 @@ def of_decisions() -> Texts:
 
 
 def of_systems(names: Iterable[str]) -> Texts:
-    """The digest of each system: of its own module or package, and of what that has from others among the systems.
+    """The digest of each system: of its own module or package, and of what it imports from other systems.
 
     Args:
         names: of systems, as their modules are called.
@@ -73,6 +75,9 @@ def _assignment(source: str, name: str) -> ast.AST:
             case ast.AnnAssign(target=ast.Name(id=target)) if target == name:
                 return node
     raise KeyError(f"nothing is assigned to {name}")
+
+
+# --- the table --------------------------------------------------------------------------------------------------------
 
 
 TABLE: Final = DerivedTable(Path(__file__).parent / "table.json", "make tables", of_decisions)

@@ -1,4 +1,4 @@
-"""Defects of brokers that replicate, of failover and restart, and of their controllers."""
+"""Defects of replication: of brokers that replicate, of failover and restart, and of controllers."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final

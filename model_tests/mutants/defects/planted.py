@@ -1,6 +1,6 @@
-"""A defect planted in the reference: a named patch, and the rule that it breaks.
+"""A defect planted in the reference: a named patch and the rule that it breaks; and the hunt for it.
 
-A hunt: a defect is planted, and seeded runs are made until the rule that it breaks detects it.
+A hunt plants a defect, and makes seeded runs until the rule that it breaks detects it.
 """
 
 import time
@@ -31,9 +31,9 @@ class Planted:
 
     Attributes:
         name: what is wrong, in a few words.
-        rule: the rule that it breaks, which must be the one that sees it.
-        patches: what makes the reference so.
-        terrain: where it shows, if it does not nearly anywhere.
+        rule: the rule that it breaks, which must detect it.
+        patches: the changes of the reference that make the defect.
+        terrain: where it shows, if it does not show nearly everywhere.
     """
 
     name: str
@@ -66,6 +66,9 @@ def planted_in(*modules: ModuleType) -> dict[str, Planted]:
     }
 
 
+# --- the hunt ---------------------------------------------------------------------------------------------------------
+
+
 SEEDS: Final = range(400)
 """Runs after which a mutant has survived."""
 
@@ -74,7 +77,7 @@ Run: TypeAlias = Callable[[int, Ledger], object]
 
 
 def hunted(planted: Planted, run: Run, seeds: Iterable[int] = SEEDS) -> PlantedDefect:
-    """Who has seen the defect: an invariant of the rule that it breaks, or in the end others."""
+    """The checks that have detected the defect: an invariant of its rule, or, in the end, others."""
     started = time.monotonic()
     killers: dict[str, None] = {}
     with planted.in_place():

@@ -1,6 +1,6 @@
-"""What the pages take from the code: behaviours, reports, known bugs; and the commands that they show.
+"""What the pages take from the code: behaviours, reports, known bugs, proposed changes; and the commands on the pages.
 
-The pages of proposed changes: each kept verdict with its parts and its drawing.
+The page of a proposed change has each kept verdict, with its parts and its drawing.
 """
 
 import json
@@ -239,6 +239,9 @@ def test_a_link_that_leads_nowhere_is_named(tmp_path: Path) -> None:
         "b.html links to a.html#gone, which is not there",
         "b.html links to c.html, which is not there",
     ] == links.broken(tmp_path)
+
+
+# --- proposed changes -------------------------------------------------------------------------------------------------
 
 
 pages = extension("kip_pages")

@@ -1,8 +1,6 @@
-"""Every defect planted in the group coordinator is caught by the rule that it breaks, and the true one is not.
+"""Defects of groups, of the log on disk, and of pipelines: the rule that each breaks catches it.
 
-Every defect planted in the log on disk is caught by the rule that it breaks, and the true log is not.
-
-Defects planted in consumers and groups are caught by the rule that they break, and the true reference is not.
+The true reference is not caught: nothing breaks without the defects.
 """
 
 from collections import Counter
@@ -23,6 +21,9 @@ from model_tests.mutants.part import PIPELINES_SAMPLE, caught, hunt_in_sessions,
 from model_tests.unit.mutants.few import few
 from model_tests.verify.results import RunEffort
 from spec import rules
+
+# --- the group coordinator --------------------------------------------------------------------------------------------
+
 
 OFFSETS_RULES = (rules.OFFSETS_ATOMIC, rules.OFFSETS_STABLE_FETCH, rules.OFFSETS_GENERATION_FENCE)
 
@@ -60,6 +61,9 @@ def test_names_of_group_defects_are_unique() -> None:
     assert sorted(set(names)) == sorted(names)
 
 
+# --- the log on disk --------------------------------------------------------------------------------------------------
+
+
 @pytest.mark.parametrize("planted", few(OF_DISK, 12))
 def test_a_defect_of_the_disk_log_is_caught_by_its_rule(planted: Planted) -> None:
     """An invariant of the rule that the defect breaks sees it."""
@@ -84,6 +88,9 @@ def test_names_of_disk_defects_are_unique() -> None:
     names = [planted.name for planted in OF_DISK]
 
     assert sorted(set(names)) == sorted(names)
+
+
+# --- pipelines: consumers and groups ----------------------------------------------------------------------------------
 
 
 ONE_OF_EACH: Final = tuple({planted.rule: planted for planted in reversed(OF_PIPELINES)}.values())

@@ -1,6 +1,6 @@
-"""Probing sessions: each distinguishes what it is kept for, and what none distinguishes has its reason.
+"""Probing sessions: each distinguishes what it is kept for, and what no session distinguishes has its reason.
 
-Planted defects of brokers: which of them sessions see, and why they do not see the others.
+Of the planted defects of brokers, each is seen by sessions, or has a reason why they do not see it.
 """
 
 from dataclasses import fields, replace
@@ -180,6 +180,9 @@ def test_a_probe_is_read_as_it_was_written() -> None:
     for probe in probes():
         actions = tuple(ScriptAction(**written) for written in probe.to_json()["actions"])
         assert probe.script.actions == actions
+
+
+# --- planted defects of brokers ---------------------------------------------------------------------------------------
 
 
 def test_every_defect_is_seen_or_has_a_reason() -> None:

@@ -1,6 +1,6 @@
 """Every scenario ends as expected, shows what it announces, and can fail.
 
-The scenarios as part of the run.
+The scenarios are a part of `eos verify`, which plays all of them.
 """
 
 from collections.abc import Sequence
@@ -149,6 +149,9 @@ def test_a_scenario_that_cannot_be_reported(name: str, items: tuple[int, ...], r
         register(lambda _: {})
 
     assert "another" not in REGISTERED
+
+
+# --- the part of `eos verify` -----------------------------------------------------------------------------------------
 
 
 def test_every_scenario_is_played() -> None:

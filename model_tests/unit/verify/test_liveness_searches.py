@@ -1,6 +1,6 @@
-"""Liveness of transactions: it holds of the true systems, of something, and not of those that are stuck.
+"""Liveness of transactions: it holds of the true systems, is not vacuous, and fails for systems that get stuck.
 
-What happens after which fault: every action after every one, and what is missing is named.
+Every action happens after every fault, and a pair that no instance shows is named.
 """
 
 import pytest
@@ -51,6 +51,9 @@ def test_a_refused_marker_is_sent_for_ever() -> None:
     assert isinstance(found, Livelock)
     assert ["leader_refuses_marker"] == [happening.action for happening in found.cycle]
     assert "coordinator_fails_over" in {happening.action for happening in found.stem}
+
+
+# --- what happens after each fault ------------------------------------------------------------------------------------
 
 
 SMALL = "coordinators, one after the other"

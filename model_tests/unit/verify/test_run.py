@@ -1,6 +1,6 @@
-"""A whole run: what is written, what fails it, and what it prints.
+"""A whole run: what is written, what fails it, and what it prints; and the sources of its results.
 
-What a result is of: a change of anything that it depends on makes it one of other sources.
+A change of anything that a result depends on changes the digest of its sources.
 """
 
 import io
@@ -213,6 +213,9 @@ def test_a_process_that_dies_fails_its_part(tmp_path: Path, console: Console) ->
 
     assert not report.ok
     assert "the part's process broke" in report.failures[0]
+
+
+# --- sources of results -----------------------------------------------------------------------------------------------
 
 
 @pytest.fixture

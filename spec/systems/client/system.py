@@ -1,7 +1,4 @@
-"""One producer over several partitions as one system: its claims, goals and assumptions.
-
-The actions of a producer over several partitions.
-"""
+"""One producer over several partitions as one system: its actions, claims, goals and assumptions."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -15,6 +12,8 @@ from spec.systems.client.producer import BATCH, EPOCH, PARTITION, POSITION, VARI
 from spec.systems.language import Action, Claim, Goal, Sort, State, System, rewrite, update
 from spec.systems.system_append import Decide
 from spec.vocabulary import ABSENT
+
+# --- actions ----------------------------------------------------------------------------------------------------------
 
 
 class ClientActions:
@@ -136,6 +135,9 @@ class ClientActions:
             next_sequence=rewrite(state.next_sequence, touched, in_flight),
             sequence=rewrite(state.sequence, renumbered, number),
         )
+
+
+# --- claims and goals -------------------------------------------------------------------------------------------------
 
 
 ASSUMPTIONS: Final = (

@@ -1,9 +1,8 @@
 """A group of any number of members, one generation after the other, whose offset moves only with effects.
 
-What a group takes from the transactions and from its readers, and that it takes no more: a lemma for each.
-
-The action is the one of the system without the guard that says what is taken; the formula, which the other system
-proves, then has to let it happen.
+Lemmas tie it to the transactions and its readers: each states one thing that the group takes from them, and that it
+takes no more. The action of such a lemma is the system's, without the guard that says what is taken. The formula,
+which the other system proves, then has to let the action happen.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -30,6 +29,9 @@ from spec.systems.group.world import (
 )
 from spec.systems.language import Action, Claim, Goal, Guard, Sort, State, StepLemma, System
 from spec.systems.links import is_of_its_generation, is_withheld, outcomes_agree
+
+# --- what the group takes from other systems --------------------------------------------------------------------------
+
 
 Given: TypeAlias = tuple[tuple[str, tuple[int, ...]], ...]
 
@@ -98,6 +100,9 @@ def _lemma(
     name: str, sentence: str, action: Action, over: tuple[Sort, ...], given: Given, holds: Callable[..., Term]
 ) -> StepLemma:
     return StepLemma(name, rules.OFFSETS_ATOMIC, sentence, action, over, given, holds)
+
+
+# --- the system -------------------------------------------------------------------------------------------------------
 
 
 TRUE_SYSTEM: Final = GroupKnobs()

@@ -1,6 +1,7 @@
-"""Changes of the system that must break a rule, each with the claim that they violate and a small instance.
+"""Changes of the system of idempotent producers that must break a rule or a lemma.
 
-Controls of the judged requests of idempotent producers: with a guard off, or an effect too many.
+Each control of a rule has the claim that it violates and a small instance. The controls of lemmas about judged requests
+take a guard away, or add an effect.
 """
 
 from collections.abc import Iterator, Mapping
@@ -45,7 +46,7 @@ class BrokenSystem:
         name: what is changed.
         violates: name of the claim that no longer holds.
         knobs: the change, with the bounds of its instance.
-        takes_back: the least that makes the claim hold again in the same instance, by the names of knobs.
+        takes_back: the fewest knobs, by name, whose true values make the claim hold again in the same instance.
         epochs: epochs in the instance.
         deltas: how many lengths a batch may have.
     """

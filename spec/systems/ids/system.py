@@ -1,6 +1,6 @@
 """Any number of brokers that claim blocks of producer ids, race, crash, and hand ids out.
 
-What the blocks of producer ids give to the transactions: the id that is handed out next is new.
+The transactions need one theorem of it: the id that is handed out next is new.
 """
 
 from collections.abc import Callable, Iterator
@@ -264,6 +264,9 @@ CONTROLS: Final = (
     ("a restart begins its block anew", IdsKnobs(forgets=False, **_SMALL)),
 )
 """Changes of the system that hand an id out twice, by what is changed."""
+
+
+# --- what the transactions need ---------------------------------------------------------------------------------------
 
 
 def next_id_is_new(state: State, broker: Term, number: Term) -> Term:

@@ -1,6 +1,7 @@
-"""Changes of the system that must break a rule, each with the claim that they violate and a small instance.
+"""Changes of the system of one partition that must break a rule or a lemma.
 
-Controls of the judged appends to one partition: with a guard off, or an effect left out.
+Each control of a rule has the claim that it violates and a small instance. The controls of lemmas about judged appends
+take a guard away, or leave an effect out.
 """
 
 from collections.abc import Iterator, Mapping
@@ -44,7 +45,7 @@ class BrokenPartition:
         name: what is changed.
         violates: name of the claim that no longer holds.
         knobs: the change, with the bounds of its instance.
-        several: of what the instance has more than one.
+        several: the size of each sort that has more than one value in the instance.
     """
 
     name: str

@@ -1,13 +1,12 @@
 """The partition with an unreplicated tail refines the durable partition, in which nothing is ever lost.
 
 The durable partition is a log that only grows, with one entry for each producer: each of its steps is one append, as
-the append decision takes it, and is there for good. The system of transactions has such partitions. A state here is
+the append decision takes it, and is never lost. The system of transactions has such partitions. A state here is
 mapped to the part of the log that every replica has which may be elected (`copied`). Each action either leaves that
-part as it is, or adds batches to it that are there already: one durable step for each, in the order of the log.
+part as it is, or adds batches to it that the log has already: one durable step for each, in the order of the log.
 
-A lemma is about the arguments of the action, then about a partition, a producer, and two positions.
-
-Controls of the refinement of the durable partition: each change takes one lemma away.
+A lemma is about the arguments of the action, then about a partition, a producer, and two positions. Each lemma has a
+control: a change that takes the lemma away.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -29,7 +28,7 @@ from spec.systems.partition.system import TRUE_SYSTEM, partition
 from spec.vocabulary import ABSENT
 
 HISTORY: Final = (
-    # ghosts: the batch at each position as it was sent, and by whom
+    # ghosts: the batch at each position as it was sent, and its sender
     Variable("request", (PARTITION, POSITION), AppendRequest(base_offset=0)),
     Variable("wrote", (PARTITION, PRODUCER, POSITION), initial=False),
 )
@@ -93,7 +92,7 @@ class Refinement:
         return Claim(sentence.__name__, rules.REPL_COMMITTED_SURVIVES, statement, _ABOUT, holds)
 
     def theorem(self) -> Claim:
-        """The same of what is committed."""
+        """The same for what is committed."""
 
         def holds(state: State, partition: Term, producer: Term, k: Term, i: Term) -> Term:
             return implies(k < state.copied(partition), self.lemma().holds(state, partition, producer, k, i))
@@ -267,7 +266,7 @@ CHANGED: Final = (
     ),
     ("a marker does not end the transaction", _RUN, "coordinator_writes_marker", PartitionKnobs(marker_ends=False)),
 )
-"""What is wrong, the lemma that is lost, the action that loses it, and the knobs that make it so."""
+"""The defect, the lemma that is lost, the action that loses it, and the knobs of the defect."""
 
 
 def undurable() -> Iterator[Misjudged]:

@@ -5,6 +5,8 @@ from spec.systems.replication import history
 from spec.systems.replication.world import NOTHING, LogEntry, ReplicationView
 from spec.vocabulary import ABSENT
 
+# --- the words of the lemmas ------------------------------------------------------------------------------------------
+
 
 class ReplicationLemmaView(ReplicationView):
     """The words of the lemmas about one state with its history."""

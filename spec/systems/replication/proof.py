@@ -1,10 +1,10 @@
 """The unbounded proof about replicas: what is committed survives, and replicas agree on it.
 
-For any number of replicas, batches, elections, restarts and losses, with eligible leaders, zombies, proposals, and
-elections that replicas learn of late. An instance with so many replicas is a state in which no other one is in a set:
-each obligation is about all states that the lemmas allow.
+It is for any number of replicas, batches, elections, restarts and losses, with eligible leaders, zombies, proposals,
+and elections that replicas learn of late. An instance with so many replicas is a state in which no other replica is in
+a set: each obligation is about all states that the lemmas allow.
 
-What the replicas give to the partition: an elected leader has what is committed.
+The system of one partition needs one theorem of it: an elected leader has what is committed.
 """
 
 from collections.abc import Mapping
@@ -60,6 +60,9 @@ def _of_natural_numbers(theorem: Claim) -> Claim:
 
     rests_on = next(lemmas for sentence, lemmas in RESTS_ON.items() if sentence.__name__ == theorem.name)
     return replace(theorem, holds=holds, rests_on=frozenset(one.__name__ for one in rests_on))
+
+
+# --- what the partition needs -----------------------------------------------------------------------------------------
 
 
 LOGS: Final = frozenset({"log_is_filled", "batches_are_numbered"})

@@ -1,6 +1,6 @@
 """The replicas of one partition as one system: state, actions, claims, goals and assumptions.
 
-What follows from the state of the replicas, however many there are: each the least of some values.
+The state of the replicas has derived functions, for any number of replicas: each is the least of some values.
 """
 
 from collections.abc import Callable
@@ -14,6 +14,8 @@ from spec.systems.replication.actions import BrokerActions, ControllerActions, L
 from spec.systems.replication.claims import LEMMAS, THEOREMS, same_batch
 from spec.systems.replication.world import EPOCH, POSITION, REPLICA, ReplicationKnobs, ReplicationView, variables
 from spec.vocabulary import ABSENT
+
+# --- derived functions ------------------------------------------------------------------------------------------------
 
 
 def derived(knobs: ReplicationKnobs) -> tuple[Least, ...]:
@@ -55,6 +57,9 @@ def derived(knobs: ReplicationKnobs) -> tuple[Least, ...]:
         Least("other_candidate", (REPLICA,), (REPLICA,), other_candidate),
         Least("least_end", (REPLICA,), (REPLICA, REPLICA), majority_end) if knobs.of_majority else high_watermark,
     )
+
+
+# --- the system -------------------------------------------------------------------------------------------------------
 
 
 ASSUMPTIONS: Final = (

@@ -37,6 +37,8 @@ from spec.systems.transactions.world import (
 )
 from spec.vocabulary import ABSENT, TransactionState
 
+# --- offsets of a group -----------------------------------------------------------------------------------------------
+
 
 def is_committed(view: TransactionsView, txn: Term, partition: Term, batch: Term) -> Term:
     """The batch is in the log and committed."""
@@ -99,6 +101,9 @@ OF_GROUPS: Final[tuple[tuple[Callable[..., Term], Rule, tuple[Sort, ...]], ...]]
     (stable_fetch_waits, rules.OFFSETS_STABLE_FETCH, (TRANSACTION, PARTITION, BATCH)),
 )
 """Each claim, its rule, and what it speaks of."""
+
+
+# --- readers ----------------------------------------------------------------------------------------------------------
 
 
 def reads_committed(view: TransactionsView, reader: Term, txn: Term, partition: Term, batch: Term) -> Term:

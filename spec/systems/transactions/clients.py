@@ -1,7 +1,8 @@
 """The actions of the application's instances, and of other transactional ids as far as this one's state shows them.
 
-They write to the same partitions, commit offsets of the same group, and draw producer ids. What they are seen to do is
-all that an action of this id does to what it shares with them (`shared_cells`); the rest is theirs alone.
+Other ids write to the same partitions, commit offsets of the same group, and draw producer ids. An action of this id
+changes the shared state only as `OtherIds` lets the other ids change it (`shared_cells`). The rest of their state is
+theirs alone.
 """
 
 from spec.algebra import Term, all_of, any_of, negate
@@ -139,6 +140,9 @@ class ClientInstances(TransactionActionBase):
             identity=rewrite(state.identity, lambda of: all_of(new, of == txn), lambda _: identity),
             next_sequence=rewrite(state.next_sequence, starts, lambda *_: 0),
         )
+
+
+# --- other transactional ids ------------------------------------------------------------------------------------------
 
 
 class OtherIds(ReaderActions):

@@ -98,7 +98,7 @@ INSTANCES: Final = (
         large=True,
     ),
 )
-"""Where every theorem holds in every state."""
+"""Instances in which every theorem holds in every state."""
 
 
 WITH_A_FATE: Final = (
@@ -109,6 +109,10 @@ WITH_A_FATE: Final = (
     "coordinator_ends",
 )
 """Actions that append a record; its fate is their last argument."""
+
+
+# --- what happens after each fault ------------------------------------------------------------------------------------
+
 
 Happens = Callable[[str, tuple[int, ...]], bool]
 """Whether an action with these arguments is a fault."""
@@ -134,7 +138,7 @@ FAULTS: Final[Mapping[str, Happens]] = MappingProxyType(
         "a late bump comes": _is("bump_meets_open_transaction"),
     }
 )
-"""What goes wrong, or in between, by name."""
+"""Faults, and other events between the actions, by name."""
 
 AFTER_FAULTS: Final[Mapping[str, TransactionKnobs]] = MappingProxyType(
     {

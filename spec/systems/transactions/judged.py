@@ -1,10 +1,10 @@
-"""Every lemma that ties the system of transactions to the judges of recorded steps, and what has none.
+"""The lemmas that tie the system of transactions to the judges of recorded steps, and the actions without a lemma.
 
-The system counts batches and has no offsets: that these decide nothing is a fact of the append decision
+The system counts batches and has no offsets: offsets decide nothing, which is a fact of the append decision
 (`decisions_do_not_depend_on_offsets`).
 
-A request that no action of the system takes is refused, or finds that there is nothing to do. Of each the judge expects
-the memory that was there before: a recorded step that changes memory is a step of the system.
+If no action of the system takes a request, the request is refused or has nothing to do. For each such request the judge
+expects unchanged memory. So a recorded step that changes memory is a step of the system.
 """
 
 from collections.abc import Iterator, Mapping
@@ -60,6 +60,9 @@ from spec.vocabulary import ABSENT, Api, ErrorCode
 
 NONE: Final = ErrorCode.NONE.value
 REFUSED: Final = ErrorCode.INVALID_TXN_STATE.value
+
+
+# --- appends to a partition -------------------------------------------------------------------------------------------
 
 
 class JudgedAppends(JudgedActions):
@@ -121,7 +124,7 @@ class JudgedAppends(JudgedActions):
     def _takes_over(
         self, before: State, decision: Term, partition: Term, producer: Term, txn: Term, batch: Term
     ) -> Term:
-        """Of any transaction that the marker ends, the judge finds pending what it said of an offset."""
+        """For any transaction that the marker ends, the judge finds its offset pending."""
         view = self.of(before)
         mine = all_of(view.who(txn).producer_id == producer, before.kind(partition) == OFFSETS)
         undecided = all_of(mine, before.data(txn, partition, batch) == OPEN)
@@ -129,7 +132,7 @@ class JudgedAppends(JudgedActions):
         return unbroken([judge_marker(settled_entry, before.pending(producer, partition), view.commits(decision))])
 
     def _appended(self, before: State, after: State, at: tuple[Term, Term, Term], request: AppendRequest) -> Term:
-        """A batch, as the judge expects it; its client is answered so, and the batch is where it is answered to be."""
+        """A batch as the judge expects it: its client gets this answer, and the batch is at the place in the answer."""
         view = self.of(before)
         producer, partition = view.producer(view.who(at[0])), at[1]
         guarded = all_of(before.phase(*at) == CONFIRMED, before.guarded(*at))
@@ -142,6 +145,9 @@ class JudgedAppends(JudgedActions):
             same(after.acknowledged(*at), acknowledged),
             after.data(*at) == choose(reply.appended, OPEN, before.data(*at)),
         )
+
+
+# --- requests that are refused ----------------------------------------------------------------------------------------
 
 
 Guard: TypeAlias = Iterator[Term]
@@ -268,6 +274,10 @@ _CALL: Final = "a call of an application, which the rules of histories judge"
 _QUESTION: Final = "a leader's question, of which the coordinator's answer is recorded"
 _OTHER: Final = "a step of another transactional id, which is judged as one of that id"
 
+
+# --- all lemmas, and what has none ------------------------------------------------------------------------------------
+
+
 UNJUDGED: Final[Mapping[str, str]] = MappingProxyType(
     {
         "client_adds_partition": _CALL,
@@ -287,7 +297,7 @@ UNJUDGED: Final[Mapping[str, str]] = MappingProxyType(
         "reader_fetches": "a read, which the rules of histories judge",
     }
 )
-"""Actions that no decision on one recorded step is made of, and what judges them instead."""
+"""Actions that no decision on one recorded step covers, and what judges them instead."""
 
 LEFT_OUT: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -295,7 +305,7 @@ LEFT_OUT: Final[Mapping[str, str]] = MappingProxyType(
         "MarkerAnswered": "an answer before the last one changes no memory but the number of partitions to wait for",
     }
 )
-"""Kinds of recorded steps that no action of the system is."""
+"""Kinds of recorded steps that correspond to no action of the system."""
 
 
 def judged_steps(knobs: TransactionKnobs, taken: ReleaseDecisions) -> tuple[StepLemma, ...]:

@@ -1,9 +1,8 @@
-"""The coordinator's memory before and after a step of the system of transactions, as the judge of steps takes it.
+"""Lemmas that put the steps of the system of transactions to the judges of recorded steps: their common part.
 
-The system has no times: those before the step are any, those of the request are any that it can have, and those of the
-entry afterwards are the judge's.
-
-The common part of the lemmas that put the steps of the system of transactions to the judges of recorded steps.
+The coordinator's memory before and after a step is put in the form that the judge takes. The system has no times: those
+before the step are arbitrary, those of the request are any that it can have, and those of the entry afterwards are the
+judge's.
 """
 
 from collections.abc import Callable, Iterable
@@ -27,14 +26,14 @@ from spec.systems.transactions.world import NO_IDENTITY, TransactionKnobs
 from spec.vocabulary import ABSENT
 
 Sentence: TypeAlias = Callable[..., Term]
-"""From the states before and after a step, and the arguments, to whether the judge agrees with the step."""
+"""Whether the judge agrees with a step, as a formula of the states before and after it, and the arguments."""
 
 Given: TypeAlias = tuple[tuple[str, tuple[int, ...]], ...]
 """Names of lemmas of the system, each with the places of its arguments among those of the sentence."""
 
 
 class JudgedActions:
-    """Lemmas of steps, each made of a sentence and of the actions that are the step."""
+    """Lemmas of steps, each made of a sentence and of the actions that make the step."""
 
     def __init__(self, knobs: TransactionKnobs, taken: ReleaseDecisions, actions: Iterable[Action]) -> None:
         self.knobs = knobs
@@ -58,18 +57,21 @@ def judged(sentence: Sentence, rule: Rule, step: Action, over: tuple[Sort, ...],
     """The lemma of a step, by the name of its sentence.
 
     Args:
-        sentence: from the states before and after, and all arguments, to whether the judge agrees.
-        rule: whose it is.
+        sentence: whether the judge agrees, as a formula of the states before and after, and all arguments.
+        rule: the rule of the lemma.
         step: the action, or two in turn.
         over: the sorts of the arguments besides those of the step.
-        given: lemmas of the system that it takes for granted.
+        given: lemmas of the system that the lemma takes for granted.
     """
     return StepLemma(f"{sentence.__name__}_as_judged", rule, str(sentence.__doc__), step, over, given, sentence)
 
 
 def unbroken(checks: Iterable[RuleCheck]) -> Term:
-    """No rule is at stake that does not hold."""
+    """Every rule at stake holds."""
     return all_of(*(implies(check.at_stake, check.holds) for check in checks))
+
+
+# --- the memory of coordinators ---------------------------------------------------------------------------------------
 
 
 NOW: Final = Sort("now")
@@ -79,7 +81,7 @@ REFUSAL: Final = Sort("refusal")
 COUNT: Final = Sort("partitions")
 
 NO_INPUT: Final = StepInput(0, 0, NO_IDENTITY, NO_IDENTITY, ABSENT, commits=False, registered=False)
-"""The step of a coordinator that acts by itself, to begin with."""
+"""The input of a step of a coordinator that acts by itself."""
 
 
 class JudgedMemory(JudgedActions):
@@ -123,7 +125,7 @@ class JudgedMemory(JudgedActions):
         count_after: Term = 0,
         registered_after: Term = False,
     ) -> Term:
-        """The judge expects this step, and none of its rules is broken; an answer that is lost may be any."""
+        """The judge expects this step, and none of its rules is broken; a lost answer is arbitrary."""
         profile = self.knobs.profile
         memory = replace(self.knobs.settled(after.memory()), update_time=inputs.now)
         step = self._step(self._timed(before), memory, inputs, error, count, count_after, registered_after)
@@ -134,7 +136,7 @@ class JudgedMemory(JudgedActions):
         return all_of(agrees(expected, recorded), unbroken(checks))
 
     def _refused(self, before: State, after: State, api: str, inputs: StepInput) -> Term:
-        """The judge expects this step, which nothing is written for; the answer is the judge's."""
+        """The judge expects this step, for which no record is written; the answer is the judge's."""
         memory, profile = self._timed(before), self.knobs.profile
         step = self._step(memory, _with_times(self.knobs.settled(after.memory()), memory), inputs, NONE)
         first = DECISIONS[api](step, profile)

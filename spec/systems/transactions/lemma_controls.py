@@ -15,6 +15,9 @@ from spec.systems.transactions.variant import followed, guarded, with_action
 from spec.systems.transactions.world import CONFIRMED, DECIDED, NOWHERE, OPEN, TransactionKnobs
 from spec.vocabulary import ABSENT, TransactionState
 
+# --- coordinators complete transactions -------------------------------------------------------------------------------
+
+
 _SENT, _KNOWN = "present_coordinator_sends", "marked_is_known"
 
 
@@ -81,6 +84,9 @@ def uncompleted() -> Iterator[Misjudged]:
     yield step_with("a marker of an earlier coordinator is let in", let, "rank_never_rises", WRITES)
 
 
+# --- what other ids leave unchanged -----------------------------------------------------------------------------------
+
+
 _STARTS, _BUMPS, _WRITES = "coordinator_initializes", "coordinator_bumps", "leader_writes_marker"
 
 
@@ -135,6 +141,9 @@ def unframed() -> Iterator[Misjudged]:
     yield step_with("an older offset replaces the group's", older, "shared_cells_as_assumed", _WRITES)
 
 
+# --- readers ----------------------------------------------------------------------------------------------------------
+
+
 def _stays(before: State, after: State, *_: Term) -> State:
     return after.but(position=before.position)
 
@@ -162,8 +171,11 @@ def unread() -> Iterator[Misjudged]:
     yield step_with("a new leader has nothing", loses, "nothing_in_the_log_is_lost", "leader_fails_over")
 
 
+# --- judged steps -----------------------------------------------------------------------------------------------------
+
+
 Change: TypeAlias = Callable[[State, State], State]
-"""From the states before and after a step to the state that a defect leaves."""
+"""The state that a defect leaves, from the states before and after a step."""
 
 
 def _memory_stays(before: State, after: State) -> State:
@@ -222,7 +234,7 @@ CHANGED: Final[tuple[tuple[str, str, Change], ...]] = (
     ("verifying_refused", "the epoch is raised all the same", _epoch_rises),
     ("end_refused", "the transaction is given up", _empties),
 )
-"""Of each lemma by its sentence: what is wrong with the step, and the state that it leaves."""
+"""For each lemma, by its sentence: what is wrong with the step, and the state that the step leaves."""
 
 KNOBS: Final[tuple[tuple[str, str, int, dict[str, Any]], ...]] = (
     ("times_out", "KAFKA-6119: a timeout does not raise the epoch", 1, {"timeout_bumps": False}),
@@ -237,7 +249,7 @@ KNOBS: Final[tuple[tuple[str, str, int, dict[str, Any]], ...]] = (
 
 
 def misjudged_transactions() -> Iterator[Misjudged]:
-    """Each control, with the system in which its step is one."""
+    """Each control, with the system in which its step is possible."""
     systems = {version: proved(_under(version)) for version in (2, 1)}
     for sentence, what, change in CHANGED:
         name = f"{sentence}_as_judged"

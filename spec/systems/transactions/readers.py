@@ -1,13 +1,13 @@
 """The actions of readers and of their group's coordinator: fetches, offsets of transactions, and generations.
 
-A reader counts batches: its position is the number of those that it has behind it, and markers have no number. Where
-the first open transaction begins is read off the open batches themselves, and what is aborted off their markers: that
-a partition knows both (its producer state, its aborted index) is shown in the system of one partition. Followers are
-left out: all that is appended is below the high watermark (A1).
+A reader counts batches: its position is the number of batches behind it, and markers have no number. The start of the
+first open transaction follows from the open batches themselves, and aborted data from their markers. That a partition
+knows both (by its producer state and its aborted index) is shown in the system of one partition. Followers are
+left out: everything that is appended is below the high watermark (A1).
 
 The group's partition of offsets is one more partition of the transaction: it is registered, verified and marked as the
-others are. A transaction commits one offset of the group, which its client may send again; whatever was appended last
-is what counts. The group has one member that comes back in each generation with the id that it had.
+others are. A transaction commits one offset of the group, which its client may send again; the offset that was appended
+last counts. The group has one member, which comes back in each generation with the same id.
 """
 
 from spec.algebra import Term, all_of, any_of, choose, negate
@@ -76,6 +76,9 @@ class ReaderActions(TransactionActionBase):
         return lso.is_delivered(
             control=False, transactional=True, aborted=aborted, read_committed=reader == READ_COMMITTED
         )
+
+
+# --- the group's coordinator ------------------------------------------------------------------------------------------
 
 
 class GroupActions(Leaders):

@@ -1,8 +1,7 @@
 """A proposed change of the protocol: other behaviours, decisions, actions or claims than the newest release has.
 
-A variant is written once and read as every system is: proved without bounds, and searched in finite instances.
-
-Facts of a variant's decisions for all inputs: those of every release, and those of the decisions that it takes.
+A variant is written once and read as every system is: proved without bounds, and searched in finite instances. Its
+facts, for all inputs, are those of its profile, and those of the coordinator's decisions as the variant has them.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -40,7 +39,7 @@ OfSystem: TypeAlias = Callable[[System, "VariantView"], System]
 
 @dataclass(frozen=True, slots=True)
 class VariantView:
-    """From a state to the words of the protocol and of the lemmas, with the variant's own decisions."""
+    """The words of the protocol and of the lemmas for a state, with the variant's own decisions."""
 
     knobs: TransactionKnobs
     taken: ReleaseDecisions
@@ -51,7 +50,7 @@ class VariantView:
 
 
 def same_knobs(knobs: TransactionKnobs) -> TransactionKnobs:
-    """Nothing else may happen, and nothing less."""
+    """What may happen is unchanged."""
     return knobs
 
 
@@ -94,11 +93,11 @@ class Variant:
     """A change of the transactions of the newest release.
 
     Attributes:
-        name: what it is called in reports.
+        name: its name in reports.
         sentence: the change, in one sentence.
         source: where the proposal is from.
-        behaviours: behaviours of the profile that are otherwise, by name.
-        decisions: from the release's decisions, and its profile, to the variant's.
+        behaviours: behaviours of the profile that are different, by name.
+        decisions: the variant's decisions, from the release's decisions and its profile.
         knobs: what may happen in it, from what may happen in the release; of the proof and of each instance.
         system: from the release's system, and the words for a state, to the variant's; its lemmas included, if it
             has any: in an instance without lemmas they are dropped again.
@@ -106,7 +105,7 @@ class Variant:
         lifts: assumptions of the release's proof that the variant does without.
         spared_by: names of controls that break the release and not the variant: it mends them, or nothing of the kind
             can happen in it.
-        instances: where it is searched and compared with what was before.
+        instances: where it is searched and compared with `before`.
         before: what it is compared with; without one the newest release as it is.
     """
 
@@ -137,7 +136,7 @@ class Variant:
 
         Args:
             knobs: of the release.
-            taken: the variant's decisions, where they are to be remembered.
+            taken: the variant's decisions, if they are to be cached.
         """
         changed, of = self.under(knobs), taken or self.taken(knobs)
         system = replace(transactions(changed, of), lemmas=lemmas(changed, of))

@@ -1,6 +1,6 @@
-"""One state of the transactions, in the words of the protocol; every decision taken here is the protocol's own.
+"""One state of the transactions, in the words of the protocol; and the base of the actions on it.
 
-The common part of the actions of clients, leaders and coordinators.
+Every decision taken here is the protocol's own. The actions of clients, leaders and coordinators share the base.
 """
 
 from collections.abc import Iterator
@@ -310,6 +310,9 @@ class TransactionsView:
 
     def _one_id(self, identity: IdAndEpoch | MarkerRequest) -> IdAndEpoch:
         return IdAndEpoch(self.producer(identity), identity.producer_epoch)
+
+
+# --- the base of actions ----------------------------------------------------------------------------------------------
 
 
 FATAL = (ErrorCode.PRODUCER_FENCED, ErrorCode.INVALID_PRODUCER_ID_MAPPING)

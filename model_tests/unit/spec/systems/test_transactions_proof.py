@@ -1,6 +1,6 @@
 """Transactions are proved without bounds under version 2, and transactions with something changed are not.
 
-The ranking by which a prepared transaction completes speaks of every action, under the fairness of the searches.
+The ranking by which a prepared transaction completes covers every action, under the fairness of the searches.
 """
 
 from dataclasses import replace
@@ -267,6 +267,9 @@ def test_one_theorem_is_only_searched() -> None:
     left = {claim.name for claim in transactions().theorems} - set(PROVED)
 
     assert {"bump_ends_no_other"} == left
+
+
+# --- the ranking by which a prepared transaction completes ------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
