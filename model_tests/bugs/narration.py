@@ -84,6 +84,7 @@ OUTCOMES: Final = ("abort", "commit")
 MARKERS: Final = ("ABORT", "COMMIT")
 
 DURABLE: Final = 0
+"""The fate of an append to the coordinator's log that is kept and answered."""
 
 
 # --- the actions of transactions --------------------------------------------------------------------------------------
