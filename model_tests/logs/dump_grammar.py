@@ -78,6 +78,9 @@ _FARTHEST: Final = 512
 _LONGEST: Final = 1 << 16
 """Characters of a line in a paragraph that are kept."""
 
+_WIDEST: Final = 1024
+"""Characters of a heading within a line: of the words that it consists of, only names are long."""
+
 _MOST_LINES: Final = 10_000
 """Lines of one value that are kept; of what is longer, nothing but the beginning is ever read."""
 
@@ -250,8 +253,9 @@ def _unfilled(lines: Iterable[str]) -> Iterator[Row]:
     """The lines of the tool in a paragraph, each with the number of the one in which it ends."""
     text, number = "", 0
     for number, line in enumerate(lines, 1):
+        searched = max(2, len(text) - _WIDEST)  # a heading that ends before was found with an earlier line
         text = f"{text} {line.strip(' >')}"
-        begins = [found.start() for found in _INNER.finditer(text, 2)] if _has_inner(text) else []
+        begins = [found.start() for found in _INNER.finditer(text, searched)] if _has_inner(text) else []
         for start, end in pairwise([0, *begins]):
             yield Row(number, part := text[start:end].strip(), _HEAD.match(part))
         text = text[begins[-1] :] if begins else text[:_LONGEST]
