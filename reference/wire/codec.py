@@ -5,9 +5,10 @@ The library is an extra (`wire`), loaded when a codec is first made.
 
 import struct
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from types import MappingProxyType
+from types import MappingProxyType, SimpleNamespace
 from typing import Any, Final, NamedTuple
 
 from spec.vocabulary import Api
@@ -171,7 +172,7 @@ def decode_request(header: RequestHeader, frame: bytes, position: int) -> Any:
         MalformedRequest: the bytes are no such request.
     """
     found = decode_body("request", header.api, header.version, frame, position)
-    _require_present(messages("request")[header.api]._struct, header.version, found)
+    _require_present(messages("request")[header.api], header.version, found)
     return found
 
 
@@ -202,24 +203,37 @@ def decode_body(kind: str, api: str, version: int, data: bytes, position: int = 
     return found
 
 
-def _require_present(struct_of: Any, version: int, found: Any) -> None:
+def _require_present(made_of: Any, version: int, found: Any) -> None:
     """The library reads null everywhere; Kafka only where the schema allows it.
 
     Raises:
         MalformedRequest: a field is null that cannot be.
     """
-    for field in struct_of.fields.values():
-        if field._tag is not None or field.type_str == UUID or not field.for_version_q(version):
-            continue
-        value = getattr(found, field.name)
+    for name, nullable, several, inner in _without_default(made_of, version):
+        value = getattr(found, name)
         if value is None:
-            if not field.nullable_for_version_q(version):
-                raise MalformedRequest(f"{field.name} is null")
-        elif field.is_struct_array():
+            if not nullable:
+                raise MalformedRequest(f"{name} is null")
+        elif inner is not None:
             for each in value:
-                _require_present(each._struct, version, each)
-        elif field.is_array() and None in value:
-            raise MalformedRequest(f"{field.name} has a null in it")
+                _require_present(inner, version, each)
+        elif several and None in value:
+            raise MalformedRequest(f"{name} has a null in it")
+
+
+@cache
+def _without_default(made_of: Any, version: int) -> tuple[tuple[str, bool, bool, Any], ...]:
+    """The fields that must be given, ids aside: whether null will do, whether it is an array, of which structures."""
+    return tuple(
+        (
+            field.name,
+            field.nullable_for_version_q(version),
+            field.is_array(),
+            field.data_class if field.is_struct_array() else None,
+        )
+        for field in made_of._struct.fields.values()
+        if field._tag is None and field.type_str != UUID and field.for_version_q(version)
+    )
 
 
 def encode_request(header: RequestHeader, fields: Mapping[str, Any]) -> bytes:
@@ -301,30 +315,60 @@ def encode_body(kind: str, api: str, version: int, fields: Mapping[str, Any]) ->
         version: of the message.
         fields: by name; structures are mappings, arrays are sequences, ids of topics are hexadecimal.
     """
-    return bytes(_built(messages(kind)[api], version, fields).encode(version=version))
-
-
-def _built(made_of: Any, version: int, fields: Mapping[str, Any]) -> Any:
-    """The library's object for the fields; those that the version does not have are left out."""
-    known = _fields_of(made_of, version)
-    values = {name: _value(known[name], version, value) for name, value in fields.items() if known[name] is not None}
-    return made_of(version=version, **values)
+    message = messages(kind)[api]
+    flexible = message.flexible_version_q(version)
+    encode = message._struct.compiled_encode_into(version, compact=flexible, tagged=flexible)
+    with _buffers().acquire() as out:
+        encode(_built(_structure(message, version), fields), out)
+        return bytes(out.result())
 
 
 @cache
-def _fields_of(made_of: Any, version: int) -> Mapping[str, Any]:
-    """The fields of a structure by name, None for those that the version does not have."""
-    return {name: field if field.for_version_q(version) else None for name, field in made_of._struct.fields.items()}
+def _buffers() -> Any:
+    """The library's buffers that messages are encoded into."""
+    return import_module("kafka.protocol.schemas.fields.codecs.encode_buffer").EncodeBufferPool
 
 
-def _value(field: Any, version: int, value: Any) -> Any:
-    if value is None:
-        return None
-    if field.is_struct_array():
-        return [_built(field.data_class, version, each) for each in value]
-    if field.is_struct():
-        return _built(field.data_class, version, value)
-    return value
+@dataclass(frozen=True, slots=True)
+class _Structure:
+    """A structure in one version.
+
+    Attributes:
+        names: of its fields, in all versions.
+        defaults: of the fields of this version.
+        inner: the structures among its fields, and whether a field holds several.
+    """
+
+    names: frozenset[str]
+    defaults: Mapping[str, Any]
+    inner: tuple[tuple[str, "_Structure", bool], ...]
+
+
+@cache
+def _structure(made_of: Any, version: int) -> _Structure:
+    fields = {name: field for name, field in made_of._struct.fields.items() if field.for_version_q(version)}
+    inner = tuple(
+        (name, _structure(field.data_class, version), field.is_struct_array())
+        for name, field in fields.items()
+        if field.is_struct_array() or field.is_struct()
+    )
+    return _Structure(frozenset(made_of._struct.fields), {name: field.default for name, field in fields.items()}, inner)
+
+
+def _built(structure: _Structure, fields: Mapping[str, Any]) -> SimpleNamespace:
+    """What the library encodes: an attribute for each field; those that the version does not have are not looked at.
+
+    Raises:
+        KeyError: there is no such field.
+    """
+    if not fields.keys() <= structure.names:
+        raise KeyError(*(fields.keys() - structure.names))
+    values = {**structure.defaults, **fields}
+    for name, inner, several in structure.inner:
+        value = values[name]
+        if value is not None:
+            values[name] = [_built(inner, each) for each in value] if several else _built(inner, value)
+    return SimpleNamespace(**values)
 
 
 def fields_of(message: Any) -> dict[str, Any]:
