@@ -62,7 +62,7 @@ class CoordinatorWorld:
         self.torn: set[int] = set()
         self.replaced: set[int] = set()
         self.shut_out: set[int] = set()
-        self.in_doubt: dict[int, bool] = {}
+        self.in_doubt: dict[int, tuple[bool, object]] = {}
         self.recovering: set[int] = set()
         self.wrongly_reported: GhostViolation | None = None
 
@@ -129,13 +129,14 @@ class CoordinatorWorld:
 
     def end_without_answer(self, instance: int, outcome: int) -> None:
         """EndTxn, and its answer is lost."""
-        self._end(instance, bool(outcome), answered=False)
-        self.in_doubt[instance] = bool(outcome)
+        sending = object()
+        self._end(instance, bool(outcome), answered=False, sending=sending)
+        self.in_doubt[instance] = bool(outcome), sending
 
     def instance_ends_again(self, instance: int) -> None:
         """The same EndTxn again."""
-        commit = self.in_doubt.pop(instance)
-        self._answered(instance, commit, self._end(instance, commit, again=True))
+        commit, sending = self.in_doubt.pop(instance)
+        self._answered(instance, commit, self._end(instance, commit, sending=sending))
 
     def instance_recovers(self, instance: int) -> None:
         """InitProducerId with the identity that the client had."""
@@ -289,9 +290,9 @@ class CoordinatorWorld:
         for facts in (self.open, self.torn, self.recovering):
             facts.discard(instance)
 
-    def _end(self, instance: int, commit: bool, *, answered: bool = True, again: bool = False) -> ProducerIdentity:
+    def _end(self, instance: int, commit: bool, *, answered: bool = True, sending: object = None) -> ProducerIdentity:
         identity = self.identities[instance]
-        return self.steps.end(self.coordinator, instance, identity, commit=commit, answered=answered, again=again)
+        return self.steps.end(self.coordinator, instance, identity, commit=commit, answered=answered, sending=sending)
 
     def _answered(self, instance: int, commit: bool, identity: ProducerIdentity) -> None:
         if commit and instance in self.replaced:

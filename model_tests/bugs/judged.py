@@ -4,11 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import starmap
 
-from model_tests.bugs.narration import TRANSACTIONS, ending_of, reported, title_of
 from model_tests.bugs.on_reference import Replay, repeated, replayed
 from model_tests.bugs.searching import SearchResult, searched, searched_as_formulas
 from model_tests.bugs.world import CarriedOut
-from model_tests.diagrams.events import Sequence
+from model_tests.diagrams.events import Ending, Sequence
 from model_tests.monitor.drawing import sequence_of
 from spec.bugs.bug import Bug, ExpectedAnswer, SearchCase
 
@@ -44,14 +43,13 @@ class JudgedBug:
 
     @property
     def diagram(self) -> Sequence | None:
-        """The shortest counterexample, as the reference carried it out or as it was found; None where there is none."""
-        found = self.found[0]
-        if not found.trace:
+        """The shortest counterexample, as the reference carried it out; None where there is none."""
+        if self.replay is None:
             return None
-        world = None if self.replay is None else self.replay.defective.world
-        if world is None:
-            return reported(self.bug, found.case, found.trace, TRANSACTIONS)
-        title, ending = title_of(self.bug, found.case), ending_of(self.bug, found.case)
+        world, case = self.replay.defective.world, self.found[0].case
+        title = f"{self.bug.name}: {self.bug.title} ({case.profile})"
+        sentence = case.claim_of(case.instance.searched()).sentence
+        ending = Ending(self.bug.rule.id, f"it is no longer so that {sentence[0].lower()}{sentence[1:]}")
         return sequence_of(world.story.rows, title, ending, world.story.captions(world.cast))
 
     @property

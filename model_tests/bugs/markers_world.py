@@ -7,18 +7,18 @@ from model_tests.bugs.coordinator_steps import COORDINATOR, ID, TIMEOUT_MS, Coor
 from model_tests.bugs.world import Diverged, GhostViolation
 from model_tests.monitor.story import Columns
 from reference.broker.ids import BlockAllocator, ProducerIdManager
-from reference.broker.marker_channel import TxnMarker, write_marker
+from reference.broker.marker_channel import TxnMarker
 from reference.broker.transaction_coordinator import TransactionCoordinator
 from reference.broker.transaction_log import TransactionLog
 from reference.broker.transaction_metadata import PREPARED, TopicPartition, TransactionMetadata
 from reference.clock import Clock
 from reference.log.batch import blank_batch
 from reference.log.partition import Partition
+from reference.world.messages import Verify
 from spec import rules
 from spec.versions import Profile
 from spec.vocabulary import CoordinatorEpoch, ErrorCode, Sequence, TransactionState
 
-MARKERS_VERSION: Final = 2  # the newest version of WriteTxnMarkers
 NAMES: Final = (TopicPartition("orders", 0), TopicPartition("orders", 1))
 PRODUCER: Final = "producer"
 PARTITIONS: Final = ("partition 0", "partition 1")
@@ -33,7 +33,7 @@ class MarkersWorld:
     def __init__(self, profile: Profile) -> None:
         """The producer has its identity."""
         self.clock = Clock(1000)
-        self.steps = CoordinatorSteps(profile, self.clock, (PRODUCER, *PARTITIONS))
+        self.steps = CoordinatorSteps(profile, self.clock, (PRODUCER,), PARTITIONS)
         self.story = self.steps.story
         log = TransactionLog(profile, partitions=1)
         producer_ids = ProducerIdManager(BlockAllocator(), profile)
@@ -63,7 +63,7 @@ class MarkersWorld:
         name = NAMES[partition]
         log, (producer_id, epoch) = self.logs[name], self.producer
         guard = log.state.start_verification(producer_id, Sequence(0), epoch, True, self.clock.now)
-        self.steps.add(self.coordinator, 1 + partition, self.producer, name)
+        self.steps.verify(self.coordinator, Verify(ID, self.producer, name, adds=True))
         batch = blank_batch(1, producer_id=producer_id, epoch=epoch, base_sequence=0, transactional=True)
         where: Columns = {
             "client": PRODUCER,
@@ -80,9 +80,7 @@ class MarkersWorld:
     def leader_writes_marker(self, partition: int) -> None:
         """A marker arrives, and the coordinator gets the answer."""
         marker = self.coordinator.markers.owed[-1].marker
-        self.story.say(COORDINATOR, PARTITIONS[partition], f"marker {'COMMIT' if marker.committed else 'ABORT'}")
-        write_marker(self.logs[NAMES[partition]], marker, MARKERS_VERSION, self.clock.now)
-        self.story.say(PARTITIONS[partition], COORDINATOR, "written")
+        self.steps.write_marker(NAMES[partition], self.logs[NAMES[partition]], marker)
         self.marked[NAMES[partition]] = marker.committed
         self._send_markers()
 

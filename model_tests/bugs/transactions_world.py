@@ -5,13 +5,15 @@ records, batches and markers carry the number of their client transaction in the
 """
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from model_tests.bugs.coordinator_steps import COORDINATOR, ID, MARKERS_VERSION, TIMEOUT_MS, CoordinatorSteps
 from model_tests.bugs.world import Diverged, GhostViolation, there
-from reference.broker.coordinator_errors import ConcurrentTransactions, CoordinatorNotAvailable, TransactionAbortable
-from reference.broker.end_txn import EndTransaction
+from model_tests.monitor.story import Columns
+from reference.broker.coordinator_errors import ConcurrentTransactions, CoordinatorNotAvailable
 from reference.broker.ids import BlockAllocator, ProducerIdentity, ProducerIdManager
 from reference.broker.marker_channel import TxnMarker, write_marker
 from reference.broker.transaction_coordinator import TransactionCoordinator
@@ -23,20 +25,31 @@ from reference.errors import InvalidProducerEpoch, InvalidTxnState, Refusal
 from reference.log.batch import RecordBatch, blank_batch
 from reference.log.partition import Partition
 from reference.log.producer_entry import NO_GUARD
+from reference.recording.recorder import Fate
+from reference.world.messages import Plain, Verify
+from reference.world.replica_rows import node_name
+from reference.world.steps import TIMEOUT, sender_name
 from spec import rules
 from spec.versions import Profile
-from spec.vocabulary import CoordinatorEpoch, ErrorCode, Origin, TransactionState
+from spec.vocabulary import CoordinatorEpoch, ErrorCode, TransactionState
 
 # --- the client side: the view of each instance, and what it sent -----------------------------------------------------
 
 
 @dataclass(slots=True)
 class BatchOnWire:
-    """A batch on its way: what is on the wire, the guard of its verification, whether the coordinator said yes."""
+    """A batch on its way: who sent it, what is on the wire, the guard of its verification, and who said yes to it.
 
+    Attributes:
+        confirmed: the coordinator said yes, or is not asked.
+        answered: the leader has answered.
+    """
+
+    columns: Columns
     records: RecordBatch
     guard: int = NO_GUARD
     confirmed: bool = True
+    answered: bool = False
 
 
 @dataclass(slots=True)
@@ -71,16 +84,11 @@ class ApplicationView:
         )
 
 
-ID: Final = "payments"
-
-
 # --- the world --------------------------------------------------------------------------------------------------------
 
 
-TIMEOUT_MS: Final = 60_000
-"""The clients' default of `transaction.timeout.ms`."""
-
-MARKERS_VERSION: Final = 2  # the newest version of WriteTxnMarkers
+CLIENTS: Final = ("client 0", "client 1")
+PARTITIONS: Final = ("partition 0", "partition 1")
 
 DURABLE: Final = 0
 UNSURE: Final = 2
@@ -101,10 +109,14 @@ class DecidedTransaction(NamedTuple):
 class TransactionsWorld:
     """One transactional id: its client, its coordinator with the log, and two partitions."""
 
+    cast = (*CLIENTS, COORDINATOR, *PARTITIONS)
+
     def __init__(self, profile: Profile) -> None:
         """No instance has the id."""
         self.profile = profile
         self.clock = Clock(1000)
+        self.steps = CoordinatorSteps(profile, self.clock, CLIENTS, PARTITIONS)
+        self.story = self.steps.story
         self.log = TransactionLog(profile, partitions=1)
         self.producer_ids = ProducerIdManager(BlockAllocator(), profile)
         self.elections = 0
@@ -135,7 +147,7 @@ class TransactionsWorld:
             "coordinator_ends": self.coordinator_ends,
             "coordinator_completes": self.coordinator_completes,
             "coordinator_fails_over": self.coordinator_fails_over,
-            "transaction_times_out": lambda: self.clock.advance(2 * TIMEOUT_MS),
+            "transaction_times_out": self.transaction_times_out,
             "coordinator_aborts": self.coordinator_aborts,
             "leader_receives": self.leader_receives,
             "leader_appends": self.leader_appends,
@@ -146,11 +158,14 @@ class TransactionsWorld:
 
     def client_asks_for_bump(self, instance: int, transaction: int) -> None:
         """InitProducerId that expects the identity of the instance is sent."""
-        self.client.begin(instance, transaction)
+        epoch = self.client.begin(instance, transaction).epoch
+        sends = f"sends InitProducerId, epoch {epoch} expected"
+        self.story.remark(CLIENTS[instance], f"in place of transaction {transaction}: {sends}")
 
-    def client_adds_partition(self, instance: int, transaction: int, _: int) -> None:
+    def client_adds_partition(self, instance: int, transaction: int, partition: int) -> None:
         """AddPartitionsToTxn is sent."""
         self.client.begin(instance, transaction)
+        self._says(transaction, f"sends AddPartitionsToTxn of {PARTITIONS[partition]}")
 
     def client_sends_batch(self, instance: int, transaction: int, partition: int, number: int) -> None:
         """Produce is sent.
@@ -161,24 +176,37 @@ class TransactionsWorld:
             partition: by its number.
             number: of the batch, from 0.
         """
-        self.sent[transaction, partition, number] = BatchOnWire(self.client.batch(instance, transaction, partition))
+        batch, name = (
+            self.client.batch(instance, transaction, partition),
+            f"batch {number} of transaction {transaction}",
+        )
+        columns: Columns = {"client": sender_name(Plain(instance)), "node": node_name(1 + partition)}
+        columns |= {"message": self.steps.message(), "transactional_id": ID, "writer": name, "first_record": 0}
+        self.story.records[name, 0] = name
+        self.sent[transaction, partition, number] = BatchOnWire(columns | named(partition)._asdict(), batch)
+        numbers = f"epoch {batch.producer_epoch}, sequence {batch.base_sequence}"
+        self._says(transaction, f"sends Produce to {PARTITIONS[partition]}, {numbers}")
 
     def client_ends(self, transaction: int, outcome: int) -> None:
-        """EndTxn is sent."""
+        """EndTxn is sent; with an abort the client gives up its batches that are not answered."""
         self.client.end_sent[transaction] = bool(outcome)
+        self._says(transaction, f"sends EndTxn {'commit' if outcome else 'abort'}")
+        for (sent_in, _, _), sent in self.sent.items():
+            if sent_in == transaction and not (outcome or sent.answered):
+                self.story.give_up(sent.columns, sent.records)
 
     # --- the coordinator --------------------------------------------------------------------------------------
 
     def coordinator_initializes(self, instance: int, fate: int) -> None:
         """InitProducerId arrives."""
         self._fate(fate)
-        identity = self.coordinator.init_producer_id(ID, TIMEOUT_MS)
+        identity = self.steps.initialize(self.coordinator, instance)
         self.client.given[instance] = self.client.newest[instance] = identity
 
     def coordinator_bumps(self, transaction: int, fate: int) -> None:
         """InitProducerId that expects the identity of an instance arrives; only its first answer reaches the client."""
         self._fate(fate)
-        identity = self.coordinator.init_producer_id(ID, TIMEOUT_MS, self.client.of_transaction[transaction])
+        identity = self._bump(transaction)
         if transaction not in self.bumped:
             self.bumped.add(transaction)
             self.client.newest[self.client.owner[transaction]] = identity
@@ -191,7 +219,7 @@ class TransactionsWorld:
         """
         owed = len(self.coordinator.markers.owed)
         try:
-            self.coordinator.init_producer_id(ID, TIMEOUT_MS, self.client.of_transaction[transaction])
+            self._bump(transaction)
         except ConcurrentTransactions:
             if len(self.coordinator.markers.owed) > owed:
                 self._fenced(transaction)
@@ -199,15 +227,15 @@ class TransactionsWorld:
         raise Diverged("the open transaction is not aborted")
 
     def coordinator_adds(self, transaction: int, partition: int, fate: int) -> None:
-        """AddPartitionsToTxn arrives; under version 2 it is the leader that sends it."""
+        """AddPartitionsToTxn of the client arrives."""
         self._fate(fate)
-        begins = self._metadata.state is not TransactionState.ONGOING
-        identity = self.client.of_transaction[transaction]
-        self.coordinator.add_partitions(ID, identity, (named(partition),), self._version)
-        self.opened_by = transaction if begins else self.opened_by
+        owner, identity = self.client.owner[transaction], self.client.of_transaction[transaction]
+        with self._begins(transaction):
+            sending = "AddPartitionsToTxn", transaction, partition
+            self.steps.add(self.coordinator, owner, identity, named(partition), sending)
 
     def coordinator_verifies(self, transaction: int, partition: int, number: int, fate: int = DURABLE) -> None:
-        """The coordinator answers the leader that has a batch.
+        """The coordinator answers the leader that has a batch; under version 2 it adds the partition.
 
         Args:
             transaction: of the client, by its number.
@@ -219,14 +247,11 @@ class TransactionsWorld:
             TransactionAbortable: the coordinator knows the partition in no open transaction of the producer.
             Refusal: under transaction version 2, the coordinator does not add it.
         """
-        if self._version >= BUMPS_EPOCH:
-            self.coordinator_adds(transaction, partition, fate)
-        else:
-            request = self.coordinator.verify_partitions(
-                ID, self.client.of_transaction[transaction], (named(partition),)
-            )
-            if request[named(partition)] is not ErrorCode.NONE:
-                raise TransactionAbortable(partition=named(partition))
+        adds = self._version >= BUMPS_EPOCH
+        self._fate(fate if adds else DURABLE)
+        with self._begins(transaction):
+            question = Verify(ID, self.client.of_transaction[transaction], named(partition), adds)
+            self.steps.verify(self.coordinator, question)
         self.sent[transaction, partition, number].confirmed = True
 
     def coordinator_ends(self, transaction: int, fate: int) -> None:
@@ -234,24 +259,32 @@ class TransactionsWorld:
         self._fate(fate)
         owed = len(self.coordinator.markers.owed)
         identity = self.client.of_transaction[transaction]
-        request = EndTransaction(ID, *identity, self.client.end_sent[transaction], self._version)
-        following = self.coordinator.end_txn(request)
+        commit, owner = self.client.end_sent[transaction], self.client.owner[transaction]
+        sending = "EndTxn", transaction
+        following = self.steps.end(self.coordinator, owner, identity, commit=commit, sending=sending)
         if len(self.coordinator.markers.owed) > owed:
             self._decided(transaction)
         if self._version >= BUMPS_EPOCH:
-            self.client.newest[self.client.owner[transaction]] = following
+            self.client.newest[owner] = following
+
+    def transaction_times_out(self) -> None:
+        """The transaction is open for longer than its timeout."""
+        self.clock.advance(2 * TIMEOUT_MS)
+        self.story.remark(COORDINATOR, "the open transaction is past its timeout")
 
     def coordinator_aborts(self, fate: int) -> None:
         """The coordinator's own abort of a transaction past its timeout."""
         self._fate(fate)
-        abort_timed_out(self.coordinator)
+        with self.steps.by_itself(self.coordinator, TIMEOUT):
+            abort_timed_out(self.coordinator)
         if self._metadata.state is TransactionState.ONGOING:
             raise Diverged("the transaction is not aborted")
         self._decided(-1)
 
     def coordinator_completes(self) -> None:
         """The coordinator has the answers to its markers, and completes the transaction."""
-        self.coordinator.send_markers()
+        with self.steps.by_itself(self.coordinator, "MarkersSent"):
+            self.coordinator.send_markers()
         if self._metadata.state in PREPARED:
             raise Diverged(f"the transaction does not complete: it stays {self._metadata.state.name}")
         self.marked.clear()
@@ -259,6 +292,8 @@ class TransactionsWorld:
     def coordinator_fails_over(self) -> None:
         """Another node reads the log, and sends the markers of what is decided."""
         self.coordinator = self._elected()
+        self.story.remark(COORDINATOR, f"another node takes over, coordinator epoch {self.elections - 1}")
+        self.steps.loads(self.coordinator)
         self.marked.clear()
 
     # --- leaders ----------------------------------------------------------------------------------------------
@@ -271,6 +306,7 @@ class TransactionsWorld:
         """
         sent = self.sent[transaction, partition, number]
         sent.guard, sent.confirmed = NO_GUARD, True
+        self.story.remark(PARTITIONS[partition], f"receives batch {number} of transaction {transaction}")
         if self._version < BUMPS_EPOCH and not self.profile.partition_verification:
             return
         state, batch = self.leaders[partition].state, sent.records
@@ -288,8 +324,10 @@ class TransactionsWorld:
         sent = self.sent[transaction, partition, number]
         if not sent.confirmed:
             self.coordinator_verifies(transaction, partition, number)
+        sent.answered = True
         try:
-            duplicate = self.leaders[partition].append(sent.records, Origin.CLIENT, sent.guard).duplicate
+            leader = self.leaders[partition]
+            duplicate = self.story.append(sent.columns, leader, sent.records, sent.guard, Fate.ANSWERED).duplicate
         except InvalidTxnState as refusal:
             if not self._is_registered(transaction, partition):
                 raise
@@ -302,8 +340,8 @@ class TransactionsWorld:
     def leader_writes_marker(self, decision: int, coordinator: int, partition: int) -> None:
         """A marker arrives, maybe not for the first time."""
         made = self._made(decision)
-        marker = self._sent_by(made.marker, coordinator)
-        write_marker(self.leaders[partition], marker, MARKERS_VERSION, self.clock.now)
+        marker, sending = self._sent_by(made.marker, coordinator), ("marker", decision, coordinator, partition)
+        self.steps.write_marker(named(partition), self.leaders[partition], marker, sending)
         ended = {batch for batch in self.open_batches if batch[1] == partition}
         self.open_batches -= ended
         self.marked.add(partition)
@@ -311,6 +349,7 @@ class TransactionsWorld:
             if transaction != made.opened_by:
                 text = f"batch {number} of transaction {transaction} is decided by the marker of {made.opened_by}"
                 self.seen = self.seen or GhostViolation(rules.TXN_NO_CROSSTALK, text)
+                self.story.remark(PARTITIONS[partition], text)
 
     # --- the ghost --------------------------------------------------------------------------------------------
 
@@ -366,8 +405,26 @@ class TransactionsWorld:
     def _metadata(self) -> TransactionMetadata:
         return self.coordinator.states.known(ID).metadata
 
+    def _says(self, transaction: int, text: str) -> None:
+        self.story.remark(CLIENTS[self.client.owner[transaction]], f"transaction {transaction}: {text}")
+
+    def _bump(self, transaction: int) -> ProducerIdentity:
+        owner, expected = self.client.owner[transaction], self.client.of_transaction[transaction]
+        return self.steps.initialize(self.coordinator, owner, expected, ("InitProducerId", transaction))
+
+    @contextmanager
+    def _begins(self, transaction: int) -> Iterator[None]:
+        """What happens inside may begin the transaction of the id."""
+        begun = self._metadata.state is TransactionState.ONGOING
+        yield
+        if not begun and self._metadata.state is TransactionState.ONGOING:
+            self.opened_by = transaction
+
     def _fate(self, fate: int) -> None:
         if fate != DURABLE:
+            self.story.remark(
+                COORDINATOR, f"the append to its log {'is taken for failed' if fate == UNSURE else 'fails'}"
+            )
             self.log.faults.append(AppendFault(CoordinatorNotAvailable(), written=fate == UNSURE))
 
     def _elected(self) -> TransactionCoordinator:
@@ -390,6 +447,8 @@ class TransactionsWorld:
 
     def _decided(self, ended_by: int) -> None:
         self.decisions.append(DecidedTransaction(self.coordinator.markers.owed[-1].marker, self.opened_by, ended_by))
+        request = "" if ended_by < 0 else f"EndTxn of transaction {ended_by} "
+        self.story.remark(COORDINATOR, f"{request}ends transaction {self.opened_by}")
 
     def _made(self, decision: int) -> DecidedTransaction:
         made = self.decisions[decision] if decision < len(self.decisions) else None

@@ -4,8 +4,8 @@ The ghost reads what was sent and what is in the logs. It asks no decision of th
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
 from model_tests.monitor.story import Story
 from model_tests.mutants.defects.planted import Planted
@@ -30,9 +30,8 @@ class GhostViolation(NamedTuple):
         return f"{self.rule.id}: {self.text}"
 
 
-@runtime_checkable
-class RecordedWorld(Protocol):
-    """A world whose steps are recorded, to be drawn."""
+class CounterexampleWorld(Protocol):
+    """Objects of the reference in one run of a counterexample, whose steps are recorded."""
 
     @property
     def story(self) -> Story:
@@ -41,10 +40,6 @@ class RecordedWorld(Protocol):
     @property
     def cast(self) -> tuple[str, ...]:
         """All that may take part, from left to right."""
-
-
-class CounterexampleWorld(Protocol):
-    """Objects of the reference in one run of a counterexample."""
 
     @property
     def acts(self) -> Mapping[str, Callable[..., None]]:
@@ -84,33 +79,29 @@ class CarriedOut:
     """What became of a counterexample on the reference.
 
     Attributes:
+        world: in which that was.
         broken: what the ghost saw.
         refused: the first step that went otherwise, and why; where every step happens, what came of them.
         happened: every step happens, and nothing is broken by it.
-        world: in which that was; None where its steps are not recorded.
     """
 
+    world: CounterexampleWorld = field(compare=False)
     broken: GhostViolation | None = None
     refused: str = ""
     happened: bool = False
-    world: RecordedWorld | None = field(default=None, compare=False)
 
 
 def carry_out(world: CounterexampleWorld, trace: Trace) -> CarriedOut:
     """Do each action of a counterexample in turn, until something is broken or refused."""
-    return replace(_carry_out(world, trace), world=world if isinstance(world, RecordedWorld) else None)
-
-
-def _carry_out(world: CounterexampleWorld, trace: Trace) -> CarriedOut:
     for number, happening in enumerate(trace, start=1):
         try:
             world.acts[happening.action](*happening.at)
         except (Refusal, Impossible, Diverged) as otherwise:
-            return CarriedOut(refused=f"step {number}, {happening}: {_reason(otherwise)}")
+            return CarriedOut(world, refused=f"step {number}, {happening}: {_reason(otherwise)}")
         broken = world.broken()
         if broken:
-            return CarriedOut(broken)
-    return CarriedOut(refused=f"every step happens, and then {world.instead()}", happened=True)
+            return CarriedOut(world, broken)
+    return CarriedOut(world, refused=f"every step happens, and then {world.instead()}", happened=True)
 
 
 def _reason(otherwise: Exception) -> str:

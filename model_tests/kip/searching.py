@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from model_tests.bugs.narration import TRANSACTIONS, Moment
 from model_tests.diagrams.events import Ending, Event, Note, Sequence, participants_of
+from model_tests.kip.narration import NARRATED, PARTICIPANTS, Moment
 from spec.engines.counterexample import differing
 from spec.engines.difference import StateDifference, compared
 from spec.engines.explore import explore, walked
@@ -170,14 +170,14 @@ def drawn_run(searched: SearchedSystem, trace: Trace, title: str, ending: Ending
     states = list(walked(searched.system, searched.finite, trace))
     moments = [Moment(one, step, other) for (one, other), step in zip(pairwise(states), trace, strict=True)]
     steps = tuple(tuple(_events(searched, moment)) for moment in moments)
-    picture = Sequence(title, participants_of(steps, (*TRANSACTIONS.participants, OTHERS)), steps, ending)
+    picture = Sequence(title, participants_of(steps, (*PARTICIPANTS, OTHERS)), steps, ending)
     holding = [_holding(searched, state) for state in states]
     lost = tuple(tuple(name for name in one if name not in other) for one, other in pairwise(holding))
     return DrawnRun(trace, picture, lost)
 
 
 def _events(searched: SearchedSystem, moment: Moment) -> Iterator[Event]:
-    narrated = TRANSACTIONS.actions.get(moment.happening.action)
+    narrated = NARRATED.get(moment.happening.action)
     if narrated is not None and max(moment.at, default=0) < DRAWABLE:
         yield from narrated(moment)
         return

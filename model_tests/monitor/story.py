@@ -113,8 +113,7 @@ class Story:
             Refusal: the batch is not appended.
         """
         before = observe(partition, batch.producer_id)
-        sent: Columns = {"topic": TOPIC, "partition": 0, "acks": ALL, "batch_count": 1, **batch_columns(batch)}
-        sent |= {"origin": int(Origin.CLIENT), **verification_columns(before.verification, guard), **where}
+        sent = _produced(where, batch) | verification_columns(before.verification, guard)
         try:
             found = partition.append(batch, guard=guard)
         except Refusal as refusal:
@@ -127,6 +126,10 @@ class Story:
             self._recorder.add(Api.PRODUCE, Timestamp(0), sent, before, observe(partition, batch.producer_id))
             if answer is not None:
                 self._recorder.annotate(answer, Api.PRODUCE, sent)
+
+    def give_up(self, where: Columns, batch: RecordBatch) -> None:
+        """Who sent a batch waits no longer for the answer; `where` and `batch` are those of its append."""
+        self._recorder.annotate(Fate.GIVEN_UP, Api.PRODUCE, _produced(where, batch))
 
     def say(self, sender: str, receiver: str, text: str, *, refuses: bool = False) -> None:
         """A message in words, of which no step is recorded.
@@ -148,6 +151,12 @@ class Story:
     def names_in(self, batches: Iterable[RecordBatch]) -> list[str]:
         """What the story calls the records of batches; markers have none."""
         return [self.name_of(record) for batch in batches if not batch.is_control for record in batch.records()]
+
+
+def _produced(where: Columns, batch: RecordBatch) -> Columns:
+    """Produce of one batch, to the first partition where nothing else is said."""
+    sent: Columns = {"topic": TOPIC, "partition": 0, "acks": ALL, "batch_count": 1, **batch_columns(batch)}
+    return sent | {"origin": int(Origin.CLIENT), **where}
 
 
 def _is_drawn(row: Row) -> bool:

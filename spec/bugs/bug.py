@@ -21,7 +21,7 @@ class FiniteSystem:
     """A system with a finite instance.
 
     Attributes:
-        of: the name of the system, which selects its narration and its replay.
+        of: the name of the system, which selects the world of its replay.
         knobs: what it was made with.
         searched: the system with its decisions remembered, for explicit search.
         plain: the same without, for bounded search.

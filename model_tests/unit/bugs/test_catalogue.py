@@ -2,9 +2,7 @@
 
 import pytest
 
-from model_tests.bugs.narration import TRANSACTIONS
 from model_tests.bugs.on_reference import profile_of, staged
-from model_tests.bugs.world import RecordedWorld
 from spec.bugs.bug import Bug
 from spec.bugs.catalogue import BUGS
 from spec.engines.finite import instance_of
@@ -69,8 +67,8 @@ def test_the_claim_is_that_of_the_rule(bug: Bug) -> None:
 
 
 @each_shown
-def test_every_action_can_be_reported_and_carried_out(bug: Bug) -> None:
-    """No counterexample of the system can have a step that has no arrow, and the reference has a world for it."""
+def test_every_action_can_be_carried_out(bug: Bug) -> None:
+    """The reference has a world for each system, and the world an act for each of its actions."""
     staging = staged(bug)
     assert staging is not None
     world = staging.world(staging.defective)
@@ -78,7 +76,6 @@ def test_every_action_can_be_reported_and_carried_out(bug: Bug) -> None:
     happening = {action.name for action in bug.broken.instance.searched().actions if not action.dormant}
 
     assert set() == happening - world.acts.keys()
-    assert isinstance(world, RecordedWorld) or set() == happening - TRANSACTIONS.actions.keys()
 
 
 @each_shown

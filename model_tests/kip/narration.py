@@ -1,15 +1,16 @@
-"""A counterexample as a sequence diagram: the messages and notes of each action, and the actions of transactions."""
+"""The messages and notes of each action of transactions, from the states of a search.
+
+The reference does not know a variant of the protocol, so nothing is recorded of its runs.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import count, pairwise, takewhile
-from typing import Any, Final, TypeAlias
+from itertools import count, takewhile
+from types import MappingProxyType
+from typing import Any, Final
 
-from model_tests.diagrams.events import DrawnMessage, Ending, Event, Mark, Note, Sequence, participants_of
-from spec.bugs.bug import Bug, SearchCase
-from spec.engines.explore import walked
-from spec.engines.finite import instance_of
-from spec.engines.verdict import Happening, Trace
+from model_tests.diagrams.events import DrawnMessage, Event, Mark, Note
+from spec.engines.verdict import Happening
 from spec.systems.language import State
 from spec.vocabulary import Api, TransactionState
 
@@ -26,55 +27,6 @@ class Moment:
     def at(self) -> tuple[int, ...]:
         """The arguments of the action."""
         return self.happening.at
-
-
-Reporter: TypeAlias = Callable[[Moment], Iterator[Event]]
-
-
-@dataclass(frozen=True, slots=True)
-class ActionNarration:
-    """The narration of the actions of a system.
-
-    Attributes:
-        participants: all that may appear, from left to right.
-        actions: for each action its events.
-    """
-
-    participants: tuple[str, ...]
-    actions: Mapping[str, Reporter]
-
-
-def reported(bug: Bug, case: SearchCase, trace: Trace, event: ActionNarration) -> Sequence:
-    """The counterexample of a bug as a diagram.
-
-    Args:
-        bug: as the catalogue has it.
-        case: the release and instance in which it was found.
-        trace: the steps of the counterexample.
-        event: how the steps of this system are drawn.
-    """
-    system = case.instance.searched()
-    states = walked(system, instance_of(system, case.instance.sizes), trace)
-    moments = [
-        Moment(before, happening, after) for (before, after), happening in zip(pairwise(states), trace, strict=True)
-    ]
-    steps = tuple(tuple(event.actions[moment.happening.action](moment)) for moment in moments)
-    return Sequence(title_of(bug, case), participants_of(steps, event.participants), steps, ending_of(bug, case))
-
-
-def title_of(bug: Bug, case: SearchCase) -> str:
-    """The title of a drawing: the bug, and the release in which it was found."""
-    return f"{bug.name}: {bug.title} ({case.profile})"
-
-
-def ending_of(bug: Bug, case: SearchCase) -> Ending:
-    """The last line of a drawing: what the counterexample breaks."""
-    sentence = case.claim_of(case.instance.searched()).sentence
-    return Ending(bug.rule.id, f"it is no longer so that {_continued(sentence)}")
-
-
-def _continued(sentence: str) -> str:
-    return sentence[0].lower() + sentence[1:]
 
 
 CLIENTS: Final = ("client 0", "client 1")
@@ -312,8 +264,10 @@ def leader_forgets(moment: Moment) -> Iterator[Event]:
     yield Note(PARTITIONS[moment.at[1]], "forgets the producer")
 
 
-TRANSACTIONS: Final = ActionNarration(
-    (*CLIENTS, COORDINATOR, *PARTITIONS),
+PARTICIPANTS: Final = (*CLIENTS, COORDINATOR, *PARTITIONS)
+"""All that may appear, from left to right."""
+
+NARRATED: Final[Mapping[str, Callable[[Moment], Iterator[Event]]]] = MappingProxyType(
     {
         "coordinator_initializes": coordinator_initializes,
         "coordinator_fences": coordinator_fences,
@@ -336,5 +290,6 @@ TRANSACTIONS: Final = ActionNarration(
         "leader_writes_marker": leader_writes_marker,
         "leader_fails_over": leader_fails_over,
         "leader_forgets": leader_forgets,
-    },
+    }
 )
+"""The events of each action."""
