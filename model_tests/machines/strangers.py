@@ -45,9 +45,9 @@ class Strangers(StreamEvents):
             producer_id=identity[0],
             epoch=identity[1],
             base_sequence=first % SEQUENCES,
-            timestamp=self.cluster.clock.now,
+            timestamp=self.clock.now,
         )
-        self.asks_directly(partition, (batch,))
+        self.stranger_asks(partition, (batch,))
 
     def stranger_continues(self, choose: Tape) -> None:
         """A stranger sends the sequence that comes next."""
@@ -73,7 +73,7 @@ class Strangers(StreamEvents):
         if mine:
             self.happens("a stranger resends")
             batch = choose.pick(mine[::-1])
-            self.asks_directly(partition, (batch.at(Offset(0), LeaderEpoch(ABSENT)),))
+            self.stranger_asks(partition, (batch.at(Offset(0), LeaderEpoch(ABSENT)),))
 
     def stranger_overlaps(self, choose: Tape) -> None:
         """A stranger sends a batch that covers a recent one in part, or it and more."""
@@ -130,7 +130,7 @@ class Strangers(StreamEvents):
         if records > 0:
             self.happens("a stranger nears the wrap")
             identity = ProducerIdentity(producer_id, Epoch(max(known.epoch, 0)))
-            self.asks_directly(partition, (vast_batch(identity, first, records, self.cluster.clock.now),))
+            self.stranger_asks(partition, (vast_batch(identity, first, records, self.clock.now),))
         if choose.below(2):
             self.sends_batch(
                 "a stranger goes over the wrap", partition, (producer_id, max(known.epoch, 0)), first + records, 4
@@ -146,9 +146,9 @@ class Strangers(StreamEvents):
             producer_id=producer_id,
             epoch=max(known.epoch, 0),
             base_sequence=(known.last_sequence + 1) % SEQUENCES,
-            timestamp=self.cluster.clock.now,
+            timestamp=self.clock.now,
         )
-        self.asks_directly(partition, choose.pick(malformed(right, self.setting.profile)))
+        self.stranger_asks(partition, choose.pick(malformed(right, self.setting.profile)))
 
 
 def malformed(right: RecordBatch, profile: Profile) -> list[tuple[RecordBatch, ...]]:

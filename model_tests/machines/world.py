@@ -17,8 +17,8 @@ from reference.broker.produce import PartitionAnswer
 from reference.log.batch import RecordBatch
 from reference.log.partition import Partition
 from reference.log.producer_entry import UNKNOWN_PRODUCER, ProducerEntry
-from reference.replication.replicated import ReplicatedPartition
-from reference.simulate.cluster import SentProduce, SimulatedCluster
+from reference.network import NetworkMessage
+from reference.simulate.cluster import SentProduce, SentReply, SimulatedCluster
 from reference.simulate.shape import Shape
 from spec import rules
 from spec.evidence import Layer, evidences
@@ -60,8 +60,8 @@ def client_numbers(numbered: Numbered, ledger: Ledger) -> None:
 EXPIRATION_MS: Final = 24 * 60 * 60 * 1000
 """Kafka's default of `producer.id.expiration.ms`."""
 
-LATEST: Final = 8
-"""The number of events in a message."""
+LATEST: Final = 12
+"""The number of events, and of what happens in them, in a message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +81,8 @@ class WorldSize:
     before_wrap: int = -1
 
 
-class ObservedCluster:
-    """A cluster, and what is seen of it.
+class ObservedCluster(SimulatedCluster):
+    """A cluster, and what is seen of it: whatever happens in it is held against the rules.
 
     Attributes:
         ledger: the account that the invariants are kept in.
@@ -92,11 +92,11 @@ class ObservedCluster:
     """
 
     def __init__(self, setting: WorldSize, ledger: Ledger) -> None:
+        shape = Shape(setting.producers, setting.partitions, setting.nodes, expiration_ms=EXPIRATION_MS)
+        super().__init__(setting.profile, shape, ordered=setting.ordered)
         self.setting = setting
         self.ledger = ledger
-        shape = Shape(setting.producers, setting.partitions, setting.nodes, expiration_ms=EXPIRATION_MS)
-        self.cluster = SimulatedCluster(setting.profile, shape, ordered=setting.ordered)
-        judge_steps(self.cluster.recorder, ledger)
+        judge_steps(self.recorder, ledger)
         self.streams = Streams()
         self.faults = FaultsSoFar(reordered=not setting.ordered)
         self.sent: list[SentProduce] = []
@@ -108,31 +108,35 @@ class ObservedCluster:
         self._seen: dict[int, tuple[object, ...]] = {}
         ledger.runs += 1
 
-    @property
-    def partitions(self) -> list[ReplicatedPartition]:
-        """By number."""
-        return self.cluster.partitions
-
     def happens(self, event: str) -> None:
         """An event begins; time passes, so that no two batches have the same timestamp."""
-        self.cluster.clock.advance(1)
+        self.clock.advance(1)
         self.doing.append(event)
         self.ledger.steps += 1
 
     # --- producers --------------------------------------------------------------------------------------------
 
-    def hands_over(self, stream: ProducerStream, records: int) -> None:
+    def application_makes(self, producer: int, partition: int, count: int) -> None:
         """An application hands a batch to its producer."""
-        self.cluster.application_makes(*stream, records)
-        self.streams.hands_over(stream, self.cluster.producers[stream.producer].history[-1][1])
+        self.doing.append(f"producer {producer} gets {count} records for partition {partition}")
+        super().application_makes(producer, partition, count)
+        self.streams.hands_over(ProducerStream(producer, partition), self.producers[producer].history[-1][1])
 
-    def sends(self, stream: ProducerStream) -> None:
+    def producer_sends(self, producer: int, partition: int) -> NetworkMessage[SentProduce]:
         """A producer sends its next batch; a new number of it is checked."""
-        request = self.cluster.producer_sends(*stream).payload
-        self.sent.append(request)
-        batch = request.attempt.records
-        self.number(stream, batch)
+        self.doing.append(f"producer {producer} sends what waits for partition {partition}")
+        message = super().producer_sends(producer, partition)
+        self.sent.append(message.payload)
+        batch = message.payload.attempt.records
+        self.number(ProducerStream(producer, partition), batch)
         self.streams.sends(batch, self.setting.profile)
+        return message
+
+    def producer_receives(self, message: NetworkMessage[SentReply], leave_copy: bool = False) -> None:
+        """An answer reaches its producer."""
+        request, reply = message.payload
+        self.doing.append(f"producer {request.producer} gets {reply.error.name} at {reply.offset}")
+        super().producer_receives(message, leave_copy)
 
     def number(self, stream: ProducerStream, batch: RecordBatch) -> None:
         """Hold the number of a batch against the ones before, unless it is a resend."""
@@ -151,6 +155,22 @@ class ObservedCluster:
         self._last_numbered[key] = (batch.base_sequence + batch.last_offset_delta) % SEQUENCES
 
     # --- appends ----------------------------------------------------------------------------------------------
+
+    def broker_receives(self, message: NetworkMessage[SentProduce], leave_copy: bool = False) -> PartitionAnswer:
+        """A request reaches its node."""
+        request, deliver = message.payload, super().broker_receives
+        records, copy = request.attempt.records, "a copy of " if message.copy else ""
+        self.doing.append(
+            f"broker {request.node} receives {copy}(producer {request.producer}, epoch {records.producer_epoch}, "
+            f"sequence {records.base_sequence})"
+        )
+        place = request.attempt.partition, request.node
+        return self.watch(*place, (records,), lambda: deliver(message, leave_copy))
+
+    def stranger_asks(self, partition: int, batches: tuple[RecordBatch, ...]) -> PartitionAnswer:
+        """A stranger asks the leader of a partition to append, over no network."""
+        leader, ask = self.partitions[partition].leader_node, super().stranger_asks
+        return self.watch(partition, leader, batches, lambda: ask(partition, batches))
 
     def watch(
         self, partition: int, node: int, batches: tuple[RecordBatch, ...], send: Callable[[], PartitionAnswer]
@@ -199,11 +219,11 @@ class ObservedCluster:
         if ghost is not None and request.known.epoch == -1 and request.batch.base_sequence:
             self.streams.histories[ghost[0]].overtaken = True
 
-    def followers_copy(self, partition: int, node: int) -> None:
+    def follower_fetches(self, partition: int, node: int) -> None:
         """A follower copies the next batch of its leader, which the decision judges."""
         replica = self.partitions[partition].replicas[node]
         count, entries = len(replica.log), dict(replica.state.producers)
-        self.cluster.follower_fetches(partition, node)
+        super().follower_fetches(partition, node)
         for batch in replica.log.batches[count:]:
             before = entries.get(batch.producer_id, UNKNOWN_PRODUCER)
             after = replica.state.entry(batch.producer_id)
@@ -218,23 +238,31 @@ class ObservedCluster:
         for number, replicated in enumerate(self.partitions):
             for node, replica in enumerate(replicated.replicas):
                 if replica.log_end < ends[number][node]:
-                    self._memories[number][node].truncates(replica.log, self.cluster.clock.now)
+                    self._memories[number][node].truncates(replica.log, self.clock.now)
 
-    def restarts(self, node: int) -> None:
-        """A node comes back from disk."""
+    def leader_fails_over(self, partition: int, node: int) -> None:
+        """A follower in sync becomes leader."""
+        self.doing.append(f"broker {node} becomes leader of partition {partition}")
+        fail_over = super().leader_fails_over
+        self.changes_leaders(lambda: fail_over(partition, node))
+
+    def broker_restarts(self, node: int) -> None:
+        """A node goes down and comes back from disk."""
+        self.doing.append(f"broker {node} restarts")
+        restart = super().broker_restarts
         for number, replicated in enumerate(self.partitions):
-            self._memories[number][node].restarts(replicated.replicas[node].log, self.cluster.clock.now)
+            self._memories[number][node].restarts(replicated.replicas[node].log, self.clock.now)
         self.faults.restarted = True
-        self.changes_leaders(lambda: self.cluster.broker_restarts(node))
+        self.changes_leaders(lambda: restart(node))
 
-    def expires(self, node: int) -> None:
+    def producer_state_expires(self, node: int) -> None:
         """A node forgets the producers that were silent for too long."""
-        self.cluster.clock.advance(EXPIRATION_MS)
-        self.cluster.producer_state_expires(node)
+        self.doing.append(f"broker {node} forgets silent producers")
+        super().producer_state_expires(node)
         self.faults.expired = True
         for number, replicated in enumerate(self.partitions):
             log = replicated.replicas[node].log.batches
-            self._memories[number][node].forget_silent(log, self.cluster.clock.now)
+            self._memories[number][node].forget_silent(log, self.clock.now)
 
     # --- the log ----------------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ next one, so that nothing but time is lost), and resends that wait for ever.
 from collections import deque
 from typing import Final
 
-from model_tests.machines.tape_runs import Terrain
+from model_tests.machines.tape_runs import ANYWHERE, Terrain
 from model_tests.mutants.defects.planted import Patch, Planted
 from reference.broker.ids import ProducerIdentity
 from reference.client.partition_queue import MAX_IN_FLIGHT, Hold, PartitionQueue, ProducerBatch
@@ -118,16 +118,24 @@ def expire_and_go_on(queue: PartitionQueue, batch: ProducerBatch) -> None:
     queue.remove(batch)
 
 
-def _queue(name: str, rule: rules.Rule, method: str, instead: object) -> Planted:
-    return Planted(name, rule, (Patch(PartitionQueue, method, instead),))
+def _queue(name: str, rule: rules.Rule, method: str, instead: object, terrain: Terrain = ANYWHERE) -> Planted:
+    return Planted(name, rule, (Patch(PartitionQueue, method, instead),), terrain)
 
 
 def _producer(name: str, method: str, instead: object) -> Planted:
     return Planted(name, rules.SEQ_EXACTLY_ONCE, (Patch(IdempotentProducer, method, instead),))
 
 
+GIVEN_UP: Final = frozenset({"delivery_times_out", "network_fails"})
+"""Faults by which clients give up batches."""
+
+REPLACED: Final = frozenset({"delivery_times_out", "leader_fails_over", "broker_restarts"})
+"""Faults by which clients give up batches, or number them anew."""
+
 OF_CLIENT: Final = (
-    _queue("six in flight", rules.SEQ_EXACTLY_ONCE, "__init__", one_more_in_flight),
+    _queue(
+        "six in flight", rules.SEQ_EXACTLY_ONCE, "__init__", one_more_in_flight, Terrain(ordered=True, faults=GIVEN_UP)
+    ),
     _queue("resend renumbered", rules.SEQ_EXACTLY_ONCE, "drain", drain_renumbered),
     _queue("same sequence twice", rules.SEQ_EXACTLY_ONCE, "drain", same_sequence_again),
     _queue("batches counted as records", rules.SEQ_SUCCESSOR, "drain", drain_without_counting),
@@ -137,12 +145,18 @@ OF_CLIENT: Final = (
         "new epoch while the old is in flight",
         rules.SEQ_EPOCH_RESET,
         (Patch(PartitionQueue, "hold", adopt_at_any_time),),
-        Terrain(partitions=2, ordered=True, faults=frozenset({"delivery_times_out", "network_loses"})),
+        Terrain(partitions=2, ordered=True, faults=GIVEN_UP),
     ),
     _producer("wrong batch acknowledged", "succeed", acknowledge_the_newest),
     _producer("wrong offset acknowledged", "succeed", succeed_with_next_offset),
     _producer("silence taken for success", "lose", take_silence_for_success),
     _producer("epoch bump on silence", "can_retry", bump_on_silence),
     _producer("out of order taken for success", "can_retry", take_out_of_order_for_success),
-    _queue("nothing is unresolved after expiry", rules.SEQ_SUCCESSOR, "expire", expire_and_go_on),
+    _queue(
+        "nothing is unresolved after expiry",
+        rules.SEQ_SUCCESSOR,
+        "expire",
+        expire_and_go_on,
+        Terrain(partitions=1, ordered=True, faults=REPLACED),
+    ),
 )

@@ -11,6 +11,7 @@ from hypothesis.stateful import INVARIANT_MARKER, RULE_MARKER
 
 from model_tests.machines.accounted import AccountedMachine, made_of
 from model_tests.machines.actions import ACTIONS, EXPIRY
+from model_tests.machines.actions import OTHERWISE as PRODUCERS_OTHERWISE
 from model_tests.machines.disk_invariants import DISK_RULES
 from model_tests.machines.disk_machine import DiskMachine
 from model_tests.machines.disk_runs import DISK_ACTIONS
@@ -32,6 +33,7 @@ from model_tests.machines.transaction_setting import STORIES
 from reference.event import Event
 from reference.simulate.schedule_replicas import REPLICAS
 from reference.simulate.schedule_transactions import TRANSACTIONS
+from reference.simulate.scheduler import PRODUCERS
 from reference.tape import Tape
 from spec import rules
 from spec.rules import Rule
@@ -143,6 +145,7 @@ def test_transaction_machines_leave_out_what_their_story_excludes() -> None:
 FROM_SIMULATIONS: Final[tuple[tuple[Sequence[Event[Any]], Sequence[Event[Any]], set[str]], ...]] = (
     (TRANSACTIONS, TRANSACTION_ACTIONS, set(OTHERWISE)),
     (REPLICAS, REPLICA_ACTIONS, set()),
+    (PRODUCERS, (*ACTIONS, EXPIRY), set(PRODUCERS_OTHERWISE)),
 )
 """A simulation's events, the machine's, and the faults that it replaces by its own."""
 
