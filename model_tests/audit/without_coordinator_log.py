@@ -10,10 +10,10 @@ from model_tests.audit.transactions_rows import broken
 from model_tests.audit.transactions_summary import DataRun
 from model_tests.histories.severity import Severity
 from spec import rules
-from spec.judging.judge_orphans import RaisedEpoch, judge_mixed_epochs, judge_raised_epoch
+from spec.judging.judge_orphans import MixedKind, RaisedEpoch, judge_mixed_epochs, judge_raised_epoch, mixed_kind
 from spec.protocol.coordinator import BUMPING
 from spec.rules import Rule
-from spec.vocabulary import ControlType
+from spec.vocabulary import ABSENT, ControlType
 
 
 def by_complete_record(producer: ProducerTransactions) -> dict[int, CoordinatorTransaction]:
@@ -32,51 +32,42 @@ def judge_alone(producer: ProducerTransactions, markers: Sequence[MarkedData]) -
 
 def _mixed_epochs(producer: ProducerTransactions, ended: MarkedData) -> Iterator[Located]:
     """Data of two epochs before one marker: data was written unregistered, or a marker between them is missing."""
-    first, last = ended.runs[:1], ended.runs[-1:]
-    if not first:
+    if not ended.runs:
         return
-    hides = hidden(ended.place, first[0].first_offset, ended.marker.offset)
-    epochs = first[0].producer_epoch, last[0].producer_epoch, ended.marker.producer_epoch
-    for check in broken(judge_mixed_epochs(*epochs, hides)):
-        if check.rule is rules.TXN_MARKER_ONCE and (own := _without_partition(producer, ended, first[0])) is not None:
-            yield ended.place, _unregistered(ended, first[0], own)
-        else:
-            yield ended.place, _mixed(check.rule, ended, first[0], last[0])
+    first, last = ended.runs[0], ended.runs[-1]
+    own = _listed(producer, first.producer_epoch)
+    has_it = own is None or (ended.place.topic, ended.place.partition) in own.partitions
+    known = ABSENT if own is None else own.client_version, has_it
+    hides = hidden(ended.place, first.first_offset, ended.marker.offset)
+    epochs = last.producer_epoch, ended.marker.producer_epoch
+    kind = MixedKind(mixed_kind(*epochs, *known))
+    for check in broken(judge_mixed_epochs(first.producer_epoch, *epochs, hides, *known)):
+        yield ended.place, _mixed(check.rule, kind, ended, own)
 
 
-def _without_partition(
-    producer: ProducerTransactions, ended: MarkedData, run: DataRun
-) -> CoordinatorTransaction | None:
-    """The transaction of the data's epoch, if it is known and lacks the partition: then it owes no marker there.
-
-    Version 2 raises the epoch for each transaction, so this is the only one of the epoch.
-    """
+def _listed(producer: ProducerTransactions, epoch: int) -> CoordinatorTransaction | None:
+    """The first transaction of an epoch that was decided, and of which the partitions are known."""
     known = (one.known for one in producer.transactions)
-    own = next((one for one in known if one.producer_epoch == run.producer_epoch and one.decided and one.listed), None)
-    registered = own is None or (ended.place.topic, ended.place.partition) in own.partitions
-    return None if own is None or registered or own.client_version < BUMPING else own
+    return next((one for one in known if one.producer_epoch == epoch and one.decided and one.listed), None)
 
 
-def _unregistered(ended: MarkedData, run: DataRun, own: CoordinatorTransaction) -> Finding:
-    message = (
-        f"data of epoch {run.producer_epoch} before the marker of epoch {ended.marker.producer_epoch} at offset "
-        f"{ended.marker.offset}: its transaction (offset {own.prepared_offset} of the coordinator's log) does not have "
-        "this partition"
-    )
-    fields = (run.first_offset, run.producer_id, run.producer_epoch, message)
-    return Finding(rules.TXN_REGISTERED_BEFORE_DATA, Severity.VIOLATION, *fields, own.transactional_id)
-
-
-def _mixed(rule: Rule, ended: MarkedData, first: DataRun, last: DataRun) -> Finding:
-    unended = rule is rules.TXN_MARKER_ONCE
-    run = first if unended else last
+def _mixed(rule: Rule, kind: MixedKind, ended: MarkedData, own: CoordinatorTransaction | None) -> Finding:
+    first, last = ended.runs[0], ended.runs[-1]
+    run, whose = first, ""
+    match kind:
+        case MixedKind.EARLIER_UNREGISTERED if own is not None:
+            at, whose = f"(offset {own.prepared_offset} of the coordinator's log)", own.transactional_id
+            why = f"the first one's transaction {at} does not have this partition"
+        case MixedKind.LATER_UNREGISTERED:
+            run, why = last, "the later one is of no registered transaction"
+        case _:
+            why = "the first one's marker is missing"
     message = (
         f"data of epochs {first.producer_epoch} and {last.producer_epoch} before one marker, of epoch "
-        f"{ended.marker.producer_epoch} at offset {ended.marker.offset}: "
-        + ("the first one's marker is missing" if unended else "the later one is of no registered transaction")
+        f"{ended.marker.producer_epoch} at offset {ended.marker.offset}: {why}"
     )
     fields = (run.first_offset, run.producer_id, run.producer_epoch, message)
-    return Finding(rule, Severity.VIOLATION, *fields, follows=(first.first_offset,))
+    return Finding(rule, Severity.VIOLATION, *fields, transactional_id=whose, follows=(first.first_offset,))
 
 
 def _raises(ended: MarkedData, run: DataRun) -> bool:

@@ -10,6 +10,7 @@ from spec import rules
 from spec.algebra import Term, all_of, any_of, choose, negate
 from spec.evidence import Layer, evidences
 from spec.judging.judge import RuleCheck
+from spec.protocol.coordinator import BUMPING
 from spec.vocabulary import ABSENT, ControlType
 
 # --- markers of a producer id whose transactions are known ------------------------------------------------------
@@ -202,22 +203,51 @@ def judge_against_complete(outcome: Term, completed: Term, hidden: Term) -> Rule
     return RuleCheck(rules.TXN_ONE_OUTCOME, at_stake, outcome == completed)
 
 
+@unique
+class MixedKind(IntEnum):
+    """What data of two epochs before one marker shows."""
+
+    UNMARKED = 0  # the marker of the earlier data is missing
+    EARLIER_UNREGISTERED = 1  # the earlier data's transaction does not have the partition, and owes no marker
+    LATER_UNREGISTERED = 2  # the later data's transaction was not to be ended
+
+
+def mixed_kind(last: Term, marker: Term, version: Term = ABSENT, registered: Term = True) -> Term:
+    """What the data shows, by its number in `MixedKind`.
+
+    Version 2 raises the epoch for each transaction. Only there the transaction of an epoch is the data's for certain.
+
+    Args:
+        last: epoch of the last data that the marker ends.
+        marker: epoch of the marker.
+        version: transaction version of the transaction with the first data's epoch, -1 where none is known.
+        registered: that transaction has the partition.
+    """
+    earlier_unregistered = all_of(version >= BUMPING, negate(registered))
+    of_earlier = choose(earlier_unregistered, MixedKind.EARLIER_UNREGISTERED.value, MixedKind.UNMARKED.value)
+    return choose(marker > last, of_earlier, MixedKind.LATER_UNREGISTERED.value)
+
+
 @evidences(rules.TXN_MARKER_ONCE, Layer.AUDIT)
 @evidences(rules.TXN_REGISTERED_BEFORE_DATA, Layer.AUDIT)
-def judge_mixed_epochs(first: Term, last: Term, marker: Term, hidden: Term) -> tuple[RuleCheck, ...]:
-    """Data before one marker has one epoch: else a marker is missing in between, or the later data is unregistered.
+def judge_mixed_epochs(
+    first: Term, last: Term, marker: Term, hidden: Term, version: Term = ABSENT, registered: Term = True
+) -> tuple[RuleCheck, ...]:
+    """Data before one marker has one epoch: else a marker is missing in between, or data is unregistered.
 
     Args:
         first: epoch of the first data that the marker ends.
         last: epoch of the last.
         marker: epoch of the marker.
         hidden: another marker may have been lost in between.
+        version: transaction version of the transaction with the first data's epoch, -1 where none is known.
+        registered: that transaction has the partition.
     """
-    risen = all_of(first < last, negate(hidden))
-    of_later = marker > last
+    one_epoch = negate(all_of(first < last, negate(hidden)))
+    unmarked = mixed_kind(last, marker, version, registered) == MixedKind.UNMARKED.value
     return (
-        RuleCheck(rules.TXN_MARKER_ONCE, of_later, negate(risen)),
-        RuleCheck(rules.TXN_REGISTERED_BEFORE_DATA, negate(of_later), negate(risen)),
+        RuleCheck(rules.TXN_MARKER_ONCE, unmarked, one_epoch),
+        RuleCheck(rules.TXN_REGISTERED_BEFORE_DATA, negate(unmarked), one_epoch),
     )
 
 

@@ -60,6 +60,12 @@ def _cut(*steps: Step) -> tuple[Step, ...]:
     return (("no marker", (A, 4), NONE), ("run", (A, 4), OTHERS), *steps)
 
 
+def _unmarked_before_hole(*steps: Step) -> tuple[Step, ...]:
+    """The marker of a transaction is gone, and the record of the next one, whose marker ends the data of both."""
+    hole = (("no transaction", 2, NONE), ("transaction", 2, {"after_hole": True}))
+    return (("no marker", (A, 1), NONE), *steps, *hole)
+
+
 CASES: Final[Mapping[str, tuple[Step, ...]]] = MappingProxyType(
     {
         "sound": (),
@@ -215,10 +221,22 @@ CASES: Final[Mapping[str, tuple[Step, ...]]] = MappingProxyType(
             ("history", None, {"identities": (), "transactions": (), "whole": False}),
             ("no marker", (A, 1), NONE),
         ),
+        "two epochs before a marker that may hide another, without its coordinator": (
+            ("history", None, {"identities": (), "transactions": (), "whole": False}),
+            ("no marker", (A, 1), NONE),
+            ("summary", A, {"unreadable": (150,)}),
+        ),
         "a later epoch before a marker, without its coordinator": (
             ("history", None, {"identities": (), "transactions": (), "whole": False}),
             ("no marker", (A, 1), NONE),
             ("marker", (A, 1), {"producer_epoch": 2}),
+        ),
+        "two epochs before a marker behind a hole": _unmarked_before_hole(),
+        "two epochs before a marker behind a hole, the first one's partition not registered": _unmarked_before_hole(
+            ("transaction", 1, {"partitions": frozenset({B})})
+        ),
+        "the same, where an epoch may have several transactions": _unmarked_before_hole(
+            ("transaction", 1, {"partitions": frozenset({B}), "client_version": 1})
         ),
         "only the Complete record": (
             ("transaction", 2, {"after_hole": True, "listed": False, "partitions": frozenset()}),

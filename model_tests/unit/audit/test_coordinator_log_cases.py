@@ -165,6 +165,14 @@ CLEANED: Final = (
             kept=(0, 1, 2, 3, -1),
         ),
     ),
+    AuditCase(
+        "behind a hole a marker ends data of two epochs; the first one's transaction does not have the partition",
+        "init tx 7; txn a b; add b; send a b; prepare commit; mark b; complete; txn a b; txn a b",
+        ("violation txn.registered_before_data a-0@2, tx",),
+        says=("the first one's transaction (offset 5 of the coordinator's log) does not have this partition",),
+        version=2,
+        kept=(*range(7), *range(10, 13)),
+    ),
 )
 
 

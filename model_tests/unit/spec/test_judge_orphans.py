@@ -6,6 +6,7 @@ import pytest
 
 from spec.judging.judge import RuleCheck
 from spec.judging.judge_orphans import (
+    MixedKind,
     OrphanData,
     OrphanDoubt,
     OrphanKind,
@@ -18,6 +19,7 @@ from spec.judging.judge_orphans import (
     judge_orphan_data,
     judge_orphan_marker,
     judge_raised_epoch,
+    mixed_kind,
     orphan_doubt,
     orphan_kind,
 )
@@ -141,22 +143,27 @@ def test_a_marker_against_the_complete_record(outcome: int, completed: int, hidd
     assert broken(judge_against_complete(outcome, completed, hidden)) == rules
 
 
+UNMARKED, EARLIER, LATER = MixedKind.UNMARKED, MixedKind.EARLIER_UNREGISTERED, MixedKind.LATER_UNREGISTERED
+
+
 @pytest.mark.parametrize(
-    ("first", "last", "marker", "hidden", "rules"),
+    ("last", "marker", "version", "registered", "kind", "rule"),
     [
-        (1, 2, 3, False, ["txn.marker_once"]),
-        (1, 2, 2, False, ["txn.registered_before_data"]),
-        (1, 2, 3, True, []),
-        (1, 2, 2, True, []),
-        (2, 2, 3, False, []),
-        (3, 2, 2, False, []),
+        (2, 3, ABSENT, True, UNMARKED, "txn.marker_once"),
+        (2, 2, ABSENT, True, LATER, "txn.registered_before_data"),
+        (2, 3, 2, True, UNMARKED, "txn.marker_once"),
+        (2, 3, 2, False, EARLIER, "txn.registered_before_data"),
+        (2, 3, 1, False, UNMARKED, "txn.marker_once"),
+        (2, 2, 2, False, LATER, "txn.registered_before_data"),
     ],
 )
 def test_data_of_two_epochs_before_one_marker(
-    first: int, last: int, marker: int, hidden: bool, rules: list[str]
+    last: int, marker: int, version: int, registered: bool, kind: MixedKind, rule: str
 ) -> None:
-    """The first one's marker is missing, or the later data is not registered."""
-    assert broken(*judge_mixed_epochs(first, last, marker, hidden)) == rules
+    """The first one's marker is missing, or the data of one of the two is not registered."""
+    assert mixed_kind(last, marker, version, registered) == kind.value
+    for first, hidden, found in ((1, False, [rule]), (1, True, []), (2, False, []), (3, False, [])):
+        assert broken(*judge_mixed_epochs(first, last, marker, hidden, version, registered)) == found
 
 
 @pytest.mark.parametrize(
