@@ -1,12 +1,11 @@
 """Folders that are not what their names say: another cluster's, another partition's, or in part another's."""
 
-from collections import Counter
+from bisect import bisect_right
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import combinations, permutations, product
-from math import comb
-from operator import eq
+from math import comb, factorial
 from pathlib import PurePath
 from typing import Final, TypeAlias
 
@@ -22,13 +21,14 @@ from model_tests.audit.transactions import TransactionsReport, audit_transaction
 from model_tests.audit.transactions_clusters import coordinator_count, coordinator_partition
 from model_tests.audit.transactions_join import JoinedTransaction
 from model_tests.audit.transactions_rows import marker_of, outcome_of
-from model_tests.audit.transactions_summary import cut_at
+from model_tests.audit.transactions_summary import AuditedMarker, cut_at
 from model_tests.common.reports import counted
 from model_tests.histories.severity import Severity
 from model_tests.logs.kafka_log_batches import Facts
 from model_tests.logs.kafka_log_segment import SegmentDamage, SegmentRange
 from spec import rules
 from spec.judging.judge_join import FARTHEST_CLOCKS_MS, agrees
+from spec.vocabulary import ABSENT
 
 Logs: TypeAlias = tuple[AuditedTransactionLog, ...]
 Joined: TypeAlias = tuple[TransactionsReport, Sequence[tuple[Finding, ...]]]
@@ -43,9 +43,6 @@ _BY_NAME: Final = (rules.LSO_BOUNDS, rules.REPL_HW_BOUNDS)
 
 _EXCHANGED: Final = (rules.TXN_MARKER_ONCE, rules.TXN_REGISTERED_BEFORE_DATA)
 """Rules that a partition breaks when the coordinator speaks of another under its name."""
-
-_TOGETHER: Final = 3
-"""So many folders are tried in each other's places: of more there are too many permutations."""
 
 _MOVED: Final = (
     ": the folder was renamed, or copied to another's place. Give it its own name before a broker starts on it"
@@ -193,35 +190,124 @@ def _predicted(one: JoinedTransaction) -> Iterator[int]:
 def _exchanged_folders(
     logs: Sequence[AuditedTransactionLog], findings: Sequence[tuple[Finding, ...]]
 ) -> Iterator[FolderRepair]:
-    """Folders of a topic that have transactions that are not their own, as each other: in one directory, or in all."""
-    topics: dict[tuple[str, str], dict[tuple[PurePath, int], int]] = {}
+    """Folders of a topic each of which is better the next one's, in a ring: in one directory, or in several."""
+    topics: dict[tuple[str, str], dict[PurePath, dict[int, int]]] = {}
     for number, log in enumerate(logs):
-        topics.setdefault((log.cluster, log.topic), {})[PurePath(log.path).parent, log.partition] = number
-    for folders in topics.values():
-        odd = {place for place, number in folders.items() if _violations(findings[number], *_EXCHANGED)}
-        partitions = {partition for _, partition in folders}
-        for size in range(2, _TOGETHER + 1):
-            for own in combinations(sorted({partition for _, partition in odd}), size):
-                others = [each for each in permutations(own) if not any(map(eq, own, each))]
-                directories = _having(own, folders)
-                alone = [(each,) for each in directories if all((each, partition) in odd for partition in own)]
-                chosen = [*alone, tuple(directories)] if len(directories) > 1 else alone
-                alternatives = comb(len(partitions), size) * len(others) * max(len(chosen), 1)
-                for each, where in product(others, chosen):
-                    named = dict(zip(own, each, strict=True))
-                    places = {folders[directory, old]: new for directory in where for old, new in named.items()}
-                    causes = tuple(_exchanged(logs[number], other) for number, other in places.items())
-                    yield Repair(
-                        causes,
-                        _changed({number: partial(_at_partition, new) for number, new in places.items()}),
-                        alternatives,
-                    )
+        directories = topics.setdefault((log.cluster, log.topic), {})
+        directories.setdefault(PurePath(log.path).parent, {})[log.partition] = number
+    for (cluster, topic), directories in topics.items():
+        folders = [number for own in directories.values() for number in own.values()]
+        if not any(_violations(findings[number], *_EXCHANGED) for number in folders):
+            continue
+        known = _decided(log for log in logs if log.cluster == cluster)
+        rings: dict[tuple[int, ...], list[PurePath]] = {}
+        for directory, own in directories.items():
+            here = {partition: logs[number] for partition, number in own.items()}
+            for ring in _rings(_better_names(topic, here, known)):
+                rings.setdefault(ring, []).append(directory)
+        names = len({logs[number].partition for number in folders})
+        for ring, shown in rings.items():
+            orders = comb(names, len(ring)) * factorial(len(ring) - 1)
+            wherever = 2 ** sum(own.keys() >= set(ring) for own in directories.values()) - 1
+            for where in [*([each] for each in shown), *([shown] if len(shown) > 1 else [])]:
+                moved = {directories[each][old]: new for each in where for old, new in _moves(ring)}
+                named = {directories[each][old]: directories[each][new] for each in where for old, new in _moves(ring)}
+                yield Repair(
+                    tuple(_exchanged(logs[number], other) for number, other in moved.items()),
+                    _changed({number: partial(_at_partition, new) for number, new in moved.items()}),
+                    orders * wherever,
+                    sum(_ends(logs[one], logs[other]) - _ends(logs[one], logs[one]) for one, other in named.items()),
+                )
 
 
-def _having(partitions: Iterable[int], folders: Mapping[tuple[PurePath, int], int]) -> list[PurePath]:
-    """The directories that have folders of all these partitions."""
-    everywhere = dict.fromkeys(directory for directory, _ in folders)
-    return [each for each in everywhere if all((each, partition) in folders for partition in partitions)]
+def _moves(ring: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Each partition of a ring with the next one."""
+    return zip(ring, (*ring[1:], *ring[:1]), strict=True)
+
+
+def _rings(better: Mapping[int, Sequence[int]]) -> Iterable[tuple[int, ...]]:
+    """The shortest ring through each partition, each ring once and its lowest partition first.
+
+    Args:
+        better: the partitions that one leads to.
+    """
+    found: dict[tuple[int, ...], None] = {}
+    for first in better:
+        paths, seen = deque([(first,)]), {first}
+        while paths:
+            path = paths.popleft()
+            leads_to = better.get(path[-1], ())
+            if first in leads_to:
+                lowest = path.index(min(path))
+                found[(*path[lowest:], *path[:lowest])] = None
+                break
+            paths.extend((*path, each) for each in leads_to if each not in seen)
+            seen.update(leads_to)
+    return found
+
+
+_Decided: TypeAlias = Mapping[tuple[int, int, int], Sequence[CoordinatorTransaction]]
+"""The decided transactions by producer id, epoch and type of their markers, each in the order of their decision."""
+
+
+def _decided(logs: Iterable[AuditedTransactionLog]) -> _Decided:
+    """Those of all coordinators' logs, each once."""
+    once = {_named(one): one for log in logs for one in _transactions(log) if one.decided}
+    found: dict[tuple[int, int, int], list[CoordinatorTransaction]] = {}
+    for one in sorted(once.values(), key=lambda one: one.prepared_ms):
+        found.setdefault((one.producer_id, one.marker_epoch, one.outcome), []).append(one)
+    return found
+
+
+def _better_names(topic: str, here: Mapping[int, AuditedTransactionLog], known: _Decided) -> dict[int, list[int]]:
+    """By partition, those whose transactions its folder fits best, if it fits them better than its own.
+
+    A folder fits the less, the more markers a partition should have and the folder has not, and the other way round.
+    The high watermark that the broker knows under a name is an end, which counts as one marker.
+
+    Args:
+        topic: of the folders.
+        here: the folders of a directory by their names' partitions.
+        known: the transactions that coordinators have decided.
+    """
+    of_topic = (number for own in known.values() for one in own for name, number in one.partitions if name == topic)
+    expected = Counter(of_topic)
+    better = {}
+    for partition, log in here.items():
+        markers = log.verdict.reported.here.markers if log.verdict.reported is not None else ()
+        whose = [one for marker in markers if (one := _transaction_of(marker, known)) is not None]
+        there = Counter(number for one in whose for name, number in one.partitions if name == topic)
+        misfit = {
+            name: expected[name] - 2 * there[name] - 2 * _ends(log, other) + _is_known(other)
+            for name, other in here.items()
+        }
+        least = min(misfit.values())
+        if least < misfit[partition]:
+            better[partition] = [name for name, more in misfit.items() if more == least]
+    return better
+
+
+def _transaction_of(marker: AuditedMarker, known: _Decided) -> CoordinatorTransaction | None:
+    """The transaction of a marker by epoch, outcome and time: as its coordinator's clock says, else as clocks may."""
+    own = known.get((marker.producer_id, marker.producer_epoch, marker.outcome), ())
+    behind = bisect_right(own, marker.timestamp, key=lambda one: one.prepared_ms)
+    near = own[max(behind - 1, 0) : behind + 1]
+    row = marker_of(marker)
+    return next(
+        (one for clocks in (0, FARTHEST_CLOCKS_MS) for one in near if agrees(outcome_of(one), row, clocks)), None
+    )
+
+
+def _is_known(log: AuditedTransactionLog) -> bool:
+    """The broker has a high watermark for the partition."""
+    replica = _replica(log)
+    return replica is not None and replica.high_watermark != ABSENT
+
+
+def _ends(log: AuditedTransactionLog, named: AuditedTransactionLog) -> bool:
+    """The log ends where the broker has the high watermark of the partition that another folder is named after."""
+    own, other = _replica(log), _replica(named)
+    return own is not None and other is not None and own.log_end == other.high_watermark
 
 
 def _at_partition(partition: int, log: AuditedTransactionLog) -> AuditedTransactionLog:
