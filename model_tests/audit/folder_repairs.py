@@ -25,6 +25,7 @@ from model_tests.audit.transactions_summary import AuditedMarker, cut_at
 from model_tests.common.reports import counted
 from model_tests.histories.severity import Severity
 from model_tests.logs.kafka_log_batches import Facts
+from model_tests.logs.kafka_log_folders import HIGH_WATERMARK
 from model_tests.logs.kafka_log_segment import SegmentDamage, SegmentRange
 from spec import rules
 from spec.judging.judge_join import FARTHEST_CLOCKS_MS, agrees
@@ -41,8 +42,8 @@ FoundInLog: TypeAlias = tuple[int, Finding]
 _BY_NAME: Final = (rules.LSO_BOUNDS, rules.REPL_HW_BOUNDS)
 """Rules that compare the log with the broker's checkpoints for a partition of this name."""
 
-_EXCHANGED: Final = (rules.TXN_MARKER_ONCE, rules.TXN_REGISTERED_BEFORE_DATA)
-"""Rules that a partition breaks when the coordinator speaks of another under its name."""
+_OF_NAME: Final = (*_BY_NAME, rules.TXN_MARKER_ONCE, rules.TXN_REGISTERED_BEFORE_DATA)
+"""Rules that a log breaks when brokers and coordinators speak of another under its name."""
 
 _MOVED: Final = (
     ": the folder was renamed, or copied to another's place. Give it its own name before a broker starts on it"
@@ -187,37 +188,52 @@ def _predicted(one: JoinedTransaction) -> Iterator[int]:
 # --- folders of one topic under each other's names --------------------------------------------------------------------
 
 
+Directories: TypeAlias = Mapping[PurePath, Mapping[int, AuditedTransactionLog]]
+"""The folders of a topic in each directory, by the partitions of their names."""
+
+
 def _exchanged_folders(
     logs: Sequence[AuditedTransactionLog], findings: Sequence[tuple[Finding, ...]]
 ) -> Iterator[FolderRepair]:
     """Folders of a topic each of which is better the next one's, in a ring: in one directory, or in several."""
-    topics: dict[tuple[str, str], dict[PurePath, dict[int, int]]] = {}
-    for number, log in enumerate(logs):
+    numbers = {log.path: number for number, log in enumerate(logs)}
+    topics: dict[tuple[str, str], dict[PurePath, dict[int, AuditedTransactionLog]]] = {}
+    for log in logs:
         directories = topics.setdefault((log.cluster, log.topic), {})
-        directories.setdefault(PurePath(log.path).parent, {})[log.partition] = number
-    for (cluster, topic), directories in topics.items():
-        folders = [number for own in directories.values() for number in own.values()]
-        if not any(_violations(findings[number], *_EXCHANGED) for number in folders):
-            continue
+        directories.setdefault(PurePath(log.path).parent, {})[log.partition] = log
+    odd = {(log.cluster, log.topic) for log, own in zip(logs, findings, strict=True) if _violations(own, *_OF_NAME)}
+    for cluster, topic in (each for each in topics if each in odd):
         known = _decided(log for log in logs if log.cluster == cluster)
+        directories = topics[cluster, topic]
         rings: dict[tuple[int, ...], list[PurePath]] = {}
-        for directory, own in directories.items():
-            here = {partition: logs[number] for partition, number in own.items()}
+        for directory, here in directories.items():
             for ring in _rings(_better_names(topic, here, known)):
                 rings.setdefault(ring, []).append(directory)
-        names = len({logs[number].partition for number in folders})
         for ring, shown in rings.items():
-            orders = comb(names, len(ring)) * factorial(len(ring) - 1)
-            wherever = 2 ** sum(own.keys() >= set(ring) for own in directories.values()) - 1
             for where in [*([each] for each in shown), *([shown] if len(shown) > 1 else [])]:
-                moved = {directories[each][old]: new for each in where for old, new in _moves(ring)}
-                named = {directories[each][old]: directories[each][new] for each in where for old, new in _moves(ring)}
-                yield Repair(
-                    tuple(_exchanged(logs[number], other) for number, other in moved.items()),
-                    _changed({number: partial(_at_partition, new) for number, new in moved.items()}),
-                    orders * wherever,
-                    sum(_ends(logs[one], logs[other]) - _ends(logs[one], logs[one]) for one, other in named.items()),
-                )
+                yield _exchange(ring, where, directories, numbers)
+
+
+def _exchange(
+    ring: Sequence[int], where: Sequence[PurePath], directories: Directories, numbers: Mapping[str, int]
+) -> FolderRepair:
+    """A ring of folders under their own names: one of all rings of so many, in one of all choices of directories.
+
+    Args:
+        ring: the partitions of the names, each before the one that its folder is of.
+        where: the directories.
+        directories: all of the topic.
+        numbers: of the logs, by their paths.
+    """
+    moved = [(directories[each][old], directories[each][new]) for each in where for old, new in _moves(ring)]
+    names = frozenset().union(*directories.values())
+    having = sum(own.keys() >= set(ring) for own in directories.values())
+    return Repair(
+        tuple(_exchanged(log, other) for log, other in moved),
+        _changed({numbers[log.path]: partial(_at_partition, other.partition) for log, other in moved}),
+        comb(len(names), len(ring)) * factorial(len(ring) - 1) * (2**having - 1),
+        sum(_ends(log, other) - _ends(log, log) for log, other in moved),
+    )
 
 
 def _moves(ring: Sequence[int]) -> Iterator[tuple[int, int]]:
@@ -233,7 +249,8 @@ def _rings(better: Mapping[int, Sequence[int]]) -> Iterable[tuple[int, ...]]:
     """
     found: dict[tuple[int, ...], None] = {}
     for first in better:
-        paths, seen = deque([(first,)]), {first}
+        paths: deque[tuple[int, ...]] = deque([(first,)])
+        seen = {first}
         while paths:
             path = paths.popleft()
             leads_to = better.get(path[-1], ())
@@ -262,29 +279,38 @@ def _decided(logs: Iterable[AuditedTransactionLog]) -> _Decided:
 def _better_names(topic: str, here: Mapping[int, AuditedTransactionLog], known: _Decided) -> dict[int, list[int]]:
     """By partition, those whose transactions its folder fits best, if it fits them better than its own.
 
-    A folder fits the less, the more markers a partition should have and the folder has not, and the other way round.
-    The high watermark that the broker knows under a name is an end, which counts as one marker.
+    A folder fits the less, the more of its markers a partition should not have; and where nothing was removed of it,
+    the more of a partition's markers it lacks. An end where the broker has a high watermark counts as one marker.
 
     Args:
         topic: of the folders.
         here: the folders of a directory by their names' partitions.
         known: the transactions that coordinators have decided.
     """
-    of_topic = (number for own in known.values() for one in own for name, number in one.partitions if name == topic)
-    expected = Counter(of_topic)
+    expected = Counter(number for own in known.values() for one in own for number in _partitions(one, topic))
     better = {}
     for partition, log in here.items():
-        markers = log.verdict.reported.here.markers if log.verdict.reported is not None else ()
-        whose = [one for marker in markers if (one := _transaction_of(marker, known)) is not None]
-        there = Counter(number for one in whose for name, number in one.partitions if name == topic)
+        whose = (_transaction_of(marker, known) for marker in _markers(log))
+        there = Counter(number for one in whose if one is not None for number in _partitions(one, topic))
+        whole = log.verdict.offsets.log_start == 0 and not log.verdict.cleaned
         misfit = {
-            name: expected[name] - 2 * there[name] - 2 * _ends(log, other) + _is_known(other)
+            name: whole * (expected[name] - there[name]) - there[name] + _is_known(other) - 2 * _ends(log, other)
             for name, other in here.items()
         }
         least = min(misfit.values())
         if least < misfit[partition]:
             better[partition] = [name for name, more in misfit.items() if more == least]
     return better
+
+
+def _partitions(known: CoordinatorTransaction, topic: str) -> Iterator[int]:
+    """Those of a topic that a transaction has."""
+    return (number for name, number in known.partitions if name == topic)
+
+
+def _markers(log: AuditedTransactionLog) -> Sequence[AuditedMarker]:
+    """The markers in a log of clients."""
+    return log.verdict.reported.here.markers if log.verdict.reported is not None else ()
 
 
 def _transaction_of(marker: AuditedMarker, known: _Decided) -> CoordinatorTransaction | None:
@@ -316,9 +342,13 @@ def _at_partition(partition: int, log: AuditedTransactionLog) -> AuditedTransact
     return replace(alone, partition=partition, verdict=replace(alone.verdict, reported=log.verdict.reported))
 
 
-def _exchanged(log: AuditedTransactionLog, partition: int) -> SegmentDamage:
-    whose = f"its transactions are those of partition {partition} of {log.topic}, by the coordinator's log"
-    return SegmentDamage(log.path, 0, f"{whose}{_MOVED}")
+def _exchanged(log: AuditedTransactionLog, other: AuditedTransactionLog) -> SegmentDamage:
+    """A folder whose name should be that of another, with what shows it."""
+    whose = f"partition {other.partition} of {log.topic}"
+    ends = f"it ends where {HIGH_WATERMARK} has the high watermark of {whose}"
+    fits = f"its transactions are those of {whose}, by the coordinator's log"
+    shown = [*([fits] if _markers(log) or not _ends(log, other) else []), *([ends] if _ends(log, other) else [])]
+    return SegmentDamage(log.path, 0, f"{', and '.join(shown)}{_MOVED}")
 
 
 # --- segments of another partition, copied over segments of the same name -------------------------------------------

@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import TypeAlias
 
@@ -95,6 +96,6 @@ def renamed(*pairs: tuple[str, str]) -> Edit:
     return edit
 
 
-def exchanged(left: str, right: str) -> Edit:
-    """Two folders have each other's names."""
-    return renamed((left, "between"), (right, left), ("between", right))
+def exchanged(*names: str) -> Edit:
+    """Each folder has the name of the next one, and the last one that of the first."""
+    return renamed((names[-1], "between"), *reversed([*pairwise(names)]), ("between", names[0]))

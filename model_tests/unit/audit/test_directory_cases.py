@@ -2,7 +2,7 @@
 
 import shutil
 from collections import Counter
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Final
 
 import pytest
@@ -12,7 +12,7 @@ from model_tests.audit.compaction import condense
 from model_tests.audit.log import surroundings, wanted_of
 from model_tests.audit.lost_segments import lost_segments
 from model_tests.audit.reading import read_part
-from model_tests.audit.recorded import CLUSTER, KAFKA_3_9
+from model_tests.audit.recorded import CLUSTER, KAFKA_3_9, KAFKA_4_0, KAFKA_4_3
 from model_tests.audit.run import run
 from model_tests.audit.transactions_clusters import coordinator_count, coordinator_partition
 from model_tests.logs.kafka_log_folders import list_logs
@@ -24,7 +24,6 @@ from model_tests.unit.audit.directory_edits import (
     exchanged,
     gone,
     removed,
-    renamed,
     segments,
     text,
     twin,
@@ -219,16 +218,15 @@ FOLDERS: Final = (
         for left, right in (("orders-0", "orders-1"), ("payments-0", "payments-2"))
     ),
     topics(
-        "three folders of one topic have changed names",
-        renamed(*((f"payments-{old}", f"payments-{new}") for old, new in ("0x", "10", "21", "x2"))),
-        *(f"its transactions are those of partition {number} of payments" for number in (1, 2, 0)),
-        explained=3,
-    ),
-    topics(
         "coordinators' folders have changed names",
         exchanged("__transaction_state-0", "__transaction_state-1"),
         "its transactional ids belong to partition 1 of 4",
         "its transactional ids belong to partition 0 of 4",
+    ),
+    topics(
+        "four coordinators' folders have each the name of the next one",
+        exchanged(*(f"__transaction_state-{number}" for number in range(4))),
+        *(f"its transactional ids belong to partition {number} of 4" for number in (3, 0, 1, 2)),
     ),
     topics(
         "a topic id that no other folder has: the topic may have been made anew",
@@ -236,7 +234,48 @@ FOLDERS: Final = (
     ),
 )
 
-CASES: Final = (*LOST, *COPIED, *FOLDERS)
+STOPPED: Final = ".kafka_cleanshutdown"
+
+
+def ring(
+    recording: str, topic: str, *partitions: int, nodes: tuple[str, ...] = ("",), apart: str = "undecided"
+) -> AuditCase:
+    """Folders of a topic, each under the name of the next one; of a cluster's brokers in the directories of some."""
+    within = "*/" * (nodes != ("",))
+    named = dict(sorted(zip((*partitions[1:], partitions[0]), partitions, strict=True)))
+    return AuditCase(
+        f"{recording}: {topic} {partitions} have each the name of the next one {nodes}",
+        damage=tuple(
+            f"{PurePath(node, f'{topic}-{name}')} ... partition {own} of {topic}"
+            for node in nodes
+            for name, own in named.items()
+        ),
+        recording=recording,
+        parts=tuple(within + each for each in (f"{topic}-*", COORDINATORS, CHECKPOINTS, STOPPED, "meta.properties")),
+        apart=apart,
+        edit=edits(*(exchanged(*(str(PurePath(node, f"{topic}-{own}")) for own in partitions)) for node in nodes)),
+    )
+
+
+EXCHANGED: Final = (
+    ring(KAFKA_3_9, "aio", 0, 1),
+    ring(KAFKA_3_9, "ledger", 1, 2),
+    ring(KAFKA_3_9, "timeout", 0, 1, 2),
+    ring(KAFKA_3_9, "timeout", 0, 2, 1),
+    ring(KAFKA_3_9, "payments", 0, 1, 2),
+    ring(KAFKA_3_9, "__consumer_offsets", 0, 1, 2, 3),
+    *(ring(KAFKA_4_0, "tv2", *own, apart="violation txn.registered_before_data tv2-1") for own in ((0, 1), (0, 1, 2))),
+    ring(KAFKA_4_3, "zombie", 1, 2),
+    ring(KAFKA_4_3, "timeout", 0, 1, 2),
+    ring(KAFKA_4_3, "__consumer_offsets", 0, 2, 3),
+    *(
+        ring(CLUSTER, "timeout", *partitions, nodes=nodes)
+        for nodes in (("n1",), ("n1", "n2"), ("n1", "n2", "n3"))
+        for partitions in ((0, 1), (0, 1, 2))
+    ),
+)
+
+CASES: Final = (*LOST, *COPIED, *FOLDERS, *EXCHANGED)
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
@@ -362,21 +401,27 @@ def test_the_number_of_coordinators_is_asked_only_where_ids_are_out_of_place() -
 
 
 @pytest.mark.parametrize("exchanged_in", [("left",), ("left", "right")])
-def test_folders_are_exchanged_in_one_directory_or_in_all(tmp_path: Path, exchanged_in: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("count", [2, 3, 4])
+def test_folders_are_exchanged_in_one_directory_or_in_all(
+    tmp_path: Path, count: int, exchanged_in: tuple[str, ...]
+) -> None:
     """Where they are in all, the other replicas of the same name do not contradict it."""
     cluster = WrittenCluster(2)
     cluster.init("tx", 7)
-    for number in (0, 1, 0, 0, 1, 1, 0, 1):
-        cluster.transaction("tx", [("t", number), ("u", 0)])
+    for number in (0, 1, 2, 3, 0, 0, 1, 1, 2, 3, 3, 0, 1):
+        cluster.transaction("tx", [("t", number % count), ("u", 0)])
     for name in ("left", "right"):
         cluster.write(tmp_path / name)
+    folders = [f"t-{number}" for number in range(count)]
     for name in exchanged_in:
-        exchanged("t-0", "t-1")(tmp_path / name)
+        exchanged(*folders)(tmp_path / name)
 
     report = run([tmp_path / "left", tmp_path / "right"])
 
     assert described(report) == []
-    assert sorted(bad.path for bad in report.damage) == sorted(
-        str(tmp_path / name / folder) for name in exchanged_in for folder in ("t-0", "t-1")
-    )
-    assert {one.rule.id for _, one, _ in report.consequences} >= {"txn.marker_once"}
+    assert [(bad.path, bad.message[:42]) for bad in report.damage] == [
+        (str(tmp_path / name / folder), f"its transactions are those of partition {(number - 1) % count} ")
+        for name in exchanged_in
+        for number, folder in enumerate(folders)
+    ]
+    assert {one.rule.id for _, one, _ in report.consequences} & {"txn.marker_once", "txn.registered_before_data"}
