@@ -88,7 +88,7 @@ def _connected(repairs: Sequence[Caused]) -> Iterable[list[Caused]]:
 def _as_cause(cause: int, of: frozenset[int], joined: int, held: Held) -> Held:
     """The findings, one of them with those that it caused; it takes over what the join says about the transaction."""
     explained = [one for number, one in held.items() if number in of]
-    if cause not in held or not explained:
+    if cause not in held:
         return held
     merged = held[cause].causes(explained)
     of_join = [one for one in explained if one.step]
@@ -130,8 +130,8 @@ def _same_cause(one: Finding, finding: Finding) -> bool:
     if finding.rule is one.rule is rules.FENCE_COORDINATOR_EPOCH:
         return bool(one.guard)  # after a marker with an epoch that is too high, later markers seem stale
     if finding.step == Api.WRITE_TXN_MARKERS:
-        wrong_epoch = finding.rule is rules.TXN_MARKER_ONCE and finding.producer_epoch != ABSENT
-        return wrong_epoch and one.rule in _OF_EPOCHS and one.producer_epoch < finding.producer_epoch
+        lower = one.rule in _OF_EPOCHS and one.producer_epoch < finding.producer_epoch
+        return finding.rule is rules.TXN_MARKER_ONCE and lower
     return finding.step == Api.PRODUCE and _follows_data(one, finding)
 
 
