@@ -7,9 +7,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
+from model_tests.audit.ended_by import EndedBy, ended_by
 from model_tests.audit.findings import Finding
 from model_tests.audit.report import AuditReport
 from model_tests.audit.run import run
+from model_tests.audit.transactions_report import transactions_in_one_line
 from model_tests.common.reports import HOLDS, VIOLATED
 from model_tests.unit.audit.written_cluster import ABORT, COMMIT, Name, WrittenCluster
 from reference.broker.transaction_metadata import TopicPartition
@@ -43,6 +45,8 @@ class AuditCase:
         explains: words of the message of a cause, a finding or damage, with the rules of what it has caused: all of
             them, or with "..." at the end at least these; None where the case is not about that.
         counts: the transactions by status, as "committed=1 open=1"; empty where the case is not about them.
+        line: the line on all transactions; empty where the case is not about it.
+        ended_by: who ended each transaction; empty where the case is not about that.
         missing: how often the join misses which evidence, as "2 x why"; None where the case is not about that.
         held: words of the line of each partition that is held back; None where the case is not about that.
         version: of transactions.
@@ -66,6 +70,8 @@ class AuditCase:
     damage: tuple[str, ...] = ()
     explains: Mapping[str, tuple[str, ...]] | None = None
     counts: str = ""
+    line: str = ""
+    ended_by: tuple[EndedBy, ...] = ()
     missing: tuple[str, ...] | None = None
     held: tuple[str, ...] | None = None
     version: int = 0
@@ -106,6 +112,10 @@ def hold(case: AuditCase, directory: Path, recordings: Path = Path()) -> AuditRe
         _explain(case.explains, report)
     if case.counts:
         assert case.counts == " ".join(f"{name}={count}" for name, count in sorted(report.transactions.counts.items()))
+    if case.line:
+        assert case.line == transactions_in_one_line(report.transactions)
+    if case.ended_by:
+        assert case.ended_by == tuple(ended_by(one.one.known) for one in report.transactions.judged)
     if case.missing is not None:
         _match(case.missing, [f"{count} x {why}" for why, count in report.transactions.missing.items()])
     if case.held is not None:

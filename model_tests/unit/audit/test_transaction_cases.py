@@ -5,7 +5,10 @@ from typing import Final
 
 import pytest
 
-from model_tests.unit.audit.stories import BEGUN, AuditCase, each_version, hold
+from model_tests.audit.ended_by import EndedBy
+from model_tests.audit.run import run
+from model_tests.unit.audit.stories import BEGUN, AuditCase, cluster_of, each_version, hold
+from model_tests.unit.support.printed_reports import printed
 
 UNREGISTERED: Final = "Produce without AddPartitionsToTxn, or after EndTxn"
 ENDED: Final = BEGUN + "add a b c; send a b c; prepare commit; "
@@ -214,7 +217,51 @@ OVERDUE: Final = (
     ),
 )
 
-CASES: Final = (*SOUND, *BROKEN, *DOUBTED, *LATE_MARKERS, *OVERDUE)
+ABORTED: Final = "Transactions: 1 aborted (aborted: 1 by {})."
+COMMITTED: Final = "Transactions: 1 committed."
+
+ENDED_BY: Final = tuple(
+    AuditCase(
+        f"a transaction with a timeout of a minute is open for {seconds} s, then {how}",
+        f"init tx 7; add a; send a; wait {seconds}000; prepare {how}; mark a; complete",
+        line=line,
+        ended_by=(by,),
+        version=version,
+    )
+    for version, how, seconds, by, line in (
+        (0, "commit", 0, EndedBy.CLIENT, COMMITTED),
+        (0, "abort", 0, EndedBy.CLIENT, ABORTED.format("their client")),
+        (0, "abort", 120, EndedBy.CLIENT, ABORTED.format("their client")),
+        (0, "abort fenced", 0, EndedBy.FENCE, ABORTED.format("a fence")),
+        (0, "abort fenced", 61, EndedBy.TIMEOUT, ABORTED.format("their timeout")),
+        (2, "abort", 0, EndedBy.CLIENT_OR_FENCE, ABORTED.format("their client or a fence")),
+        (2, "abort", 61, EndedBy.TIMEOUT, ABORTED.format("their timeout")),
+        (2, "commit", 61, EndedBy.CLIENT, COMMITTED),
+    )
+)
+"""Under versions 0 and 1 only the coordinator's own abort raises the epoch; under version 2 every end does."""
+
+FENCED: Final = "txn a abort fenced; "
+FENCED_AGAIN: Final = tuple(
+    AuditCase(
+        f"an id of which others fence {fences} transactions in a row",
+        "init tx 7; " + "".join(f"{FENCED}init tx 7 epoch={2 * number}; " for number in range(1, fences + 1)) + "txn a",
+        findings,
+        says=says,
+        counts=f"aborted={fences} committed=1",
+    )
+    for fences, findings, says in (
+        (3, (), ()),
+        (
+            4,
+            ("suspicious fence.stale_epoch __transaction_state-0@2, tx, InitProducerId",),
+            ("4 of 5 transactions of tx were aborted by a fence",),
+        ),
+    )
+)
+"""One fence is how a producer that was restarted begins."""
+
+CASES: Final = (*SOUND, *BROKEN, *DOUBTED, *LATE_MARKERS, *OVERDUE, *ENDED_BY, *FENCED_AGAIN)
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
@@ -224,3 +271,14 @@ def test_transactions_are_joined_with_their_partitions(tmp_path: Path, case: Aud
 
     if case in SOUND:
         assert report.transactions.missing == {}
+
+
+def test_an_id_that_expired_is_listed_with_the_time(tmp_path: Path) -> None:
+    """Its last transaction has it."""
+    cluster = cluster_of("init tx 7; txn a; tombstone")
+
+    report = run([cluster.write(tmp_path)], transactional_id="tx")
+
+    (one,) = report.transactions.judged
+    assert one.one.known.expired_ms == cluster.now
+    assert "expired" in printed(report)
