@@ -1,14 +1,15 @@
 import os
 import shutil
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 import pytest
 
-from model_tests.audit.findings import Finding
 from model_tests.audit.run import run
-from model_tests.histories.severity import Severity
 from model_tests.logs.kafka_log_derived import ABORTED_ENTRY
+from model_tests.unit.audit.directory_edits import Edit, edits, text
+from model_tests.unit.audit.stories import AuditCase, hold
 from model_tests.unit.audit.written import data, marker, placed
 from model_tests.unit.audit.written_world import write_log, written_where
 from spec import rules
@@ -18,67 +19,70 @@ from spec.vocabulary import ABSENT, ControlType
 ENTRY = ABORTED_ENTRY.itemsize
 
 
-@pytest.fixture
-def broker(tmp_path: Path) -> Path:
-    """A broker's directory: a log in several segments, with an aborted transaction in the first and in the last."""
-    batches = [data(0, transactional=True), marker(kind=ControlType.ABORT)]
-    batches += [data(1 + number, transactional=True) for number in range(12)]
-    batches += [marker(kind=ControlType.ABORT), data(13, transactional=True), marker()]
-    write_log(tmp_path / "t-0", NEWEST, tuple(placed(batches)), 0)
-    return tmp_path
+def several_segments(directory: Path) -> None:
+    """A log in several segments, with an aborted transaction in the first and in the last."""
+    batches = [data(0, transactional=True, at=1_000), marker(kind=ControlType.ABORT)]
+    batches += [data(1 + number, transactional=True, at=1_001 + number) for number in range(12)]
+    batches += [marker(kind=ControlType.ABORT), data(13, transactional=True, at=1_014), marker()]
+    write_log(directory / "t-0", NEWEST, tuple(placed(batches)), 0)
+    assert len(indexes(directory)) == 2
 
 
-def flushed(broker: Path, offset: int) -> None:
-    (broker / "recovery-point-offset-checkpoint").write_text(f"0\n1\nt 0 {offset}\n")
+def indexes(directory: Path) -> list[Path]:
+    """The aborted indexes that have entries."""
+    return [path for path in sorted((directory / "t-0").glob("*.txnindex")) if path.stat().st_size]
 
 
-def found(broker: Path) -> list[Finding]:
-    return [one for _, one in run([broker]).findings if one.rule is rules.LSO_ABORTED_INDEX]
+def without(number: int, *kinds: str) -> Edit:
+    """One of the aborted indexes is not there, and no other index of these kinds of its segment."""
+
+    def edit(directory: Path) -> None:
+        listed = indexes(directory)
+        for kind in ("txnindex", *kinds):
+            listed[number].with_suffix(f".{kind}").unlink()
+
+    return edit
 
 
-def indexes(broker: Path) -> list[Path]:
-    listed = sorted((broker / "t-0").glob("*.txnindex"))
-    assert len(listed) == 2
-    return [path for path in listed if path.stat().st_size]
+def flushed(offset: int) -> Edit:
+    """The recovery point."""
+    return text("recovery-point-offset-checkpoint", f"0\n1\nt 0 {offset}\n")
 
 
-def test_a_missing_index_is_one_without_entries_to_a_broker(broker: Path) -> None:
-    """It is not made anew while the segment has its sparse index; what to do is said."""
-    assert found(broker) == []
-    first, _ = indexes(broker)
-    first.unlink()
-    flushed(broker, 16)
+STOPPED: Final = text(".kafka_cleanshutdown", '{"version":0,"brokerEpoch":1}')
 
-    (one,) = found(broker)
+CASES: Final = (
+    AuditCase("no index is missing", edit=several_segments),
+    AuditCase(
+        "a missing index is one without entries to a broker: it is not made anew while the sparse index is there",
+        findings=("violation lso.aborted_index t-0@0, producer 7",),
+        says=("is missing, with the aborted transaction at offsets 0..1",),
+        remedy=(f"With the broker stopped, delete {0:020}.index: ",),
+        edit=edits(several_segments, without(0), flushed(16)),
+    ),
+    AuditCase(
+        "above the recovery point of a crash it is made anew",
+        findings=("undecided lso.aborted_index t-0@2, producer 7",),
+        says=("the next start rebuilds it",),
+        edit=edits(several_segments, without(1), flushed(5)),
+    ),
+    AuditCase(
+        "after a clean stop nothing is recovered",
+        findings=("violation lso.aborted_index t-0@2, producer 7",),
+        not_said=("the next start rebuilds it",),
+        edit=edits(several_segments, without(1), flushed(5), STOPPED),
+    ),
+    AuditCase(
+        "a segment without any index is recovered whole",
+        edit=edits(several_segments, without(0, "index", "timeindex")),
+    ),
+)
 
-    assert one.severity is Severity.VIOLATION
-    assert one.offset == 0
-    assert "is missing, with the aborted transaction at offsets 0..1" in one.message
-    assert one.remedy.startswith(f"With the broker stopped, delete {0:020}.index: ")
 
-
-def test_above_the_recovery_point_of_a_crash_it_is_made_anew(broker: Path) -> None:
-    """The next start recovers what was not flushed; after a clean stop it recovers nothing."""
-    _, last = indexes(broker)
-    last.unlink()
-    flushed(broker, 5)
-
-    (crashed,) = found(broker)
-    (broker / ".kafka_cleanshutdown").write_text('{"version":0,"brokerEpoch":1}')
-    (stopped,) = found(broker)
-
-    assert crashed.severity is Severity.UNDECIDED
-    assert "the next start rebuilds it" in crashed.message
-    assert stopped.severity is Severity.VIOLATION
-
-
-def test_a_segment_without_any_index_is_recovered_whole(broker: Path) -> None:
-    """Then nothing can be said of its aborted index."""
-    first, _ = indexes(broker)
-    for kind in ("txnindex", "index", "timeindex"):
-        first.with_suffix(f".{kind}").unlink()
-
-    assert found(broker) == []
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_a_missing_index_is_judged_by_what_the_next_start_makes_of_it(tmp_path: Path, case: AuditCase) -> None:
+    """A broker reads a missing index as one without entries; what to do is said."""
+    hold(case, tmp_path)
 
 
 @pytest.mark.parametrize("left", [1, 33, 35])
