@@ -2,6 +2,7 @@
 
 import shutil
 from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -9,6 +10,8 @@ from model_tests.audit.findings import Finding
 from model_tests.audit.recorded import KAFKA_3_9
 from model_tests.audit.run import run
 from model_tests.logs.kafka_log_derived import ABORTED_ENTRY
+from model_tests.unit.audit.directory_edits import Edit, edits, unmarked
+from model_tests.unit.audit.stories import AuditCase, hold
 from model_tests.unit.support.changed_directories import Change, changed, not_marked
 from reference.log.batch import TRANSACTIONAL
 
@@ -110,29 +113,53 @@ def test_a_finding_is_the_same_after_it_was_sent(broker: Path) -> None:
     assert finding.follows == (1, 0)
 
 
-def test_two_broken_markers_are_two_findings(broker: Path) -> None:
-    """Each with its own consequences."""
-    for number in (6, 10):
-        content = changed(segment_of(broker).read_bytes(), number, not_marked, control=True)
-        segment_of(broker).write_bytes(content)
+def with_entry(entry: int, field: int, added: int) -> Edit:
+    """A field of an entry of the aborted index is higher."""
 
-    assert [one.rule.id for one in found(broker)] == ["seq.well_formed"] * 2
+    def edit(directory: Path) -> None:
+        index = min((directory / PARTITION).glob("*.txnindex"))
+        content = bytearray(index.read_bytes())
+        at = entry * ABORTED_ENTRY.itemsize % len(content) + field
+        content[at : at + 8] = (int.from_bytes(content[at : at + 8], "big") + added).to_bytes(8, "big")
+        index.write_bytes(content)
+
+    return edit
 
 
-@pytest.mark.parametrize(("entry", "field", "added"), [(-1, STABLE, -1), (0, FIRST, 1)])
-def test_an_entry_that_the_broken_marker_does_not_explain_stays_a_finding(
-    broker: Path, entry: int, field: int, added: int
+UNMARKED: Final = "violation seq.well_formed zombie-1@41, producer 13"
+"""The marker at offset 41 has no mark; what it has caused begins with its missing sequence."""
+OF_41: Final = {"has sequence -1, expected 5": ("lso.aborted_index", "seq.state_recoverable")}
+OF_69: Final = {"has sequence -1, expected 1": ("lso.aborted_index", "txn.registered_before_data")}
+
+CASES: Final = tuple(
+    AuditCase(name, findings=(UNMARKED, *others), explains=explains, recording=KAFKA_3_9, parts=(PARTITION,), edit=edit)
+    for name, edit, others, explains in (
+        ("a broken marker, with all entries that report of it", unmarked(PARTITION, 6), (), OF_41),
+        (
+            "two broken markers",
+            unmarked(PARTITION, 6, 10),
+            ("violation seq.well_formed zombie-1@69, producer 16",),
+            OF_41 | OF_69,
+        ),
+        (
+            "an entry has a last stable offset that is wrong whatever the marker is",
+            edits(unmarked(PARTITION, 6), with_entry(-1, STABLE, -1)),
+            ("violation lso.aborted_index zombie-1@103, producer 21",),
+            OF_41,
+        ),
+        (
+            "an entry of an earlier transaction is wrong",
+            edits(unmarked(PARTITION, 6), with_entry(0, FIRST, 1)),
+            ("violation lso.aborted_index zombie-1@0, producer 11",),
+            OF_41,
+        ),
+    )
+)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_what_a_broken_marker_does_not_explain_stays_a_finding(
+    recordings: Path, tmp_path: Path, case: AuditCase
 ) -> None:
-    """Its last stable offset is wrong in either case, or it is of an earlier transaction."""
-    index = min((broker / PARTITION).glob("*.txnindex"))
-    content = bytearray(index.read_bytes())
-    at = entry * ABORTED_ENTRY.itemsize % len(content) + field
-    content[at : at + 8] = (int.from_bytes(content[at : at + 8], "big") + added).to_bytes(8, "big")
-    sound = segment_of(broker).read_bytes()
-    segment_of(broker).write_bytes(changed(sound, 6, not_marked, control=True))
-    assert len(found(broker)) == 1
-    index.write_bytes(content)
-
-    findings = found(broker)
-
-    assert sorted(one.rule.id for one in findings) == ["lso.aborted_index", "seq.well_formed"]
+    """Each finding has its own consequences."""
+    hold(case, tmp_path, recordings)
