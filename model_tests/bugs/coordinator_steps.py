@@ -88,7 +88,13 @@ class CoordinatorSteps:
         expected: ProducerIdentity | None = None,
         sending: Hashable = None,
     ) -> ProducerIdentity:
-        """InitProducerId of a client, by its number.
+        """InitProducerId of a client.
+
+        Args:
+            coordinator: that is asked.
+            client: who asks, by number.
+            expected: the identity in the request, None if it has none.
+            sending: of which the request is a copy.
 
         Raises:
             Refusal: the coordinator refuses it.

@@ -31,7 +31,7 @@ from reference.world.replica_rows import node_name
 from reference.world.steps import TIMEOUT, sender_name
 from spec import rules
 from spec.versions import Profile
-from spec.vocabulary import CoordinatorEpoch, ErrorCode, TransactionState
+from spec.vocabulary import Api, CoordinatorEpoch, ErrorCode, TransactionState
 
 # --- the client side: the view of each instance, and what it sent -----------------------------------------------------
 
@@ -231,7 +231,7 @@ class TransactionsWorld:
         self._fate(fate)
         owner, identity = self.client.owner[transaction], self.client.of_transaction[transaction]
         with self._begins(transaction):
-            sending = "AddPartitionsToTxn", transaction, partition
+            sending = Api.ADD_PARTITIONS_TO_TXN, transaction, partition
             self.steps.add(self.coordinator, owner, identity, named(partition), sending)
 
     def coordinator_verifies(self, transaction: int, partition: int, number: int, fate: int = DURABLE) -> None:
@@ -260,7 +260,7 @@ class TransactionsWorld:
         owed = len(self.coordinator.markers.owed)
         identity = self.client.of_transaction[transaction]
         commit, owner = self.client.end_sent[transaction], self.client.owner[transaction]
-        sending = "EndTxn", transaction
+        sending = Api.END_TXN, transaction
         following = self.steps.end(self.coordinator, owner, identity, commit=commit, sending=sending)
         if len(self.coordinator.markers.owed) > owed:
             self._decided(transaction)
@@ -410,7 +410,7 @@ class TransactionsWorld:
 
     def _bump(self, transaction: int) -> ProducerIdentity:
         owner, expected = self.client.owner[transaction], self.client.of_transaction[transaction]
-        return self.steps.initialize(self.coordinator, owner, expected, ("InitProducerId", transaction))
+        return self.steps.initialize(self.coordinator, owner, expected, (Api.INIT_PRODUCER_ID, transaction))
 
     @contextmanager
     def _begins(self, transaction: int) -> Iterator[None]:
