@@ -209,7 +209,7 @@ def _require_present(made_of: Any, version: int, found: Any) -> None:
     Raises:
         MalformedRequest: a field is null that cannot be.
     """
-    for name, nullable, several, inner in _without_default(made_of, version):
+    for name, nullable, several, inner in _required_fields(made_of, version):
         value = getattr(found, name)
         if value is None:
             if not nullable:
@@ -222,7 +222,7 @@ def _require_present(made_of: Any, version: int, found: Any) -> None:
 
 
 @cache
-def _without_default(made_of: Any, version: int) -> tuple[tuple[str, bool, bool, Any], ...]:
+def _required_fields(made_of: Any, version: int) -> tuple[tuple[str, bool, bool, Any], ...]:
     """The fields that must be given, ids aside: whether null will do, whether it is an array, of which structures."""
     return tuple(
         (

@@ -37,8 +37,8 @@ def finding(
     until: int = ABSENT,
 ) -> Finding:
     """A finding of producer 7."""
-    said = (guard, whose, step, remedy, found_at, follows, others, until)
-    return Finding(rule, severity, offset, producer, epoch, f"{rule.id} at {offset}", *said)
+    further = (guard, whose, step, remedy, found_at, follows, others, until)
+    return Finding(rule, severity, offset, producer, epoch, f"{rule.id} at {offset}", *further)
 
 
 def run(offset: int, marker: int, producer: int = 7) -> DataRun:
@@ -238,18 +238,18 @@ def test_of_one_batch_the_surer_finding_is_the_cause(own: Finding, cause: Findin
     assert [one.message for one in left.consequences] == [explained.message]
 
 
-SAID: Final = finding(rules.TXN_MARKER_ONCE, 20, whose="tx", step=MARKER, remedy="abort it", follows=(5,))
+OF_JOIN: Final = finding(rules.TXN_MARKER_ONCE, 20, whose="tx", step=MARKER, remedy="abort it", follows=(5,))
 
 
 @pytest.mark.parametrize(
-    ("own", "joined", "said"),
+    ("own", "joined", "expected"),
     [
-        ((BROKEN,), (SAID,), ("tx", MARKER, "abort it")),
-        ((finding(rules.SEQ_SUCCESSOR, 5, remedy="look"),), (SAID,), ("tx", MARKER, "abort it")),
-        ((), (finding(rules.TXN_ONE_OUTCOME, 5), SAID), ("tx", MARKER, "abort it")),
+        ((BROKEN,), (OF_JOIN,), ("tx", MARKER, "abort it")),
+        ((finding(rules.SEQ_SUCCESSOR, 5, remedy="look"),), (OF_JOIN,), ("tx", MARKER, "abort it")),
+        ((), (finding(rules.TXN_ONE_OUTCOME, 5), OF_JOIN), ("tx", MARKER, "abort it")),
         (
             (),
-            (finding(rules.TXN_ONE_OUTCOME, 5, whose="own", step=DATA, remedy="look"), SAID),
+            (finding(rules.TXN_ONE_OUTCOME, 5, whose="own", step=DATA, remedy="look"), OF_JOIN),
             ("own", DATA, "look"),
         ),
         ((BROKEN, finding(rules.LSO_ABORTED_INDEX, 20, remedy="delete it", follows=(5,))), (), ("", "", "")),
@@ -258,9 +258,9 @@ SAID: Final = finding(rules.TXN_MARKER_ONCE, 20, whose="tx", step=MARKER, remedy
     ids=["the join's", "the join's first", "of the one explained", "its own first", "a file's is not", "its own"],
 )
 def test_a_cause_takes_over_what_the_join_says(
-    own: tuple[Finding, ...], joined: tuple[Finding, ...], said: tuple[str, str, str]
+    own: tuple[Finding, ...], joined: tuple[Finding, ...], expected: tuple[str, str, str]
 ) -> None:
     """Of the transaction, of the step that failed, and of what to do."""
     (left,) = diagnose_causes(own, joined, (), 100)
 
-    assert (left.transactional_id, left.step, left.remedy) == said
+    assert (left.transactional_id, left.step, left.remedy) == expected

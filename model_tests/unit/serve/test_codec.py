@@ -57,6 +57,21 @@ def test_what_is_decoded_is_what_was_encoded(kind: str) -> None:
         assert simple == {name: getattr(found, name) for name in simple}, (api, version)
 
 
+def test_what_is_not_given_is_as_the_schema_says_and_what_is_unknown_is_an_error() -> None:
+    """Fields of structures within the message too; a field of another version is passed over."""
+    topics = [{"name": "t", "partitions": [{"partition_index": 1}]}]
+    listed = encode_body("request", "ListOffsets", 5, {"topics": topics})
+    (topic,) = decode_body("request", "ListOffsets", 5, listed).topics
+    (partition,) = topic.partitions
+
+    assert ("t", 1, -1) == (topic.name, partition.partition_index, partition.current_leader_epoch)
+    assert listed == encode_body("request", "ListOffsets", 5, {"topics": topics, "timeout_ms": 7})
+    unknown: tuple[dict[str, Any], ...] = ({"topic": []}, {"topics": [{"nam": "t"}]})
+    for fields in unknown:
+        with pytest.raises(KeyError):
+            encode_body("request", "ListOffsets", 5, fields)
+
+
 def test_a_header_is_read_with_and_without_tags() -> None:
     """The client's name and the correlation id stand before the body, in both forms of header."""
     for version in (0, 3):
