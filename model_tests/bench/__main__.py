@@ -256,14 +256,19 @@ def _recording(effort: RunEffort, scratch: Path) -> Iterator[Measured]:
 
 
 def _probing(effort: RunEffort, _scratch: Path) -> Iterator[Measured]:
-    load = probing.timed(PROBED[effort], CHECKS)
-    met = load.judged >= 300
-    yield Measured("probe: judged steps over one connection", load.judged, "/s", "at least 300", met=met)
-    yield Measured("probe: requests judged / not", load.ratio, "x", "at most 1.5", met=load.ratio <= 1.5)
-    met = load.computed <= MOST_COMPUTED_MS
-    yield Measured("probe: CPU time of a judged step", load.computed, "ms", "at most 3.3, 300/s in turns", met=met)
-    met = load.computed_ratio <= 1.5
-    yield Measured("probe: CPU time of requests judged / not", load.computed_ratio, "x", "at most 1.5", met=met)
+    for cpus, where in ((1, "one CPU"), (2, "two CPUs")):
+        load = probing.timed(PROBED[effort], CHECKS, cpus)
+        met = load.judged >= 300
+        yield Measured(f"probe: judged steps over one connection, {where}", load.judged, "/s", "at least 300", met=met)
+        met = load.ratio <= 1.5
+        yield Measured(f"probe: requests judged / not, {where}", load.ratio, "x", "at most 1.5", met=met)
+        met = load.computed <= MOST_COMPUTED_MS
+        what = f"probe: CPU time of a judged step, {where}"
+        yield Measured(what, load.computed, "ms", "at most 3.3, 300/s in turns", met=met)
+        met = load.computed_ratio <= 1.5
+        yield Measured(
+            f"probe: CPU time of requests judged / not, {where}", load.computed_ratio, "x", "at most 1.5", met=met
+        )
 
 
 PARTS: Final[Mapping[str, Part]] = {

@@ -21,6 +21,7 @@ from typing import Final
 
 import pyarrow.parquet as pq
 
+from model_tests.bench.cpus import keep_to_cpus
 from model_tests.bench.memory import computed_seconds, peak_mebibytes
 from model_tests.check.check import run
 from model_tests.spark.session import session
@@ -104,8 +105,8 @@ def _sort(path: str, master: str) -> None:
 def keep_to_cores(master: str) -> None:
     """Spark's other processes run on the cores of its tasks, where the system allows to set that."""
     cores = _CORES.fullmatch(master)
-    if cores and hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: int(cores[1])])
+    if cores:
+        keep_to_cpus(int(cores[1]))
 
 
 def main(master: str, rounds: int, small: str, paths: Sequence[str]) -> None:

@@ -6,6 +6,7 @@ from statistics import median
 from typing import Final, NamedTuple
 
 from model_tests.bench import serving
+from model_tests.bench.cpus import on_cpus
 from model_tests.common.addresses import addresses_of
 from model_tests.conform.side_by_side import MakeSide
 from model_tests.probe.families import drawn
@@ -48,9 +49,16 @@ class _TimedRun(NamedTuple):
     computed: float
 
 
-def timed(seeds: int, rounds: int) -> ProbedLoad:
-    """Sessions of each family and so many seeds, judged and not in turn; the median of some rounds."""
-    with serving.served(1, judged=False) as nodes:
+def timed(seeds: int, rounds: int, cpus: int) -> ProbedLoad:
+    """Sessions of each family and so many seeds, judged and not in turn; the median of some rounds.
+
+    Args:
+        seeds: of each family.
+        rounds: of all sessions.
+        cpus: for client, judge and nodes together. They compute in turns, so each of two CPUs idles half of the time,
+            and how fast it wakes up is measured, too.
+    """
+    with on_cpus(cpus), serving.served(1, judged=False) as nodes:
         target = Target(tuple(addresses_of(nodes.servers)), PATIENCE_S, Pace(0))
         target.open()
         pool = NamePool(target)
