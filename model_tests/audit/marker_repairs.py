@@ -14,14 +14,12 @@ from model_tests.audit.coordinator_log_history import CoordinatorTransaction
 from model_tests.audit.diagnosis import Judge, Repair, diagnose
 from model_tests.audit.findings import Finding
 from model_tests.audit.transaction_findings import Located, is_misplaced, located, outcome_word
-from model_tests.audit.transactions_gaps import reported_at
 from model_tests.audit.transactions_join import Gap, JoinedTransaction, MarkedData
 from model_tests.audit.transactions_judge import JudgedTransaction
 from model_tests.audit.transactions_rows import marker_of, outcome_of
 from model_tests.audit.transactions_summary import AuditedMarker
 from model_tests.histories.severity import Severity
 from spec.judging.judge_join import FARTHEST_CLOCKS_MS, agrees
-from spec.vocabulary import Api
 
 Findings: TypeAlias = tuple[Finding, ...]
 """Findings of one log."""
@@ -42,21 +40,14 @@ def diagnose_markers(
     left, result = list(found), []
     for one in judged:
         own = list(one.findings)
-        for gap in one.one.gaps if own and left else ():
-            number = next((number for number, each in enumerate(own) if _is_of_gap(each, gap)), None)
-            if number is not None:
-                here = tuple(each for place, each in left if place is gap.place)
-                cause, explained = _diagnosed(own[number][1], one, gap, loose, here)
-                own[number] = gap.place, cause
+        for gap, lacking in one.unmarked:
+            here = tuple(each for place, each in left if place is gap.place)
+            if here and lacking[1].severity is Severity.VIOLATION:
+                cause, explained = _diagnosed(lacking[1], one, gap, loose, here)
+                own[own.index(lacking)] = gap.place, cause
                 left = [each for each in left if each[0] is not gap.place or each[1] not in explained]
         result.append(replace(one, findings=tuple(own)))
     return result, left
-
-
-def _is_of_gap(each: Located, gap: Gap) -> bool:
-    place, finding = each
-    is_there = place is gap.place and finding.offset == reported_at(gap)
-    return is_there and finding.step == Api.WRITE_TXN_MARKERS and finding.severity is Severity.VIOLATION
 
 
 def _diagnosed(
@@ -83,14 +74,14 @@ def _ways(
 
     It is the transaction's own marker in another place, or another producer's marker in the right place.
     """
-    for ended in (each for each in loose if here and each.place is gap.place):
+    for ended in (each for each in loose if each.place is gap.place):
         marker = ended.marker
         offsets = {marker.offset, *(run.first_offset for run in ended.runs)}
         of = tuple(each for each in here if each.producer_id == marker.producer_id and each.offset in offsets)
         moved = [each for each in of if each.offset == marker.offset] if is_misplaced(ended, one) else []
         if moved:
             yield moved[0], (moved[0],)
-        elif of and _is_named_otherwise(marker, one.known, gap):
+        elif _is_named_otherwise(marker, one.known, gap):
             yield _misnamed(lacking, marker, one.known, gap), of
 
 
@@ -111,6 +102,5 @@ def _misnamed(lacking: Finding, marker: AuditedMarker, known: CoordinatorTransac
         f"the {outcome_word(marker.outcome)} marker has producer id {marker.producer_id}, for which nothing asks for "
         f"it, and is in all else what producer id {known.producer_id} lacks here"
     )
-    at, epoch = marker.offset, marker.producer_epoch
-    _, named = located(gap.place, lacking.rule, at, known, message, lacking.step, lacking.remedy, epoch)
+    _, named = located(gap.place, lacking.rule, marker.offset, known, message, lacking.step, lacking.remedy)
     return replace(named, producer_id=marker.producer_id)

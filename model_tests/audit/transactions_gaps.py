@@ -64,15 +64,15 @@ def row_of(one: JoinedTransaction, gap: Gap, reported: Reach) -> UnmarkedPartiti
     )
 
 
-def without_marker(one: JoinedTransaction, missing: list[str], reported: Reach) -> Iterator[Located]:
-    """Registered partitions of a completed transaction that have no marker."""
+def without_marker(one: JoinedTransaction, missing: list[str], reported: Reach) -> Iterator[tuple[Gap, Located]]:
+    """Registered partitions of a completed transaction that have no marker, each with the finding about it."""
     outcome = outcome_of(one.known)
     for gap in one.gaps:
         row = row_of(one, gap, reported)
         if is_undecided_gap(outcome, row):
             missing.append(f"{gap.place.name}: {EXCUSED_BY[Excuse(excuse(row))].format(summary=gap.place.summary)}")
         for check in broken(judge_unmarked(outcome, row)):
-            yield _missing_marker(check.rule, one, gap)
+            yield gap, _missing_marker(check.rule, one, gap)
 
 
 def _missing_marker(rule: Rule, one: JoinedTransaction, gap: Gap) -> Located:
@@ -104,7 +104,7 @@ def _missing_marker(rule: Rule, one: JoinedTransaction, gap: Gap) -> Located:
     if rule is rules.OFFSETS_ATOMIC:
         message += "; the outputs are visible, the input offsets are not"
     place, finding = located(
-        gap.place, rule, reported_at(gap), known, message, Api.WRITE_TXN_MARKERS, remedy, severity=severity
+        gap.place, rule, _reported_at(gap), known, message, Api.WRITE_TXN_MARKERS, remedy, severity=severity
     )
     return place, replace(finding, until=gap.before)
 
@@ -179,7 +179,7 @@ def _decided_ms(known: CoordinatorTransaction) -> int:
     return known.prepared_ms if known.prepared_ms != ABSENT else known.completed_ms
 
 
-def reported_at(gap: Gap) -> int:
+def _reported_at(gap: Gap) -> int:
     """The offset of the finding that a marker is missing."""
     if gap.runs:
         return gap.runs[0].first_offset

@@ -19,7 +19,7 @@ from model_tests.audit.transaction_findings import (
     outcome_word,
 )
 from model_tests.audit.transactions_gaps import without_marker
-from model_tests.audit.transactions_join import JoinedTransaction, MarkedData
+from model_tests.audit.transactions_join import Gap, JoinedTransaction, MarkedData
 from model_tests.audit.transactions_rows import broken, broken_rows, columns_of, marker_of, outcome_of
 from model_tests.audit.transactions_summary import DataRun
 from model_tests.histories.severity import Severity
@@ -70,12 +70,14 @@ class JudgedTransaction:
 
     Attributes:
         missing: what would be needed to say more; empty where nothing is.
+        unmarked: the partitions that lack a marker, each with its finding, which is one of `findings`.
     """
 
     one: JoinedTransaction
     status: TransactionStatus
     findings: tuple[Located, ...]
     missing: tuple[str, ...] = ()
+    unmarked: tuple[tuple[Gap, Located], ...] = ()
 
 
 def judge_transactions(transactions: Sequence[JoinedTransaction], reported: Reach) -> list[JudgedTransaction]:
@@ -136,14 +138,16 @@ def judge_transaction(one: JoinedTransaction, reported: Reach = UNREACHED, other
         return JudgedTransaction(
             one, TransactionStatus.UNDECIDED, (), ("its coordinator's log is broken or incomplete",)
         )
+    unmarked = tuple(without_marker(one, missing, reported))
     found = [
         *_wrong_outcomes(one),
         *_repeated(one, missing),
         *(finding for ended in one.ended for finding in _wrong_marker(one.known, ended)),
         *(finding for ended in one.ended if not ended.again for finding in _wrong_data(one, ended, others)),
-        *without_marker(one, missing, reported),
+        *(finding for _, finding in unmarked),
     ]
-    return JudgedTransaction(one, _status(one, found), (*found, *copied_here(one)), tuple(dict.fromkeys(missing)))
+    findings, left_over = (*found, *copied_here(one)), tuple(dict.fromkeys(missing))
+    return JudgedTransaction(one, _status(one, found), findings, left_over, unmarked)
 
 
 def unended(transactions: Iterable[JoinedTransaction]) -> Owned:
