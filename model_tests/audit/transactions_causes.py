@@ -54,7 +54,7 @@ def _explained(held: Held, repairs: Iterable[Caused], joined: int, batches: int)
     judge: Judge[Held, Held, Finding] = Judge(lambda left: left, len, lambda left: left.values(), batches)
     gone: set[int] = set()
     mended: dict[int, Finding] = {}
-    for group in _connected([one for one in repairs if one[1]]):
+    for group in _connected(_with_indirect([one for one in repairs if one[1]])):
         numbers = frozenset().union(*({cause, *of} for cause, of in group))
         evidence: Held = {number: held[number] for number in sorted(numbers)}
         likeliest = sorted(group, key=lambda one: -len(one[1]))
@@ -65,6 +65,24 @@ def _explained(held: Held, repairs: Iterable[Caused], joined: int, batches: int)
         gone |= numbers - left.keys()
         mended.update(left)
     return {number: mended.get(number, one) for number, one in held.items() if number not in gone}
+
+
+def _with_indirect(repairs: Sequence[Caused]) -> list[Caused]:
+    """Each repair with what the findings that it explains explain in turn."""
+    direct: dict[int, set[int]] = {}
+    for cause, of in repairs:
+        direct.setdefault(cause, set()).update(of)
+
+    def reached(cause: int, of: frozenset[int]) -> frozenset[int]:
+        found: set[int] = set()
+        left = set(of)
+        while left:
+            number = left.pop()
+            found.add(number)
+            left |= direct.get(number, set()) - found
+        return frozenset(found - {cause})
+
+    return [(cause, reached(cause, of)) for cause, of in repairs]
 
 
 def _connected(repairs: Sequence[Caused]) -> Iterable[list[Caused]]:

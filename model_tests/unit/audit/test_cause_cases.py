@@ -208,6 +208,16 @@ BESIDE: Final = (
     CauseCase("an entry and a snapshot about one transaction", (entry(1), snapshot(1, at=21)), explained=(21,)),
     CauseCase("two entries about two transactions", (entry(1), entry(2, at=21))),
     CauseCase("two snapshots about one transaction", (snapshot(1), snapshot(1, at=21))),
+    CauseCase(
+        "a broken batch, a marker that is missing because of it, and a snapshot behind that",
+        (BROKEN, finding(rules.TXN_MARKER_ONCE, 19, until=30, follows=(5,)), snapshot(19)),
+        explained=(19, 20),
+    ),
+    CauseCase(
+        "two findings that would each follow from the other",
+        tuple(finding(rules.TXN_MARKER_ONCE, at, until=9, follows=(of,)) for at, of in ((5, 6), (6, 5))),
+        explained=(6,),
+    ),
 )
 
 
