@@ -353,12 +353,16 @@ def on_chain(kind: str, row: Row) -> OnChain | None:
         kind: of `BY_KIND`.
         row: the step.
     """
-    is_member, values = _membership(kind)
-    if not is_member(row)[0]:
-        return None
-    chain, (leaves, marks, mark, *drawn) = BY_KIND[kind], values(row)
-    key = (row["trace"], *(row[name] for name in (*chain.texts, *chain.numbers)), *drawn)
-    return OnChain(key, bool(leaves), mark if marks else ABSENT)
+    return dict(chains_of(row)).get(kind)
+
+
+def chains_of(row: Row) -> Iterator[tuple[str, OnChain]]:
+    """The kinds of chains that a step is on, each with what it is there."""
+    for (kind, chain), is_member in zip(BY_KIND.items(), _memberships()(row), strict=True):
+        if is_member:
+            leaves, marks, mark, *drawn = _place_on(kind)(row)
+            key = (row["trace"], *(row[name] for name in (*chain.texts, *chain.numbers)), *drawn)
+            yield kind, OnChain(key, bool(leaves), mark if marks else ABSENT)
 
 
 def read_on_chain(kind: str) -> frozenset[str]:
@@ -370,9 +374,16 @@ def read_on_chain(kind: str) -> frozenset[str]:
 
 
 @cache
-def _membership(kind: str) -> tuple[Compiled, Compiled]:
+def _memberships() -> Compiled:
+    """Whether a step is on the chain of each kind."""
+    of = Sheet().column
+    return compiled({kind: chain.members(of) for kind, chain in BY_KIND.items()})
+
+
+@cache
+def _place_on(kind: str) -> Compiled:
+    """Of a member of the chain whether it leaves anything, whether it leaves a mark, which, and what is drawn."""
     chain, of = BY_KIND[kind], Sheet().column
     marks, mark = chain.mark(of)
     values = {"leaves": chain.leaves(of), "marks": marks, "mark": mark}
-    drawn = {} if chain.drawn is None else {"drawn": chain.drawn(of)}
-    return compiled({"on": chain.members(of)}), compiled(values | drawn)
+    return compiled(values if chain.drawn is None else {**values, "drawn": chain.drawn(of)})

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Final
 
 from model_tests.judging import coordinator_links, histories, inferred_faults, links, log_links
-from model_tests.judging.chains import BY_KIND, of_kind, on_chain, read_on_chain
+from model_tests.judging.chains import chains_of, of_kind, read_on_chain
 from model_tests.judging.coordinator_links import ID_LINK, hands_out
 from model_tests.judging.coordinator_verdicts import as_recorded, is_coordinators
 from model_tests.judging.history_links import (
@@ -59,9 +59,8 @@ def _read(row: Row) -> Iterator[frozenset[str]]:
         yield _of_links(LINK) | frozenset(links.KEY)
     if coordinator_links.is_on_id(row):
         yield _of_links(ID_LINK) | frozenset((*coordinator_links.AT_NODE, *coordinator_links.IDENTITY))
-    for kind in BY_KIND:
-        if on_chain(kind, row) is not None:
-            yield _of_links(kind) | _read_on_chain(kind)
+    for kind, _ in chains_of(row):
+        yield _of_links(kind) | _read_on_chain(kind)
     event = EVENT_KINDS.get(row["api"])
     if event is not None:
         yield _of_event(event)

@@ -6,7 +6,7 @@ from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 from model_tests.judging import links
-from model_tests.judging.chains import BY_KIND, LATEST, on_chain
+from model_tests.judging.chains import LATEST, OnChain, chains_of
 from model_tests.judging.coordinator_links import AT_NODE, ID_LINK, IDENTITY
 from model_tests.judging.judges import identity_judge
 from model_tests.judging.place_links import PLACE_LINK
@@ -73,11 +73,8 @@ class Chains:
             return None
         return self._of_producers[_key_of(row)].add(row)
 
-    def of(self, kind: str, row: Row) -> LinkArguments | None:
-        """A step on the chain of a kind, with the one before it there; none where it is on no such chain."""
-        member = on_chain(kind, row)
-        if member is None:
-            return None
+    def _of(self, kind: str, row: Row, member: OnChain) -> LinkArguments:
+        """A step on the chain of a kind, with the one before it there."""
         at = kind, member.key
         previous, latest = self._latest.pop(at, None), self._marks.get(at, ABSENT)
         if member.leaves:
@@ -108,7 +105,5 @@ class Chains:
         """A step with what came before it, by each kind of link that it is put to."""
         found = ((LINK, self.of_producer(row)), (ID_LINK, self.of_id(row)))
         yield from ((kind, step) for kind, step in found if step is not None)
-        for kind in BY_KIND:
-            step = self.of(kind, row)
-            if step is not None:
-                yield kind, step
+        for kind, member in chains_of(row):
+            yield kind, self._of(kind, row, member)
