@@ -146,8 +146,8 @@ def judge_transaction(one: JoinedTransaction, reported: Reach = UNREACHED, other
         *(finding for ended in one.ended if not ended.again for finding in _wrong_data(one, ended, others)),
         *(finding for _, finding in unmarked),
     ]
-    findings, left_over = (*found, *copied_here(one)), tuple(dict.fromkeys(missing))
-    return JudgedTransaction(one, _status(one, found), findings, left_over, unmarked)
+    findings, needed = (*found, *copied_here(one)), tuple(dict.fromkeys(missing))
+    return JudgedTransaction(one, _status(one, found), findings, needed, unmarked)
 
 
 def unended(transactions: Iterable[JoinedTransaction]) -> Owned:

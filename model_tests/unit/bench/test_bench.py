@@ -17,6 +17,7 @@ from model_tests.audit.options import DEFAULTS
 from model_tests.audit.verdict_tasks import AuditPlan
 from model_tests.bench import __main__ as bench
 from model_tests.bench import memory, trace_batches
+from model_tests.bench.cpus import on_cpus
 from model_tests.bench.log_files import client_batches
 from model_tests.bench.memory import computed_seconds, peak_mebibytes
 from model_tests.bench.serving import Load, messages, served, transactions
@@ -128,6 +129,20 @@ def test_a_process_keeps_to_the_cores_that_spark_is_given(requested: int) -> Non
 def test_other_masters_have_all_cores(master: str) -> None:
     """Their executors say for themselves how many they take."""
     assert len(os.sched_getaffinity(0)) == _cores_under(master)
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="the operating system has no sched_getaffinity")
+def test_what_is_started_keeps_to_the_cpus_until_all_are_allowed_again() -> None:
+    """Also where an error ends the measurement."""
+    before = os.sched_getaffinity(0)
+    counted = [sys.executable, "-c", "import os, sys; print(len(os.sched_getaffinity(0)))"]
+
+    with pytest.raises(subprocess.CalledProcessError), on_cpus(1):
+        subprocess.run([*counted[:-1], f"{counted[-1]}; sys.exit(1)"], check=True)
+    with on_cpus(1):
+        started = subprocess.run(counted, stdout=subprocess.PIPE, text=True, check=True)
+
+    assert (1, before) == (int(started.stdout), os.sched_getaffinity(0))
 
 
 def _cores_under(master: str) -> int:
